@@ -73,8 +73,8 @@ export const COLOR_FAMILIES: readonly Family[] = [
         cellwise(g, (old, r, c) =>
           r % (g.length - 1) === 0 && c % (g[0]!.length - 1) === 0 ? color : old);
   }),
-  ...["down", "up", "left", "right"].map((way) =>
-    family(`fall_${way}`, ["noise"], () => (g, ground) => fallen(g, ground, way))
+  ...["down", "up", "left", "right"].map((direction) =>
+    family(`fall_${direction}`, ["noise"], () => (g, ground) => fallen(g, ground, direction))
   ),
   family("most_frequent_color", ANY, () => (g, ground) => {
     const counts = frequencies(g, ground);
@@ -210,12 +210,14 @@ function hasNeighbour(g: Grid, r: number, c: number, ground: number): boolean {
   return false;
 }
 
-function fallen(g: Grid, ground: number, way: string): Grid {
-  const upright = way === "down" || way === "up" ? transpose(g) : g;
+function fallen(g: Grid, ground: number, direction: string): Grid {
+  const upright = direction === "down" || direction === "up" ? transpose(g) : g;
   const packed = upright.map((row) => {
     const cells = row.filter((color) => color !== ground);
     const rest = new Array<number>(row.length - cells.length).fill(ground);
-    return way === "down" || way === "right" ? [...rest, ...cells] : [...cells, ...rest];
+    return direction === "down" || direction === "right"
+      ? [...rest, ...cells]
+      : [...cells, ...rest];
   });
   return upright === g ? packed : transpose(packed);
 }

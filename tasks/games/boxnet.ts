@@ -1,6 +1,6 @@
 /**
- * Plan the moves of boxes over a grid of squares, each with an agent that moves what is in its square. The plan is
- * executed step by step, within a step in the order in which it names the agents.
+ * Plan the moves of boxes over a grid of squares. In each square an agent moves the boxes there.
+ * The plan is executed step by step, and within a step in the order in which it names the agents.
  */
 import { defineTask, int, rangeAttribute, texts } from "../define.ts";
 import { parseJson } from "../python/literals.ts";
@@ -80,7 +80,7 @@ export default defineTask({
 /** The centre of a square: row + 0.5, column + 0.5. */
 type Square = readonly [number, number];
 
-/** Coordinates are n.5, so they are written alike here and in Python. */
+/** The key of a square. Coordinates are n.5, so JavaScript and Python write them equally. */
 function keyOf([x, y]: Square): string {
   return `${x}_${y}`;
 }
@@ -158,7 +158,7 @@ function execute(state: Map<string, string[]>, from: Square, box: string, to: st
   }
 }
 
-/** The first two numbers of a text like `Agent[0.5, 1.5]`. */
+/** The first two numbers of a text such as `Agent[0.5, 1.5]`. */
 function readSquare(text: string): Square | null {
   const numbers = text.slice(0, 100).match(/\d+(?:\.\d*)?/g);
   return numbers !== null && numbers.length >= 2 ? [Number(numbers[0]), Number(numbers[1])] : null;

@@ -1,24 +1,25 @@
 /**
- * Fills grids in which every unit (row, column, box) holds each digit 1–n once, with inequalities between cells
- * if there are any: sudoku, futoshiki. A cell has a set of candidates, one bit a digit. What is certain is filled
- * in first: single candidates, digits with a single place in a unit, bounds from inequalities; then the cell
- * with the fewest candidates is tried.
+ * Solves grids in which every unit (row, column, box) contains each digit 1–n once, optionally with
+ * inequalities between cells: sudoku and futoshiki. Each cell has a set of candidates, one bit for
+ * each digit. Constraint propagation comes first: single candidates, digits with a single place in
+ * a unit, and bounds from inequalities. Then the solver guesses in the cell with the fewest
+ * candidates.
  */
 
-/** The shape of a puzzle: it serves any number of grids. */
+/** The structure of a puzzle, shared by all its grids. */
 export interface Shape {
-  /** Number of digits. */
+  /** The number of digits. */
   n: number;
   cells: number;
   /** The cells of each unit. */
   units: readonly Uint8Array[];
-  /** For each cell the others that share a unit with it. */
+  /** For each cell, the other cells that share a unit with it. */
   peers: readonly Uint8Array[];
-  /** For each cell its units. */
+  /** For each cell, its units. */
   unitsOf: readonly Uint8Array[];
 }
 
-/** Cell `less` holds a smaller digit than cell `more`. */
+/** The digit of cell `less` is smaller than that of cell `more`. */
 export interface Inequality {
   less: number;
   more: number;
@@ -41,7 +42,7 @@ export function makeShape(n: number, units: readonly (readonly number[])[]): Sha
   };
 }
 
-/** Rows and columns of an n × n grid as units; cells are numbered row by row. */
+/** The rows and columns of an n × n grid as units. Cells are numbered row by row. */
 export function latinUnits(n: number): number[][] {
   const line = Array.from({ length: n }, (_, i) => i);
   return [
@@ -50,11 +51,11 @@ export function latinUnits(n: number): number[][] {
   ];
 }
 
-/** Which of several candidates is tried first; the digit with the lowest bit when it is missing. */
+/** Sorts candidates by the order in which they are tried. Default: the lowest digit first. */
 export type Choose = (candidates: number[]) => number[];
 
 export class CellSolver {
-  /** Guesses of the last search that led nowhere. */
+  /** The number of failed guesses of the last search. */
   #failures = 0;
   #maxFailures = 0;
   readonly #queue: Int32Array;
@@ -67,8 +68,9 @@ export class CellSolver {
   }
 
   /**
-   * Completes the candidates (all bits of the digits that a cell may hold). Returns the completed cells as single
-   * bits, null when there is no completion, and undefined after `mostFailures` guesses that led nowhere.
+   * Completes a grid of candidates (one bit for each digit that a cell may hold). Returns the
+   * completed cells as single bits, null when there is no completion, and undefined after
+   * `maxFailures` failed guesses.
    */
   solve(
     candidates: Uint16Array,
@@ -107,7 +109,10 @@ export class CellSolver {
     return null;
   }
 
-  /** Takes the digit of a filled cell from its peers, and so on from those that are filled by it. */
+  /**
+   * Removes the digit of a filled cell from its peers, and does the same for cells that become
+   * filled.
+   */
   #exclude(cells: Uint16Array, filled: number): boolean {
     const queue = this.#queue;
     let length = 1;
@@ -126,14 +131,14 @@ export class CellSolver {
     return true;
   }
 
-  /** Digits with one place in a unit, and inequalities, until nothing changes. */
+  /** Applies digits with a single place in a unit, and inequalities, until nothing changes. */
   #settle(cells: Uint16Array): boolean {
     const full = (1 << this.shape.n) - 1;
     for (let isChanged = true; isChanged;) {
       isChanged = false;
       for (const { less, more } of this.inequalities) {
         const a = cells[less]!, b = cells[more]!;
-        // Below the highest candidate of the larger cell; above the lowest of the smaller one.
+        // a must be below the highest candidate of b, and b above the lowest candidate of a.
         const newA = a & ((1 << (31 - Math.clz32(b))) - 1), newB = b & ~((a & -a) * 2 - 1);
         if (newA === 0 || newB === 0) return false;
         if (newA !== a && !this.#narrow(cells, less, newA)) return false;
@@ -161,7 +166,7 @@ export class CellSolver {
   }
 
   #narrow(cells: Uint16Array, cell: number, bits: number): boolean {
-    // An exclusion that went on from another cell may have taken more already.
+    // Another exclusion may have removed more candidates meanwhile.
     const left = cells[cell]! & bits;
     if (left === 0) return false;
     if (left === cells[cell]) return true;
@@ -192,8 +197,9 @@ function bitCount(bits: number): number {
 }
 
 /**
- * Whether a cell of a puzzle with one solution may be emptied: is there no other solution once its digit is
- * forbidden? A search of more than `mostFailures` guesses counts as no.
+ * Whether a cell of a puzzle with a unique solution may be emptied, i.e. whether there is no
+ * solution with another digit there. Counts as no when the search needs more than `maxFailures`
+ * guesses.
  */
 export function mayBeEmptied(
   solver: CellSolver,
@@ -209,12 +215,12 @@ export function mayBeEmptied(
   return other === null;
 }
 
-/** 1 for the bit of digit 1, 2 for that of digit 2, … */
+/** The digit of a bit: 1 for the lowest bit, 2 for the next, … */
 function digitOf(bit: number): number {
   return 32 - Math.clz32(bit);
 }
 
-/** The digits of a grid of n columns, row by row; 0 for a cell with several candidates. */
+/** The digits of a grid with n columns, row by row; 0 for a cell with several candidates. */
 export function digitRows(cells: Uint16Array, n: number): number[][] {
   return Array.from({ length: n }, (_, row) =>
     Array.from(

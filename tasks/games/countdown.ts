@@ -1,7 +1,8 @@
 /**
- * Reach a target with all of the given numbers. The example is computed from left to right; each step keeps to
- * the values from which the numbers that are left can still reach the range of targets. Some ranges cannot be
- * reached (three ones never make 100): then the nearest positive value that was found is the target.
+ * Reach a target with all of the given numbers. The example expression is computed from left to
+ * right, and each step stays within the values from which the remaining numbers can still reach the
+ * range of targets. Some ranges cannot be reached (three ones never make 100); then the nearest
+ * positive value that was found becomes the target.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -10,7 +11,10 @@ import type { ScorableEntry } from "../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 
 const OPERATORS = ["+", "-", "*", "/"];
-/** Draws of a number before the expression is begun anew, of expressions, and of expressions with any value. */
+/**
+ * Maximum number of draws: of a number before the expression is restarted, of expressions, and of
+ * expressions with any value.
+ */
 const NUMBER_TRIES = 30, EXPRESSION_TRIES = 500, NEAREST_TRIES = 50;
 
 interface Ranges {
@@ -117,7 +121,10 @@ function drawExpression(random: RandomStream, config: Ranges): Drawn {
   );
 }
 
-/** For each count of numbers left, the values from which sums, or else products, still reach a target. */
+/**
+ * For each number of remaining numbers, the range from which sums (or else products) can reach a
+ * target.
+ */
 function reachableFrom(config: Ranges, count: number): Range[] {
   const { operators, max_value: maximum } = config;
   const reach: Range[] = [[config.min_target, config.max_target]];

@@ -1,4 +1,4 @@
-/** Where the original is wrong (docs/deviations.md): its result as data, beside ours. */
+/** Cases in which the original is wrong (docs/deviations.md), with its result and ours. */
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/testing.ts";
 import { curriculumConfig } from "../curriculum/config.ts";

@@ -1,6 +1,6 @@
 /**
- * A sentence hidden in an emoji: each byte of its UTF-8 text follows the emoji as one of Unicode's 256 variation
- * selectors, which most programs do not show.
+ * A sentence hidden in an emoji. Each byte of its UTF-8 text follows the emoji as one of Unicode's
+ * 256 variation selectors, which most programs do not display.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
@@ -56,7 +56,10 @@ export default defineTask({
   },
 });
 
-/** Shorter sentences are commoner, as in prose: half of them lie in the lower quarter of the range. */
+/**
+ * Shorter sentences are more frequent, as in prose: half of them are in the lower quarter of the
+ * range.
+ */
 function drawCount(random: RandomStream, min: number, max: number): number {
   return min + Math.floor((max - min + 1) * random.random() ** 2);
 }
@@ -72,7 +75,7 @@ function hide(emoji: string, sentence: string): string {
   return text;
 }
 
-/** Faces and some signs: one code point each, so that the bytes begin with the second. */
+/** Faces and some signs. Each is one code point, so the bytes begin at the second one. */
 const EMOJI = [
   ...Array.from({ length: 0x50 }, (_, i) => String.fromCodePoint(0x1f600 + i)),
   ...Array.from({ length: 24 }, (_, i) => String.fromCodePoint(0x1f910 + i)),

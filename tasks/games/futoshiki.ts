@@ -1,6 +1,7 @@
 /**
- * Futoshiki with exactly one solution: a Latin square with inequalities between neighbours, of which cells are
- * emptied in random order while the solution stays unique, down to a tenth of the cells.
+ * Futoshiki with exactly one solution. Cells of a Latin square with inequalities between neighbours
+ * are emptied in random order as long as the solution stays unique, until a tenth of the cells is
+ * left.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
@@ -15,7 +16,7 @@ import {
   type Shape,
 } from "./cell_solver.ts";
 
-/** A search of more guesses is given up: the cell keeps its digit. */
+/** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
 const MAX_FAILURES = 100;
 const FEWEST_CLUES = 0.1;
 
@@ -75,7 +76,7 @@ export default defineTask({
   score: numberGridScore,
 });
 
-/** The cell in the first row and column compares to the second one by the sign. */
+/** The sign compares the first cell with the second. */
 type Constraint = [row1: number, column1: number, row2: number, column2: number, sign: "<" | ">"];
 
 const shapes = new Map<number, Shape>();
@@ -89,7 +90,7 @@ function shapeOf(n: number): Shape {
   return shape;
 }
 
-/** As single bits; every Latin square can come out. */
+/** A random Latin square as single bits. Every Latin square is possible. */
 function latinSquare(random: RandomStream, n: number): Uint16Array {
   const open = new Uint16Array(n * n).fill((1 << n) - 1), solver = new CellSolver(shapeOf(n));
   for (;;) {
@@ -139,7 +140,7 @@ function emptied(
   return clues;
 }
 
-/** A cell has one character and a sign three (` < `); lines with ∧ and ∨ stand between the rows. */
+/** Cells take one character and signs three (` < `). Lines with ∧ and ∨ are between the rows. */
 function boardText(grid: readonly number[][], constraints: readonly Constraint[]): string {
   const n = grid.length, signs = new Map<number, string>();
   for (const [r, c, r2, , sign] of constraints) {

@@ -4,7 +4,10 @@ import { scoreAnswer } from "../score_answer.ts";
 import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 
-/** Least number of moves by breadth-first search over all placements: disk d on peg of digit d. */
+/**
+ * The minimum number of moves, by breadth-first search over all placements. Disk d is on the peg of
+ * digit d.
+ */
 function fewestMoves(disks: number, pegs: number, start: number, target: number): number {
   const first = new Array(disks).fill(start).join(""),
     last = new Array(disks).fill(target).join("");
@@ -26,7 +29,7 @@ function fewestMoves(disks: number, pegs: number, start: number, target: number)
   }
 }
 
-Deno.test("towers are moved in the least number of moves", () => {
+Deno.test("towers are moved in the minimum number of moves", () => {
   const options = { seed: 1, size: 60, min_disks: 1, max_disks: 6, max_pegs: 5 };
   for (const { answer, metadata } of createDataset("tower_of_hanoi", options)) {
     const { num_disks, num_pegs, start_peg, target_peg, solution_length } = metadata as Record<
@@ -108,7 +111,7 @@ Deno.test("visualize adds the pegs after every move", () => {
   }
 });
 
-/** All solutions of a 4×4 puzzle by plain search. */
+/** All solutions of a 4×4 puzzle, by backtracking. */
 function solutionsOf(puzzle: number[][]): string[] {
   const grid = structuredClone(puzzle), found: string[] = [];
   const fits = (row: number, column: number, digit: number) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
-import { isUniqueLatin } from "./latin_checker.ts";
+import { isUniqueLatin } from "./latin_testing.ts";
 
 Deno.test("maze: distances over the drawn maze reach the goal in the answered steps", () => {
   const sets = [{ size: 150 }, { size: 60, min_dist: 1, max_dist: 3, min_grid_size: 4 }, {
@@ -18,7 +18,7 @@ Deno.test("maze: distances over the drawn maze reach the goal in the answered st
       const rows = entry.question.split("\n\n")[1]!.split("\n");
       assert.equal(rows.length, entry.metadata["grid_size"]);
       assert.ok([rows[0]!, rows.at(-1)!].every((row) => [...row].every((cell) => cell === wall)));
-      // Bellman–Ford on the squares: no queue, so another way than the generator's.
+      // Bellman–Ford on the squares, because the generator uses a queue.
       const n = rows.length;
       const distance = rows.map((row) => [...row].map((c) => c === start ? 0 : Infinity));
       for (let isChanged = true; isChanged;) {

@@ -1,25 +1,33 @@
 /**
- * Answers that are arithmetic expressions: integer literals, + − * /, brackets, signs. Read by Dijkstra's
- * shunting yard, so nesting costs no call stack, and computed as exact fractions, so nothing is rounded.
- * Powers, decimals, names and other operators are not read.
+ * Reads answers that are arithmetic expressions with integer literals, + − * /, brackets and signs.
+ * It uses Dijkstra's shunting-yard algorithm, so nesting needs no call stack, and computes exact
+ * fractions. Powers, decimals, names and other operators are refused.
  */
 import { strip } from "../python/text.ts";
 
-/** A value as numerator / denominator (not reduced, denominator ≠ 0) and the literals in order. */
+/**
+ * The value as numerator / denominator (not reduced, denominator ≠ 0), and the literals in order.
+ */
 export interface IntegerExpression {
   numerator: bigint;
   denominator: bigint;
   literals: bigint[];
 }
 
-/** Longer texts are not read: an answer needs a few dozen characters, and fractions grow with the text. */
+/**
+ * Longer texts are not read. An answer needs a few dozen characters, and fractions grow with the
+ * text.
+ */
 const MAX_LENGTH = 2000;
 
 const BINDING: Record<string, number> = { "+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "keep": 3 };
 
 type Fraction = [numerator: bigint, denominator: bigint];
 
-/** null when the text is no such expression, or divides by zero. One full stop at the end is allowed. */
+/**
+ * Returns null when the text is no such expression or divides by zero. A final full stop is
+ * allowed.
+ */
 export function readIntegerExpression(answer: string): IntegerExpression | null {
   if (answer.length > MAX_LENGTH) return null;
   const text = strip(answer).replace(/\.$/, "");
@@ -55,7 +63,9 @@ export function readIntegerExpression(answer: string): IntegerExpression | null 
   return { numerator, denominator, literals };
 }
 
-/** Replaces the operands on top of the stack by the result; false for a division by zero. */
+/**
+ * Replaces the operands on top of the stack by the result. Returns false for a division by zero.
+ */
 function apply(operator: string, values: Fraction[]): boolean {
   const [c, d] = values.pop()!;
   if (operator === "negate" || operator === "keep") {
@@ -71,7 +81,7 @@ function apply(operator: string, values: Fraction[]): boolean {
   return true;
 }
 
-/** Whether the literals are the given numbers, each as often as given. */
+/** Whether the literals are exactly the given numbers, in any order. */
 export function usesExactly(expression: IntegerExpression, numbers: unknown): boolean {
   if (!Array.isArray(numbers) || numbers.length !== expression.literals.length) return false;
   const given = numbers.map(String).sort();

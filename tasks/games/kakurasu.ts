@@ -1,7 +1,8 @@
 /**
- * Kakurasu: a grid of zeros and ones given by its weighted row and column sums. Grids are drawn until one is the
- * only solution of its sums. That is tested as a picture puzzle: a line's fillings are those sets of
- * positions with the right sum, what they agree on is certain, and where nothing is certain one is tried.
+ * Kakurasu: find a grid of zeros and ones from its weighted row and column sums. Grids are drawn
+ * until one is determined by its sums. This is tested like a nonogram: the fillings of a line are
+ * the sets of positions with the right sum, cells on which they agree are certain, and when no cell
+ * is certain the solver guesses.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -12,7 +13,7 @@ import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
-/** Guesses after which a grid counts as not unique. */
+/** Maximum number of guesses. A grid that needs more counts as not unique. */
 const MAX_GUESSES = 400;
 
 export default defineTask({
@@ -130,7 +131,7 @@ function fillingsOf(length: number, sum: number): Uint16Array {
   return sets;
 }
 
-/** Per line the bits known to be 1 and known to be 0. */
+/** For each line, the bits that are known to be 1 and to be 0. */
 interface Known {
   ones: number[];
   zeros: number[];
@@ -161,7 +162,10 @@ function isUnique(across: readonly number[], down: readonly number[]): boolean {
   return solutions === 1 && guesses <= MAX_GUESSES;
 }
 
-/** Adds what all fillings of a line agree on, in rows and columns by turns; false for a contradiction. */
+/**
+ * Adds the cells on which all fillings of a line agree, alternating between rows and columns.
+ * Returns false for a contradiction.
+ */
 function settle(rows: Uint16Array[], columns: Uint16Array[], byRow: Known): boolean {
   for (;;) {
     if (!agree(rows, byRow, columns.length)) return false;

@@ -1,6 +1,7 @@
 /**
- * Swap the white and the black knights on some squares of a 3 × 4 board, colours moving by turns. Breadth-first
- * search over all positions gives the fewest moves, or shows that there is no way.
+ * Swap the white and the black knights on some squares of a 3 × 4 board; the colours move
+ * alternately. A breadth-first search over all positions gives the minimum number of moves, or
+ * proves that there is no solution.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -79,11 +80,11 @@ interface Position {
 }
 
 interface Puzzle {
-  /** Square numbers: 4 · row + column, row 0 is the row 1 of the board. */
+  /** Square numbers: 4 · row + column. Row 0 is row 1 of the board. */
   squares: number[];
   start: Position;
   turn: Colour;
-  /** null where there is no way. */
+  /** null when there is no solution. */
   moves: Move[] | null;
 }
 
@@ -114,7 +115,10 @@ interface Ranges {
   impossible_ratio: number;
 }
 
-/** A board with a solution within the range, or without any; of the other kind where none was found. */
+/**
+ * A board whose solution is within the range, or one without a solution, as drawn. Falls back to
+ * the other kind when no such board is found.
+ */
 function drawPuzzle(random: RandomStream, config: Ranges): Puzzle {
   const wantsImpossible = random.chance(config.impossible_ratio);
   let other: Puzzle | null = null;
@@ -145,7 +149,7 @@ function drawPuzzle(random: RandomStream, config: Ranges): Puzzle {
   );
 }
 
-/** Connected squares: each is a knight's move from one before it. */
+/** Connected squares: each is a knight's move from an earlier one. */
 function drawSquares(random: RandomStream, count: number): number[] {
   const squares = [random.below(SQUARES)];
   const edge = new Set(KNIGHT_MOVES[squares[0]!]);

@@ -1,6 +1,7 @@
 /**
- * A hand of 13 letter cards; each round adds one, judges it and takes one away. What a card gives follows from
- * the rules; the card is drawn among those that give a result drawn before, so that all results are common.
+ * A hand of 13 letter cards. Each round adds a card, judges it, and removes a card. The rules
+ * determine the result of a card. The result is drawn first and then a card that gives it, so that
+ * all results are frequent.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
@@ -64,7 +65,10 @@ export default defineTask({
 
 const TWO_OF_EACH = Array.from({ length: 2 * LETTERS }, (_, i) => i >> 1);
 
-/** A card that gives a result drawn first, where the hand allows it, and the result. */
+/**
+ * Draws a result and then a card that gives it, if there is one. Returns the card and its actual
+ * result.
+ */
 function drawCard(random: RandomStream, hand: readonly number[]): [card: number, result: Result] {
   const counts = new Uint8Array(LETTERS);
   for (const card of hand) counts[card]!++;

@@ -1,13 +1,17 @@
 /**
- * The shortest way through a maze of random walls. The distance is drawn among those that are allowed and occur,
- * by breadth-first search from the start; where none does, everything is drawn anew.
+ * The shortest path through a maze of random walls. The distance is drawn among the allowed
+ * distances that occur, which are computed by breadth-first search from the start. If none occurs,
+ * everything is drawn again.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 
-/** An inner square is a passage with p = 0.7, in 65536ths: a random word decides two squares. */
+/**
+ * Probability 0.7 that an inner square is a passage, in 65536ths. One random word decides two
+ * squares.
+ */
 const PASSAGE = Math.round(0.7 * 0x10000);
 const TRIES = 2000;
 const PRINTABLE = Array.from({ length: 94 }, (_, i) => 33 + i);
@@ -131,7 +135,10 @@ function drawPassages(random: RandomStream, size: number): Uint8Array {
   return isPassage;
 }
 
-/** The squares in the order of their distance, and 1 + the distance of each (0: farther than `most`). */
+/**
+ * The squares in the order of their distance, and 1 + the distance of each (0: farther than
+ * `maximum`).
+ */
 function distancesFrom(start: number, isPassage: Uint8Array, size: number, maximum: number) {
   const distances = new Int32Array(isPassage.length);
   const order = [start];

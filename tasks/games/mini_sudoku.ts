@@ -1,6 +1,7 @@
 /**
- * 4×4 sudoku with exactly one solution. There are only 288 complete grids, so a set of clues is a set of
- * grids: one bit per grid, one bit set per (cell, digit), and the solutions are the intersection.
+ * 4×4 sudoku with exactly one solution. There are only 288 complete grids. Each (cell, digit) has a
+ * bit set with one bit for each grid, and the solutions of a puzzle are the intersection of the
+ * sets of its clues.
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { numberGridScore } from "../scoring.ts";
@@ -43,13 +44,13 @@ export default defineTask({
 interface Grids {
   /** All 288 complete grids. */
   all: number[][];
-  /** For (cell, digit) the bits of the grids that have it: [16 · 4 · 9 words]. */
+  /** For (cell, digit) the bits of the grids that contain it: [16 · 4 · 9 words]. */
   having: Int32Array;
 }
 
 let made: Grids | undefined;
 
-/** A grid of which `empty` cells are cleared, in random order, while one solution remains. */
+/** Clears `empty` cells of a grid in random order while the solution stays unique. */
 function drawPuzzle(random: RandomStream, empty: number) {
   const { all, having } = made ??= completeGrids();
   for (;;) {

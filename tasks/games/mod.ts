@@ -1,4 +1,4 @@
-/** The games tasks, one line each, named as the task. */
+/** The tasks of the category games. Each is exported under its task name. */
 export { default as boxnet } from "./boxnet.ts";
 export { default as countdown } from "./countdown.ts";
 export { default as emoji_mystery } from "./emoji_mystery.ts";

@@ -54,8 +54,8 @@ Deno.test("sokoban: the answer, played on the question's board, puts each box on
 });
 
 /**
- * The fewest slides that bring car A to the right edge, and an answer with them. A state is a text with the first
- * square of each vehicle as a character.
+ * The minimum number of slides that bring car A to the right edge, and an answer with them. A state
+ * is a text with the first square of each vehicle as a character.
  */
 function solveRushHour(board: string): { fewest: number; answer: string } {
   const letters = [...new Set(board.replace(/[.x]/g, ""))].sort();
@@ -180,7 +180,7 @@ Deno.test("knight swap: a search on the question's board agrees on the fewest mo
   assert.ok(impossible > 40, String(impossible));
 });
 
-Deno.test("boxnet: the question tells enough to carry every box to a target", () => {
+Deno.test("boxnet: the question suffices to carry every box to a target", () => {
   const sets = [{ size: 150 }, {
     size: 60,
     max_box_num: 4,

@@ -1,12 +1,12 @@
 /**
- * Put the missing queens back on a board of which some have been taken. All solutions of a size are found once
- * (bits for columns and both diagonals); the completions of a board are found the same way.
+ * Put the missing queens back on a board. All solutions of a size are computed once, with bits for
+ * columns and both diagonals. The completions of a board are found in the same way.
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../python/literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Longer texts are not read: a board of 12 rows has about 1000 characters as a list of lists. */
+/** Longer texts are not read. A board of 12 rows has about 1000 characters as a list of lists. */
 const MAX_ANSWER_LENGTH = 20_000;
 
 export default defineTask({
@@ -72,12 +72,12 @@ export default defineTask({
   },
 });
 
-/** What a list or a tuple holds. */
+/** The items of a list or a tuple. */
 function itemsOf(value: Literal | undefined): readonly Literal[] | null {
   return Array.isArray(value) ? value : value instanceof PyTuple ? value.items : null;
 }
 
-/** A list, or a Python set in a form of JSON: `{"__set__": [...]}`. */
+/** A list, or a Python set in the JSON form `{"__set__": [...]}`. */
 function answersOf(value: unknown): unknown[] {
   const list = (value as { __set__?: unknown } | null | undefined)?.__set__ ?? value;
   return Array.isArray(list) ? list : [];

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
 
-/** All values of the ways to put numbers together, as text "numerator/denominator", by plain recursion. */
+/**
+ * All values that the numbers can be combined to, as texts "numerator/denominator", by recursion.
+ */
 function reachable(numbers: [bigint, bigint][]): Set<string> {
   const found = new Set<string>();
   if (numbers.length === 1) {
@@ -24,7 +26,7 @@ function reachable(numbers: [bigint, bigint][]): Set<string> {
   return found;
 }
 
-/** The value of an expression as JavaScript computes it; the tests' own entries only. */
+/** The value of an expression, computed by JavaScript. Used only for generated expressions. */
 function evaluate(expression: string): number {
   assert.match(expression, /^[-+*/() 0-9]+$/);
   return Function(`return ${expression}`)() as number;
@@ -125,7 +127,7 @@ Deno.test("survo: the listed numbers fill the zeros so that all sums are right",
   }
 });
 
-/** Solutions of weighted sums, row by row with the column sums that are left. */
+/** Counts the solutions of weighted sums, row by row, with the remaining column sums. */
 function countGrids(rowSums: number[], columnSums: number[]): number {
   const columns = columnSums.length;
   const search = (row: number, left: number[]): number => {

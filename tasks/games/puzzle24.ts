@@ -1,8 +1,8 @@
 /**
- * Make 24 of four numbers. Four numbers are drawn until there is an expression; it is searched for by putting
- * two of them together at a time in every way, with exact fractions, in a random order. Which numbers have one is
- * found once for each set of operators. A range without any, like 9 to 10, is widened by one at both ends
- * until it has some.
+ * Make 24 from four numbers. Numbers are drawn until there is an expression for them. The search
+ * combines two values at a time in all ways, in random order, with exact fractions. For each set of
+ * operators, the solvable numbers are computed once. A range without any, like 9 to 10, is widened
+ * by one at both ends until it has some.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -54,7 +54,7 @@ export default defineTask({
   },
 });
 
-/** For each set of operators, the sorted numbers from 1 to 10 with an expression, as keys. */
+/** For each set of operators, the sorted numbers from 1 to 10 that have an expression, as keys. */
 const solvable = new Map<string, Set<number>>();
 
 function solvableWith(operators: readonly string[]): Set<number> {
@@ -110,7 +110,10 @@ function drawNumbers(
   }
 }
 
-/** Part of an expression: its fraction, its text, and how strongly its top operator binds (3: a number). */
+/**
+ * Part of an expression: its fraction, its text, and the precedence of its top operator (3: a
+ * number).
+ */
 interface Part {
   numerator: number;
   denominator: number;

@@ -1,7 +1,7 @@
 /**
- * Rush Hour: get the red car out of the car park. Hard boards with their shortest solutions were found beforehand
- * (assets/make_rush_hour.ts); every position on the way of a solution is a puzzle of its own, whose fewest
- * moves are known.
+ * Rush Hour: get the red car out of the car park. Hard boards with their shortest solutions were
+ * computed in advance (`assets/make_rush_hour.ts`). Every position along a solution is a puzzle
+ * whose minimum number of moves is known.
  */
 import { UsageError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -50,7 +50,7 @@ export default defineTask({
   score,
 });
 
-/** A board and its shortest solution; see make_rush_hour.ts for the letters. */
+/** A board and its shortest solution. `assets/make_rush_hour.ts` explains the letters. */
 interface Puzzle {
   config: string;
   moves: string;
@@ -65,7 +65,7 @@ function allPuzzles(): Puzzle[] {
   });
 }
 
-/** By range: how many positions the first i + 1 puzzles have that need so many moves. */
+/** By range: how many positions of the first i + 1 puzzles need so many moves. */
 const positionCounts = new Map<string, number[]>();
 
 function countPositions(min: number, max: number): number[] {
@@ -81,7 +81,7 @@ function countPositions(min: number, max: number): number[] {
   return sums;
 }
 
-/** Uniform among all positions, on the ways of all solutions, that need min to max moves. */
+/** Draws uniformly among all positions of all solutions that need min to max moves. */
 function drawBoard(random: RandomStream, min: number, max: number) {
   const sums = countPositions(min, max), total = sums.at(-1)!;
   if (total === 0) {
@@ -107,7 +107,9 @@ function firstAbove(sums: readonly number[], at: number): number {
   return low;
 }
 
-/** The board after moves of two characters each: a letter and 1–4 (right, down) or a–d (left, up). */
+/**
+ * The board after moves of two characters each: a letter and 1–4 (right, down) or a–d (left, up).
+ */
 function played(config: string, moves: string): string {
   const board = readBoard(config)!;
   const list: [string, number][] = [];

@@ -1,23 +1,23 @@
-/** The car park of Rush Hour: read from 36 characters, moved square by square. */
+/** The board of Rush Hour: read from 36 characters, with moves square by square. */
 
 export const SIZE = 6;
 const SQUARES = SIZE * SIZE;
 
 export interface Vehicle {
   squares: number[];
-  /** From a square to the next one in the direction of the vehicle: 1 along a row, 6 along a column. */
+  /** Index distance to the next square along the vehicle: 1 in a row, 6 in a column. */
   step: number;
 }
 
 export interface Board {
-  /** By the letter that the question shows: A is the red car. */
+  /** By the letter in the question. A is the red car. */
   vehicles: Map<string, Vehicle>;
   isTaken: Uint8Array;
 }
 
 /**
- * The board of a text of 36 squares, row by row: o or . empty, x wall, letters vehicles. The vehicles in the order
- * of their letters are shown as A, B, C … null for any other value.
+ * Reads a board from 36 squares, row by row: o or . is empty, x is a wall, letters are vehicles. In
+ * the order of their letters, vehicles are renamed A, B, C … Returns null for any other value.
  */
 export function readBoard(config: unknown): Board | null {
   if (typeof config !== "string" || config.length !== SQUARES) return null;
@@ -43,7 +43,7 @@ export function readBoard(config: unknown): Board | null {
   return { vehicles, isTaken };
 }
 
-/** Plays moves of a letter and a distance (negative: left or up); stops a vehicle where it is blocked. */
+/** Plays moves of a letter and a distance (negative: left or up). A blocked vehicle stops. */
 export function applyMoves(board: Board, moves: Iterable<readonly [string, number]>): void {
   for (const [letter, distance] of moves) {
     const vehicle = board.vehicles.get(letter);
@@ -64,7 +64,7 @@ function moveBy1({ isTaken }: Board, { squares, step }: Vehicle, forwards: boole
   return true;
 }
 
-/** Whether the red car's front is at the right edge. */
+/** Whether the front of the red car is at the right edge. */
 export function isSolved({ vehicles }: Board): boolean {
   const red = vehicles.get("A");
   return red !== undefined && red.step === 1 && red.squares.at(-1)! % SIZE === SIZE - 1;

@@ -1,7 +1,7 @@
 /**
- * Push all boxes onto goals. A board is made backwards from its solved state: the player walks and pulls boxes off
- * their goals, so the way back is a solution. The board as text, and the rules of moving, are read back by the
- * scorer.
+ * Push all boxes onto goals. A board is made backwards from its solved state: the player walks and
+ * pulls boxes off their goals, so the reverse is a solution. The scorer reads the board from its
+ * text and plays the answer on it.
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { strip } from "../python/text.ts";
@@ -9,7 +9,7 @@ import type { ScorableEntry } from "../types.ts";
 import { drawRoom, type Room } from "./sokoban_room.ts";
 
 const SIZES = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
-const LONGEST_SIDE = 20;
+const MAX_SIDE = 20;
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
 
@@ -23,8 +23,8 @@ export default defineTask({
   params: {
     min_w: int(6, "fewest columns, with the walls", { min: 3 }),
     min_h: int(6, "fewest rows, with the walls", { min: 3 }),
-    max_w: int(10, "most columns, with the walls", { max: LONGEST_SIDE }),
-    max_h: int(10, "most rows, with the walls", { max: LONGEST_SIDE }),
+    max_w: int(10, "most columns, with the walls", { max: MAX_SIDE }),
+    max_h: int(10, "most rows, with the walls", { max: MAX_SIDE }),
     min_boxes: int(4, "boxes on the smallest board; fewer where they do not fit", { min: 1 }),
     max_boxes: int(10, "boxes on the largest board"),
     max_depth: int(80, "the solution has fewer moves", { min: 2 }),
@@ -82,7 +82,7 @@ function roomText({ width, height, isFloor, isGoal, isBox, player }: Room): stri
 }
 
 interface Board {
-  /** A border of walls is added, so that no step leaves the board. */
+  /** With an additional border of walls, so that no step leaves the board. */
   width: number;
   isWall: Uint8Array;
   isGoal: Uint8Array;
@@ -90,7 +90,7 @@ interface Board {
   player: number;
 }
 
-/** null for a text that is no board with a player. */
+/** Returns null for a text that is no board with a player. */
 function readBoard(value: unknown): Board | null {
   if (typeof value !== "string") return null;
   const rows = value.split("\n").map((line) => line.replaceAll(" ", "")).filter((row) =>

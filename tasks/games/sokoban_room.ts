@@ -1,12 +1,12 @@
 /**
- * Makes Sokoban rooms backwards: boxes stand on their goals, and the player pulls them away. A pull undone is a
- * push, so the pulls in reverse order, with shortest walks between them, solve the room. Solutions are
- * not shortest ones in general.
+ * Makes Sokoban rooms backwards: boxes start on their goals, and the player pulls them away. The
+ * reverse of a pull is a push. So the pulls in reverse order, with shortest walks between them,
+ * solve the room. Solutions are generally not the shortest.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
-/** Arrays have a value for each square, row by row; the border is wall. */
+/** The arrays have one value for each square, row by row. The border is wall. */
 export interface Room {
   width: number;
   height: number;
@@ -19,15 +19,18 @@ export interface Room {
 }
 
 const TRIES = 300, PATIENCE = 30;
-/** The wanted number of moves as a share of the most allowed is drawn from here to 1. */
-const SHORTEST = 0.07;
-/** Shares of wall inside the border; drawn between them. */
-const FEWEST_WALLS = 0.05, MAX_WALLS = 0.3;
-/** The box that moved last is pulled on with this probability, and else often one that is still on a goal. */
+/** Minimum wanted number of moves, as a share of the maximum; it is drawn from here to 1. */
+const MIN_MOVES_SHARE = 0.07;
+/** Minimum and maximum share of walls inside the border. */
+const MIN_WALLS = 0.05, MAX_WALLS = 0.3;
+/**
+ * Probabilities: to pull the last moved box again, and otherwise to pull a box that is still on a
+ * goal.
+ */
 const SAME_BOX = 0.6, BOX_ON_GOAL = 0.7;
 const LETTERS = "UDLR", OPPOSITE = "DURL";
 
-/** A room with at least one box off its goal and a solution of at most `mostMoves`. */
+/** A room with at least one box off its goal and a solution of at most `maxMoves` moves. */
 export function drawRoom(
   random: RandomStream,
   width: number,
@@ -41,9 +44,9 @@ export function drawRoom(
     if (floor.length < 3) continue;
     const fitting = Math.min(boxes, Math.max(1, Math.floor(floor.length / 3)));
     const goals = random.sample(floor, fitting);
-    const wanted = Math.ceil(maxMoves * random.uniform(SHORTEST, 1));
+    const wanted = Math.ceil(maxMoves * random.uniform(MIN_MOVES_SHARE, 1));
     const room = pullApart(random, isFloor, goals, width, wanted, maxMoves);
-    // Boxes soon block each other in some rooms: those are drawn anew, unless nothing better turns up.
+    // In some rooms boxes soon block each other. Such rooms are drawn again for the first attempts.
     const enough = attempt < PATIENCE ? wanted / 2 : 1;
     if (room !== null && room.solution.length >= enough) return { width, height, ...room };
   }
@@ -56,7 +59,10 @@ function squaresOf(marks: Uint8Array): number[] {
   return squares;
 }
 
-/** Random walls; only the largest connected part of the floor is kept. Later attempts have fewer walls. */
+/**
+ * Draws walls and keeps only the largest connected part of the floor. Later attempts have fewer
+ * walls.
+ */
 function drawFloor(
   random: RandomStream,
   width: number,
@@ -64,7 +70,7 @@ function drawFloor(
   attempt: number,
 ): Uint8Array {
   const open = new Uint8Array(width * height);
-  const walls = random.uniform(FEWEST_WALLS, MAX_WALLS) * (1 - attempt / TRIES);
+  const walls = random.uniform(MIN_WALLS, MAX_WALLS) * (1 - attempt / TRIES);
   for (let row = 1; row < height - 1; row++) {
     for (let column = 1; column < width - 1; column++) {
       if (!random.chance(walls)) open[row * width + column] = 1;
@@ -93,8 +99,8 @@ function drawFloor(
 
 interface Pull {
   box: number;
-  /** Index into `steps` of the way the box and the player go. */
-  way: number;
+  /** Index into `steps`: the direction in which the box and the player move. */
+  direction: number;
 }
 
 function pullApart(
@@ -109,20 +115,20 @@ function pullApart(
   const isGoal = new Uint8Array(isFloor.length), isBox = new Uint8Array(isFloor.length);
   for (const goal of goals) isGoal[goal] = isBox[goal] = 1;
   const boxes = goals.slice();
-  /** Where the player is; -1 before the first pull, which may begin anywhere. */
+  /** The square of the player; -1 before the first pull, which may begin anywhere. */
   let player = -1, last: Pull | null = null, moves = 0, backwards = "";
   const walk = new Walk(isFloor, isBox, steps);
   while (moves < wanted) {
     if (player >= 0) walk.from(player);
     const pulls: Pull[] = [];
     for (const box of boxes) {
-      for (let way = 0; way < 4; way++) {
-        const near = box + steps[way]!, far = near + steps[way]!;
+      for (let direction = 0; direction < 4; direction++) {
+        const near = box + steps[direction]!, far = near + steps[direction]!;
         if (!isFloor[near] || isBox[near] || !isFloor[far] || isBox[far]) continue;
         if (player >= 0 && !walk.reaches(near)) continue;
-        // Straight back is a waste of moves.
-        if (last !== null && box === last.box && (way ^ 1) === last.way) continue;
-        pulls.push({ box, way });
+        // Moving the box straight back would waste moves.
+        if (last !== null && box === last.box && (direction ^ 1) === last.direction) continue;
+        pulls.push({ box, direction });
       }
     }
     if (pulls.length === 0) break;
@@ -132,16 +138,16 @@ function pullApart(
       ? pulls.filter((pull) => isGoal[pull.box])
       : [];
     const pull = random.choice(preferred.length > 0 ? preferred : pulls);
-    const near = pull.box + steps[pull.way]!;
-    const way: string = player < 0 ? "" : walk.wayTo(near);
-    if (moves + way.length + 1 > maxMoves) break;
-    backwards += way + LETTERS[pull.way]!;
-    moves += way.length + 1;
+    const near = pull.box + steps[pull.direction]!;
+    const direction: string = player < 0 ? "" : walk.wayTo(near);
+    if (moves + direction.length + 1 > maxMoves) break;
+    backwards += direction + LETTERS[pull.direction]!;
+    moves += direction.length + 1;
     isBox[pull.box] = 0;
     isBox[near] = 1;
     boxes[boxes.indexOf(pull.box)] = near;
-    player = near + steps[pull.way]!;
-    last = { box: near, way: pull.way };
+    player = near + steps[pull.direction]!;
+    last = { box: near, direction: pull.direction };
   }
   if (boxes.every((box) => isGoal[box])) return null;
   let solution = "";
@@ -170,10 +176,10 @@ class Walk {
     queue.push(start);
     cameBy[start] = 4;
     for (let i = 0; i < queue.length; i++) {
-      for (let way = 0; way < 4; way++) {
-        const next = queue[i]! + this.steps[way]!;
+      for (let direction = 0; direction < 4; direction++) {
+        const next = queue[i]! + this.steps[direction]!;
         if (!this.isFloor[next] || this.isBox[next] || cameBy[next] !== -1) continue;
-        cameBy[next] = way;
+        cameBy[next] = direction;
         queue.push(next);
       }
     }
@@ -184,10 +190,10 @@ class Walk {
   }
 
   wayTo(square: number): string {
-    let way = "";
+    let direction = "";
     for (let at = square; this.#cameBy[at] !== 4; at -= this.steps[this.#cameBy[at]!]!) {
-      way = LETTERS[this.#cameBy[at]!]! + way;
+      direction = LETTERS[this.#cameBy[at]!]! + direction;
     }
-    return way;
+    return direction;
   }
 }

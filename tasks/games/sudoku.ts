@@ -1,6 +1,6 @@
 /**
- * 9×9 sudoku with exactly one solution: a random complete grid of which cells are emptied in random order as
- * long as the solution stays unique.
+ * 9×9 sudoku with exactly one solution. Cells of a random complete grid are emptied in random order
+ * as long as the solution stays unique.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
@@ -8,7 +8,7 @@ import { numberGridScore } from "../scoring.ts";
 import { CellSolver, digitRows, latinUnits, makeShape, mayBeEmptied } from "./cell_solver.ts";
 
 const SIZE = 9, CELLS = 81, FULL = 0x1ff;
-/** A search of more guesses is given up: the cell keeps its digit. */
+/** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
 const MAX_FAILURES = 200;
 
 export default defineTask({
@@ -74,7 +74,7 @@ function drawPuzzle(random: RandomStream, wanted: number) {
   return { puzzle: digitRows(clues, SIZE), solution, empty };
 }
 
-/** Every complete grid can come out: candidates are tried in random order. */
+/** A random complete grid. Candidates are tried in random order, so every grid is possible. */
 function completeGrid(random: RandomStream): Uint16Array {
   const open = new Uint16Array(CELLS).fill(FULL);
   for (;;) {

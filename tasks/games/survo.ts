@@ -1,4 +1,4 @@
-/** A survo puzzle: a table with row and column sums in which some numbers are to be put back. */
+/** A survo puzzle: a table with row and column sums in which some numbers are missing. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { parseInteger } from "../python/integers.ts";
 import { words } from "../python/text.ts";
@@ -133,7 +133,7 @@ function score(answer: string, entry: ScorableEntry): number {
 
 const byValue = (a: number, b: number) => a - b;
 
-/** The lines with integers; null when there are not `size` of them with `size` integers each. */
+/** The lines with integers; null unless there are `size` of them with `size` integers each. */
 function readTable(answer: string, size: number): number[][] | null {
   const rows: number[][] = [];
   for (const line of answer.split("\n")) {

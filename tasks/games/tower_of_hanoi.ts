@@ -1,6 +1,7 @@
 /**
- * Move a tower of disks from one peg to another. The example solution is Frame and Stewart's, optimal for
- * three and four pegs and the best known for more (Stewart 1941; Bousch 2014 for four).
+ * Move a tower of disks from one peg to another. The example solution is that of Frame and Stewart,
+ * which is optimal for three and four pegs and the best known for more (Stewart 1941; Bousch 2014
+ * for four).
  */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { strip } from "../python/text.ts";
@@ -8,7 +9,7 @@ import type { ScorableEntry } from "../types.ts";
 
 type Move = readonly [disk: number, from: number, to: number];
 
-/** Largest tower whose solution is still written out: 2^20 moves with three pegs. */
+/** Maximum number of disks, because the solution is written out: 2^20 moves with three pegs. */
 const MAX_DISKS = 20;
 
 export default defineTask({
@@ -66,7 +67,7 @@ export default defineTask({
   score,
 });
 
-/** Split sizes by (disks, pegs): how many of the smallest disks are parked first. */
+/** Split sizes by (disks, pegs): how many of the smallest disks are moved aside first. */
 const parkedDisks = new Map<string, number>();
 const moveCounts = new Map<string, number>();
 
@@ -89,7 +90,7 @@ function minimalMoves(disks: number, pegs: number): number {
   return best;
 }
 
-/** Appends the moves of disks offset+1 … offset+disks; they may rest on any peg of `spare`. */
+/** Appends the moves of disks offset+1 … offset+disks, which may rest on any peg of `spare`. */
 function solve(
   moves: Move[],
   disks: number,
@@ -112,7 +113,7 @@ function solve(
   solve(moves, parked, park, to, [...rest, from], offset);
 }
 
-/** The pegs (bottom to top) before the first and after every move. */
+/** The pegs (bottom to top) before the first move and after every move. */
 function states(moves: readonly Move[], disks: number, pegs: number, start: number): number[][][] {
   const board = initialBoard(disks, pegs, start);
   const result = [structuredClone(board)];
@@ -130,7 +131,10 @@ function initialBoard(disks: number, pegs: number, start: number): number[][] {
   return board;
 }
 
-/** Nine words with one space between them; whatever is glued to the first one is let through, as in the original. */
+/**
+ * Nine words separated by single spaces. Like the original, it accepts any text glued to the first
+ * word.
+ */
 const LINE = /^\S*Move disk (\d+) from Peg (\d+) to Peg (\d+)$/;
 
 function score(answer: string, entry: ScorableEntry): number {

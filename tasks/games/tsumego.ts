@@ -1,6 +1,7 @@
 /**
- * Capture white stones on a Go board with one move. A white group in the shape of a plus, an L or a T is
- * enclosed by black stones but for one point; other stones are scattered so that no point captures as much.
+ * Capture white stones on a Go board with one move. Black stones enclose a white group in the shape
+ * of a plus, an L or a T, except for one point. Other stones are scattered such that no other move
+ * captures as much.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -8,7 +9,7 @@ import { defineTask, int, rangeAttribute } from "../define.ts";
 import { codePoints, strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Row and column steps from the first stone of a group. */
+/** Row and column offsets from the first stone of a group. */
 const GROUPS: readonly (readonly [number, number])[][] = [
   [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]],
   [[0, 0], [1, 0], [0, 1]],
@@ -17,7 +18,7 @@ const GROUPS: readonly (readonly [number, number])[][] = [
   [[0, 0], [0, -1], [0, 1], [1, 0], [2, 0]],
 ];
 const TRIES = 2000;
-/** Places tried for each scattered stone. */
+/** Maximum number of places tried for each scattered stone. */
 const STONE_TRIES = 10;
 const EMPTY = 0, BLACK = 1, WHITE = 2;
 const MARKS = [".", "X", "O"];
@@ -110,7 +111,7 @@ function neighboursOf(size: number): number[][] {
   return table;
 }
 
-/** A white group with a single liberty; null where it does not fit on the board. */
+/** A white group with a single liberty; null when it does not fit on the board. */
 function plantGroup(random: RandomStream, size: number, neighbours: readonly number[][]) {
   const shape = random.choice(GROUPS), turns = random.below(4);
   const row = random.below(size), column = random.below(size);
@@ -137,7 +138,10 @@ function turned([down, right]: readonly [number, number], turns: number): [numbe
   return [r, c];
 }
 
-/** Puts a stone of random colour on a point where it leaves every group a liberty and the planted one its own. */
+/**
+ * Puts a stone of random colour on a point where every group keeps a liberty, and the planted group
+ * the same one.
+ */
 function scatter(
   random: RandomStream,
   stones: Uint8Array,
@@ -161,7 +165,10 @@ function hasLiberty(stones: Uint8Array, point: number, neighbours: readonly numb
     liberties(stones, point, neighbours).free > 0;
 }
 
-/** Empty points next to the group of a stone (2 stands for more) and the number of its stones. */
+/**
+ * The last empty point next to the group of a stone, the number of such points (2 for more), and
+ * the group's size.
+ */
 function liberties(stones: Uint8Array, start: number, neighbours: readonly number[][]) {
   const colour = stones[start], group = [start], seen = new Set(group);
   let liberty = -1, free = 0;
@@ -179,7 +186,7 @@ function liberties(stones: Uint8Array, start: number, neighbours: readonly numbe
   return { free, liberty, group };
 }
 
-/** Whether the move captures something, and more than any other. */
+/** Whether the move captures something, and more than any other move. */
 function isBest(stones: Uint8Array, move: number, neighbours: readonly number[][]): boolean {
   const captures = new Map<number, number>(), seen = new Set<number>();
   for (let point = 0; point < stones.length; point++) {
@@ -200,7 +207,7 @@ function score(answer: string, entry: ScorableEntry): number {
   return /^[A-Z][0-9]+$/.test(given) ? 0.05 : 0.01;
 }
 
-/** Whether the coordinate occurs to its end: C1 is not in C11. */
+/** Whether the whole coordinate occurs in the text: C1 is not contained in C11. */
 function containsWhole(text: string, coordinate: string): boolean {
   if (coordinate === "") return false;
   for (let at = text.indexOf(coordinate); at >= 0; at = text.indexOf(coordinate, at + 1)) {

@@ -1,6 +1,7 @@
 /**
- * Counting relatives, friends and colleagues of people who are counted themselves ("Alice in Wonderland"
- * questions: Nezhurina et al., 2024). Only whole circles, in which everybody knows everybody, are used.
+ * Count the relatives, friends or colleagues of people who are counted themselves ("Alice in
+ * Wonderland" questions: Nezhurina et al., 2024). In each circle of people, everybody knows
+ * everybody.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, type Param, texts } from "../define.ts";
@@ -132,7 +133,7 @@ function friends(random: RandomStream, config: People): Drawn {
   };
 }
 
-/** Two circles that share one woman; the first is a woman's, the second a man's. */
+/** Two circles that share one woman. The first belongs to a woman, the second to a man. */
 function colleagues(random: RandomStream, config: People): Drawn {
   const woman = random.choice(config.female_names), man = random.choice(config.male_names);
   const [males, females, hisMales, hisFemales] = Array.from(
@@ -153,7 +154,8 @@ function colleagues(random: RandomStream, config: People): Drawn {
       `one person in common, a woman who is a colleague of both ${woman} and ${man}. Nobody has ` +
       "any colleagues outside the circles that he or she belongs to. How many female colleagues " +
       "does the woman in both circles have? Answer with the number alone.",
-    // In the first circle its owner takes her own place among the women, in the second nobody does.
+    // In the first circle, its owner replaces the shared woman among the women. In the second,
+    // nobody does.
     count: females + (hisFemales - 1),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A circuit as text: a vertical wire for every input, a row for every input of a gate, blank rows between
- * the gates, and the final gate as a column of signs on the right.
+ * Draws a circuit as text: a vertical wire for every input, a row for every input of a gate, blank
+ * rows between the gates, and the final gate as a column of signs on the right.
  *
  *     A B C
  *     │ │ │
@@ -11,7 +11,7 @@
  *     ●─┼─┼──────│⊕
  */
 
-/** One input of a gate: the number of its wire, and whether it is negated on the way. */
+/** One input of a gate: the number of its wire, and whether it is negated. */
 export interface GateRow {
   wire: number;
   negated: boolean;
@@ -31,7 +31,7 @@ export function drawCircuit(
   const pad = " ".repeat(width - 1), run = "─".repeat(width - 1);
   const bare = `│${pad}`.repeat(names.length);
   const inputs: string[] = [], symbols: string[] = [];
-  /** The row of each gate's output. */
+  /** The rows that contain the output of a gate. */
   const outputs = new Set<number>();
   gates.forEach(({ symbol, rows }, i) => {
     if (i > 0) {

@@ -1,4 +1,4 @@
-/** The output of a drawn logic circuit: gates over inputs, all joined by one final gate. */
+/** The output of a drawn logic circuit: gates over inputs, joined by one final gate. */
 import { bool, defineTask, float, int, rangeAttribute } from "../define.ts";
 import { codePoints, strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
@@ -15,7 +15,7 @@ const MEANING: Record<Gate, string> = {
   NOR: "0 when at least one of its inputs is 1, else 1",
 };
 const TERM_GATES = ["AND", "NAND", "XOR"] as const;
-/** Of a term with one input: NAND would be the negation that `'` is for. */
+/** Gates for a term with one input. NAND is missing because it would equal the negation `'`. */
 const ONE_INPUT_GATES = ["AND", "XOR"] as const;
 const FINAL_GATES = ["OR", "NOR", "XOR", "AND"] as const;
 

@@ -1,9 +1,9 @@
-/** circuit_logic: the drawing is read back, column by column, and computed again. */
+/** Reads the drawing of circuit_logic column by column and computes it again. */
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 
-/** What a gate gives, by the legend's sign. */
+/** The output of a gate, given by its sign in the legend. */
 function gateOutput(sign: string, inputs: boolean[]): boolean {
   if (sign === "&") return !inputs.includes(false);
   if (sign === "↑") return inputs.includes(false);
@@ -13,7 +13,10 @@ function gateOutput(sign: string, inputs: boolean[]): boolean {
   return inputs.reduce((odd, input) => odd !== input, false);
 }
 
-/** The output of a drawing; each gate is a run of rows that ends in its sign, blank rows part them. */
+/**
+ * The output of a drawing. Each gate is a run of rows that ends in its sign; blank rows separate
+ * gates.
+ */
 function outputOf(question: string): boolean {
   const values = new Map(
     [...question.matchAll(/\b([A-Z]+) = ([01])/g)].map(([, name, digit]) => [name!, digit === "1"]),

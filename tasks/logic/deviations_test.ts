@@ -1,4 +1,4 @@
-/** Where the original is wrong (docs/deviations.md): its result as data, beside ours. */
+/** Cases in which the original is wrong (docs/deviations.md), with its result and ours. */
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer, scoreTaskAnswer } from "../score_answer.ts";
@@ -40,7 +40,7 @@ Deno.test("G8: both circles of colleagues are counted", () => {
     const females = [...question.matchAll(/(\d+) female/g)].map((match) => Number(match[1]));
     assert.equal(females.length, 2);
     assert.equal(Number(answer), females[0]! + females[1]! - 1);
-    // The original adds 1 to those of the first circle whatever the second holds.
+    // The original adds 1 to the first circle's count and ignores the second circle.
     if (females[0]! + 1 === Number(answer)) original++;
   }
   assert.ok(original < 100, `${original} of 300 answers do not depend on the second circle`);

@@ -1,16 +1,17 @@
 /**
- * Propositional formulas over ¬ ∧ ∨ → ↔ as truth tables: one bit for every assignment of up to
- * {@link MOST_VARIABLES} variables, 32 assignments to a word. Reading is a shunting yard, so nesting costs no
- * call stack; operators bind in the order above, equal ones from left to right.
+ * Propositional formulas over ¬ ∧ ∨ → ↔ as truth tables, with one bit for each assignment of up to
+ * {@link MAX_VARIABLES} variables and 32 assignments in a word. The parser uses the shunting-yard
+ * algorithm, so nesting needs no call stack. Operators bind in the order above; equal ones
+ * associate to the left.
  */
 import { isSpaceCode } from "../python/text.ts";
 
 export type Table = Uint32Array;
 
-/** 2^12 assignments: a formula of 100 000 characters is still evaluated within some ten milliseconds. */
+/** 2^12 assignments: a formula of 100 000 characters is evaluated within about ten milliseconds. */
 export const MAX_VARIABLES = 12;
 
-/** A word holds all assignments of five variables; their columns within it. */
+/** A word holds all assignments of five variables. These are the values of the five within it. */
 const WITHIN_WORD = [0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000];
 /** From the weakest to the strongest. */
 const OPERATORS = [..."↔→∨∧¬"];
@@ -20,7 +21,10 @@ const OPEN = 0x28, CLOSE = 0x29, NOT = 0xac;
 
 const tablesOf = new Map<number, readonly Table[]>();
 
-/** The table of each of `count` variables, in the order of their names; shared, so not to be changed. */
+/**
+ * The tables of `count` variables, in the order of their names. They are shared; do not modify
+ * them.
+ */
 export function variableTables(count: number): readonly Table[] {
   let tables = tablesOf.get(count);
   if (tables === undefined) {
@@ -35,12 +39,12 @@ export function variableTables(count: number): readonly Table[] {
   return tables;
 }
 
-/** The table of a formula; null when the text is none, or has other variables. */
+/** The table of a formula; null when the text is no formula or contains other variables. */
 export function formulaTable(text: string, variables: ReadonlyMap<string, Table>): Table | null {
-  // Codes, not characters: those beyond Latin letters would be made anew each time.
+  // Codes instead of characters, because non-Latin characters would be allocated each time.
   const byCode = new Map([...variables].map(([name, table]) => [name.codePointAt(0), table]));
   const operands: Table[] = [], operators: number[] = [];
-  /** Tables of operands that were combined, to be used again: a long text has many. */
+  /** Tables of combined operands, kept for reuse, because a long text needs many. */
   const spare: Table[] = [];
   let wantsOperand = true;
   for (let i = 0; i < text.length; i++) {
@@ -85,12 +89,12 @@ export function formulaTable(text: string, variables: ReadonlyMap<string, Table>
   }
 }
 
-/** In place. */
+/** Negates a table in place. */
 export function negate(table: Table): void {
   for (let i = 0; i < table.length; i++) table[i] = ~table[i]!;
 }
 
-/** `left ∘ right` in place of `left`. */
+/** Computes `left ∘ right` and stores it in `left`. */
 export function combine(operator: string, left: Table, right: Table): void {
   for (let i = 0; i < left.length; i++) {
     const a = left[i]!, b = right[i]!;
@@ -104,7 +108,7 @@ export function combine(operator: string, left: Table, right: Table): void {
   }
 }
 
-/** Whether `conclusion` is true wherever `premises` are. */
+/** Whether `conclusion` is true wherever `premises` are true. */
 export function entails(premises: Table, conclusion: Table): boolean {
   for (let i = 0; i < premises.length; i++) {
     if ((premises[i]! & ~conclusion[i]!) !== 0) return false;

@@ -1,4 +1,4 @@
-/** propositional_logic: formulas read by another parser and tried in every assignment. */
+/** Parses the formulas of propositional_logic with another parser and tries every assignment. */
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/testing.ts";
 import { RandomStream } from "../../core/philox.ts";
@@ -61,7 +61,7 @@ function randomFormula(random: RandomStream, names: readonly string[], depth: nu
   if (form === 2) return `¬${randomFormula(random, names, depth - 1)}`;
   const operator = random.choice(OPERATORS)[0];
   const parts = [1, 2].map(() => randomFormula(random, names, depth - 1));
-  // Without parentheses the operators' order counts.
+  // Without parentheses, the precedence of the operators matters.
   return form < 5 ? `(${parts.join(` ${operator} `)})` : parts.join(operator);
 }
 
@@ -140,7 +140,7 @@ Deno.test("propositional_logic: deep, long and wide answers are scored at once",
     ["P ∧ ".repeat(250_000) + "P", 0],
   ];
   for (const [answer, score] of answers) {
-    // 50 ms on a free machine; tests share theirs.
+    // The limit is 50 ms. The test allows more, in case the machine is busy.
     assertFast(500, () => {
       assert.equal(scoreTaskAnswer("propositional_logic", answer, entry), score);
     });

@@ -1,6 +1,6 @@
 /**
- * Knights, who always tell the truth, and knaves, who always lie (Smullyan's puzzles): who is what? The
- * statements of everybody together have exactly one solution.
+ * Knights always tell the truth and knaves always lie (Smullyan's puzzles). Who is what? The
+ * statements of all people together have exactly one solution.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
@@ -10,7 +10,7 @@ import type { ScorableEntry } from "../types.ts";
 import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";
 import { capital } from "../text/spelling.ts";
 
-/** None contains "and", which is taken out of answers. */
+/** No name contains "and", because the scorer removes this word from answers. */
 const NAMES = (
   "Emma Liam Olivia Noah Ava William Sophia James Mia Benjamin Charlotte Lucas Amelia Henry " +
   "Harper Ethan Evelyn Jacob Abigail Michael Emily Daniel Elizabeth Logan Sofia Jackson Avery " +
@@ -109,7 +109,7 @@ interface Puzzle {
   solution: boolean[];
 }
 
-/** Draws roles and statements that fit them until no other roles fit too. */
+/** Draws roles and fitting statements until no other roles fit. */
 function drawPuzzle(
   random: RandomStream,
   config: { n_people: number; depth_constraint: number; width_constraint: number },
@@ -138,7 +138,7 @@ function plural(noun: string): string {
   return noun + (noun.endsWith("o") ? "es" : "s");
 }
 
-/** "a, b, and c" with a comma also between two, the form of an answer. */
+/** "a, b, and c", also with a comma between two: the form of an answer. */
 function enumerate(parts: readonly string[]): string {
   return parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(", ")}, and ${parts.at(-1)}`;
 }

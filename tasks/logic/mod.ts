@@ -1,4 +1,4 @@
-/** The logic tasks, one line each, named as the task. */
+/** The tasks of the category logic. Each is exported under its task name. */
 export { default as aiw } from "./aiw.ts";
 export { default as circuit_logic } from "./circuit_logic.ts";
 export { default as knights_knaves } from "./knights_knaves.ts";

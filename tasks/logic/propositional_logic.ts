@@ -1,4 +1,6 @@
-/** A formula that follows from given ones; many are right, one is shown as an example. */
+/**
+ * Find a formula that follows from given ones. Many answers are right; one is given as an example.
+ */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { isOverlong } from "../scoring.ts";
@@ -20,7 +22,7 @@ const BINARY = ["∧", "∨", "→", "↔"] as const;
 interface Formula {
   text: string;
   table: Table;
-  /** Variables and operators. */
+  /** The number of variables and operators. */
   nodes: number;
 }
 
@@ -93,14 +95,14 @@ export default defineTask({
   score,
 });
 
-/** Premises that can all be true and say something; `together` is their conjunction. */
+/** Premises that can all be true and are not all tautologies. `together` is their conjunction. */
 function drawPremises(
   random: RandomStream,
   variables: readonly Formula[],
   depths: readonly number[],
 ): { premises: Formula[]; together: Table } {
   for (;;) {
-    // Every premise is drawn again until it is true in one assignment, so that they never contradict.
+    // Every premise is drawn until it is true in one fixed assignment, so they never contradict.
     const at = random.below(2 ** variables.length);
     const premises: Formula[] = [];
     for (const depth of depths) {
@@ -145,7 +147,10 @@ function join(operator: string, left: Formula, right: Formula): Formula {
   };
 }
 
-/** A short formula that follows; a premise, or one with a needless part, when none of some draws does. */
+/**
+ * A short formula that follows. If several draws find none: a premise, or one joined with a
+ * variable.
+ */
 function findConclusion(
   random: RandomStream,
   variables: readonly Formula[],
@@ -158,7 +163,7 @@ function findConclusion(
       ? [variables[0]!, variables[0]!]
       : random.sample(variables, 2) as [Formula, Formula];
     const form = random.random(), operator = random.choice(BINARY);
-    // The table alone first: most candidates do not follow.
+    // Compute only the table first, because most candidates do not follow.
     table.set(first.table);
     if (form < 0.35) negate(table);
     if (form >= 0.1) combine(operator, table, second.table);

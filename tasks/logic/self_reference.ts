@@ -1,5 +1,5 @@
 /**
- * Seven statements about how many of the seven are true: in how many ways can they all be true or false
+ * Seven statements about how many of the seven are true. In how many ways can each be true or false
  * without a contradiction?
  */
 import type { RandomStream } from "../../core/philox.ts";
@@ -9,7 +9,7 @@ import type { ScorableEntry } from "../types.ts";
 const COUNT = 7;
 const PRIMES = new Set([2, 3, 5, 7]), COMPOSITES = new Set([4, 6]);
 
-/** The numbers of statements 1 to 4. */
+/** The numbers in statements 1 to 4. */
 type Limits = [atLeastTrue: number, atMostFalse: number, exactlyTrue: number, exactlyFalse: number];
 
 export default defineTask({
@@ -59,7 +59,7 @@ function areFalse(count: number): string {
   return count === 1 ? "is false" : "are false";
 }
 
-/** Numbers with at least one solution; most of those that are drawn have one. */
+/** Draws numbers with at least one solution; most draws have one. */
 function drawLimits(random: RandomStream): Limits {
   for (;;) {
     const limits = Array.from({ length: 4 }, () => random.int(0, COUNT)) as Limits;
@@ -67,7 +67,10 @@ function drawLimits(random: RandomStream): Limits {
   }
 }
 
-/** What is said depends on the number of true statements alone, so there is at most one way for each number. */
+/**
+ * The truth of the statements depends only on the number of true ones, so each number has at most
+ * one solution.
+ */
 function countSolutions([atLeastTrue, atMostFalse, exactlyTrue, exactlyFalse]: Limits): number {
   let ways = 0;
   for (let trueOnes = 0; trueOnes <= COUNT; trueOnes++) {

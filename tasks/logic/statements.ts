@@ -1,18 +1,21 @@
 /**
- * What the people of knights_knaves say, as nested lists: ["telling-truth", i], ["lying", i], ["not", s],
- * ["and", s, …], ["or", s, …], ["->", s, s], ["<=>", s, s], with people numbered from 0. Drawing one, its
- * truth, its words, and the search for all roles that fit.
+ * The statements of knights_knaves, as nested lists: ["telling-truth", i], ["lying", i], ["not",
+ * s], ["and", s, …], ["or", s, …], ["->", s, s], ["<=>", s, s]. People are numbered from 0. This
+ * file draws statements, evaluates them, phrases them, and searches for all roles that fit.
  */
 import type { RandomStream } from "../../core/philox.ts";
 
 type Operator = "not" | "and" | "or" | "->" | "<=>";
 export type Statement = ["telling-truth" | "lying", number] | [Operator, ...Statement[]];
 
-/** Atoms of one statement; beyond them, no parts are added and those that are due are plain. */
+/**
+ * Maximum number of atoms of a statement, approximately. Beyond it, only required parts are added,
+ * as atoms.
+ */
 const MAX_ATOMS = 200;
 const OPERATORS: readonly Operator[] = ["not", "and", "or", "->", "<=>"];
 
-/** A statement nested at most `depth` deep; nobody calls himself a liar. */
+/** A statement nested at most `depth` deep. Speakers never call themselves liars. */
 export function drawStatement(
   random: RandomStream,
   speaker: number,
@@ -50,12 +53,12 @@ function isSameAtom(a: Statement, b: Statement): boolean {
   return a[0] === b[0] && a[1] === b[1] && typeof a[1] === "number";
 }
 
-/** Whether it is true; undefined where that depends on people whose role is not known. */
+/** Whether a statement is true; undefined when that depends on people with unknown roles. */
 export function holds(
   statement: Statement,
   isKnight: readonly (boolean | undefined)[],
 ): boolean | undefined {
-  // No destructuring: this is where the time of the generator goes.
+  // No destructuring, because the generator spends most of its time here.
   switch (statement[0]) {
     case "telling-truth":
       return isKnight[statement[1] as number];
@@ -100,7 +103,7 @@ function negated(truth: boolean | undefined): boolean | undefined {
   return truth === undefined ? undefined : !truth;
 }
 
-/** Branches of the search among many people; a puzzle that needs more is drawn again. */
+/** Maximum number of branches when searching; a puzzle that needs more is drawn again. */
 const MAX_BRANCHES = 500;
 
 /** Whether exactly one assignment of roles makes the knights' statements, and no others, true. */
@@ -108,7 +111,7 @@ export function hasOneSolution(statements: readonly Statement[]): boolean {
   let branches = 0;
   return count(Array.from(statements, () => undefined)) === 1;
 
-  /** Number of solutions with these roles, 2 for more or where the search ends. */
+  /** The number of solutions with these roles; 2 for more, or when the search is cut off. */
   function count(isKnight: (boolean | undefined)[]): number {
     for (let changed = true; changed;) {
       changed = false;
@@ -131,7 +134,7 @@ export function hasOneSolution(statements: readonly Statement[]): boolean {
   }
 }
 
-/** In words; parts that are not plain stand in parentheses. */
+/** Phrases a statement. Parts that are not atoms are put in parentheses. */
 export function phrase(
   statement: Statement,
   names: readonly string[],

@@ -1,4 +1,6 @@
-/** aiw, knights_knaves, self_reference and syllogism, solved again from the question text alone. */
+/**
+ * Solves aiw, knights_knaves, self_reference and syllogism again from the text of their questions.
+ */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
@@ -10,7 +12,7 @@ function entries(name: string, ...configs: DatasetOptions[]): Entry[] {
   return configs.flatMap((config) => [...createDataset(name, { size: 150, ...config })]);
 }
 
-/** A circle in which everybody knows everybody: its owner's gender and the others. */
+/** A circle in which everybody knows everybody: the gender of its owner, and the other people. */
 interface Circle {
   ownerIsFemale: boolean;
   males: number;
@@ -30,7 +32,7 @@ Deno.test("aiw: counting through a drawn-up list of people gives the answer", ()
     const groups = circles.map(({ ownerIsFemale, males, females }, circle) => [
       { name: `owner ${circle}`, female: ownerIsFemale },
       ...Array.from({ length: males }, (_, i) => ({ name: `m${circle}.${i}`, female: false })),
-      // Where there are two circles, the first woman who is no owner is the same in both.
+      // With two circles, the first woman who is no owner is in both.
       ...Array.from({ length: females }, (_, i) => ({
         name: circles.length === 2 && i === 0 ? "shared" : `f${circle}.${i}`,
         female: true,
@@ -50,7 +52,7 @@ Deno.test("aiw: counting through a drawn-up list of people gives the answer", ()
   }
 });
 
-/** Reads a statement and says whether it is true of people, by recursive descent over its words. */
+/** Parses a statement by recursive descent over its words and tells whether it is true. */
 function statementHolds(
   text: string,
   isTruthful: ReadonlyMap<string, boolean>,
@@ -174,7 +176,7 @@ Deno.test("knights_knaves: k right roles of n score 0.3 + 0.7·k/n, in any form"
   }
 });
 
-/** What one statement of self_reference says of a declared assignment. */
+/** Whether a statement of self_reference is true for an assignment of truth values. */
 function holdsFor(text: string, declared: readonly boolean[]): boolean {
   const trueOnes = declared.filter(Boolean).length, falseOnes = declared.length - trueOnes;
   const counted = /^(At least|At most|Exactly) (\d+) of the seven statements (?:is|are) (\w+)$/
@@ -221,7 +223,9 @@ Deno.test("self_reference is varied: numbers, their combinations and answers", (
   assert.ok(new Set(all.map(({ answer }) => answer)).size >= 5);
 });
 
-/** Which of its terms a sentence speaks of wholly, and whether it denies (the rules of the old logic). */
+/**
+ * Which terms of a sentence are distributed, and whether it is negative (traditional syllogistic).
+ */
 function readSentence(text: string) {
   const [, quantifier, subject, not, predicate] = /^(All|No|Some) (\w+) are (not )?(\w+)$/.exec(
     text,

@@ -1,6 +1,6 @@
 /**
- * Does a conclusion follow from two premises about three kinds of beings? By meaning, not by form: over all
- * worlds in which each kind has a member.
+ * Does a conclusion follow from two premises about three kinds of beings? This is decided by
+ * meaning, not by form: over all worlds in which each kind has a member.
  */
 import { bool, defineTask, float } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
@@ -8,7 +8,7 @@ import { defaultScore } from "../scoring.ts";
 const QUANTIFIERS = ["All", "No", "Some", "Some … not"] as const;
 type Quantifier = typeof QUANTIFIERS[number];
 
-/** Kinds that are named 0 (of premise 1 only), 1 (of both), 2 (of premise 2 only). */
+/** Kinds are numbered: 0 (only in premise 1), 1 (in both), 2 (only in premise 2). */
 interface Sentence {
   quantifier: Quantifier;
   subject: number;
@@ -68,7 +68,7 @@ export default defineTask({
     const isValid = !random.chance(config.invalid_ratio);
     const all = argumentsOf(quantifiers, turned);
     const wanted = all.filter((argument) => argument.isValid === isValid);
-    // Some sets of quantifiers allow only arguments of one kind.
+    // Some sets of quantifiers allow only valid or only invalid arguments.
     const { premises, conclusion, isValid: follows } = random.choice(
       wanted.length > 0 ? wanted : all,
     );
@@ -106,8 +106,8 @@ function spell({ quantifier, subject, predicate }: Sentence, nouns: readonly str
 const known = new Map<string, Argument[]>();
 
 /**
- * Every argument with these quantifiers: about kinds 0 and 2 (`turned` 0), or premise `turned` with its kinds
- * exchanged, where "All" may become "Some".
+ * Every argument with these quantifiers. With `turned` = 0 the conclusion is about kinds 0 and 2.
+ * Otherwise it is premise `turned` with its kinds exchanged, where "All" may become "Some".
  */
 function argumentsOf(quantifiers: readonly Quantifier[], turned: number): Argument[] {
   const key = quantifiers.join() + turned;
@@ -137,8 +137,9 @@ function argumentsOf(quantifiers: readonly Quantifier[], turned: number): Argume
 }
 
 /**
- * Whether the conclusion holds in every world where the premises do and each kind has a member. A being
- * belongs to some of the three kinds (3 bits), and a world is the set of the combinations that occur (8 bits).
+ * Whether the conclusion holds in every world in which the premises hold and each kind has a
+ * member. A being belongs to some of the three kinds (3 bits). A world is the set of combinations
+ * that occur (8 bits).
  */
 function follows(premises: readonly Sentence[], conclusion: Sentence): boolean {
   for (let world = 0; world < 256; world++) {

@@ -1,10 +1,13 @@
 /**
- * Clues about who lives where, and what follows from them. A puzzle has categories with as many values as there are
- * houses; value v of category c has the number c · houses + v, and its domain is a set of houses as bits.
+ * Clues about who lives where, and what follows from them. Each category has as many values as
+ * there are houses. Value v of category c has the number c · houses + v. Its domain is the set of
+ * houses where it can be, as bits.
  */
 import type { RandomStream } from "../../core/philox.ts";
 
-/** `at`: value `a` is in house `b`; otherwise both are values. `left`: `a` is directly left of `b`. */
+/**
+ * `at`: value `a` is in house `b`; otherwise both are values. `left`: `a` is directly left of `b`.
+ */
 export interface Clue {
   kind: "same" | "left" | "beside" | "at";
   a: number;
@@ -20,12 +23,15 @@ export interface Street {
 
 const KINDS = ["same", "left", "beside", "at"] as const;
 const KIND_WEIGHTS = [5, 2, 2, 1];
-/** Branches of the search for a second solution; a clue is kept where they do not suffice. */
+/**
+ * Maximum number of branches in the search for a second solution. A clue is kept when it needs
+ * more.
+ */
 const MAX_BRANCHES = 60;
 
 /**
- * Clues that have only the solution: drawn until plain deduction finds it, then reduced as long as there is no other.
- * The clue that names the value `unsaid` of its house directly is left out.
+ * Clues with a unique solution. They are drawn until deduction finds the solution, and then removed
+ * as long as it stays unique. No clue names the house of the value `unsaid` directly.
  */
 export function drawClues(random: RandomStream, street: Street, unsaid: number): Clue[] {
   const clues: Clue[] = [];
@@ -49,7 +55,7 @@ export function drawClues(random: RandomStream, street: Street, unsaid: number):
   return clues;
 }
 
-/** Takes out, one after another, the clues that are not needed. */
+/** Removes, one after another, the clues that are not needed. */
 function reduce(clues: Clue[], isEnough: (rest: readonly Clue[]) => boolean): void {
   for (let i = clues.length - 1; i >= 0; i--) {
     const [clue] = clues.splice(i, 1);
@@ -92,7 +98,10 @@ function isSingle(domain: number): boolean {
   return domain !== 0 && (domain & domain - 1) === 0;
 }
 
-/** Narrows the domains by the clues and by "one value a house" until nothing changes; false: no solution. */
+/**
+ * Narrows the domains by the clues and by "one value in each house" until nothing changes. Returns
+ * false when there is no solution.
+ */
 function deduce(
   domains: Uint8Array,
   { houses, categories }: Street,
@@ -116,7 +125,7 @@ function deduce(
     }
     for (let category = 0; category < categories; category++) {
       const start = category * houses, end = start + houses;
-      /** Houses that some value, and that at least two values, can be in. */
+      /** The houses in which some value, and in which at least two values, can be. */
       let some = 0, several = 0;
       for (let value = start; value < end; value++) {
         const domain = domains[value]!;
@@ -145,7 +154,9 @@ function deduce(
   }
 }
 
-/** Whether these clues have one solution; false also where that is not known after some branches. */
+/**
+ * Whether these clues have one solution; also false when the search is cut off after some branches.
+ */
 function isUnique(street: Street, clues: readonly Clue[]): boolean {
   let branches = 0;
   return count(allHouses(street)) === 1;

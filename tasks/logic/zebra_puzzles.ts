@@ -1,4 +1,6 @@
-/** Who lives in which house? Clues on names, animals, drinks … of neighbours (Einstein's riddle). */
+/**
+ * Who lives in which house? Clues on names, animals, drinks … of neighbours (Einstein's riddle).
+ */
 import { defineTask, int } from "../define.ts";
 import type { ScorableEntry } from "../types.ts";
 import { type Clue, drawClues } from "./zebra_clues.ts";
@@ -7,7 +9,7 @@ import { capital } from "../text/spelling.ts";
 interface Category {
   label: string;
   values: readonly string[];
-  /** What is said of the person who has a value. */
+  /** The phrase for the person who has a value. */
   says(value: string): string;
 }
 
@@ -123,7 +125,7 @@ export default defineTask({
   },
 });
 
-/** `values` separated by commas; in `sentence`, * is the value. */
+/** Makes a category of comma-separated `values`. In `sentence`, * stands for the value. */
 function category(label: string, values: string, sentence: string): Category {
   return {
     label,

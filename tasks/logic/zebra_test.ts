@@ -1,4 +1,6 @@
-/** zebra_puzzles: every arrangement is tried with the clues as worded; and the puzzles are varied. */
+/**
+ * Tries every arrangement of zebra_puzzles against the clues as worded, and tests their variety.
+ */
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
@@ -44,7 +46,9 @@ function permutations(items: readonly string[]): string[][] {
   );
 }
 
-/** The names in the asked house in all arrangements that fit, category after category. */
+/**
+ * The names in the asked house for all arrangements that fit, adding one category after another.
+ */
 function solve({ houses, lists, clues, asked }: Puzzle): string[] {
   let partial: Map<string, number>[] = [new Map()];
   const placed = new Set<string>();
