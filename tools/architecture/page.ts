@@ -1,0 +1,94 @@
+/**
+ * Writes what `ARCHITECTURE.md` says about imports: the table of the rooms and the pictures in
+ * `docs/architecture/`. A test compares both with what this would write.
+ *
+ *     deno task docs:architecture
+ */
+import { type ImportGraph, readImports, ROOMS, ROOT } from "./imports.ts";
+import { drawEntries } from "./picture.ts";
+import { entriesOf } from "./rooms.ts";
+
+/** What each room holds: in the table, and in a few words in the picture of the whole. */
+const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]>> = {
+  core: [
+    "errors, files, random numbers",
+    "errors, atomic files, locks, random numbers, statistics, what the machine and the job offer",
+  ],
+  hub: ["Hugging Face Hub", "downloads from the Hugging Face Hub and the cache shared with Python"],
+  tasks: ["problems and scoring", "one file a task, by category; registry, data sets, curriculum"],
+  tracking: ["TensorBoard, trackio, W&B", "metrics for TensorBoard, trackio and W&B, as files"],
+  kernels: [
+    "numerical engine",
+    "the numerical engine: operations, three devices, one conformance suite",
+  ],
+  data: [
+    "prompts, answers, sources",
+    "prompt texts, extraction and scoring of answers, problem sources, held-out splits",
+  ],
+  rewards: [
+    "reward functions",
+    "one file a reward, the registry, the weighted rubric, rewards of users",
+  ],
+  configs: [
+    "YAML and its schema",
+    "configuration files: reading, inheritance, overrides, one schema, keys of other trainers",
+  ],
+  models: [
+    "tokenizers, network, generation",
+    "tokenizers, file formats, the network with its adapters, generation, export",
+  ],
+  evaluation: [
+    "the measure",
+    "the prompt encoder and the accuracy that training and benchmarks share",
+  ],
+  training: ["GRPO", "the GRPO loop: rollout, loss, optimizer, checkpoints, the run's folder"],
+  bench: ["models × tasks", "benchmarks: models × tasks, workers, remote models, paired tests"],
+  reports: ["charts, run reports", "charts and the report of a run"],
+  cluster: ["SLURM", "job scripts for SLURM"],
+  cli: ["commands", "the commands: flags, calls, what is printed"],
+};
+
+/** Rooms whose inside has a picture of its own. */
+export const PICTURED = ["kernels", "models", "training", "bench", "configs"] as const;
+
+/** Path → text of every picture. */
+export function pictures(graph: ImportGraph): Map<string, string> {
+  const notes = Object.fromEntries(Object.entries(ABOUT).map(([room, [note]]) => [room, note]));
+  const texts = new Map([[
+    "docs/architecture/rooms.svg",
+    drawEntries(entriesOf(graph, ""), notes),
+  ]]);
+  for (const room of PICTURED) {
+    texts.set(`docs/architecture/${room}.svg`, drawEntries(entriesOf(graph, room), {}));
+  }
+  return texts;
+}
+
+/** The table of the rooms, in Markdown. */
+export function roomTable(graph: ImportGraph): string {
+  const entries = entriesOf(graph, "");
+  const rows = [...ROOMS].reverse().map((room) => {
+    const imports = ROOMS.filter((other) => entries.get(room)?.has(other));
+    const list = imports.length === 0 ? "–" : imports.map((name) => `\`${name}\``).join(", ");
+    return `| \`${room}/\` | ${ABOUT[room][1]} | ${list} |`;
+  });
+  return ["| room | holds | imports |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+const BEGIN = "<!-- rooms: written by deno task docs:architecture -->",
+  END = "<!-- end of rooms -->";
+
+/** The page with the table of today's imports. @throws Error when it has no place for it */
+export function withTable(page: string, table: string): string {
+  const from = page.indexOf(BEGIN), to = page.indexOf(END);
+  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md lacks the lines ${BEGIN} and ${END}`);
+  return `${page.slice(0, from + BEGIN.length)}\n<!-- deno-fmt-ignore-start -->\n\n${table}\n\n` +
+    `<!-- deno-fmt-ignore-end -->\n${page.slice(to)}`;
+}
+
+if (import.meta.main) {
+  const graph = readImports(), page = new URL("ARCHITECTURE.md", ROOT);
+  Deno.mkdirSync(new URL("docs/architecture/", ROOT), { recursive: true });
+  for (const [path, text] of pictures(graph)) Deno.writeTextFileSync(new URL(path, ROOT), text);
+  Deno.writeTextFileSync(page, withTable(Deno.readTextFileSync(page), roomTable(graph)));
+}

@@ -1,0 +1,73 @@
+/**
+ * Which test files a change can reach: those that import a changed file, directly or through others.
+ * What starts the program itself (`main.ts`) reaches every command. A changed file that is no source
+ * reaches the sources that name it.
+ */
+import { importsIn, ROOT } from "../architecture/imports.ts";
+
+/** Files that differ from `reference`, committed or not, and new ones. @throws Error without git */
+export function changedFiles(reference: string): string[] {
+  const git = (...args: string[]) => {
+    const { success, stdout, stderr } = new Deno.Command("git", { args, cwd: ROOT }).outputSync();
+    if (!success) throw new Error(`git ${args[0]}: ${new TextDecoder().decode(stderr).trim()}`);
+    return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
+  };
+  return [
+    ...git("diff", "--name-only", reference),
+    ...git("ls-files", "--others", "--exclude-standard"),
+  ];
+}
+
+/** Every TypeScript file of the project, with its text. */
+export function readSources(): Map<string, string> {
+  const sources = new Map<string, string>();
+  const read = (folder: string) => {
+    for (const entry of Deno.readDirSync(new URL(folder, ROOT))) {
+      const path = folder + entry.name;
+      if (/^(\.git|dist|experiments|node_modules|golden)$/.test(entry.name)) continue;
+      if (entry.isDirectory) read(`${path}/`);
+      else if (path.endsWith(".ts")) sources.set(path, Deno.readTextFileSync(new URL(path, ROOT)));
+    }
+  };
+  read("");
+  return sources;
+}
+
+/** The test files that the changed files can reach. @param changed paths from the root */
+export function reachedTests(
+  changed: readonly string[],
+  sources: ReadonlyMap<string, string>,
+): string[] {
+  if (changed.some((path) => /^deno\.(json|lock)$/.test(path))) {
+    return [...sources.keys()].filter(isTest).sort();
+  }
+  const importers = new Map<string, string[]>();
+  for (const [path, text] of sources) {
+    for (const target of [...importsIn(text, path), ...startsIn(text)]) {
+      importers.set(target, [...importers.get(target) ?? [], path]);
+    }
+  }
+  const reached = new Set<string>(), waiting = changed.flatMap((path) => affected(path, sources));
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (reached.has(path)) continue;
+    reached.add(path);
+    waiting.push(...importers.get(path) ?? []);
+  }
+  return [...reached].filter((path) => isTest(path) && sources.has(path)).sort();
+}
+
+const isTest = (path: string) => path.endsWith("_test.ts");
+
+/** Programs that a file starts rather than imports. */
+function startsIn(text: string): string[] {
+  return text.includes('"main.ts"') ? ["main.ts"] : [];
+}
+
+/** The sources that a changed file stands for. */
+function affected(path: string, sources: ReadonlyMap<string, string>): string[] {
+  if (path.endsWith(".as.ts")) return ["kernels/devices/wasm/device.ts"];
+  if (path.endsWith(".ts")) return [path];
+  const golden = /^tests\/golden\/([^/]+)/.exec(path)?.[1];
+  const name = golden ?? path.slice(path.lastIndexOf("/") + 1);
+  return [path, ...[...sources].filter(([, text]) => text.includes(name)).map(([file]) => file)];
+}

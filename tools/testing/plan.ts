@@ -1,0 +1,109 @@
+/** What a test run consists of: the commands, the longest first, so that two at once end together. */
+import { SAFE_V8_FLAGS, V8_FLAGS } from "../v8_flags.ts";
+import type { Job } from "./processes.ts";
+
+/** A check that counts as one test, or a run of `deno test`. */
+export interface PlannedJob extends Job {
+  kind: "check" | "tests";
+}
+
+/** Files whose examples are run. */
+const DOCUMENTED = ["mod.ts", "docs/library.md"];
+
+const BUILD = "kernels/devices/wasm/build.ts";
+
+function check(name: string, ...args: string[]): PlannedJob {
+  return { kind: "check", name, args };
+}
+
+export function tests(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  flags = V8_FLAGS,
+): PlannedJob {
+  return { kind: "tests", name, args: ["test", "-A", "--no-check", flags, ...args], env };
+}
+
+const CHECKS: PlannedJob[] = [
+  check("types", "check", "--quiet", "."),
+  check("lint", "lint", "--quiet"),
+  check("format", "fmt", "--check", "--quiet"),
+  check("kernels.wasm is what its sources build", "run", "-A", BUILD, "--check"),
+];
+
+/** Tests that start processes, a cluster or a software graphics card, or try thousands of inputs. */
+const SLOW = [
+  "kernels/devices/webgpu/",
+  "kernels/**/webgpu_test.ts",
+  "kernels/conformance/gradients_test.ts",
+  "models/generation/generation_test.ts",
+  "models/smollm2_test.ts",
+  "training/plan/",
+  "training/memory/memory_check_test.ts",
+  "training/memory_flat_test.ts",
+  "training/resume_test.ts",
+  "training/webgpu_test.ts",
+  "rewards/custom/",
+  "core/lock_nodes_test.ts",
+  "tasks/diversity_test.ts",
+];
+/** Of the tests of whole commands, the ones that are quick. */
+const QUICK_COMMANDS = [
+  "tests/architecture_test.ts",
+  "tests/dry_run_test.ts",
+  "tests/held_out_record_test.ts",
+  "tests/sampling_test.ts",
+  "tests/tasks_export_test.ts",
+  "tests/weight_types_test.ts",
+];
+
+/** An answer about everything important, in a minute on two cores. */
+export function fastPlan(): PlannedJob[] {
+  const env = { RGX_TEST_WEBGPU: "off", RGX_TEST_FAST: "1" };
+  const ignore = `--ignore=${SLOW.join(",")}`;
+  return [
+    tests("models, training", [ignore, "models/", "training/"], env),
+    tests("kernels", [ignore, "kernels/"], env),
+    CHECKS[0]!,
+    tests("tasks, configs", [ignore, "tasks/", "configs/"], env),
+    tests("the other rooms", [
+      ignore,
+      ...["core/", "hub/", "tracking/", "data/", "rewards/", "evaluation/", "bench/", "reports/"],
+      ...["cluster/", "cli/", "tools/"],
+    ], env),
+    tests("commands", QUICK_COMMANDS, env),
+    ...CHECKS.slice(1),
+  ];
+}
+
+/** All tests. The kernels run once more with bounds checks, where an access out of bounds traps. */
+export function fullPlan(): PlannedJob[] {
+  return [
+    tests("kernels", ["kernels/"]),
+    tests("a real SLURM", ["tests/slurm_test.ts"]),
+    tests("training", ["training/"]),
+    tests("commands", ["--ignore=tests/slurm_test.ts", "tests/"]),
+    tests("models", ["models/"]),
+    // The flags change nothing on a card, and nothing in TypeScript.
+    tests(
+      "kernels with bounds checks",
+      [
+        "--ignore=kernels/devices/webgpu,kernels/**/webgpu_test.ts," +
+        "kernels/conformance/gradients_test.ts",
+        "kernels/",
+      ],
+      { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off" },
+      SAFE_V8_FLAGS,
+    ),
+    tests("tasks", ["tasks/"]),
+    tests("configs, rewards", ["configs/", "rewards/"]),
+    tests("bench, evaluation, reports", ["bench/", "evaluation/", "reports/"]),
+    tests("the other rooms", [
+      ...["core/", "hub/", "tracking/", "data/", "cluster/", "cli/", "tools/"],
+    ]),
+    ...CHECKS,
+    check("types of examples", "check", "--quiet", "--doc-only", ...DOCUMENTED),
+    tests("examples in the library's documentation", ["--doc", ...DOCUMENTED]),
+  ];
+}

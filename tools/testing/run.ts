@@ -1,0 +1,55 @@
+/**
+ * Runs the tests. The last line of output is `N passed, N failed` (`, N skipped`); the lines before it
+ * say what failed and count what was skipped by reason.
+ *
+ *     deno task test                     format, lint, types and every test
+ *     deno task test:fast                what is important, in about a minute
+ *     deno task test FILE…               test files, or folders of them
+ *     deno task test --changed [REF]     what the changes since REF (default: HEAD) can reach
+ *     deno task test --watch FILE…       again at every change
+ */
+import { V8_FLAGS } from "../v8_flags.ts";
+import { ROOT } from "../architecture/imports.ts";
+import { changedFiles, reachedTests, readSources } from "./changed.ts";
+import { fastPlan, fullPlan, type PlannedJob, tests } from "./plan.ts";
+import { runJobs } from "./processes.ts";
+import { Summary } from "./summary.ts";
+
+/** Most tests wait for one thread; of two that run at once neither is slowed down on two cores. */
+const AT_ONCE = 2;
+
+function planOf(args: readonly string[]): PlannedJob[] {
+  const [flag, ...rest] = args;
+  if (flag === undefined) return fullPlan();
+  if (flag === "--fast") return fastPlan();
+  if (flag !== "--changed") return [tests("the files asked for", args)];
+  const files = reachedTests(changedFiles(rest[0] ?? "HEAD"), readSources());
+  console.log(`The changes can reach ${files.length} test files.`);
+  const parts = Array.from(
+    { length: AT_ONCE },
+    (_, i) => files.filter((_, n) => n % AT_ONCE === i),
+  );
+  return parts.filter((part) => part.length > 0)
+    .map((part, i) => tests(`part ${i + 1} of the reached tests`, part));
+}
+
+if (Deno.args[0] === "--watch") {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "--no-check", V8_FLAGS, "--watch", ...Deno.args.slice(1)],
+    cwd: ROOT,
+  }).spawn();
+  Deno.exit((await child.status).code);
+}
+
+const summary = new Summary(), start = performance.now();
+await runJobs(planOf(Deno.args), AT_ONCE, ROOT, ({ job, success, text, seconds }) => {
+  const { kind } = job as PlannedJob;
+  if (kind === "check") summary.addCheck(job.name, success);
+  else summary.addRun(job.name, text, success);
+  const isQuiet = kind === "check" && success;
+  if (!isQuiet) console.log(`\n# ${job.name}\n${text.trimEnd()}`);
+  console.log(`${success ? "ok" : "FAILED"}: ${job.name} (${seconds.toFixed(0)} s)`);
+});
+console.log(`\n${((performance.now() - start) / 60_000).toFixed(1)} minutes`);
+console.log(summary.lines().join("\n"));
+Deno.exit(summary.failed === 0 ? 0 : 1);
