@@ -1,7 +1,7 @@
 /**
- * What tells one decoder architecture from another: its parts, and how transformers names them and its
- * configuration. The computing code knows the parts only; an architecture is a table of them. What such
- * a table cannot say (experts, soft caps, parallel blocks) is left out, and such models are refused.
+ * What distinguishes one decoder architecture from another: its parts, and their names in
+ * transformers. The code that computes knows only the parts; an architecture is a table of them.
+ * Models that such a table cannot describe (experts, soft caps, parallel blocks) are refused.
  */
 
 export const ARCHITECTURE_NAMES = ["llama", "mistral", "qwen2", "qwen3", "gpt2"] as const;
@@ -19,46 +19,46 @@ export const LLAMA_MODULES = [
   "down_proj",
 ] as const;
 
-/** Linear modules of a GPT-2 layer; c_attn makes q, k and v at once. */
+/** Linear modules of a GPT-2 layer. c_attn computes q, k and v together. */
 export const GPT2_MODULES = ["attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"] as const;
 
-/** A linear module of a layer. Any of them can carry an adapter. */
+/** A linear module of a layer. Each of them can have an adapter. */
 export type Module = typeof LLAMA_MODULES[number] | typeof GPT2_MODULES[number];
 
 export interface Architecture {
   readonly name: ArchitectureName;
-  /** Class in transformers. */
+  /** Name of the class in transformers. */
   readonly className: string;
-  /** All linear modules of a layer, in an order that never changes: it numbers their dropout. */
+  /** All linear modules of a layer. Their order must never change: it keys their dropout. */
   readonly modules: readonly Module[];
-  /** Those that get an adapter where none are named, as in PEFT. */
+  /** Modules that get an adapter when none are named, as in PEFT. */
   readonly loraTargets: readonly string[];
-  /** Those that always have a bias. */
+  /** Modules that always have a bias. */
   readonly biases: readonly Module[];
-  /** Keys of the configuration that may give further modules a bias. */
+  /** Keys of the configuration that can give more modules a bias. */
   readonly biasKeys: Readonly<Record<string, readonly Module[]>>;
   /** RMSNorm of every query and key head before their rotation. */
   readonly headNorms: boolean;
-  /** Rotation of queries and keys, or a table that is added to the embedding. */
+  /** Rotation of queries and keys, or a learned table that is added to the embedding. */
   readonly positions: "rotary" | "learned";
   /** LayerNorm with a bias in place of RMSNorm. */
   readonly layerNorm: boolean;
   /** silu(gate)·up, or GELU (tanh form) of one projection. */
   readonly activation: "swiglu" | "gelu";
-  /** Linear weights lie as [in, out] (Conv1D) in place of [out, in]. */
+  /** Whether linear weights are [in, out] (Conv1D) instead of [out, in]. */
   readonly inOut: boolean;
-  /** `sliding_window` where the configuration does not give one. */
+  /** `sliding_window` when the configuration does not set it. */
   readonly defaultWindow: number | null;
-  /** `sliding_window` counts only where `use_sliding_window` is true. */
+  /** Whether `sliding_window` has an effect only when `use_sliding_window` is true. */
   readonly windowNeedsFlag: boolean;
   readonly names: {
     readonly embedding: string;
-    /** Of learned positions. */
+    /** Only with learned positions. */
     readonly positions: string | null;
     readonly finalNorm: string;
     /** "model.layers.3." */
     readonly layer: (layer: number) => string;
-    /** Within a layer. */
+    /** Name within a layer. */
     readonly inputNorm: string;
     readonly postNorm: string;
     readonly module: (module: Module) => string;

@@ -1,9 +1,12 @@
-/** Reading the fields of a model's `config.json`: every complaint names the file and the key. */
+/** Reads the fields of a model's `config.json`. Every error names the file and the key. */
 import { UsageError } from "../../core/errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A key that holds one id, a list of ids, or nothing. @throws UsageError for anything else */
+/**
+ * A key that holds one id, a list of ids, or nothing.
+ * @throws UsageError for anything else
+ */
 export function readTokenIds(json: Json, key: string, where: string): number[] {
   const value = json[key];
   if (value === undefined || value === null) return [];
@@ -13,7 +16,7 @@ export function readTokenIds(json: Json, key: string, where: string): number[] {
       throw new UsageError(`${where}: ${key} is ${JSON.stringify(value)}, expected token ids`);
     }
   }
-  // −1 is an old way of saying "none".
+  // −1 is an old way to say "none".
   return (ids as number[]).filter((id) => id >= 0);
 }
 
@@ -42,7 +45,7 @@ export function readCount(json: Json, key: string, where: string): number {
 }
 
 /**
- * Keys with one value that changes nothing; every other value asks for what is not computed here.
+ * Checks keys for which only these values are supported.
  * @throws UsageError that names the key
  */
 export function requireNeutral(
@@ -61,7 +64,7 @@ export function requireNeutral(
   }
 }
 
-/** Keys that a config.json may hold beside those of the architecture, and that change no logits. */
+/** Keys of any config.json that do not change the logits. */
 const WITHOUT_BEARING = new Set([
   ...["architectures", "model_type", "dtype", "torch_dtype", "transformers_version", "auto_map"],
   ...["bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "sep_token_id"],
@@ -92,7 +95,7 @@ const WITHOUT_BEARING = new Set([
     "num_labels",
   ],
   ...["tokenizer_class", "prefix", "is_decoder", "is_llama_config", "transformers.js_config"],
-  // Of generation: generation_config.json and the caller decide.
+  // Options of generation: generation_config.json and the caller decide.
   ...["temperature", "top_k", "top_p", "typical_p", "do_sample", "num_beams", "num_beam_groups"],
   ...["num_return_sequences", "max_length", "min_length", "early_stopping", "length_penalty"],
   ...["repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"],
@@ -100,7 +103,7 @@ const WITHOUT_BEARING = new Set([
   ...["exponential_decay_length_penalty", "remove_invalid_values", "chunk_size_feed_forward"],
 ]);
 
-/** Of every architecture: other values ask for another model. */
+/** Keys of every architecture with the only values that are supported. */
 export const COMMON_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   quantization_config: [],
   add_cross_attention: [false],
@@ -110,7 +113,7 @@ export const COMMON_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 /**
- * Refuses what nothing here understands: it would be ignored, and the model would say something else.
+ * Refuses keys that no reader understands: ignoring them could change the model's output.
  * @param known keys that the architecture's reader understands
  * @throws UsageError that names the keys
  */

@@ -1,6 +1,6 @@
 /**
- * Damaged configurations: a config.json, an adapter_config.json, an index of shards and a vocabulary with texts cut,
- * values exchanged and keys put in are read as something that can be used, or refused with an RgxError.
+ * Damaged configurations: a config.json, an adapter_config.json, an index of shards and a
+ * vocabulary with texts cut, values replaced and keys added give a usable result or an RgxError.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -25,7 +25,7 @@ import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
 const RUNS = { numRuns: 10_000, seed: 12 };
 
-/** True when the work is done, false when it is refused. */
+/** True when the work succeeds, false when it is refused. */
 async function accepted(work: () => unknown): Promise<boolean> {
   try {
     await work();
@@ -36,7 +36,7 @@ async function accepted(work: () => unknown): Promise<boolean> {
   }
 }
 
-/** What may stand where another value belongs. */
+/** Values that may replace another one. */
 const value = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, "", "x", [], {}, -1, 0, 0.5, 1, 2 ** 31, 2 ** 53),
   fc.constantFrom<unknown>(1e308, ["q_proj"], ".*", "(", [null], { a: 1 }, { a: "b" }, [[1]]),
@@ -44,7 +44,7 @@ const value = fc.oneof(
   fc.jsonValue() as fc.Arbitrary<unknown>,
 );
 
-/** An object with some values exchanged, left out, or put in under other names. */
+/** An object with some values replaced, removed, or added under other names. */
 function changed(whole: object): fc.Arbitrary<Record<string, unknown>> {
   const keys = [...Object.keys(whole), "__proto__", "constructor", "use_dora", "rope_scaling"];
   const edits = fc.array(fc.tuple(fc.constantFrom(...keys), fc.option(value, { nil: undefined })), {
@@ -86,7 +86,7 @@ Deno.test("10,000 damaged config.json are sizes that can be counted, or refused"
   assert.ok(refused > RUNS.numRuns / 4, `only ${refused} were refused`);
 });
 
-/** Metadata that rgx writes of a model, and what else such files may hold. */
+/** Metadata that rgx writes for a model, and other metadata that such files may have. */
 const GGUF = (["llama", "qwen3", "gpt2"] as const).map((architecture) => {
   const modelConfig = { ...SIZES, architecture, numKvHeads: 4 };
   const entries = [...ggufMetadata(modelConfig, "f32", "m", "m")].map((
@@ -166,7 +166,7 @@ Deno.test("10,000 damaged adapters are put on a base or refused", async () => {
   assert.ok(refused > RUNS.numRuns / 4, `only ${refused} were refused`);
 });
 
-/** Places where a text is cut, and what is put there. */
+/** Places where a text is cut, and what is inserted there. */
 function edited(text: string): fc.Arbitrary<string> {
   const edit = fc.record({
     at: fc.nat(text.length),

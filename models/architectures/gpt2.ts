@@ -1,6 +1,6 @@
 /**
- * GPT-2 (Radford et al. 2019; distilgpt2, DialoGPT): learned positions, LayerNorm before each part, GELU,
- * biases everywhere, and weights that lie as [in, out].
+ * GPT-2 (Radford et al. 2019; distilgpt2, DialoGPT): learned positions, LayerNorm before attention
+ * and MLP, GELU, biases everywhere, and [in, out] weights.
  */
 import { type Architecture, GPT2_MODULES } from "./architecture.ts";
 

@@ -1,4 +1,4 @@
-/** The `config.json` of GPT-2 models: the same sizes under other names. */
+/** The `config.json` of GPT-2 models, which has other names for the sizes. */
 import {
   ifPresent,
   type Json,
@@ -15,7 +15,7 @@ const KEYS = [
   ...["layer_norm_epsilon", "tie_word_embeddings", "activation_function"],
 ];
 
-/** Dropout is for training from scratch: adapters have their own. */
+/** Keys without effect here. Dropout is for training from scratch; adapters have their own. */
 const WITHOUT_BEARING = [
   ...["attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout"],
   ...["summary_proj_to_labels", "summary_type", "summary_use_proj"],
@@ -26,7 +26,7 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   activation_function: ["gelu_new", "gelu_pytorch_tanh"],
   scale_attn_weights: [true],
   scale_attn_by_inverse_layer_idx: [false],
-  // A matter of half precision; here sums are f32 always.
+  // It matters only in half precision; here sums are always in float32.
   reorder_and_upcast_attn: [false, true],
 };
 
@@ -64,7 +64,7 @@ export function readGpt2Config(json: Json, where: string): ModelConfig {
   };
 }
 
-/** The keys that are GPT-2's own. */
+/** The keys that only GPT-2 has. */
 export function writeGpt2Config(config: ModelConfig): Record<string, unknown> {
   return {
     activation_function: "gelu_new",

@@ -1,7 +1,8 @@
 /**
- * Hugging Face's `config.json`, in both generations: transformers 4 (`rope_theta`, `rope_scaling`,
- * `torch_dtype`) and 5 (`rope_parameters`, `dtype`). Whatever would change the numbers and is not computed
- * here is refused by its key, and so is a key that is not known. Written files serve both generations.
+ * Reads and writes Hugging Face's `config.json` for both generations: transformers 4 (`rope_theta`,
+ * `rope_scaling`, `torch_dtype`) and 5 (`rope_parameters`, `dtype`). Keys that would change the
+ * result in a way that rgx does not compute are refused by name, and so are unknown keys. Both
+ * generations can read the written files.
  */
 import { UsageError } from "../../core/errors.ts";
 import { type Architecture, ARCHITECTURE_NAMES, type ArchitectureName } from "./architecture.ts";
@@ -21,7 +22,7 @@ import { checkModelConfig, type ModelConfig, type RopeScaling } from "./model_co
 
 export { readTokenIds } from "./config_fields.ts";
 
-/** A model's `config.json`: the architecture, and the token ids that it names. */
+/** The contents of a `config.json`: the model's configuration and its special token ids. */
 export interface HfConfig {
   modelConfig: ModelConfig;
   bosId: number | null;
@@ -79,7 +80,7 @@ function readArchitecture(json: Json, where: string): Architecture {
   return architecture;
 }
 
-/** Keys of the family that are read below. */
+/** Keys of the Llama family that are read below. */
 const FAMILY_KEYS = [
   ...["vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
   ...["num_attention_heads", "num_key_value_heads", "head_dim", "max_position_embeddings"],
@@ -142,7 +143,7 @@ function readLlamaFamily(json: Json, architecture: Architecture, where: string):
   };
 }
 
-/** "llama" goes without saying. */
+/** A configuration without `architecture` is a Llama. */
 function named(name: ArchitectureName): Pick<ModelConfig, "architecture"> {
   return name === "llama" ? {} : { architecture: name };
 }
@@ -157,10 +158,13 @@ function readBiases(json: Json, architecture: Architecture, where: string) {
   return biases;
 }
 
-/** `max_window_layers` where a configuration does not give it. */
+/** `max_window_layers` when a configuration does not set it. */
 const DEFAULT_WINDOW_LAYERS = 28;
 
-/** The window of all layers; null = none. @throws UsageError for layers of different kinds */
+/**
+ * The sliding window of all layers; null = none.
+ * @throws UsageError when layers have different kinds of attention
+ */
 function readWindow(
   json: Json,
   { defaultWindow, windowNeedsFlag }: Architecture,
@@ -176,7 +180,7 @@ function readWindow(
   }
   const off = given === null || (windowNeedsFlag && json["use_sliding_window"] !== true);
   const window = off ? null : readCount({ [key]: given }, key, where);
-  // Qwen: the lowest max_window_layers layers attend to everything.
+  // Qwen: the lowest max_window_layers layers have full attention.
   const fullLayers = !windowNeedsFlag || window === null ? 0 : Math.min(
     numLayers,
     ifPresent(json["max_window_layers"], () => readNumber(json, "max_window_layers", where)) ??
@@ -244,7 +248,7 @@ function readRope(
   };
 }
 
-/** The text of a `config.json` that transformers 4 and 5 both read. */
+/** The text of a `config.json` for transformers 4 and 5. */
 export function writeHfConfig(
   hf: HfConfig,
   dtype: "float32" | "bfloat16" | "float16" = "float32",
@@ -307,7 +311,7 @@ function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
     num_key_value_heads: modelConfig.numKvHeads,
     rms_norm_eps: modelConfig.rmsNormEps,
     rope_parameters: rope,
-    // A version 4 reader knows the scaling by this name only, and would silently go without it.
+    // transformers 4 knows only this key; without it the scaling would silently be missing.
     ...(scaling === null ? {} : { rope_scaling: rope }),
     rope_theta: modelConfig.ropeTheta,
     ...(window === null && (defaultWindow === null || windowNeedsFlag)

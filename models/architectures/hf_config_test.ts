@@ -230,7 +230,7 @@ Deno.test("every architecture's configuration is written and read back", () => {
     [{ ...qwen2, sliding_window: 8 }, { architecture: "qwen2", slidingWindow: undefined }],
     [{ ...qwen2, ...window }, { architecture: "qwen2", slidingWindow: 8 }],
     [{ ...qwen2, ...window, max_window_layers: 28 }, { slidingWindow: undefined }],
-    // transformers' own values where a hand-written file leaves them out.
+    // The defaults of transformers, when a file that was written by hand leaves keys out.
     [{ ...qwen3, ...window, max_window_layers: undefined }, { slidingWindow: undefined }],
     [{ ...qwen2, use_sliding_window: true, max_window_layers: 0 }, { slidingWindow: 4096 }],
     [{ ...qwen3, attention_bias: true }, { biases: ["q_proj", "k_proj", "v_proj", "o_proj"] }],

@@ -1,4 +1,7 @@
-/** Llama (Touvron et al. 2023), from which the others of its family differ by a few entries; also SmolLM2. */
+/**
+ * Llama (Touvron et al. 2023) and SmolLM2. The other architectures of its family differ in a few
+ * entries.
+ */
 import { type Architecture, LLAMA_MODULES } from "./architecture.ts";
 
 export const LLAMA: Architecture = {

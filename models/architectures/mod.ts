@@ -1,4 +1,6 @@
-/** All architectures by `model_type`, and what a configuration's one says about its parts. */
+/**
+ * All architectures by `model_type`, and what a configuration's architecture says about its parts.
+ */
 import type { ModelConfig } from "./model_config.ts";
 import type { Architecture, ArchitectureName, Module } from "./architecture.ts";
 import { GPT2 } from "./gpt2.ts";
@@ -53,13 +55,16 @@ export function linearDims(config: ModelConfig, module: Module): [inDim: number,
   }
 }
 
-/** "model.layers.0.self_attn.q_proj" */
+/** Such as "model.layers.0.self_attn.q_proj". */
 export function modulePath(config: ModelConfig, layer: number, module: Module): string {
   const { names } = architectureOf(config);
   return names.layer(layer) + names.module(module);
 }
 
-/** Whether a layer is what the fused operation `decode_layer` computes: Llama's without additions. */
+/**
+ * Whether the fused operation `decode_layer` can compute a layer: a Llama layer without biases,
+ * head norms or a window.
+ */
 export function isPlainLlama(config: ModelConfig): boolean {
   const { activation, layerNorm, headNorms, modules } = architectureOf(config);
   return activation === "swiglu" && !layerNorm && !headNorms &&

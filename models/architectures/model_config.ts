@@ -1,12 +1,12 @@
 /**
- * The sizes and constants of a decoder of the Llama family or GPT-2, as the computing code needs them, and what makes such
- * a set of numbers possible at all. How they are spelled in a `config.json` is `hf_config.ts`'s matter.
- * Rotary scalings that change with the length of the text (dynamic, yarn, longrope) are left out.
+ * The configuration of a decoder of the Llama family or GPT-2, in the form that the code uses, and
+ * the checks that it is possible. hf_config.ts maps it to and from a `config.json`. Left out: RoPE
+ * scalings that depend on the length of the text (dynamic, yarn, longrope).
  */
 import { UsageError } from "../../core/errors.ts";
 import type { ArchitectureName, Module } from "./architecture.ts";
 
-/** How rotary frequencies are stretched beyond the length the model was first trained on. */
+/** How RoPE frequencies are stretched for texts beyond the length of the first training. */
 export type RopeScaling =
   | { readonly type: "linear"; readonly factor: number }
   | {
@@ -18,11 +18,14 @@ export type RopeScaling =
   };
 
 export interface ModelConfig {
-  /** Which parts the model is made of (architectures/); absent = "llama". */
+  /** The model's architecture; absent = "llama". */
   readonly architecture?: ArchitectureName;
-  /** Linear modules with a bias; absent = those that the architecture always has. */
+  /** Linear modules with a bias; absent = those that always have one in the architecture. */
   readonly biases?: readonly Module[];
-  /** A position attends to so many positions, its own included; absent or null = to all before it. */
+  /**
+   * Number of positions that a position attends to, including itself; absent or null = all before
+   * it.
+   */
   readonly slidingWindow?: number | null;
   readonly vocabSize: number;
   readonly hiddenSize: number;
@@ -30,13 +33,13 @@ export interface ModelConfig {
   readonly numLayers: number;
   readonly numHeads: number;
   readonly numKvHeads: number;
-  /** Width of one head; numHeads · headDim need not be hiddenSize. Even. */
+  /** Width of one head, even. numHeads · headDim may differ from hiddenSize. */
   readonly headDim: number;
   readonly maxPositions: number;
-  /** Of rotary positions; without meaning for learned ones. */
+  /** Base of the rotary frequencies; without effect for learned positions. */
   readonly ropeTheta: number;
   readonly ropeScaling: RopeScaling | null;
-  /** Of RMSNorm, and of LayerNorm where the architecture has that. */
+  /** Epsilon of RMSNorm, or of LayerNorm where the architecture has that. */
   readonly rmsNormEps: number;
   readonly tieWordEmbeddings: boolean;
 }
@@ -52,11 +55,14 @@ const COUNTS = [
   "maxPositions",
 ] as const;
 
-/** No table of a device is longer; and no model has as many layers. */
+/** Limits: no table on a device is longer, and no model has as many layers. */
 const MAX_SIZE = 2 ** 31 - 1;
 const MAX_LAYERS = 10_000;
 
-/** What is impossible about these numbers, one sentence each; empty when they can be a model. */
+/**
+ * Everything that is impossible about a configuration, as a list of clauses; empty when it is
+ * possible.
+ */
 function modelConfigProblems(config: ModelConfig): string[] {
   const problems: string[] = [];
   for (const key of COUNTS) {
@@ -119,7 +125,7 @@ function modelConfigProblems(config: ModelConfig): string[] {
 
 /**
  * @param where file or config section, for the message
- * @throws UsageError that lists everything impossible about the configuration
+ * @throws UsageError that lists everything that is impossible about the configuration
  */
 export function checkModelConfig(config: ModelConfig, where: string): ModelConfig {
   const problems = modelConfigProblems(config);

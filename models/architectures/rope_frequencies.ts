@@ -4,7 +4,7 @@
  */
 import type { ModelConfig } from "./model_config.ts";
 
-/** Angle per position of each pair of a head: [headDim/2], float64. */
+/** Angle per position of each pair of a head's elements: [headDim/2], float64. */
 export function ropeFrequencies(
   config: Pick<ModelConfig, "headDim" | "ropeTheta" | "ropeScaling">,
 ): Float64Array {

@@ -1,8 +1,8 @@
 /**
- * A model in another format as a Hugging Face folder with one safetensors file: from a GGUF file, from shards,
- * from PyTorch's pickles. Shards of safetensors are copied byte for byte, whatever architecture they are of;
- * everything else is read as a model and keeps its types (quantised weights become f32, which holds them
- * exactly).
+ * Converts a model to a Hugging Face folder with one safetensors file: from a GGUF file, from
+ * shards, or from PyTorch's pickles. Shards of safetensors are copied byte for byte, whatever their
+ * architecture. Everything else is read as a model and keeps its types; quantised weights become
+ * f32, which represents them exactly.
  */
 import { produceFolderAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -18,7 +18,7 @@ import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { VOCABULARY_FILES } from "../tokenizers/vocab_merges.ts";
 import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
-/** What a folder holds beside its weights. */
+/** Files of a folder besides its weights. */
 const OTHER_FILES = [
   ...["config.json", "generation_config.json", ...TOKENIZER_FILES, ...VOCABULARY_FILES],
   ...["tokenizer.model", "README.md", "LICENSE"],
@@ -26,8 +26,8 @@ const OTHER_FILES = [
 
 /**
  * Writes a model (a GGUF file, shards) as one Hugging Face folder.
- * @throws UsageError when there is nothing to convert or the output is there already; RgxError when a file
- *   is damaged, or the disk is full (nothing half-written remains)
+ * @throws UsageError when there is nothing to convert or the output exists already; RgxError when a
+ *   file is damaged, or the disk is full (no incomplete output remains)
  */
 export async function convertModel(
   name: string,

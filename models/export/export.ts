@@ -1,7 +1,7 @@
 /**
- * A trained model for other programs: its adapter as PEFT has it, the adapter merged into its base as a
- * Hugging Face folder, or a GGUF file with tokenizer and chat template. Weights go from the source into the
- * file one by one; the result appears under its name when it is complete.
+ * Exports a trained model for other programs: its adapter in PEFT's format, the adapter merged into
+ * its base as a Hugging Face folder, or a GGUF file with tokenizer and chat template. Weights are
+ * read and written one by one. The result appears under its name when it is complete.
  */
 import { produceFileAtomic, produceFolderAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -28,35 +28,35 @@ import { encodePieces } from "./weight_encoding.ts";
 
 const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
 
-/** What `exportModel` makes, and where. */
+/** Options of `exportModel`. */
 export interface ExportOptions {
   to: ExportTarget;
-  /** Default: as the (base) model is stored; quantised weights as f32. */
+  /** Default: the type of the (base) model; quantised weights become f32. */
   dtype?: WeightType;
-  /** A folder; of a GGUF a file's name that ends with .gguf, or the folder that it is put in. */
+  /** A folder. For GGUF: the name of a file that ends with .gguf, or the folder for it. */
   output: string;
-  /** Replace a model that is there. */
+  /** Replace an existing model. */
   force?: boolean;
-  /** Ends the export between two tensors: it throws the signal's reason, and nothing remains. */
+  /** Aborts the export between two tensors: it throws the signal's reason, and nothing remains. */
   signal?: AbortSignal;
 }
 
-/** What was written. */
+/** The result of an export. */
 export interface Exported {
   /** The folder, or the GGUF file. */
   path: string;
-  /** Of the matrices. */
+  /** Type of the matrices. */
   dtype: WeightType | null;
-  /** Of the file with the weights. */
+  /** Bytes of the file with the weights. */
   bytes: number;
-  /** What a reader of the result should know. */
+  /** What users of the result should know. */
   notes: string[];
 }
 
 /**
- * Exports a model folder, a checkpoint, an adapter (merged into the base that it names) or a GGUF file.
- * @throws UsageError when it is not there, cannot be exported so, or the output is there already;
- *   RgxError when a file is damaged, or the disk is full (nothing half-written remains)
+ * Exports a model folder, a checkpoint, an adapter (merged into its base) or a GGUF file.
+ * @throws UsageError when it does not exist, cannot be exported in this way, or the output exists
+ *   already; RgxError when a file is damaged, or the disk is full (no incomplete output remains)
  */
 export async function exportModel(checkpoint: string, options: ExportOptions): Promise<Exported> {
   const { to, force = false, dtype } = options;
@@ -103,7 +103,10 @@ const HF_DTYPES = {
 } as const;
 type FloatType = keyof typeof HF_DTYPES;
 
-/** A model as one safetensors file with its configuration and tokenizer. `dtype` null: as it is stored. */
+/**
+ * Writes a model as one safetensors file with its configuration and tokenizer.
+ * @param dtype null = the stored type
+ */
 export async function writeHfFolder(
   model: ModelFolder,
   output: string,
@@ -198,7 +201,7 @@ async function writeGgufFile(
   return { path, dtype: type, bytes: size, notes };
 }
 
-/** The last part of a path that says something. */
+/** The last part of a path that names the model. */
 function nameOf(path: string): string {
   const parts = path.split("/").filter((part) => part !== "" && part !== "." && part !== "..");
   const last = parts.at(-1) ?? "model";

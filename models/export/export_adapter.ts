@@ -1,6 +1,6 @@
 /**
- * A checkpoint's adapter as a folder of its own, as PEFT, transformers and vLLM take it: without the state of
- * the training, and with the path of a base on this machine written out, since PEFT looks for a relative one
+ * Exports a checkpoint's adapter as a folder for PEFT, transformers and vLLM. The training state is
+ * left out. The path of a base on this machine becomes absolute, since PEFT resolves relative paths
  * from the working directory.
  */
 import { UsageError } from "../../core/errors.ts";
@@ -17,15 +17,15 @@ import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces } from "./weight_encoding.ts";
 
-/** Types that PEFT's files are written in. */
+/** Types that adapters are written in. */
 const DTYPES = { f32: "F32", f16: "F16", bf16: "BF16" } as const;
 export type AdapterDType = keyof typeof DTYPES;
 
 /**
- * Fills `target`, an empty folder.
- * @param dtype null = as it is stored
- * @returns what a reader should know
- * @throws UsageError when `folder` holds no adapter, or one of another kind
+ * Fills the empty folder `target`.
+ * @param dtype null = the stored type
+ * @returns what users of the adapter should know
+ * @throws UsageError when `folder` holds no adapter, or one that is not supported
  */
 export async function writeAdapterFolder(
   folder: string,
@@ -66,7 +66,9 @@ export async function writeAdapterFolder(
   return notes;
 }
 
-/** The whole path of a base that is a file or folder here; null for a name of the Hub. */
+/**
+ * The absolute path of a base that is a file or folder on this machine; null for a name on the Hub.
+ */
 async function localPath(folder: string, name: string | null): Promise<string | null> {
   if (name === null || name === "") return null;
   for (const candidate of name.startsWith("/") ? [name] : [`${folder}/${name}`, name]) {

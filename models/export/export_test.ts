@@ -1,6 +1,6 @@
 /**
- * Exported models are loaded again and compared with what they were exported from: equal logits in f32, within
- * the type's rounding in all others, of every architecture and with adapters merged in.
+ * Exported models are loaded again and compared with their originals: equal logits in f32, and
+ * within rounding in all other types, for every architecture and with merged adapters.
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
@@ -26,7 +26,7 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import { goldenPath } from "../../tests/golden.ts";
 
 const golden = goldenPath("tiny-models");
-/** A tiny golden model with a tokenizer, which those have not. */
+/** A tiny golden model, with a tokenizer that these models do not have. */
 async function goldenModel(name: string, folder: string): Promise<string> {
   const target = `${folder}/${name}`;
   await Deno.mkdir(target);
@@ -37,7 +37,9 @@ async function goldenModel(name: string, folder: string): Promise<string> {
   return target;
 }
 
-/** Relative distance of the logits that rounding the weights may make, over both layers of these models. */
+/**
+ * Allowed relative distance of the logits, due to rounded weights in both layers of these models.
+ */
 const LIMIT: Readonly<Record<WeightType, number>> = {
   ...{ f32: 0, f16: 2e-3, bf16: 1.5e-2, q8_0: 5e-2, q4_0: 0.5 },
 };
@@ -81,7 +83,7 @@ Deno.test("an adapter is merged into its base, of weights that lie either way ro
         assert.ok(distance(await logitsOf(`${folder}/base`, device), wanted) > 0.1);
         const { path, dtype } = await exportModel(adapter, { to: "hf", output: `${folder}/hf` });
         assert.equal(dtype, "f32", "as the base is stored");
-        // The merged weights are rounded to float32.
+        // Merged weights are rounded to float32.
         assert.ok(distance(await logitsOf(path, device), wanted) < 1e-6);
         const merged = await readModelFolder(path);
         assert.equal(merged.adapter, null);

@@ -1,17 +1,14 @@
 /**
- * A model as llama.cpp's converter writes it: metadata from the configuration, tensors under GGUF's names,
- * the query and key rows of Llama interleaved, Llama 3's scaling as frequency divisors, GPT-2's matrices
- * transposed. gguf_config.ts and gguf_model.ts are the way back. Vectors and learned positions stay f32; a matrix whose rows are no whole blocks becomes f16, and
- * the head of a q4_0 file q8_0, since its error would go straight into the logits.
+ * Makes the metadata and tensors of a GGUF file as llama.cpp's converter does: Llama's query and
+ * key rows interleaved, Llama 3's scaling as frequency divisors, GPT-2's matrices transposed. The
+ * reverse is in formats/gguf/. Vectors and learned positions stay f32. A matrix whose rows are not
+ * whole blocks becomes f16. The head of a q4_0 file becomes q8_0, since its error would directly
+ * affect the logits.
  */
 import { UsageError } from "../../core/errors.ts";
 import { architectureOf } from "../architectures/mod.ts";
-import {
-  interleaveHalves,
-  ROPE_DIVISORS,
-  ROPE_SCALING_KEY,
-  ropeDivisors,
-} from "../formats/gguf/gguf_model.ts";
+import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
+import { ROPE_DIVISORS, ROPE_SCALING_KEY, ropeDivisors } from "../formats/gguf/rope_scaling.ts";
 import { ggufName, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "./gguf_writer.ts";
 import { ropeParameters } from "../architectures/hf_config.ts";
@@ -21,7 +18,7 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "./export_types.ts";
 import { encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
-/** `model_type` → `general.architecture`. Llama's takes Mistral in. */
+/** `model_type` → `general.architecture`. Mistral is a "llama" there. */
 const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {
   llama: "llama",
   mistral: "llama",
@@ -30,12 +27,12 @@ const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {
   gpt2: "gpt2",
 };
 
-/** `general.file_type` */
+/** Values of `general.file_type`. */
 const FILE_TYPE: Readonly<Record<WeightType, number>> = {
   ...{ f32: 0, f16: 1, q4_0: 2, q8_0: 7, bf16: 32 },
 };
 
-/** @throws UsageError for an architecture that has no GGUF files which rgx reads */
+/** @throws UsageError for an architecture without GGUF files that rgx reads */
 function architectureName(config: ModelConfig, where: string): string {
   const { name } = architectureOf(config), found = GGUF_ARCHITECTURE[name];
   if (found !== undefined) return found;
@@ -45,7 +42,7 @@ function architectureName(config: ModelConfig, where: string): string {
   });
 }
 
-/** @throws UsageError for what such a file cannot say */
+/** @throws UsageError for a model that a GGUF file cannot describe */
 export function ggufMetadata(
   config: ModelConfig,
   type: WeightType,
@@ -89,7 +86,10 @@ export function ggufMetadata(
   return out;
 }
 
-/** Every tensor of the file, each read when its turn comes. @throws as {@link ggufMetadata} does */
+/**
+ * All tensors of the file. Each is read when it is written.
+ * @throws as {@link ggufMetadata} does
+ */
 export function ggufTensors(
   config: ModelConfig,
   weights: MergedWeights,

@@ -1,8 +1,9 @@
 /**
- * A Hugging Face tokenizer as the metadata of a GGUF file: byte-level BPE with its merges, or pieces with
- * scores (SentencePiece BPE, and characters alone). gguf_tokenizer.ts is the way back, and is walked before
- * anything is written: a tokenizer that would come back with other ids is refused.
- * Left out: unigram and WordPiece models, byte-level BPE whose splitting rule has no name.
+ * Turns a Hugging Face tokenizer into the metadata of a GGUF file: byte-level BPE with its merges,
+ * or pieces with scores (SentencePiece BPE, and tokenizers of single characters). Before anything
+ * is written, formats/gguf/gguf_tokenizer.ts reads the result back; a tokenizer that would then
+ * give other ids is refused. Left out: unigram and WordPiece models, byte-level BPE whose splitting
+ * rule has no name.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { splittingName } from "../tokenizers/byte_level_bpe.ts";
@@ -16,18 +17,18 @@ import { namedSpecials, withSpecials } from "../tokenizers/named_specials.ts";
 import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";
 
-/** `token_type` of a token that stands for a byte. */
+/** `token_type` of a token for a single byte. */
 export const BYTE_TOKEN = 6;
 const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: BYTE_TOKEN };
 
 export interface TokenizerToWrite {
   tokenizer: Tokenizer;
-  /** Rows of the embedding: ids without a token get one that is never used. */
+  /** Rows of the embedding. Ids without a token get one that is never used. */
   vocabSize: number;
   bosId: number | null;
   padId: number | null;
   generationEosIds: readonly number[];
-  /** Model folder, for messages. */
+  /** The model's folder, for messages. */
   where: string;
 }
 
@@ -63,7 +64,7 @@ export function ggufTokenizerMetadata(model: TokenizerToWrite): GgufMetadata {
   return out;
 }
 
-/** Whether a GGUF reader's space before a text is one more than the tokenizer itself has before " text". */
+/** Whether a GGUF reader adds a space before " text" where the tokenizer itself adds none. */
 export function putsSpaceTwice(tokenizer: Tokenizer, metadata: GgufMetadata): boolean {
   const ids = (text: string) => tokenizer.encode(text, { addSpecialTokens: false }).join();
   return metadata.get("tokenizer.ggml.add_space_prefix")?.[1] === true && ids("a") === ids(" a");
@@ -71,7 +72,7 @@ export function putsSpaceTwice(tokenizer: Tokenizer, metadata: GgufMetadata): bo
 
 type Kind =
   | { model: "gpt2"; splitting: string }
-  /** `prefix`: a blank goes before a text. */
+  /** `prefix`: a space is added before a text. */
   | { model: "llama"; splitting: "default"; prefix: boolean };
 
 interface Bpe {
@@ -105,7 +106,7 @@ function readBpe(json: Json, where: string): Bpe {
   const vocab = model["vocab"] as Record<string, number>;
   const kind = kindOf(json, where);
   if (kind.model === "gpt2") return { kind, vocab, merges, unknown };
-  // A blank in a piece is written as ▁, which is what such a tokenizer makes of a text's blanks.
+  // Such a tokenizer turns the spaces of a text into ▁, so spaces in pieces are written like that.
   const written = (piece: string) => piece.replaceAll(" ", "▁");
   return {
     ...{ kind, unknown },
@@ -166,7 +167,7 @@ function tokenTable(
   return { tokens: whole, kinds };
 }
 
-/** The earlier a piece is merged, the higher its score; what is never merged comes last. */
+/** The earlier a piece is merged, the higher its score. Pieces that are never merged come last. */
 function pieceScores(tokens: readonly string[], merges: Bpe["merges"]): number[] {
   const rank = new Map<string, number>();
   merges.forEach(([left, right], i) => {
@@ -180,7 +181,7 @@ function setSpecialIds(
   set: (key: string, value: GgufWritten) => void,
 ): void {
   const { tokenizer, where } = model;
-  // Configurations keep the ids of the vocabulary that they were first made for.
+  // Configurations may keep ids of the vocabulary that they were first made for.
   const known = (id: number | null) => id !== null && id < model.vocabSize ? id : null;
   const generationEosIds = model.generationEosIds.filter((id) => known(id) !== null);
   const eos = tokenizer.eosId ?? generationEosIds[0] ?? null;
@@ -201,7 +202,7 @@ function setSpecialIds(
   set("add_eos_token", ["bool", after.length > 0]);
 }
 
-/** The tokenizer's own begin token; else the model's. */
+/** The tokenizer's begin token, or else the model's. */
 function beginId({ tokenizer, bosId, where }: TokenizerToWrite): number | null {
   const text = tokenizer.files().get("tokenizer_config.json");
   const token = text === undefined
@@ -213,7 +214,7 @@ function beginId({ tokenizer, bosId, where }: TokenizerToWrite): number | null {
   return typeof content === "string" ? tokenizer.tokenId(content) ?? bosId : bosId;
 }
 
-/** What is put around a text. */
+/** The tokens that are added before and after a text. */
 function surrounding(tokenizer: Tokenizer): { before: number[]; after: number[] } {
   const inner = tokenizer.encode("a", { addSpecialTokens: false });
   const whole = tokenizer.encode("a");
@@ -233,7 +234,7 @@ function chatTemplate(tokenizer: Tokenizer, where: string): string | null {
 const PROBE = "Reverse the letters: déjà vu!\n\n\tIt's 3.14159 or 2,718 —  isn't it? " +
   "日本語のテキスト, größer, Привет мир; f(x) = x**2 + 1;\r\n<answer>42</answer>   ";
 
-/** Reads the metadata as a loader would, and compares ids of sample texts. */
+/** Reads the metadata as a loader would, and compares the ids of sample texts. */
 function checkWayBack(metadata: GgufMetadata, { tokenizer, where }: TokenizerToWrite): void {
   const values = new Map([...metadata].map(([key, [, value]]) => [key, value] as const));
   const file = new GgufFile(where, values, new Map(), memorySource(new Uint8Array()));
@@ -244,7 +245,7 @@ function checkWayBack(metadata: GgufMetadata, { tokenizer, where }: TokenizerToW
     if (error instanceof RgxError) throw refuse(where, error.message);
     throw error;
   }
-  // Every so many tokens: some hundred of them, each with its neighbours' text around it.
+  // A few hundred tokens at equal distances, each with the two tokens after it.
   const step = Math.max(1, Math.floor(tokenizer.vocabSize / 512));
   const samples = [PROBE, ...PROBE.split(" ")];
   for (let id = 0; id < tokenizer.vocabSize; id += step) {
@@ -265,14 +266,17 @@ function checkWayBack(metadata: GgufMetadata, { tokenizer, where }: TokenizerToW
   }
 }
 
-/** Texts of the tokens that are no text. */
+/** Texts of special and added tokens. */
 function specialTexts(metadata: GgufMetadata): string[] {
   const tokens = metadata.get("tokenizer.ggml.tokens")![1] as readonly string[];
   const kinds = metadata.get("tokenizer.ggml.token_type")![1] as readonly number[];
   return tokens.filter((_, id) => kinds[id] === KIND.control || kinds[id] === KIND.userDefined);
 }
 
-/** Ids as a text; neighbouring characters without a token are one unknown token or several. */
+/**
+ * Ids as a text for comparison. Neighbouring characters without a token may give one unknown token
+ * or several.
+ */
 function joined(ids: readonly number[], unknown: unknown): string {
   return ids.filter((id, i) => id !== unknown || ids[i - 1] !== id).join();
 }

@@ -1,6 +1,6 @@
 /**
- * Tokenizers as GGUF metadata and back: real ones of each splitting rule, with scores, of characters alone;
- * and those that are refused.
+ * Tokenizers as GGUF metadata and back: real ones of each splitting rule, with scores, of single
+ * characters; and tokenizers that are refused.
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
@@ -67,7 +67,7 @@ for (const name of ["stories260k", "tinystories-656k"]) {
       const text = "Once upon a time, there was a little girl named Lily. She loved 3 ☃ big bows!";
       assert.deepEqual(back.encode(text), tokenizer.encode(text));
       assert.equal(back.decode(back.encode(text)), tokenizer.decode(tokenizer.encode(text)));
-      // The same in the newer form.
+      // The same in the newer format.
       const json = JSON.parse(tokenizer.files().get("tokenizer.json")!);
       const pre = { type: "Metaspace", replacement: "▁", prepend_scheme: "first", split: false };
       const files = new Map(tokenizer.files());

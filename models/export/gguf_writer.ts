@@ -1,6 +1,6 @@
 /**
- * Writes GGUF files (version 3, alignment 32), one tensor after the other. What the metadata of a model must
- * say is gguf_export.ts's matter. Left out: files in several parts, arrays of arrays.
+ * Writes GGUF files (version 3, alignment 32), one tensor after the other. gguf_export.ts decides
+ * on the metadata of a model. Left out: files in several parts, arrays of arrays.
  */
 import { writeAll } from "../../core/atomic_file.ts";
 import { elementCount } from "../formats/safetensors/safetensors.ts";
@@ -8,7 +8,7 @@ import { copyBytes, type TensorBytes } from "../formats/tensor_stream.ts";
 import type { WeightType } from "./export_types.ts";
 import { encodedBytes, ENCODINGS } from "./weight_encoding.ts";
 
-/** Value types by the format's numbers, as far as they are written. */
+/** The format's numbers of the value types that are written. */
 const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const;
 const ARRAY = 9, VERSION = 3, ALIGNMENT = 32;
 
@@ -20,7 +20,7 @@ type Values = {
   string: string;
 };
 
-/** A value with its type; a list is an array of that type. */
+/** A value with its type. A list is written as an array of that type. */
 export type GgufWritten = {
   [T in keyof Values]: readonly [type: T, value: Values[T] | readonly Values[T][]];
 }[keyof Values];
@@ -30,14 +30,14 @@ export type GgufMetadata = ReadonlyMap<string, GgufWritten>;
 export interface GgufTensorToWrite {
   name: string;
   type: WeightType;
-  /** Row-major; the last is the contiguous one, in whole blocks of the type. */
+  /** Row-major. The last dimension is contiguous and consists of whole blocks of the type. */
   shape: readonly number[];
   bytes: TensorBytes;
 }
 
 /**
  * Writes a file and waits until it is on the disk.
- * @throws RangeError when a tensor gives another number of bytes than its shape takes
+ * @throws RangeError when a tensor's bytes do not match its shape
  */
 export async function writeGguf(
   path: string,
@@ -61,7 +61,7 @@ function tensorBytes(type: WeightType, shape: readonly number[]): number {
   return encodedBytes(type, elementCount(shape));
 }
 
-/** All that stands before the data, padded. */
+/** All bytes before the data, with padding. */
 function ggufHead(
   metadata: GgufMetadata,
   tensors: readonly GgufTensorToWrite[],

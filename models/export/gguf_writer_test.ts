@@ -27,7 +27,7 @@ const METADATA: GgufMetadata = new Map([
   ["a.no", ["bool", false]],
   ["a.empty", ["string", []]],
   ["a.kinds", ["i32", [1, -2, 3]]],
-  // Longer than the first piece of memory.
+  // Longer than the first buffer.
   ["a.tokens", ["string", Array.from({ length: 9000 }, (_, i) => `größe ${i}`)]],
 ]);
 

@@ -1,6 +1,7 @@
 /**
- * A model's weights on the host, one tensor at a time, with its adapter merged in: W + s·B·A, summed in
- * float64 and rounded to float32 once, or the copy of a module that the adapter holds in full. On a device, for training and generation, merge_lora.ts does it.
+ * A model's weights on the host, one tensor at a time, with its adapter merged in. A weight becomes
+ * W + s·B·A, summed in float64 and rounded to float32 once, or the adapter's full copy. (On a
+ * device, generation/merge_lora.ts merges weights for training and generation.)
  */
 import { RgxError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";
@@ -10,13 +11,19 @@ import { loraNames } from "../network/adapters/lora.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 
-/** Values of a base tensor by its Hugging Face name. @throws RgxError when the model lacks it */
+/**
+ * Values of a base tensor by its Hugging Face name.
+ * @throws RgxError when the model has no such tensor
+ */
 export type MergedWeights = (
   name: string,
   shape: readonly number[],
 ) => Promise<Float32Array | Float64Array>;
 
-/** What a model with its adapter merged in is: a head that has become one of its own is no longer tied. */
+/**
+ * The configuration of a model with its adapter merged in. A tied head that the adapter has a copy
+ * of is no longer tied.
+ */
 export function mergedConfig(
   { path, config, adapter }: Pick<ModelFolder, "path" | "config" | "adapter">,
 ): ModelConfig {
@@ -26,7 +33,9 @@ export function mergedConfig(
   return apart ? { ...config, tieWordEmbeddings: false } : config;
 }
 
-/** @throws RgxError when the adapter belongs to another base, UsageError when it cannot be honoured */
+/**
+ * @throws RgxError when the adapter belongs to another base, UsageError when it is not supported
+ */
 export function mergedWeights(
   { path, config, weights, adapter }: Pick<ModelFolder, "path" | "config" | "weights" | "adapter">,
 ): MergedWeights {
@@ -34,7 +43,7 @@ export function mergedWeights(
   const fit = adapter === null ? { lora: [], saved: [] } : fitAdapter(adapter, config, path);
   const placed = new Map(fit.lora.map((lora) => [`${lora.path}.weight`, lora]));
   const copies = new Map(fit.saved.map(({ replaces, name }) => [replaces, name]));
-  // Either of a tied pair may stand for both.
+  // The file may have the matrix of a tied model under either name.
   const other: Readonly<Record<string, string>> = config.tieWordEmbeddings
     ? { [names.embedding]: LM_HEAD, [LM_HEAD]: names.embedding }
     : {};
@@ -59,7 +68,7 @@ export function mergedWeights(
   };
 }
 
-/** W + scale·B·A, in place where W is float32 (or of the float64 that the file holds). */
+/** W + scale·B·A, in place; W is float32, or float64 when the file has that. */
 function addProduct(
   w: Float32Array | Float64Array,
   a: Float32Array,

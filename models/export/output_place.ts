@@ -1,22 +1,22 @@
 /**
- * Where an export or a conversion is written. What is there already stays, unless it is to be replaced and
- * is itself a model: a folder with anything else in it is never removed.
+ * Checks where an export or a conversion is written. What exists there is kept, unless it is a
+ * model that may be replaced. A folder with anything else in it is never removed.
  */
 import { UsageError } from "../../core/errors.ts";
 
 export interface OutputRules {
   force: boolean;
   sources: readonly string[];
-  /** Ends the work between two tensors; nothing half-written remains. */
+  /** Aborts the work between two tensors; no incomplete output remains. */
   signal?: AbortSignal | undefined;
 }
 
 const MODEL_FILES = ["config.json", "adapter_config.json"];
 
 /**
- * @param force replace a model that is there
- * @param sources what is read meanwhile; none of it may lie in `output`
- * @throws UsageError when `output` cannot be written as asked
+ * @param force replace an existing model
+ * @param sources paths that are read; none of them may be in `output`
+ * @throws UsageError when `output` cannot be written
  */
 export async function checkOutputPlace(
   output: string,

@@ -1,4 +1,7 @@
-/** What a model's weights are stored as, so that nothing is lost and nothing grows when they are written again. */
+/**
+ * The types in which a model's weights are stored, so that they lose no precision and do not grow
+ * when they are written again.
+ */
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { ggufArchitecture } from "../formats/gguf/gguf_config.ts";
 import { ggufName } from "../formats/gguf/gguf_names.ts";
@@ -10,11 +13,14 @@ type FloatType = "f32" | "f16" | "bf16";
 
 export interface StoredTypes<T = FloatType> {
   matrix: T;
-  /** Norms and biases. */
+  /** Type of norms and biases. */
   vector: T;
 }
 
-/** The one type of all matrices and of all vectors, or f32, which holds every other. */
+/**
+ * The type that all matrices have in common, and the one that all vectors have; otherwise f32,
+ * which represents every other type.
+ */
 export async function storedTypes(
   { path, config }: Pick<ModelFolder, "path" | "config">,
 ): Promise<StoredTypes> {

@@ -1,6 +1,7 @@
 /**
- * Weights in the types that rgx writes: floats, and ggml's blocks of 32 weights with one scale
- * (kernels/weights/quantize.ts). Long tensors are encoded in pieces. Left out: types that need a search (Q4_K …).
+ * Encodes weights in the types that rgx writes: floats, and ggml's blocks of 32 weights with one
+ * scale (kernels/weights/quantize.ts). Long tensors are encoded in pieces. Left out: types that
+ * need a search (Q4_K …).
  */
 import { narrowBF16, narrowF16 } from "../../core/half_floats.ts";
 import { quantizeQ4, quantizeQ8 } from "../../kernels/weights/quantize.ts";
@@ -10,10 +11,10 @@ import type { WeightType } from "./export_types.ts";
 interface Encoding {
   /** ggml's number. */
   readonly id: number;
-  /** Weights in a block, and its bytes. */
+  /** Weights and bytes of a block. */
   readonly weights: number;
   readonly bytes: number;
-  /** `values` are whole blocks. */
+  /** Encodes `values`, which are whole blocks. */
   encode(values: Float32Array): Uint8Array;
 }
 
@@ -34,12 +35,12 @@ export function encodedBytes(type: WeightType, count: number): number {
   return count / weights * bytes;
 }
 
-/** Weights that are encoded at once: a multiple of every block. */
+/** Number of weights that are encoded at a time, a multiple of every block length. */
 const PIECE = 2 ** 20;
 
 /**
  * The bytes of a tensor, piece by piece. Rows must be whole blocks.
- * @throws RgxError for a value that is not finite, or would not be in this type
+ * @throws RgxError for a value that is not finite, or not representable in this type
  */
 export function* encodePieces(
   type: WeightType,

@@ -1,4 +1,4 @@
-/** Quantised blocks against ggml's bytes (tests/golden/ggml-blocks). */
+/** Quantised blocks compared with ggml's bytes (tests/golden/ggml-blocks). */
 import assert from "node:assert/strict";
 import { GGML_TYPES } from "../formats/gguf/ggml_types.ts";
 import { goldenPath } from "../../tests/golden.ts";

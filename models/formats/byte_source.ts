@@ -1,17 +1,20 @@
-/** Bytes by range, from a file or from memory: what the readers of weight files are written against. */
+/** Reads bytes by range, from a file or from memory. All readers of weight files use it. */
 import { RgxError } from "../../core/errors.ts";
 
 export interface ByteSource {
   readonly size: number;
-  /** A copy in a buffer of its own. Both ends must be within `size`. */
+  /** A copy in its own buffer. Both ends must be within `size`. */
   read(begin: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Fills `out` with the bytes from `begin` on: for large data, as memory that is new each time is slow. */
+  /**
+   * Fills `out` with the bytes from `begin` on. For large data this is faster than `read`, which
+   * allocates new memory each time.
+   */
   readInto(begin: number, out: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
 /**
- * A file, which is opened anew by each read: nothing has to be closed.
- * @param expected what it should be, for messages
+ * A source for a file. Every read opens the file, so nothing has to be closed.
+ * @param expected what the file should be, for messages
  * @throws RgxError when there is no such file, or later when it has become shorter
  */
 export async function fileSource(path: string, expected: string): Promise<ByteSource> {
@@ -43,7 +46,7 @@ export function memorySource(bytes: Uint8Array): ByteSource {
   };
 }
 
-/** The bytes are asked for before it returns, so that they are read while the caller works. */
+/** The read begins before this function returns, so that the caller can work meanwhile. */
 async function readRange(
   path: string,
   begin: number,

@@ -1,4 +1,7 @@
-/** What lies beside the weights in a model folder: configuration, end tokens, tokenizer. */
+/**
+ * The files of a model folder that is written: configuration, end tokens, tokenizer and, for models
+ * in memory, the weights.
+ */
 import { writeHfConfig } from "../architectures/hf_config.ts";
 import { encodeSafetensors } from "./safetensors/safetensors.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
@@ -13,9 +16,9 @@ export interface ModelText {
 }
 
 /**
- * The files by name.
- * @param dtype what most of the weights are stored as
- * @param generation keys of a generation_config.json that are kept beside the ids
+ * The text files by name.
+ * @param dtype type of most weights
+ * @param generation further keys of the generation_config.json
  */
 export function modelTextFiles(
   { config, tokenizer, generationEosIds, bosId, padId }: ModelText,
@@ -36,13 +39,15 @@ export function modelTextFiles(
 }
 
 export interface ModelToWrite extends ModelText {
-  /** Base tensors under their full Hugging Face names; without `lm_head.weight` when it is tied. */
+  /**
+   * Base tensors by their full Hugging Face name; without `lm_head.weight` when the head is tied.
+   */
   tensors: Iterable<
     { name: string; shape: readonly number[]; data: Float32Array | Float64Array }
   >;
 }
 
-/** The files of a full model, weights in F32: config, generation config, weights, tokenizer. */
+/** All files of a full model, with weights in F32. */
 export function encodeModelFolder(model: ModelToWrite): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   for (const [name, text] of modelTextFiles(model)) {

@@ -1,6 +1,6 @@
 /**
- * Weights in their storage type on the host: what a file's types are called here, what can be held in which, and
- * the words that a device takes. Layouts: kernels/weights/types.ts.
+ * Storage types of weights on the host: their names in files, which type a weight can be stored in,
+ * and the u32 words for the device. Layouts: kernels/weights/types.ts.
  */
 import { RgxError } from "../../core/errors.ts";
 import { narrowBF16, narrowF16 } from "../../core/half_floats.ts";
@@ -11,23 +11,29 @@ export { fileBytes } from "../../kernels/weights/blocks.ts";
 export { unpackStored } from "../../kernels/weights/layout.ts";
 export { isBlockType, storedWords, type WeightType } from "../../kernels/weights/types.ts";
 
-/** Tensor name → type; tensors that are not in it are float. */
+/** Tensor name → storage type; tensors without an entry are float. */
 export type WeightStorage = ReadonlyMap<string, WeightType>;
 
 export const ALL_FLOAT: WeightStorage = new Map();
 
-/** The type of a tensor that a file calls "BF16" or "Q4_1"; null for what is only read as floats. */
+/**
+ * The storage type for a file's type name such as "BF16" or "Q4_1"; null for types that are only
+ * read as floats.
+ */
 export function storedType(name: string): WeightType | null {
   const type = name.toLowerCase();
   return isWeightType(type) ? type : null;
 }
 
-/** Whether a weight with rows of k values can be held in a type. */
+/** Whether a weight with rows of k values can be stored in a type. */
 export function fitsType(type: WeightType, k: number): boolean {
   return k % blockOf(type) === 0;
 }
 
-/** Values [n, k] in a type, rounded to nearest. @throws RgxError for a type that is only read from files */
+/**
+ * Values [n, k] in a storage type, rounded to nearest.
+ * @throws RgxError for a type that is only read from files
+ */
 export function encodeStored(
   type: WeightType,
   n: number,
@@ -54,7 +60,7 @@ export function encodeStored(
   }
 }
 
-/** What an operation is told of a weight that may be stored. */
+/** The argument of operations for a weight's storage type. */
 export function weightType(storage: WeightType | null): { weightType?: WeightType } {
   return storage === null ? {} : { weightType: storage };
 }

@@ -1,4 +1,6 @@
-/** Tensors on their way into a file: what they are, and their bytes when their turn comes. */
+/**
+ * Writes tensors to a file one after the other; the bytes of a tensor are made when it is written.
+ */
 import { writeAll } from "../../core/atomic_file.ts";
 import { layOutSafetensors, storedLength, type TensorEntry } from "./safetensors/safetensors.ts";
 
@@ -11,7 +13,7 @@ export interface StreamedTensor extends TensorEntry {
 
 /**
  * Writes a safetensors file, one tensor after the other, and waits until it is on the disk.
- * @throws RangeError when a tensor gives another number of bytes than its shape takes
+ * @throws RangeError when a tensor's bytes do not match its shape
  */
 export async function writeSafetensors(
   path: string,

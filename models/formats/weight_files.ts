@@ -1,7 +1,8 @@
 /**
  * The weights of a model folder: one `model.safetensors`, or shards with their index
- * (`model.safetensors.index.json`), read one tensor at a time, with the few liberties that Hugging Face
- * folders take: names without the leading "model." or "transformer.", and one matrix for embedding and head.
+ * (`model.safetensors.index.json`), or the same as `pytorch_model.bin`. Tensors are read one at a
+ * time. Two variations of Hugging Face's folders are understood: names without the leading "model."
+ * or "transformer.", and one matrix for both embedding and head.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
@@ -10,7 +11,7 @@ import { storedType, type WeightType } from "./stored_weight.ts";
 import { readTorchFile } from "./torch/torch_file.ts";
 import type { WeightReader } from "./weight_reader.ts";
 
-/** What both kinds of file give. */
+/** What the readers of both formats provide. */
 interface TensorFile {
   readonly label: string;
   readonly tensors: ReadonlyMap<string, unknown>;
@@ -24,7 +25,7 @@ interface TensorFile {
 interface Format<T extends TensorFile = TensorFile> {
   readonly single: string;
   readonly index: string;
-  /** Names of shards. */
+  /** Names that shards may have. */
   readonly shard: RegExp;
   readonly open: (path: string) => Promise<T>;
 }
@@ -54,7 +55,7 @@ const MERGE_ZERO =
   "These are DeepSpeed shards: put them together with the zero_to_fp32.py that is " +
   "beside them: `python zero_to_fp32.py . OUTPUT --safe_serialization`.";
 
-/** Weights in formats that are not read, with what to say about them. */
+/** Formats that rgx does not read, with the advice for each. */
 const OTHER_FORMATS: readonly [RegExp, string][] = [
   [/\.distcp$|^pytorch_model_fsdp_\d+|^\.metadata$/, MERGE_FSDP],
   [/^zero_to_fp32\.py$|^global_step\d+$|_optim_states\.pt$|^zero_pp_rank/, MERGE_ZERO],
@@ -65,21 +66,21 @@ const OTHER_FORMATS: readonly [RegExp, string][] = [
 
 export class WeightFiles implements WeightReader {
   constructor(
-    /** The folder. */
+    /** The folder, for messages. */
     readonly label: string,
-    /** Tensor name → the file it is in. */
+    /** Tensor name → the file that holds it. */
     private readonly files: ReadonlyMap<string, TensorFile>,
     private readonly tied: boolean,
   ) {}
 
-  /** Names as stored. */
+  /** Names as in the files. */
   names(): string[] {
     return [...this.files.keys()];
   }
 
   /**
-   * Values of a tensor by its full Hugging Face name, or null when the folder has none.
-   * float32, or float64 where the file holds F64.
+   * Values of a tensor by its full Hugging Face name, or null when the folder has none: float32, or
+   * float64 for F64.
    * @throws RgxError when its shape is not `shape`
    */
   async values(
@@ -105,7 +106,10 @@ export class WeightFiles implements WeightReader {
     return this.dtype(name) === "F32";
   }
 
-  /** The stored bytes of a tensor that has a `typeOf` or `isFloat32`. @throws RgxError when its shape is not `shape` */
+  /**
+   * The stored bytes of a tensor for which `typeOf` or `isFloat32` gives a type.
+   * @throws RgxError when its shape is not `shape`
+   */
   async bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>> {
     const { file, stored } = this.#find(name, shape)!;
     return await file.bytes(stored);
@@ -139,7 +143,7 @@ export class WeightFiles implements WeightReader {
     return { file, stored };
   }
 
-  /** What a tensor is stored as ("BF16"), or null when the folder has none of that name. */
+  /** The type of a tensor in its file ("BF16"), or null when the folder has no such tensor. */
   dtype(name: string): string | null {
     const stored = this.#storedName(name);
     return stored === null ? null : this.files.get(stored)!.info(stored).dtype;
@@ -160,9 +164,10 @@ export class WeightFiles implements WeightReader {
 }
 
 /**
- * Opens the weights of a folder; headers are read and checked, data is not yet.
- * @param tied one matrix serves as embedding and head, whatever it is called in the file
- * @throws UsageError when the folder has no weights that can be read, RgxError when they are damaged
+ * Opens the weights of a folder. Headers are read and checked; data is not read yet.
+ * @param tied whether one matrix is both embedding and head, whatever its name in the file
+ * @throws UsageError when the folder has no weights that can be read, RgxError when they are
+ *   damaged
  */
 export async function openWeightFiles(folder: string, tied: boolean): Promise<WeightFiles> {
   const entries = new Set<string>();
@@ -187,7 +192,10 @@ export async function openWeightFiles(folder: string, tied: boolean): Promise<We
   return new WeightFiles(folder, files, tied);
 }
 
-/** Tensor → the shard that holds it. @throws RgxError when index and shards do not agree */
+/**
+ * Tensor name → the shard that holds it.
+ * @throws RgxError when the index and the shards do not agree
+ */
 export async function openShards<T extends TensorFile>(
   folder: string,
   { single, index, shard, open }: Format<T>,

@@ -7,7 +7,7 @@ const golden: Record<"zip" | "legacy", string> = JSON.parse(
 );
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
-/** Runs on a folder with these files. */
+/** Calls `body` with a folder that has these files. */
 async function withFiles(
   files: Record<string, string | Uint8Array>,
   body: (folder: string) => Promise<void>,

@@ -1,27 +1,43 @@
-/** What a source of weights offers to those who load or convert a model, whatever file format is behind it. */
+/** The interface between files of weights and the code that loads or converts a model. */
 import type { WeightType } from "./stored_weight.ts";
 
 /** The weights of a file, by Hugging Face name, read one at a time. Row-major. */
 export interface WeightReader {
-  /** What messages call them: a folder or a file. */
+  /** The name of the folder or file in messages. */
   readonly label: string;
-  /** Widened; null when there is no such tensor. @throws RgxError for a wrong shape */
+  /**
+   * Values as floats; null when there is no such tensor.
+   * @throws RgxError for a wrong shape
+   */
   values(
     name: string,
     shape: readonly number[],
   ): Promise<Float32Array | Float64Array | null>;
   /**
-   * Whether there is such a tensor, from what the file says of itself; absent where only a read tells.
+   * Whether there is such a tensor, according to the file's header. Absent where this is only known
+   * after a read.
    * @throws RgxError for a wrong shape
    */
   holds?(name: string, shape: readonly number[]): boolean;
-  /** The type that it is stored in, where products read it as it is; null for others, or no such tensor. */
+  /**
+   * The storage type of a tensor that products can read as it is; null for other types, or when
+   * there is no such tensor.
+   */
   typeOf(name: string): WeightType | null;
-  /** Whether it is stored as float32, which `typeOf` does not tell; absent, or false, where its bytes are not given. */
+  /**
+   * Whether a tensor is stored as float32, which has no storage type. Absent or false when its
+   * bytes cannot be read.
+   */
   isFloat32?(name: string): boolean;
-  /** As stored, of a tensor that has a `typeOf` or `isFloat32`. @throws RgxError for a wrong shape */
+  /**
+   * The stored bytes of a tensor for which `typeOf` or `isFloat32` gives a type.
+   * @throws RgxError for a wrong shape
+   */
   bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>>;
-  /** Fills `out` with these from byte `from` on; absent, or false, where they are only read at once. */
+  /**
+   * Fills `out` with the stored bytes from byte `from` on. Absent, or returns false, when they can
+   * only be read as a whole.
+   */
   bytesInto?(
     name: string,
     shape: readonly number[],
@@ -31,8 +47,9 @@ export interface WeightReader {
 }
 
 /**
- * Where weights come from: a file, a map, or a function that is asked once per tensor by its Hugging Face name
- * and returns null when there is no such tensor. Row-major, of exactly the shape's size.
+ * Where weights come from: a file, a map, or a function that is called once per tensor with its
+ * Hugging Face name and returns null when there is no such tensor. Values are row-major and match
+ * the shape.
  */
 export type WeightSource =
   | WeightReader

@@ -1,4 +1,7 @@
-/** A step is recorded when it has come some times, and replayed only while nothing that it depends on has changed. */
+/**
+ * A step is recorded when it has come some times, and replayed only while nothing that it depends
+ * on has changed.
+ */
 import assert from "node:assert/strict";
 import type { Device, Recording } from "../../kernels/device.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";

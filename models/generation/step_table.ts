@@ -98,8 +98,8 @@ export class StepTable {
       table[at + BRANCH.prefixEnd] = end;
       table[at + BRANCH.slot] = slot;
       table[at + BRANCH.length] = Math.min(position, cacheLength);
-      table[at + BRANCH.alikeBegin] = sharedPrefix === null ? 0 : sharedPrefix.prompt.begin;
-      table[at + BRANCH.alikeRows] = sharedPrefix === null ? 0 : sharedPrefix.rows;
+      table[at + BRANCH.sharedBegin] = sharedPrefix === null ? 0 : sharedPrefix.prompt.begin;
+      table[at + BRANCH.sharedRows] = sharedPrefix === null ? 0 : sharedPrefix.rows;
     }
     device.write(this.#tensor, table);
     return largest;

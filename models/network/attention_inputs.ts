@@ -1,7 +1,7 @@
 /**
- * From a layer's normed input to queries, keys and values, and back: three projections (and a norm of every
- * query and key head, where the architecture has it), or one projection for all three, whose row q·k·v is
- * taken apart into rows of d elements, of which it has three.
+ * From a layer's normed input to queries, keys and values, and back. There are three projections
+ * (and a norm of every query and key head where the architecture has it), or one projection for all
+ * three. A row of its output is q·k·v, which is split into three rows of d elements.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerActivations } from "./layer_buffers.ts";
@@ -10,7 +10,7 @@ import { type Linear, type LinearBackward, linearBackward, linearForward } from 
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
-/** n1 → q, k, v, before their rotation. */
+/** n1 → q, k, v, before rotation. */
 export function attentionInputs(
   pass: LayerPass,
   weights: LayerWeights,
@@ -46,8 +46,8 @@ export function attentionInputs(
 }
 
 /**
- * dq, dk, dv (before rotation) → dnormed, with the gradients of what is trained on the way; without `needsInput`
- * these alone. Consumes dattn.
+ * dq, dk, dv (before rotation) → dnormed, adding the gradients of trained weights. Without
+ * `needsInput` only these gradients are computed. Overwrites dattn and dq.
  */
 export function attentionInputsBackward(
   pass: LayerBackwardPass,
@@ -83,7 +83,7 @@ export function attentionInputsBackward(
       normBackward(device, norm, { dout, x: raw, mean: null, rho, dx, ...shape });
       return dx;
     };
-    // dattn has been read by now, and then dq.
+    // dattn is not needed any more, and then neither is dq.
     dq = through(q, scratch.dq, scratch.dattn);
     dk = through(k, scratch.dk, scratch.dq);
   }
@@ -97,7 +97,7 @@ interface HeadPart {
   raw: Tensor;
   out: Tensor;
   rho: Tensor;
-  /** Heads of a row. */
+  /** Heads per row. */
   count: number;
 }
 
@@ -112,7 +112,7 @@ function headParts(
   ];
 }
 
-/** Calls `move` for each part of the fused projection with the rows that it has there. */
+/** Calls `move` for q, k and v with the indices of their rows in the fused projection. */
 function moveParts(
   { fused }: LayerPass,
   parts: { q: Tensor; k: Tensor; v: Tensor },

@@ -1,8 +1,9 @@
 /**
- * One decoder layer: h_mid = h + o(attention(norm(h))), h_next = h_mid + mlp(norm(h_mid)), with an explicit
- * backward. The second addition is fused into whatever comes next, so a layer hands over the pair (mid,
- * projected). Attention itself is given by the caller: packed batches and decoding differ in nothing else.
- * The parts are in attention_inputs.ts, mlp.ts and norm.ts; formulas: spec.ts of each operation in kernels/.
+ * One decoder layer: h_mid = h + o(attention(norm(h))), h_next = h_mid + mlp(norm(h_mid)), with an
+ * explicit backward. The second addition is fused into the operation that comes next, so a layer
+ * returns the pair (mid, projected). The caller provides the attention, which is the only
+ * difference between packed batches and decode steps. The parts are in attention_inputs.ts, mlp.ts
+ * and norm.ts; the formulas are in the spec.ts of each operation in kernels/ops/.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
@@ -16,7 +17,7 @@ import { normBackward, normForward } from "./norm.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 
-/** Sum that the previous layer left to be added: x + add. */
+/** The output of a layer, as the sum x + add that the next operation computes. */
 export interface Residual {
   x: Tensor; // [rows, d]
   add: Tensor; // [rows, d]
@@ -27,8 +28,9 @@ function outputModule(config: ModelConfig): Module {
 }
 
 /**
- * The layer up to what the MLP's nonlinearity reads. `input` null: `h` is there already (first layer, or a
- * recomputation); otherwise h = input.x + input.add is stored first.
+ * Runs the layer up to the input of the MLP's nonlinearity. With `input` null, `h` holds the
+ * layer's input already (first layer, or recomputation); otherwise h = input.x + input.add is
+ * stored first.
  */
 export function layerForwardInner(
   pass: LayerPass,
@@ -70,7 +72,7 @@ function afterAttention(
   mlpInputs(pass, weights, activations);
 }
 
-/** The whole layer; returns the sum that is its output. */
+/** Runs the whole layer and returns its output as a sum. */
 export function layerForward(
   pass: LayerPass,
   weights: LayerWeights,
@@ -82,16 +84,19 @@ export function layerForward(
   return { x: activations.mid, add: pass.projected };
 }
 
-/** Some rows of a pass, and what they have of their own. */
+/** Some rows of a pass, with their own activations. */
 export interface SelectedRows {
   index: Tensor; // u32 [rows]
   rows: number;
   activations: LayerActivations;
-  /** q, k, v of all rows → attn, lse of these; RoPE included. */
+  /** q, k, v of all rows → attn, lse of the selected rows; includes RoPE. */
   attend(all: LayerActivations, some: LayerActivations): void;
 }
 
-/** A layer of which only some rows are read: beyond attention's inputs the others are left out. */
+/**
+ * Runs a layer of whose output only some rows are needed: everything after the attention's inputs
+ * is computed for these rows only.
+ */
 export function layerForwardSelected(
   pass: LayerPass,
   weights: LayerWeights,
@@ -109,8 +114,9 @@ export function layerForwardSelected(
 }
 
 /**
- * Adds the layer's gradients and turns scratch.dh from the derivative by its output into the one by its
- * input. Consumes gate and up. Without `needsInput` dh is left meaningless: nothing below is trained.
+ * Adds the gradients of the layer's weights, and replaces the derivative by the layer's output in
+ * scratch.dh with the one by its input. Overwrites gate and up. Without `needsInput` nothing below
+ * is trained, and the contents of dh are undefined afterwards.
  */
 export function layerBackward(
   pass: LayerBackwardPass,

@@ -1,13 +1,15 @@
 /**
- * Dropout of what a LoRA adapter reads, y = W·x + s·B·(A·dropout(x)), as PEFT's `lora_dropout`: every module
- * of every layer has masks of its own. Masks are computed from counters (kernels/ops/dropout/spec.ts) wherever
- * they are needed, in the forward, its recomputation and the backward, and never stored.
+ * Dropout of a LoRA adapter's input, y = W·x + s·B·(A·dropout(x)), like PEFT's `lora_dropout`.
+ * Every module of every layer has its own masks. Masks are computed from counters
+ * (kernels/ops/dropout/spec.ts) wherever they are needed, in the forward, its recomputation and the
+ * backward, and are never stored.
  *
- * A row is identified by the number of its prompt in the run, its branch and its position, so a mask does not
- * depend on how a step is cut into micro-batches, on threads or on a resume. The rows of a prompt stand once
- * in a group, and for all parts of a group that was cut: they have one mask, for every completion (as of
- * branch 0, whose own rows have later positions). Trainers that hold a copy of the prompt for each completion
- * drop in each copy apart; the expectation is the same.
+ * A row is identified by its prompt's number in the run, its branch and its position. So a mask
+ * does not depend on how a step is split into micro-batches, on the number of threads, or on a
+ * resume. The rows of a prompt exist once for all branches of a group, and all parts of a split
+ * group use the same mask for them: that of branch 0, whose own rows have later positions. Trainers
+ * that copy the prompt for each completion have separate masks for each copy; the expectation is
+ * the same.
  */
 import { RgxError } from "../../core/errors.ts";
 import { dropoutCounter, seedWords } from "../../core/philox.ts";
@@ -16,14 +18,14 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import type { DropoutKey, Group } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Dropout of a model's adapters. */
+/** Dropout settings of a model's adapters. */
 export interface DropoutShape {
   p: number;
-  /** Widest input of a module with an adapter. */
+  /** Width of the widest input of a module with an adapter. */
   width: number;
 }
 
-/** The masks of one batch. */
+/** Dropout masks of one batch. */
 export interface AdapterDropout {
   p: number;
   seedLow: number;
@@ -32,7 +34,10 @@ export interface AdapterDropout {
   scratch: Tensor; // [rows, width]
 }
 
-/** Counter words c1, c2, c3 of every packed row (packing.ts). [rows, 3] @throws RgxError without prompt ids */
+/**
+ * Counter words c1, c2, c3 of every packed row (packing.ts): [rows, 3].
+ * @throws RgxError when a group has no promptId
+ */
 export function dropoutKeys(groups: readonly Group[], rows: number, pass: number): Uint32Array {
   const keys = new Uint32Array(3 * rows);
   let row = 0;
@@ -51,7 +56,10 @@ export function dropoutKeys(groups: readonly Group[], rows: number, pass: number
   return keys;
 }
 
-/** Uploads the masks' keys of a batch. @throws RgxError when a group has no promptId */
+/**
+ * Uploads the counters of a batch's masks.
+ * @throws RgxError when a group has no promptId
+ */
 export function adapterDropout(
   workspace: Workspace,
   { p, width }: DropoutShape,
@@ -69,7 +77,10 @@ export function adapterDropout(
   };
 }
 
-/** out[rows, d] = dropout(x), or += with `accumulate`; also the gradient, with x by the output and out by x. */
+/**
+ * out[rows, d] = dropout(x), or += with `accumulate`. It also computes the gradient, when x is the
+ * derivative by the output and out the one by the input.
+ */
 export function dropOut(
   device: Device,
   { p, seedLow, seedHigh, keys }: AdapterDropout,

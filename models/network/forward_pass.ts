@@ -1,7 +1,7 @@
 /**
- * The trunk of a model over one packed batch: embedding, layers, and their backward. Activations come
- * from a workspace: every layer keeps its own for the backward, or only its input when they are recomputed,
- * or nothing at all (inference). Formulas are the layers' and the operations'.
+ * The trunk of a model over one packed batch: embedding, layers, and their backward. Activations
+ * come from a workspace. For the backward, every layer keeps its own activations, or only its input
+ * when they are recomputed; for inference nothing is kept.
  */
 import { type AttentionForwardArgs, SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -32,39 +32,47 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What every pass over a model needs. */
+/** A model's weights on a device, with what every pass over them needs. */
 export interface Network {
   readonly device: Device;
   readonly config: ModelConfig;
   readonly weights: ModelWeights;
   readonly rope: RopeTable;
-  /** Largest rank of an adapter; 0 without. */
+  /** Largest rank of an adapter; 0 without adapters. */
   readonly maxRank: number;
 }
 
-/** Which activations outlive their layer: all, the inputs only, or none. */
+/** Which activations are kept after their layer: all, only the layers' inputs, or none. */
 export type Keep = "all" | "inputs" | "none";
 
 export interface TrunkOptions {
   adapter: boolean;
   keep: Keep;
-  /** Of what adapters read; absent or null = none. */
+  /** Dropout of the adapters' inputs; absent or null = none. */
   dropout?: AdapterDropout | null;
-  /** Where a layer's keys and values go instead of the workspace (a generation's prompt cache). */
+  /**
+   * Tensors for a layer's keys and values in place of the workspace's (views of a prompt cache).
+   */
   keysAndValues?: (layer: number) => { k: Tensor; v: Tensor };
-  /** Only the last row of each segment is read: of the last layer's output there is nothing else. */
+  /**
+   * Rows of the last layer that are computed beyond attention's inputs: the last row of each
+   * segment. Absent = all rows.
+   */
   lastRows?: Uint32Array; // [segments]
-  /** Puts them, rotated, where attention then reads them; called once a layer, in their order. */
+  /**
+   * Stores the rotated keys and values and returns where attention reads them. It is called once
+   * per layer, in order.
+   */
   store?: (k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
 }
 
-/** A forward pass in flight: what its backward needs. */
+/** A finished forward pass, with what its backward needs. */
 export interface TrunkPass {
   packed: PackedBatch;
   layers: LayerActivations[];
   pass: LayerPass;
   attention: PackedAttention;
-  /** The stream after the last layer, as a sum still to be taken. */
+  /** The output of the last layer, as a sum that is still to be computed. */
   output: Residual;
   keep: Keep;
 }
@@ -74,23 +82,23 @@ export function attentionScale(config: ModelConfig): number {
   return 1 / Math.sqrt(config.headDim);
 }
 
-/** The window as operations take it: absent without one. */
+/** The sliding window as an argument of operations; no key without a window. */
 export function attentionWindow({ slidingWindow }: ModelConfig): { window?: number } {
   return slidingWindow === undefined || slidingWindow === null ? {} : { window: slidingWindow };
 }
 
-/** Buffer name of an activation of a layer under a keeping rule. */
+/** Name of the buffer for an activation of a layer. */
 export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
-  // The recomputation of a layer ends before its last projection, so that one's `u` is kept.
+  // A layer's recomputation stops before its last projection, so the `u` of that one is kept.
   const input = activation === "h" || activation === "u.down_proj" || activation === "u.mlp.c_proj";
   if (keep === "all" || (keep === "inputs" && input)) {
     return `layers.${layer}.${activation}`;
   }
-  // Without a backward the stream is summed in place.
+  // Without a backward the residual stream is summed in place.
   return keep === "none" && activation === "mid" ? "h" : activation;
 }
 
-/** Embeds and runs all layers over a packed batch with at least one row. */
+/** Embeds the tokens and runs all layers over a packed batch of at least one row. */
 export function trunkForward(
   network: Network,
   workspace: Workspace,
@@ -132,7 +140,7 @@ export function trunkForward(
   return { packed, layers, pass, attention, output: output!, keep: options.keep };
 }
 
-/** The last layer's last row of each segment, in buffers of their own. */
+/** The last row of each segment for the last layer, with separate buffers. */
 function selectedRows(
   network: Network,
   workspace: Workspace,
@@ -155,7 +163,7 @@ function selectedRows(
   };
 }
 
-/** out[rows, d] = embedding of the tokens, with that of their positions where these are learned. */
+/** out[rows, d] = embedding of the tokens, plus that of their positions where these are learned. */
 export function embed(
   { device, config, weights }: Network,
   { tokens, positions, out, spare, rows }: {
@@ -175,10 +183,13 @@ export function embed(
   device.run("add", { a: out, b: spare, out, n });
 }
 
-/** Rotation, where the architecture has it, and attention over the segments of a packed batch. */
+/** RoPE, where the architecture has it, and attention over the segments of a packed batch. */
 interface PackedAttention {
   forward(activations: LayerActivations): void;
-  /** Of the last row of each segment, whose number in the batch is in `index`; needs keys from `store`. */
+  /**
+   * Attention for the last row of each segment only. `index` has their rows in the batch. Keys must
+   * come from `store`.
+   */
   lastRows(all: LayerActivations, last: LayerActivations, index: Tensor, count: number): void;
   backward(activations: LayerActivations, scratch: BackwardScratch): void;
 }
@@ -199,7 +210,7 @@ function packedAttention(
   const scale = attentionScale(config);
   const rope = (x: Tensor, count: number, inverse: boolean) => {
     if (!rotary) return;
-    // Asked for at every use: the tables may have grown since the forward.
+    // Looked up at every use: the tables may have grown since the forward.
     const { cos, sin } = network.rope.upTo(packed.maxPosition);
     device.run("rope", { x, cos, sin, positions, rows, heads: count, headDim, inverse });
   };
@@ -244,7 +255,7 @@ function packedAttention(
   };
 }
 
-/** A segment for each of `count` rows. */
+/** Segment table with one segment for each of `count` rows. */
 function rowSegments(count: number): Uint32Array {
   const table = new Uint32Array(count * SEGMENT.columns);
   for (let row = 0; row < count; row++) {
@@ -255,7 +266,7 @@ function rowSegments(count: number): Uint32Array {
   return table;
 }
 
-/** Scratch of the backward, to be filled with the derivative by the trunk's output in `dh`. */
+/** Scratch of the backward. The caller fills `dh` with the derivative by the trunk's output. */
 export function backwardScratch(
   network: Network,
   workspace: Workspace,
@@ -269,7 +280,10 @@ export function backwardScratch(
   return { ...Object.fromEntries(buffers), du };
 }
 
-/** Adds the gradients of all trained tensors below the head; scratch.dh holds the derivative by the output. */
+/**
+ * Adds the gradients of all trained tensors below the head. scratch.dh holds the derivative by the
+ * output.
+ */
 export function trunkBackward(
   network: Network,
   workspace: Workspace,
@@ -282,7 +296,7 @@ export function trunkBackward(
   const last = layers.length - 1;
   for (let l = last; l >= Math.max(0, weights.lowestTrained); l--) {
     const layer = weights.layers[l]!, activations = layers[l]!;
-    // The shared buffers still hold the last layer's activations after the forward.
+    // The shared buffers still hold the last layer's activations from the forward.
     if (keep === "inputs" && l < last) layerForwardInner(pass, layer, activations, null);
     layerBackward(pass, layer, activations, l > weights.lowestTrained);
   }

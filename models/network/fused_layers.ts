@@ -1,10 +1,11 @@
-/** Whether a decode step may run each layer as one operation (kernels/ops/decode_layer). */
+/** Whether a decode step can run each layer as one operation (kernels/ops/decode_layer). */
 import { isPlainLlama, linearDims, modulesOf } from "../architectures/mod.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 
 /**
- * Layers are one operation each as long as all of them fit a cache that the threads share: every thread then
- * reads all weights for its own branches. Larger ones are read from memory, once for all branches.
+ * Layers are fused when the weights of all of them fit in a cache that the threads share: each
+ * thread then reads all weights for its own branches. Larger weights are read from memory once for
+ * all branches.
  */
 const MAX_FUSED_BYTES = 2 ** 24;
 
@@ -14,7 +15,9 @@ export function weightsFitInCache(config: ModelConfig, floatBytes: number): bool
   return floatBytes * elements <= MAX_FUSED_BYTES;
 }
 
-/** Whether a decoding layer is one operation, when its weights are packed. */
+/**
+ * Whether a decode step can run each layer as one operation, provided that its weights are packed.
+ */
 export function canFuseLayers(config: ModelConfig, floatBytes: number): boolean {
   return isPlainLlama(config) && weightsFitInCache(config, floatBytes);
 }

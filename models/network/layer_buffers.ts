@@ -1,4 +1,4 @@
-/** What the passes over a layer keep in memory: activations of the forward, scratch of the backward. */
+/** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
 import { architectureOf, modulesOf } from "../architectures/mod.ts";
@@ -6,13 +6,15 @@ import type { LayerWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What a forward pass leaves of one layer; all of it is read by the backward. */
+/** Activations of one layer; the backward reads all of them. */
 export interface LayerActivations {
   h: Tensor; // [rows, d], the layer's input
   n1: Tensor; // [rows, d], normed input
   mean1: Tensor | null; // [rows], with LayerNorm
   rho1: Tensor; // [rows]
-  /** Query and key heads before their own norm, and the norm's ρ; where there is one. */
+  /**
+   * Query and key heads before their norm, and the norm's ρ, where the architecture has such norms.
+   */
   rawQ: Tensor | null; // [rows, heads·headDim]
   rawK: Tensor | null; // [rows, kvHeads·headDim]
   rhoQ: Tensor | null; // [rows, heads]
@@ -26,17 +28,17 @@ export interface LayerActivations {
   n2: Tensor; // [rows, d]
   mean2: Tensor | null; // [rows]
   rho2: Tensor; // [rows]
-  /** What goes through the nonlinearity. */
+  /** Input of the nonlinearity. */
   gate: Tensor; // [rows, f]
-  /** With SwiGLU. */
+  /** Second input of SwiGLU; null with GELU. */
   up: Tensor | null; // [rows, f]
-  /** x·Aᵀ [rows, r] of modules with an active adapter. */
+  /** x·Aᵀ [rows, r] of the modules with an active adapter. */
   u: Partial<Record<Module, Tensor>>;
 }
 
 type Stored = Exclude<keyof LayerActivations, "u">;
 
-/** Elements per row of each activation that the architecture has; `u` apart. */
+/** Elements per row of each activation that the architecture has, except `u`. */
 export function activationWidths(config: ModelConfig): Partial<Record<Stored, number>> {
   const { layerNorm, headNorms, activation } = architectureOf(config);
   const d = config.hiddenSize, f = config.intermediateSize;
@@ -66,11 +68,13 @@ export type ActivationName = Stored | `u.${Module}`;
 export interface ActivationOptions {
   /** False leaves `u` empty. */
   adapter: boolean;
-  /** Name of a buffer: equal names are shared by layers. */
+  /** Name of a buffer. Layers with equal names share it. */
   name: (activation: ActivationName) => string;
-  /** Largest rank of the model's adapters: shared buffers must not grow from layer to layer. */
+  /**
+   * Largest rank of the model's adapters, so that a shared buffer has the same size for all layers.
+   */
   maxRank: number;
-  /** Tensors to use instead of the workspace's. */
+  /** Tensors that are used instead of the workspace's. */
   provided: Partial<LayerActivations>;
 }
 
@@ -102,7 +106,7 @@ export function layerActivations(
   return { ...ABSENT, ...Object.fromEntries(tensors), u: Object.fromEntries(u) };
 }
 
-/** Elements per row of the scratch that forward passes share; see LayerPass. */
+/** Elements per row of the scratch that all forward passes share (LayerPass in layer_pass.ts). */
 export function passWidths(
   config: ModelConfig,
 ): { projected: number; activated: number; qkv?: number } {
@@ -114,7 +118,7 @@ export function passWidths(
 
 /** Scratch of the backward pass, shared by all layers. */
 export interface BackwardScratch {
-  /** [rows, d]: derivative by the layer's output, replaced by the one by its input. */
+  /** [rows, d]: derivative by the layer's output, later replaced by the one by its input */
   dh: Tensor;
   dnormed: Tensor; // [rows, d]
   dactivated: Tensor; // [rows, f]
@@ -126,7 +130,7 @@ export interface BackwardScratch {
   du: Tensor | null;
 }
 
-/** Elements per row of the backward's scratch; `du` apart. */
+/** Elements per row of the backward's scratch, except `du`. */
 export function backwardWidths(
   config: ModelConfig,
 ): Record<Exclude<keyof BackwardScratch, "du">, number> {

@@ -13,20 +13,23 @@ export interface LayerPass {
   device: Device;
   config: ModelConfig;
   rows: number;
-  /** q, k, v → attn, lse; RoPE included. */
+  /** q, k, v → attn, lse; includes RoPE. */
   attend(activations: LayerActivations): void;
-  /** Output of the last projection of attention and MLP, [rows, d]. */
+  /** Output of the last projection of the attention and of the MLP, [rows, d]. */
   projected: Tensor;
-  /** What the MLP's last projection reads, [rows, f]. */
+  /** Input of the MLP's last projection, [rows, f]. */
   activated: Tensor;
-  /** Where one module makes q, k and v: its output, and which rows of d elements of it are each. */
+  /**
+   * For architectures where one module computes q, k and v: its output, and the indices of the rows
+   * of d elements that are q, k and v.
+   */
   fused: { qkv: Tensor; index: readonly Tensor[] } | null;
-  /** Of what adapters read; null = none. */
+  /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
 }
 
 export interface LayerBackwardPass extends LayerPass {
-  /** attn, lse, dattn → dq, dk, dv by q, k, v before their rotation. */
+  /** attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. */
   attendBackward(activations: LayerActivations, scratch: BackwardScratch): void;
   scratch: BackwardScratch;
 }

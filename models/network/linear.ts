@@ -1,10 +1,14 @@
 /**
- * A linear layer, y = x·Wᵀ + b (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is [out, in], or
- * with `inOut` its transpose.
- *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, db += Σ_rows dy, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
- * With dropout the adapter reads dropout(x) in place of x, and dx gets dropout(du·A) with the same mask.
- * A frozen weight gets no gradient, and may be in a storage type, which the products widen. `u` is kept from the forward (rows·r elements). With W + s·B·A in place of
- * W (merge_lora.ts; not with dropout) y and dx are one product each, and the adapter only takes gradients.
+ * A linear layer, y = x·Wᵀ + b (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is
+ * [out, in], or its transpose with `inOut`. Backward, with u = x·Aᵀ:
+ *   dx = dy·W (+ du·A), dW += dyᵀ·x, db += Σ_rows dy,
+ *   du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x.
+ *
+ * With dropout the adapter's input is dropout(x) in place of x, and dx gets dropout(du·A) with the
+ * same mask. A frozen weight has no gradient; it may be in a storage type, which products widen.
+ * `u` is kept from the forward (rows·r elements). With W + s·B·A in place of W
+ * (../generation/merge_lora.ts; not with dropout), y and dx are one product each, and the adapter
+ * only gets gradients.
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
@@ -21,23 +25,26 @@ export interface LoraWeights {
   db: Tensor | null;
   r: number;
   scale: number;
-  /** Number of the module in the model: its masks of dropout are its own. */
+  /** The module's number in the model, which keys its dropout masks. */
   site: number;
 }
 
 export interface Linear {
   weight: Tensor; // [out, in], or [in, out] with inOut
-  /** The type of a weight that is not float. */
+  /** The type of a weight that is not float; null = float. */
   storage: WeightType | null;
-  /** The product takes x rounded to bytes (kernels/ops/matmul/spec.ts): only while generating. */
+  /** "int8": the product rounds x to bytes (kernels/ops/matmul/spec.ts). Only in generation. */
   activations?: "int8" | undefined;
   inOut: boolean;
-  /** The weight in packed form (kernels/ops/matmul/spec.ts), read in its place by the forward; null without. */
+  /**
+   * The weight in packed form (kernels/ops/matmul/spec.ts), which the forward reads instead; null =
+   * not packed.
+   */
   packed: Tensor | null;
   dweight: Tensor | null;
   bias: Pick<Parameter, "value" | "grad"> | null; // [out]
   lora: LoraWeights | null;
-  /** True when `weight` holds the adapter already. */
+  /** Whether `weight` includes the adapter already. */
   merged: boolean;
   inDim: number;
   outDim: number;
@@ -58,7 +65,7 @@ function weightOperand(
   };
 }
 
-/** A table of vectors [vocab, d] as the second operand of x·Wᵀ: the head. */
+/** A table of vectors [vocab, d] as the second operand of x·Wᵀ, for the head. */
 export function headOperand(
   { value, storage, activations }:
     & Pick<Parameter, "value" | "storage">
@@ -68,7 +75,10 @@ export function headOperand(
   return weightOperand({ weight: value, storage, packed, inOut: false, activations });
 }
 
-/** out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off or absent. */
+/**
+ * out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off
+ * or absent.
+ */
 export function linearForward(
   device: Device,
   linear: Linear,
@@ -105,7 +115,7 @@ function linearProduct(
   device.run("matmul", { ...product, ...adapter });
 }
 
-/** What the adapter reads: x, or dropout(x) in the scratch. */
+/** The adapter's input: x, or dropout(x) in the scratch buffer. */
 function dropped(
   device: Device,
   dropout: AdapterDropout | null,
@@ -121,17 +131,17 @@ function dropped(
 
 export interface LinearBackward {
   x: Tensor; // [rows, inDim], the forward's input; read only when something is trained
-  u: Tensor | null; // [rows, r], of the forward
+  u: Tensor | null; // [rows, r], from the forward
   dy: Tensor; // [rows, outDim]
-  /** [rows, inDim], overwritten (or increased, with `accumulate`); null when not needed. */
+  /** [rows, inDim], overwritten (or added to, with `accumulate`); null when not needed */
   dx: Tensor | null;
   accumulate?: boolean;
   /** Scratch [rows, r]; may be null when `u` is. */
   du: Tensor | null;
   rows: number;
-  /** The forward's. */
+  /** The dropout of the forward. */
   dropout: AdapterDropout | null;
-  /** Called once dx is there and before x is read: x may be made only then. */
+  /** Called after dx is computed and before x is read: it may compute x. */
   beforeX?: () => void;
 }
 
@@ -144,7 +154,7 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
     const sizes = { m: rows, n: inDim, k: outDim };
     device.run("matmul", { a: dy, ...operand, out: dx, ...sizes, accumulate });
   }
-  // A merged weight has brought the adapter's part to dx already.
+  // A merged weight has added the adapter's part to dx already.
   const dxLeft = merged ? null : dx;
   if (lora !== null && u !== null && du !== null && (dxLeft !== null || lora.da !== null)) {
     const { a, b, r, scale, site } = lora;

@@ -1,7 +1,7 @@
 /**
- * From the trunk's output to log-probabilities: the hidden rows that predict something are gathered, normed,
- * and given to the fused head operation; [rows, vocab] never exists. The backward turns derivatives by
- * log-probability and entropy into the derivative by the trunk's output.
+ * From the trunk's output to log-probabilities. The hidden rows that predict a token are gathered,
+ * normed, and passed to the fused head operation, so [rows, vocab] never exists. The backward turns
+ * the derivatives by log-probability and entropy into the derivative by the trunk's output.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Network, TrunkPass } from "./forward_pass.ts";
@@ -17,11 +17,11 @@ export interface HiddenRows {
   normed: Tensor; // [count, d]
   mean: Tensor | null; // [count], with LayerNorm
   rho: Tensor; // [count]
-  /** Scratch of the same size, free after the forward. */
+  /** Scratch of the same size; it is free after the forward. */
   spare: Tensor; // [count, d]
 }
 
-/** Sums, gathers and norms `count` rows of the trunk's output, by row index. */
+/** Sums, gathers and norms `count` rows of the trunk's output, given by index. */
 export function finalRows(
   network: Network,
   workspace: Workspace,
@@ -60,10 +60,13 @@ export class HeadPass {
   readonly #hidden: HiddenRows;
   readonly #index: Tensor;
   readonly #args;
-  /** [headRows, d], see kernels/ops/head/spec.ts; null when the backward needs more than it. */
+  /**
+   * [headRows, d], see kernels/ops/head/spec.ts; null when the head is trained or there is no
+   * backward.
+   */
   readonly #mean: Tensor | null;
 
-  /** Records the forward. `trunk.packed` has at least one pair; `train`: there may be a backward. */
+  /** Runs the forward. `trunk.packed` has at least one pair. `train`: there may be a backward. */
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
@@ -113,7 +116,10 @@ export class HeadPass {
     return { logp, entropy };
   }
 
-  /** Writes the derivative by the trunk's output to `dh` [rows, d]; adds those of the head and final norm. */
+  /**
+   * Writes the derivative by the trunk's output to `dh` [rows, d], and adds the gradients of the
+   * head and the final norm.
+   */
   backward(
     packed: PackedBatch,
     dh: Tensor,

@@ -1,7 +1,7 @@
 /**
- * How many bytes a model and its passes need, computed from the sizes alone, before anything is created:
- * the same lists of buffers that forward_pass.ts, lm_head.ts and generate.ts take from their workspaces.
- * Left out: what a device needs for itself (operations' scratch, thread stacks).
+ * How many bytes a model and its passes need, computed from the sizes alone before anything is
+ * created. It lists the same buffers that forward_pass.ts and lm_head.ts take from their
+ * workspaces. Left out: what a device needs for itself (scratch of operations, thread stacks).
  */
 import { bytesText } from "../../core/bytes.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -16,7 +16,10 @@ import { elementCount } from "../formats/safetensors/safetensors.ts";
 import { storedWords } from "../formats/stored_weight.ts";
 import { bufferCapacity } from "./workspace.ts";
 
-/** Bytes of all values, of the gradients, and of AdamW's two moments. */
+/**
+ * Bytes of all values, of the gradients, and of AdamW's two moments. `largestFrozen` has the bytes
+ * of the two largest frozen tensors.
+ */
 export function planParameterBytes(
   sizes: ModelSizes,
 ): { values: number; gradients: number; optimizer: number; largestFrozen: [number, number] } {
@@ -41,9 +44,10 @@ export function planParameterBytes(
 }
 
 /**
- * Bytes of a forward pass (and backward, with `train`) over `rows` packed rows with `pairs` branch tokens,
- * with dropout where the adapters have it. Merged weights (merge_lora.ts) apart: all passes share them.
- * Tables of u32 are counted at their largest.
+ * Bytes of a forward pass (with `train` also of its backward) over `rows` packed rows with `pairs`
+ * branch tokens, including dropout if the adapters have it. Merged weights
+ * (../generation/merge_lora.ts) are not included: all passes share them. Tables of u32 are counted
+ * at their maximum size.
  */
 export function planPassBytes(
   sizes: ModelSizes,
@@ -73,7 +77,7 @@ export function planPassBytes(
   return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
 }
 
-/** Elements of each buffer of the head; the logits themselves come in chunks. */
+/** Elements of each buffer of the head. The logits themselves are computed in chunks. */
 function headBuffers(sizes: ModelSizes, pairs: number, train: boolean): number[] {
   const { config } = sizes;
   const wide = pairs * config.hiddenSize;
@@ -90,7 +94,10 @@ function trainsHead({ trainable, saved }: ModelSizes): boolean {
     trainable === "lora" && saved.some(({ replaces }) => replaces === LM_HEAD);
 }
 
-/** Bytes that a training pass over `rows` rows keeps of the layers, with and without recomputation. */
+/**
+ * Bytes of layer activations that a training pass over `rows` rows keeps, without and with
+ * recomputation.
+ */
 export function planActivationBytes(
   sizes: ModelSizes,
   rows: number,
@@ -99,7 +106,10 @@ export function planActivationBytes(
   return { kept: bytes("all"), recomputed: bytes("inputs") };
 }
 
-/** Bytes of the head in a training pass with `pairs` branch tokens, and of all logits at once, which never exist. */
+/**
+ * Bytes of the head in a training pass with `pairs` branch tokens, and of all logits together,
+ * which are never in memory at the same time.
+ */
 export function planHeadBytes(
   sizes: ModelSizes,
   pairs: number,
@@ -110,17 +120,17 @@ export function planHeadBytes(
   };
 }
 
-/** Elements of each buffer that the layers of a pass share. */
+/** Elements of each buffer that all layers of a pass share. */
 export function passBuffers({ config }: ModelSizes, rows: number): number[] {
   return Object.values(passWidths(config)).map((width: number) => rows * width);
 }
 
-/** Words that say where the parts of a fused projection are. */
+/** Elements of the indices of q, k and v in a fused projection. */
 export function fusedIndex({ config }: ModelSizes, rows: number): number[] {
   return passWidths(config).qkv === undefined ? [] : [rows, rows, rows];
 }
 
-/** Elements of each activation buffer of a trunk pass. */
+/** Elements of each activation buffer of a pass over the layers. */
 export function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): number[] {
   const widths = activationWidths(config), layers = config.numLayers;
   const activations = Object.entries(widths).flatMap(([name, width]) => {
@@ -148,8 +158,8 @@ function maxRank(lora: readonly LoraPlacement[]): number {
 }
 
 /**
- * Refuses work that does not fit, before it begins.
- * @param options what could be set to need less, in order of usefulness
+ * Refuses work that does not fit in memory, before it begins.
+ * @param options settings that reduce the memory, the most useful one first
  * @param limit where the available bytes come from, when it is not the machine's free memory
  * @throws UsageError "training needs 11.2 GB, 8.0 GB available" with the options as advice
  */

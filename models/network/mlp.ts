@@ -1,6 +1,7 @@
 /**
- * The part of a layer after attention's, from its normed input to what is added to the stream:
- * down(silu(gate)·up), or the projection of GELU. Its nonlinearity is computed once more in the backward.
+ * The MLP of a layer, from its normed input to what is added to the residual stream:
+ * down(silu(gate)·up), or GELU between two projections. The backward computes the nonlinearity
+ * again.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
@@ -9,7 +10,7 @@ import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 import { type Linear, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 
-/** Names of the modules by what they do. */
+/** Names of the first and last module. */
 function parts({ up }: LayerActivations): { first: Module; last: Module } {
   return up === null
     ? { first: "mlp.c_fc", last: "mlp.c_proj" }
@@ -51,7 +52,7 @@ export function mlpOutput(
   linearForward(device, weights[last], activated, projected, u, rows, dropout);
 }
 
-/** dh → dnormed, the derivative by n2. Consumes gate and up. */
+/** dh → dnormed, the derivative by n2. Overwrites gate and up. */
 export function mlpBackward(
   pass: LayerBackwardPass,
   weights: LayerWeights,
@@ -62,7 +63,7 @@ export function mlpBackward(
   const { first, last } = parts(activations), n = rows * config.intermediateSize;
   const shared = { du, rows, dropout };
 
-  // What the last projection reads was not kept: it comes out of the nonlinearity's backward once more.
+  // The last projection's input was not kept: the nonlinearity's backward computes it again.
   const wanted = readsInput(weights[last]) ? { activated } : {};
   const beforeX = () => {
     if (up === null) device.run("gelu_backward", { dout, x: gate, dx: gate, n, ...wanted });
@@ -77,7 +78,7 @@ export function mlpBackward(
   linearBackward(device, weights.up_proj, { ...upArgs, ...shared });
 }
 
-/** Whether the linear's backward reads its input. */
+/** Whether the linear layer's backward reads its input. */
 function readsInput({ dweight, lora }: Linear): boolean {
   return dweight !== null || lora?.da != null;
 }

@@ -11,11 +11,11 @@ export interface NormWeights {
 
 export interface NormForward {
   x: Tensor; // [rows, d]
-  /** Residual branch to add first, with the place of the sum. */
+  /** A residual branch that is added to x first, and where the sum is stored. */
   add?: Tensor; // [rows, d]
   sum?: Tensor; // [rows, d]
   out: Tensor; // [rows, d]
-  /** Of LayerNorm. */
+  /** Only for LayerNorm. */
   mean: Tensor | null; // [rows]
   rho: Tensor; // [rows]
   rows: number;
@@ -31,7 +31,7 @@ export function normForward(device: Device, norm: NormWeights, args: NormForward
 
 export interface NormBackward {
   dout: Tensor; // [rows, d]
-  /** What was normed. */
+  /** The norm's input. */
   x: Tensor; // [rows, d]
   mean: Tensor | null; // [rows]
   rho: Tensor; // [rows]
@@ -41,7 +41,7 @@ export interface NormBackward {
   d: number;
 }
 
-/** Writes dx, and adds the gradients of what is trained of the norm. */
+/** Writes dx, and adds the gradients of the norm's trained weights. */
 export function normBackward(device: Device, norm: NormWeights, args: NormBackward): void {
   const { mean, ...shared } = args, weight = norm.weight.value, { grad } = norm.weight;
   const trained = grad === null ? {} : { dweight: grad };

@@ -1,14 +1,14 @@
 /**
- * Packs groups (a prompt once, and its branches) into the rows of one batch, ragged and without padding:
- * rows = prompt₀ · branch₀₀ · branch₀₁ … · prompt₁ …; and says which hidden row predicts which token.
- * The last token of a branch is only ever a target: nothing attends to it and it predicts nothing, so it
- * gets no row. Left out on purpose: anything on a device; this is integers on the host.
+ * Packs groups (a prompt once, and its branches) into the rows of one batch, ragged and without
+ * padding: rows = prompt₀ · branch₀₀ · branch₀₁ … · prompt₁ …. It also says which hidden row
+ * predicts which token. The last token of a branch is only a target: nothing attends to it and it
+ * predicts nothing, so it has no row. All of this is integers on the host.
  */
 import { RgxError } from "../../core/errors.ts";
 import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import type { Group } from "./types.ts";
 
-/** A packed batch. Positions restart at the prompt's length in every branch. */
+/** A packed batch. In every branch positions continue after the prompt's last one. */
 export interface PackedBatch {
   rows: number;
   tokens: Uint32Array; // [rows]
@@ -16,24 +16,27 @@ export interface PackedBatch {
   rowSegment: Uint32Array; // [rows]
   segments: Uint32Array; // [segmentCount, SEGMENT.columns]; segments without rows are left out
   segmentCount: number;
-  /** Largest position, to choose the size of the RoPE tables. */
+  /** Largest position, which decides the size of the RoPE tables. */
   maxPosition: number;
-  /** Row of the last prompt token, per group. */
+  /** Row of the last prompt token of each group. */
   lastPromptRow: Uint32Array; // [groups]
-  /** Hidden rows that predict at least one token, ascending. */
+  /**
+   * Number of hidden rows that predict at least one token. `headIndex` lists them in ascending
+   * order.
+   */
   headRows: number;
   headIndex: Uint32Array; // [headRows]
-  /** Head row r owns pairs [pairStart[r], pairStart[r + 1]). */
+  /** The pairs of head row r are [pairStart[r], pairStart[r + 1]). */
   pairStart: Uint32Array; // [headRows + 1]
   pairs: number;
   targets: Uint32Array; // [pairs]
-  /** Head row of a pair. */
+  /** Head row of each pair. */
   pairRow: Uint32Array; // [pairs]
-  /** Place of a pair in the order (group, branch, position) of all branch tokens. */
+  /** Index of each pair in the order (group, branch, position) of all branch tokens. */
   pairOutput: Uint32Array; // [pairs]
 }
 
-/** Bounds that the ids and lengths of a batch must keep. */
+/** Limits on the ids and lengths of a batch. */
 export interface PackLimits {
   vocabSize: number;
   maxPositions: number;
@@ -41,7 +44,8 @@ export interface PackLimits {
 
 /**
  * Packs groups into one batch.
- * @throws RgxError for an empty prompt, an id outside the vocabulary, or a sequence that is too long.
+ * @throws RgxError for an empty prompt, an id outside the vocabulary, or a sequence that is too
+ *   long.
  */
 export function packGroups(groups: readonly Group[], limits: PackLimits): PackedBatch {
   let rows = 0, pairs = 0, headRows = 0, segmentCount = 0;
@@ -138,7 +142,10 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
   return batch;
 }
 
-/** @throws RgxError for a group that the model cannot take; `g` is its number in messages. */
+/**
+ * @param g the group's number in messages
+ * @throws RgxError for a group that the model cannot process
+ */
 export function checkGroup(group: Group, g: number, limits: PackLimits): void {
   if (group.promptIds.length === 0) {
     throw new RgxError(`group ${g}: the prompt is empty; a prompt needs at least one token`, {
@@ -178,7 +185,10 @@ function checkIds(ids: readonly number[], where: string, vocabSize: number): voi
   }
 }
 
-/** Rows sorted by token (stable), for the embedding's gradient: run u is order[runs[u] … runs[u + 1]). */
+/**
+ * Rows sorted by token (stable), for the embedding's gradient. Run u is order[runs[u] … runs[u +
+ * 1]).
+ */
 export interface TokenRuns {
   order: Uint32Array; // [rows]
   runs: Uint32Array; // [runCount + 1]
@@ -186,10 +196,11 @@ export interface TokenRuns {
   runCount: number;
 }
 
-/** Sorts rows by token, so that each embedding row's gradient is one sum in row order. */
+/** Sorts rows by token, so that the gradient of each embedding row is one sum in row order. */
 export function tokenRuns(tokens: Uint32Array): TokenRuns {
   const rows = tokens.length;
-  // token·rows + row < 2^53 for every vocabulary and batch that fits in memory: one numeric sort.
+  // token·rows + row < 2^53 for every vocabulary and batch that fits in memory, so one numeric sort
+  // is enough.
   const keys = new Float64Array(rows);
   for (let i = 0; i < rows; i++) keys[i] = tokens[i]! * rows + i;
   keys.sort();

@@ -41,7 +41,7 @@ Deno.test("the last prompt row predicts the first token of every branch that has
   assert.deepEqual([...p.pairStart], [0, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual([...p.targets], [4, 7, 8, 5, 6, 9, 12, 13]);
   assert.deepEqual([...p.pairRow], [0, 0, 0, 1, 2, 3, 4, 5]);
-  // Output order is 4 5 6 | 7 | 8 9 | 12 13.
+  // The order of the output is 4 5 6 | 7 | 8 9 | 12 13.
   const output: number[] = [];
   p.pairOutput.forEach((place, i) => output[place] = p.targets[i]!);
   assert.deepEqual(output, [4, 5, 6, 7, 8, 9, 12, 13]);

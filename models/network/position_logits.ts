@@ -1,6 +1,6 @@
 /**
- * Logits of every position of one sequence, chunk by chunk: for looking at a model (log-probabilities,
- * likeliest tokens), not for training, which never holds them.
+ * Logits of every position of one sequence, chunk by chunk. They serve to inspect a model
+ * (log-probabilities, most likely tokens); training never has them in memory.
  */
 import { headOperand } from "./linear.ts";
 import { finalRows } from "./lm_head.ts";
@@ -8,10 +8,13 @@ import { type Network, trunkForward } from "./forward_pass.ts";
 import { packGroups } from "./packing.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Positions whose logits are held at a time. */
+/** Number of positions whose logits are in memory at the same time. */
 const CHUNK = 64;
 
-/** Logits (temperature 1) of the token after ids[0…position]: [vocabSize]; valid during the call only. */
+/**
+ * Gets the logits (temperature 1) of the token after ids[0…position]: [vocabSize], valid during the
+ * call only.
+ */
 export type LogitsVisitor = (position: number, logits: Float32Array | Float64Array) => void;
 
 export async function positionLogits(
@@ -22,7 +25,7 @@ export async function positionLogits(
   visit: LogitsVisitor,
 ): Promise<void> {
   const { device, config } = network, vocab = config.vocabSize, d = config.hiddenSize;
-  // The last token of a branch gets no row, as nothing follows it; a token behind `ids` gives it one.
+  // The last token of a branch has no row, so a token is added after `ids`.
   const group = { promptIds: ids.slice(0, 1), branches: [[...ids.slice(1), 0]] };
   const limits = { ...config, maxPositions: config.maxPositions + 1 };
   const packed = packGroups([group], limits);

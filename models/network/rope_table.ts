@@ -1,8 +1,7 @@
 /**
- * Tables of cos and sin for rotary position embedding, [positions, headDim/2]: angle = position·θ_j,
- * θ_j = base^(−2j/headDim), with the linear and Llama 3 scalings of transformers' `modeling_rope_utils`.
- * Angles are computed in float64 on the host (in f32 they are wrong by 1e−3 rad at position 32 767).
- * Left out: dynamic and YaRN scaling.
+ * Tables of cos and sin for rotary position embedding, [positions, headDim/2]: angle = position·θ_j
+ * (architectures/rope_frequencies.ts). Angles are computed in float64 on the host; in float32 they
+ * would be wrong by 1e−3 rad at position 32 767.
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
@@ -20,7 +19,10 @@ export class RopeTable {
     this.#frequencies = ropeFrequencies(config);
   }
 
-  /** Tables that cover positions 0 … maxPosition; they grow by doubling up to the model's positions. */
+  /**
+   * Tables for positions 0 … maxPosition. They grow by doubling up to the model's number of
+   * positions.
+   */
   upTo(maxPosition: number): { cos: Tensor; sin: Tensor } {
     if (this.#tables === null || this.#tables.positions <= maxPosition) {
       let positions = FIRST_CAPACITY;

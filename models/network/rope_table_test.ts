@@ -21,7 +21,7 @@ Deno.test("Llama 3 keeps short wavelengths, divides long ones and blends between
     originalMaxPositions: 128,
   } as const;
   const found = ropeFrequencies({ ...rope, ropeScaling: scaling });
-  // Wavelengths 6.3, 62.8, 628, 6283 against 128/4 = 32 and 128/1.
+  // Wavelengths 6.3, 62.8, 628, 6283; the limits are 128/4 = 32 and 128/1.
   const t = (128 * 0.1 / (2 * Math.PI) - 1) / 3;
   assertWithin(found, [1, (1 - t) * 0.1 / 8 + t * 0.1, 0.01 / 8, 0.001 / 8], 1e-15, "llama3");
 });

@@ -1,35 +1,43 @@
 /**
- * What goes into a pass over a model and what comes out of it. The one data structure is the group: a prompt
- * once, and its branches. Nothing here is padded.
+ * The input and output of passes over a model. The one data structure is the group: a prompt once,
+ * and its branches. Nothing is padded.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { WeightType } from "../formats/stored_weight.ts";
 
-/** A prompt and its branches (completions), as token ids. Branches may be empty; a group may have none. */
+/**
+ * A prompt and its branches (completions), as token ids. Branches may be empty; a group may have
+ * none.
+ */
 export interface Group {
   promptIds: readonly number[];
   branches: readonly (readonly number[])[];
-  /** The prompt's number in the run (within the pass), which with the branch keys dropout; else not needed. */
+  /**
+   * The prompt's number in the run (within the pass). Together with the branch it keys dropout;
+   * otherwise it is not needed.
+   */
   promptId?: number;
-  /** Number of the first branch, where a group is cut into several; default 0. */
+  /** Number of the first branch, when a group is split into several; default 0. */
   firstBranch?: number;
 }
 
-/** Which masks dropout takes; with each row's prompt, branch and position (dropout.ts). */
+/**
+ * Keys the dropout masks, together with the prompt, branch and position of each row (dropout.ts).
+ */
 export interface DropoutKey {
   seed: number;
-  /** Which training over the prompts: DROPOUT_PASS of core/philox.ts. */
+  /** Which training over the prompts it is: a value of DROPOUT_PASS in core/philox.ts. */
   pass: number;
 }
 
-/** A tensor of the model. `grad` exists on trainable parameters only and is increased by `backward`. */
+/** A tensor of the model. Only trainable parameters have a `grad`, which `backward` adds to. */
 export interface Parameter {
-  /** Hugging Face (or PEFT) tensor name. */
+  /** Name of the tensor in Hugging Face's (or PEFT's) format. */
   name: string;
   shape: readonly number[];
-  /** u32 where it is stored. */
+  /** u32 for weights in a storage type. */
   value: Tensor;
-  /** The type that a frozen weight is held in, which products widen; null = float. */
+  /** Storage type of a frozen weight, which products widen; null = float. */
   storage: WeightType | null;
   grad: Tensor | null;
   /** False for norms and biases, which AdamW does not decay. */
@@ -37,9 +45,9 @@ export interface Parameter {
 }
 
 /**
- * All trainable values in one tensor and all their gradients in another, so that the optimizer and the
- * gradient norm are one operation a range: [0, decayedLength) holds the parameters that AdamW decays,
- * [decayedLength, length) the others. Gaps between parameters are zero and stay zero.
+ * All trainable values in one tensor, and all their gradients in another, so that the optimizer and
+ * the gradient norm need one operation per range: [0, decayedLength) holds the parameters that
+ * AdamW decays, [decayedLength, length) the others. Gaps between parameters are zero and stay zero.
  */
 export interface TrainableArena {
   value: Tensor;
@@ -54,25 +62,26 @@ export interface TrainableArena {
 export interface ForwardOptions {
   /** Softmax temperature of log-probabilities and entropies. */
   temperature: number;
-  /** Keep activations for `backward`. */
+  /** Keep the activations for `backward`. */
   train: boolean;
   /** False switches the LoRA adapter off (the reference model). Default true. */
   adapter?: boolean;
   /**
-   * Drop what the adapter reads, if the model was made with `lora.dropout`. Absent = no dropout, which a
-   * forward with `train` refuses of such a model.
+   * Keys the dropout of the adapters' inputs, for models with `lora.dropout`. Absent = no dropout;
+   * with `train` such a model refuses that.
    */
   dropout?: DropoutKey;
 }
 
 /**
- * Log-probability and entropy of every branch token, in order (group, branch, position):
- * Float32Array on f32 devices, Float64Array on f64 ones. `logp.length` = total branch tokens.
+ * Log-probability and entropy of every branch token, in the order (group, branch, position):
+ * Float32Array on f32 devices, Float64Array on f64 ones. `logp.length` is the total number of
+ * branch tokens.
  */
 export interface ForwardResult {
   logp: Float32Array | Float64Array;
   entropy: Float32Array | Float64Array;
 }
 
-/** What products with 4-bit weights take. */
+/** Type of the activations in products with 4-bit weights. */
 export type ActivationType = "int8" | "float32";

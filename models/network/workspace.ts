@@ -1,18 +1,22 @@
 /**
- * Named scratch tensors that live as long as their model and are reused by every step. A buffer grows when
- * a batch is larger than any before and never shrinks, so memory is flat over thousands of steps with
- * varying row counts. Left out on purpose: lifetimes; two buffers that are alive together need two names.
+ * Named scratch tensors that live as long as their model and are reused by every step. A buffer
+ * grows when a batch is larger than any before and never shrinks, so memory stays constant over
+ * thousands of steps with varying numbers of rows. Lifetimes are not tracked: two buffers that are
+ * in use at the same time need two names.
  */
 import type { Device } from "../../kernels/device.ts";
 import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 
-/** Capacity for a wanted length: an eighth more, so that slowly growing batches do not reallocate each step. */
+/**
+ * Capacity for a length: an eighth more, so that slowly growing batches do not reallocate in each
+ * step.
+ */
 export function bufferCapacity(length: number): number {
   const wanted = Math.max(1, Math.ceil(length * 1.125));
   return Math.ceil(wanted / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 
-/** Bytes of one element of a device's working precision. */
+/** Bytes of one float on the device. */
 export function floatBytes(device: Device): number {
   return device.float === "f64" ? 8 : 4;
 }
@@ -20,18 +24,21 @@ export function floatBytes(device: Device): number {
 export class Workspace {
   readonly #buffers = new Map<string, Tensor>();
 
-  /** `owner` precedes the names in messages and memory reports. */
+  /** `owner` is put before the names in messages and memory reports. */
   constructor(readonly device: Device, readonly owner: string) {}
 
   /**
-   * The buffer `name`, of at least `length` elements. Its content is whatever was last written; asking
-   * again with a larger length may drop it.
+   * The buffer `name` with at least `length` elements. Its content is what was last written; asking
+   * for a larger length may drop it.
    */
   get(name: string, length: number, dtype: DType = "float"): Tensor {
     return this.#take(name, length, bufferCapacity(length), dtype);
   }
 
-  /** The same for one whose length is always the same, such as the copy of a weight: nothing is kept in reserve. */
+  /**
+   * Like `get`, for a buffer whose length never changes, such as the copy of a weight: it has no
+   * spare capacity.
+   */
   fixed(name: string, length: number): Tensor {
     return this.#take(name, length, length, "float");
   }
@@ -66,7 +73,7 @@ export class Workspace {
   }
 }
 
-/** Host floats in the precision of the device (the same array when it has it already). */
+/** Host floats in the device's precision; the same array if it has that precision already. */
 export function toDevicePrecision(
   device: Device,
   data: Float32Array | Float64Array,

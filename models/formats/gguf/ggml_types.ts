@@ -1,7 +1,7 @@
 /**
- * The element types of GGUF files: how many weights a block holds, in how many bytes, and their values, with
- * ggml's bits (kernels/weights/blocks.ts). Left out: making blocks, and the types of REFUSED, which are known by
- * name only.
+ * The element types of GGUF files: the weights and bytes of a block, and its values, with the same
+ * bits as ggml (kernels/weights/blocks.ts). Left out: making blocks, and the types in REFUSED, of
+ * which only the name is known.
  */
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { BLOCK_CODES } from "../../../kernels/weights/blocks.ts";
@@ -14,11 +14,11 @@ export interface GgmlType {
   readonly weights: number;
   /** Bytes of a block. */
   readonly bytes: number;
-  /** Widens whole blocks; `out` has exactly their weights. */
+  /** Widens whole blocks to float32; `out` has exactly their number of weights. */
   widen(blocks: Uint8Array<ArrayBuffer>, out: Float32Array): void;
 }
 
-/** Types that are read, by ggml's number. */
+/** Types that rgx reads, by ggml's number. */
 export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map([
   [0, {
     ...{ name: "F32", weights: 1, bytes: 4 },
@@ -40,7 +40,7 @@ export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map([
   }],
 ]);
 
-/** Names of the types that are not read, for messages. */
+/** Names of types that rgx does not read, for messages. */
 const REFUSED: Readonly<Record<number, string>> = {
   ...{ 7: "Q5_1", 9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 13: "Q5_K", 15: "Q8_K", 16: "IQ2_XXS" },
   ...{ 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 20: "IQ4_NL", 21: "IQ3_S", 22: "IQ2_S" },

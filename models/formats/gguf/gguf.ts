@@ -1,8 +1,8 @@
 /**
- * GGUF files (versions 2 and 3): metadata, tensor table, data. The header is read and every rule checked
- * before anything is handed out; tensors are read one at a time, in pieces, when asked for.
- * Format: ggml's docs/gguf.md. What the metadata of a model mean: gguf_config.ts, gguf_tokenizer.ts.
- * Left out: version 1, big-endian files, files in several parts, arrays of arrays.
+ * GGUF files (versions 2 and 3): metadata, tensor table, data. The header is read and all rules are
+ * checked before anything is returned. Tensors are read one at a time, in pieces, when they are
+ * needed. Format: ggml's docs/gguf.md. gguf_config.ts and gguf_tokenizer.ts interpret the metadata
+ * of a model. Left out: version 1, big-endian files, files in several parts, arrays of arrays.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
@@ -13,22 +13,22 @@ import { elementCount } from "../safetensors/safetensors.ts";
 export interface GgufTensor {
   readonly name: string;
   readonly type: GgmlType;
-  /** Row-major, as Hugging Face has it: the reverse of the file's order. */
+  /** Row-major, as in Hugging Face's files: the reverse of the order in the file. */
   readonly shape: readonly number[];
   /** Byte range in the file. */
   readonly begin: number;
   readonly end: number;
 }
 
-/** Much more than any model's vocabulary; against absurd allocations. */
+/** Limit on the header, far beyond any model's vocabulary; it prevents absurd allocations. */
 const MAX_HEADER_BYTES = 2 ** 28;
 const FIRST_WINDOW = 2 ** 20;
-/** Bytes that are widened at once. */
+/** Number of bytes that are widened at a time. */
 const PIECE_BYTES = 2 ** 22;
 
 export class GgufFile {
   constructor(
-    /** Path, or what to call the bytes in messages. */
+    /** The path, or another name for messages. */
     readonly label: string,
     readonly metadata: ReadonlyMap<string, GgufValue>,
     readonly tensors: ReadonlyMap<string, GgufTensor>,
@@ -36,7 +36,7 @@ export class GgufFile {
   ) {}
 
   /**
-   * Values as float32; what is held in memory beside them is one piece of the file.
+   * Values as float32. Besides them, only one piece of the file is in memory.
    * @throws RgxError when there is no such tensor, or the file has become shorter
    */
   async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
@@ -51,7 +51,10 @@ export class GgufFile {
     return out;
   }
 
-  /** The stored blocks, row by row. @throws RgxError when there is no such tensor */
+  /**
+   * The stored blocks, row by row.
+   * @throws RgxError when there is no such tensor
+   */
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const { begin, end } = this.info(name);
     return this.source.read(begin, end);
@@ -74,12 +77,15 @@ export class GgufFile {
   }
 }
 
-/** Opens a file. @throws RgxError when it is missing or damaged, UsageError for what is not supported */
+/**
+ * Opens a file.
+ * @throws RgxError when it is missing or damaged, UsageError for what is not supported
+ */
 export async function readGguf(path: string): Promise<GgufFile> {
   return await open(path, await fileSource(path, "a GGUF model"));
 }
 
-/** The same for bytes in memory. */
+/** Opens a file in memory; throws as `readGguf` does. */
 export function parseGguf(bytes: Uint8Array, label = "GGUF data"): Promise<GgufFile> {
   return open(label, memorySource(bytes));
 }
@@ -115,7 +121,7 @@ function checkParts(label: string, metadata: ReadonlyMap<string, GgufValue>): vo
   }
 }
 
-/** Turns the table's entries into checked byte ranges. */
+/** Checks the entries of the tensor table and computes their byte ranges. */
 function placeTensors(
   label: string,
   { metadata, entries, end }: ReturnType<typeof readGgufHeader>,

@@ -1,12 +1,12 @@
 /**
- * A model's architecture from the metadata of a GGUF file, in the terms of a Hugging Face `config.json`,
- * so that one reader (hf_config.ts) decides what is supported. Metadata of the architecture that are not
- * understood are refused by name.
+ * Turns the metadata of a GGUF file into the contents of a Hugging Face `config.json`, so that one
+ * reader (architectures/hf_config.ts) decides what is supported. Metadata of the architecture that
+ * are not understood are refused by name.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 
-/** Metadata under the architecture's name → key of `config.json`. */
+/** Metadata after the architecture's name → key of `config.json`. */
 const FAMILY_KEYS: Readonly<Record<string, string>> = {
   "block_count": "num_hidden_layers",
   "context_length": "max_position_embeddings",
@@ -33,7 +33,7 @@ function keysOf(architecture: string): Readonly<Record<string, string>> {
   return architecture === "gpt2" ? GPT2_KEYS : FAMILY_KEYS;
 }
 
-/** Read below, or without a bearing on the numbers. */
+/** Keys that are read below, or that do not affect the results. */
 const GPT2_OTHERS = new Set(["vocab_size", "attention.head_count_kv", "tensor_data_layout"]);
 const FAMILY_OTHERS = new Set([
   ...["vocab_size", "attention.value_length", "rope.dimension_count"],
@@ -42,12 +42,12 @@ const FAMILY_OTHERS = new Set([
   ...["tensor_data_layout"],
 ]);
 
-/** Architectures whose tensors and metadata this file knows. */
+/** Architectures whose tensors and metadata are known. */
 const ARCHITECTURES = ["llama", "qwen2", "qwen3", "gpt2"];
 
 /**
- * The contents of the `config.json` that the file stands for.
- * @param scaling read from the frequency divisors of the file, where it has some (gguf_model.ts)
+ * The contents of the `config.json` for the file's model.
+ * @param scaling made from the frequency divisors of the file, if it has some (rope_scaling.ts)
  * @throws UsageError for what is not supported, RgxError for metadata that contradict each other
  */
 export function ggufConfig(
@@ -79,7 +79,7 @@ export function ggufConfig(
     Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
   }
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
-    // Qwen2 has biases there by its nature.
+    // Qwen2 always has these biases.
     const biased = file.tensors.has(`blk.0.${suffix}.bias`);
     if (architecture !== "qwen2") config[key] = biased;
   }
@@ -88,7 +88,7 @@ export function ggufConfig(
   return config;
 }
 
-/** @throws UsageError when it is none of those that are read */
+/** @throws UsageError when the architecture is not supported */
 export function ggufArchitecture(file: GgufFile): string {
   const architecture = file.metadata.get("general.architecture");
   if (typeof architecture !== "string" || !ARCHITECTURES.includes(architecture)) {
@@ -120,7 +120,7 @@ function refuseUnknown(file: GgufFile, architecture: string): void {
   }
 }
 
-/** GPT-2 has as many heads of keys and values as of queries. */
+/** GPT-2 has as many key and value heads as query heads. */
 function checkKvHeads(file: GgufFile, heads: unknown): void {
   const kv = file.metadata.get("gpt2.attention.head_count_kv") ?? heads;
   if (kv === heads) return;
@@ -161,7 +161,9 @@ function linearScaling(file: GgufFile, architecture: string): Record<string, unk
   };
 }
 
-/** A float32 as the decimal that was meant: 9.99999974e-6 is 1e-5. Whole numbers stay as they are. */
+/**
+ * The shortest decimal that gives a float32: 1e-5 for 9.99999974e-6. Whole numbers do not change.
+ */
 function shortest(value: number): number {
   if (Number.isInteger(value) || Math.fround(value) !== value) return value;
   for (let digits = 1; digits < 9; digits++) {

@@ -1,6 +1,6 @@
 /**
- * Damaged GGUF files: every buffer is read whole or refused with an RgxError. Buffers are files with bytes
- * changed, cut off or put in, and files made of arbitrary metadata and tensors.
+ * Damaged GGUF files: every buffer is read completely or refused with an RgxError. Buffers are
+ * files with bytes changed, removed or inserted, and files made of arbitrary metadata and tensors.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -38,7 +38,7 @@ async function readAll(bytes: Uint8Array): Promise<GgufFile | null> {
   }
 }
 
-/** An edit at a place: bytes taken out, bytes put in. */
+/** An edit: bytes are removed and inserted at a place. */
 const edit: fc.Arbitrary<Edit> = fc.record({
   at: fc.oneof({ weight: 3, arbitrary: fc.nat(300) }, fc.nat(WHOLE.length)),
   out: fc.oneof(fc.constant(0), fc.constant(1), fc.constant(8), fc.nat(WHOLE.length)),
@@ -48,7 +48,7 @@ const edit: fc.Arbitrary<Edit> = fc.record({
       .map((n) => [...new Uint8Array(new BigUint64Array([n]).buffer)]),
     fc.nat(40).map((n) => [n, 0, 0, 0, 0, 0, 0, 0]),
   ),
-  /** Written over the bytes instead of between them. */
+  /** Overwrite the bytes there instead of inserting. */
   over: fc.boolean(),
 });
 

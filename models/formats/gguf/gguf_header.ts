@@ -1,17 +1,17 @@
 /**
- * The header of a GGUF file, from the bytes that are there so far: metadata and the tensor table, as
- * they are written. A count or a length is compared with what the file can hold before it is believed.
+ * Reads the header of a GGUF file (metadata and tensor table) from its first bytes. Every count and
+ * length is compared with what the file can hold before it is used.
  */
 import type { RgxError } from "../../../core/errors.ts";
 
-/** A whole number beyond 2^53 stays a bigint. */
+/** An integer beyond 2^53 is a bigint. */
 export type GgufScalar = number | bigint | boolean | string;
 export type GgufValue = GgufScalar | readonly GgufScalar[];
 
 /** Makes the error for a file that breaks the format. */
 export type Bad = (message: string, advice?: string) => RgxError;
 
-/** The header goes on beyond the bytes given. */
+/** The header continues beyond the given bytes. */
 export class NeedMoreBytes extends Error {
   constructor(readonly what: string) {
     super(`more bytes are needed to read ${what}`);
@@ -20,10 +20,10 @@ export class NeedMoreBytes extends Error {
 
 export interface GgufEntry {
   name: string;
-  /** The contiguous one first. */
+  /** The contiguous dimension comes first. */
   dims: number[];
   typeId: number;
-  /** From the start of the data. */
+  /** Counted from the start of the data. */
   offset: number;
 }
 
@@ -35,15 +35,15 @@ export interface GgufHeader {
 }
 
 const STRING = 8, ARRAY = 9;
-/** Bytes of a value by type; of a string at least its length. */
+/** Bytes of a value by type; for a string, those of its length. */
 const VALUE_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8];
-/** name length, dimensions' number, type, offset */
+/** Length of the name, number of dimensions, type, offset. */
 const ENTRY_BYTES = 24;
 const MAX_DIMS = 4;
 
 /**
  * @param fileBytes size of the whole file
- * @throws NeedMoreBytes when `bytes` end too early
+ * @throws NeedMoreBytes when the header does not end within `bytes`
  */
 export function readGgufHeader(
   bytes: Uint8Array<ArrayBuffer>,
@@ -115,7 +115,7 @@ class Cursor {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** Moves over `n` bytes and returns where they begin. */
+  /** Advances by `n` bytes and returns where they begin. */
   #take(n: number, what: string): number {
     const begin = this.at;
     if (begin + n > this.fileBytes) {
@@ -146,7 +146,7 @@ class Cursor {
     return Number(value);
   }
 
-  /** Number of things of at least `each` bytes that follow. */
+  /** A count of items of at least `each` bytes, which must fit in the rest of the file. */
   count(what: string, each: number): number {
     const n = this.size(what);
     if (n * each > this.fileBytes - this.at) {

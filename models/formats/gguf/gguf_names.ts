@@ -1,14 +1,14 @@
 /**
- * What GGUF files call a model's tensors, and what Hugging Face does: both are a table of what stands once and
- * one of what each layer has.
+ * Names of a model's tensors in GGUF files and in Hugging Face's format. For each architecture
+ * there is a table of tensors that exist once and one of the tensors of a layer.
  */
 
 interface NameTable {
-  /** Of a layer in Hugging Face's names, before its number. */
+  /** Prefix of a layer's tensors in Hugging Face's names, before the layer's number. */
   layers: string;
   once: Readonly<Record<string, string>>;
   inLayer: Readonly<Record<string, string>>;
-  /** Parts whose matrix lies as [in, out] in Hugging Face's weights, and as [out, in] in a GGUF file. */
+  /** Parts whose matrix is [in, out] in Hugging Face's weights and [out, in] in a GGUF file. */
   transposed: readonly string[];
 }
 
@@ -58,13 +58,16 @@ function tableOf(architecture: string): NameTable {
   return architecture === "gpt2" ? GPT2 : LLAMA_FAMILY;
 }
 
-/** A tensor's name, taken apart: "blk.3.attn_q.weight" is layer "3", part "attn_q", kind "weight". */
+/** Splits a name: "blk.3.attn_q.weight" has layer "3", part "attn_q" and kind "weight". */
 function parts(name: string): { layer?: string | undefined; part: string; kind: string } | null {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([a-z_]+)\.(weight|bias)$/.exec(name) ?? [];
   return part === undefined ? null : { layer, part, kind: kind! };
 }
 
-/** Hugging Face's name of a tensor in a file of an architecture, or null when it is not one of a model's. */
+/**
+ * The Hugging Face name of a tensor in a GGUF file, or null when the architecture has no such
+ * tensor.
+ */
 export function hfName(architecture: string, name: string): string | null {
   const found = parts(name), { layers, once, inLayer } = tableOf(architecture);
   if (found === null) return null;
@@ -73,7 +76,7 @@ export function hfName(architecture: string, name: string): string | null {
   return `${layer === undefined ? "" : `${layers}${layer}.`}${table[part]}.${kind}`;
 }
 
-/** The reverse: a file's name for a tensor, or null when there is none. */
+/** The reverse: the GGUF name of a Hugging Face tensor, or null when there is none. */
 export function ggufName(architecture: string, name: string): string | null {
   const { layers, once, inLayer } = tableOf(architecture);
   const inside = name.startsWith(layers);
@@ -86,7 +89,7 @@ export function ggufName(architecture: string, name: string): string | null {
   return `${inside ? `blk.${layer}.` : ""}${part}.${kind}`;
 }
 
-/** Whether a file holds the transpose of what Hugging Face has under this name. */
+/** Whether a GGUF file has the transpose of Hugging Face's tensor. */
 export function isTransposed(architecture: string, name: string): boolean {
   const found = parts(name);
   return found !== null && found.kind === "weight" &&

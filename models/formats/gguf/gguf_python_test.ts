@@ -1,6 +1,6 @@
 /**
- * Opt-in: llama.cpp's own Python package reads what rgx writes. RGX_TEST_PYTHON names a Python that has
- * `gguf` (pip install gguf).
+ * Opt-in: llama.cpp's own Python package reads what rgx writes. RGX_TEST_PYTHON names a Python that
+ * has `gguf` (pip install gguf).
  */
 import assert from "node:assert/strict";
 import { exportModel } from "../../export/export.ts";
@@ -10,7 +10,10 @@ import { goldenPath } from "../../../tests/golden.ts";
 const python = Deno.env.get("RGX_TEST_PYTHON");
 const source = goldenPath("models/stories260k");
 
-/** Prints scalar metadata, and of each tensor its type, shape and the sum of squares of its values. */
+/**
+ * Prints the scalar metadata, and for each tensor its type, its shape and the sum of squares of its
+ * values.
+ */
 const READER = `
 import json, sys
 from gguf import GGUFReader, dequantize

@@ -1,7 +1,7 @@
 /**
- * The tokenizer in a GGUF file's metadata, as the `tokenizer.json` and `tokenizer_config.json` that it
- * stands for: byte-level BPE ("gpt2") and SentencePiece BPE ("llama", whose merges follow from the scores).
- * Left out: the other kinds (t5, bert, rwkv), which are refused by name.
+ * Turns the tokenizer in a GGUF file's metadata into a `tokenizer.json` and a
+ * `tokenizer_config.json`: byte-level BPE ("gpt2") and SentencePiece BPE ("llama", whose merges
+ * follow from the scores). Left out: the other kinds (t5, bert, rwkv), which are refused by name.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import {
@@ -17,7 +17,7 @@ import type { GgufValue } from "./gguf_header.ts";
 const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4 };
 
 export interface GgufTokenizer {
-  /** For `tokenizerFromFiles`. */
+  /** Input of `tokenizerFromFiles`. */
   files: Map<string, string>;
   bosId: number | null;
   /** Ids that end a generation. */
@@ -26,8 +26,9 @@ export interface GgufTokenizer {
 }
 
 /**
- * @returns null when the file holds no tokenizer
- * @throws UsageError for a kind that is not supported, RgxError when its parts do not belong together
+ * @returns null when the file has no tokenizer
+ * @throws UsageError for a kind that is not supported, RgxError when its parts contradict each
+ *   other
  */
 export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
   const read = new TokenizerMetadata(file);
@@ -113,8 +114,9 @@ function addedTokens(tokens: readonly string[], kinds: readonly number[]): Added
 }
 
 /**
- * SentencePiece joins the two neighbours whose joint piece has the highest score. As a list of merges:
- * every way to cut a piece into two pieces, ordered by the score of the whole.
+ * SentencePiece merges the two neighbours whose joint piece has the highest score. The equivalent
+ * list of merges has every split of a piece into two pieces, ordered by the score of the whole
+ * piece.
  */
 function mergesOfScores(
   tokens: readonly string[],
@@ -141,7 +143,10 @@ function mergesOfScores(
   return merges;
 }
 
-/** Typed reads of `tokenizer.ggml.*`. @throws RgxError for a value of another type */
+/**
+ * Typed reads of `tokenizer.ggml.*`.
+ * @throws RgxError for a value of another type
+ */
 class TokenizerMetadata {
   constructor(private readonly file: GgufFile) {}
 
@@ -176,7 +181,7 @@ class TokenizerMetadata {
     return values;
   }
 
-  /** An id, of which some writers make "none" by going beyond the vocabulary. */
+  /** A token id. Some writers use an id beyond any vocabulary for "none". */
   tokenId(key: string, count: number): number | null {
     const value = this.#get(key);
     if (value === undefined || value === 2 ** 32 - 1) return null;

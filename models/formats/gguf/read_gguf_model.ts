@@ -1,6 +1,7 @@
-/** A GGUF file as a model to be loaded: what `model_folder.ts` gives for a folder, from one file. */
+/** Reads a GGUF file as a model: configuration, weights and tokenizer. */
 import { ggufConfig } from "./gguf_config.ts";
-import { ggufRopeScaling, ggufWeights } from "./gguf_model.ts";
+import { ggufWeights } from "./gguf_weights.ts";
+import { ggufRopeScaling } from "./rope_scaling.ts";
 import { ggufTokenizer } from "./gguf_tokenizer.ts";
 import { readGguf } from "./gguf.ts";
 import { type HfConfig, readHfConfig } from "../../architectures/hf_config.ts";

@@ -1,7 +1,7 @@
 /** Makes small GGUF files for tests. Not part of the program. */
 import type { GgufScalar } from "./gguf_header.ts";
 
-/** Numbers of the value types, as far as tests write them. */
+/** The format's numbers of the value types that tests write. */
 const TYPES = { u8: 0, u32: 4, i32: 5, f32: 6, bool: 7, string: 8, u64: 10 } as const;
 type TypeName = keyof typeof TYPES;
 

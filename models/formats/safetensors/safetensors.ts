@@ -1,9 +1,9 @@
 /**
- * Safetensors files: `u64 n | JSON header of n bytes | data`. Reading takes the header first and each
- * tensor's bytes when asked; every rule of the format is checked before any tensor is handed out
- * (https://huggingface.co/docs/safetensors, "Format"), so that a truncated download is recognised
- * at once. Sharded models are put together by `weight_files.ts`.
- * Left out: 8-bit float values (their bytes can be read), big-endian hosts (Deno runs on none).
+ * Safetensors files: `u64 n | JSON header of n bytes | data`. The header is read first and all
+ * rules of the format are checked (https://huggingface.co/docs/safetensors, "Format"), so that a
+ * truncated download is recognised at once. A tensor's bytes are read when they are needed.
+ * weight_files.ts joins the shards of a model. Left out: values of 8-bit floats (their bytes can be
+ * read), big-endian hosts (Deno runs on none).
  */
 import { RgxError } from "../../../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
@@ -29,7 +29,7 @@ const DTYPE_BYTES = {
 
 export type SafetensorsDType = keyof typeof DTYPE_BYTES;
 
-/** The format's limit on the header, against absurd allocations. */
+/** The format's limit on the header; it prevents absurd allocations. */
 const MAX_HEADER_BYTES = 100_000_000;
 
 export interface TensorInfo {
@@ -37,7 +37,7 @@ export interface TensorInfo {
   readonly dtype: SafetensorsDType;
   /** Row-major; [] is a scalar. */
   readonly shape: readonly number[];
-  /** Byte range in the data, counted from its start. */
+  /** Byte range, counted from the start of the data. */
   readonly begin: number;
   readonly end: number;
 }
@@ -47,10 +47,10 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((a, b) => a * b, 1);
 }
 
-/** An opened safetensors file. Holds no file handle: each read opens the file again. */
+/** An open safetensors file. It holds no file handle: each read opens the file again. */
 export class SafetensorsFile {
   constructor(
-    /** Path, or what to call the bytes in messages. */
+    /** The path, or another name for messages. */
     readonly label: string,
     readonly metadata: Readonly<Record<string, string>>,
     /** By name, in the order of the data. */
@@ -70,7 +70,7 @@ export class SafetensorsFile {
     return info;
   }
 
-  /** The stored bytes, a copy in a buffer of their own. */
+  /** The stored bytes, as a copy in their own buffer. */
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const { begin, end } = this.info(name);
     return this.source.read(this.dataStart + begin, this.dataStart + end);
@@ -81,7 +81,10 @@ export class SafetensorsFile {
     await this.source.readInto(this.dataStart + this.info(name).begin + from, out);
   }
 
-  /** Values as float32: F16 and BF16 widened exactly, F64 rounded. @throws RgxError for integers */
+  /**
+   * Values as float32: F16 and BF16 are widened exactly, F64 is rounded.
+   * @throws RgxError for integers
+   */
   async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
     const { dtype } = this.info(name);
     this.#requireFloat(name, dtype);
@@ -98,13 +101,19 @@ export class SafetensorsFile {
     }
   }
 
-  /** Values as float64, exact for every float type. @throws RgxError for integers */
+  /**
+   * Values as float64, exact for every float type.
+   * @throws RgxError for integers
+   */
   async float64(name: string): Promise<Float64Array<ArrayBuffer>> {
     if (this.info(name).dtype === "F64") return new Float64Array((await this.bytes(name)).buffer);
     return Float64Array.from(await this.float32(name));
   }
 
-  /** Values of an integer or boolean tensor; I64 and U64 beyond 2^53 lose digits. @throws RgxError for floats */
+  /**
+   * Values of an integer or boolean tensor. I64 and U64 beyond 2^53 lose digits.
+   * @throws RgxError for floats
+   */
   async integers(name: string): Promise<Float64Array> {
     const { dtype } = this.info(name);
     const read = INTEGER_VIEWS[dtype];
@@ -137,12 +146,18 @@ const INTEGER_VIEWS: Partial<Record<SafetensorsDType, (buffer: ArrayBuffer) => F
   BOOL: (b) => Float64Array.from(new Uint8Array(b)),
 };
 
-/** Opens a file: reads and checks its header. @throws RgxError when it is missing or not valid */
+/**
+ * Opens a file: reads and checks its header.
+ * @throws RgxError when it is missing or not valid
+ */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
   return await open(path, await fileSource(path, "safetensors weights"));
 }
 
-/** The same for bytes in memory. @throws RgxError when they are not valid */
+/**
+ * Opens a file in memory.
+ * @throws RgxError when it is not valid
+ */
 export function parseSafetensors(
   bytes: Uint8Array,
   label = "safetensors data",
@@ -266,7 +281,9 @@ function readEntry(name: string, entry: Record<string, unknown>, bad: Bad): Tens
   return { name, dtype: dtype as SafetensorsDType, shape, begin, end };
 }
 
-/** The data must be covered exactly: no overlap, no hole, nothing missing, nothing left over. */
+/**
+ * Tensors must cover the data exactly: no overlaps, no gaps, nothing missing and nothing left over.
+ */
 function checkLayout(infos: readonly TensorInfo[], dataBytes: number, bad: Bad): void {
   let at = 0;
   let previous = "";
@@ -296,7 +313,7 @@ function checkLayout(infos: readonly TensorInfo[], dataBytes: number, bad: Bad):
   }
 }
 
-/** A tensor to be written: its values, or its bytes as stored (Uint8Array) for any dtype. */
+/** A tensor to be written: its values, or its stored bytes (Uint8Array) for any dtype. */
 export interface TensorToWrite {
   name: string;
   dtype: SafetensorsDType;
@@ -304,7 +321,9 @@ export interface TensorToWrite {
   data: Float32Array | Float64Array | Uint8Array | Uint32Array | Int32Array | BigInt64Array;
 }
 
-/** `data` in the bytes of `dtype`; floats are converted, everything else must have the type already. */
+/**
+ * `data` as bytes of `dtype`. Floats are converted; everything else must have that type already.
+ */
 function storedBytes({ name, dtype, data, shape }: TensorToWrite): Uint8Array {
   const view = (a: ArrayBufferView) => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
   let bytes: Uint8Array | undefined;
@@ -331,7 +350,7 @@ function storedBytes({ name, dtype, data, shape }: TensorToWrite): Uint8Array {
   return bytes;
 }
 
-/** What the header says of a tensor to be written. */
+/** A tensor's entry in the header of a file to be written. */
 export interface TensorEntry {
   readonly name: string;
   readonly dtype: SafetensorsDType;
@@ -344,8 +363,8 @@ export function storedLength({ dtype, shape }: Pick<TensorEntry, "dtype" | "shap
 }
 
 /**
- * The order of a file's tensors (wide types first, then by name), and all that stands before their data.
- * @throws RangeError when two have one name
+ * The order of a file's tensors (wide types first, then by name), and all bytes before their data.
+ * @throws RangeError when two tensors have the same name
  */
 export function layOutSafetensors<T extends TensorEntry>(
   tensors: Iterable<T>,
@@ -354,7 +373,7 @@ export function layOutSafetensors<T extends TensorEntry>(
   const sorted = [...tensors].sort((a, b) =>
     DTYPE_BYTES[b.dtype] - DTYPE_BYTES[a.dtype] || (a.name < b.name ? -1 : 1)
   );
-  // Prototype-free, so that a tensor may be called "__proto__" or "constructor".
+  // Without a prototype, so that a tensor may be called "__proto__" or "constructor".
   const header: Record<string, unknown> = Object.create(null);
   header["__metadata__"] = metadata;
   let at = 0;
@@ -372,8 +391,8 @@ export function layOutSafetensors<T extends TensorEntry>(
 }
 
 /**
- * The bytes of a safetensors file. The same tensors give the same bytes, in whatever order they come.
- * @throws TypeError, RangeError when data, dtype and shape do not belong together
+ * The bytes of a safetensors file. The order in which tensors are given does not matter.
+ * @throws TypeError, RangeError when data, dtype and shape do not agree
  */
 export function encodeSafetensors(
   tensors: Iterable<TensorToWrite>,

@@ -1,6 +1,7 @@
 /**
- * Damaged safetensors: every buffer is read with the values that it holds, or refused with an RgxError,
- * soon. Buffers are whole files with bytes changed, cut off or put in, and files whose header was made up.
+ * Damaged safetensors: every buffer is read with the values that it holds, or refused with an
+ * RgxError, in a short time. Buffers are whole files with bytes changed, removed or inserted, and
+ * files with a made-up header.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -8,7 +9,7 @@ import { RgxError } from "../../../core/errors.ts";
 import { encodeSafetensors, parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
 
 const RUNS = { numRuns: 10_000, seed: 4 };
-/** Far above what any case takes on a busy machine. */
+/** Far more than any case takes on a busy machine. */
 const SLOW_MS = 5_000;
 
 const WHOLE = encodeSafetensors([
@@ -53,7 +54,7 @@ async function readAll(bytes: Uint8Array): Promise<SafetensorsFile | null> {
 type Edit = { at: number; out: number; put: number[] };
 
 const edit: fc.Arbitrary<Edit> = fc.record({
-  // The header is where damage has consequences.
+  // Damage in the header has the most effect.
   at: fc.oneof(fc.nat(20), fc.nat(500), fc.nat(WHOLE.length)),
   out: fc.oneof(fc.constant(0), fc.constant(1), fc.nat(40), fc.nat(WHOLE.length)),
   put: fc.oneof(

@@ -138,7 +138,7 @@ Deno.test({
     const name = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
     assert.deepEqual(adapter.info(name).shape, [4, 384]);
     assert.ok((await adapter.float32(name)).some((v) => v !== 0));
-    // The same tensors written again are the same file that PEFT wrote.
+    // The same tensors written again give the file that PEFT wrote.
     const again = encodeSafetensors(
       await Promise.all([...adapter.tensors.values()].map(async ({ name, dtype, shape }) => ({
         name,

@@ -28,7 +28,7 @@ export interface StoragePlace {
 
 export class TorchFile {
   constructor(
-    /** Path, or what to call the bytes in messages. */
+    /** The path, or another name for messages. */
     readonly label: string,
     readonly tensors: ReadonlyMap<string, StoredTensor>,
     private readonly places: ReadonlyMap<string, StoragePlace>,
@@ -40,19 +40,25 @@ export class TorchFile {
     return this.#stored(name);
   }
 
-  /** Values as float32: F16 and BF16 widened exactly, F64 rounded. @throws RgxError for integers */
+  /**
+   * Values as float32: F16 and BF16 are widened exactly, F64 is rounded.
+   * @throws RgxError for integers
+   */
   async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
     const values = await this.#floats(name);
     return values instanceof Float32Array ? values : Float32Array.from(values);
   }
 
-  /** Values as float64, exact for every float type. @throws RgxError for integers */
+  /**
+   * Values as float64, exact for every float type.
+   * @throws RgxError for integers
+   */
   async float64(name: string): Promise<Float64Array<ArrayBuffer>> {
     const values = await this.#floats(name);
     return values instanceof Float64Array ? values : Float64Array.from(values);
   }
 
-  /** The elements of a tensor of F32, F16 or BF16 as they are stored, row by row. */
+  /** The stored elements of a tensor of F32, F16 or BF16, row by row. */
   async bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const { dtype, shape, stride } = this.#stored(name), stored = await this.#read(name);
     const elements = dtype === "F32" ? new Float32Array(stored) : new Uint16Array(stored);
@@ -69,7 +75,7 @@ export class TorchFile {
     return tensor;
   }
 
-  /** From its first element to its last in its storage. */
+  /** The bytes from a tensor's first element to its last one in its storage. */
   async #read(name: string): Promise<ArrayBuffer> {
     const { bytes, storage, offset, shape, stride } = this.#stored(name);
     const span = spanOf(shape, stride), begin = this.places.get(storage)!.begin + offset * bytes;
@@ -97,13 +103,13 @@ export class TorchFile {
   }
 }
 
-/** Elements from the first to the last of a tensor in its storage. */
+/** Number of elements from a tensor's first to its last one in its storage. */
 function spanOf(shape: readonly number[], stride: readonly number[]): number {
   if (shape.includes(0)) return 0;
   return 1 + shape.reduce((sum, n, i) => sum + (n - 1) * stride[i]!, 0);
 }
 
-/** Values row by row; the same array when they lie so already. */
+/** Values row by row; the same array when they are in that order already. */
 function inOrder<
   T extends Uint16Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
 >(
@@ -131,17 +137,21 @@ function inOrder<
   return out;
 }
 
-/** Opens a file. @throws RgxError when it is missing, damaged, or holds anything but tensors */
+/**
+ * Opens a file.
+ * @throws RgxError when it is missing, damaged, or holds anything but tensors; UsageError when it
+ *   has the layout from before torch 1.6
+ */
 export async function readTorchFile(path: string): Promise<TorchFile> {
   return await open(path, await fileSource(path, "PyTorch weights"));
 }
 
-/** The same for bytes in memory. */
+/** Opens a file in memory; throws as `readTorchFile` does. */
 export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promise<TorchFile> {
   return open(label, memorySource(bytes));
 }
 
-/** First byte of a pickle: files of torch before 1.6 are pickles followed by the storages. */
+/** First byte of a pickle. Files of torch before 1.6 are pickles followed by the storages. */
 const PICKLE_START = 0x80;
 
 async function open(label: string, source: ByteSource): Promise<TorchFile> {
@@ -177,7 +187,7 @@ async function open(label: string, source: ByteSource): Promise<TorchFile> {
         { advice: "The file is damaged: fetch it again." },
       );
     }
-    // Expanded tensors repeat what is stored; as weights they would only waste memory.
+    // Expanded tensors repeat stored elements. A weight of that kind would only waste memory.
     if (elementCount(shape) * bytes > source.size) {
       throw new RgxError(`${label}: tensor "${name}" [${shape}] is larger than the file`);
     }

@@ -29,7 +29,7 @@ Deno.test("tensors come back with their values", async () => {
   assert.deepEqual([...await file.float32("transposed")], [1, 3, -2, -4, 0.5, 8]);
   assert.deepEqual([...await file.float32("half")], VALUES);
   assert.deepEqual([...await file.float32("brain")], VALUES);
-  // As they are stored, for weights that stay in their type.
+  // The stored bits, for weights that stay in their type.
   const bits = async (name: string) => new Uint16Array((await file.bytes(name)).buffer);
   assert.deepEqual([...widenF16(await bits("half"))], VALUES);
   assert.deepEqual([...widenBF16(await bits("brain"))], VALUES);

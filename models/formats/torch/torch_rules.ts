@@ -1,8 +1,10 @@
-/** What PyTorch's pickles of weights may name and call, and the tensors in what comes out. */
+/**
+ * What PyTorch's pickles of weights may name and call, and how to get the tensors from the result.
+ */
 import { RgxError } from "../../../core/errors.ts";
 import type { Pickled, PickleRules } from "./unpickle.ts";
 
-/** Class of a storage → type and bytes of its elements. */
+/** Class of a storage → type of its elements and their bytes. */
 const STORAGES: Readonly<Record<string, readonly [dtype: string, bytes: number]>> = {
   FloatStorage: ["F32", 4],
   DoubleStorage: ["F64", 8],
@@ -22,7 +24,7 @@ interface Storage {
   readonly bytes: number;
 }
 
-/** A tensor's place in its storage, in elements of `bytes` bytes. */
+/** Where a tensor is in its storage, counted in elements of `bytes` bytes. */
 export interface StoredTensor {
   readonly name: string;
   readonly dtype: string;
@@ -113,7 +115,7 @@ function isCounts(value: Pickled | undefined): value is number[] {
 
 /**
  * The tensors of a state_dict, or of one under "state_dict" or "model".
- * @throws RgxError when the value is no dictionary of tensors, or stores one storage in two types
+ * @throws RgxError when the value is not a dictionary of tensors, or one storage has two types
  */
 export function tensorsOf(value: Pickled, where: string): Map<string, StoredTensor> {
   const dictionary = value instanceof Map

@@ -1,11 +1,11 @@
 /**
- * Reads Python pickles that hold tensors and nothing else. A pickle is a program; here only the opcodes
- * that plain data and PyTorch's tensors need are known, and calls go to the functions that the caller
- * lists. Nothing is looked up, imported or run beyond that: everything else is refused by its name.
+ * Reads Python pickles that hold tensors and nothing else. A pickle is a program. This reader knows
+ * only the opcodes that plain data and PyTorch's tensors need, and calls only functions that its
+ * caller lists. It looks up, imports and runs nothing else: everything else is refused by name.
  */
 import { RgxError } from "../../../core/errors.ts";
 
-/** Lists and tuples are arrays, dictionaries are maps. */
+/** Lists and tuples become arrays, dictionaries become maps. */
 export type Pickled =
   | null
   | boolean
@@ -16,21 +16,21 @@ export type Pickled =
   | Map<Pickled, Pickled>
   | PickledObject;
 
-/** A global or what a listed function has made. */
+/** A global, or the result of a listed function. */
 export type PickledObject =
   | { readonly kind: "global"; readonly name: string }
   | { readonly kind: "other"; readonly value: unknown };
 
 export interface PickleRules {
-  /** "module name" → what a call of it with these arguments gives. */
+  /** "module name" → the function that is run when the pickle calls it. */
   readonly calls: ReadonlyMap<string, (args: readonly Pickled[]) => Pickled>;
-  /** Globals that may only be named. */
+  /** Globals that may be named but not called. */
   readonly names: ReadonlySet<string>;
-  /** What a persistent id stands for. */
+  /** The value of a persistent id. */
   persistent(id: Pickled): Pickled;
 }
 
-/** The pickle goes on beyond the bytes given. */
+/** The pickle continues beyond the given bytes. */
 export class PickleCutOff extends Error {}
 
 const MARK: unique symbol = Symbol("mark");
@@ -39,7 +39,7 @@ type Slot = Pickled | typeof MARK;
 /**
  * The value of a pickle.
  * @param where for messages
- * @throws PickleCutOff when the bytes end too early, RgxError for what is refused or makes no sense
+ * @throws PickleCutOff when the pickle is incomplete, RgxError for what is refused or invalid
  */
 export function unpickle(
   bytes: Uint8Array,
@@ -72,7 +72,7 @@ class Machine {
     return value;
   }
 
-  /** Obeys one opcode; false at the end. */
+  /** Runs one opcode; false at the end. */
   step(): boolean {
     const opcode = String.fromCharCode(this.#view.getUint8(this.#take(1)));
     switch (opcode) {
@@ -169,7 +169,7 @@ class Machine {
     return this.#text.decode(this.bytes.subarray(at, at + length));
   }
 
-  /** A little-endian two's complement of any length. */
+  /** A little-endian two's complement integer of any length. */
   #long(length: number): number | bigint {
     const at = this.#take(length);
     let value = 0n;
@@ -261,7 +261,7 @@ class Machine {
     return this.#push(call(args));
   }
 
-  /** Attributes of a dictionary (a state_dict's "_metadata") have no bearing on the tensors. */
+  /** Attributes of a dictionary (a state_dict's "_metadata") do not affect the tensors. */
   #build(): true {
     const state = this.#pop(), object = this.#pop();
     if (!(object instanceof Map) || !(state instanceof Map)) {

@@ -1,7 +1,7 @@
 /**
- * Reading zip archives by their central directory (APPNOTE 6.3.3, with zip64): names, places and sizes of
- * the entries, and the bytes of one. Left out: encryption, several disks, checksums, methods other than
- * stored and deflated.
+ * Reads zip archives by their central directory (APPNOTE 6.3.3, with zip64): names, places and
+ * sizes of the entries, and the bytes of one. Left out: encryption, several disks, checksums,
+ * methods other than stored and deflated.
  */
 import { inflateRawSync } from "node:zlib";
 import type { RgxError } from "../../../core/errors.ts";
@@ -20,14 +20,14 @@ const END = 0x06054b50, END64 = 0x06064b50, LOCATOR64 = 0x07064b50;
 const CENTRAL = 0x02014b50, LOCAL = 0x04034b50;
 const END_BYTES = 22, LOCATOR_BYTES = 20, CENTRAL_BYTES = 46, LOCAL_BYTES = 30;
 const MAX_COMMENT = 65535;
-/** Far more than any model's list of tensors. */
+/** Far more than any model's list of tensors needs. */
 const MAX_DIRECTORY_BYTES = 2 ** 26;
-/** Deflated contents are held in memory whole. */
+/** Deflated contents are in memory as a whole. */
 const MAX_INFLATED_BYTES = 2 ** 28;
 
 type Bad = (message: string) => RgxError;
 
-/** @throws the error of `bad` when the archive is damaged, incomplete or uses what is left out */
+/** @throws the error that `bad` makes when the archive is damaged, incomplete or not supported */
 export async function readZipDirectory(
   source: ByteSource,
   bad: Bad,
@@ -64,7 +64,10 @@ export async function readZipDirectory(
   return entries;
 }
 
-/** Sizes and place of a directory entry; those that are all ones stand in the zip64 field instead. */
+/**
+ * Sizes and place of a directory entry. A field with all bits set has its value in the zip64 extra
+ * field.
+ */
 function wideSizes(view: DataView, p: number, extraAt: number, extraEnd: number) {
   let field = extraEnd, fieldEnd = extraEnd;
   for (let at = extraAt; at + 4 <= extraEnd;) {
@@ -114,7 +117,7 @@ async function findDirectory(source: ByteSource, bad: Bad) {
   };
 }
 
-/** Where the contents of an entry that is stored as it is begin. */
+/** Where the contents of a stored (not deflated) entry begin. */
 export async function storedStart(
   source: ByteSource,
   { name, headerAt, packedSize }: ZipEntry,

@@ -1,8 +1,9 @@
 /**
- * Low-rank adapters (Hu et al. 2021) in PEFT's terms: y = W·x + s·B·(A·x) with A [r, in], B [out, r],
- * s = alpha/r (rank-stabilised: alpha/√r). This file decides which modules get an adapter, of which rank
- * and scale, how the tensors are called and how they begin; dropout of x is in dropout.ts, modules that are
- * trained in full beside them in saved_modules.ts. Left out: DoRA, biases and adapters on embeddings.
+ * Low-rank adapters (Hu et al. 2021) as in PEFT: y = W·x + s·B·(A·x) with A [r, in], B [out, r] and
+ * s = alpha/r (rank-stabilised: alpha/√r). This file decides which modules get an adapter, its rank
+ * and scale, the names of its tensors and their initial values. Dropout of x is in ../dropout.ts;
+ * modules that are trained in full are in modules_to_save.ts. Left out: DoRA, biases and adapters
+ * on embeddings.
  */
 import { UsageError } from "../../../core/errors.ts";
 import { RandomStream } from "../../../core/philox.ts";
@@ -13,20 +14,28 @@ export interface LoraOptions {
   /** Module names or path suffixes, one regular expression for the whole path, or "all-linear". */
   targetModules: readonly string[] | string;
   useRslora?: boolean;
-  /** Probability in [0, 1) of dropping an element of what A reads, while training; default 0. */
+  /** Probability in [0, 1) of dropping an element of A's input in training; default 0. */
   dropout?: number;
-  /** Rank or alpha of modules whose path ends with (or matches, as a regular expression) the key. */
+  /**
+   * Rank or alpha of modules whose path ends with the key, or matches it as a regular expression.
+   */
   rankPattern?: Readonly<Record<string, number>>;
   alphaPattern?: Readonly<Record<string, number>>;
-  /** Only these layers; null or absent = all. */
+  /** Only these layers get adapters; null or absent = all. */
   layersToTransform?: readonly number[] | null;
-  /** Module names or path suffixes, or an expression for the whole path, that get no adapter; default none. */
+  /**
+   * Modules without an adapter: names or path suffixes, or a regular expression for the whole path;
+   * default none.
+   */
   excludeModules?: readonly string[] | string;
-  /** Modules, by the end of their path, that are trained in full and stored with the adapter; default none. */
+  /**
+   * Modules, by the end of their path, that are trained in full and stored with the adapter;
+   * default none.
+   */
   modulesToSave?: readonly string[];
   /**
-   * How the matrices begin: "true" (the default) = A uniform and B zero, "gaussian" = A normal(0, 1/r) and B zero,
-   * "false" = both uniform, so that the adapter changes the model from the start.
+   * Initial values. "true" (the default): A uniform and B zero. "gaussian": A normal(0, 1/r) and B
+   * zero. "false": both uniform, so the adapter changes the model from the start.
    */
   init?: "true" | "gaussian" | "false";
   /** Seed of the initial values; default 0. */
@@ -47,7 +56,7 @@ export function loraNames(modulePath: string): { a: string; b: string } {
 
 /**
  * @param modules names of the model's linear modules
- * @throws UsageError when the options cannot be honoured
+ * @throws UsageError when the options are not supported
  */
 export function checkLoraOptions(options: LoraOptions, modules: readonly string[]): void {
   if (!(Number.isInteger(options.r) && options.r >= 1)) {
@@ -67,7 +76,7 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
     return;
   }
   if (targetModules.length === 0) throw new UsageError("target_modules of LoRA is empty");
-  // GPT-2 has two modules of one name: "c_proj" means both.
+  // GPT-2 has two modules with the name "c_proj": it means both.
   const known = new Set(modules.map((module) => module.split(".").at(-1)!));
   for (const target of targetModules) {
     const last = target.split(".").at(-1)!;
@@ -80,10 +89,13 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
   }
 }
 
-/** The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has none. */
+/**
+ * The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has
+ * none.
+ */
 export function loraFor(options: LoraOptions, path: string, layer: number): LoraShape | null {
   const { targetModules, layersToTransform, excludeModules = [] } = options;
-  // As in PEFT, a module that is named by its whole path is meant in whichever layer it is.
+  // As in PEFT, `layersToTransform` does not apply to a module that is named by its whole path.
   const isNamed = typeof targetModules !== "string" && targetModules.includes(path);
   if (layersToTransform && !isNamed && !layersToTransform.includes(layer)) return null;
   if (matches(excludeModules, path, "exclude_modules")) return null;
@@ -95,14 +107,19 @@ export function loraFor(options: LoraOptions, path: string, layer: number): Lora
   return { r, scale: alpha / (options.useRslora ? Math.sqrt(r) : r) };
 }
 
-/** Whether names (of modules, or ends of paths) or an expression for the whole path mean this one. */
+/**
+ * Whether a path is one of the names, ends with one, or matches the regular expression as a whole.
+ */
 function matches(modules: readonly string[] | string, path: string, key: string): boolean {
   return typeof modules === "string"
     ? fullMatch(modules, key).test(path)
     : modules.some((name) => path === name || path.endsWith(`.${name}`));
 }
 
-/** Initial A [r, in]: uniform in ±1/√in (Kaiming with a = √5), or normal(0, 1/r); keyed by seed and name. */
+/**
+ * Initial A [r, in]: uniform in ±1/√in (Kaiming with a = √5), or normal(0, 1/r). The random stream
+ * is keyed by seed and name.
+ */
 export function initialLoraA(
   { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
   name: string,
@@ -124,7 +141,7 @@ export function initialLoraB(
   return init === "false" ? uniform(seed, name, outDim * r, r) : new Float64Array(outDim * r);
 }
 
-/** In ±1/√width. */
+/** Uniform values in ±1/√width. */
 function uniform(seed: number, name: string, count: number, width: number): Float64Array {
   const stream = RandomStream.forPurpose(seed, "init", name), bound = 1 / Math.sqrt(width);
   return Float64Array.from({ length: count }, () => stream.uniform(-bound, bound));

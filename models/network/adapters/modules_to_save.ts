@@ -1,27 +1,30 @@
 /**
- * PEFT's `modules_to_save`: modules that are trained in full beside the low-rank adapters and stored with
- * them. The adapter has a copy of its own of each; the base's stays as it is, so that without the adapter the
- * model is the base. A head that is tied to the embedding has a copy of its own too, and is no longer tied
- * while the adapter is on.
+ * PEFT's `modules_to_save`: modules that are trained in full and stored with the low-rank adapters.
+ * The adapter has its own copy of each, and the base's module stays unchanged, so that the model
+ * without the adapter is the base. A head that is tied to the embedding gets its own copy, too, and
+ * is not tied while the adapter is on.
  */
 import { UsageError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
 import { architectureOf } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
-/** PEFT's prefix of everything that an adapter stores. */
+/** PEFT's prefix of all tensor names in an adapter. */
 export const PEFT_PREFIX = "base_model.model.";
 
-/** What stands before the kind of a tensor: "lm_head" of "lm_head.weight". */
+/** A tensor's name without the last part: "lm_head" for "lm_head.weight". */
 export function modulePathOf(tensor: string): string {
   return tensor.replace(/\.(?:weight|bias)$/, "");
 }
 
 /** A tensor that the adapter has a full copy of. */
 export interface SavedTensor {
-  /** The base's tensor that the copy begins as. */
+  /** The tensor of the base that gives the initial values. */
   base: string;
-  /** Under which name the model looks for it: the base's own, or the head's where that is tied. */
+  /**
+   * The name of the tensor that the model replaces by the copy: the base's, or the head's where
+   * that is tied.
+   */
   replaces: string;
   /** PEFT's name of the copy. */
   name: string;
@@ -29,7 +32,7 @@ export interface SavedTensor {
   decay: boolean;
 }
 
-/** True when a module, or one that it is part of, is among `modules`: its path ends with one of the names. */
+/** Whether the path of a module, or of one that contains it, ends with one of the names. */
 export function isSavedModule(path: string, modules: readonly string[]): boolean {
   return modules.some((name) => outermost(path, name) !== null);
 }
@@ -47,7 +50,7 @@ function outermost(path: string, name: string): string | null {
 const LM_HEAD = "lm_head.weight";
 
 /**
- * @param tensors all of the base model
+ * @param tensors all tensors of the base model
  * @throws UsageError for a name that no module's path ends with
  */
 export function savedTensors(

@@ -1,8 +1,9 @@
 /**
- * LoRA adapters as PEFT 0.21 stores them: `adapter_config.json` and `adapter_model.safetensors`. The
- * written set of keys loads in PEFT, transformers and vLLM (there without modules_to_save). What would change
- * the numbers and is not computed here (DoRA, biases, …) is refused by name. Which modules an adapter
- * touches, and at which scale, is decided in `lora.ts`; which it holds in full, in `saved_modules.ts`.
+ * LoRA adapters in the files of PEFT 0.21: `adapter_config.json` and `adapter_model.safetensors`.
+ * PEFT, transformers and vLLM (without modules_to_save) load the keys that are written. Keys that
+ * would change the result in a way that rgx does not compute (DoRA, biases, …) are refused by name.
+ * lora.ts decides which modules an adapter changes and its scale, modules_to_save.ts which modules
+ * it holds in full.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { exists, isFile } from "../../../core/paths.ts";
@@ -15,19 +16,21 @@ import {
   type SafetensorsFile,
 } from "../../formats/safetensors/safetensors.ts";
 
-/** PEFT's version whose keys these are; newer readers go by it. */
+/** The version of PEFT that has these keys. Newer readers look at it. */
 const PEFT_VERSION = "0.21.2";
 
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_WEIGHTS = "adapter_model.safetensors";
 
 export interface PeftConfig {
-  /** Folder (relative to the adapter's, or as given) or Hub name; null when the adapter does not say. */
+  /**
+   * Folder (relative to the adapter's, or as given) or Hub name; null when the adapter names none.
+   */
   baseModel: string | null;
   revision: string | null;
   r: number;
   loraAlpha: number;
-  /** What the adapter was trained with; without meaning for using it. */
+  /** Dropout that the adapter was trained with; it has no effect on inference. */
   loraDropout: number;
   /** Module names or path suffixes, a regular expression for the whole path, or "all-linear". */
   targetModules: readonly string[] | string;
@@ -35,11 +38,14 @@ export interface PeftConfig {
   rankPattern: Readonly<Record<string, number>>;
   alphaPattern: Readonly<Record<string, number>>;
   layersToTransform: readonly number[] | null;
-  /** Modules, by the end of their path, that the adapter never touches; a list, or an expression for the path. */
+  /**
+   * Modules, by the end of their path, without an adapter: a list, or a regular expression for the
+   * whole path.
+   */
   excludeModules?: readonly string[] | string;
-  /** Modules that are stored in full, by the end of their path; absent = none. */
+  /** Modules, by the end of their path, that are stored in full; absent = none. */
   modulesToSave?: readonly string[];
-  /** The adapted modules hold their weights as [in, out], as GPT-2's do; default false. */
+  /** Whether the adapted modules store their weights as [in, out], as GPT-2's do; default false. */
   fanInFanOut?: boolean;
 }
 
@@ -49,7 +55,7 @@ export interface PeftAdapter {
   weights: SafetensorsFile;
 }
 
-/** The adapter as options of a model. Dropout stays out: it is a choice of the next training. */
+/** The adapter as options of a model. Dropout is left out: the next training chooses its own. */
 export function loraOptions(config: PeftConfig): LoraOptions {
   const { r, loraAlpha, targetModules, useRslora, rankPattern, alphaPattern } = config;
   const { excludeModules, modulesToSave } = config;
@@ -66,12 +72,15 @@ export function loraOptions(config: PeftConfig): LoraOptions {
   };
 }
 
-/** True when the folder holds an adapter. */
+/** Whether the folder holds an adapter. */
 export async function isAdapterFolder(folder: string): Promise<boolean> {
   return await isFile(`${folder}/${ADAPTER_CONFIG}`);
 }
 
-/** @throws RgxError when a file is damaged, UsageError when there is no adapter, or one of a kind not supported */
+/**
+ * @throws RgxError when a file is damaged, UsageError when there is no adapter or one that is not
+ *   supported
+ */
 export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const path = `${folder}/${ADAPTER_CONFIG}`;
   const json = await readJsonObject(path);
@@ -92,7 +101,10 @@ async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
   return await readSafetensors(path);
 }
 
-/** Every tensor must be one half of a pair, with the rank as their common side, or of a module stored in full. */
+/**
+ * Every tensor must be one of a pair of LoRA matrices whose ranks agree, or belong to a module
+ * stored in full.
+ */
 function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[]): void {
   for (const [name, { shape }] of weights.tensors) {
     const path = modulePathOf(name.slice(PEFT_PREFIX.length));
@@ -120,7 +132,7 @@ function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[])
   }
 }
 
-/** Keys that must have their neutral value, because another one changes the result. */
+/** Keys that must have one of these values, because any other value changes the result. */
 const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   use_dora: [false],
   bias: ["none"],
@@ -129,7 +141,7 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   use_qalora: [false],
   use_bdlora: [false, null],
   layer_replication: [null],
-  // What the layers of these models are called.
+  // The names of the list of layers in the supported models.
   layers_pattern: [null, "layers", "h"],
   target_parameters: [null],
   trainable_token_indices: [null],
@@ -138,7 +150,7 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   kasa_config: [null],
   monteclora_config: [null],
   velora_config: [null],
-  // Others replace the base weights when the adapter is put on them.
+  // Other values change the base weights when the adapter is loaded.
   init_lora_weights: [true, false, "gaussian", "orthogonal", "eva"],
 };
 
@@ -257,14 +269,17 @@ export function writePeftConfig(config: PeftConfig): string {
   return JSON.stringify(json, null, 2) + "\n";
 }
 
-/** One adapter matrix: PEFT's name, shape, values. */
+/** A tensor of an adapter under PEFT's name. */
 export interface AdapterTensor {
   name: string;
   shape: readonly number[];
   data: Float32Array | Float64Array;
 }
 
-/** The two files of an adapter, weights in F32. @throws UsageError when the configuration is impossible */
+/**
+ * The two files of an adapter, with weights in F32.
+ * @throws UsageError when the configuration is impossible
+ */
 export function encodePeftAdapter(
   config: PeftConfig,
   tensors: Iterable<AdapterTensor>,

@@ -1,6 +1,6 @@
 /**
- * An adapter's file against the base that it is put on: every tensor that the base asks for is there in its
- * shape, and none is left over. A file of another base is refused before anything of it is used.
+ * Checks an adapter's file against the base: it must have every tensor that the base needs, in the
+ * right shape, and no other. A file for another base is refused before any of it is used.
  */
 import { RgxError } from "../../../core/errors.ts";
 import { linearDims, modulesOf } from "../../architectures/mod.ts";
@@ -16,14 +16,14 @@ export function adapterNames({ lora, saved }: AdapterTensors): string[] {
   return [...matrices, ...saved.map(({ name }) => name)];
 }
 
-/** Most tensors that a message names. */
+/** Maximum number of tensors that a message names. */
 const MAX_NAMED = 4;
 
 /**
  * Where an adapter's tensors go in the base.
  * @param base what to call the base in messages
- * @throws RgxError with names and shapes when the adapter belongs to another base, UsageError when it cannot be
- *   honoured
+ * @throws RgxError with names and shapes when the adapter belongs to another base, UsageError when
+ *   it is not supported
  */
 export function fitAdapter(
   { config: peft, weights: { tensors, label } }: PeftAdapter,

@@ -1,6 +1,7 @@
 /**
- * Weights of a model from scratch: normal(0, range) for embeddings and linear layers, ones for norms and zeros
- * for biases (as transformers initialises them), every tensor from its own Philox stream keyed by seed and name.
+ * Initial weights of a new model: normal(0, range) for embeddings and linear layers, ones for
+ * norms, zeros for biases (as transformers initialises them). Every tensor has its own Philox
+ * stream, keyed by seed and name.
  */
 import { RandomStream } from "../../../core/philox.ts";
 import { modelTensors } from "./model_weights.ts";
@@ -9,13 +10,14 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 
 export interface InitOptions {
   /**
-   * Divide the range of what writes to the residual stream (o_proj, down_proj; c_proj) by √(2·layers) (GPT-2, Radford et al. 2019), so that the
-   * residual stream does not grow with depth. Default false, as in transformers' Llama.
+   * Divide the range of the modules that write to the residual stream (o_proj, down_proj, c_proj)
+   * by √(2·layers) (GPT-2, Radford et al. 2019), so that the residual stream does not grow with
+   * depth. Default false, as in transformers' Llama.
    */
   scaleResidual?: boolean;
 }
 
-/** The sizes of a model that is made from a seed, by the names of Hugging Face's config.json. */
+/** The sizes of a new model, by their names in Hugging Face's config.json. */
 export interface FreshSizes {
   hidden_size: number;
   intermediate_size: number;
@@ -28,7 +30,7 @@ export interface FreshSizes {
   tie_word_embeddings: boolean;
 }
 
-/** The architecture that these sizes stand for: a plain Llama. */
+/** The configuration of a Llama with these sizes. */
 export function freshConfig(sizes: FreshSizes, vocabSize: number): ModelConfig {
   return {
     vocabSize,
@@ -46,7 +48,7 @@ export function freshConfig(sizes: FreshSizes, vocabSize: number): ModelConfig {
   };
 }
 
-/** Fresh weights by Hugging Face name, float32. */
+/** Initial weights by Hugging Face name, float32. */
 export function initWeights(
   config: ModelConfig,
   seed: number,

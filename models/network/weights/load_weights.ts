@@ -1,6 +1,7 @@
 /**
- * Fills a model's base tensors from a source of weights, one at a time: as a file's bytes where they are held in the
- * file's type, quantised on all threads where that was asked for, else as values.
+ * Loads a model's base tensors from a source of weights, one at a time: as the file's bytes when
+ * they are stored in the file's type, quantised on all threads when that is asked for, and
+ * otherwise as values.
  */
 import { inPlace, RgxError } from "../../../core/errors.ts";
 import {
@@ -20,17 +21,20 @@ import type { WeightReader, WeightSource } from "../../formats/weight_reader.ts"
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Told before the first tensor and after each how many values are loaded, of how many. */
+/**
+ * Called before the first tensor and after each one with the number of values loaded so far and in
+ * total.
+ */
 export type LoadListener = (done: number, total: number) => void;
 
-/** A source that is a file, or null: maps and functions know values only. */
+/** The source if it is a file, or null: maps and functions have values only. */
 export function weightFile(source: WeightSource): WeightReader | null {
   return typeof source !== "function" && "typeOf" in source ? source : null;
 }
 
 /**
- * Holds what a file says of itself against the configuration, before anything is given memory: of a model of
- * another size that would be far too much.
+ * Compares a file's header with the configuration before memory is allocated, which could be far
+ * too much for a configuration of another size.
  * @throws RgxError for a missing tensor or a wrong shape
  */
 export function checkWeights(config: ModelConfig, source: WeightSource): void {
@@ -44,7 +48,10 @@ export function checkWeights(config: ModelConfig, source: WeightSource): void {
   }
 }
 
-/** Fills the base tensors from a source. @throws RgxError for a missing tensor or a wrong size. */
+/**
+ * Loads the base tensors from a source.
+ * @throws RgxError for a missing tensor or a wrong size
+ */
 export async function loadWeights(
   parameters: Parameters,
   config: ModelConfig,
@@ -98,9 +105,9 @@ export async function loadWeights(
 }
 
 /**
- * A matrix's stored bytes in parts of some panels of rows, each for as long as the call lasts: reading a large tensor
- * at once would take as much memory again, and most of the time for the system to clear it. The next part is read
- * meanwhile.
+ * Reads a matrix's stored bytes in parts of some panels of rows. A part is valid during the call of
+ * `take` only. Reading a large tensor at once would need its size in memory again, and most of the
+ * time would go into clearing that memory. The next part is read while `take` works.
  */
 async function eachPart(
   file: WeightReader,
@@ -135,7 +142,7 @@ async function eachPart(
   }
 }
 
-/** An error about a tensor with the name of its file. */
+/** Adds the file's name to an error about a tensor. */
 function inFile({ label }: WeightReader, error: unknown): unknown {
   const isOfTensor = error instanceof RgxError && error.message.startsWith("tensor ");
   return isOfTensor ? inPlace(label, error) : error;

@@ -1,4 +1,7 @@
-/** Weights that are read in parts are those that are read at once, in every way to hold them. */
+/**
+ * Weights that are read in parts are the same as weights that are read at once, for every storage
+ * type.
+ */
 import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
 import { narrowBF16 } from "../../../core/half_floats.ts";
@@ -12,7 +15,7 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { WeightReader } from "../../formats/weight_reader.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
-/** Matrices that are longer than a part: [20007, 256] and [20032, 256]. */
+/** Matrices of more than one part: [20007, 256] and [20032, 256]. */
 const config: ModelConfig = {
   ...tinyConfig(true),
   architecture: "qwen2",
@@ -21,7 +24,7 @@ const config: ModelConfig = {
 };
 const VALUES = initWeights(config, 5, 0.3);
 
-/** A file in a type; what was read of it goes to `seen`. */
+/** A file with weights of one type. The parts that are read are added to `seen`. */
 function file(type: "f32" | "bf16" | "q8_0", inParts: boolean, seen: string[] = []): WeightReader {
   const matrices = new Set(
     modelTensors(config).filter(({ shape }) => shape.length === 2).map(({ name }) => name),
@@ -44,7 +47,7 @@ function file(type: "f32" | "bf16" | "q8_0", inParts: boolean, seen: string[] = 
     bytesInto(name, _shape, from, out) {
       seen.push(`${name} ${from}`);
       out.set(bytes(name).subarray(from, from + out.length));
-      // As of a tensor whose rows are put in another order.
+      // Like a tensor whose rows have to be reordered.
       return Promise.resolve(!name.includes("q_proj"));
     },
   };

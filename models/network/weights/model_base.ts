@@ -1,6 +1,6 @@
 /**
- * What models with different adapters on one base share: the base's weights, the tables of its rotation, and the
- * buffers of passes without gradient. It lives as long as one of them does.
+ * What models with different adapters on the same base share: the base's weights, the RoPE tables,
+ * and the buffers of passes without gradient. It is freed with the last of these models.
  */
 import type { Device } from "../../../kernels/device.ts";
 import type { Parameters } from "./parameters.ts";
@@ -12,7 +12,7 @@ import { Workspace } from "../workspace.ts";
 export class ModelBase {
   readonly rope: RopeTable;
   readonly inference: Workspace;
-  /** Made anew by every pass and every generation that uses them. */
+  /** Every pass and every generation that uses the copies makes them again. */
   readonly copies: WeightCopies;
   #users = 0;
   #lastTurn: Promise<void> = Promise.resolve();
@@ -27,19 +27,19 @@ export class ModelBase {
     this.copies = new WeightCopies(device);
   }
 
-  /** One more model is on it. */
+  /** Counts one more model that uses the base. */
   retain(): void {
     this.#users++;
   }
 
-  /** Does work that needs the buffers for itself, when what was asked for before has ended. */
+  /** Runs work that needs the buffers for itself, after all work that was asked for before. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(work);
     this.#lastTurn = turn.then(() => {}, () => {});
     return turn;
   }
 
-  /** One model less is on it; the last one takes everything with it. */
+  /** Counts one model less; after the last one everything is freed. */
   release(): void {
     if (--this.#users > 0) return;
     this.inference.dispose();

@@ -1,4 +1,7 @@
-/** What of a model decides its memory and the copies that pay; computed before the model exists. */
+/**
+ * The sizes of a model that decide how much memory it needs and which copies of weights are
+ * worthwhile. They are known before the model exists.
+ */
 import type { DropoutShape } from "../dropout.ts";
 import { linearDims, modulesOf } from "../../architectures/mod.ts";
 import { type LoraPlacement, modelTensors, placeLora } from "./model_weights.ts";
@@ -10,13 +13,13 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 export interface ModelSizes {
   config: ModelConfig;
   lora: readonly LoraPlacement[];
-  /** What the adapter holds in full. */
+  /** Tensors that the adapter holds in full. */
   saved: readonly SavedTensor[];
   trainable: "lora" | "full" | "none";
-  /** What frozen weights are held in. */
+  /** Storage types of frozen weights. */
   storage: WeightStorage;
   recompute: boolean;
-  /** Of the adapters; null = none. */
+  /** Dropout of the adapters' inputs; null = none. */
   dropout: DropoutShape | null;
   /** Bytes of a float: 4, or 8 on an f64 device. */
   floatBytes: number;
@@ -24,7 +27,7 @@ export interface ModelSizes {
 
 /**
  * Sizes of a model that need not exist yet.
- * @throws UsageError for LoRA options that cannot be honoured
+ * @throws UsageError for LoRA options that are not supported
  */
 export function modelSizes(
   config: ModelConfig,

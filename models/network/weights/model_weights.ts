@@ -1,7 +1,7 @@
 /**
- * Which tensors a model has (Hugging Face names), and their arrangement by layer for the forward and backward
- * passes. Tied models have no lm_head of their own; a source that holds only `lm_head.weight` gives the
- * embedding through it.
+ * The tensors of a model (Hugging Face names), and their arrangement by layer for the passes. A
+ * tied model has no lm_head tensor; a source that has only `lm_head.weight` provides the embedding
+ * with it.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
@@ -31,7 +31,7 @@ import type { Parameter } from "../types.ts";
 
 export const LM_HEAD = "lm_head.weight";
 
-/** Name of the tensor that makes logits. */
+/** Name of the tensor that computes the logits. */
 export function headName(config: ModelConfig): string {
   return config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
 }
@@ -44,13 +44,13 @@ export interface ModelTensor {
   decay: boolean;
 }
 
-/** Number of a module in the model, which keys its dropout: never to be changed. */
+/** The module's number in the model, which keys its dropout masks. It must never change. */
 function loraSite(config: ModelConfig, layer: number, module: Module): number {
   const modules = modulesOf(config);
   return layer * modules.length + modules.indexOf(module);
 }
 
-/** Names of the norms of query and key heads, where there are such. */
+/** Names of the norms of query and key heads; null where the architecture has none. */
 function headNormNames(config: ModelConfig, layer: number): { q: string; k: string } | null {
   const { headNorms, names } = architectureOf(config);
   if (!headNorms) return null;
@@ -58,7 +58,7 @@ function headNormNames(config: ModelConfig, layer: number): { q: string; k: stri
   return { q: `${part}q_norm`, k: `${part}k_norm` };
 }
 
-/** All tensors of the base model, as a checkpoint in Hugging Face's format holds them. */
+/** All tensors of the base model, as in a checkpoint in Hugging Face's format. */
 export function modelTensors(config: ModelConfig): ModelTensor[] {
   const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;
   const tensors: ModelTensor[] = [
@@ -94,14 +94,17 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
   return tensors;
 }
 
-/** An adapter's place and size. */
+/** The module, rank and scale of an adapter. */
 export interface LoraPlacement extends LoraShape {
   layer: number;
   module: Module;
   path: string;
 }
 
-/** Every adapter that the options ask for; a module that is trained in full has none. @throws RgxError when they select nothing. */
+/**
+ * All adapters that the options ask for. A module that is trained in full has none.
+ * @throws RgxError when the options select no module
+ */
 export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
@@ -120,7 +123,7 @@ export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacem
   return placed;
 }
 
-/** The base's tensors, and what frozen ones are held in. */
+/** The base's tensors, with the storage types of frozen ones. */
 export function baseSpecs(
   config: ModelConfig,
   trainable: boolean,
@@ -133,13 +136,13 @@ export function baseSpecs(
   }));
 }
 
-/** What an adapter holds: low-rank matrices, and full copies of what it saves. */
+/** An adapter's tensors: low-rank matrices, and full copies of modules. */
 export interface AdapterTensors {
   lora: readonly LoraPlacement[];
   saved: readonly SavedTensor[];
 }
 
-/** An adapter's tensors. */
+/** An adapter's tensors as parameters. */
 export function adapterSpecs(
   config: ModelConfig,
   { lora, saved }: AdapterTensors,
@@ -155,7 +158,7 @@ export function adapterSpecs(
   return specs;
 }
 
-/** Fresh adapters, from their seed; full copies begin as what they are copies of. */
+/** Initialises an adapter from its seed. Full copies begin with the base's values. */
 export async function initializeAdapter(
   parameters: Parameters,
   config: ModelConfig,
@@ -171,29 +174,32 @@ export async function initializeAdapter(
   }
 }
 
-/** The linear modules are those of the architecture; no others may be asked for. */
+/** Only the linear modules of the model's architecture exist; the others must not be read. */
 export type LayerWeights = Record<Module, Linear> & {
   inputNorm: NormWeights;
   postNorm: NormWeights;
-  /** Of query and key heads, before their rotation. */
+  /** Norms of query and key heads before their rotation. */
   headNorms: { q: NormWeights; k: NormWeights } | null;
 };
 
 export interface ModelWeights {
   embedding: Parameter;
-  /** [maxPositions, d], added to the embedding; null where positions rotate queries and keys. */
+  /** [maxPositions, d], added to the embedding; null with rotary positions. */
   positions: Parameter | null;
   layers: LayerWeights[];
   finalNorm: NormWeights;
-  /** The embedding itself when tied. */
+  /** The embedding when the head is tied. */
   head: Parameter & Pick<Linear, "activations">;
-  /** The head in packed form (kernels/ops/matmul/spec.ts), for decoding; null without. */
+  /** The head in packed form (kernels/ops/matmul/spec.ts) for decoding; null = not packed. */
   packedHead: Tensor | null;
-  /** Lowest layer with a trainable tensor; numLayers when there is none, −1 when the embedding is trained. */
+  /**
+   * Lowest layer with a trainable tensor; numLayers when there is none, −1 when an embedding is
+   * trained.
+   */
   lowestTrained: number;
 }
 
-/** Arranges parameters by layer, with an adapter's in their places. */
+/** Arranges parameters by layer, with the adapter's tensors in their places. */
 export function arrangeWeights(
   parameters: Parameters,
   config: ModelConfig,
@@ -258,7 +264,10 @@ export function arrangeWeights(
   };
 }
 
-/** An input norm gets its gradient where its layer hands the derivative down: it counts for the layer below. */
+/**
+ * An input norm's gradient needs the derivative by the layer's input, so it counts as one layer
+ * lower.
+ */
 function lowestTrained(layers: readonly LayerWeights[]): number {
   for (const [l, { inputNorm, postNorm, headNorms, ...linears }] of layers.entries()) {
     const trains = ({ weight, bias }: NormWeights) => weight.grad !== null || bias?.grad != null;

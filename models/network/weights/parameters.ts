@@ -1,8 +1,8 @@
 /**
- * The tensors of a model by name. Frozen ones are tensors of their own; all trainable values lie in one
- * arena and all their gradients in another (see TrainableArena), decayed parameters first, each group in
- * order of name, every parameter at a multiple of VIEW_ALIGNMENT. An adapter's tensors are a set of their own
- * on top of the base's, so that several adapters can share one base.
+ * The tensors of a model by name. Frozen tensors are separate. All trainable values are in one
+ * arena and all their gradients in another (see TrainableArena): decayed parameters first, each of
+ * the two groups sorted by name, every parameter at a multiple of VIEW_ALIGNMENT. The tensors of an
+ * adapter form a second set on top of the base's, so that several adapters can share one base.
  */
 import { RgxError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
@@ -35,10 +35,10 @@ import { toDevicePrecision } from "../workspace.ts";
 export interface ParameterSpec {
   name: string;
   shape: readonly number[];
-  /** False for norm weights. */
+  /** False for norms and biases. */
   decay: boolean;
   trainable: boolean;
-  /** What a frozen matrix is held in; null or absent = float. */
+  /** Storage type of a frozen matrix; null or absent = float. */
   storage?: WeightType | null;
 }
 
@@ -47,7 +47,7 @@ export function arenaElements(shape: readonly number[]): number {
   return Math.ceil(elementCount(shape) / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 
-/** Rows and columns of a stored weight. */
+/** Rows and columns of a weight in a storage type. */
 function matrixShape([n, k]: readonly number[]): [n: number, k: number] {
   return [n!, k!];
 }
@@ -63,7 +63,10 @@ export class Parameters {
   readonly #byName: ReadonlyMap<string, Parameter>;
   readonly #owned: Tensor[] = [];
 
-  /** @param base tensors that belong to this set too, but live without it; at most one of both is trained */
+  /**
+   * @param base tensors that are part of this set but owned by another; only one of the two may be
+   *   trainable
+   */
   constructor(
     readonly device: Device,
     specs: readonly ParameterSpec[],
@@ -88,7 +91,8 @@ export class Parameters {
       offsets,
     };
 
-    // The largest first: where a device's room for weights ends, those that are left are the cheapest to copy in.
+    // The largest come first: when a device's memory for weights is used up, the remaining ones are
+    // the cheapest to copy in.
     const frozen = new Map(
       sorted.filter((s) => !s.trainable)
         .sort((a, b) => elementCount(b.shape) - elementCount(a.shape))
@@ -123,7 +127,7 @@ export class Parameters {
     return this.#byName.has(name);
   }
 
-  /** @throws RgxError for an unknown name. */
+  /** @throws RgxError for an unknown name */
   get(name: string): Parameter {
     const parameter = this.#byName.get(name);
     if (parameter !== undefined) return parameter;
@@ -135,7 +139,7 @@ export class Parameters {
   }
 
   /**
-   * Values in the type that the tensor is held in: rounded where that is not float.
+   * Writes values in the tensor's type; they are rounded when it is not float.
    * @throws RgxError for another number of values, or one that is not finite
    */
   write(name: string, data: Float32Array | Float64Array): void {
@@ -160,7 +164,10 @@ export class Parameters {
     );
   }
 
-  /** Rows of a matrix that is float, from row `first` on. @throws RgxError for a value that is not finite */
+  /**
+   * Writes rows of a float matrix from row `first` on.
+   * @throws RgxError for a value that is not finite
+   */
   writeRows(name: string, rows: Float32Array, first: number): void {
     const { value, shape } = this.get(name), [, k] = matrixShape(shape);
     ofTensor(name, () => refuseInfinite(rows, shape, first));
@@ -168,8 +175,9 @@ export class Parameters {
   }
 
   /**
-   * A file's bytes, from row `first` (a multiple of 16) on, of a tensor that is held in the file's type; blocks need a
-   * loader. @throws RgxError for a value that is not finite
+   * Writes a file's bytes from row `first` (a multiple of 16) on, for a tensor that is stored in
+   * the file's type. Blocks need a loader.
+   * @throws RgxError for a value that is not finite
    */
   writeStored(
     name: string,
@@ -186,7 +194,10 @@ export class Parameters {
     } else put(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4), 0);
   }
 
-  /** Rows of a tensor that is quantised. @throws RgxError for a value that is not finite */
+  /**
+   * Quantises rows and writes them to a tensor in such a type.
+   * @throws RgxError for a value that is not finite
+   */
   quantize(name: string, rows: FloatRows, loader: WeightLoader): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
     const type = storage as LoadType, offset = storedWords(type, rows.first ?? 0, k);
@@ -208,7 +219,7 @@ export class Parameters {
     this.device.run("fill", { out: this.arena.grad, n: this.arena.length, value: 0 });
   }
 
-  /** Frees its own tensors; the base's stay. */
+  /** Frees the tensors of this set; the base's stay. */
   dispose(): void {
     for (const tensor of this.#owned.splice(0)) this.device.free(tensor);
   }

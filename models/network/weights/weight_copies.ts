@@ -1,7 +1,9 @@
 /**
- * The buffers for float copies of weights with adapters merged in: packed for generation (packed_weights.ts), plain
- * for passes over many rows (merge_lora.ts). Both kinds of a weight take turns in one buffer, since a model does one
- * thing at a time; whoever fills them makes them its own, and can ask later whether they still are.
+ * Buffers for float copies of weights with adapters merged in: packed for generation
+ * (../../generation/packed_weights.ts), plain for passes over many rows
+ * (../../generation/merge_lora.ts). Both kinds of copies use the same buffer of a weight, since a
+ * model does one thing at a time. Whoever fills the buffers claims them, and can check later
+ * whether another owner has claimed them since.
  */
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
 import type { Device } from "../../../kernels/device.ts";
@@ -10,13 +12,13 @@ import type { Module } from "../../architectures/architecture.ts";
 import type { Linear } from "../linear.ts";
 import { Workspace } from "../workspace.ts";
 
-/** Elements of the buffer for a weight, [in, out] with `inOut`, otherwise its transpose. */
+/** Elements of the buffer for a weight; with `inOut` the weight is [in, out] and is not packed. */
 export function copyLength(inOut: boolean, inDim: number, outDim: number): number {
   return inOut ? inDim * outDim : packedLength(outDim, inDim);
 }
 
 export class WeightCopies {
-  /** For what is not the copy of one linear layer's weight. */
+  /** Buffers other than the copies of single linear layers. */
   readonly workspace: Workspace;
   #owner: object | null = null;
 
@@ -24,7 +26,7 @@ export class WeightCopies {
     this.workspace = new Workspace(device, "copies");
   }
 
-  /** What lay here before is no longer to be used. */
+  /** Makes `owner` the owner. The previous contents must not be used any more. */
   claim(owner: object): void {
     this.#owner = owner;
   }
@@ -33,7 +35,10 @@ export class WeightCopies {
     return this.#owner === owner;
   }
 
-  /** The buffer of a linear layer, large enough for either kind; the same one at every call. */
+  /**
+   * The buffer of a linear layer, large enough for both kinds of copies. It is the same one at
+   * every call.
+   */
   buffer({ inDim, outDim, inOut }: Linear, layer: number, module: Module): Tensor {
     return this.workspace.fixed(`${layer}.${module}`, copyLength(inOut, inDim, outDim));
   }

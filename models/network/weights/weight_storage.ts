@@ -1,8 +1,9 @@
 /**
- * In which type each weight of a model is held on its device. Frozen matrices (linear layers, embedding, head) stay
- * in the type of their file, or are narrowed or quantised when they are loaded; the products widen them where they
- * read them. What is trained, norms and biases are float32.
- * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not, either).
+ * The storage type of each weight of a model on its device. Frozen matrices (linear layers,
+ * embedding, head) stay in the type of their file, or are narrowed or quantised when they are
+ * loaded; products widen them when they read them. Trained weights, norms and biases are float32.
+ * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not
+ * quantise them, either).
  */
 import { UsageError } from "../../../core/errors.ts";
 import { architectureOf } from "../../architectures/mod.ts";
@@ -17,20 +18,26 @@ import {
 import type { ActivationType } from "../types.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
-/** How frozen weights are held. */
+/** How frozen weights are stored. */
 export interface StorageOptions {
-  /** "auto" (the default) = as the file holds them; float32 widens them all. */
+  /** "auto" (the default) = as in the file; float32 widens all. */
   dtype?: "auto" | "float32" | "float16" | "bfloat16";
-  /** Linear layers in blocks of 8 bits or of 4; null or absent = as `dtype` says. */
+  /** Linear layers in blocks of 8-bit or 4-bit values; null or absent = as `dtype` says. */
   quantize?: "int8" | "nf4" | null;
-  /** "int8": blocks stay blocks, of a small model too, since only those take activations in bytes. */
+  /**
+   * "int8": weights in blocks stay so in a small model, too, since only blocks support int8
+   * activations.
+   */
   activations?: ActivationType;
 }
 
 /** Bytes of a float32. */
 const FLOAT32 = 4;
 
-/** The type that a config.json says its weights are in (`dtype`, before `torch_dtype`); null = float32, or not said. */
+/**
+ * The type of the weights according to a config.json (`dtype`, or else `torch_dtype`); null =
+ * float32 or not given.
+ */
 export function configType(json: Readonly<Record<string, unknown>>): WeightType | null {
   const dtype = json["dtype"] ?? json["torch_dtype"];
   return dtype === "float16" || dtype === "bfloat16" ? NARROW[dtype] : null;
@@ -39,8 +46,8 @@ export function configType(json: Readonly<Record<string, unknown>>): WeightType 
 const NARROW = { float16: "f16", bfloat16: "bf16" } as const;
 
 /**
- * @param fileType what a tensor of the model is stored as; null where it is float32 or not known
- * @throws UsageError for a quantisation of weights that are trained, or that are in blocks already
+ * @param fileType the type of a tensor in the file; null for float32 or when it is not known
+ * @throws UsageError for quantising weights that are trained, or that are in blocks already
  */
 export function planStorage(
   config: ModelConfig,
@@ -74,13 +81,14 @@ export function planStorage(
     if (type !== null && fitsType(type, k)) storage.set(name, type);
   }
   const asked = quantize !== null || dtype !== "auto" || activations === "int8";
-  // Layers that fit a cache as floats are not kept in halves or blocks unless that is asked for: decoding is faster.
+  // When all layers fit in a cache as floats, they are not stored in halves or blocks unless that
+  // is asked for: decoding is faster with floats.
   return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
 }
 
 const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;
 
-/** The override that takes a quantisation back, wherever it was asked for. */
+/** The override that turns a quantisation off, wherever it was set. */
 const off = (quantize: keyof typeof KEYS) => `${KEYS[quantize]}=false`;
 
 function refuseSecond(quantize: keyof typeof KEYS, name: string, stored: WeightType | null): void {

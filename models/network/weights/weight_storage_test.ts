@@ -1,6 +1,6 @@
 /**
- * Models whose frozen weights stay in a storage type: the numbers are those of the same model with its weights
- * widened beforehand, in passes, gradients and generation.
+ * Models whose frozen weights are in a storage type give the same numbers as the same model with
+ * weights that were widened beforehand: in passes, gradients and generation.
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
@@ -18,7 +18,7 @@ import type { WeightSource } from "../../formats/weight_reader.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
-/** Sizes that are multiples of every block that is not 256 long. */
+/** Sizes that are multiples of every block length except 256. */
 function roomy(config: ModelConfig): ModelConfig {
   const wide = { hiddenSize: 64, intermediateSize: 128, numHeads: 4, headDim: 16 };
   return { ...config, ...wide, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
@@ -31,7 +31,7 @@ const groups = [0, 1].map((g) => ({
   branches: [[3, 4, 9 + g], [11, 2], []],
 }));
 
-/** Large values, so that nothing is near zero. */
+/** Large values, so that no result is near zero. */
 async function made(
   device: Device,
   config: ModelConfig,
@@ -47,7 +47,7 @@ async function made(
   return model;
 }
 
-/** The model with weights in a type, and one that holds the values of that type as floats. */
+/** Two models: one with weights in a type, and one with the values of that type as floats. */
 async function pair(
   device: Device,
   config: ModelConfig,
@@ -58,7 +58,7 @@ async function pair(
   const values = new Map<string, Float32Array>();
   for (const { name } of stored.parameters) values.set(name, await stored.readParameter(name));
   const float = await CausalLM.create(device, config, values, options);
-  // What is read is float32, on any device.
+  // Reads return float32 on every device.
   for (const { name, storage } of stored.parameters) {
     const data = values.get(name)!;
     float.writeParameter(name, data);
@@ -74,7 +74,10 @@ const KINDS: readonly (readonly [string, StorageOptions, type: string, linear: s
   ["blocks of 4 bits", { quantize: "nf4" }, "float", "nf4"],
 ];
 
-/** What differs between the parts is not the weights: on a GPU (or its stand-in, which is slow) these two are enough. */
+/**
+ * The weights are treated alike in all of these models, so on a GPU (or its slow software adapter)
+ * these two are enough.
+ */
 const ON_WEBGPU = ["an untied head", "GPT-2's parts"];
 
 for (const [what, weights, table, linear] of KINDS) {
@@ -178,10 +181,10 @@ Deno.test("what is asked of frozen weights decides their type, and their file wh
   assert.deepEqual(types(large, { dtype: "bfloat16" }, "bf16", "full"), []);
   const inBlocks = [...Array(tables).fill("bf16"), ...Array(linears).fill("nf4")];
   assert.deepEqual(types(large, { quantize: "nf4" }, "bf16"), inBlocks);
-  // All its layers fit a cache, and a layer is one operation then.
+  // All its layers fit in a cache, so layers can be fused.
   assert.deepEqual(types(FROM_FILE, {}, "bf16"), []);
   assert.deepEqual(types(FROM_FILE, { dtype: "bfloat16" }, "bf16"), all("bf16"));
-  // Rows that are no whole blocks.
+  // Rows that are not whole blocks.
   const odd = { ...large, intermediateSize: 4096 + 32 };
   assert.equal(types(odd, { quantize: "nf4" }, null).length, linears - 3);
 });

@@ -1,26 +1,23 @@
 /**
- * A language model in a GGUF file: its configuration, and its weights under their Hugging Face names, widened to
- * float32 or as they are stored. What llama.cpp's converter does to a Llama model is undone: the rows of the query
- * and key projections are interleaved there, pair by pair, and its frequency scaling is a list of divisors; the
- * matrices of GPT-2 are transposed. The tokenizer is gguf_tokenizer.ts's matter, names are gguf_names.ts's.
+ * The weights of a language model in a GGUF file, under their Hugging Face names, widened to
+ * float32 or as they are stored. It undoes what llama.cpp's converter does: it interleaves the rows
+ * of Llama's query and key projections pair by pair, and transposes the matrices of GPT-2. The
+ * names are in gguf_names.ts, the tokenizer in gguf_tokenizer.ts, the frequency divisors in
+ * rope_scaling.ts.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
 import { hfName, isTransposed, transpose } from "./gguf_names.ts";
-import { parseJsonObject } from "../../../core/json_file.ts";
-import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
+import { ROPE_DIVISORS } from "./rope_scaling.ts";
 import { elementCount } from "../safetensors/safetensors.ts";
 import { storedType } from "../stored_weight.ts";
 import type { WeightReader } from "../weight_reader.ts";
 
-export const ROPE_DIVISORS = "rope_freqs.weight";
-/** Written by rgx beside the divisors: the `rope_scaling` itself, as JSON. Others do not know it. */
-export const ROPE_SCALING_KEY = "rgx.rope_scaling";
-
 /**
- * Weights by Hugging Face name; each call reads that tensor.
- * @throws UsageError for a tensor that is not understood; the source throws RgxError for a wrong shape
+ * The weights by Hugging Face name; each call reads its tensor.
+ * @throws UsageError for a tensor that is not understood; the reader throws RgxError for a wrong
+ *   shape
  */
 export function ggufWeights(
   file: GgufFile,
@@ -102,8 +99,9 @@ export function ggufWeights(
 }
 
 /**
- * Rows of each head from (pair 0 first, pair 0 second, pair 1 first, …) to (all first, all second), which
- * is how Hugging Face's rotation pairs them. Rows are values, or the bytes that they are stored in; in place.
+ * Reorders the rows of each head, in place: from (pair 0 first, pair 0 second, pair 1 first, …) to
+ * (all first, all second), the order of Hugging Face's rotation. Rows are values, or the bytes in
+ * which they are stored.
  */
 export function splitHalves<T extends Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(
   values: T,
@@ -122,7 +120,7 @@ export function splitHalves<T extends Float32Array<ArrayBuffer> | Uint8Array<Arr
   return values;
 }
 
-/** The reverse of {@link splitHalves}, into an array of its own. */
+/** The reverse of {@link splitHalves}, in a new array. */
 export function interleaveHalves<T extends Float32Array | Float64Array>(
   values: T,
   rows: number,
@@ -137,57 +135,4 @@ export function interleaveHalves<T extends Float32Array | Float64Array>(
     }
   }
   return out;
-}
-
-/** What a model's frequencies are divided by, pair by pair: float64 [headDim/2]. */
-export function ropeDivisors(
-  model: Parameters<typeof ropeFrequencies>[0],
-): Float64Array<ArrayBuffer> {
-  const plain = ropeFrequencies({ ...model, ropeScaling: null }), scaled = ropeFrequencies(model);
-  return Float64Array.from(plain, (frequency, i) => frequency / scaled[i]!);
-}
-
-/** The numbers that Llama 3.x models share; their factors differ. */
-const LLAMA3 = { lowFreqFactor: 1, highFreqFactor: 4, originalMaxPositions: 8192 };
-
-/**
- * The `rope_scaling` that a file's frequency divisors came from, or null when it has none.
- * @throws UsageError when they are not those of Llama 3.x
- */
-export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, unknown> | null> {
-  if (!file.tensors.has(ROPE_DIVISORS)) return null;
-  const divisors = await file.float32(ROPE_DIVISORS);
-  const base = file.metadata.get(`${ggufArchitecture(file)}.rope.freq_base`) ?? 10000;
-  const noted = file.metadata.get(ROPE_SCALING_KEY);
-  const note = typeof noted === "string"
-    ? parseJsonObject(noted, `${file.label}: ${ROPE_SCALING_KEY}`)
-    : null;
-  const scaling = {
-    type: "llama3",
-    factor: Number(note?.["factor"] ?? divisors.reduce((a, b) => Math.max(a, b), 0)),
-    lowFreqFactor: Number(note?.["low_freq_factor"] ?? LLAMA3.lowFreqFactor),
-    highFreqFactor: Number(note?.["high_freq_factor"] ?? LLAMA3.highFreqFactor),
-    originalMaxPositions: Number(
-      note?.["original_max_position_embeddings"] ?? LLAMA3.originalMaxPositions,
-    ),
-  } as const;
-  const expected = ropeDivisors({
-    headDim: divisors.length * 2,
-    ropeTheta: Number(base),
-    ropeScaling: scaling,
-  });
-  const same = divisors.every((divisor, i) => Math.abs(expected[i]! - divisor) <= 1e-4 * divisor);
-  if (!same) {
-    throw new UsageError(
-      `${file.label}: ${ROPE_DIVISORS} are not the frequency divisors of a Llama 3 model`,
-      { advice: "Use the model's safetensors, whose config.json says how they are made." },
-    );
-  }
-  return {
-    rope_type: scaling.type,
-    factor: scaling.factor,
-    low_freq_factor: scaling.lowFreqFactor,
-    high_freq_factor: scaling.highFreqFactor,
-    original_max_position_embeddings: scaling.originalMaxPositions,
-  };
 }

@@ -1,10 +1,11 @@
-/** Whole models in GGUF files: the golden tiny ones, and what is refused of made-up ones. */
+/** Whole models in GGUF files: the tiny golden models, and made-up models that are refused. */
 import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
 import { assertWithin } from "../../../kernels/testing.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
-import { ggufRopeScaling, ggufWeights, interleaveHalves, splitHalves } from "./gguf_model.ts";
+import { ggufWeights, interleaveHalves, splitHalves } from "./gguf_weights.ts";
+import { ggufRopeScaling } from "./rope_scaling.ts";
 import { ggufName, hfName, isTransposed, transpose } from "./gguf_names.ts";
 import { encodeTestGguf, type TestMetadata } from "./testing.ts";
 import { CausalLM } from "../../causal_lm.ts";
