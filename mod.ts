@@ -258,7 +258,8 @@ export type {
   TrainSummary,
 } from "./training/run/events.ts";
 export type { Advice } from "./training/diagnosis/diagnosis.ts";
-export type { Accuracy, EvalResult } from "./evaluation/evaluate.ts";
+export type { Accuracy } from "./evaluation/accuracy.ts";
+export type { EvalResult } from "./evaluation/evaluate.ts";
 export type { Metrics } from "./training/metrics/metrics.ts";
 export { type Report, writeReport } from "./reports/run_report/write_report.ts";
 
@@ -310,18 +311,20 @@ export type { Repository } from "./hub/repository.ts";
 export type { Selection } from "./hub/patterns.ts";
 
 /** Benchmarks and charts. Used in docs/library.md. */
-export { type Benchmark, benchmark, type BenchmarkOptions, type Shard } from "./bench/benchmark.ts";
-export type { BenchEvent, TaskRequest } from "./bench/types.ts";
-export type { RemoteOptions, RemoteUsage } from "./bench/remote/server.ts";
+export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
+export type { BenchEvent, Shard } from "./bench/benchmark_run.ts";
+export type { TaskRequest } from "./bench/plan/test_set.ts";
+export type { RemoteOptions } from "./bench/remote/server.ts";
 export type { WorkerOptions } from "./bench/workers/worker_pool.ts";
 export {
   type AllTasksResultFile,
-  type PromptSettings,
   readResultFile,
+  type RemoteUsage,
   type ResultFile,
   type Sampling,
   type TaskResultFile,
 } from "./bench/results/result_file.ts";
+export type { PromptSettings } from "./evaluation/prompt_settings.ts";
 export { type Plot, type PlotOptions, plotResults } from "./reports/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./reports/charts/curves.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Rows of data files: JSON Lines, or parquet as the Hub's data sets have it. Whole files are read; a file
- * that is damaged or packed in a way that is not known here is one error that names it.
+ * Rows of data files: JSON Lines, or parquet as on the Hub. Whole files are read. A file that is
+ * damaged, or compressed in an unknown way, is one error that names the file.
  */
 import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
@@ -8,7 +8,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isBlank } from "../tasks/python/text.ts";
 
-/** One row, and where it stands: `file:line`, or `file: row 3`. */
+/** One row, and its place: `file:line`, or `file: row 3`. */
 export interface DataRow {
   readonly columns: Record<string, unknown>;
   readonly place: string;
@@ -25,32 +25,35 @@ export async function readRows(paths: readonly string[]): Promise<DataRow[]> {
   return rows;
 }
 
-/** The column `split`, as in a file of several splits by `rgx tasks export`; verl has it in `extra_info`. */
+/** The split that a row names: `split`, as `rgx tasks export` writes it, or verl's `extra_info`. */
 function splitOf({ columns: { split, extra_info } }: DataRow): unknown {
   return split ?? (extra_info as { split?: unknown } | null | undefined)?.split;
 }
 
-/** Whether rows say that some of them, and not all, are the test. */
+/** Whether some of the rows, but not all, name the test split. */
 export function haveSplits(rows: readonly DataRow[]): boolean {
   const isTest = (row: DataRow) => splitOf(row) === "test";
   return rows.some(isTest) && !rows.every(isTest);
 }
 
-/** The rows of a split where a column says it, else all. */
+/** The rows of a split, where the rows name splits; else all rows. */
 export function rowsOfSplit(rows: readonly DataRow[], split: "train" | "test"): readonly DataRow[] {
   if (!haveSplits(rows)) return rows;
   return rows.filter((row) => {
-    const own = splitOf(row);
-    return split === "test" ? own === "test" : own !== "test" && own !== "validation";
+    const named = splitOf(row);
+    return split === "test" ? named === "test" : named !== "test" && named !== "validation";
   });
 }
 
-/** Characters that tell whether a file is one list. */
+/** Number of bytes that are read to see whether a file is one JSON list. */
 const BEGINNING = 2 ** 16;
-/** The longest text. */
-const MOST_CHARACTERS = 2 ** 29 - 24;
+/** Maximum length of a text in V8. */
+const MAX_CHARACTERS = 2 ** 29 - 24;
 
-/** Also those of one JSON list. @throws UsageError when the file can not be read, or a row is no object */
+/**
+ * The rows of a JSON Lines file, or of a file with one JSON list.
+ * @throws UsageError when the file cannot be read, or a row is not an object
+ */
 export function readJsonLineRows(path: string): DataRow[] {
   let bytes: Uint8Array;
   try {
@@ -71,9 +74,9 @@ export function readJsonLineRows(path: string): DataRow[] {
   return rows;
 }
 
-/** Without a byte order mark. */
+/** The text of a file, without a byte order mark. */
 function textOf(bytes: Uint8Array, path: string): string {
-  if (bytes.length > MOST_CHARACTERS) {
+  if (bytes.length > MAX_CHARACTERS) {
     throw new UsageError(`${path}: one list of ${bytes.length} bytes is too long to be read`, {
       advice: "Write one object a line (JSON Lines), or parquet.",
     });
@@ -104,7 +107,7 @@ function parseList(text: string, path: string): DataRow[] {
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** Answers that are whole numbers which a double cannot hold become text, as all such numbers of parquet do. */
+/** Answers that are integers too large for a double become text, as such numbers in parquet do. */
 const exact: Reviver = (name, value, { source }) =>
   (name === "answer" || name === "solution") && typeof value === "number" &&
     !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "")
@@ -112,7 +115,7 @@ const exact: Reviver = (name, value, { source }) =>
     : value;
 
 function parseExactly(text: string): unknown {
-  // A reviver is slow, and hardly ever needed.
+  // The reviver is slow and rarely needed.
   return /\d{16}/.test(text)
     ? JSON.parse(text, exact as Parameters<typeof JSON.parse>[1])
     : JSON.parse(text);
@@ -168,7 +171,7 @@ async function readParquetRows(path: string): Promise<DataRow[]> {
   }
 }
 
-/** A parquet value as JSON would have it: 64-bit integers as numbers, times as text. */
+/** A parquet value in the types of JSON: 64-bit integers as numbers, times as text. */
 function plain(value: unknown): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);
@@ -185,7 +188,7 @@ function unreadable(path: string, cause: unknown): UsageError {
   return new UsageError(`cannot read the data file ${path}: ${whyUnreadable(cause)}`, { cause });
 }
 
-/** A value for a message, cut when it is long. */
+/** A value as JSON for a message, cut when it is long. */
 export function describe(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? text.slice(0, 60) + "…" : text;

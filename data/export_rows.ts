@@ -1,9 +1,13 @@
 /**
- * Entries as the rows that other trainers read: their columns, and each row's values. `raw` is the entry itself;
- * `chat` a conversation for supervised training; `trl` what TRL's GRPOTrainer takes (a conversational `prompt`, all
- * other columns go to the reward functions); `verl` what its RLHFDataset takes (`data_source`, `prompt`, `ability`,
- * `reward_model`, `extra_info`). TRL 1.16, verl main of 2026-08. Metadata differ from task to task, which a table can
- * not hold as columns, so they are JSON text everywhere but in raw JSON Lines; an entry can be scored from them.
+ * Entries as rows for other trainers: the columns of each format, and the values of a row.
+ * - `raw`: the entry itself.
+ * - `chat`: a conversation for supervised training.
+ * - `trl`: the columns of TRL's GRPOTrainer: a conversational `prompt`; all other columns go to the
+ *   reward functions (TRL 1.16).
+ * - `verl`: the columns of verl's RLHFDataset: `data_source`, `prompt`, `ability`, `reward_model`,
+ *   `extra_info` (verl main of 2026-08).
+ * The fields of the metadata differ from task to task, so a table cannot have a column for each.
+ * They are JSON text everywhere but in raw JSON Lines; an entry can be scored from that text.
  */
 import type { Split } from "../core/philox.ts";
 import { entryJson } from "../tasks/entry_json.ts";
@@ -14,7 +18,7 @@ import { type ChatMessage, formatQuestion, systemPromptText } from "./prompt.ts"
 export const EXPORT_FORMATS = ["raw", "chat", "verl", "trl"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** How a column's values look. `text?` may be null; `json` is any value (in a table: its text). */
+/** Type of a column. `text?` may be null; `json` is any value (in a table its JSON text). */
 export type ColumnType = "text" | "text?" | "int" | "json" | "messages" | {
   readonly [field: string]: ColumnType;
 };
@@ -24,7 +28,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface RowOptions {
   /** Name of a system prompt, or its text; null = none. */
   systemPrompt: string | null;
-  /** Put the answer-format instruction before the question. */
+  /** Put the instruction about the answer's form before the question. */
   addInstructions: boolean;
 }
 
@@ -76,7 +80,7 @@ export const ROW_FORMATS: Readonly<Record<ExportFormat, RowFormat>> = {
   },
 };
 
-/** A format whose rows also say which split they belong to, for several splits in one file. */
+/** A format with a column for the split, for several splits in one file. */
 export function withSplit(format: RowFormat): RowFormat {
   return {
     columns: { split: "text", ...format.columns },

@@ -56,7 +56,7 @@ function written(format: ExportFormat, kind: "jsonl" | "parquet"): Promise<Row[]
   });
 }
 
-Deno.test("a table holds what JSON Lines hold, and its columns are those that are declared", async () => {
+Deno.test("a table has the values of the JSON Lines and the declared columns", async () => {
   for (const format of EXPORT_FORMATS) {
     const lines = await written(format, "jsonl"), table = await written(format, "parquet");
     assert.equal(table.length, 15);
@@ -145,7 +145,7 @@ Deno.test("a file that can not be finished leaves the earlier one", async () => 
   }
 });
 
-Deno.test("what was exported can be trained on: problems, answers and tasks are the same in every format", async () => {
+Deno.test("a run can train on exported files, with the same problems in every format", async () => {
   for (const format of EXPORT_FORMATS) {
     for (const kind of ["jsonl", "parquet"] as const) {
       const options = { ...OPTIONS, systemPrompt: null };

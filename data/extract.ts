@@ -4,7 +4,10 @@
  */
 import { isSpace, strip as stripSpace } from "../tasks/python/text.ts";
 
-/** The text between the last pair of tags, stripped unless told otherwise; null when there is none. */
+/**
+ * The text between the last pair of tags; null when there is none.
+ * @param strip remove all white space around it; false: one character at each end
+ */
 export function extractAnswer(text: string, tag = "answer", strip = true): string | null {
   const open = `<${tag}>`, close = `</${tag}>`;
   let content: string | null = null;

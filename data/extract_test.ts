@@ -35,7 +35,9 @@ interface Row {
 Deno.test({
   name: "the recorded extractions are the same",
   fn() {
-    const { extract_answer } = readGoldenJson<{ extract_answer: Row[] }>("reasoning-gym/core/utils.json");
+    const { extract_answer } = readGoldenJson<{ extract_answer: Row[] }>(
+      "reasoning-gym/core/utils.json",
+    );
     assert.ok(extract_answer.length >= 70);
     for (const { completion, strip, tag_name, result } of extract_answer) {
       assert.equal(extractAnswer(completion, tag_name, strip), result, completion);

@@ -1,51 +1,53 @@
 /**
- * Held-out problems and the training problems that avoid them. Disjoint keys are not enough: two seeds can
- * draw the same word. So the held-out questions are remembered, and a training entry that asks one of them
- * is replaced by another draw, always the same one for the same index.
+ * Held-out problems, and training problems that avoid them. Disjoint keys are not enough, since two
+ * keys can give the same question. So the held-out questions are remembered, and a training entry
+ * with one of them is replaced by another draw, always the same one for the same index.
  */
 import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
-import type { ProblemSource } from "./source.ts";
+import type { ProblemSource } from "./problem_source.ts";
 
 /**
- * Prompts of evaluations and benchmarks are numbered from here, which keys their draws; those of training stay
- * far below.
+ * Evaluations and benchmarks number their prompts from here. The numbers key the random draws;
+ * those of training stay far below.
  */
 export const EVAL_PROMPT_ID = 2 ** 48;
 
 /** Which problems are kept for the evaluation. */
 export interface HeldOutOptions {
   source: ProblemSource;
-  /** Number of held-out problems; 0 = none. Where there are too few different ones: a part of them, with a note. */
+  /**
+   * Number of held-out problems; 0 = none. Where the source has too few different ones, a part of
+   * them is held out, and a note says so.
+   */
   heldOutCount: number;
   heldOutSplit?: Split;
 }
 
-/** Held-out problems, and training problems that are none of them. */
 export interface SplitProblems {
-  /** Where they come from; changing its training split changes `trainEntry`. */
+  /** The source of the problems; changing its training split changes `trainEntry`. */
   readonly source: ProblemSource;
   /** Entries with different questions, in the order of the split. */
   readonly heldOut: readonly Entry[];
-  /** That there are fewer of them than were asked for; else empty. */
+  /** Says when there are fewer held-out problems than were asked for; else empty. */
   readonly notes: readonly string[];
-  /** Training entry `index`: its question is never a held-out one. */
+  /** Training entry `index`; its question is never a held-out one. */
   trainEntry(index: number): Entry;
-  /** How many of the training indices asked for so far had to be drawn anew. */
+  /** How many of the training entries asked for so far had to be redrawn. */
   readonly redrawn: number;
-  /** How many training entries with a held-out question were handed out: checked, and always 0. */
+  /** How many training entries with a held-out question were returned; always 0. */
   readonly overlap: number;
 }
 
-/** Draws without a new question after which the split counts as exhausted. */
+/** After this many draws in a row without a new question the split counts as exhausted. */
 const FRUITLESS_DRAWS = 10_000;
-/** Draws for one training entry after which every problem counts as held out. */
+/** After this many redraws of one training entry every problem counts as held out. */
 const MAX_REDRAWS = 1_000;
-/** Of a task with too few problems one in so many is held out; the splits of a file are disjoint anyway. */
+/** A task with too few problems has one of this many held out; a file's splits are disjoint. */
 const ONE_IN = 5;
 
-/** Throws UsageError when the source has none to hold out. */
+/** @throws UsageError when the source has no problems to hold out */
 export function splitProblems(
   { source, heldOutCount, heldOutSplit = "test" }: HeldOutOptions,
 ): SplitProblems {
@@ -83,25 +85,25 @@ function distinctEntries(
 ): { heldOut: Entry[]; notes: string[] } {
   const found = new Map<string, Entry>();
   const length = source.length(split);
-  // Of an endless source one more: there must be something left to train on.
+  // An endless source needs one problem more, so that something is left to train on.
   const wanted = source.endless && count > 0 ? count + 1 : count;
   for (let index = 0, fruitless = 0; found.size < wanted; index++) {
     if (index >= length || fruitless >= FRUITLESS_DRAWS) {
-      const { size } = found, most = source.endless ? Math.floor(size / ONE_IN) : size;
+      const { size } = found, heldOutCount = source.endless ? Math.floor(size / ONE_IN) : size;
       const short =
         `eval.num_examples: ${count} held-out problems are wanted, but ${source.name} ` +
         `has only ${size} different ones`;
-      if (most > 0) {
+      if (heldOutCount > 0) {
         const how = source.endless
-          ? `: ${most} of them held out, the others trained on`
+          ? `: ${heldOutCount} of them held out, the others trained on`
           : ` in its ${split} split, all of them held out`;
-        return { heldOut: [...found.values()].slice(0, most), notes: [short + how] };
+        return { heldOut: [...found.values()].slice(0, heldOutCount), notes: [short + how] };
       }
       throw new UsageError(`${short} in its ${split} split`, {
         advice: source.endless
           ? "Set eval.num_examples=0, or parameters with more variety."
-          : "Set eval.num_examples=0. About a tenth of a file's questions are held out, chosen by " +
-            "their text.",
+          : "Set eval.num_examples=0. About a tenth of a file's questions are held out, " +
+            "chosen by their text.",
       });
     }
     const entry = source.entry(split, index);

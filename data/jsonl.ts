@@ -1,12 +1,16 @@
 /**
- * Problems from the rows of a file (JSON Lines, or parquet). A row is an object with `question` or `prompt`,
- * and may have `answer`, `solution` or `completion` (the first of these that is there) and `metadata` (an
- * object, or its JSON as tables have it). `prompt` and `completion` may also be chat messages; then one user
- * (assistant) message is expected. `messages` are a prompt and, when an assistant ends them, a completion; of
- * verl's rows `reward_model.ground_truth` is the answer, and `extra_info.entry` of `rgx tasks export` the whole
- * entry. All further columns go to the metadata. A completion is a whole text: the answer is what stands in its
- * answer tags (all of it where there are none), and the text itself is the metadata's `completion`. A bad row is
- * an error with its place.
+ * Problems from the rows of a file (JSON Lines or parquet). The columns of a row:
+ * - `question` or `prompt`;
+ * - `answer`, `solution` or `completion`, the first of these that is there; none of them is needed;
+ * - `metadata`: an object, or its JSON text, as in tables. `prompt` and `completion` may also be
+ *   lists of chat messages, with one user (assistant) message. `messages` hold a prompt and, where
+ *   the last message is an assistant's, a completion. In verl's rows `reward_model.ground_truth` is
+ *   the answer; `rgx tasks export` puts the whole entry into `extra_info.entry`. All other columns
+ *   go to the metadata.
+ *
+ * A completion is a whole text. The answer is what stands in its answer tags, or all of it where
+ * there are no tags; the text itself becomes the metadata's `completion`. A bad row is an error
+ * that names its place.
  */
 import { UsageError } from "../core/errors.ts";
 import { isBlank } from "../tasks/python/text.ts";
@@ -24,7 +28,10 @@ export function readJsonLines(path: string): Entry[] {
   return entriesOf(readJsonLineRows(path), path);
 }
 
-/** Entries of rows, in order; `metadata.source_index` counts them from 0. @param from what holds the rows */
+/**
+ * Entries of rows, in order; `metadata.source_index` counts them from 0.
+ * @param from the file, for messages
+ */
 export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
   if (rows.length === 0) {
     throw new UsageError(`the data file ${from} has no entries`, {
@@ -34,7 +41,7 @@ export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
   return rows.map(entryOf);
 }
 
-/** That no completion can be right, since a file has nothing but questions; null where it has answers. */
+/** A note that no completion can be right, since no problem has an answer; else null. */
 export function withoutAnswers(entries: readonly Entry[]): string | null {
   const isOpen = ({ answer, metadata }: Entry) =>
     answer === null && metadata["source_dataset"] === FILE_SOURCE;
@@ -45,7 +52,7 @@ export function withoutAnswers(entries: readonly Entry[]): string | null {
 }
 
 function entryOf({ columns: row, place }: DataRow, index: number): Entry {
-  const { metadata: given, ...columns } = inOurColumns(row), metadata = objectOf(given);
+  const { metadata: given, ...columns } = withProblemColumns(row), metadata = objectOf(given);
   const questionColumn = QUESTION_COLUMNS.find((name) => columns[name] != null);
   if (questionColumn === undefined) {
     throw new UsageError(
@@ -73,8 +80,8 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   return { question, answer, metadata: metadataOf(rest, metadata ?? {}, index) };
 }
 
-/** Rows of chats and of verl, in the columns of a problem. */
-function inOurColumns(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** A row of a chat or of verl with the columns of a problem. */
+function withProblemColumns(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (QUESTION_COLUMNS.every((name) => row[name] == null) && Array.isArray(row["messages"])) {
     const { messages, ...rest } = row, chat = messages as { role?: unknown }[];
     const isAnswered = chat.at(-1)?.role === "assistant";
@@ -92,7 +99,7 @@ function inOurColumns(row: Readonly<Record<string, unknown>>): Record<string, un
   return hasAnswer ? row : { ...row, answer: verl.ground_truth };
 }
 
-/** A value that is, or is the JSON of, an object; any other as it is. */
+/** Parses the JSON text of an object; other values stay as they are. */
 function objectOf(value: unknown): unknown {
   if (typeof value !== "string" || !value.startsWith("{")) return value;
   try {
@@ -102,20 +109,20 @@ function objectOf(value: unknown): unknown {
   }
 }
 
-/** Entries of a task keep their own identity, so that its scorer is used; others are the file's. */
-function metadataOf(rest: object, own: object, index: number): Record<string, unknown> {
-  const source = (own as Record<string, unknown>)["source_dataset"];
+/** Entries of a task keep the task's name, so that its scorer is used; others get "file". */
+function metadataOf(rest: object, given: object, index: number): Record<string, unknown> {
+  const source = (given as Record<string, unknown>)["source_dataset"];
   const known = typeof source === "string" && hasTask(source);
   return {
     source_index: index,
     difficulty: {},
     ...rest,
-    ...own,
+    ...given,
     source_dataset: known ? source : FILE_SOURCE,
   };
 }
 
-/** A text, a number as text, or the content of the only message with this role. */
+/** A text, a number as text, or the content of the only message, which must have this role. */
 function textOf(value: unknown, role: "user" | "assistant", place: string): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);

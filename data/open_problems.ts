@@ -1,4 +1,7 @@
-/** Where problems come from, for data sets too that take time to be read: parquet files, folders, pulled ones. */
+/**
+ * Opens sources of problems that must be read asynchronously: parquet files, folders, and data sets
+ * pulled from the Hub.
+ */
 import { UsageError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles } from "../hub/data_files.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
@@ -6,17 +9,18 @@ import type { Entry } from "../tasks/types.ts";
 import { type DataRow, haveSplits, readRows, rowsOfSplit } from "./data_rows.ts";
 import { withoutAnswers } from "./jsonl.ts";
 import { datasetEntries } from "./published_sets.ts";
-import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
+import type { ProblemSource } from "./problem_source.ts";
+import { openSource, type SourceOptions } from "./source.ts";
 
 /**
- * As `openSource`, but `dataset_name` may also be a parquet file, a folder or a data set of the Hub, and `task_name`
- * a published data set, whose file or folder `dataset_name` then is. A data set that has a test split of its
- * own keeps it.
+ * Like `openSource`, but `dataset_name` may also be a parquet file, a folder or a data set of the
+ * Hub. `task_name` may also be a published data set; `dataset_name` is then its file or folder. A
+ * data set with a test split keeps it.
  */
 export async function openProblems(options: SourceOptions): Promise<ProblemSource> {
   const { task_name, dataset_name, entries = null } = options;
   const place = task_name === null ? null : publishedPlace(task_name);
-  // Whether the two names go together is for openSource to say.
+  // openSource refuses names that do not go together.
   const isTask = task_name !== null && place === null;
   if (entries !== null || isTask || (dataset_name ?? place) === null) return openSource(options);
   const name = (dataset_name ?? place)!, format = task_name ?? "file", notes: string[] = [];
@@ -24,17 +28,17 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const trainFiles = await trainFilesOf(task_name, name, dataset_name !== null);
   const rows = await readRows(trainFiles), testFiles = await testFilesOf(name, trainFiles);
   const train = read(rowsOfSplit(rows, "train"));
-  const own = haveSplits(rows) ? rowsOfSplit(rows, "test") : null;
-  const testRows = testFiles === null ? own : await readRows(testFiles);
+  const testInColumn = haveSplits(rows) ? rowsOfSplit(rows, "test") : null;
+  const testRows = testFiles === null ? testInColumn : await readRows(testFiles);
   const testEntries = testRows === null ? null : read(testRows);
   const source = { ...options, task_name: null, dataset_name: name, entries: train, testEntries };
   return openSource(source, notes);
 }
 
 /**
- * All entries of a data set; a split is chosen by the names of its files where there are several, or by a column
+ * All entries of a data set's split. The names of its files tell the splits apart, or a column
  * `split`.
- * @param format gsm8k, math500, mmlu_pro, or file: any questions and answers
+ * @param format gsm8k, math500, mmlu_pro, or file (any questions and answers)
  */
 export async function readEntries(
   name: string,
@@ -62,7 +66,7 @@ function entriesOfRows(
   return found;
 }
 
-/** Whether the problems are a published data set that is not on this machine. */
+/** Whether the problems are those of a published data set that is not on this machine. */
 export async function isAbsent(
   { task_name, dataset_name }: Pick<SourceOptions, "task_name" | "dataset_name">,
 ): Promise<boolean> {
@@ -83,7 +87,10 @@ async function trainFilesOf(task: string | null, name: string, isNamed: boolean)
   }
 }
 
-/** The files of a data set of which training holds questions back by their text; null where nothing does. */
+/**
+ * The files of a data set without a test split, of which training holds some questions back; null
+ * for other data sets.
+ */
 export async function filesHeldBackFrom(
   { task_name, dataset_name }: Pick<SourceOptions, "task_name" | "dataset_name">,
 ): Promise<string[] | null> {
@@ -93,7 +100,7 @@ export async function filesHeldBackFrom(
   return files === null || await testFilesOf(name, files) !== null ? null : files;
 }
 
-/** The files of the test split, or null where the data set has none of its own. */
+/** The files of the test split, or null where the data set has no test split. */
 async function testFilesOf(name: string, train: readonly string[]): Promise<string[] | null> {
   try {
     const files = await requireDataFiles(name, "test");
@@ -104,14 +111,18 @@ async function testFilesOf(name: string, train: readonly string[]): Promise<stri
   }
 }
 
-/** The files of a data set: a file, a folder, or a name on the Hub. @throws UsageError when there are none */
+/**
+ * The files of a data set.
+ * @param name a file, a folder, or a name on the Hub
+ * @throws UsageError when there are none
+ */
 export async function requireDataFiles(name: string, split: DataSplit): Promise<string[]> {
   const { files, lookedAt, advice } = await findDataFiles(name, split);
   if (files !== null) return files;
   if (lookedAt.length === 1) {
     throw new UsageError(`cannot read the data file ${name}: there is no such file`);
   }
-  // An hf:// name is no path.
+  // A name with hf:// is not a path.
   const why = name.startsWith("hf://")
     ? `no copy from the Hub: looked for ${lookedAt.at(-1)}`
     : `no such file, nor a data set from the Hub: looked for ${lookedAt.join(" and for ")}`;

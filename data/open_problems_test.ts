@@ -95,7 +95,8 @@ Deno.test("a pulled data set is named as on the Hub; its splits are kept apart",
         readEntries("hf://datasets/org/other"),
         /^UsageError: hf:\/\/datasets\/org\/other: no copy from the Hub: looked for \/.*main$/,
       );
-      for (const name of ["./other.jsonl", "other.jsonl"]) { // the latter might be a name on the Hub
+      // The second path might also be a name on the Hub.
+      for (const name of ["./other.jsonl", "other.jsonl"]) {
         await assert.rejects(readEntries(name), /there is no such file$/);
       }
     } finally {
@@ -118,7 +119,7 @@ Deno.test("a bad row of a parquet file is named by its number", async () => {
   });
 });
 
-Deno.test("that a file holds nothing but questions is told before they are trained on", async () => {
+Deno.test("a note says that a file has only questions before they are trained on", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/a.jsonl`;
     const write = (more: object) =>
@@ -136,7 +137,7 @@ Deno.test("that a file holds nothing but questions is told before they are train
   });
 });
 
-Deno.test("a file of several splits keeps them apart: what is its test is not trained on", async () => {
+Deno.test("the test split of a file with several splits is not trained on", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/all.jsonl`, splits = ["train", "test", "train", "validation"];
     const rows = questions.map((question, i) => ({ split: splits[i % 4]!, question }));

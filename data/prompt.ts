@@ -1,17 +1,20 @@
 /**
- * From a question to the text that a model reads. Training, benchmarks and serving all use this, so that
- * a model is always measured with the prompts that it was trained on.
+ * From a question to the text that a model reads. Training, benchmarks and serving use the same
+ * functions, so a model is measured with the prompts that it was trained on.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { TAGS } from "./solution_format.ts";
 
-/** The instruction that `add_instructions` puts before a question: where the answer goes. */
+/** The instruction that `add_instructions` puts before a question: where to write the answer. */
 export const UNIVERSAL_INSTRUCTION =
-  "Think step by step and solve the problem carefully. When you have your final answer, format it as: " +
-  "<answer>your answer here</answer>";
+  "Think step by step and solve the problem carefully. When you have your final answer, format " +
+  "it as: <answer>your answer here</answer>";
 
-/** The user's message: the instruction (once), an empty line and the question, or the question alone. */
+/**
+ * The user's message: the instruction (never twice), an empty line and the question; or the
+ * question alone.
+ */
 export function formatQuestion(
   question: string,
   { addInstructions = true }: { addInstructions?: boolean } = {},
@@ -20,32 +23,33 @@ export function formatQuestion(
   return addInstructions && !isThere ? `${UNIVERSAL_INSTRUCTION}\n\n${question}` : question;
 }
 
-/** System prompts by name; each asks for the final answer in `<answer>` tags, gsm8k for the recipe's own. */
+/** System prompts by name. They ask for the answer in `<answer>` tags; gsm8k has other tags. */
 export const SYSTEM_PROMPTS: Readonly<Record<string, string>> = {
   DeepSeekZero:
     "You answer questions in two parts. First write down your reasoning between <think> and " +
     "</think>. Then write the final answer between <answer> and </answer>, like this:\n" +
     "<think>how you get there</think>\n<answer>the answer</answer>\n" +
-    "The second part holds only the answer itself; where the question shows an example of an answer, " +
-    "write yours in the same form.",
+    "The second part holds only the answer itself; where the question shows an example of an " +
+    "answer, write yours in the same form.",
   default:
     "Work on the question step by step. When you know the result, write it between <answer> and " +
-    "</answer>. Put no explanation between these tags, and where the question shows an example of an " +
-    "answer, write yours in the same form.",
+    "</answer>. Put no explanation between these tags, and where the question shows an example " +
+    "of an answer, write yours in the same form.",
   simple: "Write your final answer between <answer> and </answer>.",
-  direct:
-    "Reply with the final answer and nothing else, between <answer> and </answer>. Do not explain " +
-    "it and do not show any steps.",
-  gsm8k:
-    "You are a mathematical assistant. Solve the problem step by step and show your steps between " +
-    `${TAGS.workStart} and ${TAGS.workEnd}. Then give the final number, and only the number, between ` +
-    `${TAGS.solutionStart} and ${TAGS.solutionEnd}. Be precise.`,
+  direct: "Reply with the final answer and nothing else, between <answer> and </answer>. Do not " +
+    "explain it and do not show any steps.",
+  gsm8k: "You are a mathematical assistant. Solve the problem step by step and show your steps " +
+    `between ${TAGS.workStart} and ${TAGS.workEnd}. Then give the final number, ` +
+    `and only the number, between ${TAGS.solutionStart} and ${TAGS.solutionEnd}. Be precise.`,
   chain_of_draft:
     "Think step by step, but note no more than five words for each step. Then write the " +
     "final answer between <answer> and </answer>.",
 };
 
-/** The text of a named system prompt; anything else is the text itself. @throws UsageError for a misspelt name */
+/**
+ * The text of a system prompt, given by its name or as the text itself.
+ * @throws UsageError for a misspelt name
+ */
 export function systemPromptText(nameOrText: string): string {
   if (Object.hasOwn(SYSTEM_PROMPTS, nameOrText)) return SYSTEM_PROMPTS[nameOrText]!;
   const meant = /^\w+$/.test(nameOrText) ? didYouMean(nameOrText, Object.keys(SYSTEM_PROMPTS)) : "";
@@ -61,12 +65,11 @@ export interface ChatMessage {
 }
 
 /**
- * Writes messages as the model expects them, ending where the assistant begins to speak. null: this
+ * Renders messages as the model expects them, up to where the assistant begins to write. null: the
  * model has no template.
  */
 export type ChatTemplate = (messages: ChatMessage[]) => string | null;
 
-/** A question and what is put around it. */
 export interface PromptOptions {
   question: string;
   /** A name of {@link SYSTEM_PROMPTS}, a text, or null for none. */
@@ -76,8 +79,8 @@ export interface PromptOptions {
 }
 
 /**
- * The whole prompt. Without a chat template it is plain text: the system prompt (if any), an empty line,
- * and the user's message.
+ * The whole prompt. Without a chat template it is plain text: the system prompt, an empty line and
+ * the user's message.
  */
 export function renderPrompt(
   { question, systemPrompt = null, addInstructions = true, chatTemplate = null }: PromptOptions,

@@ -13,7 +13,8 @@ import { TAGS } from "./solution_format.ts";
 Deno.test("the universal instruction stands before the question, word for word", () => {
   assert.equal(
     formatQuestion("What is 1 + 1?", { addInstructions: true }),
-    "Think step by step and solve the problem carefully. When you have your final answer, format it " +
+    "Think step by step and solve the problem carefully. When you have your final answer, format " +
+      "it " +
       "as: <answer>your answer here</answer>\n\nWhat is 1 + 1?",
   );
   assert.equal(formatQuestion("What?"), `${UNIVERSAL_INSTRUCTION}\n\nWhat?`);

@@ -1,7 +1,7 @@
 /**
- * Problems as their authors publish them: GSM8K, MATH-500 and MMLU-Pro. How their rows become entries, where a
- * completion's answer is, and when it is right: as mathematics or as a letter. Left out: taking the last number of
- * a text for its answer.
+ * The formats in which GSM8K, MATH-500 and MMLU-Pro are published: how rows become entries, where a
+ * completion states its answer, and when the answer is right (as mathematics, or as a letter). The
+ * last number of a text is not taken for its answer.
  */
 import { UsageError } from "../core/errors.ts";
 import { extractAnswer } from "./extract.ts";
@@ -12,29 +12,29 @@ import { findSolution, TAGS } from "./solution_format.ts";
 type Row = Record<string, unknown>;
 
 export interface PublishedFormat {
-  /** Columns without which a row is of another format. */
+  /** Columns that every row of this format has. */
   columns: readonly string[];
   entry(row: Row, place: string): { question: string; answer: string; metadata: Row };
   extract(completion: string): string | null;
   /**
-   * Whether a completion with an answer gives it in the form that the system prompt asks for, else in one of those
-   * that prompts ask for; default: it does.
+   * Whether a completion gives its answer in the form that the system prompt asks for, or, where it
+   * asks for none, in a form that other prompts ask for. Default: true.
    */
   isFormatted?(completion: string, systemPrompt: string): boolean;
-  /** @param answer what was extracted */
+  /** @param answer the answer that was extracted */
   score(answer: string, gold: string): number;
-  /** Whether two answers that were extracted are the same one, in another spelling. */
+  /** Whether two extracted answers are the same one in different spellings. */
   same(answer: string, other: string): boolean;
 }
 
-/** What announces an answer in a text. */
+/** The words that announce an answer in a text. */
 const STATES = "[Aa]nswer(?:\\s+is|\\*{0,2}:)";
 const STATED_LETTER = new RegExp(`${STATES}[\\s:(*]*([A-Z])\\b`, "g");
 const STATED_NUMBER = new RegExp(
   `${STATES}[\\s:*]*([-−+]?[$£€]?\\d(?:[\\d.,/]*\\d)?%?)`,
   "g",
 );
-/** Behind the first one. */
+/** A second letter after the first one. */
 const SECOND_LETTER = /^\)?(?:\s*[,/&]|\s+and|\s+or)\s*\(?[A-Z](?![A-Za-z'])/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -97,7 +97,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
   },
 };
 
-/** The letter of the right option, by its place where the answer is none. @throws UsageError */
+/** The letter of the right option; where `answer` is none, by `index`. @throws UsageError */
 function goldLetter(answer: unknown, index: unknown, count: number, place: string): string {
   const letters = LETTERS.slice(0, count);
   const letter = /^\s*\(?([A-Za-z])[.)]?\s*$/.exec(String(answer))?.[1]?.toUpperCase() ??
@@ -114,7 +114,7 @@ export function publishedFormat(name: unknown): PublishedFormat | null {
   return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
 }
 
-/** "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C"; two letters choose none. */
+/** Reads "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C"; not two letters. */
 function chosenLetter(answer: string): string | undefined {
   const text = findMathAnswer(answer) ?? statedLetter(answer) ?? answer;
   const match =
@@ -124,18 +124,21 @@ function chosenLetter(answer: string): string | undefined {
   return match[1]!.toUpperCase();
 }
 
-/** "The answer is (C)", "Answer: C". */
+/** Reads "The answer is (C)" and "Answer: C". */
 function statedLetter(text: string): string | null {
   return [...text.matchAll(STATED_LETTER)].at(-1)?.[1] ?? null;
 }
 
-/** In tags, in a box or as a formula after "answer is", behind GSM8K's "####", or the number after "answer is". */
+/**
+ * The answer in tags, in a box, as a formula after "answer is", after GSM8K's "####", or as a
+ * number after "answer is".
+ */
 function mathAnswer(text: string): string | null {
   return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? findMathAnswer(text) ??
     afterMarks(text) ?? statedNumber(text);
 }
 
-/** The line behind the last "####" that has one. */
+/** The text after the last "####" that is followed by any. */
 function afterMarks(text: string): string | null {
   for (let at = text.lastIndexOf("####"); at >= 0; at = text.lastIndexOf("####", at - 1)) {
     const line = /\S[^\n]*/.exec(text.slice(at + 4))?.[0].trimEnd();
@@ -145,7 +148,7 @@ function afterMarks(text: string): string | null {
   return null;
 }
 
-/** As the prompts of GSM8K's first benchmarks have it: "The answer is 72.", or "Answer: 72". */
+/** Reads "The answer is 72.", as early GSM8K benchmarks ask for it, and "Answer: 72". */
 function statedNumber(text: string): string | null {
   return [...text.matchAll(STATED_NUMBER)].at(-1)?.[1] ?? null;
 }
@@ -158,7 +161,7 @@ function sameMathAnswer(answer: string, other: string): boolean {
   return sameAnswer(bareAnswer(answer), bareAnswer(other));
 }
 
-/** Of a sentence between the tags, what it states. */
+/** The answer within a sentence that stands between the tags. */
 function bareAnswer(answer: string): string {
   return findMathAnswer(answer) ?? afterMarks(answer) ?? statedNumber(answer) ?? answer;
 }

@@ -1,6 +1,6 @@
 /**
- * Data sets by name: those that are published (JSON Lines, or parquet as on the Hub), and any file with questions
- * and answers. Left out: fetching the files.
+ * Data sets by name: published ones (JSON Lines, or parquet as on the Hub), and "file" for any file
+ * with questions and answers. hub/ fetches the files.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -13,7 +13,7 @@ import { publishedFormat } from "./published_formats.ts";
 /** Data sets that can be asked for by name. */
 export const DATASET_NAMES: readonly string[] = [...Object.keys(PUBLISHED_SETS), "file"];
 
-/** The published format that rows have, however their file is called; else "file". */
+/** The published format that rows have, whatever the name of their file; else "file". */
 export function formatOf(rows: readonly DataRow[]): string {
   const first = rows[0]?.columns ?? {};
   const has = (name: string) =>
@@ -28,7 +28,7 @@ export function formatOf(rows: readonly DataRow[]): string {
 
 /**
  * All problems of a JSON Lines file, in its order.
- * @param name gsm8k, math500, mmlu_pro, or file: any questions and answers
+ * @param name gsm8k, math500, mmlu_pro, or file (any questions and answers)
  * @throws UsageError naming the file and the line
  */
 export function readDataset(name: string, path: string): Entry[] {
@@ -36,9 +36,10 @@ export function readDataset(name: string, path: string): Entry[] {
 }
 
 /**
- * The same for rows that are read already.
+ * The same for rows that were already read.
  * @param path where they are from
- * @param dropped takes the places of rows of gsm8k whose answer has no "####"; without it they are an error
+ * @param dropped receives the places of gsm8k rows whose answer has no "####"; without it such a
+ *   row is an error
  */
 export function datasetEntries(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Rows in a file: JSON Lines, or a parquet table. Rows are taken one after the other and written in pieces, so that
- * a file may be larger than the memory; the file is there whole or not at all.
+ * Writes rows to a file: JSON Lines or a parquet table. Rows are written in pieces, so a file may
+ * be larger than the memory. The file appears whole or not at all.
  */
 import { fileWriter, ParquetWriter } from "hyparquet-writer";
 import { produceFileAtomic } from "../core/atomic_file.ts";
@@ -10,12 +10,12 @@ import type { ColumnType, Row } from "./export_rows.ts";
 type Columns = Readonly<Record<string, ColumnType>>;
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
 
-/** Rows of a group of a parquet file, all of which are held at once. */
+/** Rows of one row group of a parquet file; a whole group is held in memory. */
 const GROUP_ROWS = 10_000;
-/** Characters of JSON Lines that are written at once. */
+/** Number of characters of JSON Lines that are written together. */
 const CHUNK = 1 << 20;
 
-/** @throws RgxError when the file can not be written; an earlier one is then untouched */
+/** @throws RgxError when the file cannot be written; an earlier file is then untouched */
 export async function writeJsonLines(path: string, rows: Iterable<Row>): Promise<void> {
   const encoder = new TextEncoder();
   await produceFileAtomic(path, (temporary) => {
@@ -34,7 +34,7 @@ export async function writeJsonLines(path: string, rows: Iterable<Row>): Promise
   });
 }
 
-/** @throws RgxError when the file can not be written; an earlier one is then untouched */
+/** @throws RgxError when the file cannot be written; an earlier file is then untouched */
 export async function writeParquet(
   path: string,
   columns: Columns,
@@ -79,7 +79,7 @@ function valueOf(type: ColumnType, value: unknown): unknown {
   );
 }
 
-/** Parquet's schema of a column: its elements in depth-first order. */
+/** The parquet schema of a column, in depth-first order. */
 function schemaOf(name: string, type: ColumnType): SchemaElement[] {
   const repetition_type = "OPTIONAL" as const;
   if (type === "int") return [{ name, type: "INT64", repetition_type }];

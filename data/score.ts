@@ -1,6 +1,6 @@
 /**
- * From a completion to its score: extract the answer, let the entry's task score it. A scorer that throws
- * counts 0, and the reason is handed on, to be counted and shown.
+ * From a completion to its score: the answer is extracted, and the entry's task scores it. When a
+ * scorer throws, the score is 0, and the reason is returned.
  */
 import { messageOf } from "../core/errors.ts";
 import { scoreAnswer } from "../tasks/score_answer.ts";
@@ -14,24 +14,24 @@ import { publishedFormat } from "./published_formats.ts";
 /** `metadata.source_dataset` of entries that come from a file and belong to no task. */
 export const FILE_SOURCE = "file";
 
-/** Scores from here on count as correct. */
+/** A score of at least this counts as correct. */
 export const CORRECT = 1 - 1e-9;
 
-/** What a completion came to. */
+/** The result of scoring a completion. */
 export interface ScoredCompletion {
-  /** null: the completion gives no answer. */
+  /** null: no answer was found. */
   extracted: string | null;
-  /** The answer stands in the form that was asked for. */
+  /** The answer has the form that was asked for. */
   formatted: boolean;
   /** In [0, 1]. */
   score: number;
-  /** Why the answer could not be scored; null in the normal case. */
+  /** Why the answer could not be scored; normally null. */
   error: string | null;
 }
 
 /**
- * A completion as training and benchmarks score it: its answer, whether it has the form, the score. Never throws.
- * @param systemPrompt name or text, which may ask for a form of its own
+ * Scores a completion, in training and in benchmarks. Never throws.
+ * @param systemPrompt name or text of the system prompt, which may ask for a special form
  */
 export function scoreCompletion(
   completion: string,
@@ -45,7 +45,7 @@ export function scoreCompletion(
   return { extracted, formatted, ...scoreExtracted(extracted, entry) };
 }
 
-/** The same for an answer that is already extracted. */
+/** Scores an answer that was already extracted. */
 export function scoreExtracted(
   answer: string | null,
   entry: ScorableEntry,
@@ -69,7 +69,7 @@ function entryScore(answer: string | null, entry: ScorableEntry): number {
   return isEqual(answer, entry.answer) ? 1 : 0;
 }
 
-/** Entries of files: the same text apart from surrounding space, or the same decimal number. */
+/** For entries of files: the same text apart from surrounding space, or the same number. */
 function isEqual(answer: string, oracle: string): boolean {
   if (strip(answer) === strip(oracle)) return true;
   const a = parseDecimal(answer.replaceAll(",", "")), b = parseDecimal(oracle.replaceAll(",", ""));

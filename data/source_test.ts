@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import { splitProblems } from "./held_out.ts";
-import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
+import type { ProblemSource } from "./problem_source.ts";
+import { openSource, type SourceOptions } from "./source.ts";
 import { readJsonLines } from "./jsonl.ts";
 import { workedAnswer } from "./worked_answer.ts";
 
@@ -58,7 +59,7 @@ Deno.test("held-out questions are distinct and training never asks one of them",
   for (const i of [1999, 7, collisions[0]!]) assert.deepEqual(again.trainEntry(i), train[i]);
 });
 
-Deno.test("a task with fewer problems than are to be held out keeps most of them for training", () => {
+Deno.test("a task with too few problems to hold out keeps most of them for training", () => {
   const small = openSource({
     ...TASK,
     task_name: "tower_of_hanoi",

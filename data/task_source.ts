@@ -1,7 +1,8 @@
 /**
- * Problems that tasks generate: of one task, or of several drawn by weight. The training split can change while a
- * run takes entries from it: a task's parameters (a curriculum raises them) and, of several tasks, their weights.
- * The held-out splits stay as they were when the source was opened, so that evaluations remain comparable.
+ * Problems that tasks generate: one task, or several drawn by weight. The training split can change
+ * during a run: the parameters of a task (a curriculum raises them) and the weights of several
+ * tasks. The held-out splits stay as they were when the source was opened, so that evaluations
+ * remain comparable.
  */
 import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
@@ -11,45 +12,54 @@ import { CurriculumLevels } from "../tasks/curriculum/levels.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import type { ProblemSource } from "./source.ts";
+import type { ProblemSource } from "./problem_source.ts";
 
-/** A task of a run: its share of the entries, relative to the others, and its parameters. */
+/** A task of a run, its weight relative to the other tasks, and its parameters. */
 export interface TaskShare {
   task_name: string;
   weight: number;
   config: Readonly<Record<string, unknown>>;
 }
 
-/** Starting levels by task and attribute (`"*"`: of all that are not named); see `tasks/curriculum/levels.ts`. */
+/**
+ * Starting levels by task and attribute; `"*"` stands for all attributes that are not named. See
+ * tasks/curriculum/levels.ts.
+ */
 export type StartingLevels = Readonly<
   Record<string, { readonly attribute_levels: Readonly<Record<string, number>> }>
 >;
 
 export interface TaskSourceOptions {
   tasks: readonly TaskShare[];
-  /** Entries are drawn from the tasks by their weights; else there is one task. */
+  /** Entries are drawn from the tasks by weight; false: there is only one task. */
   isMixed: boolean;
-  /** Tasks that begin at a level; without any, every task that has levels begins at 0. null: none does. */
+  /**
+   * Tasks that begin at a level. Empty: every task that has levels begins at 0. null: no task has a
+   * curriculum.
+   */
   curricula: StartingLevels | null;
   seed: number;
   num_examples: number;
 }
 
-/** Redrawn entries lie this far behind each other: no run counts so far. */
+/** Distance between the indices of an entry and its redraws; no run has so many entries. */
 const REDRAW_STRIDE = 2 ** 40;
-/** Of several tasks, redraws that stay with the one that was drawn; it may have nothing left. */
+/** Number of redraws that stay with the task that was drawn; after that it may be exhausted. */
 const SAME_TASK = 100;
 
-/** The levels at which the tasks of a curriculum begin. @throws UsageError for a task that is none of the run's */
+/**
+ * The levels at which the tasks of a curriculum begin.
+ * @throws UsageError for a task that the run does not have
+ */
 export function startingLevels(
   tasks: readonly TaskShare[],
   curricula: StartingLevels,
 ): CurriculumLevels[] {
   const names = tasks.map(({ task_name }) => task_name);
-  const stranger = Object.keys(curricula).find((name) => !names.includes(name));
-  if (stranger !== undefined) {
+  const unknown = Object.keys(curricula).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
     throw new UsageError(
-      `curriculum.curricula.${stranger}: not a task of this run${didYouMean(stranger, names)} ` +
+      `curriculum.curricula.${unknown}: not a task of this run${didYouMean(unknown, names)} ` +
         `(its tasks: ${names.join(", ")})`,
     );
   }
@@ -67,17 +77,18 @@ export function startingLevels(
 }
 
 /**
- * A task's parameters at its present levels: what no attribute sets is as in the share.
- * @param onClamp told of every value that a level asks for and the task does not take
+ * A task's parameters at its present levels. Parameters that no attribute sets are those of the
+ * share.
+ * @param onClamp called for every value that a level asks for and that the task does not accept
  */
 export function configAtLevels(
-  own: CurriculumLevels,
+  levels: CurriculumLevels,
   { config }: TaskShare,
   onClamp?: (note: string) => void,
 ): Record<string, unknown> {
   const { seed, size, ...base } = config;
   return {
-    ...own.config({ base, ...(onClamp && { onClamp }) }),
+    ...levels.config({ base, ...(onClamp && { onClamp }) }),
     ...(seed !== undefined && { seed }),
     ...(size !== undefined && { size }),
   };
@@ -86,7 +97,6 @@ export function configAtLevels(
 export class TaskSource implements ProblemSource {
   readonly endless = true;
   readonly name: string;
-  /** The training split of several tasks: its weights, parameters and tasks can be changed. null: one task. */
   readonly mix: CompositeDataset | null;
   readonly #splits: Record<Split, { entry(index: number): Entry }>;
   readonly #open: (config: Readonly<Record<string, unknown>>) => { entry(index: number): Entry };
@@ -96,8 +106,8 @@ export class TaskSource implements ProblemSource {
   constructor({ tasks, isMixed, curricula, seed, num_examples }: TaskSourceOptions) {
     const levels = curricula === null ? [] : startingLevels(tasks, curricula);
     const parts = tasks.map((share) => {
-      const own = levels.find(({ task }) => task.name === share.task_name);
-      const config = own === undefined ? share.config : configAtLevels(own, share);
+      const ofTask = levels.find(({ task }) => task.name === share.task_name);
+      const config = ofTask === undefined ? share.config : configAtLevels(ofTask, share);
       return { name: share.task_name, weight: share.weight, config };
     });
     const open = (split: Split) =>
@@ -114,7 +124,7 @@ export class TaskSource implements ProblemSource {
 
   entry(split: Split, index: number, redraw = 0): Entry {
     const set = this.#splits[split], other = index + redraw * REDRAW_STRIDE;
-    // Of the same task, so that the weights hold: one with few problems has more of its draws replaced.
+    // A redraw stays with its task. Otherwise tasks with few problems would be drawn less often.
     return redraw <= SAME_TASK && set instanceof CompositeDataset
       ? set.entry(index, other)
       : set.entry(other);

@@ -74,7 +74,7 @@ Deno.test("the weights hold although the held-out problems are most of what one 
   assert.equal(problems.overlap, 0);
 });
 
-Deno.test("a task of a curriculum begins at its level; its parameters change in training alone", () => {
+Deno.test("a curriculum's task begins at its level; only its training parameters change", () => {
   const task: SourceOptions = {
     ...MIXED,
     tasks: null,

@@ -1,6 +1,6 @@
 /**
- * The completion that a supervised warm start imitates: the one that a data file gives, word for word, else the
- * answer in its tags and nothing else.
+ * The completion that a supervised warm start imitates, and that worked examples in prompts show:
+ * the completion of the data file, word for word; else the answer in its tags alone.
  */
 import { UsageError } from "../core/errors.ts";
 import { FILE_SOURCE } from "./score.ts";
@@ -8,8 +8,8 @@ import { TAGS } from "./solution_format.ts";
 import type { Entry } from "../tasks/types.ts";
 
 /**
- * Throws for entries with many right answers (answer null) and no completion.
- * @param systemPrompt the prompt's; gsm8k asks for a form of its own
+ * @param systemPrompt the system prompt of the prompt; "gsm8k" asks for a special form
+ * @throws UsageError for an entry that has neither a single right answer nor a completion
  */
 export function workedAnswer(entry: Entry, systemPrompt: string | null = null): string {
   const { completion, work } = entry.metadata;

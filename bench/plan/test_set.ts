@@ -7,7 +7,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { DataRow } from "../../data/data_rows.ts";
-import { fileSplitOf } from "../../data/source.ts";
+import { fileSplitOf } from "../../data/file_source.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";

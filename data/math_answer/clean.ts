@@ -1,6 +1,6 @@
 /**
- * An answer as written (LaTeX, Markdown, plain) → the notation that the parser reads: spacing, wrappers, units and
- * `x =` dropped, one spelling for what means the same.
+ * Normalizes an answer as it was written (LaTeX, Markdown or plain text) for the parser. Spacing,
+ * wrappers, units and a leading `x =` are dropped; spellings with the same meaning become one.
  */
 import { strip } from "../../tasks/python/text.ts";
 import { dropUnits, TEXT, worded } from "./units.ts";
@@ -17,12 +17,16 @@ const WRAPPERS = [
   ["'", "'"],
 ] as const;
 
-/** Ends a row of a matrix; LaTeX's `\\` would be taken for the beginning of a command. */
+/** Stands for LaTeX's end of a matrix row, `\\`, which looks like the start of a command. */
 export const ROW_END = "⏎";
 
-/** Words of plain text that are commands in LaTeX. */
+/** Words that LaTeX writes as commands; in plain text they stand without the backslash. */
 const COMMANDS = "sqrt|pi|infty|arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|csc|log|ln|exp";
 const THREE = "(?=\\d{3}(?!\\d))";
+
+/** A degree sign, and the temperature scale that may follow it. */
+const DEGREES = String.raw`(?:\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|[°º])`;
+const SCALE = String.raw`(?:\\(?:text|mathrm)\s*\{\s*[CF]\s*\}|[CF](?![A-Za-z]))`;
 
 /** Spellings with the same meaning. */
 const SPELLINGS: readonly (readonly [RegExp, string])[] = [
@@ -39,7 +43,7 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/\{([^{}]*)\\choose(?![A-Za-z])([^{}]*)\}/g, "\\binom{$1}{$2}"],
   [/\\(?:cdot|times|ast)(?![A-Za-z])|[×·⋅∗]/g, "*"],
   [/(\d)\s*[xX]\s*(?=10\s*\^)/g, "$1*"],
-  // As Python writes a power.
+  // A power in Python's notation.
   [/(?<=[\w)])\*\*(?=[\w(-])/g, "^"],
   [/\\div(?![A-Za-z])|[÷⁄∕]/g, "/"],
   [/[‐‑‒–—−﹣-]/g, "-"],
@@ -65,45 +69,46 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/^\\?\{\s*[A-Za-z]\s*[|:]\s*(.*[<>≤≥].*?)\\?\}$/g, "$1"],
   [/\\prime(?![A-Za-z])/g, "'"],
   [/(?<=\d)\s*\^\s*(?:o|\{\s*o\s*\})(?![A-Za-z])/g, ""],
-  [
-    /(?:\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|[°º])(?:\s*(?:\\(?:text|mathrm)\s*\{\s*[CF]\s*\}|[CF](?![A-Za-z])))?/g,
-    "",
-  ],
+  [new RegExp(`${DEGREES}(?:\\s*${SCALE})?`, "g"), ""],
   [/\\%/g, "%"],
   [/\\\$|[$€£¥₹¢]/g, ""],
-  // Runs of spaces that what is gone has left: patterns with optional spaces would take cubic time.
+  // What was removed leaves runs of spaces. On these, patterns with optional spaces would take
+  // cubic time.
   [/ {2,}/g, " "],
 ];
 
 const FRACTION_SIGN = /[¼-¾⅐-⅞]/g;
-/** Digits and signs as wide as Chinese characters; what has no width. */
+/** Full-width digits and signs, and characters without a width. */
 const WIDE = /[！-～]/g, INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
 const RAISED = /[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g;
 
 const TEXT_CONTENT = new RegExp(`${TEXT}\\s*\\{([^{}]*)\\}`, "g");
 const LETTER = "(?:[A-Za-z]|\\\\(?:alpha|beta|gamma|theta|phi|omega|lambda|mu|rho|sigma))";
 const NAME = `${LETTER}'*(?:_(?:\\w|\\{\\w+\\}))?`;
-/** What an answer may be given a name by: x, x_1, f(x), f^{-1}(x), (a, b), AB, ∠ABC, x ∈. */
+/** The name before an answer, with its sign: x =, x_1 =, f(x) =, (a, b) =, AB =, ∠ABC =, x ∈. */
 const VARIABLE = new RegExp(
-  `^(?:${NAME}(?:\\^\\{?-1\\}?)?(?:\\s*\\((?:${NAME}|-?\\d+)(?:\\s*,\\s*(?:${NAME}|-?\\d+))*\\))?|` +
+  `^(?:${NAME}(?:\\^\\{?-1\\}?)?` +
+    `(?:\\s*\\((?:${NAME}|-?\\d+)(?:\\s*,\\s*(?:${NAME}|-?\\d+))*\\))?|` +
     `\\(\\s*${NAME}(?:\\s*,\\s*${NAME})+\\s*\\)|` +
-    "(?:m\\s*(?=\\\\angle))?(?:\\\\(?:angle|triangle|overline|mathbf|mathrm|text|vec)(?![A-Za-z])\\s*)*\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
+    "(?:m\\s*(?=\\\\angle))?" +
+    "(?:\\\\(?:angle|triangle|overline|mathbf|mathrm|text|vec)(?![A-Za-z])\\s*)*" +
+    "\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
     "\\s*(?:=(?!.*=)|\\\\in(?![A-Za-z]))\\s*",
 );
 const LIST_ITEM = new RegExp(`(?:^|,)\\s*(${NAME})\\s*=`, "g");
 
-/** Thousands set apart by spaces or apostrophes. */
+/** A number whose thousands are separated by spaces or apostrophes. */
 const SPACED = /^[+-]?\d{1,3}(?:[\s'’]\d{3})+(?:\.\d+)?$/;
 const MIXED = /^([+-]?)\s*(\d+)\s+(\d+)\s*\/\s*(\d+)(\s*%)?$/;
 const REPEATING = /(\d*)\.(\d*)\s*\\overline\s*\{\s*(\d+)\s*\}/g;
 
-/** Answers are short: what is longer is left as it is, and no pattern runs over it. */
-export const LONGEST = 3000;
+/** Longer texts are left as they are, so that no pattern runs over them: answers are short. */
+export const MAX_CHARACTERS = 3000;
 
-/** @param named whether the name of the answer stays: y = 2x + 3 is also an equation */
+/** @param named keep the name of the answer: y = 2x + 3 may also be an equation */
 export function cleanMath(text: string, named = false): string {
   let t = unwrap(text.replace(INVISIBLE, "").replace(/\s+/g, " "));
-  if (t.length > LONGEST) return t;
+  if (t.length > MAX_CHARACTERS) return t;
   t = t.replace(WIDE, (sign) => sign.normalize("NFKC")).replace(FRACTION_SIGN, (sign) => {
     const [above, below] = sign.normalize("NFKC").split("\u2044");
     return `\\frac{${above}}{${below}}`;
@@ -135,12 +140,12 @@ function unwrap(text: string): string {
   return t;
 }
 
-/** Without the sign that ends a sentence or a line. */
+/** Removes the sign that ends a sentence or a line. */
 function stop(text: string): string {
   return strip(text).replace(/(?<=[^.])[.;:,⏎]$/, "");
 }
 
-/** "1 and 2", "x = 1 or x = 2" → "1, 2"; "y = 2, x = 1" → "(1,2)". */
+/** "1 and 2" and "x = 1 or x = 2" become "1, 2"; "y = 2, x = 1" becomes "(1,2)". */
 function listed(text: string): string {
   if (!/\d|π|(?<![A-Za-z\\])[A-Z](?![A-Za-z])/.test(text)) return text;
   const AND =
@@ -157,11 +162,11 @@ function listed(text: string): string {
 }
 
 function unnamed(text: string): string {
-  // One item of several with names of their own: which is which must stay.
+  // With several names the names must stay: they tell the items apart.
   return [...text.matchAll(LIST_ITEM)].length > 1 ? text : text.replace(VARIABLE, "");
 }
 
-/** 0.1\overline{6} as a fraction. */
+/** Writes a repeating decimal such as 0.1\overline{6} as a fraction. */
 function repeating(_: string, whole: string, fixed: string, period: string): string {
   const all = BigInt(`${whole}${fixed}${period}`), before = BigInt(`${whole}${fixed}` || "0");
   const nines = `${"9".repeat(period.length)}${"0".repeat(fixed.length)}`;

@@ -1,20 +1,23 @@
-/** Whether an answer is right: equality of what two texts mean. */
+/** Whether an answer is right: whether two texts have the same mathematical meaning. */
 import { isBlank } from "../../tasks/python/text.ts";
 import { cleanMath } from "./clean.ts";
 import { parseMath, textOf } from "./parse.ts";
 import { divide, fraction, multiply, type Real, sameReal } from "./rational.ts";
 import type { MathValue } from "./value.ts";
 
-/** Between a value and the same one rounded, or before a value. */
+/** Stands between a value and the same value rounded, or before a value. */
 const ROUNDED = /\\(?:approx|simeq)(?![A-Za-z])|≈|\bapprox(?:imately|\.)/i;
 
-/** A value and what it is rounded to, or one of them; none where these are two values: nobody may guess twice. */
+/**
+ * The parts of an answer with an approximation sign: the value, its rounded form, or both. Where
+ * the two are different values there are none, since an answer must not guess twice.
+ */
 function withRounded(text: string): string[] {
   const parts = text.split(ROUNDED).filter((part) =>
     !isBlank(part) && !/^\W*[A-Za-z]+\W*$/.test(part)
   );
   if (parts.length > 2) return [];
-  // A part of a sentence is no value.
+  // Words of a sentence are not a value.
   if (parts.length < 2) return parts.filter((part) => parseMath(part) !== null);
   const [exact, rounded] = parts.map((part) => parseMath(part));
   if (exact?.kind !== "number" || rounded?.kind !== "number") return [];
@@ -22,7 +25,7 @@ function withRounded(text: string): string[] {
   return Math.abs(exact.value.approx - rounded.value.approx) < 10 ** -decimals ? parts : [];
 }
 
-/** What is no value for the parser can still be the same text. */
+/** Texts that the parser cannot read are compared as texts. */
 export function sameAnswer(answer: string, gold: string): boolean {
   if (answer === gold) return !isBlank(answer);
   if (ROUNDED.test(answer)) {
@@ -35,7 +38,7 @@ export function sameAnswer(answer: string, gold: string): boolean {
   return sameMath(a, b) ? sameElsewhere(answer, gold) : sameDigits(answer, gold);
 }
 
-/** The value of unknowns that gave both the same may have been a chance of its sign: |x| and x. */
+/** Compares with negative unknowns too: |x| and x are equal for positive ones only. */
 function sameElsewhere(answer: string, gold: string): boolean {
   const a = parseMath(answer, 1), b = parseMath(gold, 1);
   if (a === null || b === null || a.kind === "text" || b.kind === "text") return true;
@@ -49,13 +52,13 @@ function sameText(answer: string, gold: string): boolean {
 
 const BASED = /^(.*\d)_\{?\d+\}?$/;
 
-/** The digits of a number whose base the question has named. */
+/** The answer may leave out the base of a number, since the question names it. */
 function sameDigits(answer: string, gold: string): boolean {
   const digits = BASED.exec(textOf(cleanMath(gold)))?.[1];
   return digits !== undefined && digits === textOf(cleanMath(answer));
 }
 
-/** One is a multiple of the other: by the same factor at both places. */
+/** Equations are the same where one is a multiple of the other, by one factor at both places. */
 function sameEquation(answer: string, gold: string): boolean {
   const factors: Real[] = [];
   for (const place of [0, 1] as const) {
@@ -82,13 +85,13 @@ export function sameMath(a: MathValue, b: MathValue): boolean {
   return a.kind === "tuple" && b.kind === "set" && sameTuple(b, a);
 }
 
-/** A question for a percentage is answered by 50 and by 50 %. */
+/** A question for a percentage may be answered by 50 or by 50 %. */
 function samePercent(a: MathValue, b: MathValue): boolean {
   return a.kind === "number" && b.kind === "number" && a.percent === true && b.percent !== true &&
     sameReal(multiply(a.value, fraction(100n)), b.value);
 }
 
-/** A tuple of which the brackets were left out. */
+/** Whether the list is the tuple without its brackets. */
 function sameTuple(
   list: Extract<MathValue, { kind: "set" }>,
   tuple: Extract<MathValue, { kind: "tuple" }>,

@@ -1,20 +1,20 @@
 /**
- * Where a completion states its answer: in the last `\boxed{…}`, or else in the formula after "final
- * answer is" or "answer is". A bare number, or a formula without such an announcement, is no answer.
- * Where several boxes stand, the last one counts (math-verify joins them, and so matches none).
+ * Finds the answer that a completion states: the last `\boxed{…}`, or else the formula after "final
+ * answer is" or "answer is". A number alone, or a formula without such an announcement, is not an
+ * answer. Of several boxes the last one counts (math-verify joins them, and so matches none).
  */
 
-/** The text inside, or null. */
+/** The text of the answer, or null. */
 export function findMathAnswer(text: string): string | null {
   return lastBox(text) ?? announced(text, ANNOUNCED);
 }
 
-/** The same, and a formula within 50 characters of the word "answer", as TRL's rewards look for it. */
+/** Also finds a formula at most 50 characters after the word "answer", as TRL's rewards do. */
 export function findMathAnswerNear(text: string): string | null {
   return lastBox(text) ?? announced(text, NEAR);
 }
 
-/** With braces, or before a number without them. */
+/** The start of a box: before a brace, or before a number without braces. */
 const BOX = /\\(?:boxed|fbox)(?:\s*\{|\s*(?=[-+]?\d))/g;
 
 function lastBox(text: string): string | null {
@@ -29,7 +29,10 @@ function lastBox(text: string): string | null {
   return null;
 }
 
-/** From the place behind each brace to the brace that closes it, in one pass: a model may repeat itself. */
+/**
+ * Maps the position after each opening brace to that of its closing brace. One pass over the text
+ * finds all, since a model that repeats itself may write very many.
+ */
 function closingBraces(text: string): Map<number, number> {
   const open: number[] = [], ends = new Map<number, number>();
   for (let i = 0; i < text.length; i++) {
@@ -41,12 +44,12 @@ function closingBraces(text: string): Map<number, number> {
 }
 
 const OPENING = String.raw`((?<!\\)\$\$?|\\\(|\\\[)`;
-/** The best kind of announcement first. */
+/** Announcements of an answer, the most reliable kind first. */
 const ANNOUNCED = [
   new RegExp(String.raw`\bfinal\s+answer\s+is\s*(?::\s*)?${OPENING}`, "gi"),
   new RegExp(String.raw`\banswer\s+is\s*(?::\s*)?${OPENING}`, "gi"),
 ];
-/** Those of math-verify: a formula not far behind the word. */
+/** The announcements of math-verify: a formula soon after the word. */
 const NEAR = [
   new RegExp(String.raw`final answer[^]{0,100}?\sis:?\s*${OPENING}`, "gi"),
   new RegExp(String.raw`answer:[^]{0,50}?${OPENING}`, "gi"),
@@ -59,7 +62,7 @@ const CLOSING: Readonly<Record<string, string>> = {
   "\\[": "\\]",
 };
 
-/** The last formula that is announced in the best way there is. */
+/** The last formula with the most reliable kind of announcement that occurs. */
 function announced(text: string, kinds: readonly RegExp[]): string | null {
   for (const kind of kinds) {
     let found: string | null = null;
@@ -68,7 +71,7 @@ function announced(text: string, kinds: readonly RegExp[]): string | null {
       const opening = match[1]!, start = match.index + match[0].length;
       let end = next(CLOSING[opening]!, start);
       while (opening === "$" && text[end - 1] === "\\") end = next("$", end + 1);
-      // A formula within a line ends on this line.
+      // An inline formula ends on the same line.
       const last = opening === "$" || opening === "\\(" ? next("\n", start) : text.length;
       if (start < end && end <= last && end < text.length) found = text.slice(start, end);
     }
@@ -77,7 +80,10 @@ function announced(text: string, kinds: readonly RegExp[]): string | null {
   return null;
 }
 
-/** Where a mark stands next; asked at ascending places, no part of the text is looked through twice. */
+/**
+ * Finds the next position of a mark. Results are kept, so calls with ascending positions read the
+ * text only once.
+ */
 function nextIn(text: string): (mark: string, from: number) => number {
   const known = new Map<string, number>();
   return (mark, from) => {

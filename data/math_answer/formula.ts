@@ -1,6 +1,7 @@
 /**
- * The grammar of formulas, by recursive descent: numbers, powers, roots, fractions, functions and unknowns, and
- * tuples, intervals, sets, lists and ± of them. Every formula is evaluated as it is read.
+ * A recursive-descent parser for formulas: numbers, powers, roots, fractions, functions and
+ * unknowns, and tuples, intervals, sets, lists and ± of these. It evaluates a formula while it
+ * reads it.
  */
 import { applied, binomial, factorial } from "./functions.ts";
 import {
@@ -30,15 +31,15 @@ const CLOSING: Readonly<Record<string, readonly string[]>> = {
 export class Parser {
   #at = 0;
   #depth = 0;
-  /** Inside |…|, where a bar closes and opens nothing. */
+  /** Depth of |…|; inside of it a bar closes the absolute value and opens none. */
   #bars = 0;
-  /** What ± stands for in this reading. */
+  /** The sign that ± stands for in the current pass. */
   #sign = 1n;
   #sawSign = false;
 
   constructor(readonly tokens: Token[], readonly place: Place) {}
 
-  /** @throws Unreadable; RangeError for numbers that do not exist */
+  /** @throws Unreadable; RangeError for numbers that do not exist, such as 1/0 */
   top(): MathValue {
     const items = this.#items([]);
     if (this.#at < this.tokens.length) throw new Unreadable();
@@ -47,7 +48,7 @@ export class Parser {
       : { kind: "set", items: flat(items), bare: items.every((item) => item.kind !== "set") };
   }
 
-  /** Values with commas between them, up to one of the closing tokens or the end. */
+  /** Values separated by commas, up to a closing token or the end. */
   #items(closing: readonly string[]): MathValue[] {
     const items = [this.#item(closing)];
     while (this.#take(",") || this.#take(";")) items.push(this.#item(closing));
@@ -76,7 +77,7 @@ export class Parser {
     return { kind: "number", value };
   }
 
-  /** A set, tuple or interval that is the whole item; null where the bracket only groups a number. */
+  /** A set, tuple or interval that is the whole item; null where the bracket groups a number. */
   #bracketed(closing: readonly string[]): MathValue | null {
     const open = this.#peek();
     if (open === undefined || !Object.hasOwn(CLOSING, open)) return null;
@@ -127,14 +128,14 @@ export class Parser {
           product.exact?.d === 1n;
         const next = this.#power();
         if (mixed && next.exact !== null && next.approx > 0 && next.approx < 1) {
-          // A mixed number: 1 and a half.
+          // A mixed number, such as 1½.
           product = product.approx < 0 ? add(product, negate(next)) : add(product, next);
         } else product = multiply(product, next);
       } else return product;
     }
   }
 
-  /** What may follow without a sign of multiplication: anything but a second number. */
+  /** Whether a factor follows without a multiplication sign; a second number cannot. */
   #startsAtom(): boolean {
     const next = this.#peek();
     return next !== undefined &&
@@ -192,12 +193,12 @@ export class Parser {
     return this.#take("%") ? divide(value, fraction(100n)) : value;
   }
 
-  /** Of what is in brackets, or else of a product without signs: sin 2x. */
+  /** A function of what is in brackets, or of a product without signs: sin 2x. */
   #function(name: string): Real {
     this.#enter();
     const base = name === "log" && this.#take("_") ? this.#argument() : null;
     const exponent = this.#take("^") ? this.#exponent() : null;
-    // What sin⁻¹ means depends on the author.
+    // sin⁻¹ may be the inverse function or the reciprocal.
     if (exponent !== null && exponent.approx < 0) throw new Unreadable();
     const bracket = this.#peek() === "(" || this.#peek() === "{";
     let argument = bracket ? this.#atom() : this.#factor();
@@ -216,11 +217,11 @@ export class Parser {
       if (given.exact?.d !== 1n) throw new Unreadable();
       degree = given.exact.n;
     }
-    // Nobody means √1·3 by \sqrt13.
+    // \sqrt13 means √13, not √1·3.
     return root(this.#atom(), degree);
   }
 
-  /** `{…}`, or without braces a single digit or symbol: `\frac12` is a half. */
+  /** An argument in braces, or a single digit or symbol without them: `\frac12` is a half. */
   #argument(): Real {
     const token = this.tokens[this.#at];
     if (token?.kind === "number" && /^\d{2,}$/.test(token.text)) {
@@ -260,7 +261,7 @@ export class Parser {
     if (++this.#depth > MAX_DEPTH) throw new Unreadable();
   }
 
-  /** The sign that follows, or the kind of what is none. */
+  /** The next token: its text for a sign, else its kind. */
   #peek(): string | undefined {
     const token = this.tokens[this.#at];
     return token?.kind === "sign" ? token.text : token?.kind;
@@ -286,7 +287,7 @@ function literal(text: string): Real {
   return shift >= 0 ? fraction(all * 10n ** BigInt(shift)) : fraction(all, 10n ** BigInt(-shift));
 }
 
-/** Sets inside a set (of a ±) belong to it. */
+/** The items of nested sets, which come from ±, become items of the outer set. */
 function flat(items: readonly MathValue[]): MathValue[] {
   return items.flatMap((item) => item.kind === "set" ? item.items : [item]);
 }

@@ -1,4 +1,4 @@
-/** Functions of real numbers, as far as answers have them. What they come to is exact only where it is counted. */
+/** Functions of real numbers that answers use. Only factorials and binomials are exact. */
 import { divide, fraction, irrational, multiply, type Real } from "./rational.ts";
 
 const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
@@ -19,7 +19,10 @@ const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
   exp: Math.exp,
 };
 
-/** @param base of a logarithm; null: 10. @throws RangeError where the function has no value */
+/**
+ * @param base base of a logarithm; null: the function's default
+ * @throws RangeError where the function has no value
+ */
 export function applied(name: string, argument: Real, base: Real | null): Real {
   const value = base === null
     ? FUNCTIONS[name]!(argument.approx)
@@ -28,9 +31,9 @@ export function applied(name: string, argument: Real, base: Real | null): Real {
   return irrational(value);
 }
 
-const LARGEST = 500n;
+const MAX_COUNT = 500n;
 
-/** @throws RangeError when n is no number of things, or too many */
+/** @throws RangeError unless n is a whole number from 0 to MAX_COUNT */
 export function factorial(n: Real): Real {
   const count = countOf(n);
   let product = 1n;
@@ -38,7 +41,7 @@ export function factorial(n: Real): Real {
   return fraction(product);
 }
 
-/** n above k. @throws RangeError as factorial */
+/** n choose k. @throws RangeError as factorial */
 export function binomial(n: Real, k: Real): Real {
   const all = countOf(n), chosen = countOf(k);
   let value = fraction(chosen > all ? 0n : 1n);
@@ -49,8 +52,8 @@ export function binomial(n: Real, k: Real): Real {
 }
 
 function countOf({ exact }: Real): bigint {
-  if (exact === null || exact.d !== 1n || exact.n < 0n || exact.n > LARGEST) {
-    throw new RangeError(`expected a whole number from 0 to ${LARGEST}`);
+  if (exact === null || exact.d !== 1n || exact.n < 0n || exact.n > MAX_COUNT) {
+    throw new RangeError(`expected a whole number from 0 to ${MAX_COUNT}`);
   }
   return exact.n;
 }

@@ -1,33 +1,33 @@
 /**
- * Answers as values: numbers and formulas, tuples, intervals (also as inequalities) and their unions, sets, lists
- * and ±, matrices, equations. What is beyond the grammar is compared as text.
+ * Parses answers into values: numbers and formulas, tuples, intervals (also as inequalities) and
+ * their unions, sets, lists and ±, matrices, equations. What the grammar does not cover stays text.
  */
 import { isBlank } from "../../tasks/python/text.ts";
-import { cleanMath, LONGEST, ROW_END } from "./clean.ts";
+import { cleanMath, MAX_CHARACTERS, ROW_END } from "./clean.ts";
 import { Parser } from "./formula.ts";
 import { add, divide, fraction, multiply, negate, sameReal } from "./rational.ts";
 import { tokenize, Unreadable } from "./tokens.ts";
 import type { Place } from "./unknowns.ts";
 import type { MathValue } from "./value.ts";
 
-/** Plain words, which are no mathematics. */
+/** Plain words without mathematics. */
 const WORDS = /^[\p{L}\s.,;:!?'’-]*$/u;
 
 /**
- * The value of an answer; null where it is empty or nothing but words (a single letter is a name).
- * @param place at which unknowns are looked at
- * @param named whether y = 2x is an equation, and not 2x
+ * The value of an answer; null where it is empty or only words (a single letter is a name).
+ * @param place which numbers the unknowns stand for
+ * @param named read y = 2x as an equation, not as 2x
  */
 export function parseMath(text: string, place: Place = 0, named = false): MathValue | null {
   const clean = cleanMath(text, named);
   if (isBlank(clean)) return null;
   const words = isWords(clean);
   if (words && !/\\[A-Za-z]/.test(text)) return null;
-  const value = words || clean.length > LONGEST ? null : valueOf(clean, place);
+  const value = words || clean.length > MAX_CHARACTERS ? null : valueOf(clean, place);
   return value ?? { kind: "text", text: textOf(clean) };
 }
 
-/** A text without what only typesets it; words alone in small letters. */
+/** A text without spacing and typesetting; where it is only words, in lower case. */
 export function textOf(clean: string): string {
   const text = clean.replace(/\s+/g, "").replace(/\^\{(\w)\}/g, "^$1")
     .replace(/_\{(\w+)\}/g, "_$1");
@@ -45,7 +45,7 @@ function valueOf(clean: string, place: Place): MathValue | null {
 
 function formula(clean: string, place: Place): MathValue | null {
   try {
-    // The sign belongs to all that stands before it: of 33 1/3 % too.
+    // The percent sign belongs to everything before it, as in 33 1/3 %.
     const percent = /^[-+]?(?:[^-+%,]|,(?=\d{3}(?!\d)))*%\s*$/.test(clean);
     const value = new Parser(tokenize(clean.replace(/%\s*$/, percent ? "" : "%").trim()), place)
       .top();
@@ -54,14 +54,16 @@ function formula(clean: string, place: Place): MathValue | null {
       ? { kind: "number", value: divide(value.value, fraction(100n)), percent }
       : null;
   } catch (error) {
-    // RangeErrors are numbers that do not exist: divisions by zero, even roots of negative numbers.
+    // A RangeError is a number that does not exist: a division by zero, an even root of a negative.
     if (error instanceof Unreadable || error instanceof RangeError) return null;
     throw error;
   }
 }
 
-const MATRIX =
-  /^(.*?)\s*\*?\s*[(\[]?\s*\\begin\s*\{([pbBvV]?matrix|array)\}(?:\s*\{[^{}]*\})?(.*)\\end\s*\{\2\}\s*[)\]]?$/;
+const MATRIX = new RegExp(
+  String.raw`^(.*?)\s*\*?\s*[(\[]?\s*\\begin\s*\{([pbBvV]?matrix|array)\}(?:\s*\{[^{}]*\})?` +
+    String.raw`(.*)\\end\s*\{\2\}\s*[)\]]?$`,
+);
 
 function matrix(clean: string, place: Place): MathValue | null {
   const [, before, name, body] = MATRIX.exec(clean) ?? [];
@@ -83,14 +85,14 @@ function matrix(clean: string, place: Place): MathValue | null {
   return { kind: "tuple", open, close: open, items: rows };
 }
 
-/** Of intervals and sets, in any order. */
+/** A union of intervals and sets, in any order. */
 function union(clean: string, place: Place): MathValue | null {
   const parts = clean.split("∪").map((part) => formula(part, place));
   if (parts.some((part) => part === null || part.kind === "number")) return null;
   return { kind: "set", items: parts as MathValue[] };
 }
 
-/** 2x = y, or several spellings of one value as a calculation ends: x = 2 + 2 = 4. */
+/** An equation (2x = y), or one value written in several ways (x = 2 + 2 = 4). */
 function equation(sides: string[], place: Place): MathValue | null {
   if (sides.length > 2 && /^\s*\p{L}\s*$/u.test(sides[0]!)) sides = sides.slice(1);
   const values = sides.map((side) => formula(side, place));
@@ -107,9 +109,9 @@ function equation(sides: string[], place: Place): MathValue | null {
 const BETWEEN = /^([^<>≤≥]+)([<≤])\s*\p{L}\s*([<≤])([^<>≤≥]+)$/u;
 const BOUND = /^\p{L}\s*([<>≤≥])([^<>≤≥]+)$/u;
 const TURNED = /^([^<>≤≥]+)([<>≤≥])\s*(\p{L})$/u;
-const OTHER_WAY: Readonly<Record<string, string>> = { "<": ">", ">": "<", "≤": "≥", "≥": "≤" };
+const MIRRORED: Readonly<Record<string, string>> = { "<": ">", ">": "<", "≤": "≥", "≥": "≤" };
 
-/** 1 < x ≤ 2 and x > 1 as intervals, several of them as their union. */
+/** Inequalities such as 1 < x ≤ 2 and x > 1 as intervals; several of them as their union. */
 function interval(clean: string, place: Place): MathValue | null {
   if (!/[<>≤≥]/.test(clean)) return null;
   const parts = clean.split(",").map((part) => oneInterval(part.trim(), place));
@@ -123,8 +125,8 @@ function oneInterval(clean: string, place: Place): MathValue | null {
     return formula(`${left === "<" ? "(" : "["}${low},${high}${right === "<" ? ")" : "]"}`, place);
   }
   const [, sign, bound] =
-    BOUND.exec(clean.replace(TURNED, (_, b, sign, name) => `${name}${OTHER_WAY[sign]}${b}`)) ?? [];
-  // What is less than another unknown is no interval: a < c is not b < c.
+    BOUND.exec(clean.replace(TURNED, (_, b, sign, name) => `${name}${MIRRORED[sign]}${b}`)) ?? [];
+  // A bound with an unknown gives no interval: a < c is not b < c.
   if (sign === undefined || /[A-Za-z]/.test(bound!.replace(/\\[A-Za-z]+/g, ""))) return null;
   if (sign === "<" || sign === "≤") {
     return formula(`(-∞,${bound}${sign === "<" ? ")" : "]"}`, place);

@@ -1,6 +1,6 @@
 /**
- * Real numbers as far as comparing answers needs them: an exact fraction where there is one, and always a
- * float64. Fractions that grow beyond {@link MAX_BITS} go on as floats.
+ * Real numbers for comparing answers: a float64, and an exact fraction where there is one.
+ * Fractions that grow beyond {@link MAX_BITS} continue as floats.
  */
 
 export interface Fraction {
@@ -10,7 +10,7 @@ export interface Fraction {
 }
 
 export interface Real {
-  /** null: irrational, or too large to be kept exactly. */
+  /** null: the number is irrational, or too large to be kept exactly. */
   exact: Fraction | null;
   approx: number;
 }
@@ -26,7 +26,7 @@ function gcd(a: bigint, b: bigint): bigint {
 
 export const magnitude = (n: bigint) => n < 0n ? -n : n;
 
-/** n/d as a float64, also where both are beyond its range. */
+/** n/d as a float64, even where n and d are beyond its range. */
 function quotient(n: bigint, d: bigint): number {
   const excess = Math.max(magnitude(n).toString(16).length, d.toString(16).length) * 4 - 1000;
   if (excess <= 0) return Number(n) / Number(d);
@@ -65,7 +65,7 @@ export function divide(a: Real, b: Real): Real {
 
 export const negate = (a: Real): Real => multiply(fraction(-1n), a);
 
-/** a^b, exact where b is a fraction with a small numerator and a's root is exact. */
+/** a^b; exact where b is a fraction with a small numerator and the root of a is exact. */
 export function power(a: Real, b: Real): Real {
   if (b.exact === null || a.exact === null) return irrational(a.approx ** b.approx);
   const { n, d } = b.exact;
@@ -92,7 +92,7 @@ export function root(a: Real, degree: bigint): Real {
   return irrational(Math.sign(a.approx) * Math.abs(a.approx) ** (1 / Number(degree)));
 }
 
-/** The whole root of n ≥ 0, by bisection; null when it is not whole. */
+/** The integer root of n ≥ 0, by bisection; null when the root is not an integer. */
 function integerRoot(n: bigint, degree: bigint): bigint | null {
   let low = 0n, high = 1n << BigInt(Math.ceil(n.toString(2).length / Number(degree)));
   while (low <= high) {
@@ -106,7 +106,7 @@ function integerRoot(n: bigint, degree: bigint): bigint | null {
 
 const TOLERANCE = 1e-6;
 
-/** Exactly where both are exact, else within 10⁻⁶ of the larger one. */
+/** Equal exactly where both are exact, else within 10⁻⁶ relative to the larger one. */
 export function sameReal(a: Real, b: Real): boolean {
   if (a.exact !== null && b.exact !== null) {
     return a.exact.n === b.exact.n && a.exact.d === b.exact.d;

@@ -1,15 +1,15 @@
-/** A cleaned answer in pieces: numbers, names of unknowns, functions and signs. */
+/** The tokens of a cleaned answer: numbers, names of unknowns, functions and signs. */
 
 export type Token = { kind: "number" | "name" | "function" | "sign"; text: string };
 
-/** Not in the grammar. */
+/** Thrown for what the grammar does not cover. */
 export class Unreadable extends Error {}
 
 const MAX_TOKENS = 400;
 
 const GREEK = "alpha|beta|gamma|delta|epsilon|theta|lambda|mu|rho|sigma|tau|phi|psi|omega";
-const NUMBER =
-  "\\d{1,3}(?:,\\d{3})+(?![\\d,])(?:\\.\\d+)?|(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d{1,3}(?!\\d))?";
+const NUMBER = "\\d{1,3}(?:,\\d{3})+(?![\\d,])(?:\\.\\d+)?|" +
+  "(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d{1,3}(?!\\d))?";
 const NAME = `(?:[A-Za-z]|\\\\(?:${GREEK})(?![A-Za-z]))(?:_(?:\\w|\\{\\w+\\}))?`;
 const FUNCTION =
   "\\\\(?:arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp)(?![A-Za-z])";
@@ -17,7 +17,7 @@ const SIGN = "\\\\frac|\\\\sqrt|\\\\binom|\\\\\\{|\\\\\\}|[-+*/^%(),{}\\[\\]±π
 const TOKEN = new RegExp(`\\s*(?:(${NUMBER})|(${FUNCTION})|(${NAME})|(${SIGN}))`, "y");
 const PLAIN = /\s*(?:\d+(?:\.\d*)?|\.\d+)/y;
 
-/** A word, and not a product of unknowns. */
+/** A word; shorter runs of letters are products of unknowns. */
 const WORD = /(?<![\\A-Za-z])[A-Za-z]{4,}/;
 
 /** @throws Unreadable */
@@ -31,7 +31,7 @@ export function tokenize(text: string): Token[] {
     if (match === null) throw new Unreadable();
     const [, number, func, name] = match;
     if (depth > 0 && number?.includes(",")) {
-      // Inside brackets a comma separates: (1,234) is a pair.
+      // Inside brackets a comma separates items: (1,234) is a pair.
       PLAIN.lastIndex = at;
       match = PLAIN.exec(text)!;
     }

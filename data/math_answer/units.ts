@@ -1,30 +1,32 @@
-/** Units behind a number, which do not count: text of any kind in LaTeX's text commands, known units, other words. */
+/** Drops the unit after a number: text in LaTeX's text commands, known units, other words. */
 
-/** LaTeX's commands for text, as a pattern. */
+/** A pattern for LaTeX's text commands. */
 export const TEXT =
   "\\\\(?:text|textbf|textit|textrm|textnormal|mathrm|mathbf|mathit|mathsf|mbox|operatorname)";
 
-const KNOWN =
-  "(?:[kcmn]m|km/h|mph|kg|mg|g|m|s|ms|cm|in|sq|feet|foot|ft|inch(?:es)?|mi|miles?|yards?|m?L|oz|lb|hrs?|" +
-  "met(?:er|re)s?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|radians?|dollars?|cents?|" +
-  "units?|people|points?)";
-/** Of a rate: km/h, m/s, miles per day. */
+const KNOWN = "(?:[kcmn]m|km/h|mph|kg|mg|g|m|s|ms|cm|in|sq|feet|foot|ft|inch(?:es)?|mi|miles?|" +
+  "yards?|m?L|oz|lb|hrs?|met(?:er|re)s?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|" +
+  "degrees?|radians?|dollars?|cents?|units?|people|points?)";
+/** The time of a rate: km/h, m/s, miles per day. */
 const TIME = "(?:h|s|hrs?|hours?|min|minutes?|sec|seconds?|days?|weeks?|months?|years?)";
 const RATE = `(?:\\s*/\\s*${TIME}|\\s+per\\s+[A-Za-z]+)`;
 const SQUARED = "(?:sq(?:uare|\\.)?|cu(?:bic|\\.)?)";
 const EXPONENT = "(?:\\s*\\^\\s*\\{?\\s*\\d\\s*\\}?)?";
-/** Words that are a part of the value, or say that it is none. */
+/** Words that belong to the value, or that make the text something other than a value. */
 const MEANT =
-  "(?:hundreds?|thousands?|millions?|billions?|trillions?|dozens?|score|and|or|not|mod(?:ulo)?|to|" +
-  "times\\s+(?!a\\s)[A-Za-z]|plus|minus|divided|over|of|choose|remainder|am|pm|a\\.m|p\\.m|AD|BC|BCE|halves|half|thirds?|fourths?|" +
-  "fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?|squared|cubed|factorial|root|if|when|for)" +
+  "(?:hundreds?|thousands?|millions?|billions?|trillions?|dozens?|score|and|or|not|mod(?:ulo)?|" +
+  "to|times\\s+(?!a\\s)[A-Za-z]|plus|minus|divided|over|of|choose|remainder|am|pm|a\\.m|p\\.m|" +
+  "AD|BC|BCE|halves|half|thirds?|fourths?|" +
+  "fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?|squared|cubed|factorial|root|" +
+  "if|when|for)" +
   "(?![A-Za-z])";
-/** Up to five words; one of two letters would rather be a product. */
+/** Up to five words. The first has three letters or more: two may be a product of unknowns. */
 const WORDS = `(?!${MEANT})[A-Za-z]{3,}(?:[ \\-/]+[A-Za-z]+){0,4}`;
 
 const UNITS = [
   new RegExp(
-    `([\\d)}%!π])\\s*${TEXT}\\s*\\{(?!\\s*(?:${MEANT}|[a-eijknp-rt-z]\\s*\\}))[^\\d{}]*\\}${EXPONENT}$`,
+    `([\\d)}%!π])\\s*${TEXT}\\s*\\{(?!\\s*(?:${MEANT}|[a-eijknp-rt-z]\\s*\\}))` +
+      `[^\\d{}]*\\}${EXPONENT}$`,
   ),
   new RegExp(`([\\d)}π])\\s+(?:${SQUARED}\\s+)?${KNOWN}${EXPONENT}(?:${RATE}${EXPONENT})?$`),
   new RegExp(`(\\d)\\s*/\\s*(?!(?:h|s)$)${TIME}$`),
@@ -48,7 +50,7 @@ const SPELLED: readonly (readonly [RegExp, string])[] = [
   [spelled("billion"), "*10^9"],
 ];
 
-/** "50 percent" → "50%", "2 million" → "2*10^6". */
+/** "50 percent" becomes "50%", "2 million" becomes "2*10^6". */
 export function worded(text: string): string {
   return SPELLED.reduce((t, [word, sign]) => t.replace(word, sign), text);
 }

@@ -1,0 +1,84 @@
+/**
+ * Problems of a data file. A file that has no test split of its own is split by the hashes of its
+ * questions, so that equal questions share a split.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
+import type { Entry } from "../tasks/types.ts";
+import { readJsonLines } from "./jsonl.ts";
+import type { ProblemSource } from "./problem_source.ts";
+
+export interface FileSourceOptions {
+  /** The file's entries, where they were read already; else it is read as JSON Lines. */
+  entries?: readonly Entry[] | null;
+  /** The file's own test split; without one, questions are held back by their hashes. */
+  testEntries?: readonly Entry[] | null;
+  /** Maximum length of the training split; null = no maximum. */
+  num_examples: number | null;
+  /** Takes the place of `num_examples`, where it is given. */
+  max_examples?: number | null;
+}
+
+/** Share of a file's questions in the validation split, and in the test split. */
+const HELD_BACK = 0.1;
+
+export class FileSource implements ProblemSource {
+  readonly endless = false;
+  readonly mix = null;
+  readonly notes: readonly string[];
+  readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
+
+  /** @throws UsageError when the file cannot be read, or has no training entries */
+  constructor(
+    readonly name: string,
+    { num_examples, max_examples = null, entries, testEntries }: FileSourceOptions,
+    notes: readonly string[],
+  ) {
+    for (const entry of entries ?? readJsonLines(name)) {
+      this.#entries[testEntries ? "train" : fileSplitOf(entry.question)].push(entry);
+    }
+    if (testEntries) this.#entries.test = [...testEntries];
+    const left = this.#entries.train.splice(max_examples ?? num_examples ?? Infinity).length;
+    const unused = `${name}: ${left} more training entries are not used: data.num_examples is ` +
+      `${num_examples} (data.num_examples=null takes all)`;
+    this.notes = left > 0 && max_examples === null ? [...notes, unused] : notes;
+    if (this.#entries.train.length === 0) {
+      throw new UsageError(
+        `the data file ${name} has too few entries: none fell into the train split`,
+        {
+          advice:
+            "About a fifth of a file's questions are kept for evaluation, chosen by their text.",
+        },
+      );
+    }
+  }
+
+  entry(split: Split, index: number, redraw = 0): Entry {
+    const entry = this.#entries[split][index];
+    if (entry === undefined || redraw > 0) {
+      throw new RgxError(
+        `the ${split} split of ${this.name} has ${this.length(split)} entries, entry ${index} ` +
+          `(redraw ${redraw}) does not exist`,
+      );
+    }
+    return entry;
+  }
+
+  length(split: Split): number {
+    return this.#entries[split].length;
+  }
+
+  setConfig(): void {
+    throw new UsageError(`${this.name}: the problems of a file have no parameters`);
+  }
+}
+
+/**
+ * The split of a question in a file without a test split. It depends on the question alone, so
+ * adding lines to the file moves no question to another split.
+ */
+export function fileSplitOf(question: string): Split {
+  const at = RandomStream.forPurpose(0, "split", question).random();
+  const splits = Object.keys(SPLIT) as Split[];
+  return splits[at < HELD_BACK ? SPLIT.test : at < 2 * HELD_BACK ? SPLIT.validation : SPLIT.train]!;
+}
