@@ -1,12 +1,12 @@
 /**
- * Makes `arc.br` from one JSON file with the puzzles of ARC-AGI-1, `{train, eval: {id: {train, test: [{input,
- * output}]}}}` (run by hand, once):
+ * Writes `arc.br` from one JSON file with the puzzles of ARC-AGI-1, `{train, eval: {id: {train,
+ * test: [{input, output}]}}}`. It was run by hand, once:
  *
  *     deno run -A tasks/assets/make_arc.ts arc-agi-1.json
  *
- * A puzzle is one line: the part (`t` or `e`) and the id; a `>` before the pairs that show the rule, another
- * before the test pairs; input and output of each pair. The parts are separated by spaces, a board is its rows of
- * digits with a slash between rows.
+ * A puzzle is one line: the part (`t` or `e`) and the id, a `>` before the pairs that show the
+ * rule, another `>` before the test pairs, and input and output of each pair. The items are
+ * separated by spaces. A board is its rows of digits with a slash between rows.
  */
 import { brotliCompressSync, constants } from "node:zlib";
 

@@ -1,15 +1,17 @@
 /**
- * Makes `fonts.br` from the FIGlet fonts of the npm package `figlet` 1.12.0 (run by hand, once):
+ * Writes `fonts.br` from the FIGlet fonts of the npm package `figlet` 1.12.0. It was run by hand,
+ * once:
  *
  *     npm pack figlet@1.12.0 && tar xzf figlet-1.12.0.tgz
  *     deno run -A tasks/assets/make_fonts.ts package/fonts
  *
- * Only the capital letters are kept, of fonts in which they are 26 different drawings of printable ASCII, 3 to 13
- * lines high. A font is a line `name height` and then the lines of A, B, … Z.
+ * Only capital letters are kept, and only fonts in which they are 26 different drawings in
+ * printable ASCII with 3 to 13 lines. Each font is a line `name height`, followed by the lines of
+ * A, B, … Z.
  */
 import { brotliCompressSync, constants } from "node:zlib";
 
-/** Other scripts, ciphers, and letters that are turned, mirrored or jumbled. */
+/** Other scripts, ciphers, and letters that are rotated, mirrored or scrambled. */
 const UNREADABLE = new Set([
   "Dot Matrix",
   "Efti Chess",
@@ -67,7 +69,7 @@ const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_L
 Deno.writeFileSync(new URL("./fonts.br", import.meta.url), brotliCompressSync(bytes, { params }));
 console.log(`${fonts.length} fonts, ${bytes.length} bytes before compression`);
 
-/** A line without its end marks, with blanks for the font's hard blank. */
+/** A line without its end marks. The font's hard blank becomes a space. */
 function plain(line: string, hardBlank: string): string {
   const trimmed = line.trimEnd(), mark = trimmed.at(-1) ?? "";
   let end = trimmed.length;

@@ -1,6 +1,6 @@
 /**
- * Makes `ladder.txt` from a CSV with the columns 3_letter, 4_letter, 5_letter of upper-case words (run by
- * hand, once): `deno run -A tasks/assets/make_ladder.ts ladder.csv`
+ * Writes `ladder.txt` from a CSV with the columns 3_letter, 4_letter, 5_letter of upper-case words.
+ * It was run by hand, once: `deno run -A tasks/assets/make_ladder.ts ladder.csv`
  */
 import { encodeWords } from "../text/words.ts";
 

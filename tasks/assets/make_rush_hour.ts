@@ -1,35 +1,38 @@
 /**
- * Makes lines of `rush_hour.txt` (run by hand): hard Rush Hour boards with a shortest solution each. The file has
- * the lines of three runs: `0 500 300 15`, `1000 500 300 15` and `10000 60 4000 40 42`.
+ * Writes lines of `rush_hour.txt`: hard Rush Hour boards with a shortest solution each. It is run
+ * by hand. The file contains the lines of three runs, with these arguments:
+ * `0 500 300 15`, `1000 500 300 15` and `10000 60 4000 40 42`.
  *
- *     deno run -A tasks/assets/make_rush_hour.ts FIRST COUNT CHANGES LEAST [KEEP] > lines
+ *     deno run -A tasks/assets/make_rush_hour.ts FIRST COUNT CHANGES MIN_MOVES [KEEP] > lines
  *
- * For each number from FIRST on, a random board is changed CHANGES times by adding, removing and moving
- * vehicles and walls, and kept when it became no easier (a little easier at first). How hard a board is:
- * all positions that it can be moved to are found, and by breadth-first search from the solved ones the
- * farthest. That one is printed when it takes LEAST moves or more; with KEEP also every earlier record ≥ KEEP.
+ * For each number from FIRST on, a random board is changed CHANGES times by adding, removing and
+ * moving vehicles and walls. A change is kept unless the board became easier (a little easier is
+ * allowed at first). To rate a board, all reachable positions are found, and a breadth-first search
+ * from the solved positions gives the farthest one. The hardest board
+ * is printed when it takes at least MIN_MOVES moves. With KEEP, every earlier record of at least KEEP moves is printed too.
  *
- * A line: 36 squares row by row (o empty, x wall, letters vehicles, A the red car), a space, and two characters a
- * move: the letter and how far it goes, 1–4 to the right or down, a–d the same to the left or up.
+ * A line consists of 36 squares row by row (o empty, x wall, letters vehicles, A the red car), a
+ * space, and two characters for each move: the letter and the distance, 1–4 to the right or down,
+ * a–d to the left or up.
  */
 import { RandomStream } from "../../core/philox.ts";
 
 interface Vehicle {
   vertical: boolean;
-  /** The row of a horizontal vehicle, the column of a vertical one. */
+  /** The row of a horizontal vehicle, or the column of a vertical one. */
   line: number;
   length: number;
   at: number;
 }
 
 interface Board {
-  /** The first is the red car. */
+  /** The first vehicle is the red car. */
   vehicles: Vehicle[];
   walls: number[];
 }
 
 const SIZE = 6, EXIT_ROW = 2, MAX_VEHICLES = 13, MAX_WALLS = 2;
-/** Boards with more positions are not looked at. */
+/** Maximum number of positions of a board; boards with more are skipped. */
 const MAX_STATES = 8_000, SLOTS = 1 << 16;
 
 const slots = new Int32Array(SLOTS), slotState = new Int32Array(SLOTS);
@@ -47,11 +50,11 @@ function squares({ vertical, line, length, at }: Vehicle): number[] {
 
 interface Hardest {
   moves: number;
-  /** Positions of the vehicles on the way from the hardest state to a solved one. */
+  /** The positions of the vehicles on the path from the hardest state to a solved one. */
   path: number[][];
 }
 
-/** The state that needs the most moves, or null: too many states, or none is solved. */
+/** The state that needs the most moves; null when there are too many states or no solved one. */
 function hardest({ vehicles, walls }: Board): Hardest | null {
   const count = vehicles.length;
   const low: number[][] = [], high: number[][] = [], radix: number[] = [];
@@ -124,7 +127,7 @@ function maskOf(list: readonly number[]): [low: number, high: number] {
   return [low, high];
 }
 
-/** Moves can be taken back, so distances from the solved states are distances to them. */
+/** Moves are reversible, so distances from the solved states are distances to them. */
 function farthest(states: number, count: number): Hardest | null {
   const distance = new Int32Array(states).fill(-1), order = new Int32Array(states);
   let filled = 0;
@@ -235,7 +238,7 @@ for (let number = first; number < first + count; number++) {
     if (found === null) continue;
     const slack = Math.floor(3 * (1 - change / changes) * random.random() ** 2);
     if (current !== null && found.moves < current.moves - slack) continue;
-    // Changes go on from the hardest position, not from the one that happens to be written down.
+    // Later changes start at the hardest position, not at the one that was drawn.
     next.vehicles.forEach((vehicle, v) => vehicle.at = found.path[0]![v]!);
     [board, current] = [next, found];
     if (best === null || found.moves > best.moves) {

@@ -1,5 +1,5 @@
 /**
- * Makes `words.txt` from the list of the npm package `word-list` 4.1.0 (run by hand, once):
+ * Writes `words.txt` from the list of the npm package `word-list` 4.1.0. It was run by hand, once:
  *
  *     npm pack word-list@4.1.0 && tar xzf word-list-4.1.0.tgz
  *     deno run -A tasks/assets/make_words.ts package/words.txt

@@ -1,4 +1,4 @@
-/** Brainf*ck programs whose output is asked for. */
+/** Brainf*ck programs; the question asks for their output. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
@@ -51,7 +51,7 @@ export default defineTask({
 });
 
 interface Program {
-  /** The same in a language like C. */
+  /** The equivalent program in a language like C. */
   source: string;
   code: string;
 }
@@ -67,7 +67,7 @@ function printWord(random: RandomStream): Program {
   return { source: main(`print("${word}");`), code: compiler.code };
 }
 
-/** The sum and what is left to the target: the loop ends when that is 0. */
+/** The sum, and the difference to the target, at which the loop ends when it is 0. */
 const SUM = 0, LEFT = 1, UNDER = 2, HELPER = 3;
 
 function sumLoop(random: RandomStream): Program {
@@ -96,7 +96,7 @@ function conditionalLoop(random: RandomStream): Program {
   const threshold = random.int(1, target - 1);
   const compiler = new BfCompiler();
   compiler.set(LEFT, target, HELPER);
-  // Is 0 as soon as the sum is above the threshold.
+  // This cell becomes 0 as soon as the sum is above the threshold.
   compiler.set(UNDER, threshold + 1, HELPER);
   compiler.loop(LEFT, () => {
     compiler.add(SUM, x);

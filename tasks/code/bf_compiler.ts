@@ -1,6 +1,9 @@
-/** Writes Brainf*ck programs: an assembler over numbered cells, and on it the few statements the task needs. */
+/**
+ * Writes Brainf*ck programs: an assembler over numbered cells, and the statements that the task
+ * needs.
+ */
 
-/** Cells beyond the variables, used within one statement and 0 after it. */
+/** Cells behind the variables. A statement uses them and leaves them at 0. */
 const COUNTER = 10, COPY = 11, BACK = 12, FLAG = 13, TEN = 14, DIGIT = 15;
 const BASE = 10;
 const ZERO_CODE = 48;
@@ -33,7 +36,7 @@ export class BfCompiler {
     this.#code += "[-]";
   }
 
-  /** While the cell is not 0. */
+  /** Repeats while the cell is not 0. */
   loop(cell: number, body: () => void): void {
     this.#go(cell);
     this.#code += "[";
@@ -42,7 +45,7 @@ export class BfCompiler {
     this.#code += "]";
   }
 
-  /** Sets a cell that is 0, through a product when that is shorter. */
+  /** Sets a cell that is 0. It uses a product when that is shorter. */
   set(cell: number, value: number, helper: number): void {
     const side = Math.round(Math.sqrt(value));
     if (side < 4) return this.add(cell, value);
@@ -54,7 +57,7 @@ export class BfCompiler {
     this.add(cell, value - side * side);
   }
 
-  /** Prints a text with one cell, going from each character to the next. */
+  /** Prints a text with a single cell, by the difference from each character to the next. */
   printText(text: string): void {
     const cell = 0;
     let value = 0;
@@ -96,7 +99,7 @@ export class BfCompiler {
     });
   }
 
-  /** Takes `amount` from a cell, but never below 0. */
+  /** Subtracts `amount` from a cell, but stops at 0. */
   takeAway(cell: number, amount: number): void {
     this.add(COUNTER, amount);
     this.loop(COUNTER, () => {
@@ -105,7 +108,9 @@ export class BfCompiler {
     });
   }
 
-  /** quotient and remainder of a cell by ten, into two cells that are 0; the cell is 0 afterwards. */
+  /**
+   * Writes quotient and remainder of a cell by ten into two cells that are 0. The cell becomes 0.
+   */
   #divideByTen(cell: number, quotient: number, remainder: number): void {
     this.add(TEN, BASE);
     this.loop(cell, () => {
@@ -123,7 +128,7 @@ export class BfCompiler {
     });
   }
 
-  /** Prints a cell as a decimal number without leading zeros; the cell is 0 afterwards. */
+  /** Prints a cell as a decimal number without leading zeros. The cell becomes 0. */
   printNumber(cell: number): void {
     const rest = DIGIT + 1, hundreds = DIGIT + 2, tens = DIGIT + 3, ones = DIGIT;
     this.#divideByTen(cell, rest, ones);
@@ -133,7 +138,7 @@ export class BfCompiler {
       this.print(digit);
       this.add(digit, -ZERO_CODE);
     };
-    // With hundreds the tens are printed whatever they are.
+    // If there are hundreds, the tens digit is always printed.
     const shown = DIGIT + 4;
     this.ifNotZero(tens, () => this.add(shown, 1));
     this.ifNotZero(hundreds, () => {

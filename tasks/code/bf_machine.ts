@@ -1,6 +1,6 @@
 /**
- * The Brainf*ck machine: 8-bit cells that wrap around, on a tape that begins at the left end. Runs of equal
- * commands are one step, and loops that only move a cell's value to others are one step too.
+ * The Brainf*ck machine: 8-bit cells that wrap around, on a tape with a left end. A run of equal
+ * commands is one step, and so is a loop that only adds multiples of a cell to others.
  */
 import { RgxError } from "../../core/errors.ts";
 
@@ -11,17 +11,20 @@ type Step =
   | { kind: "spread"; targets: { at: number; factor: number }[] }
   | { kind: "loop"; body: Step[] };
 
-/** Steps that a program may take: those made here take some thousand. */
+/** Maximum number of steps of a program. Generated programs take some thousand. */
 const MAX_STEPS = 10_000_000;
 const CELLS = 1000;
 
-/** What a program prints. Throws RgxError for unbalanced brackets, for leaving the tape and for endless ones. */
+/**
+ * Runs a program and returns its output.
+ * @throws RgxError for unbalanced brackets, for leaving the tape, and for too many steps
+ */
 export function runBf(program: string): string {
   const steps = compile(program);
   const tape = new Uint8Array(CELLS);
   let at = 0, taken = 0, output = "";
   const execute = (body: readonly Step[]): void => {
-    // Also counts the rounds of an empty loop.
+    // Also counts the iterations of an empty loop.
     if (++taken > MAX_STEPS) throw wrong(`more than ${MAX_STEPS} steps`);
     for (const step of body) {
       if (++taken > MAX_STEPS) throw wrong(`more than ${MAX_STEPS} steps`);
@@ -78,7 +81,7 @@ function compile(program: string): Step[] {
   return open[0]!;
 }
 
-/** A loop that takes 1 from its cell, adds to others and returns. */
+/** Recognises a loop that subtracts 1 from its cell, adds to others and returns to its cell. */
 function asSpread(body: readonly Step[]): Step | null {
   const change = new Map<number, number>();
   let at = 0;

@@ -7,7 +7,7 @@ import { runBf } from "./bf_machine.ts";
 import { jsonDistance, pythonJson } from "./json_distance.ts";
 import { SNIPPETS, sourceOf } from "./snippets/all.ts";
 
-/** Command by command, as the question tells it. */
+/** Executes command by command, as the question explains it. */
 function interpret(program: string): string {
   const partner: number[] = [], open: number[] = [];
   for (let i = 0; i < program.length; i++) {
@@ -96,7 +96,7 @@ Deno.test("bf: cells wrap around, and broken programs are refused", () => {
   }
 });
 
-/** Runs the function that the question shows: our own text, never one of a model. */
+/** Runs the function that the question shows. It is our own text, never that of a model. */
 function runShown(question: string, input: unknown): unknown {
   const source = question.slice(question.indexOf("\nfunction "), question.indexOf("\n}\n") + 2);
   return new Function("input", `"use strict"; return (${source})(input);`)(input);
@@ -170,7 +170,7 @@ Deno.test("codeio: the distance of JSON trees", () => {
     [{ k: "x" }, { k: 12 }, 2 + "k:12".length],
     [{ k: "1.2.3" }, { k: "1.2" }, 2],
     [{ "a:b": 1 }, { "a:b": 2 }, 1],
-    // Keys have no order of their own: the one that differs is compared where it is sorted to.
+    // Keys are unordered; the one that differs is compared at its sorted position.
     [{ a: 1, d: 2, c: 3 }, { c: 3, b: 2, a: 1 }, 1.5 + 1.5],
     [{ k: 0 }, { k: 1e-4 }, "0.0001".length],
     [{}, 7, "root:7".length - "root".length],
@@ -189,7 +189,7 @@ Deno.test("codeio: wrong answers are worth what the rule says", () => {
   assert.equal(score('{"b": "xy", "a": 10.0}'), 1);
   assert.equal(score('Here: {"a": 10, "b": "xy"}'), 20 / 23);
   assert.equal(score("x".repeat(1000) + '{"a":10,"b":"xy"}'), 0.2);
-  // Two changed letters out of a fifth of 20 characters.
+  // Two letters are changed. The limit is a fifth of 20 characters.
   assert.ok(Math.abs(score('{"a": 10, "b": "zz"}') - 0.5) < 1e-12);
   assert.equal(score('{"c": [1, 2, 3, 4]}'), 0.01);
   // 10 and 10.5 differ by a twentieth of the longer text's 4 characters.

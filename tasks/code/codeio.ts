@@ -1,4 +1,4 @@
-/** What a function returns, or what it was given. */
+/** Find the output or the input of a function. */
 import { defineTask, float } from "../define.ts";
 import { parseJson, PyFloat } from "../python/literals.ts";
 import { codePoints, strip } from "../python/text.ts";
@@ -66,7 +66,7 @@ export default defineTask({
 
 const MIN_SCORE = 0.01;
 const MIN_SURPLUS_SCORE = 0.2;
-/** Answers with more characters than this are not read, unless the right one is as long. */
+/** Longer answers are not read, unless the right answer is as long. In characters. */
 const MAX_LENGTH = 100_000;
 
 function score(answer: string, entry: ScorableEntry): number {
@@ -88,7 +88,7 @@ function score(answer: string, entry: ScorableEntry): number {
   return Math.max(MIN_SCORE, limit * (1 - distance / (0.2 * longest)));
 }
 
-/** JSON in which 3.0 is no integer: Python writes it so, and the length of its text counts. */
+/** Reads JSON and keeps 3.0 a float, because Python writes it so and the length of its text counts. */
 function readJson(text: string): unknown {
   const value = parseJson(text);
   if (value === undefined || !/[0-9]\.0|[0-9][eE]/.test(text)) return value;
@@ -101,7 +101,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Equal as Python compares JSON: the order of keys does not count, 3.0 is 3 and true is 1. */
+/** Equality like in Python: the order of keys does not matter, 3.0 equals 3 and true equals 1. */
 function equal(left: unknown, right: unknown): boolean {
   const [a, b] = [left, right].map((value) =>
     value instanceof PyFloat ? value.value : typeof value === "boolean" ? Number(value) : value

@@ -1,32 +1,36 @@
 /**
- * The edit distance of two JSON values as ordered trees (Zhang and Shasha, "Simple fast algorithms for the
- * editing distance between trees and related problems", SIAM J. Comput. 18, 1989). A node's label is its key,
- * for a leaf with its value; inserting and deleting cost the label's length, renaming the edit distance of the
- * labels; two values of digits, numbers or texts, are compared by their relative difference.
+ * The edit distance of two JSON values as ordered trees (Zhang and Shasha, "Simple fast algorithms
+ * for the editing distance between trees and related problems", SIAM J. Comput. 18, 1989). The
+ * label of a node is its key, and for a leaf also its value. Inserting and deleting cost the length
+ * of the label, renaming the edit distance of the labels. Two values that consist of digits, as
+ * numbers or texts, are compared by their relative difference.
  */
 import { reprFloat } from "../python/repr.ts";
 import { PyFloat } from "../python/values.ts";
 
 interface Node {
-  /** An object's or list's key; a leaf's key, a colon and its value. */
+  /** The key of an object or list; the key, a colon and the value of a leaf. */
   label: string;
-  /** The label up to its first colon, and from there on; null without one. */
+  /** The label up to its first colon, and the rest; null without a colon. */
   parts: readonly [key: string, value: string] | null;
 }
 
 interface Tree {
-  /** In postorder. */
+  /** The nodes in postorder. */
   nodes: Node[];
-  /** For each node the first leaf below it. */
+  /** For each node, the first leaf below it. */
   first: number[];
 }
 
-/** Nodes of one tree times those of the other, and characters compared, before the distance is given up. */
+/** Limits of the product of the numbers of nodes, and of the number of compared characters. */
 const MAX_PAIRS = 250_000;
 const MAX_WORK = 6_000_000;
 const SMALLEST_DIVISOR = 1e-4;
 
-/** The distance, in which a `PyFloat` is a float that is whole; Infinity where it would take too long to find (both values are then large). */
+/**
+ * Computes the distance. A `PyFloat` is a float without fraction. Returns Infinity when it would
+ * take too long, in which case both values are large.
+ */
 export function jsonDistance(a: unknown, b: unknown): number {
   const left = treeOf(a), right = treeOf(b);
   if (left.nodes.length * right.nodes.length > MAX_PAIRS) return Infinity;
@@ -45,7 +49,7 @@ function append({ nodes, first }: Tree, value: unknown, key: string): void {
   const begin = nodes.length;
   if (typeof value === "object" && value !== null && !(value instanceof PyFloat)) {
     const list = Array.isArray(value);
-    // Keys have no order of their own; lists are left as they are.
+    // Keys are sorted, because they are unordered; lists keep their order.
     const names = list ? Object.keys(value) : Object.keys(value).sort();
     for (const name of names) {
       append({ nodes, first }, value[name as never], list ? `item_${name}` : name);
@@ -93,14 +97,14 @@ class LabelDistance {
       const divisor = Math.max(Math.min(x, y), SMALLEST_DIVISOR);
       return keys + Math.max(valueA.length, valueB.length) * Math.abs(x - y) / divisor;
     }
-    // A whole number in place of something else costs more than any other change.
+    // An integer in place of something else costs more than any other change.
     const surplus = (DIGITS.test(valueA) || DIGITS.test(valueB)) && !bothNumeric(valueA, valueB)
       ? Math.max(a.label.length, b.label.length)
       : 0;
     return keys + this.#texts(valueA, valueB) + surplus;
   }
 
-  /** Levenshtein's distance, without what both texts begin and end with. */
+  /** Levenshtein distance. Common prefixes and suffixes are skipped. */
   #texts(a: string, b: string): number {
     if (a === b) return 0;
     let start = 0, endA = a.length, endB = b.length;
@@ -126,12 +130,12 @@ class LabelDistance {
   }
 }
 
-/** Only digits and points, whether or not these make numbers. */
+/** Whether both consist of digits and points only, even if they are no numbers. */
 function bothNumeric(a: string, b: string): boolean {
   return DIGITS.test(a.replaceAll(".", "")) && DIGITS.test(b.replaceAll(".", ""));
 }
 
-/** Roots of the subtrees whose distances are not found on the way to another's. */
+/** Roots of the subtrees whose distances must be computed separately. */
 function keyRoots({ first }: Tree): number[] {
   const last = new Map<number, number>();
   first.forEach((leaf, i) => last.set(leaf, i));
@@ -176,7 +180,7 @@ function treeDistance(a: Tree, b: Tree, change: readonly (readonly number[])[]):
   return distance[a.nodes.length - 1]![b.nodes.length - 1]!;
 }
 
-/** JSON as Python writes it: a space after commas and colons, only ASCII. */
+/** Formats JSON like Python: a space after commas and colons, and only ASCII. */
 export function pythonJson(value: unknown): string {
   if (value instanceof PyFloat) return reprFloat(value.value);
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;

@@ -1,3 +1,3 @@
-/** The code tasks, one line each, named as the task. */
+/** The tasks of the category code. Each is exported under its task name. */
 export { default as bf } from "./bf.ts";
 export { default as codeio } from "./codeio.ts";

@@ -1,4 +1,4 @@
-/** A cube with six colours is turned a few times; which colour is then on one of its sides? */
+/** A cube with six colours is rotated a few times. Which colour is then on a given side? */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
@@ -10,7 +10,7 @@ const COLORS = (
 const SIDES = ["top", "right", "front", "left", "back", "bottom"] as const;
 type Side = typeof SIDES[number];
 
-/** For the side that comes to the top: where the colour of each side is taken from. */
+/** For each side that comes to the top: the side from which each side gets its colour. */
 const TURNS: Readonly<Record<string, Partial<Record<Side, Side>>>> = {
   front: { top: "front", front: "bottom", bottom: "back", back: "top" },
   right: { top: "right", right: "bottom", bottom: "left", left: "top" },

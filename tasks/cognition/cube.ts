@@ -1,7 +1,8 @@
 /**
- * A Rubik's cube of any size as stickers on a grid of points, and moves in Singmaster notation: `R`, `R'`,
- * `R2`, `R3`; `Rw` turns the two outer layers and `3Rw` the three outer ones; `2R` turns the second layer only; `M`,
- * `E`, `S` turn the middle layer of an odd cube; `x`, `y`, `z` turn the whole cube.
+ * A Rubik's cube of any size, stored as stickers on a grid of points, and moves in Singmaster
+ * notation: `R`, `R'`, `R2`, `R3`. `Rw` turns the two outer layers and `3Rw` the three outer ones.
+ * `2R` turns only the second layer. `M`, `E`, `S` turn the middle layer of an odd cube, and `x`,
+ * `y`, `z` the whole cube.
  */
 
 import { words } from "../python/text.ts";
@@ -9,7 +10,10 @@ import { words } from "../python/text.ts";
 /** The faces in the order of the stickers: up, left, front, right, back, down. */
 const FACES = ["U", "L", "F", "R", "B", "D"] as const;
 
-/** Axis and the way a clockwise turn of the face goes around it: x to the right, y up, z to the front. */
+/**
+ * The axis and direction of a clockwise turn of each face. x points to the right, y up, z to the
+ * front.
+ */
 const TURNS: Readonly<Record<string, { axis: 0 | 1 | 2; positive: boolean; layers: Layers }>> = {
   R: { axis: 0, positive: false, layers: "high" },
   L: { axis: 0, positive: true, layers: "low" },
@@ -36,15 +40,17 @@ interface Quarter {
   from: Uint16Array;
 }
 
-/** Made once for each: (size, axis, direction, layers) are few. */
+/** Computed once for each (size, axis, direction, layers), since these are few. */
 const quarters = new Map<string, Quarter>();
 
-/** Stickers are numbered face by face (`FACES`), each row by row as in the unfolded net. */
+/**
+ * Stickers are numbered face by face (`FACES`), and each face row by row as in the unfolded net.
+ */
 export class Cube {
   readonly stickers: Uint8Array;
-  /** Colours on their way to other stickers. */
+  /** Buffer for the colours during a turn. */
   readonly #moved: Uint8Array;
-  /** What the moves so far mean. */
+  /** The parsed moves so far. */
   readonly #known = new Map<string, { quarter: Quarter; times: number }>();
 
   constructor(readonly size: number) {
@@ -54,8 +60,8 @@ export class Cube {
   }
 
   /**
-   * Applies moves that are separated by white space; false, perhaps halfway, when one is none. Numbers that
-   * count the moves (`1.`) are left out.
+   * Applies moves that are separated by white space. Returns false for an invalid move, after the
+   * moves before it were applied. Numbers that count the moves (`1.`) are skipped.
    */
   apply(moves: string): boolean {
     for (const token of words(moves)) {
@@ -64,7 +70,7 @@ export class Cube {
     return true;
   }
 
-  /** Whether each face has one colour, however the cube is held. */
+  /** Whether each face has a single colour, in any orientation of the cube. */
   isSolved(): boolean {
     const area = this.size * this.size;
     return this.stickers.every((color, i) => color === this.stickers[i - i % area]);
@@ -109,8 +115,9 @@ export class Cube {
 }
 
 /**
- * Layers `first` to `last` along an axis, turned by 90° about it (positive: counterclockwise, seen from the axis'
- * positive end). Stickers lie on the surface of a cube of side 2·size around 0, at odd coordinates.
+ * Turns layers `first` to `last` along an axis by 90° about it (positive: counterclockwise, seen
+ * from the positive end of the axis). The stickers are on the surface of a cube with side 2·size
+ * around 0, at odd coordinates.
  */
 function quarterTurn(
   size: number,
@@ -138,13 +145,13 @@ function quarterTurn(
   return { to: Uint16Array.from(to), from: Uint16Array.from(from) };
 }
 
-/** Where each sticker lies, in the order of the stickers. */
+/** The points of the stickers, in the order of the stickers. */
 function stickerPoints(size: number): number[][] {
   const points: number[][] = [];
   for (const face of FACES) {
     for (let row = 0; row < size; row++) {
       for (let column = 0; column < size; column++) {
-        // From the left and the top of the face as the net shows it.
+        // Counted from the left and the top of the face as in the net.
         const right = 2 * column - size + 1, down = 2 * row - size + 1;
         points.push(
           {

@@ -1,4 +1,4 @@
-/** Where the original is wrong (docs/deviations.md): its result as data, beside ours. */
+/** Cases in which the original is wrong (docs/deviations.md), with its result and ours. */
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../curriculum/config.ts";
 import { createDataset } from "../dataset.ts";
@@ -47,7 +47,8 @@ Deno.test("V27: moves with a number of layers count in an answer as they do in a
 });
 
 Deno.test("G16: one name belongs to the verb and thing that are asked for", () => {
-  // In the original another statement could have the same verb and thing: two names, one of them worth 0.
+  // In the original, another statement could have the same verb and thing. Then two names fit, and
+  // one of them scores 0.
   const original = "Ada likes tea. Bob likes tea.\nWho likes tea?";
   assert.equal(original.match(/likes tea\./g)!.length, 2);
   for (const entry of createDataset("needle_haystack", { seed: 9, size: 200 })) {

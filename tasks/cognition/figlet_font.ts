@@ -1,4 +1,4 @@
-/** Reading a word that is drawn with characters. */
+/** Read a word that is drawn with characters. */
 import { bool, defineTask, int, type Param, rangeAttribute } from "../define.ts";
 import { strip } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
@@ -8,7 +8,7 @@ import { drawWord, type Font, fontNames, loadFont } from "./fonts.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Columns between letters that are spaced. */
+/** Number of columns between spaced letters. */
 const GAP = 3;
 
 const fonts = new Map<string, Font>();
@@ -74,13 +74,15 @@ function textOrNull(description: string): Param<string | null> {
   return { type: "string", default: null, nullable: true, description };
 }
 
-/** A word with `min` to `max` letters; where the list has no such long ones, several words without space. */
+/**
+ * A word with `min` to `max` letters. If the list has none that long, several words without spaces.
+ */
 function drawText(random: RandomStream, min: number, max: number): string {
   if (max <= LONGEST_WORD) return drawListed(random, min, max);
   let left = random.int(Math.max(min, SHORTEST_WORD), max);
   let text = "";
   while (left > LONGEST_WORD) {
-    // What remains must be long enough for a word.
+    // The rest must be long enough for a word.
     const word = drawListed(random, SHORTEST_WORD, Math.min(LONGEST_WORD, left - SHORTEST_WORD));
     text += word;
     left -= word.length;

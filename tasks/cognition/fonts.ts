@@ -1,17 +1,19 @@
-/** Words drawn with characters: the capital letters of FIGlet fonts (their licence: ../assets/LICENCE.md). */
+/**
+ * Words drawn with characters: the capital letters of FIGlet fonts. Licence: `assets/LICENCE.md`.
+ */
 import { readCompressedAsset } from "../compressed_asset.ts";
 
-/** A letter is its lines from top to bottom. */
+/** Each letter is a list of its lines from top to bottom. */
 export type Font = ReadonlyMap<string, readonly string[]>;
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/** Letters that would go beyond this many columns begin a new row. */
+/** Maximum number of columns of a row of letters; further letters begin a new row. */
 const MAX_COLUMNS = 80;
 
 let fonts: Map<string, readonly string[]> | undefined;
 let names: readonly string[] | undefined;
 
-/** The lines of each font, height and then the letters; read once. */
+/** The lines of each font: its height and then the letters. Read once. */
 function allFonts(): Map<string, readonly string[]> {
   if (fonts !== undefined) return fonts;
   fonts = new Map();
@@ -29,7 +31,7 @@ export function fontNames(): readonly string[] {
   return names ??= [...allFonts().keys()];
 }
 
-/** The letters of a font of `fontNames`. */
+/** Loads the letters of a font in `fontNames`. */
 export function loadFont(name: string): Font {
   const [height, ...lines] = allFonts().get(name)!;
   const rows = Number(height);
@@ -42,7 +44,9 @@ export function loadFont(name: string): Font {
   );
 }
 
-/** A word of capital letters side by side, `gap` columns apart; long words take several rows of letters. */
+/**
+ * Draws capital letters side by side, `gap` columns apart. Long words take several rows of letters.
+ */
 export function drawWord(word: string, font: Font, gap: number): string {
   const space = " ".repeat(gap);
   const rows: string[][] = [];

@@ -1,4 +1,4 @@
-/** The cognition tasks, one line each, named as the task. */
+/** The tasks of the category cognition. Each is exported under its task name. */
 export { default as color_cube_rotation } from "./color_cube_rotation.ts";
 export { default as figlet_font } from "./figlet_font.ts";
 export { default as modulo_grid } from "./modulo_grid.ts";

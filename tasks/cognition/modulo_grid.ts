@@ -1,4 +1,4 @@
-/** A grid of marks that shows where an arithmetic function of the coordinates has a given remainder. */
+/** A grid that marks where an arithmetic function of the coordinates has a given remainder. */
 import { defineTask, int } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
@@ -8,9 +8,12 @@ const OPERATIONS = ["sum", "diff", "prod", "pow"] as const;
 type Operation = typeof OPERATIONS[number];
 
 const HIT = "✅", MISS = "❌", HOLE = "❔", HIT_CODE = HIT.charCodeAt(0);
-/** Products of two remainders stay exact below this. */
+/** Maximum divisor. Below it, products of two remainders are exact. */
 const LARGEST = 10_000_000;
-/** Draws of a rule before one is taken that certainly hits: remainder 1 of a sum. */
+/**
+ * Maximum number of draws of a rule. After that, remainder 1 of a sum is used, which always has a
+ * hit.
+ */
 const MAX_TRIES = 1000;
 
 export default defineTask({
@@ -83,7 +86,7 @@ interface Limits {
   max_target: number;
 }
 
-/** A rule with a hit, beside the hidden cells if that can be had. */
+/** Draws a rule with at least one hit, if possible outside of the hidden cells. */
 function drawRule(random: RandomStream, limits: Limits, hidden: readonly number[]) {
   const { size_x, size_y } = limits;
   let fallback;
@@ -101,7 +104,7 @@ function drawRule(random: RandomStream, limits: Limits, hidden: readonly number[
     { operation: "sum", divisor: 2, target: 1, grid: mark("sum", 2, 1, size_x, size_y).grid };
 }
 
-/** The grid, and how many of its cells have the remainder. */
+/** Draws the grid, and counts the cells that have the remainder. */
 function mark(operation: Operation, divisor: number, target: number, w: number, h: number) {
   const grid = blankDrawing(w, h, MISS);
   let hits = 0;

@@ -1,11 +1,13 @@
-/** One statement among many answers the question. No other statement has the same verb and thing. */
+/**
+ * One statement among many answers the question. No other statement has the same verb and thing.
+ */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { strip } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
 import { NAMES, THINGS, VERBS } from "./haystack_words.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Statements beside the needle that can be made without its verb and thing. */
+/** Number of statements without the verb and thing of the needle. */
 const MAX_STATEMENTS = NAMES.length * (VERBS.length * THINGS.length - 1);
 
 export default defineTask({

@@ -1,4 +1,4 @@
-/** The next term of a sequence whose terms come from the one before by a few arithmetic steps. */
+/** The next term of a sequence in which a few arithmetic steps lead from each term to the next. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -8,9 +8,9 @@ interface Step {
   apply(value: number, previous: number): number;
 }
 
-/** No term is further from 0. */
+/** Maximum absolute value of a term. */
 const LARGEST = 1000;
-/** Rules drawn for one sequence before the even numbers are taken. */
+/** Maximum number of rules that are drawn for a sequence. After that, the even numbers are used. */
 const MAX_TRIES = 50;
 
 export default defineTask({
@@ -109,13 +109,13 @@ function drawStep(random: RandomStream): Step {
   }
 }
 
-/** The terms from the start on, or null when one is too large. */
+/** The terms from the start on; null when one is too large. */
 function follow(steps: readonly Step[], start: number, length: number): number[] | null {
   const sequence = [start];
   let previous = 0;
   while (sequence.length < length) {
     const last = sequence.at(-1)!;
-    // Adding 0 turns the −0 of a product into 0.
+    // Adding 0 turns a negative zero into 0.
     const next = steps.reduce((value, step) => step.apply(value, previous), last) + 0;
     if (!(Math.abs(next) <= LARGEST)) return null;
     previous = last;

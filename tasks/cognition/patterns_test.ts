@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 
-/** x^y for each cell is taken from a table of exact powers. */
+/** The values for each cell. Powers are exact, from a table. */
 const FUNCTIONS: Record<string, (x: bigint, y: bigint) => bigint> = {
   sum: (x, y) => x + y,
   diff: (x, y) => x > y ? x - y : y - x,
@@ -106,7 +106,10 @@ Deno.test("every term of a number sequence follows by the rule", () => {
   assert.equal(seen.size, 6, [...seen].join());
 });
 
-/** A way to take the drawing apart into outlines; null where there is none within the steps that are left. */
+/**
+ * Takes the drawing apart into outlines and counts them; null when that fails within the remaining
+ * steps.
+ */
 function takeApart(drawn: number[][], left: number[][], steps: { left: number }): number | null {
   const top = left.findIndex((row) => row.some((n) => n > 0));
   if (top < 0) return 0;
@@ -121,7 +124,7 @@ function takeApart(drawn: number[][], left: number[][], steps: { left: number })
       bottom++
     ) {
       if (bottom - top < 2) continue;
-      // Corners lie on no other outline.
+      // Corners are on no other outline.
       const corners = [row, left[bottom]!].flatMap((cells, i) =>
         [start, right].map((x) => cells[x] === 1 && drawn[i === 0 ? top : bottom]![x] === 1)
       );

@@ -11,13 +11,16 @@ function drawing(question: string): string[] {
   return question.slice(question.indexOf("\n\n") + 2, question.lastIndexOf("\n\n")).split("\n");
 }
 
-/** The columns of a part of a drawing, each as one text; lines are padded to the longest. */
+/** The columns of a part of a drawing as texts. Lines are padded to the longest one. */
 function columns(part: readonly string[]): string[] {
   const width = Math.max(...part.map((line) => line.length));
   return Array.from({ length: width }, (_, x) => part.map((line) => line[x] ?? " ").join(""));
 }
 
-/** The word that a row of letters shows: each letter's columns follow those of the one before. */
+/**
+ * The words that a row of letters can show. The columns of each letter follow those of the one
+ * before.
+ */
 function readLetters(part: readonly string[], alphabet: ReadonlyMap<string, string[]>): string[] {
   const all = columns(part), blank = " ".repeat(part.length);
   const at = (x: number) => all[x] ?? blank;
@@ -30,7 +33,7 @@ function readLetters(part: readonly string[], alphabet: ReadonlyMap<string, stri
     }
     for (const [letter, shape] of alphabet) {
       if (!shape.every((column, i) => column === at(x + i))) continue;
-      // Blank columns at the right end of a letter are trimmed in the question, so its width is not known.
+      // The question trims blank columns at the right end of a letter, so its width is unknown.
       for (let gap = 0; gap <= 12; gap++) {
         const next = x + shape.length + gap;
         if (gap > 0 && at(next - 1) !== blank) break;

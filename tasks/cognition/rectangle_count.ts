@@ -1,6 +1,7 @@
 /**
- * Counting rectangles that are drawn with characters. Outlines cross, but never run along each other or touch with
- * a corner: then every line can be followed, and there is one way to take the drawing apart.
+ * Count rectangles that are drawn with characters. Outlines may cross, but they never overlap along
+ * a side or touch with a corner. So every line can be followed, and the drawing has only one
+ * interpretation.
  */
 import { defineTask, int } from "../define.ts";
 import { parseInteger } from "../python/integers.ts";
@@ -10,7 +11,7 @@ import type { ScorableEntry } from "../types.ts";
 
 const SMALLEST_SIDE = 3;
 const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);
-/** Places tried for a rectangle before the drawing is taken for full. */
+/** Maximum number of attempts to place rectangles, after which the drawing counts as full. */
 const MAX_TRIES = 200;
 
 export default defineTask({
@@ -48,7 +49,7 @@ export default defineTask({
   score,
 });
 
-/** A drawing with as many of the wanted rectangles as find a place. */
+/** A drawing with as many of the wanted rectangles as can be placed. */
 function draw(
   random: RandomStream,
   { width, height, max_rectangles }: { width: number; height: number; max_rectangles: number },
@@ -57,7 +58,7 @@ function draw(
   const drawing = blankDrawing(width, height, BLANK);
   let count = 0;
   for (let tries = 0; count < wanted && tries < MAX_TRIES; tries++) {
-    // The more tries fail, the smaller a rectangle is wanted.
+    // The more attempts fail, the smaller the rectangles become.
     const w = random.int(SMALLEST_SIDE, largestSide(width, tries));
     const h = random.int(SMALLEST_SIDE, largestSide(height, tries));
     const corner = random.int(0, height - h) * stride + random.int(0, width - w);
@@ -89,12 +90,12 @@ function largestSide(size: number, tries: number): number {
 interface Side {
   start: number;
   length: number;
-  /** Distance from a cell to the next one along the side, and to its neighbour across it. */
+  /** Index distance to the next cell along the side, and to the neighbour across it. */
   step: number;
   across: number;
 }
 
-/** Whether the side meets what is drawn in straight crossings only. */
+/** Whether the side meets existing outlines only in straight crossings. */
 function fits(drawing: Uint16Array, { start, length, step, across }: Side): boolean {
   const isDrawn = (cell: number) => drawing[cell] === ONCE || drawing[cell] === TWICE;
   for (let at = 0; at < length; at++) {

@@ -1,11 +1,14 @@
-/** Solving a scrambled Rubik's cube. The example solution is the scramble undone, without moves that cancel. */
+/**
+ * Solve a scrambled Rubik's cube. The example solution reverses the scramble, without moves that
+ * cancel.
+ */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { isOverlong } from "../scoring.ts";
 import { Cube } from "./cube.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Letters of the colours of the faces U, L, F, R, B, D of the solved cube, and their ANSI backgrounds. */
+/** The colour letters of faces U, L, F, R, B, D of the solved cube, and their ANSI backgrounds. */
 const COLORS = ["Y", "R", "G", "O", "B", "W"] as const;
 const ANSI = [43, 41, 42, 45, 44, 47] as const;
 const TURNS = ["L", "R", "D", "U", "B", "F"] as const;
@@ -71,7 +74,7 @@ export default defineTask({
   score,
 });
 
-/** Moves that do not happen to leave the cube solved. */
+/** Draws moves that do not leave the cube solved. */
 function drawScramble(random: RandomStream, size: number, steps: number) {
   for (;;) {
     const scramble = Array.from({ length: steps }, () => drawMove(random, size));
@@ -93,7 +96,7 @@ function inverse(move: string): string {
   return move.endsWith("'") ? move.slice(0, -1) : `${move}'`;
 }
 
-/** The inverse of a scramble; a move and its inverse next to each other are left out. */
+/** The inverse of a scramble. Adjacent moves that cancel each other are removed. */
 function undone(scramble: readonly string[]): string[] {
   const moves: string[] = [];
   for (const move of scramble.toReversed().map(inverse)) {

@@ -13,7 +13,7 @@ const SIDES: Record<string, Vector> = {
   right: [1, 0, 0],
 };
 
-/** a × b. */
+/** The cross product. */
 function cross(a: Vector, b: Vector): Vector {
   return [
     a[1] * b[2] - a[2] * b[1],
@@ -26,7 +26,7 @@ function dot(a: Vector, b: Vector): number {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/** `v` turned counterclockwise by 90° about the unit vector `axis`. */
+/** Turns `v` counterclockwise by 90° about the unit vector `axis`. */
 function turned(v: Vector, axis: Vector): Vector {
   const along = dot(v, axis), side = cross(axis, v);
   return [0, 1, 2].map((i) => axis[i]! * along + side[i]!) as Vector;
@@ -41,7 +41,8 @@ Deno.test("the colours of a turned cube follow from the question by turning vect
         .map(([, side, color]) => ({ color: color!, normal: SIDES[side!]! }));
       assert.equal(faces.length, 6);
       for (const [, side] of question.matchAll(/^\d+\. the (\w+) side comes to the top$/gm)) {
-        // The axis about which that side comes up; the half turn is about the axis through left and right.
+        // The axis of the rotation that brings up the side. A half turn is about the axis from left
+        // to right.
         const axis = side === "bottom" ? SIDES["right"]! : cross(SIDES[side!]!, SIDES["top"]!);
         for (let times = side === "bottom" ? 2 : 1; times > 0; times--) {
           faces = faces.map(({ color, normal }) => ({ color, normal: turned(normal, axis) }));
@@ -71,7 +72,9 @@ const AXES: Record<string, Vector> = {
   B: [0, 0, -1],
 };
 
-/** Small cubes at coordinates −n+1, −n+3 … n−1 with coloured sides, from the net of a question. */
+/**
+ * Small cubes at coordinates −n+1, −n+3 … n−1 with coloured sides, read from the net of a question.
+ */
 function readNet(question: string): { size: number; stickers: Sticker[] } {
   const rows = question.split("\n").filter((line) => /^[ YRGOBW]+$/.test(line))
     .map((line) => line.trim().split(/ +/));
@@ -109,7 +112,7 @@ function turnLayers(size: number, stickers: Sticker[], move: string): Sticker[] 
   return stickers.map((sticker) => {
     const depth = (size - 1 - dot(sticker.at, axis)) / 2 + 1;
     if (wide === "w" ? depth > deepest : depth !== deepest) return sticker;
-    // Clockwise, seen from outside: three quarter turns counterclockwise.
+    // A clockwise turn, seen from outside, is three quarter turns counterclockwise.
     let { at, normal } = sticker;
     for (let times = reversed === "'" ? 1 : 3; times > 0; times--) {
       at = turned(at, axis);

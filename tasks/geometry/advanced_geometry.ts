@@ -1,4 +1,4 @@
-/** Orthocenter, incircle and angles of triangles with whole coordinates. */
+/** Orthocenter, incircle and angles of triangles with integer coordinates. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, texts } from "../define.ts";
 import { formatFixed, round } from "../python/repr.ts";
@@ -69,7 +69,7 @@ function pointText([x, y]: Point): string {
   return `(${x}, ${y})`;
 }
 
-/** Three points that are not on one line. */
+/** Three points that are not collinear. */
 function drawTriangle(random: RandomStream, low: number, high: number): [Point, Point, Point] {
   const point = (): Point => [BigInt(random.int(low, high)), BigInt(random.int(low, high))];
   for (;;) {
@@ -95,7 +95,7 @@ type Made = Pick<Generated, "question" | "answer" | "metadata">;
 
 const MAKERS: Record<string, (a: Point, b: Point, c: Point) => Made> = {
   orthocenter(a, b, c) {
-    // H·(C − B) = A·(C − B) and H·(C − A) = B·(C − A), by Cramer's rule.
+    // H·(C − B) = A·(C − B) and H·(C − A) = B·(C − A), solved by Cramer's rule.
     const u = minus(c, b), v = minus(c, a), r = dot(a, u), s = dot(b, v);
     const below = u[0] * v[1] - u[1] * v[0];
     const x = reduced(r * v[1] - s * u[1], below), y = reduced(s * u[0] - r * v[0], below);
@@ -114,7 +114,7 @@ const MAKERS: Record<string, (a: Point, b: Point, c: Point) => Made> = {
       const side = minus(p!, q!);
       return dot(side, side);
     });
-    // r = area / (half of the perimeter); both doubled here.
+    // r = area / (perimeter / 2). Both are doubled here.
     const perimeter = squares.reduce((sum, square) => sum + Math.sqrt(Number(square)), 0);
     const radius = Number(size) / perimeter;
     return {
@@ -154,7 +154,7 @@ function reduced(n: bigint, d: bigint): { text: string; value: number } {
   };
 }
 
-/** With a number of decimals; never "-0.000". */
+/** Formats with a fixed number of decimals; never "-0.000". */
 function fixed(value: number, decimals: number): string {
   return formatFixed(round(value, decimals) + 0, decimals);
 }
@@ -196,7 +196,7 @@ function scorePoint(text: string, oracle: string): number {
   return equal ? 1 : UNREADABLE;
 }
 
-/** Two numbers with a comma between, in brackets or without. */
+/** Two numbers separated by a comma, with or without brackets. */
 function parsePoint(text: string): number[] | null {
   const inner = text.replace(/^\(/, "").replace(/\)$/, "");
   const values = inner.split(",").map(parseFinite);

@@ -3,7 +3,10 @@ import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
-/** Whole draws before the angles are moved towards a possible sum one by one (many sides need that). */
+/**
+ * Maximum number of complete draws. After that, single angles are adjusted to reach a possible sum,
+ * which polygons with many sides need.
+ */
 const WHOLE_DRAWS = 64;
 
 export default defineTask({

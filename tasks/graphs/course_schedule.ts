@@ -1,4 +1,4 @@
-/** Whether courses with prerequisites can all be taken: is the graph of prerequisites free of cycles? */
+/** Whether courses with prerequisites can all be taken, i.e. whether the graph has no cycle. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 

@@ -1,4 +1,4 @@
-/** Who somebody is to somebody else in a family of up to three generations. */
+/** How two people are related in a family of up to three generations. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute, texts } from "../define.ts";
 import { strip } from "../python/text.ts";
@@ -91,14 +91,17 @@ interface Names {
   female: string[];
 }
 
-/** Every name once and for one gender only. */
+/** Removes repeated names and names of both genders. */
 function distinctNames(config: { male_names: string[]; female_names: string[] }): Names {
   const male = new Set(config.male_names);
   const female = new Set(config.female_names.filter((name) => !male.has(name)));
   return { male: [...male], female: [...female] };
 }
 
-/** Men (as many as women, but for families of three) that a family has before its youngest generation. */
+/**
+ * The number of men before the youngest generation. There are as many women, except in families of
+ * three.
+ */
 function elderMen(size: number): number {
   return size > 10 ? 5 : size > 8 ? 4 : size > 6 ? 3 : 2;
 }
@@ -127,7 +130,7 @@ function validate(
   return errors;
 }
 
-/** Four grandparents at most, a middle generation of up to three couples, and their children. */
+/** At most four grandparents, a middle generation of up to three couples, and their children. */
 function drawFamily(
   random: RandomStream,
   size: number,
@@ -177,7 +180,9 @@ const RELATIONS = {
 
 const WORDS = Object.values(RELATIONS).flat();
 
-/** What `one` is to `other`; null for what has no word here (cousins, the spouses of uncles, …). */
+/**
+ * What `one` is to `other`; null for relations without a word here (cousins, spouses of uncles, …).
+ */
 function relationship(one: Person, other: Person): string | null {
   const kind = one.spouse === other
     ? "spouse"

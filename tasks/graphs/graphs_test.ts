@@ -110,7 +110,7 @@ interface Rule {
   light: string | undefined;
 }
 
-/** The lock as the question describes it. */
+/** Parses the lock from the question. */
 function readLock(question: string): { rules: Rule[]; target: number } {
   const rules = [
     ...question.matchAll(/^([A-C]): (add|subtract|multiply by) (\d)(?:.*light is (\w+))?$/gm),
@@ -206,7 +206,7 @@ Deno.test("V16: letters are not picked out of prose", () => {
   assert.notEqual(original, 0);
 });
 
-/** Facts of a story, sentence by sentence. */
+/** Parses the facts of a story, sentence by sentence. */
 function readFamily(story: string) {
   const female = new Map<string, boolean>(), spouse = new Map<string, string>();
   const parents = new Map<string, string[]>();
@@ -229,7 +229,7 @@ function readFamily(story: string) {
   return { female, spouse, parents };
 }
 
-/** Every word that fits, so that one question has one answer. */
+/** All words that fit, to check that a question has one answer. */
 function relations(story: string, one: string, other: string): string[] {
   const { female, spouse, parents } = readFamily(story);
   const up = (name: string | undefined) => parents.get(name ?? "") ?? [];
@@ -286,7 +286,7 @@ Deno.test("G7: the role is that of the asked person, for nieces, nephews and in-
     { one: "Hugo", other: "Ines", ours: "father-in-law" },
     { one: "Vera", other: "Ines", ours: "mother-in-law" },
   ];
-  // The original looks at Karl's side for the first and gives what Ines is for the others.
+  // For the first row, the original uses Karl's relation; for the others, it gives what Ines is.
   const original = ["nephew", "daughter-in-law", "daughter-in-law"];
   rows.forEach(({ one, other, ours }, i) => {
     assert.deepEqual(relations(story, one, other), [ours]);

@@ -66,10 +66,10 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** What a cell outside of the grid holds. */
+/** The value of a cell outside of the grid. */
 const BORDER = 2;
 
-/** The grid with a border around it, row after row, so that every cell has four neighbours. */
+/** The grid in row-major order with a border, so that every cell has four neighbours. */
 class IslandMap {
   readonly #width: number;
   readonly #cells: Uint8Array;
@@ -95,7 +95,10 @@ class IslandMap {
     );
   }
 
-  /** Makes land under `size` steps from a random cell, each to a neighbour that is water, while there is one. */
+  /**
+   * Walks fewer than `size` steps from a random cell, each to a neighbour that is water, and turns
+   * the cells into land. Stops early when no neighbour is water.
+   */
   walk(random: RandomStream, size: number): void {
     let cell = this.#at(random.below(this.height), random.below(this.columns));
     for (let step = 0; step < size; step++) {
@@ -108,7 +111,7 @@ class IslandMap {
     }
   }
 
-  /** Cells of the largest component, by flooding one after the other. */
+  /** The number of cells of the largest component, by flood fill. */
   largestArea(): number {
     const cells = this.#cells.slice(), stack: number[] = [];
     let largest = 0;

@@ -1,4 +1,4 @@
-/** The graphs tasks, one line each, named as the task. */
+/** The tasks of the category graphs. Each is exported under its task name. */
 export { default as course_schedule } from "./course_schedule.ts";
 export { default as family_relationships } from "./family_relationships.ts";
 export { default as largest_island } from "./largest_island.ts";

@@ -1,6 +1,7 @@
 /**
- * Path-star graphs (Bachmann & Nagarajan, "The pitfalls of next-token prediction", ICML 2024): several
- * arms of equal length leave a centre; which way leads to the goal shows only at its end.
+ * Path-star graphs (Bachmann & Nagarajan, "The pitfalls of next-token prediction", ICML 2024):
+ * several arms of equal length start at a centre, and only the end of an arm shows whether it leads
+ * to the goal.
  */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { words } from "../python/text.ts";

@@ -1,4 +1,7 @@
-/** A lock whose three buttons change a number and toggle a light, which says which buttons work. */
+/**
+ * A lock with three buttons that change a number and toggle a light. The light decides which
+ * buttons work.
+ */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
 import { PYTHON_SPACE } from "../python/text.ts";
@@ -67,11 +70,14 @@ const VERBS = { add: "add", subtract: "subtract", multiply: "multiply by" } as c
 interface Lock {
   buttons: Button[];
   target: number;
-  /** A shortest sequence of names. */
+  /** A shortest sequence of button names. */
   path: string[];
 }
 
-/** Draws until a lock can be opened; long bad luck lowers the level, and with it the target. */
+/**
+ * Draws until a lock can be opened. After many failures the level is lowered, and with it the
+ * target.
+ */
 function drawLock(random: RandomStream, level: number): Lock {
   for (let draw = 1;; draw++) {
     const base = 5 + level ** 1.5, presses = Math.min(15, 6 + Math.floor(1.5 * level));
@@ -103,9 +109,9 @@ function drawButtons(random: RandomStream, level: number): Button[] {
 }
 
 /**
- * Breadth-first over (number, light). A number from which the target cannot be reached any more with the
- * presses left is dropped: only subtracting at most 3 leads down from above, and only adding at most 3 up
- * from below zero.
+ * Breadth-first search over (number, light). Numbers from which the remaining presses cannot reach
+ * the target are dropped: subtracting at most 3 is the only way down from above, and adding at most
+ * 3 the only way up from below zero.
  */
 function shortestSequence(
   buttons: readonly Button[],
@@ -151,7 +157,7 @@ function applied({ type, value }: Button, number: number): number {
   return type === "add" ? number + value : type === "subtract" ? number - value : number * value;
 }
 
-/** What may stand between the letters of an answer. */
+/** Characters that may separate the letters of an answer. */
 const SEPARATORS = new RegExp(`[${PYTHON_SPACE},;→\\->='"“”‘’()\\[\\]{}.*\`]+`, "g");
 
 /** Longer answers are refused. */

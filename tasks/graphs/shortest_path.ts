@@ -1,4 +1,4 @@
-/** The shortest way through a grid with blocked cells, by breadth-first search. */
+/** The shortest path through a grid with blocked cells, by breadth-first search. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { strip, words } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
@@ -57,8 +57,8 @@ export default defineTask({
         "cell. A step goes up, down, left or right to a neighbouring cell that is not blocked.\n" +
         `${matrix.map((row) => row.join(" ")).join("\n")}\n` +
         "Which steps lead from * to # on a shortest path? Answer with the directions in order, " +
-        "separated by spaces (such as: down down right), or with the word infeasible when the goal " +
-        "cannot be reached.",
+        "separated by spaces (such as: down down right), or with the word infeasible when the " +
+        "goal cannot be reached.",
       answer: path === null ? "infeasible" : path.join(" "),
       metadata: { matrix, solution: path ?? [] },
       difficulty: {
@@ -70,12 +70,12 @@ export default defineTask({
   score,
 });
 
-/** Directions from * to #, or null when there is no way. */
+/** The directions from * to #, or null when there is no path. */
 export function shortestPath(matrix: readonly (readonly string[])[]): string[] | null {
   const columns = matrix[0]!.length;
   const cells = matrix.flat();
   const start = cells.indexOf("*"), goal = cells.indexOf("#");
-  /** The step by which a cell was reached first, −1 where it was not. */
+  /** The step by which a cell was first reached; −1 if it was not. */
   const reachedBy = new Int8Array(cells.length).fill(-1);
   const queue = [start];
   for (let head = 0; head < queue.length && reachedBy[goal] === -1; head++) {

@@ -5,7 +5,9 @@ import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 import { shortestPath } from "./shortest_path.ts";
 
-/** Distance from * to # by relaxing all cells until nothing changes; Infinity when there is no way. */
+/**
+ * The distance from * to #, by relaxing all cells until nothing changes; Infinity without a path.
+ */
 function distance(matrix: string[][]): number {
   const steps = matrix.map((row) => row.map((cell) => cell === "*" ? 0 : Infinity));
   for (let changed = true; changed;) {

@@ -1,7 +1,8 @@
 /**
- * Causal induction: which hidden objects switch a detector's light on? Three examples that name one such
- * object and one other, three more that leave something to conclude, and a new placement. What can be
- * concluded is complete: a placement surely lights up when it holds all possible causes of some lit example.
+ * Causal induction: which hidden objects switch on the light of a detector? There are three
+ * examples that reveal one such object and one other, three more that need conclusions, and a new
+ * placement. The inference is complete: a placement certainly lights up if it contains all possible
+ * causes of some lit example.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
@@ -13,7 +14,7 @@ const SHAPES = ["cube", "sphere", "cylinder"];
 
 interface Kinds {
   all: readonly string[];
-  /** Two halves of all kinds, each with every colour, material and shape. */
+  /** Two halves of all kinds. Each half contains every colour, material and shape. */
   halves: readonly (readonly string[])[];
 }
 
@@ -38,7 +39,7 @@ interface Example {
 
 const SHARE_IID = 0.6;
 const SHARE_HALF = 0.2;
-/** How often a placement is asked for that cannot be concluded, where there is one. */
+/** Probability of asking for an undetermined placement, if there is one. */
 const SHARE_OPEN = 0.5;
 
 export default defineTask({
@@ -77,7 +78,7 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** Six examples. The light is on in one of the last three (`oneLit`) or in two of them. */
+/** Six examples. The light is on in one (`oneLit`) or in two of the last three. */
 function drawExamples(random: RandomStream, pool: readonly string[], oneLit: boolean): Example[] {
   const causes = random.int(2, oneLit ? 3 : 4), others = random.int(3, oneLit ? 5 : 4);
   const drawn = random.sample(pool, causes + others);
@@ -103,7 +104,7 @@ function drawExamples(random: RandomStream, pool: readonly string[], oneLit: boo
   }));
 }
 
-/** Two lists, neither empty, that hold all objects between them; some are in both. */
+/** Two non-empty lists that together contain all objects. Some objects are in both. */
 function spread(random: RandomStream, objects: readonly string[]): [string[], string[]] {
   const lists: [string[], string[]] = [[], []];
   for (const object of random.shuffle([...objects])) {
@@ -115,7 +116,10 @@ function spread(random: RandomStream, objects: readonly string[]): [string[], st
   return lists;
 }
 
-/** One object, or those of a dark example with one more or with all that a lit example may owe its light to. */
+/**
+ * One object, or the objects of a dark example together with one more object or with all possible
+ * causes of a lit example.
+ */
 function drawPlacement(
   random: RandomStream,
   examples: readonly Example[],

@@ -14,7 +14,7 @@ function acreParts(question: string) {
   return { examples, placement: lines[now + 1]!.split(", ") };
 }
 
-/** The light of the placement in every world that agrees with the examples. */
+/** The light of the placement, if all worlds that agree with the examples agree on it. */
 function tryAllWorlds(question: string): string {
   const { examples, placement } = acreParts(question);
   const objects = [...new Set([...examples.flatMap((example) => example.objects), ...placement])];
@@ -58,13 +58,16 @@ Deno.test("acre: examples are as described, and the answers are mixed", () => {
     seen.add(problem);
   }
   assert.equal(kinds.size, 48);
-  // 80 % draw the family evenly, 20 % take the one for training.
+  // 80 % draw the family evenly, and 20 % take the one for training.
   assert.ok(families[0]! > 530 && families[0]! < 670, String(families));
   assert.ok(repeated < 5);
   for (const answer of ["on", "off", "undetermined"]) assert.ok(answers.get(answer)! > 180);
 });
 
-/** What each rule makes of a list, written anew; undefined where it does not speak of such a list. */
+/**
+ * The result of each rule for a list, implemented again; undefined for lists to which a rule does
+ * not apply.
+ */
 const RULES: ((list: number[]) => number[] | undefined)[] = [
   (list) => list,
   (list) => list.length < 3 ? undefined : [list[2]!],

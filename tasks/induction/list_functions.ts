@@ -1,11 +1,11 @@
-/** A rule for lists that is to be found from four examples and used on a fifth list. */
+/** Find a rule for lists from four examples and apply it to a fifth list. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 import { LIST_RULES, type ListRule } from "./list_rules.ts";
 
 const EXAMPLES = 4;
-/** Draws of five lists that are different and show the rule. */
+/** Maximum number of attempts to draw five distinct lists that show the rule. */
 const DRAWS = 20;
 
 export default defineTask({
@@ -32,7 +32,10 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** The examples and the list asked for: all different, and a rule that says yes or no shows both. */
+/**
+ * The examples and the list in question, all distinct. For a rule with yes and no, both results
+ * occur.
+ */
 function drawLists(random: RandomStream, rule: ListRule): { input: string; output: string }[] {
   for (let draw = 1;; draw++) {
     const lists = Array.from({ length: EXAMPLES + 1 }, () => rule.draw(random));

@@ -1,9 +1,12 @@
-/** Seventeen rules that turn a list of numbers into another, each with the lists that show what it does. */
+/**
+ * Seventeen rules that turn a list of numbers into another one, each with inputs that show its
+ * effect.
+ */
 import type { RandomStream } from "../../core/philox.ts";
 
 export interface ListRule {
   apply(list: readonly number[]): number[];
-  /** A list on which the rule can be seen; all numbers 3–10 of them and from 1 to 100 where nothing is given. */
+  /** Draws a list that shows the rule. Unless noted, it has 3 to 10 numbers from 1 to 100. */
   draw(random: RandomStream): number[];
 }
 
@@ -26,7 +29,7 @@ function sum(list: readonly number[]): number {
   return list.reduce((total, value) => total + value, 0);
 }
 
-/** A list of numbers in which some of the given values stand at random places. */
+/** A list of numbers with some of the given values at random places. */
 function withSome(random: RandomStream, draw: (random: RandomStream) => number): number[] {
   const list = numbers(random);
   for (let i = random.int(1, list.length); i > 0; i--) {
@@ -70,7 +73,7 @@ export const LIST_RULES: readonly ListRule[] = [
   },
   {
     draw(random) {
-      // Different values, so that the order is one of the two.
+      // Distinct values, so that the order is either ascending or descending.
       const list = ascending([...new Set(numbers(random))]);
       while (list.length < MIN_LIST_LENGTH) list.push(list.at(-1)! + 1);
       return random.chance(0.5) ? list : list.reverse();

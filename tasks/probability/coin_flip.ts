@@ -5,10 +5,10 @@ import { formatExponent } from "../python/repr.ts";
 import { parseFinite } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Probabilities this close count as equal. */
+/** Probabilities that differ by at most this count as equal. */
 const TOLERANCE = 1e-4;
 const SIGNIFICANT = 10;
-/** 2^1000 is within the range of a double. */
+/** Maximum number of flips: 2^1000 is within the range of a double. */
 const MAX_TRIALS = 1000;
 /** In characters; no answer is longer. */
 const MAX_LENGTH = 5000;
@@ -74,7 +74,7 @@ function binomials(n: number): bigint[] {
   return row;
 }
 
-/** Python's `format(x, ".10g")` for x > 0: without trailing zeros, with an exponent below 1e-4. */
+/** Python's `format(x, ".10g")` for x > 0: no trailing zeros, and an exponent below 1e-4. */
 function general(x: number): string {
   if (x === 0) return "0";
   const sign = x < 0 ? "-" : "";
@@ -109,7 +109,7 @@ function probabilityOf(entry: ScorableEntry): number | null {
   return finite(known) ?? parseNumber(entry.answer ?? "");
 }
 
-/** A decimal number or a fraction of two whole ones; thousands commas are left out. */
+/** A decimal number or a fraction of two integers. Thousands commas are removed. */
 function parseNumber(text: string): number | null {
   const plain = text.replaceAll(",", ""), slash = plain.indexOf("/");
   if (slash < 0) return parseFinite(plain);

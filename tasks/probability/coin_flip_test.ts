@@ -3,7 +3,7 @@ import { createDataset } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
 import { scoreAnswer, scoreTaskAnswer } from "../score_answer.ts";
 
-/** Outcomes of n flips by their number of heads, counted one by one. */
+/** The number of outcomes of n flips for each number of heads, counted one by one. */
 function count(n: number): number[] {
   const heads = new Array<number>(n + 1).fill(0);
   for (let outcome = 0; outcome < 2 ** n; outcome++) {

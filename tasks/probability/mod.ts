@@ -1,2 +1,2 @@
-/** The probability tasks, one line each, named as the task. */
+/** The tasks of the category probability. Each is exported under its task name. */
 export { default as coin_flip } from "./coin_flip.ts";

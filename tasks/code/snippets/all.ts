@@ -1,4 +1,6 @@
-/** All reference functions of codeio with their texts, which are the very lines that run. */
+/**
+ * All reference functions of codeio with their sources. Questions show exactly the lines that run.
+ */
 import lists from "./lists.js" with { type: "text" };
 import { LIST_SNIPPETS } from "./lists.ts";
 import numbers from "./numbers.js" with { type: "text" };
@@ -18,13 +20,13 @@ export const SNIPPETS: readonly Snippet[] = [
 
 let sources: Map<string, string> | undefined;
 
-/** The text of a snippet's function. */
+/** The source of a snippet's function. */
 export function sourceOf(snippet: Snippet): string {
   sources ??= readSources([numbers, texts, lists, simulations].join("\n"));
   return sources.get(snippet.run.name)!;
 }
 
-/** Functions by name: each begins a line and ends with a bracket of its own line. */
+/** The functions by name. Each begins at a line start and ends with a bracket at a line start. */
 function readSources(text: string): Map<string, string> {
   const functions = text.matchAll(/^export (function (\w+)\([^]*?^\})$/gm);
   return new Map([...functions].map(([, source, name]) => [name!, source!]));

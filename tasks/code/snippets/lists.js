@@ -1,4 +1,4 @@
-/** Reference functions about lists, for codeio. Each is shown as it stands here and run as it stands here. */
+/** Reference functions on lists, for codeio. Questions show exactly the lines that run. */
 
 export function largestAndPlace({ numbers }) {
   let place = 0;

@@ -1,4 +1,4 @@
-/** The reference functions about lists with what they are asked about. */
+/** The reference functions on lists, with their descriptions and inputs. */
 import * as code from "./lists.js";
 import { different, letters, NAMES, numbers, type Snippet, WORDS } from "./snippet.ts";
 

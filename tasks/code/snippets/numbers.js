@@ -1,4 +1,4 @@
-/** Reference functions about numbers, for codeio. Each is shown as it stands here and run as it stands here. */
+/** Reference functions on numbers, for codeio. Questions show exactly the lines that run. */
 
 export function sumAndDifference({ a, b }) {
   return { sum: a + b, difference: a - b };

@@ -1,4 +1,4 @@
-/** The reference functions about numbers with what they are asked about. */
+/** The reference functions on numbers, with their descriptions and inputs. */
 import * as code from "./numbers.js";
 import { different, numbers, type Snippet } from "./snippet.ts";
 
@@ -107,8 +107,8 @@ export const NUMBER_SNIPPETS: readonly Snippet[] = [
     run: code.rankOfOrder,
     level: 10,
     purpose:
-      "Finds the place of an order among all orders of the numbers 1 to n, sorted like words in a " +
-      "dictionary; the first has place 0.",
+      "Finds the place of an order among all orders of the numbers 1 to n, sorted like words in " +
+      "a dictionary; the first has place 0.",
     input: "order, a list with each number from 1 to n once",
     output: "size, which is n, and rank, the place",
     reversible: true,

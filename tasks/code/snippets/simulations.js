@@ -1,4 +1,4 @@
-/** Reference functions that follow a process, for codeio. Each is shown as it stands here and run as it stands here. */
+/** Reference functions that simulate a process, for codeio. Questions show exactly the lines that run. */
 
 export function countFloors({ start, buttons }) {
   let floor = start;

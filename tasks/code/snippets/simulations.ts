@@ -1,4 +1,4 @@
-/** The reference functions that follow a process, with what they are asked about. */
+/** The reference functions that simulate a process, with their descriptions and inputs. */
 import * as code from "./simulations.js";
 import { different, letters, numbers, picture, type Snippet } from "./snippet.ts";
 

@@ -1,19 +1,19 @@
-/** What a reference function of codeio comes with, and what its inputs are drawn from. */
+/** The interface of a reference function of codeio, and helpers to draw inputs. */
 import type { RandomStream } from "../../../core/philox.ts";
 
 export type Json = number | string | boolean | Json[] | { [key: string]: Json };
 
 export interface Snippet {
-  /** The function, which must not change its input. */
+  /** The function. It must not change its input. */
   run: (input: never) => unknown;
-  /** 1 (a line of arithmetic) to 10. */
+  /** Difficulty from 1 (a line of arithmetic) to 10. */
   level: number;
-  /** What it does, for people. */
+  /** A description for people. */
   purpose: string;
-  /** The fields of the input and of the output. */
+  /** Descriptions of the fields of the input and of the output. */
   input: string;
   output: string;
-  /** The output belongs to this one input: it can be asked for. */
+  /** Whether the input follows from the output, so that the question can ask for it. */
   reversible?: boolean;
   draw(random: RandomStream): { [field: string]: Json };
 }
@@ -27,7 +27,7 @@ export function numbers(
   return Array.from({ length: random.int(minimum, maximum) }, () => random.int(low, high));
 }
 
-/** Different numbers in random order. */
+/** Distinct numbers in random order. */
 export function different(
   random: RandomStream,
   count: number,
@@ -36,7 +36,7 @@ export function different(
   return random.sample(Array.from({ length: high - low + 1 }, (_, i) => low + i), count);
 }
 
-/** Letters from an alphabet. */
+/** Letters of an alphabet. */
 export function letters(
   random: RandomStream,
   [minimum, maximum]: readonly [number, number],

@@ -1,4 +1,4 @@
-/** Reference functions about texts, for codeio. Each is shown as it stands here and run as it stands here. */
+/** Reference functions on texts, for codeio. Questions show exactly the lines that run. */
 
 export function countLetter({ text, letter }) {
   let count = 0, last = -1;

@@ -1,4 +1,4 @@
-/** The reference functions about texts with what they are asked about. */
+/** The reference functions on texts, with their descriptions and inputs. */
 import { letters, type Snippet, WORDS } from "./snippet.ts";
 import * as code from "./texts.js";
 
