@@ -3,24 +3,24 @@
  * held against the float64 reference. Run it with and without the V8 flags of the engine.
  */
 import assert from "node:assert/strict";
-import { adjustLogitsCases } from "./adjust_logits.ts";
-import { attentionBackwardCases, attentionCases, attentionDecodeCases } from "./attention.ts";
+import { adjustLogitsCases } from "./cases/adjust_logits.ts";
+import { attentionBackwardCases, attentionCases, attentionDecodeCases } from "./cases/attention.ts";
+import { biasCases } from "./cases/bias.ts";
+import { decodeLayerCases } from "./cases/decode_layer.ts";
+import { dropoutCases } from "./cases/dropout.ts";
+import { elementwiseCases } from "./cases/elementwise.ts";
+import { geluCases } from "./cases/gelu.ts";
+import { headBackwardCases, headCases } from "./cases/head.ts";
+import { layernormCases } from "./cases/layernorm.ts";
+import { matmulCases } from "./cases/matmul.ts";
+import { optimizerCases } from "./cases/optimizer.ts";
+import { rmsnormCases } from "./cases/rmsnorm.ts";
+import { ropeCases } from "./cases/rope.ts";
+import { rowsCases } from "./cases/rows.ts";
+import { storedCases } from "./cases/stored_weights.ts";
+import { swigluCases } from "./cases/swiglu.ts";
 import { DEVICES } from "./devices.ts";
-import { dropoutCases } from "./dropout.ts";
-import { decodeLayerCases } from "./decode_layer.ts";
-import {
-  elementwiseCases,
-  optimizerCases,
-  rmsnormCases,
-  ropeCases,
-  rowsCases,
-  swigluCases,
-} from "./elementwise.ts";
-import { biasCases, geluCases, layernormCases } from "./gpt2.ts";
-import { headBackwardCases, headCases } from "./head.ts";
-import { matmulCases } from "./matmul.ts";
 import { type Case, checkCase, execute } from "./runner.ts";
-import { storedCases } from "./stored.ts";
 import { sameBits } from "../testing.ts";
 
 const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] = [

@@ -9,7 +9,7 @@ import {
   logitsOf,
   PLAIN,
   type SampleOptions,
-} from "./sample.ts";
+} from "./sample_checks.ts";
 import { stream } from "../testing.ts";
 
 const CUTS: readonly SampleOptions[] = [

@@ -7,7 +7,7 @@ import { RgxError } from "../../../core/errors.ts";
 import type { Device } from "../../device.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
-import { validateOp } from "../../validate.ts";
+import { validateOp } from "../../validation/validate.ts";
 import { REFERENCE_OPS } from "./operations.ts";
 import {
   type ReferenceArray,

@@ -1,8 +1,9 @@
 /** What the GPU device promises beyond `kernels/device_test.ts`: memory, order, errors, limits. */
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../../../core/errors.ts";
-import { elementwiseCases, rmsnormCases } from "../../conformance/elementwise.ts";
-import { matmulCases } from "../../conformance/matmul.ts";
+import { elementwiseCases } from "../../conformance/cases/elementwise.ts";
+import { rmsnormCases } from "../../conformance/cases/rmsnorm.ts";
+import { matmulCases } from "../../conformance/cases/matmul.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import type { Tensor } from "../../tensor.ts";
 import { upload } from "../../testing.ts";

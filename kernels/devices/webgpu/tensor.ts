@@ -1,7 +1,7 @@
 /** Tensors of the WebGPU device: a range of a buffer of the pool. */
 import type { Device } from "../../device.ts";
 import type { DType, Tensor } from "../../tensor.ts";
-import { checkView } from "../../tensor_range.ts";
+import { checkView } from "../../validation/tensor_range.ts";
 
 /** A GPU buffer of the pool. */
 export interface PooledBuffer {

@@ -1,5 +1,5 @@
 /** adjust_logits on the GPU with logits beyond one binding. */
-import { adjustLogitsCases } from "../../conformance/adjust_logits.ts";
+import { adjustLogitsCases } from "../../conformance/cases/adjust_logits.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 

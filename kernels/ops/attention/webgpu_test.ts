@@ -2,7 +2,7 @@
  * Attention on the GPU: limits that need other tiles and parts of the queries; its kernels' text.
  */
 import assert from "node:assert/strict";
-import { attentionBackwardCases, attentionCases } from "../../conformance/attention.ts";
+import { attentionBackwardCases, attentionCases } from "../../conformance/cases/attention.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";

@@ -2,7 +2,7 @@
  * Attention while decoding on the GPU: caches beyond one binding, other tiles, its kernels' text.
  */
 import assert from "node:assert/strict";
-import { attentionDecodeCases } from "../../conformance/attention.ts";
+import { attentionDecodeCases } from "../../conformance/cases/attention.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";

@@ -1,6 +1,6 @@
 /** decode_layer on the GPU: a cache beyond one binding, and the text of its kernel. */
 import assert from "node:assert/strict";
-import { decodeLayerCases } from "../../conformance/decode_layer.ts";
+import { decodeLayerCases } from "../../conformance/cases/decode_layer.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { placeKernel } from "./webgpu.ts";

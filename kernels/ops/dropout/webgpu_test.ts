@@ -1,5 +1,5 @@
 /** Dropout on the GPU: tensors beyond one binding, and the text of its kernel. */
-import { dropoutCases } from "../../conformance/dropout.ts";
+import { dropoutCases } from "../../conformance/cases/dropout.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { dropoutKernel } from "./webgpu.ts";

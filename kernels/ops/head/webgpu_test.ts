@@ -1,16 +1,19 @@
-/** The fused head on the GPU beyond one binding: every tensor and every chunk is cut; so is an embedding's table. */
+/**
+ * The fused head on the GPU with tensors beyond one binding, so that every tensor is divided; so is
+ * the table of an embedding.
+ */
 import assert from "node:assert/strict";
-import { headBackwardCases, headCases } from "../../conformance/head.ts";
+import { headBackwardCases, headCases } from "../../conformance/cases/head.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
-import { storedGatherCase, storedHeadCases } from "../../conformance/stored.ts";
+import { storedGatherCase, storedHeadCases } from "../../conformance/cases/stored_weights.ts";
 import { normals, stream, upload } from "../../testing.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 
-/** 64 rows of 64 logits: chunks are cut in rows and in tokens, weights between tokens. */
+/** Room for 64 rows of 64 logits: both rows and tokens are divided into chunks. */
 const LIMITS = { bindingElements: 4096 };
 
-/** Those with more rows or tokens than a chunk has, some of both kinds. */
+/** The cases with more rows or more tokens than a chunk has, some with both. */
 function large(cases: Case[]): Case[] {
   const picked = cases.filter(({ name }) =>
     ["pairs [8,1,1,1,0,2,1], vocab 1025, d 33", "530 rows", "sharp"].some((x) => name.startsWith(x))
@@ -27,7 +30,7 @@ testOnWebgpu("the head's backward of tensors beyond one binding", LIMITS, async 
   for (const test of large(await headBackwardCases())) await checkCase(device, test);
 });
 
-/** 64 rows of 256 logits, the least that weights in blocks are cut to. */
+/** Room for 64 rows of 256 logits: the smallest parts that weights in blocks are divided into. */
 testOnWebgpu("stored weights beyond one binding", { bindingElements: 2 ** 14 }, async (device) => {
   const random = stream("stored beyond one binding");
   const pairs = Array.from({ length: 80 }, (_, i) => i % 3);
@@ -55,14 +58,14 @@ testOnWebgpu("the head's memory is bounded", { bindingElements: 2 ** 15 }, async
   device.resetPeak();
   device.run("head", { ...args, ...sizes, logp });
   device.run("head_backward", { ...args, ...sizes, dlogp: logp, dhidden });
-  const most = 4 * 1.2 * 2 ** 15;
-  assert.ok(device.peakBytes - before < most, `${device.peakBytes - before} bytes`);
+  const maxBytes = 4 * 1.2 * 2 ** 15;
+  assert.ok(device.peakBytes - before < maxBytes, `${device.peakBytes - before} bytes`);
   assert.ok((await device.read(dhidden)).every(Number.isFinite));
   for (const tensor of [...Object.values(args), logp, dhidden]) device.free(tensor);
   assert.equal(device.allocatedBytes, 0);
 });
 
-Deno.test("the text of the head's kernels is as it was", async () => {
+Deno.test("the text of the head's kernels has not changed", async () => {
   const rows = { invocations: 256, vectors: true };
   await checkSnapshot(import.meta, "merge", mergeLogits({ ...rows, mean: false }));
   await checkSnapshot(import.meta, "merge_mean", mergeLogits({ ...rows, mean: true }));

@@ -1,8 +1,8 @@
 /** The matrix product on the GPU: every tile, what exceeds a binding, and the text of the kernels. */
 import assert from "node:assert/strict";
-import { matmulCases, productCase } from "../../conformance/matmul.ts";
+import { matmulCases, productCase } from "../../conformance/cases/matmul.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
-import { randomStored } from "../../conformance/stored_data.ts";
+import { randomStored } from "../../conformance/cases/random_stored.ts";
 import type { Device } from "../../device.ts";
 import { normals, sameBits, stream, upload } from "../../testing.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";

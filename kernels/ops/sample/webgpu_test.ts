@@ -1,4 +1,4 @@
-/** Sampling on the GPU: the reference's tokens at all sizes, with forbidden tokens, and beyond one binding. */
+/** Sampling on the GPU: the reference's tokens, forbidden tokens, and rows beyond one binding. */
 import assert from "node:assert/strict";
 import { philox4x32, seedWords, uniform23 } from "../../../core/philox.ts";
 import {
@@ -8,7 +8,7 @@ import {
   logitsOf,
   PLAIN,
   SEED,
-} from "../../conformance/sample.ts";
+} from "../../conformance/sample_checks.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { assertWithin, sameBits } from "../../testing.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
@@ -23,7 +23,7 @@ const SETTINGS = [
   { temperature: 0.9, topK: 100, topP: 0.95, minP: 0.02 },
 ];
 
-/** Rows whose uniform number is nearer than `margin` to a boundary of what is drawn from. */
+/** The rows whose uniform number is nearer than `margin` to a boundary between two tokens. */
 function nearBoundaries(
   logits: Float32Array,
   counters: Uint32Array,
@@ -48,7 +48,7 @@ function nearBoundaries(
 testOnWebgpu("the GPU draws the reference's tokens away from boundaries", {}, async (device) => {
   const reference = createReferenceDevice({ float: "f64" });
   for (const [rows, vocab] of [[40, 3], [40, 129], [40, 1500], [5, 70_001]] as const) {
-    // Sharp: of 70 001 even chances every one would be near a boundary.
+    // Sharp logits: among 70 001 equal chances every number would be near a boundary.
     const logits = logitsOf("tokens", rows, vocab).map((x) => 3 * x), counters = countersOf(rows);
     for (const options of SETTINGS) {
       const expected = await drawTokens(reference, logits, counters, vocab, options);
@@ -81,7 +81,7 @@ testOnWebgpu("forbidden tokens, which are −∞, are never drawn", {}, async (d
 });
 
 testOnWebgpu(
-  "a mass that a few tokens share evenly is cut where it is reached",
+  "top-p ends at the token where the mass is reached",
   {},
   async (device) => {
     const vocab = 5000, rows = 300, logits = new Float32Array(rows * vocab).fill(-40);
@@ -103,13 +103,13 @@ testOnWebgpu(
   { bindingElements: 64 * 1100, invocations: 256, workgroupBytes: 16_384 },
   async (small) => {
     const rows = 150, vocab = 1100, logits = logitsOf("parts", rows, vocab);
-    const own = logits.map((x) => x / 2), counters = countersOf(rows);
+    const scored = logits.map((x) => x / 2), counters = countersOf(rows);
     for (const options of SETTINGS) {
-      const cut = await drawTokens(small, logits, counters, vocab, options, own);
+      const cut = await drawTokens(small, logits, counters, vocab, options, scored);
       for (const from of [0, 70, 149]) {
         const row = (data: Float32Array) => data.slice(from * vocab, (from + 1) * vocab);
         const key = counters.slice(3 * from, 3 * from + 3);
-        const alone = await drawTokens(small, row(logits), key, vocab, options, row(own));
+        const alone = await drawTokens(small, row(logits), key, vocab, options, row(scored));
         assert.equal(cut.tokens[from], alone.tokens[0]);
         assert.ok(sameBits(Float32Array.of(cut.logp[from]!), alone.logp as Float32Array));
       }
@@ -117,7 +117,7 @@ testOnWebgpu(
   },
 );
 
-Deno.test("the text of the kernels of sampling is as it was", async () => {
+Deno.test("the text of the kernels of sampling has not changed", async () => {
   const plain = { invocations: 256, filtered: false };
   await checkSnapshot(import.meta, "weigh", weighChunks(plain));
   await checkSnapshot(import.meta, "draw", drawKernel({ ...plain, greedy: false }));

@@ -1,7 +1,7 @@
 /** Cases of the fused head, forward and backward. */
-import { createReferenceDevice } from "../devices/reference/device.ts";
-import { junk, normals, stream, zeros } from "../testing.ts";
-import { type Case, execute, ofLargest, testCase } from "./runner.ts";
+import { createReferenceDevice } from "../../devices/reference/device.ts";
+import { junk, normals, stream, zeros } from "../../testing.ts";
+import { type Case, execute, ofLargest, testCase } from "../runner.ts";
 
 /** [vocab, d]: no vocabulary is a multiple of a chunk, some are around one. */
 const SIZES = [

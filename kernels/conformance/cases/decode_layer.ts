@@ -1,8 +1,8 @@
 /** Cases of a decoding layer: around the blocks of branches, register tiles and panels of its parts. */
-import { BRANCH } from "../ops/attention_decode/spec.ts";
-import { packedLength, PANEL } from "../ops/matmul/spec.ts";
-import { normals, stream } from "../testing.ts";
-import { type Case, ofLargest, testCase } from "./runner.ts";
+import { BRANCH } from "../../ops/attention_decode/spec.ts";
+import { packedLength, PANEL } from "../../ops/matmul/spec.ts";
+import { normals, stream } from "../../testing.ts";
+import { type Case, ofLargest, testCase } from "../runner.ts";
 
 /** [branches, d, f, heads, kvHeads, headDim] */
 const SHAPES = [

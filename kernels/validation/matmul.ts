@@ -4,8 +4,8 @@ import {
   type MatmulArgs,
   packedLength,
   type PackWeightArgs,
-} from "./ops/matmul/spec.ts";
-import type { Call } from "./validate_call.ts";
+} from "../ops/matmul/spec.ts";
+import type { Call } from "./call.ts";
 
 export function checkMatmul(args: MatmulArgs, call: Call): void {
   const { a, b, out, m, n, k, alpha = 1, transB, packedB, weightType } = args;

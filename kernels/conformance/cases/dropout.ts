@@ -1,7 +1,7 @@
 /** Cases of dropout. Bounds are relative alone: what is dropped on one device is exactly 0 on every one. */
-import { junk, normals, stream } from "../testing.ts";
-import { COLUMNS, SITES } from "../ops/dropout/spec.ts";
-import { type Case, exact, ofLargest, relative, testCase } from "./runner.ts";
+import { junk, normals, stream } from "../../testing.ts";
+import { COLUMNS, SITES } from "../../ops/dropout/spec.ts";
+import { type Case, exact, ofLargest, relative, testCase } from "../runner.ts";
 
 const SHAPES = [
   ...[1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 33, 63, 65, 288, 577].flatMap((d) =>

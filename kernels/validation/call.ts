@@ -2,15 +2,15 @@
  * What a check of an operation says about one call: its sizes, its tensors, and that its outputs overlap
  * nothing that they may not. The checks themselves are in validate.ts.
  */
-import { RgxError } from "../core/errors.ts";
-import type { DType, Tensor } from "./tensor.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { DType, Tensor } from "../tensor.ts";
 import {
   blockOf,
   isWeightType,
   storedWords,
   WEIGHT_TYPES,
   type WeightType,
-} from "./weights/types.ts";
+} from "../weights/types.ts";
 
 export const NONE: readonly string[] = [];
 

@@ -1,7 +1,7 @@
 /** Cases of the adjustment of logits: every pair of rules, sets of all densities, slots out of order. */
-import { seenWords } from "../ops/adjust_logits/spec.ts";
-import { junk, normals, stream } from "../testing.ts";
-import { type Case, exact, relative, testCase } from "./runner.ts";
+import { seenWords } from "../../ops/adjust_logits/spec.ts";
+import { junk, normals, stream } from "../../testing.ts";
+import { type Case, exact, relative, testCase } from "../runner.ts";
 
 const SHAPES = [
   ...[1, 2, 31, 32, 33, 64, 65, 1009].flatMap((vocab) =>

@@ -4,9 +4,9 @@
  * operations count products and sums of the algorithm (a fused multiply-add is 2; elementwise work and
  * softmax are left out); bytes count each tensor argument once: a lower bound on the traffic.
  */
-import type { Device } from "./device.ts";
-import type { Tensor } from "./tensor.ts";
-import type { OpName, Ops } from "./ops/ops.ts";
+import type { Device } from "../device.ts";
+import type { Tensor } from "../tensor.ts";
+import type { OpName, Ops } from "../ops/ops.ts";
 
 /** One row of the report. */
 export interface OpProfile {

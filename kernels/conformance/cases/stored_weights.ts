@@ -2,16 +2,16 @@
  * Cases of frozen weights in every storage type: x·Wᵀ, dy·W, rows of an embedding, and the fused head. Bounds are
  * those of the same operation on the widened weight.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { createReferenceDevice } from "../devices/reference/device.ts";
-import { junk, normals, stream } from "../testing.ts";
-import { unpackStored } from "../weights/layout.ts";
-import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { createReferenceDevice } from "../../devices/reference/device.ts";
+import { junk, normals, stream } from "../../testing.ts";
+import { unpackStored } from "../../weights/layout.ts";
+import { blockOf, WEIGHT_TYPES, type WeightType } from "../../weights/types.ts";
 import { headBound } from "./head.ts";
-import { INT8_ACTIVATIONS } from "../ops/matmul/spec.ts";
+import { INT8_ACTIVATIONS } from "../../ops/matmul/spec.ts";
 import { productCase } from "./matmul.ts";
-import { type Case, exact, execute, ofLargest, testCase } from "./runner.ts";
-import { randomStored } from "./stored_data.ts";
+import { type Case, exact, execute, ofLargest, testCase } from "../runner.ts";
+import { randomStored } from "./random_stored.ts";
 
 /** [m, n, blocks of k, r]: x·Wᵀ with an adapter (r = 0: without). */
 const PRODUCTS = [

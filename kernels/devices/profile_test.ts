@@ -1,7 +1,7 @@
 /** The profile counts calls, operations and bytes, and leaves the device working. */
 import { strict as assert } from "node:assert";
 import { formatProfile, profile } from "./profile.ts";
-import { createWasmDevice } from "./devices/wasm/device.ts";
+import { createWasmDevice } from "./wasm/device.ts";
 
 Deno.test("a profiled device counts calls, floating point operations and bytes", async () => {
   const device = await createWasmDevice({ threads: 1 });

@@ -5,12 +5,12 @@
  * elements (5.3·2^−24 was the worst of 1.8·10^6 sums of 8 to 257 terms), and the suite looks at more
  * than that: a kernel passes by adding up blocks.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { unpackStored } from "../weights/layout.ts";
-import { packedLength, PANEL, type WeightType } from "../ops/matmul/spec.ts";
-import { junk, normals, stream } from "../testing.ts";
-import { type Case, exact, testCase } from "./runner.ts";
-import { randomStored } from "./stored_data.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { unpackStored } from "../../weights/layout.ts";
+import { packedLength, PANEL, type WeightType } from "../../ops/matmul/spec.ts";
+import { junk, normals, stream } from "../../testing.ts";
+import { type Case, exact, testCase } from "../runner.ts";
+import { randomStored } from "./random_stored.ts";
 
 const BOUND = 4 * 2 ** -24;
 

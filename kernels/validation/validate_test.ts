@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import type { Tensor } from "./tensor.ts";
-import type { OpName, Ops } from "./ops/ops.ts";
-import { createReferenceDevice } from "./devices/reference/device.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { Tensor } from "../tensor.ts";
+import type { OpName, Ops } from "../ops/ops.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
 import { validateOp } from "./validate.ts";
 
 const device = createReferenceDevice();

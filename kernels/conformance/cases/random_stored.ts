@@ -1,11 +1,11 @@
 /** Random weights in every storage type, for the cases of the operations that read them. */
-import { narrowF16 } from "../../core/half_floats.ts";
-import type { RandomStream } from "../../core/philox.ts";
-import { normals } from "../testing.ts";
-import { BLOCK_CODES } from "../weights/blocks.ts";
-import { packStored } from "../weights/layout.ts";
-import { quantize } from "../weights/quantize.ts";
-import { BLOCK_SHAPES, type BlockType, type WeightType } from "../weights/types.ts";
+import { narrowF16 } from "../../../core/half_floats.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { normals } from "../../testing.ts";
+import { BLOCK_CODES } from "../../weights/blocks.ts";
+import { packStored } from "../../weights/layout.ts";
+import { quantize } from "../../weights/quantize.ts";
+import { BLOCK_SHAPES, type BlockType, type WeightType } from "../../weights/types.ts";
 
 /** Where a block of a GGUF file has its halves (scales, and what is added), and their largest magnitude here. */
 const HALVES: Readonly<

@@ -1,9 +1,9 @@
 /** Cases of attention: group layouts × head layouts, forward, backward and decoding. */
-import { BRANCH } from "../ops/attention_decode/spec.ts";
-import { createReferenceDevice } from "../devices/reference/device.ts";
-import type { HostArray } from "../tensor.ts";
-import { junk, largest, type Layout, normals, packLengths, stream, zeros } from "../testing.ts";
-import { type Case, execute, ofLargest, testCase } from "./runner.ts";
+import { BRANCH } from "../../ops/attention_decode/spec.ts";
+import { createReferenceDevice } from "../../devices/reference/device.ts";
+import type { HostArray } from "../../tensor.ts";
+import { junk, largest, type Layout, normals, packLengths, stream, zeros } from "../../testing.ts";
+import { type Case, execute, ofLargest, testCase } from "../runner.ts";
 
 /** Groups as [prompt length, branch lengths]. */
 const LAYOUTS: readonly (readonly (readonly [number, readonly number[]])[])[] = [

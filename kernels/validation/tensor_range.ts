@@ -1,5 +1,5 @@
 /** What views, writes and reads may reach of a tensor, the same on every device whose tensors are not plain arrays. */
-import { type Tensor, VIEW_ALIGNMENT } from "./tensor.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../tensor.ts";
 
 /** @throws RangeError unless elements [offset, offset + length) are a view's: inside, and aligned. */
 export function checkView(tensor: Tensor, offset: number, length: number): void {

@@ -6,19 +6,19 @@
  * An output may overlap nothing, except where the operation's spec allows it to be one of the inputs:
  * then it must be exactly that input. Inputs may overlap each other.
  */
-import { RgxError } from "../core/errors.ts";
-import { Call, NONE } from "./validate_call.ts";
-import { checkMatmul, checkPackWeight } from "./validate_matmul.ts";
-import { seenWords } from "./ops/adjust_logits/spec.ts";
-import { BRANCH } from "./ops/attention_decode/spec.ts";
-import { SEGMENT } from "./ops/attention/spec.ts";
-import type { AttentionForwardArgs } from "./ops/attention/spec.ts";
-import { COLUMNS, SITES } from "./ops/dropout/spec.ts";
-import type { HeadBackwardArgs } from "./ops/head/spec.ts";
-import { packedLength } from "./ops/matmul/spec.ts";
-import type { Tensor } from "./tensor.ts";
-import type { OpName, Ops } from "./ops/ops.ts";
-import { SUM_CHUNK } from "./ops/optimizer/spec.ts";
+import { RgxError } from "../../core/errors.ts";
+import { Call, NONE } from "./call.ts";
+import { checkMatmul, checkPackWeight } from "./matmul.ts";
+import { seenWords } from "../ops/adjust_logits/spec.ts";
+import { BRANCH } from "../ops/attention_decode/spec.ts";
+import { SEGMENT } from "../ops/attention/spec.ts";
+import type { AttentionForwardArgs } from "../ops/attention/spec.ts";
+import { COLUMNS, SITES } from "../ops/dropout/spec.ts";
+import type { HeadBackwardArgs } from "../ops/head/spec.ts";
+import { packedLength } from "../ops/matmul/spec.ts";
+import type { Tensor } from "../tensor.ts";
+import type { OpName, Ops } from "../ops/ops.ts";
+import { SUM_CHUNK } from "../ops/optimizer/spec.ts";
 
 /**
  * Returns what the call touches.

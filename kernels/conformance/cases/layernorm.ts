@@ -1,28 +1,17 @@
-/** Cases of the operations that GPT-2's layers and biased projections add: bias, LayerNorm, GELU. */
-import { junk, normals, stream } from "../testing.ts";
-import { type Case, ofLargest, relative, testCase } from "./runner.ts";
+/** Cases of LayerNorm, forward and backward. */
+import { junk, normals, stream } from "../../testing.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner.ts";
 
-const SHAPES: readonly (readonly [rows: number, d: number])[] = [
+/** Around vector widths, and one with work for several threads. */
+export const ROW_SHAPES: readonly (readonly [rows: number, d: number])[] = [
   ...[1, 2, 3, 4, 5, 16, 17, 48, 65, 288, 577].flatMap((d) =>
     [0, 1, 2, 33].map((rows) => [rows, d] as const)
   ),
   [1031, 100],
 ];
 
-export function biasCases(): Case[] {
-  return SHAPES.flatMap(([rows, d]) => {
-    const random = stream(`bias ${rows} ${d}`), shape = `[${rows}×${d}]`;
-    const bias = normals(random, d), dout = normals(random, rows * d);
-    const x = normals(random, rows * d), dbias = normals(random, d);
-    return [
-      testCase("add_bias", shape, { x, bias, rows, d }, { x: relative() }),
-      testCase("add_bias_backward", shape, { dout, dbias, rows, d }, { dbias: ofLargest() }),
-    ];
-  });
-}
-
 export function layernormCases(): Case[] {
-  return SHAPES.flatMap(([rows, d]) => {
+  return ROW_SHAPES.flatMap(([rows, d]) => {
     const random = stream(`layernorm ${rows} ${d}`), shape = `[${rows}×${d}]`, size = rows * d;
     // A mean far from 0: E[x²] − μ² would lose digits.
     const x = normals(random, size, 3).map((value) => Math.fround(value + 5));
@@ -70,31 +59,6 @@ export function layernormCases(): Case[] {
           { dx: ofLargest(), dweight: ofLargest() },
         ),
       ]),
-    ];
-  });
-}
-
-export function geluCases(): Case[] {
-  return [0, 1, 3, 4, 5, 16, 31, 65, 1009, 100_003].flatMap((n) => {
-    const random = stream(`gelu ${n}`);
-    const x = normals(random, n, 2), dout = normals(random, n), same = normals(random, n, 2);
-    // Far out on both sides, where the cube overflows what an exponential takes.
-    const steep = Float32Array.from({ length: n }, (_, i) => [-60, -9, -5, 0, 5, 9, 1e4][i % 7]!);
-    const bound = relative(1e-6, 4e-7);
-    return [
-      testCase("gelu", `${n}`, { x, out: junk(n), n }, { out: bound }),
-      testCase("gelu", `${n} steep`, { x: steep, out: junk(n), n }, { out: bound }),
-      testCase("gelu", `${n} in place`, { x: same, out: same, n }, { out: bound }),
-      testCase("gelu_backward", `${n}`, { dout, x, dx: junk(n), n }, { dx: ofLargest(1e-6) }),
-      testCase("gelu_backward", `${n} steep`, { dout, x: steep, dx: junk(n), n }, {
-        dx: ofLargest(1e-6),
-      }),
-      testCase(
-        "gelu_backward",
-        `${n} in place and forward`,
-        { dout, x: same, dx: same, activated: junk(n), n },
-        { dx: ofLargest(1e-6), activated: bound },
-      ),
     ];
   });
 }

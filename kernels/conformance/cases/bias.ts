@@ -1,0 +1,16 @@
+/** Cases of the bias of projections, forward and backward. */
+import { normals, stream } from "../../testing.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner.ts";
+import { ROW_SHAPES } from "./layernorm.ts";
+
+export function biasCases(): Case[] {
+  return ROW_SHAPES.flatMap(([rows, d]) => {
+    const random = stream(`bias ${rows} ${d}`), shape = `[${rows}×${d}]`;
+    const bias = normals(random, d), dout = normals(random, rows * d);
+    const x = normals(random, rows * d), dbias = normals(random, d);
+    return [
+      testCase("add_bias", shape, { x, bias, rows, d }, { x: relative() }),
+      testCase("add_bias_backward", shape, { dout, dbias, rows, d }, { dbias: ofLargest() }),
+    ];
+  });
+}

@@ -1,0 +1,28 @@
+/** Cases of GELU, forward and backward. */
+import { junk, normals, stream } from "../../testing.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner.ts";
+
+export function geluCases(): Case[] {
+  return [0, 1, 3, 4, 5, 16, 31, 65, 1009, 100_003].flatMap((n) => {
+    const random = stream(`gelu ${n}`);
+    const x = normals(random, n, 2), dout = normals(random, n), same = normals(random, n, 2);
+    // Far out on both sides, where the cube overflows what an exponential takes.
+    const steep = Float32Array.from({ length: n }, (_, i) => [-60, -9, -5, 0, 5, 9, 1e4][i % 7]!);
+    const bound = relative(1e-6, 4e-7);
+    return [
+      testCase("gelu", `${n}`, { x, out: junk(n), n }, { out: bound }),
+      testCase("gelu", `${n} steep`, { x: steep, out: junk(n), n }, { out: bound }),
+      testCase("gelu", `${n} in place`, { x: same, out: same, n }, { out: bound }),
+      testCase("gelu_backward", `${n}`, { dout, x, dx: junk(n), n }, { dx: ofLargest(1e-6) }),
+      testCase("gelu_backward", `${n} steep`, { dout, x: steep, dx: junk(n), n }, {
+        dx: ofLargest(1e-6),
+      }),
+      testCase(
+        "gelu_backward",
+        `${n} in place and forward`,
+        { dout, x: same, dx: same, activated: junk(n), n },
+        { dx: ofLargest(1e-6), activated: bound },
+      ),
+    ];
+  });
+}
