@@ -1,6 +1,7 @@
 /**
- * For tests only: is a task as varied as reasoning-gym's? The rules of `golden/diversity/README.md` applied to
- * entries 0, 1, 2 … of one seed with the default configuration; each broken rule is one line of text.
+ * For tests only: checks that the entries of a task are as varied as reasoning-gym's. It applies
+ * the rules of `tests/golden/reasoning-gym/diversity/README.md` to entries 0, 1, 2 … of one seed
+ * with the default configuration. Each violated rule gives one line of text.
  */
 import type { Entry } from "./types.ts";
 
@@ -52,7 +53,7 @@ export interface DiversityException {
   limits?: Record<string, number>;
 }
 
-/** The broken rules; empty when the entries are varied enough. */
+/** Returns the violated rules; empty when the entries are varied enough. */
 export function brokenRules(
   entries: readonly Entry[],
   stats: TaskStats,
@@ -78,7 +79,7 @@ function slack({ standard_error }: Figure, blocks: number): number {
   return 4 * Math.sqrt(1 + 1 / blocks) * standard_error;
 }
 
-/** Rule 1. */
+/** Rule 1: distinct questions, problems and answers, and the entropy of the answers. */
 function variety(
   entries: readonly Entry[],
   stats: TaskStats,
@@ -104,12 +105,12 @@ function variety(
   atLeast("distinct_answers", counts.size / used.length, 0.01);
   atLeast("answer_entropy_bits", parts.reduce((bits, p) => bits - p * Math.log2(p), 0), 0.15);
   const commonest = sample.commonest_answer;
-  const most = Math.max(
+  const maxShare = Math.max(
     commonest.share! + slack(commonest, sample.blocks) + 0.01,
     limits["commonest_answer"] ?? 0,
   );
-  if (Math.max(...parts) > most) {
-    errors.push(`commonest_answer: ${Math.max(...parts)}, at most ${most}`);
+  if (Math.max(...parts) > maxShare) {
+    errors.push(`commonest_answer: ${Math.max(...parts)}, at most ${maxShare}`);
   }
   return errors;
 }
@@ -120,7 +121,7 @@ function problemOf({ answer, metadata }: Entry): string {
   return JSON.stringify([answer, rest]);
 }
 
-/** Rules 2 and 3 for the answers. */
+/** Rules 2 and 3, for the answers. */
 function answers(entries: readonly Entry[], stats: TaskStats, loose: Set<string>): string[] {
   const { shares, number_quantiles, number_inside_middle_half, length_quantiles } = stats.answers;
   const texts = entries.map((entry) => entry.answer).filter((answer) => answer !== null);
@@ -149,7 +150,7 @@ function answers(entries: readonly Entry[], stats: TaskStats, loose: Set<string>
   return errors;
 }
 
-/** Rules 2 to 5 for one key of the metadata. */
+/** Rules 2 to 5, for one key of the metadata. */
 function metadataKey(
   key: string,
   expected: KeyStats,
@@ -160,7 +161,8 @@ function metadataKey(
   if (expected.kind === "contains") {
     return loose ? [] : compareContains(key, expected.shares!, entries, items);
   }
-  // Lists and maps are compared by their derived keys; only those of `difficulty` are recorded as a value.
+  // Lists and maps are compared by their derived keys. Only those of `difficulty` are recorded as
+  // values.
   const isCompared = (value: unknown) =>
     value !== undefined && (typeof value !== "object" || value === null || key.includes("."));
   const values = entries.map((entry) => valueAt(entry.metadata, key)).filter(isCompared);
@@ -255,7 +257,7 @@ function compareNumbers(
   return errors;
 }
 
-/** h of rule 3, in percent. */
+/** The half width h of rule 3, in percent. */
 function halfWidth(n1: number, n2: number): number {
   return Math.max(25, 500 * Math.sqrt(0.25 * (1 / n1 + 1 / n2)));
 }
@@ -272,7 +274,10 @@ function compareMedian(key: string, values: number[], quantiles: Quantiles, h: n
   return median >= a && median <= b ? [] : [`${key}: median ${median}, theirs ${a} to ${b}`];
 }
 
-/** A key of the metadata, or one derived from it: K.length, K.row_length, K.smallest, K.size, K.SUB (of each element). */
+/**
+ * Returns the value of a metadata key or of a derived key: K.length, K.row_length, K.smallest,
+ * K.largest, K.size, or K.SUB (the key SUB of each element).
+ */
 function valueAt(metadata: Record<string, unknown>, key: string): unknown {
   if (Object.hasOwn(metadata, key)) return metadata[key];
   const dot = key.lastIndexOf(".");
@@ -282,7 +287,7 @@ function valueAt(metadata: Record<string, unknown>, key: string): unknown {
     if (part === "length") return base.length;
     if (part === "row_length") return (base[0] as unknown[] | undefined)?.length;
     if (part !== "smallest" && part !== "largest") {
-      // The recorded figures leave out lists in which an element lacks the key.
+      // The recorded statistics leave out lists in which an element lacks the key.
       const parts = base.map((element) => (element as Record<string, unknown>)[part]);
       return parts.includes(undefined) ? undefined : parts;
     }
@@ -298,7 +303,7 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, withTwelveDigits);
 }
 
-/** As the statistics write numbers that have more. */
+/** Rounds to 12 significant digits, as the recorded statistics do. */
 function withTwelveDigits(_key: string, value: unknown): unknown {
   return typeof value === "number" ? Number(value.toPrecision(12)) : value;
 }

@@ -1,6 +1,6 @@
 /**
- * Every registered task against the recorded behaviour of reasoning-gym: scores, parameters, metadata,
- * curricula. A new task is covered without a change here.
+ * Compares every registered task with the recorded behaviour of reasoning-gym: scores, parameters,
+ * metadata and curricula. A new task is covered automatically.
  */
 import assert from "node:assert/strict";
 import { checkParams } from "./params.ts";
@@ -174,9 +174,9 @@ Deno.test({
     for (const name of testedTasks()) {
       const task = getTask(name), expected = facts[name]!;
       assert.equal(task.category, expected.category, name);
-      const own = expected.fields.filter(({ name }) => name !== "seed" && name !== "size");
-      assert.deepEqual(Object.keys(task.params).sort(), own.map((f) => f.name).sort(), name);
-      for (const field of own) {
+      const fields = expected.fields.filter(({ name }) => name !== "seed" && name !== "size");
+      assert.deepEqual(Object.keys(task.params).sort(), fields.map((f) => f.name).sort(), name);
+      for (const field of fields) {
         const spec = task.params[field.name]!;
         const free = isNullByDefault(field);
         assert.deepEqual(spec.default, free ? null : field.default, `${name}.${field.name}`);
@@ -229,13 +229,13 @@ Deno.test({
             assert.ok(fits(type, types), `${name}.${key}: ${type}, expected ${types}`);
           }
         }
-        const own = entry.metadata["difficulty"];
+        const found = entry.metadata["difficulty"];
         if ("(scalar)" in difficulty) {
-          assert.equal(typeof own, "number", name);
+          assert.equal(typeof found, "number", name);
           continue;
         }
-        assert.deepEqual(Object.keys(own as object).sort(), Object.keys(difficulty).sort(), name);
-        for (const [key, value] of Object.entries(own as object)) {
+        assert.deepEqual(Object.keys(found as object).sort(), Object.keys(difficulty).sort(), name);
+        for (const [key, value] of Object.entries(found as object)) {
           assert.ok(fits(typeOf(value), difficulty[key]!), `${name}: difficulty.${key}`);
         }
       }
@@ -243,7 +243,10 @@ Deno.test({
   },
 });
 
-/** The recorded `TextTransformation.ORIGINAL` is the value `original`; times and dates are their ISO texts. */
+/**
+ * The recorded `TextTransformation.ORIGINAL` stands for the value `original`, and times and dates
+ * for their ISO texts.
+ */
 function withPlainValues(config: Record<string, ParamValue>): Record<string, ParamValue> {
   return JSON.parse(
     JSON.stringify(config),
@@ -268,7 +271,7 @@ interface Curricula {
   configs: Record<string, { level: number; config: Record<string, ParamValue>; valid: unknown }[]>;
 }
 
-/** Two tasks have no validation upstream, so that their levels are recorded as errors of another kind. */
+/** Two tasks have no validation in reasoning-gym, so their levels are recorded as other errors. */
 function isUnchecked(valid: unknown): boolean {
   return typeof valid === "string" && valid.endsWith("has no attribute 'validate'");
 }

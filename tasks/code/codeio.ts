@@ -88,7 +88,10 @@ function score(answer: string, entry: ScorableEntry): number {
   return Math.max(MIN_SCORE, limit * (1 - distance / (0.2 * longest)));
 }
 
-/** Reads JSON and keeps 3.0 a float, because Python writes it so and the length of its text counts. */
+/**
+ * Reads JSON and keeps 3.0 as a float. Python writes it with its decimal, and the length of its
+ * text counts.
+ */
 function readJson(text: string): unknown {
   const value = parseJson(text);
   if (value === undefined || !/[0-9]\.0|[0-9][eE]/.test(text)) return value;
@@ -97,7 +100,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text, whole as (key: string, value: unknown) => unknown);
   } catch {
-    return value; // with NaN in it
+    return value; // contains NaN
   }
 }
 

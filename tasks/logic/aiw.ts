@@ -140,20 +140,24 @@ function colleagues(random: RandomStream, config: People): Drawn {
     { length: 4 },
     () => random.int(1, config.max_entities),
   ) as [number, number, number, number];
+  const herColleagues = inAnyOrder(
+    random,
+    counted(males, "male colleague"),
+    counted(females, "female colleague"),
+  );
+  const hisColleagues = inAnyOrder(
+    random,
+    counted(hisMales, "male colleague"),
+    counted(hisFemales, "female colleague"),
+  );
   return {
     question:
-      `${woman}, a woman, has ${
-        inAnyOrder(random, counted(males, "male colleague"), counted(females, "female colleague"))
-      }; ${woman} and these people are all colleagues of one another. ${man}, a man, has ${
-        inAnyOrder(
-          random,
-          counted(hisMales, "male colleague"),
-          counted(hisFemales, "female colleague"),
-        )
-      }; ${man} and these people are all colleagues of one another too. The two circles have exactly ` +
-      `one person in common, a woman who is a colleague of both ${woman} and ${man}. Nobody has ` +
-      "any colleagues outside the circles that he or she belongs to. How many female colleagues " +
-      "does the woman in both circles have? Answer with the number alone.",
+      `${woman}, a woman, has ${herColleagues}; ${woman} and these people are all colleagues of ` +
+      `one another. ${man}, a man, has ${hisColleagues}; ${man} and these people are all ` +
+      "colleagues of one another too. The two circles have exactly one person in common, a woman " +
+      `who is a colleague of both ${woman} and ${man}. Nobody has any colleagues outside the ` +
+      "circles that he or she belongs to. How many female colleagues does the woman in both " +
+      "circles have? Answer with the number alone.",
     // In the first circle, its owner replaces the shared woman among the women. In the second,
     // nobody does.
     count: females + (hisFemales - 1),

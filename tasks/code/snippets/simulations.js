@@ -1,4 +1,7 @@
-/** Reference functions that simulate a process, for codeio. Questions show exactly the lines that run. */
+/**
+ * Reference functions that simulate a process, for codeio. Questions show exactly the lines that
+ * run.
+ */
 
 export function countFloors({ start, buttons }) {
   let floor = start;
