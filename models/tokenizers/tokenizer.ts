@@ -1,21 +1,21 @@
 /**
- * Tokenizers of Hugging Face folders: `tokenizer.json` (or `vocab.json` and `merges.txt`) run by
- * `@huggingface/tokenizers`, the special tokens of `tokenizer_config.json` (or `special_tokens_map.json`),
- * and the chat template, in which special tokens in a message's content stay text.
+ * Tokenizers of Hugging Face folders: `tokenizer.json` (or `vocab.json` and `merges.txt`), the
+ * special tokens of `tokenizer_config.json` (or `special_tokens_map.json`), and the chat template,
+ * in which special tokens in a message's content stay text.
  * Left out: SentencePiece `.model` files, tiktoken.
  */
-import type { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
-import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
-import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
+import { Damaged, NotSupported } from "./components/component.ts";
+import { decodeByTable, type DecodeTable, decodeTable } from "./components/decode_table.ts";
+import { cleanUpSpaces } from "./components/decoders.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
+import { type Finders, TokenizerPipeline } from "./pipeline.ts";
 import { SpecialTokens } from "./special_tokens.ts";
+import { MissingToken } from "./subwords/subword_model.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
-import { createTokenizer, tokensAround } from "./tokenizer_library.ts";
-import { NotSupported } from "./tokenizer_parts.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 
@@ -93,28 +93,22 @@ export function tokenizerFromFiles(
 const recent: WeakRef<HuggingFaceTokenizer>[] = [];
 const MOST_RECENT = 4;
 
-interface Surroundings {
-  before: readonly number[];
-  after: readonly number[];
-}
-
-const NOTHING: Surroundings = { before: [], after: [] };
+const NOTHING = { before: [], after: [] };
 
 class HuggingFaceTokenizer implements Tokenizer {
   readonly vocabSize: number;
   readonly eosId: number | null;
   readonly padId: number | null;
   readonly #files: ReadonlyMap<string, string>;
-  readonly #hf: HfTokenizer;
+  readonly #pipeline: TokenizerPipeline;
   readonly #specialIds: ReadonlySet<number>;
   readonly #specials: SpecialTokens;
   readonly #unknownId: number | null;
-  /** Knows no special tokens; made when it is needed first. */
-  #plain: HfTokenizer | null = null;
+  /** Find all added tokens but the special ones. Made when they are needed first. */
+  #plainFinders: Finders | null = null;
   readonly #cleanUpSpaces: boolean;
-  readonly #encodePieces: PieceEncoder | null;
   readonly #decodeTable: DecodeTable | null;
-  #around: Surroundings | null = null;
+  #around: { before: number[]; after: number[] } | null = null;
   readonly #renderChat: ChatRenderer | null;
   readonly #where: string;
 
@@ -125,32 +119,26 @@ class HuggingFaceTokenizer implements Tokenizer {
     const map = parseJson(files, "special_tokens_map.json", where) ?? {};
     const { roles: specials, others, all } = namedSpecials(config, map);
     const tokenizerJson = parseJson(files, "tokenizer.json", where)!;
-    this.#hf = createHfTokenizer(tokenizerJson, { ...config, ...specials }, where, all);
-    let largest = -1;
-    for (const id of this.#hf.get_vocab().values()) largest = Math.max(largest, id);
-    this.vocabSize = largest + 1;
+    const pipeline = createPipeline(tokenizerJson, where, all);
+    this.#pipeline = pipeline;
+    this.vocabSize = pipeline.tokens.length;
     const specialIds = others.map((token) => this.tokenId(token));
-    for (const [id, token] of this.#hf.get_added_tokens_decoder()) {
-      if (token.special) specialIds.push(id);
+    for (const { id, special } of pipeline.added) {
+      if (special) specialIds.push(id);
     }
     this.#specialIds = new Set(specialIds.filter((id) => id !== null));
-    this.#specials = new SpecialTokens(
-      [...this.#specialIds].map((id) => this.#hf.id_to_token(id)!),
-    );
+    this.#specials = new SpecialTokens([...this.#specialIds].map((id) => pipeline.tokens[id]!));
     this.#unknownId = specials["unk_token"] === undefined
       ? null
       : this.tokenId(specials["unk_token"]);
     this.eosId = this.#roleId(specials, "eos_token");
     this.padId = this.#roleId(specials, "pad_token");
-    // As transformers 5 does: the clean-up takes spaces away that a BPE means, whatever older files ask for.
-    this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true &&
-      (tokenizerJson["model"] as { type?: unknown }).type !== "BPE";
-    this.#encodePieces = pieceEncoder(this.#hf as unknown as BpeTokenizer);
-    const tokens = () =>
-      Array.from({ length: this.vocabSize }, (_, id) => this.#hf.id_to_token(id));
+    // As transformers 5 does: the clean-up removes spaces that a BPE means, whatever older files
+    // ask for.
+    this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true && !pipeline.isBpe;
     this.#decodeTable = this.#cleanUpSpaces
       ? null
-      : decodeTable(tokenizerJson["decoder"], tokens, this.#specialIds);
+      : decodeTable(tokenizerJson["decoder"], pipeline.tokens, this.#specialIds);
     const jinja = files.get("chat_template.jinja");
     const templateFile = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
     const template = jinja ??
@@ -165,68 +153,56 @@ class HuggingFaceTokenizer implements Tokenizer {
     options: { addSpecialTokens?: boolean; literal?: boolean } = {},
   ): number[] {
     const { addSpecialTokens = true, literal = false } = options;
-    if (!literal && !this.#specials.hasMarks(text)) {
-      if (this.#encodePieces !== null) {
-        const { before, after } = addSpecialTokens ? this.#surroundings() : NOTHING;
-        const ids = this.#encodePieces(text, before);
-        if (ids !== null) return after.length === 0 ? ids : [...ids, ...after];
-      }
-      return this.#checked(
-        this.#hf.encode(text, { add_special_tokens: addSpecialTokens }).ids,
-        text,
-      );
-    }
-    const ids = literal
-      ? this.#encodeLiteral(text)
-      : this.#specials.pieces(text).flatMap((piece) =>
-        piece.special ? [this.tokenId(piece.text)!] : this.#encodeLiteral(piece.text)
-      );
-    if (!addSpecialTokens) return ids;
-    const { before, after } = this.#surroundings();
-    return [...before, ...ids, ...after];
+    const { before, after } = addSpecialTokens ? this.#surroundings() : NOTHING;
+    const ids = literal || this.#specials.hasMarks(text)
+      ? [...before, ...this.#encodeMarked(text, literal)]
+      : this.#checked(text, () => this.#pipeline.encode(text, before));
+    return after.length === 0 ? ids : [...ids, ...after];
+  }
+
+  /** Ids of a text some (or all, if it is literal) of whose special tokens are text. */
+  #encodeMarked(text: string, literal: boolean): number[] {
+    if (literal) return this.#encodeLiteral(text);
+    return this.#specials.pieces(text).flatMap((piece) =>
+      piece.special ? [this.tokenId(piece.text)!] : this.#encodeLiteral(piece.text)
+    );
   }
 
   /** Ids of a text whose special tokens are text. */
   #encodeLiteral(text: string): number[] {
-    const encode = (part: string, hf: HfTokenizer) =>
-      this.#checked(hf.encode(part, { add_special_tokens: false }).ids, text);
-    const ids = encode(text, this.#hf);
+    const ids = this.#checked(text, () => this.#pipeline.encode(text));
     if (!ids.some((id) => this.#specialIds.has(id))) return ids;
-    // What has no token is the unknown one, which may serve as another, too.
+    // The unknown token stands for what has no token. It may have another role, too.
     const isRead = (id: number) => this.#specialIds.has(id) && id !== this.#unknownId;
-    const plain = this.#plain ??= this.#withoutSpecialTokens();
-    const again = encode(text, plain);
+    this.#plainFinders ??= this.#pipeline.finders(
+      this.#pipeline.added.filter(({ id }) => !this.#specialIds.has(id)),
+    );
+    const finders = this.#plainFinders;
+    const encode = (part: string) =>
+      this.#checked(text, () => this.#pipeline.encodeWith(finders, part));
+    const again = encode(text);
     if (!again.some(isRead)) return again;
-    // Its model itself has them as pieces of text.
-    return this.#specials.apart(text).flatMap((part) => encode(part, plain))
-      .filter((id) => !isRead(id));
-  }
-
-  #withoutSpecialTokens(): HfTokenizer {
-    const json = parseJson(this.#files, "tokenizer.json", this.#where)!;
-    const added = (json["added_tokens"] ?? []) as { id: number }[];
-    const kept = added.filter(({ id }) => !this.#specialIds.has(id));
-    return createHfTokenizer({ ...json, added_tokens: kept }, {}, this.#where);
+    // The model itself has them as pieces of text.
+    return this.#specials.apart(text).flatMap(encode).filter((id) => !isRead(id));
   }
 
   /** The ids that belong before and after a text. */
-  #surroundings(): Surroundings {
-    if (this.#around !== null) return this.#around;
-    const { before, after } = tokensAround(this.#hf);
-    const ids = (tokens: readonly string[]) =>
-      this.#checked(tokens.map((token) => this.#hf.token_to_id(token)!), tokens.join(" "));
-    return this.#around = { before: ids(before), after: ids(after) };
+  #surroundings(): { before: number[]; after: number[] } {
+    return this.#around ??= this.#checked(null, () => this.#pipeline.surroundings());
   }
 
-  #checked(ids: number[], text: string): number[] {
-    const bad = (ids as (number | undefined)[]).indexOf(undefined);
-    if (bad >= 0) {
+  /** @param text that is encoded; null: the message of the error names it */
+  #checked<T>(text: string | null, encode: () => T): T {
+    try {
+      return encode();
+    } catch (error) {
+      if (!(error instanceof MissingToken)) throw error;
+      const shown = JSON.stringify((text ?? error.message).slice(0, 60));
       throw new RgxError(
-        `${this.#where}/tokenizer.json: the text ${JSON.stringify(text.slice(0, 60))} ` +
+        `${this.#where}/tokenizer.json: the text ${shown} ` +
           `contains something that has no token, and the tokenizer has no unknown token`,
       );
     }
-    return ids;
   }
 
   /** Ids beyond the vocabulary (a model's padding rows) decode to nothing. */
@@ -234,15 +210,15 @@ class HuggingFaceTokenizer implements Tokenizer {
     const skip = options.skipSpecialTokens ?? false;
     const known = this.#decodeTable === null ? null : decodeByTable(this.#decodeTable, ids, skip);
     if (known !== null) return known;
-    const kept = ids.filter((id) =>
-      this.#hf.id_to_token(id) !== undefined && !(skip && this.#specialIds.has(id))
-    );
-    if (kept.length === 0) return "";
-    return this.#hf.decode(kept, { clean_up_tokenization_spaces: this.#cleanUpSpaces });
+    const tokens = ids.filter((id) => !(skip && this.#specialIds.has(id)))
+      .map((id) => this.#pipeline.tokens[id]).filter((token) => token !== undefined);
+    if (tokens.length === 0) return "";
+    const text = this.#pipeline.decode(tokens);
+    return this.#cleanUpSpaces ? cleanUpSpaces(text) : text;
   }
 
   tokenId(token: string): number | null {
-    return this.#hf.token_to_id(token) ?? null;
+    return this.#pipeline.tokenId(token) ?? null;
   }
 
   applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null {
@@ -277,25 +253,26 @@ class HuggingFaceTokenizer implements Tokenizer {
 }
 
 /** @param specials texts of tokens that are special, as far as the vocabulary has them */
-function createHfTokenizer(
+function createPipeline(
   json: Record<string, unknown>,
-  config: Record<string, unknown>,
   where: string,
-  specials: readonly string[] = [],
-): HfTokenizer {
+  specials: readonly string[],
+): TokenizerPipeline {
   checkTokenizerJson(json, where);
+  const file = `${where}/tokenizer.json`;
   try {
-    return createTokenizer(withSpecials(json, specials), config);
+    return new TokenizerPipeline(withSpecials(json, specials));
   } catch (error) {
     if (error instanceof NotSupported) {
-      throw new UsageError(`${where}/tokenizer.json: ${error.message} is not supported`, {
+      throw new UsageError(`${file}: ${error.message} is not supported`, {
         advice: "Texts would be cut otherwise than in the model's training.",
       });
     }
-    throw new RgxError(
-      `${where}/tokenizer.json: not a usable tokenizer: ${messageOf(error)}`,
-      { advice: DAMAGED_ADVICE, cause: error },
-    );
+    const what = error instanceof Damaged ? "" : "not a usable tokenizer: ";
+    throw new RgxError(`${file}: ${what}${messageOf(error)}`, {
+      advice: DAMAGED_ADVICE,
+      cause: error,
+    });
   }
 }
 

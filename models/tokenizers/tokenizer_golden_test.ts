@@ -1,5 +1,5 @@
 /**
- * Full-size tokenizers against recorded ids (shared/golden/tokenizers), in every form they come in:
+ * Full-size tokenizers against recorded ids (tests/golden/tokenizers), in every form they come in:
  * `tokenizer.json`, `vocab.json` with `merges.txt`, and GGUF metadata; texts there and back; and special
  * tokens in texts, which stay text.
  */
@@ -8,13 +8,12 @@ import fc from "fast-check";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { parseGguf } from "../formats/gguf/gguf.ts";
 import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
-import { sharedFolder } from "../testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary } from "./vocab_merges.ts";
 
-const golden = sharedFolder("golden/tokenizers");
-const ignore = golden === null;
+const golden = goldenPath("tokenizers");
 const cases = (): Record<string, { text: string; ids: number[] }[]> =>
   JSON.parse(Deno.readTextFileSync(`${golden}/ids.json`));
 
@@ -67,7 +66,6 @@ async function fromGguf(json: TokenizerJson, pre: string): Promise<Tokenizer> {
 for (const { name, packageName, pre } of MODELS) {
   Deno.test({
     name: `${name}: the recorded ids of 47 difficult strings, in three forms`,
-    ignore,
     async fn() {
       const source = await packageFiles(packageName);
       const { json, config } = source;
@@ -148,9 +146,8 @@ function specialTokensStayText(
 
 Deno.test({
   name: "SentencePiece pieces in GGUF metadata give the ids of the tokenizer.json they came from",
-  ignore,
   async fn() {
-    const folder = sharedFolder("models/stories260k")!;
+    const folder = goldenPath("models/stories260k");
     const original = await loadTokenizer(folder);
     const json: TokenizerJson = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
     const tokens: string[] = [];

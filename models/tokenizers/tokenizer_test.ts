@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
+import { goldenPath } from "../../tests/golden.ts";
 
-const shared = new URL("../../../shared/", import.meta.url).pathname;
-const withShared = existsLoudly(`${shared}models/README.md`);
+const shared = goldenPath("");
 
 Deno.test({
   name: "tinystories-656k: the ids and texts that its makers' tokenizer gives",
-  ignore: !withShared,
   async fn() {
     const tokenizer = await loadTokenizer(`${shared}models/tinystories-656k`);
     const prompt = [1, 80, 147, 201, 282, 57];
@@ -47,7 +46,6 @@ Deno.test({
 
 Deno.test({
   name: "stories260k: ids, and unknown characters as bytes",
-  ignore: !withShared,
   async fn() {
     const tokenizer = await loadTokenizer(`${shared}models/stories260k`);
     assert.deepEqual(tokenizer.encode("Once upon a time"), [1, 403, 407, 261, 378]);
@@ -214,16 +212,6 @@ Deno.test("an unusable tokenizer is one clear error", async () => {
     RgxError,
   );
 });
-
-function existsLoudly(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    console.warn(`skipped: ${path} is not there`);
-    return false;
-  }
-}
 
 Deno.test("a mark that an editor put at the beginning of a file is no part of it", async () => {
   const folder = await Deno.makeTempDir();

@@ -20,13 +20,13 @@ const SPECIAL = 1, PART = 2;
 
 /**
  * @param decoder of a `tokenizer.json`
- * @param tokens by id; asked for when there is a table to make
+ * @param tokens by id
  * @param special ids that may be left out
  * @returns null for a decoder of another kind
  */
 export function decodeTable(
   decoder: unknown,
-  tokens: () => readonly (string | undefined)[],
+  tokens: readonly (string | undefined)[],
   special: ReadonlySet<number>,
 ): DecodeTable | null {
   const { type, decoders } = Object(decoder) as { type?: unknown; decoders?: unknown };
@@ -42,8 +42,9 @@ export function decodeTable(
   const stripped = strip === undefined ? "" : strippedText(strip);
   if (stripped === null) return null;
   const encoder = new TextEncoder();
-  const texts = tokens().map((token) =>
-    token === undefined ? "" : alone(token.replaceAll(from, to))
+  const texts = Array.from(
+    tokens,
+    (token) => token === undefined ? "" : alone(token.replaceAll(from, to)),
   );
   const encoded = texts.map((text) => encoder.encode(text ?? ""));
   const starts = new Uint32Array(texts.length + 1), kinds = new Uint8Array(texts.length);

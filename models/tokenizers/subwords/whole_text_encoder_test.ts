@@ -1,21 +1,31 @@
 /** Texts cut where no merge reaches: the ids of the whole, on random vocabularies and on a real one. */
-import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type BpeTokenizer, pieceEncoder } from "./bpe_pieces.ts";
-import { sharedFolder } from "../testing.ts";
+import { goldenPath } from "../../../tests/golden.ts";
+import { normalizerOf } from "../components/normalizers.ts";
+import { Bpe } from "./bpe.ts";
+import { vocabularyOf } from "./vocabulary.ts";
+import { wholeTextEncoder } from "./whole_text_encoder.ts";
 
 type Json = Record<string, unknown>;
 
-function libraryOf(json: Json): HfTokenizer {
-  return new HfTokenizer({
-    ...{ normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null },
-    ...{ added_tokens: [], ...json },
-  }, {});
-}
-function piecesOf(library: HfTokenizer): ((text: string) => number[] | null) | null {
-  const encode = pieceEncoder(library as unknown as BpeTokenizer);
-  return encode && ((text) => encode(text, []));
+/** The encoder of a model, and what the model makes of a whole text. */
+function encodersOf({ model, normalizer, added = [] }: {
+  model: Json;
+  normalizer?: unknown;
+  added?: string[];
+}) {
+  const vocabulary = vocabularyOf(model["vocab"]), bpe = new Bpe(model, vocabulary);
+  const normalize = normalizerOf(normalizer);
+  const encode = wholeTextEncoder(bpe, vocabulary, { json: normalizer, normalize }, added);
+  return {
+    pieces: encode && ((text: string) => encode(text, [])),
+    whole(text: string): number[] {
+      const ids: number[] = [];
+      if (text !== "") bpe.encode(normalize?.(text) ?? text, ids);
+      return ids;
+    },
+  };
 }
 
 const LETTERS = ["a", "b", "c", "▁", "😀", "?"] as const;
@@ -24,7 +34,7 @@ const LETTERS = ["a", "b", "c", "▁", "😀", "?"] as const;
 const vocabularies = fc.record({
   choices: fc.array(fc.nat(), { maxLength: 10 }),
   fuse: fc.boolean(),
-}).map(({ choices, fuse }): Json => {
+}).map(({ choices, fuse }) => {
   const tokens: string[] = ["<unk>", ...LETTERS.slice(0, 5)], merges: [string, string][] = [];
   for (const choice of choices) {
     const left = tokens[1 + choice % (tokens.length - 1)]!;
@@ -34,14 +44,14 @@ const vocabularies = fc.record({
     if (!tokens.includes(left + right)) tokens.push(left + right);
   }
   const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
-  return { model: { type: "BPE", vocab, merges, unk_token: "<unk>", fuse_unk: fuse } };
+  return { type: "BPE", vocab, merges, unk_token: "<unk>", fuse_unk: fuse };
 });
 
 Deno.test("any vocabulary, any text: the pieces have the ids of the whole", () => {
   const texts = fc.array(fc.constantFrom(...LETTERS), { minLength: 1, maxLength: 40 });
-  fc.assert(fc.property(vocabularies, texts, (json, letters) => {
-    const library = libraryOf(json), text = letters.join("");
-    assert.deepEqual(piecesOf(library)!(text), library.encode(text).ids);
+  fc.assert(fc.property(vocabularies, texts, (model, letters) => {
+    const { pieces, whole } = encodersOf({ model }), text = letters.join("");
+    assert.deepEqual(pieces!(text), whole(text));
   }));
 });
 
@@ -61,12 +71,12 @@ Deno.test("texts that begin alike, one after the other: the ids of each", () => 
   const part = fc.array(fc.constantFrom(" ", "A", "é", ...LETTERS), { maxLength: 12 });
   const texts = fc.array(fc.tuple(fc.nat(12), part), { minLength: 2, maxLength: 8 });
   const normalizer = fc.constantFrom(...NORMALIZERS);
-  fc.assert(fc.property(vocabularies, normalizer, texts, (json, normalizer, changes) => {
-    const library = libraryOf({ ...json, normalizer }), encode = piecesOf(library)!;
+  fc.assert(fc.property(vocabularies, normalizer, texts, (model, normalizer, changes) => {
+    const { pieces, whole } = encodersOf({ model, normalizer });
     let text = "";
     for (const [kept, more] of changes) {
       text = text.slice(0, kept) + more.join("");
-      assert.deepEqual(encode(text), text === "" ? [] : library.encode(text).ids, text);
+      assert.deepEqual(pieces!(text), whole(text), text);
     }
   }));
 });
@@ -75,18 +85,16 @@ Deno.test("added tokens are found in any text, however it is normalized", () => 
   const vocab = { "<unk>": 0, a: 1, "▁": 2, "a b": 3 };
   const model = { type: "BPE", vocab, merges: [], unk_token: "<unk>" };
   for (const normalizer of NORMALIZERS) {
-    const added_tokens = [{ id: 3, content: "a b" }];
-    const encode = piecesOf(libraryOf({ model, normalizer, added_tokens }))!;
-    for (const text of ["aa ba", "a b"]) assert.equal(encode(text), null);
-    assert.notEqual(encode("aa aba"), null);
+    const { pieces } = encodersOf({ model, normalizer, added: ["a b"] });
+    for (const text of ["aa ba", "a b"]) assert.equal(pieces!(text), null);
+    assert.notEqual(pieces!("aa aba"), null);
   }
 });
 
 Deno.test("a real vocabulary: the same ids of known, unknown and repeated texts, at the second time too", async () => {
-  const folder = sharedFolder("models/tinystories-656k");
-  if (folder === null) return;
-  const json = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
-  const library = new HfTokenizer(json, {}), encode = piecesOf(library)!;
+  const folder = goldenPath("models/tinystories-656k");
+  const { model, normalizer } = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
+  const { pieces, whole } = encodersOf({ model, normalizer, added: ["<|end_story|>"] });
   const parts = [
     "Once upon a time  there was",
     " 1,234 + 5 =",
@@ -96,41 +104,33 @@ Deno.test("a real vocabulary: the same ids of known, unknown and repeated texts,
     "😀 ",
   ];
   for (const text of [...parts, parts.join(""), parts.join("").repeat(20), ...parts]) {
-    const { ids } = library.encode(text, { add_special_tokens: false });
-    assert.deepEqual(encode(text), ids, text);
+    assert.deepEqual(pieces!(text), whole(text), text);
   }
-  assert.equal(encode("the <|end_story|> of it"), null, "added tokens are the library's");
+  assert.equal(pieces!("the <|end_story|> of it"), null);
 });
 
-Deno.test("other kinds of tokenizers are the library's", () => {
+Deno.test("texts and models that cannot be cut are left to the general way", () => {
   const model = { type: "BPE", vocab: { a: 0, b: 1, ab: 2 }, merges: [["a", "b"]] };
-  assert.deepEqual(piecesOf(libraryOf({ model }))!("abba"), [2, 1, 0]);
-  const withoutId = { ...model, unk_token: "<unk>" };
-  assert.equal(
-    piecesOf(libraryOf({ model: withoutId }))!("ab?"),
-    null,
-    "the unknown token has no id",
-  );
+  assert.deepEqual(encodersOf({ model }).pieces!("abba"), [2, 1, 0]);
+  assert.equal(encodersOf({ model }).pieces!("ab?"), null, "a dropped character joins others");
+  const bytes = { byte_fallback: true, unk_token: "b" };
   for (
-    const other of [
-      { model, pre_tokenizer: { type: "Digits", individual_digits: true } },
-      { model: { ...model, ignore_merges: true } },
-      { model: { ...model, end_of_word_suffix: "</w>" } },
-      { model: { type: "WordPiece", vocab: { a: 0, "[UNK]": 1 }, unk_token: "[UNK]" } },
+    const change of [
+      { ignore_merges: true },
+      { end_of_word_suffix: "</w>" },
+      { unk_token: "a" },
+      { unk_token: "?", fuse_unk: true },
+      { ...bytes, vocab: { ...model.vocab, "<0x61>": 3 } },
     ]
-  ) assert.equal(piecesOf(libraryOf(other)), null);
+  ) assert.equal(encodersOf({ model: { ...model, ...change } }).pieces, null);
 });
 
 Deno.test("no text has no ids, also where texts get a prefix", () => {
-  const vocab = { "<unk>": 0, "▁": 1, a: 2, "▁a": 3 },
-    normalizer = { type: "Prepend", prepend: "▁" };
-  const library = libraryOf({
+  const vocab = { "<unk>": 0, "▁": 1, a: 2, "▁a": 3 };
+  const { pieces, whole } = encodersOf({
     model: { type: "BPE", vocab, merges: [["▁", "a"]], unk_token: "<unk>", fuse_unk: true },
-    normalizer,
+    normalizer: { type: "Prepend", prepend: "▁" },
   });
-  const pieces = piecesOf(library)!;
-  for (const text of ["", "a", "aa"]) {
-    assert.deepEqual(pieces(text), library.encode(text).ids, text);
-  }
-  assert.deepEqual(pieces(""), []);
+  for (const text of ["", "a", "aa"]) assert.deepEqual(pieces!(text), whole(text), text);
+  assert.deepEqual(pieces!(""), []);
 });

@@ -1,23 +1,24 @@
 /**
- * Finding added tokens in a text, as Hugging Face's tokenizers do: the longest that begins leftmost, first those that
- * are looked for in the text as it is, then, in what is between, those that are looked for after normalizing. The
- * library does not know tokens that must stand as a word of their own.
+ * Added tokens: contents that a tokenizer finds in a text before anything cuts it, as Hugging
+ * Face's tokenizers do. Of several tokens that begin at the same place the longest one counts.
  */
-import { WORD_CHARACTERS } from "./tokenizer_parts.ts";
+import { WORD_CHARACTERS } from "./patterns.ts";
 
 export interface AddedToken {
   content: string;
   id: number;
   /** Not where a letter, digit, mark or connector stands beside it. */
-  single_word: boolean;
+  single_word?: boolean;
   /** Takes the spaces before it along. */
-  lstrip: boolean;
-  rstrip: boolean;
+  lstrip?: boolean;
+  rstrip?: boolean;
   /** Looked for in normalized text. */
-  normalized: boolean;
+  normalized?: boolean;
+  /** Left out of decoded text on request, and never read out of a message's text. */
+  special?: boolean;
 }
 
-/** A stretch of text; with a token it is that. */
+/** A stretch of text that holds no token, or that is a token. */
 export interface Section {
   text: string;
   token: AddedToken | null;
@@ -30,7 +31,7 @@ export type TokenFinder = (text: string) => Section[];
 
 const ENDS_WITH_WORD = new RegExp(`[${WORD_CHARACTERS}]$`, "u");
 const STARTS_WITH_WORD = new RegExp(`^[${WORD_CHARACTERS}]`, "u");
-const SPACE = /\p{White_Space}/u, SPACES_AFTER = /^\p{White_Space}*/u;
+const SPACE = /\p{White_Space}/u, SPACES_AFTER = /\p{White_Space}*/uy;
 
 /** @param tokens by the text that is looked for */
 export function tokenFinder(tokens: ReadonlyMap<string, AddedToken>): TokenFinder {
@@ -49,16 +50,23 @@ export function tokenFinder(tokens: ReadonlyMap<string, AddedToken>): TokenFinde
       if (token.single_word && isPartOfWord(text, index, end)) continue;
       let from = index;
       while (token.lstrip && from > done && SPACE.test(text[from - 1]!)) from--;
-      const spaces = token.rstrip ? SPACES_AFTER.exec(text.slice(end))![0].length : 0;
       plain(from);
       sections.push({ text: found, token, at: from });
-      done = end + spaces;
+      done = token.rstrip ? endOfSpaces(text, end) : end;
     }
     plain(text.length);
     return sections;
   };
 }
 
+function endOfSpaces(text: string, from: number): number {
+  SPACES_AFTER.lastIndex = from;
+  SPACES_AFTER.test(text);
+  return SPACES_AFTER.lastIndex;
+}
+
+/** A character is at most two code units long. */
 function isPartOfWord(text: string, from: number, to: number): boolean {
-  return ENDS_WITH_WORD.test(text.slice(0, from)) || STARTS_WITH_WORD.test(text.slice(to));
+  return ENDS_WITH_WORD.test(text.slice(Math.max(0, from - 2), from)) ||
+    STARTS_WITH_WORD.test(text.slice(to, to + 2));
 }

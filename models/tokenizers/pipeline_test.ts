@@ -1,29 +1,7 @@
 /** What is expected was recorded from Hugging Face's tokenizers 0.23 (Python). */
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/testing.ts";
-import { preTokenizer } from "./pre_tokenizers.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
-
-interface Golden {
-  texts: string[];
-  parts: { part: Record<string, unknown>; pieces: string[][] }[];
-}
-
-Deno.test("every pre-tokenizer cuts as Hugging Face's do, whatever JavaScript takes for a space", async () => {
-  const golden: Golden = JSON.parse(
-    await Deno.readTextFile(new URL("../../tests/golden/pre_tokenizers.json", import.meta.url)),
-  );
-  for (const { part, pieces } of golden.parts) {
-    const cut = preTokenizer(part)!;
-    golden.texts.forEach((text, i) =>
-      assert.deepEqual(
-        cut(text, true),
-        pieces[i],
-        `${JSON.stringify(part)} of ${JSON.stringify(text)}`,
-      )
-    );
-  }
-});
 
 /** A tokenizer of this model with further parts; its unknown token is named nowhere else. */
 function tokenizer(model: Record<string, unknown>, parts: Record<string, unknown> = {}) {
@@ -159,9 +137,19 @@ Deno.test("parts of a tokenizer that are not computed are refused by their names
     { pre_tokenizer: { type: "UnicodeScripts" } },
     /the pre_tokenizer "UnicodeScripts" is no/,
   );
-  refused({ normalizer: { type: "ByteLevel" } }, /the normalizer "ByteLevel" is not supported/);
-  assert.throws(
-    () => tokenizer({ ...model, continuing_subword_prefix: "##" }),
-    /a BPE with a continuing_subword_prefix is not supported/,
+  refused({ normalizer: { type: "Odd" } }, /the normalizer "Odd" is not supported/);
+  const template = (id: string) => ({
+    type: "TemplateProcessing",
+    single: [{ SpecialToken: { id, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }],
+  });
+  refused(
+    { post_processor: { type: "Sequence", processors: [template("a"), template("b")] } },
+    /a Sequence of post_processors of which several add tokens is not supported/,
   );
+  assert.throws(
+    () => tokenizer({ ...model, dropout: 0.1 }),
+    /a BPE with dropout is not supported/,
+  );
+  refused({ decoder: { type: "Odd" } }, /not a usable tokenizer: Unknown Decoder type: Odd/);
+  refused({ post_processor: { type: "Odd" } }, /Unknown PostProcessor type: Odd/);
 });

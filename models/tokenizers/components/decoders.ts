@@ -1,0 +1,149 @@
+/** Decoders: how a tokenizer makes a text of tokens. */
+import { pushTokenBytes } from "./byte_alphabet.ts";
+import { fieldsOf, type Json } from "./component.ts";
+import { replacer } from "./patterns.ts";
+
+/** Tokens in, parts of the text out. */
+export type Decoder = (tokens: readonly string[]) => string[];
+
+/**
+ * @param json the component of a `tokenizer.json`
+ * @returns null where there is none
+ * @throws Error for an unknown kind, and for one that is not as it should be
+ */
+export function decoderOf(json: unknown): Decoder | null {
+  if (json === null || json === undefined) return null;
+  const part = fieldsOf(json), { type } = part;
+  switch (type) {
+    case "Sequence":
+      return sequence(part["decoders"]);
+    case "ByteLevel":
+      return byteLevel;
+    case "ByteFallback":
+      return byteFallback;
+    case "Fuse":
+      return (tokens) => [tokens.join("")];
+    case "Metaspace":
+      return metaspace(part);
+    case "Strip":
+      return strip(part);
+    case "Replace": {
+      const replace = replacer(part, "Replace");
+      return (tokens) => tokens.map(replace);
+    }
+    case "WordPiece":
+      return wordPiece(part);
+    case "BPEDecoder":
+      return wordEnds(part);
+    case "CTC":
+      return connectionist(part);
+    default:
+      throw new Error(`Unknown Decoder type: ${String(type)}`);
+  }
+}
+
+function sequence(parts: unknown): Decoder {
+  if (!Array.isArray(parts)) throw new Error("a Sequence of decoders without any");
+  const decoders = parts.map(decoderOf).filter((part) => part !== null);
+  return (tokens) => decoders.reduce((parts, decode) => decode(parts), [...tokens]);
+}
+
+const lossy = new TextDecoder("utf-8", { ignoreBOM: true });
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function byteLevel(tokens: readonly string[]): string[] {
+  const bytes: number[] = [];
+  for (const token of tokens) pushTokenBytes(token, bytes);
+  return [lossy.decode(Uint8Array.from(bytes))];
+}
+
+/** Tokens such as <0x0A>, side by side, become their text, or U+FFFD each where they make none. */
+function byteFallback(tokens: readonly string[]): string[] {
+  const parts: string[] = [];
+  let bytes: number[] = [];
+  const flush = () => {
+    for (const text of textsOfBytes(bytes)) parts.push(text);
+    bytes = [];
+  };
+  for (const token of tokens) {
+    if (/^<0x[0-9A-Fa-f]{2}>$/.test(token)) bytes.push(parseInt(token.slice(3, 5), 16));
+    else {
+      flush();
+      parts.push(token);
+    }
+  }
+  flush();
+  return parts;
+}
+
+function textsOfBytes(bytes: readonly number[]): string[] {
+  if (bytes.length === 0) return [];
+  try {
+    return [strict.decode(Uint8Array.from(bytes))];
+  } catch {
+    return bytes.map(() => "\ufffd");
+  }
+}
+
+/** The mark of a space becomes a space; in the first token it is a prefix that goes away. */
+function metaspace(part: Json): Decoder {
+  const mark = typeof part["replacement"] === "string" ? part["replacement"] : "▁";
+  const scheme = part["prepend_scheme"] ??
+    (part["add_prefix_space"] === false ? "never" : "always");
+  return (tokens) =>
+    tokens.map((token, i) => token.replaceAll(mark, i === 0 && scheme !== "never" ? "" : " "));
+}
+
+/** Takes a character off the ends of each token, at most as often as the component says. */
+function strip({ content, start, stop }: Json): Decoder {
+  const atStart = Number(start ?? 0), atEnd = Number(stop ?? 0);
+  return (tokens) =>
+    tokens.map((token) => {
+      const characters = Array.from(token);
+      let from = 0, to = characters.length;
+      while (from < Math.min(atStart, to) && characters[from] === content) from++;
+      while (to > from && characters.length - to < atEnd && characters[to - 1] === content) to--;
+      return characters.slice(from, to).join("");
+    });
+}
+
+/** Tokens that go on with a word begin with a prefix; all others get a space before them. */
+function wordPiece(part: Json): Decoder {
+  const prefix = typeof part["prefix"] === "string" ? part["prefix"] : "##";
+  const clean = part["cleanup"] === true ? cleanUp : (text: string) => text;
+  return (tokens) =>
+    tokens.map((token, i) => {
+      if (i === 0) return clean(token);
+      return clean(token.startsWith(prefix) ? token.slice(prefix.length) : ` ${token}`);
+    });
+}
+
+/** The mark of a word's end becomes a space, but not in the last token. */
+function wordEnds(part: Json): Decoder {
+  const suffix = typeof part["suffix"] === "string" ? part["suffix"] : "</w>";
+  return (tokens) =>
+    tokens.map((token, i) => token.replaceAll(suffix, i === tokens.length - 1 ? "" : " "));
+}
+
+/** Of tokens that repeat (connectionist temporal classification) one is kept. */
+function connectionist(part: Json): Decoder {
+  const text = (name: string, otherwise: string) =>
+    typeof part[name] === "string" ? part[name] : otherwise;
+  const padding = text("pad_token", "<pad>"), delimiter = text("word_delimiter_token", "|");
+  return (tokens) =>
+    tokens.filter((token, i) => token !== tokens[i - 1]).map((token) => {
+      const rest = token.replaceAll(padding, "");
+      return part["cleanup"] === true ? cleanUp(rest).replaceAll(delimiter, " ") : rest;
+    }).filter((token) => token !== "");
+}
+
+/** Takes the spaces before English punctuation and endings away, as WordPiece decoders do. */
+function cleanUp(text: string): string {
+  return cleanUpSpaces(text.replaceAll(" do not", " don't"));
+}
+
+/** The same without contractions, as transformers' `clean_up_tokenization_spaces` does. */
+export function cleanUpSpaces(text: string): string {
+  return text.replaceAll(/ ([.?!,])/g, "$1").replaceAll(" ' ", "'")
+    .replaceAll(/ (n't|'m|'s|'ve|'re)/g, "$1");
+}

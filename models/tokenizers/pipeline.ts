@@ -1,0 +1,132 @@
+/**
+ * All that a `tokenizer.json` describes, put together: added tokens, normalizer, pre-tokenizer,
+ * model, post-processor and decoder, as Hugging Face's tokenizers compute them.
+ */
+import { type AddedToken, type TokenFinder, tokenFinder } from "./components/added_tokens.ts";
+import { fieldsOf, type Json } from "./components/component.ts";
+import { type Decoder, decoderOf } from "./components/decoders.ts";
+import { type Normalizer, normalizerOf } from "./components/normalizers.ts";
+import { type Surroundings, surroundingsOf } from "./components/post_processors.ts";
+import { type PreTokenizer, preTokenizerOf } from "./components/pre_tokenizers.ts";
+import { Bpe } from "./subwords/bpe.ts";
+import { readModel } from "./subwords/read_model.ts";
+import { MissingToken, remembering, type SubwordModel } from "./subwords/subword_model.ts";
+import type { Vocabulary } from "./subwords/vocabulary.ts";
+import { type WholeTextEncoder, wholeTextEncoder } from "./subwords/whole_text_encoder.ts";
+
+/** What finds added tokens: in a text as it is, and in what is left of it, normalized. */
+export interface Finders {
+  asWritten: TokenFinder;
+  normalized: TokenFinder;
+}
+
+export class TokenizerPipeline {
+  readonly added: readonly AddedToken[];
+  /** By id: the tokens of the model, and the added ones. */
+  readonly tokens: readonly (string | undefined)[];
+  readonly isBpe: boolean;
+  readonly #vocabulary: Vocabulary;
+  readonly #addedIds: ReadonlyMap<string, number>;
+  readonly #finders: Finders;
+  readonly #normalize: Normalizer | null;
+  readonly #cut: PreTokenizer | null;
+  readonly #model: SubwordModel;
+  readonly #wholeText: WholeTextEncoder | null;
+  readonly #surroundings: Surroundings;
+  readonly #decode: Decoder | null;
+
+  /**
+   * @param json `tokenizer.json`, checked by `checkTokenizerJson`
+   * @throws NotSupported for a component that is not implemented, Damaged or Error for one that
+   *   is not as it should be
+   */
+  constructor(json: Json) {
+    this.#normalize = normalizerOf(json["normalizer"]);
+    this.#cut = preTokenizerOf(json["pre_tokenizer"]);
+    this.#surroundings = surroundingsOf(json["post_processor"]);
+    this.#decode = decoderOf(json["decoder"]);
+    this.added = (json["added_tokens"] ?? []) as readonly AddedToken[];
+    this.#finders = this.finders(this.added);
+    this.#addedIds = new Map(this.added.map(({ content, id }) => [content, id]));
+    const { model, vocabulary } = readModel(fieldsOf(json["model"]));
+    this.#vocabulary = vocabulary;
+    const tokens = [...vocabulary.tokens];
+    for (const { content, id } of this.added) tokens[id] = content;
+    this.tokens = tokens;
+    this.isBpe = model instanceof Bpe;
+    this.#wholeText = this.#cut === null && model instanceof Bpe
+      ? wholeTextEncoder(
+        model,
+        vocabulary,
+        { json: json["normalizer"], normalize: this.#normalize },
+        this.added.map(({ content }) => content),
+      )
+      : null;
+    this.#model = this.#cut === null ? model : remembering(model);
+  }
+
+  tokenId(token: string): number | undefined {
+    return this.#addedIds.get(token) ?? this.#vocabulary.ids.get(token);
+  }
+
+  /** What finds these of the added tokens. */
+  finders(added: readonly AddedToken[]): Finders {
+    const normal = (text: string) => this.#normalize?.(text) ?? text;
+    const find = (isNormalized: boolean, textOf: (content: string) => string) =>
+      tokenFinder(
+        new Map(
+          added.filter((token) => (token.normalized === true) === isNormalized)
+            .map((token) => [textOf(token.content), token]),
+        ),
+      );
+    return { asWritten: find(false, (content) => content), normalized: find(true, normal) };
+  }
+
+  /**
+   * The ids of a text behind others.
+   * @throws MissingToken when something in it has no token
+   */
+  encode(text: string, before: readonly number[] = []): number[] {
+    return this.#wholeText?.(text, before) ?? this.encodeWith(this.#finders, text, before);
+  }
+
+  /** The same, with other added tokens. */
+  encodeWith(finders: Finders, text: string, before: readonly number[] = []): number[] {
+    const ids = [...before];
+    for (const outer of finders.asWritten(text)) {
+      if (outer.token !== null) {
+        ids.push(outer.token.id);
+        continue;
+      }
+      const normal = this.#normalize?.(outer.text) ?? outer.text;
+      for (const { token, text, at } of finders.normalized(normal)) {
+        if (token !== null) ids.push(token.id);
+        else if (this.#cut === null) this.#model.encode(text, ids);
+        else {
+          const words = this.#cut(text, outer.at === 0 && at === 0);
+          for (const word of words) this.#model.encode(word, ids);
+        }
+      }
+    }
+    return ids;
+  }
+
+  /**
+   * The ids that belong before and after a text.
+   * @throws MissingToken when one of their tokens is in no vocabulary
+   */
+  surroundings(): { before: number[]; after: number[] } {
+    const ids = (side: Surroundings["before"]) =>
+      side.map((one) => {
+        const id = typeof one === "number" ? one : this.tokenId(one);
+        if (id === undefined) throw new MissingToken(String(one));
+        return id;
+      });
+    return { before: ids(this.#surroundings.before), after: ids(this.#surroundings.after) };
+  }
+
+  /** The text of tokens. Without a decoder, spaces stand between them. */
+  decode(tokens: readonly string[]): string {
+    return this.#decode === null ? tokens.join(" ") : this.#decode(tokens).join("");
+  }
+}

@@ -1,0 +1,174 @@
+/** Byte-pair encoding: characters, or the bytes of unknown ones, merged pair by pair. */
+import { Damaged, type Json, NotSupported } from "../components/component.ts";
+import { ByteTokens } from "./byte_tokens.ts";
+import { MergeTable } from "./merge_table.ts";
+import { MissingToken, type SubwordModel } from "./subword_model.ts";
+import { unknownId, type Vocabulary } from "./vocabulary.ts";
+
+export class Bpe implements SubwordModel {
+  /** The unknown token, if several of them side by side count as one; else null. */
+  readonly fusedId: number | null;
+  /** By rank: left, right and resulting id. */
+  readonly merges: Int32Array;
+  readonly #table: MergeTable;
+  readonly #ids: ReadonlyMap<string, number>;
+  /** Ids of the characters that need no prefix or suffix, by code point. */
+  readonly #characters = new Map<number, number>();
+  readonly #unknownToken: string | null;
+  readonly #fusesUnknown: boolean;
+  /** Null without byte fallback. */
+  readonly #bytes: ByteTokens | null;
+  readonly #ignoresMerges: boolean;
+  /** Put before every character of a word but the first. */
+  readonly #prefix: string;
+  /** Put behind the last character of a word. */
+  readonly #suffix: string;
+
+  /**
+   * @param json the model of a `tokenizer.json`
+   * @throws Damaged for merges that do not fit the vocabulary, NotSupported for dropout
+   */
+  constructor(json: Json, { ids }: Vocabulary) {
+    if (typeof json["dropout"] === "number" && json["dropout"] > 0) {
+      throw new NotSupported("a BPE with dropout");
+    }
+    this.#ids = ids;
+    this.#prefix = textOf(json["continuing_subword_prefix"]) ?? "";
+    this.#suffix = textOf(json["end_of_word_suffix"]) ?? "";
+    this.#unknownToken = textOf(json["unk_token"]);
+    this.#fusesUnknown = json["fuse_unk"] === true;
+    this.#ignoresMerges = json["ignore_merges"] === true;
+    this.#bytes = json["byte_fallback"] === true ? new ByteTokens(ids) : null;
+    this.merges = readMerges(json["merges"], ids, this.#prefix.length);
+    this.#table = new MergeTable(this.merges);
+    for (const [token, id] of ids) {
+      const code = token.codePointAt(0);
+      if (code !== undefined && token.length === (code > 0xffff ? 2 : 1)) {
+        this.#characters.set(code, id);
+      }
+    }
+    this.fusedId = this.#fusesUnknown ? unknownId(json, ids) ?? null : null;
+  }
+
+  encode(word: string, ids: number[]): void {
+    const whole = this.#ignoresMerges ? this.#ids.get(word) : undefined;
+    if (whole !== undefined) ids.push(whole);
+    else this.#table.merge(this.#symbols(word).ids, ids);
+  }
+
+  /** Ids of a part of a word, or null when it holds a character that would go without a trace. */
+  encodePart(part: string): number[] | null {
+    const symbols = this.#symbols(part), ids: number[] = [];
+    if (symbols.lost > 0) return null;
+    this.#table.merge(symbols.ids, ids);
+    return ids;
+  }
+
+  /** What a word is before anything is merged, and the number of characters that went lost. */
+  #symbols(word: string): { ids: number[]; lost: number } {
+    const ids: number[] = [];
+    /** Unknown characters that are not in `ids` yet: their token. */
+    let pending: number | null = null, lost = 0;
+    for (let at = 0; at < word.length;) {
+      const code = word.codePointAt(at)!, size = code > 0xffff ? 2 : 1;
+      const id = this.#idOf(word, code, at, at + size);
+      if (id !== undefined) {
+        if (pending !== null) ids.push(pending);
+        pending = null;
+        ids.push(id);
+      } else if (this.#bytes?.push(this.#affixed(word, at, at + size), ids) !== true) {
+        if (this.#unknownToken === null) lost++;
+        else {
+          if (pending !== null && !this.#fusesUnknown) ids.push(pending);
+          pending ??= this.#unknownId();
+        }
+      }
+      at += size;
+    }
+    if (pending !== null) ids.push(pending);
+    return { ids, lost };
+  }
+
+  /** The id of the character at a place of a word. */
+  #idOf(word: string, code: number, from: number, to: number): number | undefined {
+    if ((this.#prefix === "" || from === 0) && (this.#suffix === "" || to < word.length)) {
+      return this.#characters.get(code);
+    }
+    return this.#ids.get(this.#affixed(word, from, to));
+  }
+
+  #affixed(word: string, from: number, to: number): string {
+    return (from > 0 ? this.#prefix : "") + word.slice(from, to) +
+      (to === word.length ? this.#suffix : "");
+  }
+
+  #unknownId(): number {
+    const id = this.#ids.get(this.#unknownToken!);
+    if (id === undefined) throw new MissingToken();
+    return id;
+  }
+
+  /**
+   * Whether parts of a word that no merge joins can be encoded one by one: what becomes of a
+   * character then never depends on characters that no merge joins to it. Unknown tokens side by
+   * side are the exception, where `fusedId` is an id.
+   */
+  isLocal(): boolean {
+    if (this.#ignoresMerges || this.#prefix !== "" || this.#suffix !== "") return false;
+    // An unknown character would wait until the bytes of others have passed by.
+    const withId = this.#bytes?.ids.filter((id) => id !== undefined) ?? [];
+    if (withId.length % 256 > 0) return false;
+    // A character of the vocabulary is not fused, whatever its id is.
+    if (this.#fusesUnknown && Array.from(this.#unknownToken ?? "").length === 1) return false;
+    const unmerged = new Set(withId);
+    const unknown = this.#unknownToken === null ? undefined : this.#ids.get(this.#unknownToken);
+    if (unknown !== undefined) unmerged.add(unknown);
+    return unmerged.size === 0 || !this.merges.some((id) => unmerged.has(id));
+  }
+}
+
+/** @param skipped code units of the right token that the resulting token does not repeat */
+function readMerges(
+  merges: unknown,
+  ids: ReadonlyMap<string, number>,
+  skipped: number,
+): Int32Array {
+  if (!Array.isArray(merges)) {
+    throw new Damaged(
+      `its model is a BPE, and its "merges" are ${show(merges)}, expected a list of pairs`,
+    );
+  }
+  const read = new Int32Array(3 * merges.length);
+  let place = 0;
+  for (const [i, merge] of merges.entries()) {
+    const pair: unknown = typeof merge === "string" ? splitMerge(merge) : merge;
+    const isPair = Array.isArray(pair) && pair.length === 2 &&
+      typeof pair[0] === "string" && typeof pair[1] === "string";
+    if (!isPair) throw new Damaged(`merge ${i} is ${show(merge)}, expected a pair of tokens`);
+    const [left, right] = pair as [string, string];
+    for (const token of [left, right, left + right.slice(skipped)]) {
+      const id = ids.get(token);
+      if (id === undefined) {
+        throw new Damaged(
+          `merge ${i} is ${show(merge)}, but ${show(token)} is no token of its vocabulary`,
+        );
+      }
+      read[place++] = id;
+    }
+  }
+  return read;
+}
+
+/** The two tokens of "a b". The first one may begin with a blank. */
+function splitMerge(merge: string): string[] {
+  const at = merge.indexOf(" ", 1);
+  return at < 0 ? [merge] : [merge.slice(0, at), merge.slice(at + 1)];
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 60) ?? "missing";
+}

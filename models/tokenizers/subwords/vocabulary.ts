@@ -1,0 +1,30 @@
+/** The vocabulary of a model: texts and ids of its tokens. */
+import type { Json } from "../components/component.ts";
+
+export interface Vocabulary {
+  ids: ReadonlyMap<string, number>;
+  /** By id. Ids that are left out have no token. */
+  tokens: readonly (string | undefined)[];
+}
+
+/**
+ * @param vocab of a model: token → id, or a list of [token, score] whose places are the ids
+ * @throws Error when it is neither
+ */
+export function vocabularyOf(vocab: unknown): Vocabulary {
+  const tokens: (string | undefined)[] = [];
+  if (Array.isArray(vocab)) {
+    for (const [token] of vocab as [string, number][]) tokens.push(token);
+    return { tokens, ids: new Map((tokens as string[]).map((token, id) => [token, id])) };
+  }
+  if (vocab === null || typeof vocab !== "object") throw new Error("its model has no vocabulary");
+  const ids = new Map(Object.entries(vocab as Record<string, number>));
+  for (const [token, id] of ids) tokens[id] = token;
+  return { ids, tokens };
+}
+
+/** The id of the `unk_token` of a model, if it has one. */
+export function unknownId(model: Json, ids: ReadonlyMap<string, number>): number | undefined {
+  const token = model["unk_token"];
+  return typeof token === "string" ? ids.get(token) : undefined;
+}
