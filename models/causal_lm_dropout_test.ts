@@ -91,7 +91,7 @@ Deno.test("a recomputed layer has the masks of its forward, bit for bit", () =>
     assert.deepEqual(again, kept);
   }));
 
-Deno.test("p = 0 gives the bits of an adapter without dropout", () =>
+Deno.test("p = 0 gives the same bits as an adapter without dropout", () =>
   onEachDevice(async (device) => {
     const without = await randomModel(device, config, { trainable: "lora", lora: plain });
     const expected = await step(
@@ -103,7 +103,7 @@ Deno.test("p = 0 gives the bits of an adapter without dropout", () =>
     assert.notDeepEqual(await step(await randomModel(device, config, options(1e-2))), expected);
   }));
 
-Deno.test("the CPU device drops what the reference drops", async () => {
+Deno.test("the CPU device has the same masks as the reference", async () => {
   const expected = await withReference(async (device) =>
     await step(await randomModel(device, config, options(0.3)))
   );
@@ -125,7 +125,7 @@ Deno.test("the CPU device drops what the reference drops", async () => {
   }
 });
 
-Deno.test("masks belong to prompt, branch and position: any cut of a batch gives the same gradient", () =>
+Deno.test("masks belong to prompt, branch and position, however a batch is split", () =>
   withReference(async (device) => {
     const model = await randomModel(device, config, options(0.3));
     const whole = await step(model);
@@ -155,7 +155,7 @@ Deno.test("masks belong to prompt, branch and position: any cut of a batch gives
     }
   }));
 
-Deno.test("seed, pass and prompt choose the masks; forward after forward they stay", () =>
+Deno.test("seed, pass and prompt key the masks, which stay the same in every forward", () =>
   withReference(async (device) => {
     const model = await randomModel(device, config, options(0.3));
     const first = await step(model);
@@ -172,7 +172,7 @@ Deno.test("seed, pass and prompt choose the masks; forward after forward they st
     }
   }));
 
-Deno.test("no two rows of a batch have one key, and no two modules one site", () => {
+Deno.test("no two rows of a batch have the same key, no two modules the same site", () => {
   const batch = [...groups, { ...groups[0]!, branches: [[1, 2, 3], [3, 4]], firstBranch: 5 }];
   const { rows } = packGroups(batch, config), keys = dropoutKeys(batch, rows, 1);
   assert.equal(keys.length, 3 * rows);
@@ -196,7 +196,7 @@ Deno.test("no two rows of a batch have one key, and no two modules one site", ()
   });
 });
 
-Deno.test("over many masks the change that the adapter makes is, on average, the one without dropout", () =>
+Deno.test("the mean effect of the adapter over many masks is that without dropout", () =>
   withReference(async (device) => {
     // One layer with a small adapter: log-probabilities are nearly linear in what the adapter adds.
     const one = { ...config, numLayers: 1 };
@@ -251,7 +251,7 @@ Deno.test("nothing is dropped without a key, with the adapter off, or in generat
     );
   }));
 
-Deno.test("training with dropout but without what its masks depend on is refused", () =>
+Deno.test("training with dropout is refused without the keys of its masks", () =>
   withReference(async (device) => {
     const model = await randomModel(device, config, options(0.1));
     const refused = (batch: Group[], dropout: DropoutKey | undefined, text: RegExp) =>

@@ -138,7 +138,7 @@ Deno.test("an adapter begins as no change, and can be switched off", () =>
     assert.deepEqual(base.trainable, []);
   }));
 
-Deno.test("adapters only where they are asked for, with ranks of their own, train correctly", () =>
+Deno.test("adapters on some modules with different ranks train correctly", () =>
   withReference(async (device) => {
     const some: CausalLMOptions = {
       trainable: "lora",
@@ -173,7 +173,7 @@ Deno.test("adapters only where they are asked for, with ranks of their own, trai
     assert.ok(Math.abs(slope - grad[4]!) < 1e-5 * largest(grad), `${slope}, ${grad[4]}`);
   }));
 
-Deno.test("trainable values and gradients lie in one arena, decayed ones first", () =>
+Deno.test("trainable values and gradients are in one arena, decayed ones first", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), FULL);
     const arena = model.trainableArena!;
@@ -194,7 +194,7 @@ Deno.test("trainable values and gradients lie in one arena, decayed ones first",
     assert.equal(largest(await device.read(arena.grad)), 0);
   }));
 
-Deno.test("memory is flat over batches of varying size once the largest was seen", () =>
+Deno.test("memory stays constant over batches of varying size after the largest", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), LORA);
     const step = async (batch: readonly Group[]) => {
@@ -225,7 +225,7 @@ Deno.test("a batch with nothing to predict gives nothing and changes nothing", (
     assert.equal(largest(await device.read(model.trainableArena!.grad)), 0);
   }));
 
-Deno.test("an inference forward between a training forward and its backward does no harm", () =>
+Deno.test("an inference forward may come between a training forward and its backward", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), FULL);
     await model.forward(groups, { temperature, train: true });
@@ -255,7 +255,7 @@ Deno.test("a sequence as long as the model's positions has logits at each of the
     }
   }));
 
-Deno.test("misuse of a model is explained", () =>
+Deno.test("wrong uses of a model are refused with an explanation", () =>
   withReference(async (device) => {
     const config = tinyConfig(true), weights = initWeights(config, 1, 0.4);
     const refused = async (work: () => Promise<unknown>, kind: typeof RgxError, text: RegExp) => {

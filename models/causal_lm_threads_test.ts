@@ -31,7 +31,7 @@ const KINDS: [what: string, ModelConfig, trainable: "full" | "lora"][] = [
 ];
 
 for (const [what, config, trainable] of KINDS) {
-  Deno.test(`the number of threads changes no bit, ${what}`, async () => {
+  Deno.test(`the number of threads does not change any bit, ${what}`, async () => {
     const results = [];
     for (const threads of [1, 2, 3]) {
       const device = await createWasmDevice({ threads });

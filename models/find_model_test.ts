@@ -22,7 +22,7 @@ async function withCache(
 
 const only = (key: string, value: string) => (name: string) => name === key ? value : undefined;
 
-Deno.test("a name on the Hub is found in the cache, by branch, commit or as the only snapshot", async () => {
+Deno.test("a Hub name is found in the cache by branch, commit or only snapshot", async () => {
   await withCache(async (cache, repository) => {
     const env = only("HF_HUB_CACHE", cache), snapshot = `${repository}/snapshots/${COMMIT}`;
     assert.equal((await findModel("org/some-model", env)).path, snapshot);
@@ -39,7 +39,7 @@ Deno.test("a name on the Hub is found in the cache, by branch, commit or as the 
   });
 });
 
-Deno.test("the variables that name the cache, in their order", async () => {
+Deno.test("the order of the environment variables that name the cache", async () => {
   const places: [Record<string, string>, string][] = [
     [{ HF_HUB_CACHE: "/a", HF_HOME: "/b" }, "/a"],
     [{ HUGGINGFACE_HUB_CACHE: "/a", HF_HOME: "/b" }, "/a"],
@@ -57,7 +57,7 @@ Deno.test("the variables that name the cache, in their order", async () => {
   }
 });
 
-Deno.test("an existing path wins, and what is no name of the Hub is looked for as a path only", async () => {
+Deno.test("an existing path has priority; other names than the Hub's are paths only", async () => {
   await withCache(async (cache) => {
     const env = only("HF_HUB_CACHE", cache);
     assert.deepEqual(await findModel(cache, env), { path: cache, lookedAt: [cache] });
@@ -69,7 +69,7 @@ Deno.test("an existing path wins, and what is no name of the Hub is looked for a
   });
 });
 
-Deno.test("a model that is nowhere: the error says where it was looked for", async () => {
+Deno.test("the error about a missing model says where it was looked for", async () => {
   await assert.rejects(
     requireModel("no-org/no-model"),
     (error) =>
@@ -80,7 +80,7 @@ Deno.test("a model that is nowhere: the error says where it was looked for", asy
   );
 });
 
-Deno.test("one GGUF file is the model of its repository; of several one is named", async () => {
+Deno.test("a repository's only GGUF file is the model; of several, one must be named", async () => {
   await withCache(async (cache, repository) => {
     const env = only("HF_HUB_CACHE", cache), snapshot = `${repository}/snapshots/${COMMIT}`;
     await Deno.writeTextFile(`${snapshot}/a.gguf`, "");
@@ -94,7 +94,7 @@ Deno.test("one GGUF file is the model of its repository; of several one is named
   });
 });
 
-Deno.test("a name that is not in the cache: the command that fetches it", async () => {
+Deno.test("the error about a name that is not cached has the command to fetch it", async () => {
   const advice = async (name: string) => {
     try {
       await requireModel(name);

@@ -69,7 +69,7 @@ async function refused(path: string, message: RegExp, advice?: RegExp): Promise<
 }
 
 Deno.test({
-  name: "tinystories-656k: the embedding is the head that the file holds",
+  name: "tinystories-656k: the file's head is the embedding",
   async fn() {
     const folder = await readModelFolder(`${shared}models/tinystories-656k`);
     assert.equal(folder.config.numKvHeads, 4);
@@ -89,7 +89,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "an adapter folder is a model: its base is found relative to it",
+  name: "an adapter folder counts as a model: its base is found relative to it",
   async fn() {
     const folder = await readModelFolder(`${shared}trl-step/adapter`);
     assert.equal(folder.config.vocabSize, 2048);
@@ -166,7 +166,7 @@ Deno.test("shards are put together by their index, and names may lack their pref
     await refused(folder, /no "weight_map" in it/);
   }));
 
-Deno.test("an adapter beside its base, without one, on another adapter, with its own tokenizer", () =>
+Deno.test("adapters with and without a base, on an adapter, with their own tokenizer", () =>
   inTempFolder(async (root) => {
     const adapter = (baseModel: string | null) =>
       encodePeftAdapter({
@@ -200,7 +200,7 @@ Deno.test("an adapter beside its base, without one, on another adapter, with its
     await refused(`${root}/silent`, /names no base_model_name_or_path/);
   }));
 
-Deno.test("what is no model folder is said plainly", () =>
+Deno.test("a folder that is not a model is refused with an explanation", () =>
   inTempFolder(async (root) => {
     await refused(`${root}/none`, /none: no such model folder/);
     await Deno.writeTextFile(`${root}/model.gguf`, "GGUF");
@@ -229,7 +229,7 @@ Deno.test("what is no model folder is said plainly", () =>
     await assert.rejects(readModelFolder(`${root}/none`), UsageError);
   }));
 
-Deno.test("a copy from the Hub that is not whole: the command that completes it", () =>
+Deno.test("the error about an incomplete copy from the Hub has the command to complete it", () =>
   inTempFolder(async (root) => {
     const before = Deno.env.get("HF_HUB_CACHE");
     Deno.env.set("HF_HUB_CACHE", root);

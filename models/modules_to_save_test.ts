@@ -100,7 +100,7 @@ for (const [part, config] of TINY_MODELS) {
 }
 
 for (const [part, config] of TINY_MODELS.slice(3)) {
-  Deno.test(`every device has the same gradients of modules saved in full, with ${part}`, async () => {
+  Deno.test(`every device has the same gradients of full copies, with ${part}`, async () => {
     const gpt2 = config.architecture === "gpt2";
     const given = gpt2
       ? options(["wte", "wpe", "lm_head", "ln_1", "h.1.mlp"], ["c_attn"])
@@ -159,7 +159,7 @@ Deno.test("the model is its base before the first step and whenever the adapter 
     }
   }));
 
-Deno.test("a copy of a weight that is held in another type begins as what that holds", () =>
+Deno.test("the copy of a weight in a storage type begins with the stored values", () =>
   withReference(async (device) => {
     for (const tied of [true, false]) {
       const config = { ...tinyConfig(tied), hiddenSize: 16 };
@@ -219,7 +219,7 @@ Deno.test("copies are planned, trained and named as PEFT names them", () =>
     assert.equal(Object.keys(await names(["mlp"])).length, 9);
   }));
 
-Deno.test("a name means every module whose path ends with it, and all that is in it", () => {
+Deno.test("a name selects every module whose path ends with it, and everything in it", () => {
   const saved = (path: string, name: string) => isSavedModule(path, [name]);
   assert.ok(saved("lm_head", "lm_head"));
   assert.ok(saved("model.layers.1.mlp.up_proj", "mlp"));
@@ -228,7 +228,7 @@ Deno.test("a name means every module whose path ends with it, and all that is in
   assert.ok(!saved("model.layers.1.mlp.up_proj", "layers.0.mlp"));
 });
 
-Deno.test("a module that the model has not is refused by name", () =>
+Deno.test("a module that the model does not have is refused by name", () =>
   withReference(async (device) => {
     const create = (config: ModelConfig, modules: string[], targets: string[]) =>
       CausalLM.create(device, config, initWeights(config, 1, 0.1), options(modules, targets));

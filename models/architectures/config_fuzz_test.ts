@@ -67,7 +67,7 @@ const CONFIGS = (["llama", "qwen2", "qwen3", "mistral", "gpt2"] as const).map((a
   ) as object;
 });
 
-Deno.test("10,000 damaged config.json are sizes that can be counted, or refused", async () => {
+Deno.test("10,000 damaged config.json files give a countable model or are refused", async () => {
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(fc.oneof(...CONFIGS.map(changed)), async (json) => {
@@ -99,7 +99,7 @@ const GGUF = (["llama", "qwen3", "gpt2"] as const).map((architecture) => {
   } as Record<string, unknown>;
 });
 
-Deno.test("10,000 sets of GGUF metadata are sizes that can be counted, or refused", async () => {
+Deno.test("10,000 sets of GGUF metadata give a countable model or are refused", async () => {
   const noBytes = { size: 0, read: () => Promise.reject(new Error("nothing is read")) };
   const type = { name: "F32", weights: 1, bytes: 4 };
   let refused = 0;
@@ -139,7 +139,7 @@ const tensor = fc.record({
   shape: fc.array(fc.constantFrom(1, 2, 4, 32, 64), { maxLength: 3 }),
 });
 
-Deno.test("10,000 damaged adapters are put on a base or refused", async () => {
+Deno.test("10,000 damaged adapters load onto a base or are refused", async () => {
   const whole = JSON.parse(writePeftConfig({ ...PEFT, modulesToSave: ["lm_head"] }));
   let refused = 0;
   await fc.assert(
@@ -187,7 +187,7 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-Deno.test("10,000 damaged indices of shards are read or refused", () =>
+Deno.test("10,000 damaged shard indices are read or refused", () =>
   inFolder(async (folder) => {
     const map: Record<string, string> = {};
     for (const n of [1, 2]) {

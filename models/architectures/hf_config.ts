@@ -198,8 +198,8 @@ function readWindow(
   if (fullLayers === numLayers) return null;
   if (fullLayers > 0) {
     throw new UsageError(
-      `${where}: max_window_layers is ${fullLayers} of ${numLayers} layers, which is not supported ` +
-        `(only a sliding window in all layers or in none)`,
+      `${where}: max_window_layers is ${fullLayers} of ${numLayers} layers, which is not ` +
+        `supported (only a sliding window in all layers or in none)`,
     );
   }
   return window;

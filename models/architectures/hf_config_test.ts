@@ -64,7 +64,7 @@ Deno.test("both generations of rope keys mean the same", () => {
   assert.equal(old.modelConfig.ropeTheta, 10000);
 });
 
-Deno.test("what is written is read back, and version 4 finds its keys", () => {
+Deno.test("a written config.json is read back and has the keys of transformers 4", () => {
   for (
     const ropeScaling of [
       null,
@@ -105,7 +105,7 @@ Deno.test("what is written is read back, and version 4 finds its keys", () => {
   }
 });
 
-Deno.test("what cannot be computed, is missing or impossible is refused by its key", () => {
+Deno.test("unsupported, missing and impossible values are refused by their key", () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [
       { model_type: "gemma2" },
@@ -172,7 +172,7 @@ const gpt2 = {
   n_positions: 64,
 };
 
-Deno.test("GPT-2's keys mean the same sizes", () => {
+Deno.test("GPT-2's keys give the same sizes", () => {
   assert.deepEqual(readHfConfig({ ...gpt2, n_ctx: 64, resid_pdrop: 0.1 }, "c").modelConfig, {
     architecture: "gpt2",
     vocabSize: 96,
@@ -200,7 +200,7 @@ Deno.test("GPT-2's keys mean the same sizes", () => {
   }
 });
 
-Deno.test("keys that published models carry along are no hindrance", () => {
+Deno.test("further keys of published models are accepted", () => {
   const ofMany = {
     ...{ _name_or_path: "x", architectures: ["LlamaForCausalLM"], attention_dropout: 0.0 },
     ...{ initializer_range: 0.02, torch_dtype: "bfloat16", transformers_version: "4.42.3" },
@@ -245,7 +245,7 @@ Deno.test("every architecture's configuration is written and read back", () => {
   }
 });
 
-Deno.test("token ids come alone, as a list, or not at all", () => {
+Deno.test("token ids may be a number, a list, or absent", () => {
   assert.deepEqual(readTokenIds({ e: 5 }, "e", "c"), [5]);
   assert.deepEqual(readTokenIds({ e: [5, 6] }, "e", "c"), [5, 6]);
   assert.deepEqual(readTokenIds({ e: null }, "e", "c"), []);

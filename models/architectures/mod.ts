@@ -21,6 +21,14 @@ export function architectureOf(config: ModelConfig): Architecture {
   return ARCHITECTURES[config.architecture ?? "llama"];
 }
 
+/** Name of a head that is not tied to the embedding. */
+export const LM_HEAD = "lm_head.weight";
+
+/** Name of the tensor that computes the logits. */
+export function headName(config: ModelConfig): string {
+  return config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
+}
+
 /** Linear modules of a layer. */
 export function modulesOf(config: ModelConfig): readonly Module[] {
   return architectureOf(config).modules;

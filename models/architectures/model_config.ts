@@ -115,7 +115,8 @@ function modelConfigProblems(config: ModelConfig): string[] {
       }
       if (!(scaling.originalMaxPositions >= 1)) {
         problems.push(
-          `llama3 rope scaling: original_max_position_embeddings is ${scaling.originalMaxPositions}`,
+          `llama3 rope scaling: original_max_position_embeddings is ` +
+            `${scaling.originalMaxPositions}`,
         );
       }
     }

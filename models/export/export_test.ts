@@ -74,7 +74,7 @@ const GGUF_TYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
 
 const GPT2_SIZES: ModelConfig = { ...SIZES, architecture: "gpt2", numKvHeads: 4 };
 
-Deno.test("an adapter is merged into its base, of weights that lie either way round", async () => {
+Deno.test("an adapter is merged into [out, in] and [in, out] weights", async () => {
   for (const config of [SIZES, { ...SIZES, tieWordEmbeddings: true }, GPT2_SIZES]) {
     await inTempFolder((folder) =>
       withReference(async (device) => {
@@ -103,7 +103,7 @@ Deno.test("an adapter is merged into its base, of weights that lie either way ro
   }
 });
 
-Deno.test("modules stored in full are merged, and a head of its own is no longer tied", async () => {
+Deno.test("modules stored in full are merged, and such a head is no longer tied", async () => {
   const tied = { ...SIZES, tieWordEmbeddings: true };
   const cases: [ModelConfig, string[], boolean][] = [
     [tied, ["lm_head"], false],
@@ -130,7 +130,7 @@ Deno.test("modules stored in full are merged, and a head of its own is no longer
   }
 });
 
-Deno.test("an exported adapter finds its base from anywhere and is nothing but the adapter", async () => {
+Deno.test("an exported adapter finds its base from anywhere and holds no other files", async () => {
   await inTempFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device);
@@ -153,7 +153,7 @@ Deno.test("an exported adapter finds its base from anywhere and is nothing but t
 });
 
 Deno.test({
-  name: "a GGUF file becomes a folder with the same weights, in the types that hold them",
+  name: "a GGUF file becomes a folder with the same weights, in types that represent them",
   fn: () =>
     inTempFolder((folder) =>
       withReference(async (device) => {
@@ -189,7 +189,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "blocks, permuted rows and names are those that llama.cpp's own converter writes",
+  name: "blocks, permuted rows and names are those of llama.cpp's converter",
   fn: () =>
     inTempFolder(async (folder) => {
       const source = await goldenModel("llama", folder);
@@ -216,7 +216,7 @@ Deno.test({
     }),
 });
 
-Deno.test("shards become one file, byte for byte, of whatever model they are", async () => {
+Deno.test("shards of any model become one file, byte for byte", async () => {
   await inTempFolder(async (folder) => {
     const source = `${folder}/sharded`;
     await Deno.mkdir(source);
@@ -253,7 +253,7 @@ Deno.test("shards become one file, byte for byte, of whatever model they are", a
   });
 });
 
-Deno.test("what cannot be exported is refused, and nothing is left behind", async () => {
+Deno.test("impossible exports are refused, and nothing is left behind", async () => {
   await inTempFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device), base = `${folder}/base`;
@@ -313,7 +313,7 @@ Deno.test("what cannot be exported is refused, and nothing is left behind", asyn
   );
 });
 
-Deno.test("an adapter of another base is refused with its tensors", async () => {
+Deno.test("an adapter for another base is refused with the names of its tensors", async () => {
   await inTempFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device);
@@ -324,13 +324,13 @@ Deno.test("an adapter of another base is refused with its tensors", async () => 
       for (const [name, bytes] of other) await Deno.writeFile(`${folder}/base/${name}`, bytes);
       await assert.rejects(
         exportModel(adapter, { to: "hf", output: `${folder}/out` }),
-        /does not fit the base model .*lora_A\.weight has shape \[2, 32\], the base needs \[2, 24\].* more/,
+        /does not fit the base .*A\.weight has shape \[2, 32\], the base needs \[2, 24\].* more/,
       );
     })
   );
 });
 
-Deno.test("matrices whose rows are no whole blocks become f16", async () => {
+Deno.test("matrices whose rows are not whole blocks become f16", async () => {
   await inTempFolder((folder) =>
     withReference(async (device) => {
       const odd = await adapterOn({ ...SIZES, hiddenSize: 40 }, folder, device);
@@ -347,7 +347,7 @@ Deno.test("matrices whose rows are no whole blocks become f16", async () => {
   );
 });
 
-Deno.test("what llama.cpp does not do with a model is said: it has no sliding window, whatever the family", async () => {
+Deno.test("a note says that llama.cpp ignores a model's sliding window", async () => {
   await inTempFolder((folder) =>
     withReference(async (device) => {
       const sizes: ModelConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };

@@ -32,7 +32,7 @@ async function real(name: string): Promise<Tokenizer> {
 for (
   const [name, splitting] of [["gpt2", "gpt-2"], ["qwen2_5", "qwen2"], ["llama3", "llama-bpe"]]
 ) {
-  Deno.test(`the tokenizer of ${name} goes into metadata and comes back`, async () => {
+  Deno.test(`the tokenizer of ${name} is written to metadata and read back`, async () => {
     const tokenizer = await real(name!);
     const vocabSize = tokenizer.vocabSize + 3;
     const metadata = ggufTokenizerMetadata({ ...IDS, tokenizer, vocabSize });
@@ -94,7 +94,7 @@ const characters = createCharacterTokenizer({
   special_tokens: ["<pad>", "<unk>", "<eos>", "<answer>"],
 });
 
-Deno.test("characters alone, all ids that end a text, and tokens that are part of a text", () => {
+Deno.test("single characters, all end tokens, and added tokens that are not special", () => {
   const metadata = ggufTokenizerMetadata({
     ...{ ...IDS, tokenizer: characters, vocabSize: 12 },
     ...{ padId: 0, generationEosIds: [4, 2, 5] },
@@ -107,7 +107,7 @@ Deno.test("characters alone, all ids that end a text, and tokens that are part o
   assert.deepEqual(metadata.get("tokenizer.ggml.add_bos_token"), ["bool", false]);
 });
 
-Deno.test("a token that only tokenizer_config.json calls special is one in a GGUF file, too", () => {
+Deno.test("a token that only tokenizer_config.json names is special in a GGUF file, too", () => {
   const json = JSON.parse(characters.files().get("tokenizer.json")!);
   const added = json.added_tokens.filter(({ content }: { content: string }) => content !== "<eos>");
   const files = new Map(characters.files())
@@ -118,7 +118,7 @@ Deno.test("a token that only tokenizer_config.json calls special is one in a GGU
   assert.equal(kinds[tokenizer.eosId!], 3);
 });
 
-Deno.test("ids beyond the vocabulary, which configurations of small models keep, are left out", () => {
+Deno.test("ids beyond the vocabulary are left out", () => {
   const metadata = ggufTokenizerMetadata({
     ...{ ...IDS, tokenizer: characters, vocabSize: 12 },
     ...{ bosId: 50256, padId: 50256, generationEosIds: [50256, 2] },
@@ -127,7 +127,7 @@ Deno.test("ids beyond the vocabulary, which configurations of small models keep,
   assert.deepEqual([found.eosIds, found.padId, found.bosId], [[2], null, null]);
 });
 
-Deno.test("a tokenizer that would come back as another is refused", () => {
+Deno.test("a tokenizer that would give other ids when read back is refused", () => {
   const json = JSON.parse(characters.files().get("tokenizer.json")!);
   const refused = (change: Record<string, unknown>, message: RegExp, more = {}) => {
     const files = new Map([["tokenizer.json", JSON.stringify({ ...json, ...change })]]);

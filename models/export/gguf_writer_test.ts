@@ -63,7 +63,7 @@ Deno.test("metadata and tensors of a written file are read back", async () => {
   });
 });
 
-Deno.test("a streamed safetensors file is the one made in memory", async () => {
+Deno.test("a streamed safetensors file equals the one made in memory", async () => {
   await inTempFolder(async (folder) => {
     const data = Float32Array.from({ length: 6 }, (_, i) => i / 3);
     const tensors = [
@@ -82,7 +82,7 @@ Deno.test("a streamed safetensors file is the one made in memory", async () => {
   });
 });
 
-Deno.test("a tensor with too few bytes is a fault of the program", async () => {
+Deno.test("a tensor with too few bytes is a defect", async () => {
   await inTempFolder(async (folder) => {
     const short = { name: "a", shape: [2], bytes: () => pieces([new Uint8Array(4)]) };
     const wrong = /tensor a: 4 bytes were made, expected 8/;

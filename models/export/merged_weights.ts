@@ -5,8 +5,8 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";
-import { architectureOf, linearDims } from "../architectures/mod.ts";
-import { LM_HEAD } from "../network/weights/model_weights.ts";
+import { architectureOf, linearDims, LM_HEAD } from "../architectures/mod.ts";
+
 import { loraNames } from "../network/adapters/lora.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";

@@ -30,7 +30,7 @@ Deno.test({
   },
 });
 
-Deno.test("types agree with those that are read, and pieces with the whole", () => {
+Deno.test("written types agree with those that are read, and pieces with the whole", () => {
   const values = Float32Array.from({ length: 2 ** 20 + 64 }, (_, i) => Math.sin(i * i));
   const tensor = { name: "w", shape: [2 ** 14 + 1, 64] };
   for (const type of WEIGHT_TYPES) {
@@ -49,7 +49,7 @@ Deno.test("types agree with those that are read, and pieces with the whole", () 
   }
 });
 
-Deno.test("values that a file could not hold are refused before anything of their tensor is written", () => {
+Deno.test("values that a type cannot represent are refused before the tensor is written", () => {
   const tensor = { name: "w", shape: [3, 32] };
   const first = (type: typeof WEIGHT_TYPES[number], at: number, value: number) => {
     const values = new Float32Array(96).fill(1);

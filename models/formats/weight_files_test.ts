@@ -57,7 +57,7 @@ Deno.test("pytorch_model.bin is read like safetensors, whole and in shards", asy
   });
 });
 
-Deno.test("other forms of weights are refused with the way out", async () => {
+Deno.test("other formats of weights are refused with advice", async () => {
   const cases: [string, RegExp][] = [
     ["__0_0.distcp", /FSDP shards: .*accelerate merge-weights/],
     ["pytorch_model_fsdp_0", /FSDP shards/],

@@ -14,7 +14,7 @@ function cached(cache: RowAllocator, before: CachedPrompt | null, shared: number
   };
 }
 
-Deno.test("prompts that begin alike all name the first one, in whole panels", () => {
+Deno.test("prompts with a shared prefix all refer to the first one, in whole panels", () => {
   const cache = new RowAllocator(320, 16), first = cached(cache, null, 0);
   const second = cached(cache, first, 57), third = cached(cache, second, 63);
   assert.equal(first.sharedPrefix, null);
@@ -28,7 +28,7 @@ Deno.test("prompts that begin alike all name the first one, in whole panels", ()
   assert.equal(first.references, 4);
 });
 
-Deno.test("a prompt stays in the cache as long as another names it", () => {
+Deno.test("a prompt stays in the cache as long as another refers to it", () => {
   const cache = new RowAllocator(192, 16), first = cached(cache, null, 0);
   const second = cached(cache, first, 40), third = cached(cache, second, 40);
   releasePrompt(first, cache);

@@ -88,7 +88,7 @@ const flat = (completions: Completion[][]) => completions.flat().flatMap((c) => 
 
 for (const [name, params] of RULES) {
   const options = { ...base, ...params };
-  Deno.test(`tokens, ends and the policy's log-probabilities are those of a plain sampler: ${name}`, () =>
+  Deno.test(`tokens, ends and log-probabilities are those of a simple sampler: ${name}`, () =>
     onEachDevice(async (device, exact) => {
       const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
       const expected = await plainly(model, options),
@@ -105,7 +105,7 @@ for (const [name, params] of RULES) {
     }));
 }
 
-Deno.test("the rules change what is drawn, and no completion is shorter than its least length", () =>
+Deno.test("penalty and stop function have an effect, and the minimum length holds", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const unruled = await model.generate(requests, base);
@@ -120,7 +120,7 @@ Deno.test("the rules change what is drawn, and no completion is shorter than its
     assert.deepEqual(fixed.flat().map((c) => c.ids.length), Array(9).fill(9));
   }));
 
-Deno.test("with rules, a sample does not depend on its batch, slots, room or looks", () =>
+Deno.test("with penalties, a sample does not depend on batch, slots, memory or reads", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
     for (const [name, params] of RULES.slice(1)) {
@@ -145,7 +145,7 @@ Deno.test("with rules, a sample does not depend on its batch, slots, room or loo
     }
   }));
 
-Deno.test("with rules, a sample has the same bits for any number of threads", async () => {
+Deno.test("with penalties, a sample has the same bits for any number of threads", async () => {
   const all: Completion[][][] = [];
   for (const threads of [1, 2, 3]) {
     const device = await createWasmDevice({ threads });
@@ -161,7 +161,7 @@ Deno.test("with rules, a sample has the same bits for any number of threads", as
   assert.deepEqual(all[2], all[0]);
 });
 
-Deno.test("rules cost an operation only in the steps that they hold in", () =>
+Deno.test("penalties and minimum length cost an operation only in steps where they apply", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const steps = async (params: Partial<GenerateOptions>) => {
@@ -190,7 +190,7 @@ function countOf(device: Device, name: string): () => number {
   };
 }
 
-Deno.test("rules out of range are refused", () =>
+Deno.test("sampling parameters out of range are refused", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const refused = (params: Partial<GenerateOptions>, text: RegExp) =>

@@ -79,7 +79,7 @@ for (const [kind, how] of MODELS) {
       }));
   }
 
-  Deno.test(`a sample does not depend on its batch, slots, room or looks, ${kind}`, () =>
+  Deno.test(`a sample does not depend on batch, slots, memory or reads, ${kind}`, () =>
     withReference(async (device) => {
       const model = await randomModel(device, tinyConfig(false), how);
       const together = await model.generate(requests, options);
@@ -134,7 +134,7 @@ Deno.test("a completion ends with the first end token, which is kept, or at its 
     assert.deepEqual(endless.flat().map((c) => c.ids.length), Array(9).fill(9));
   }));
 
-Deno.test("a long prompt leaves fewer tokens than asked for, and its neighbours keep theirs", () =>
+Deno.test("a long prompt leaves room for fewer tokens, other prompts are not affected", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const long = Array.from({ length: 29 }, (_, i) => i % 19);
@@ -150,7 +150,7 @@ Deno.test("a long prompt leaves fewer tokens than asked for, and its neighbours 
     }
   }));
 
-Deno.test("nothing asked for gives nothing; one token needs no cache", () =>
+Deno.test("no requests give no completions; one token needs no cache", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     assert.deepEqual(await model.generate([], options), []);
@@ -160,7 +160,7 @@ Deno.test("nothing asked for gives nothing; one token needs no cache", () =>
     assert.deepEqual(one.flat().map((c) => c.ids[0]), many.flat().map((c) => c.ids[0]));
   }));
 
-Deno.test("the time of every step is in what a generation says of itself", () =>
+Deno.test("the time of every step is in the reported timing", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     let waves = 0;
@@ -199,7 +199,7 @@ Deno.test("merged and separate adapters sample the same tokens", () =>
     assertWithin(flat(separate), flat(merged), exact ? 1e-12 : 1e-5, "log-probabilities");
   }));
 
-Deno.test("generation is interrupted on request, and can be asked again", () =>
+Deno.test("generation can be interrupted, and used again afterwards", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const expected = await model.generate(requests, options);
@@ -223,7 +223,7 @@ Deno.test("generation's memory is reused from call to call", () =>
     assert.equal(device.allocatedBytes, 0);
   }));
 
-Deno.test("calls at the same time, of models on one base too, wait for one another", () =>
+Deno.test("concurrent calls run one after the other, also for models on one base", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
     const other = await model.withAdapter(lora);
@@ -242,7 +242,7 @@ Deno.test("calls at the same time, of models on one base too, wait for one anoth
     model.dispose();
   }));
 
-Deno.test("a request that fails ends the others with it: the model is free for what comes next", () =>
+Deno.test("when a request fails, the others end and the model is free", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const right = await model.generate(requests, options);
@@ -265,7 +265,7 @@ Deno.test("a request that fails ends the others with it: the model is free for w
     model.dispose();
   }));
 
-Deno.test("impossible requests for generation are explained", () =>
+Deno.test("impossible requests are refused with an explanation", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const refused = async (

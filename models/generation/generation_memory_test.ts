@@ -50,7 +50,7 @@ const KINDS: [string, ModelConfig, CausalLMOptions][] = [
 ];
 
 for (const [kind, config, options] of KINDS) {
-  Deno.test(`planned memory is what a step takes, ${kind}`, () =>
+  Deno.test(`planned memory is what a training step takes, ${kind}`, () =>
     withReference(async (device) => {
       const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
       const { values, gradients, optimizer } = planParameterBytes(model.sizes);
@@ -112,7 +112,7 @@ for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
     }));
 }
 
-Deno.test("prompts that are run a few at a time are planned so", () =>
+Deno.test("the plan counts prompts that are prefilled a few at a time", () =>
   withReference(async (device) => {
     const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
       trainable: "none",
@@ -131,7 +131,7 @@ Deno.test("prompts that are run a few at a time are planned so", () =>
     assert.ok(whole > 1.25 * planned, `${whole} at once`);
   }));
 
-Deno.test("a generation keeps to the largest buffer of a device", () => {
+Deno.test("a generation respects the largest buffer of a device", () => {
   const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
   const requests = Array.from({ length: 200 }, () => ({ n: 1, promptIds: { length: 40 } }));
   const slots = (largestBuffer: number) => {
@@ -144,7 +144,7 @@ Deno.test("a generation keeps to the largest buffer of a device", () => {
   assert.ok(planLargestBuffer(sizes, some) <= half);
 });
 
-Deno.test("equal requests are planned as a list of them is, however many they are", () => {
+Deno.test("the plan for equal requests equals that for a list of them", () => {
   const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
   for (const prompts of [1, 2, 7, 40]) {
     for (const each of [1, 2, 3, 8]) {
@@ -171,7 +171,7 @@ Deno.test("equal requests are planned as a list of them is, however many they ar
   }
 });
 
-Deno.test("prompts' keys are planned twice only when all layers are float", () => {
+Deno.test("packed keys of prompts are planned only when all layers are float", () => {
   const generation = { promptRows: 80, branches: 8, maxNewTokens: 30 };
   const caches = (storage: [string, WeightType][], lora?: LoraOptions) => {
     const options = lora === undefined ? {} : { lora };
@@ -185,7 +185,7 @@ Deno.test("prompts' keys are planned twice only when all layers are float", () =
   assert.equal(caches([["model.embed_tokens.weight", "f16"]]), twice);
 });
 
-Deno.test("recomputation is planned to need less, and sizes need no device", () => {
+Deno.test("sizes need no device, and recomputation changes only one of them", () => {
   const of = (options: CausalLMOptions) => modelSizes(config, options);
   const kept = of({ trainable: "lora", lora }),
     again = of({

@@ -7,7 +7,7 @@ import { DEFAULT_GENERATION_BYTES } from "./generation_memory.ts";
 const card = { name: "a card", software: false } as AdapterInfo;
 const software = { name: "a processor", software: true } as AdapterInfo;
 
-Deno.test("a card gives generation what it can spare, a processor a fixed room", () => {
+Deno.test("a GPU gives generation its spare memory, a CPU a fixed limit", () => {
   assert.equal(generationRoom({}, 1e12), DEFAULT_GENERATION_BYTES);
   assert.equal(generationRoom({ adapter: software }, 1e12), DEFAULT_GENERATION_BYTES);
   assert.equal(generationRoom({ adapter: card }, 40e9), 40e9);
@@ -15,7 +15,7 @@ Deno.test("a card gives generation what it can spare, a processor a fixed room",
   assert.equal(generationRoom({ adapter: card }, Infinity), DEFAULT_GENERATION_BYTES);
 });
 
-Deno.test("beside a loaded model it is a part of what is free, where anybody tells", async () => {
+Deno.test("with a loaded model the limit is a share of the known free memory", async () => {
   const room = (adapter: AdapterInfo | undefined, free: number | null) =>
     generationRoomNow(adapter === undefined ? {} : { adapter }, () => Promise.resolve(free));
   assert.equal(await room(card, 100e9), 40e9);

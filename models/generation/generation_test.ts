@@ -57,7 +57,7 @@ for (
   const [what, asked] of [["one kind of rules", requests], ["rules of their own", mixed]] as const
 ) {
   for (const [part, config] of TINY_MODELS) {
-    Deno.test(`requests with ${what} get in any company what they get alone, with ${part}`, () =>
+    Deno.test(`requests with ${what} give the same alone and with others, with ${part}`, () =>
       onEachDevice(async (device) => {
         const model = await randomModel(device, config, { trainable: "none" });
         const alone = await oneAtATime(model, asked);
@@ -72,7 +72,7 @@ for (
   }
 }
 
-Deno.test("requests may come while others run, and each is told of its own tokens", () =>
+Deno.test("requests can be added while others run, and each gets its own tokens", () =>
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const alone = await oneAtATime(model, mixed);
@@ -106,7 +106,7 @@ Deno.test("requests may come while others run, and each is told of its own token
     assert.deepEqual(told, found.map((group) => group.map(({ ids }) => ids)));
   }));
 
-Deno.test("generation keeps to its bytes, whatever comes and goes", () =>
+Deno.test("generation stays within its memory limit", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const expected = await model.generate(mixed, options);
@@ -123,7 +123,7 @@ Deno.test("generation keeps to its bytes, whatever comes and goes", () =>
     }
   }, "f32"));
 
-Deno.test("a slot goes to the next branch as soon as its own has ended", () =>
+Deno.test("a slot goes to the next branch as soon as its branch has ended", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const long = { promptId: 0, promptIds: [1, 2], n: 1, sampling: { maxNewTokens: 30 } };
@@ -142,7 +142,7 @@ Deno.test("a slot goes to the next branch as soon as its own has ended", () =>
     assert.equal(steps / 3, 29, "the short ones take no step of their own");
   }));
 
-Deno.test("a request that is aborted leaves its room to the others", () =>
+Deno.test("an aborted request releases its memory for the others", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const room = { branches: 2, promptRows: 12, maxNewTokens: 14, adjusted: true };
@@ -166,7 +166,7 @@ Deno.test("a request that is aborted leaves its room to the others", () =>
     assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
   }));
 
-Deno.test("a pass that merges adapters where a generation has packed them changes no later request", () =>
+Deno.test("a pass that merges adapters into the packed copies changes no later request", () =>
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), {
       trainable: "lora",
@@ -182,7 +182,7 @@ Deno.test("a pass that merges adapters where a generation has packed them change
     assert.deepEqual(await generation.add(request), before);
   }));
 
-Deno.test("a caller's function that throws fails its own request only", () =>
+Deno.test("a callback that throws fails only its own request", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const expected = await model.generate(requests, options);
@@ -216,7 +216,7 @@ Deno.test("a caller's function that throws fails its own request only", () =>
     assert.deepEqual(await generation.add(requests[2]!), expected[2]);
   }));
 
-Deno.test("a failure ends all requests, and the next ones begin anew", () =>
+Deno.test("a failure ends all requests, and later ones work again", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const expected = await model.generate(requests.slice(0, 6), options);
@@ -236,7 +236,7 @@ Deno.test("a failure ends all requests, and the next ones begin anew", () =>
     assert.deepEqual(await Promise.all(again), expected);
   }));
 
-Deno.test("what a generation has no room for is refused by itself", () =>
+Deno.test("a request that does not fit is refused, and others go on", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const room = { branches: 2, promptRows: 4, maxNewTokens: 6 };

@@ -4,10 +4,10 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../../kernels/ops/matmul/spec.ts";
-import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import { architectureOf, headName, modulesOf } from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
-import { headName, modelTensors } from "../network/weights/model_weights.ts";
+import { modelTensors } from "../network/weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightReader } from "../formats/weight_reader.ts";
 import type { WeightType } from "../formats/stored_weight.ts";

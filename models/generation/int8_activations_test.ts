@@ -47,7 +47,7 @@ async function made(device: Device): Promise<CausalLM> {
   return model;
 }
 
-Deno.test("activations in bytes change log-probabilities a little, and sampled tokens seldom", () =>
+Deno.test("int8 activations change log-probabilities a little, and tokens seldom", () =>
   onEachDevice(async (device) => {
     const model = await made(device);
     const answers = [];
@@ -68,7 +68,7 @@ Deno.test("activations in bytes change log-probabilities a little, and sampled t
     model.dispose();
   }));
 
-Deno.test("a branch has the same bits alone and in company, of activations in bytes too", () =>
+Deno.test("with int8 activations, too, a branch has the same bits alone and with others", () =>
   onEachDevice(async (device) => {
     if (device.name === "webgpu") return; // the order of its sums depends on the number of rows
     const model = await made(device);
@@ -81,7 +81,7 @@ Deno.test("a branch has the same bits alone and in company, of activations in by
     model.dispose();
   }));
 
-Deno.test("a model without 4-bit weights cannot take activations in bytes", () =>
+Deno.test("a model without 4-bit weights is refused int8 activations", () =>
   onEachDevice(async (device) => {
     const model = await CausalLM.create(device, config, initWeights(config, 5, 0.3), {
       trainable: "none",
@@ -95,7 +95,7 @@ Deno.test("a model without 4-bit weights cannot take activations in bytes", () =
     model.dispose();
   }));
 
-Deno.test("it is known from the headers of files, before they are loaded", () => {
+Deno.test("support for int8 activations is known from the headers of files", () => {
   const folder = { path: "folder", config, files: blocks() } as ModelFolder;
   requireInt8Weights(folder, {});
   // A Llama of this size is stored as floats, which decode faster, unless int8 activations are

@@ -25,7 +25,7 @@ Deno.test("penalties count the completion's tokens, biases are added", () => {
   refused({ presencePenalty: Infinity }, /presence penalty is Infinity/);
 });
 
-Deno.test("rules of the host hold for their own request, in any company and with all other rules", () =>
+Deno.test("a processor on the host affects only its own request", () =>
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const options = { maxNewTokens: 8, temperature: 0.9, seed: 5, eosIds: [] };

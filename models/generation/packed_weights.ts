@@ -6,10 +6,17 @@
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import type { Module } from "../architectures/architecture.ts";
-import { architectureOf, linearDims, modulePath, modulesOf } from "../architectures/mod.ts";
+import {
+  architectureOf,
+  headName,
+  linearDims,
+  LM_HEAD,
+  modulePath,
+  modulesOf,
+} from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
-import { headName, LM_HEAD } from "../network/weights/model_weights.ts";
+
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";

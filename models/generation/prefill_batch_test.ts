@@ -4,7 +4,7 @@ import { packPrefill, sharedPrefixLength } from "./prefill_batch.ts";
 import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateRequest } from "./types.ts";
 
-Deno.test("a common beginning leaves a prompt its last token", () => {
+Deno.test("a shared prefix never includes the last token of a prompt", () => {
   assert.equal(sharedPrefixLength([], [1]), 0);
   assert.equal(sharedPrefixLength([1, 2, 3], [1, 2, 4, 5]), 2);
   assert.equal(sharedPrefixLength([1, 2, 3], [1, 2, 3]), 2);
@@ -12,7 +12,7 @@ Deno.test("a common beginning leaves a prompt its last token", () => {
   assert.equal(sharedPrefixLength([1, 2], [1, 2, 3, 4]), 2);
 });
 
-Deno.test("prompts are packed without what they share, and told where to find it", () => {
+Deno.test("prompts are packed without their shared prefixes, which are copied", () => {
   const packed = packPrefill(
     [
       { ids: [7, 8, 1, 2], cached: { begin: 32, end: 36 }, shared: 2 },
@@ -54,7 +54,7 @@ const requests: GenerateRequest[] = [
 ].map((promptIds, promptId) => ({ promptIds, promptId, n: 1 + promptId % 2, firstBranch: 0 }));
 const options = { maxNewTokens: 9, temperature: 0.8, seed: 5, eosIds: [2] };
 
-Deno.test("what prompts share changes no bit of what they get", () =>
+Deno.test("sharing prefixes does not change any bit", () =>
   onEachDevice(async (device) => {
     const config = { ...tinyConfig(true), maxPositions: 256 };
     const model = await randomModel(device, config, { trainable: "none" });
@@ -68,7 +68,7 @@ Deno.test("what prompts share changes no bit of what they get", () =>
     }
   }));
 
-Deno.test("what prompts share is computed once, from batch to batch", async () => {
+Deno.test("a shared prefix is computed once, also across batches", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const config = { ...tinyConfig(true), maxPositions: 256 };
   const model = await randomModel(device, config, { trainable: "none" });

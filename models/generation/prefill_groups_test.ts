@@ -9,7 +9,7 @@ import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 
 const limits = { vocabSize: 20, maxPositions: 16 };
 
-Deno.test("what neighbours have in common is packed once, and every token is told its row", () => {
+Deno.test("a prefix that neighbours share is packed once, and every token has its row", () => {
   const prompts = [[7, 8, 1, 2], [7, 8, 1, 3, 4], [7, 8], [9], [9, 5, 6], [9, 5, 4]];
   const packed = packPrefillGroups(prompts, 2, limits);
   // [7 8 1 | 2 | 3 4], since only one token that the third shares is not its last; [7 8]; [9]; [9 5
@@ -33,7 +33,7 @@ Deno.test("what neighbours have in common is packed once, and every token is tol
   assert.deepEqual(column("prefixEnd"), [0, 3, 3, 6, 8, 9, 11, 11]);
 });
 
-Deno.test("a group gives up what few have in common where that spares more", () => {
+Deno.test("a group shortens its prefix when that saves more rows", () => {
   const long = Array.from({ length: 10 }, (_, i) => i);
   // Ten shared tokens, then eight: 2 · 8 ≥ 10. Then two: 3 · 2 < 2 · 8.
   const packed = packPrefillGroups(
@@ -44,14 +44,14 @@ Deno.test("a group gives up what few have in common where that spares more", () 
   assert.deepEqual([...packed.tokens], [...long.slice(0, 8), 8, 9, 1, 8, 9, 2, 19, 3, 0, 1, 19]);
 });
 
-Deno.test("the whole of a prompt may be what others begin with", () => {
+Deno.test("a whole prompt may be the prefix of others", () => {
   const packed = packPrefillGroups([[1, 2], [1, 2, 3]], 2, limits);
   assert.deepEqual([...packed.tokens], [1, 2, 3]);
   assert.deepEqual([...packed.lastPromptRow], [1, 2]);
   assert.deepEqual([...packed.rowOfToken!], [0, 1, 0, 1, 2]);
 });
 
-Deno.test("prompts without much in common are the batch as they are", () => {
+Deno.test("prompts that share too little are packed one after the other", () => {
   for (const least of [2, Infinity]) {
     const packed = packPrefillGroups([[1, 2, 3], [1, 3, 3], [4]], least, limits);
     assert.equal(packed.rowOfToken, null);
@@ -60,7 +60,7 @@ Deno.test("prompts without much in common are the batch as they are", () => {
   }
 });
 
-Deno.test("a graphics card computes what prompts share once, windows or not, and draws the same tokens", () =>
+Deno.test("a GPU computes a shared prefix once and samples the same tokens", () =>
   onEachDevice(async (device) => {
     if (device.name !== "webgpu") return;
     const rows: number[] = [], run = device.run.bind(device);

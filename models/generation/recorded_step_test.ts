@@ -30,7 +30,7 @@ function fakeDevice(canRecord = true) {
   return { device: { record } as unknown as Device, log, said, lose: () => valid = false };
 }
 
-Deno.test("a step that has come some times is recorded, and from then on replayed", () => {
+Deno.test("a step is recorded after some runs, and replayed from then on", () => {
   const { device, log, said, lose } = fakeDevice();
   const step = new RecordedStep<string>(device);
   const run = (...key: unknown[]) => step.run(key, () => (log.push("work"), `of ${key}`));
@@ -57,7 +57,7 @@ Deno.test("a step that has come some times is recorded, and from then on replaye
   assert.deepEqual([run(1, device), said()], [OF_1, "free work"]);
 });
 
-Deno.test("of steps with different numbers those that came last are kept", () => {
+Deno.test("of steps with different numbers the most recent recordings are kept", () => {
   const { device, log, said } = fakeDevice();
   const steps = new RecordedSteps<number>(device, 2);
   const run = (number: number) => steps.run(number, [], () => log.push("work"));
@@ -74,7 +74,7 @@ Deno.test("of steps with different numbers those that came last are kept", () =>
   assert.equal(said(), "free");
 });
 
-Deno.test("where nothing can be recorded every step is run", () => {
+Deno.test("without recordings every step is run", () => {
   for (
     const { device, log, said } of [fakeDevice(false), { ...fakeDevice(), device: {} as Device }]
   ) {
@@ -110,7 +110,7 @@ Deno.test("generation gives the same bits whether steps are recorded or not", as
   }
 });
 
-Deno.test("weights that change between generations, and adapters that are switched off, are not those that were recorded", async () => {
+Deno.test("recordings do not outlive changed weights or a switched adapter", async () => {
   const requests: GenerateRequest[] = Array.from({ length: 5 }, (_, r) => ({
     ...{ promptId: r, promptIds: [r, 7, 5], n: 2 },
     sampling: r === 2 ? { repetitionPenalty: 1.3, maxNewTokens: 4 } : {},

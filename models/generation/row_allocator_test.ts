@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { RowAllocator, type RowRange } from "./row_allocator.ts";
 
-Deno.test("runs of cache rows are lent, given back and joined", () => {
+Deno.test("runs of cache rows are allocated, released and joined", () => {
   const cache = new RowAllocator(10, 2);
   const a = cache.allocate(3, 3)!, b = cache.allocate(2, 2)!, c = cache.allocate(1, 9)!;
   assert.deepEqual([a, b, c], [{ begin: 0, end: 3 }, { begin: 4, end: 6 }, { begin: 6, end: 10 }]);
@@ -17,7 +17,7 @@ Deno.test("runs of cache rows are lent, given back and joined", () => {
   assert.equal(new RowAllocator(0, 1).allocate(1, 1), null);
 });
 
-Deno.test("runs never overlap, begin at multiples, and an empty cache takes anything", () =>
+Deno.test("runs do not overlap and are aligned, and an empty cache has room for any run", () =>
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 200 }),

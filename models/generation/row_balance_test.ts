@@ -26,7 +26,7 @@ function keysOfShares(rows: readonly Row[], threads: number): number[] {
   return keys;
 }
 
-Deno.test("threads get about equally many keys", () => {
+Deno.test("threads get about the same number of keys", () => {
   for (
     const [groups, n, threads, most] of [[36, 1, 2, 1.02], [35, 1, 2, 1.1], [72, 1, 4, 1.05], [
       8,
@@ -41,7 +41,7 @@ Deno.test("threads get about equally many keys", () => {
   }
 });
 
-Deno.test("every row stays, rows of a group stay side by side, and one thread keeps the order", () => {
+Deno.test("all rows stay, groups stay together, and one thread keeps the order", () => {
   for (
     const [groups, n, threads] of [[36, 1, 2], [5, 7, 2], [3, 1, 4], [1, 1, 2], [0, 1, 2], [
       2,

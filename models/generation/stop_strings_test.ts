@@ -16,7 +16,7 @@ const pieces = {
   },
 };
 
-Deno.test("a completion ends with the token that completes a stop string, wherever that began", () => {
+Deno.test("a completion ends with the token that completes a stop string", () => {
   const strings = ["</ans>", "ba", "é", "a😀b"];
   const stop = stopStrings(pieces, strings)!;
   const random = RandomStream.forPurpose(1, "init", "stop strings");
@@ -50,7 +50,7 @@ Deno.test("only a tail is decoded", () => {
   assert.ok(decoded < 100, `${decoded} tokens decoded`);
 });
 
-Deno.test("no strings are no rule; special tokens have no text", () => {
+Deno.test("without strings there is no function; special tokens have no text", () => {
   const tokenizer = createCharacterTokenizer({
     alphabet: "abc",
     special_tokens: ["<pad>", "<unk>", "<eos>"],

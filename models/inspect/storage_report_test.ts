@@ -47,7 +47,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a model in blocks is reported as it is, and nothing is quantised again",
+  name: "a model in blocks is reported as stored, and is not quantised again",
   async fn() {
     const device = createReferenceDevice({ float: "f32" });
     try {

@@ -6,10 +6,10 @@
 import { bytesText } from "../../core/bytes.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Module } from "../architectures/architecture.ts";
-import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import { architectureOf, LM_HEAD, modulesOf } from "../architectures/mod.ts";
 import { activationWidths, backwardWidths, passWidths } from "./layer_buffers.ts";
 import type { Keep } from "./forward_pass.ts";
-import { adapterSpecs, baseSpecs, LM_HEAD, type LoraPlacement } from "./weights/model_weights.ts";
+import { adapterSpecs, baseSpecs, type LoraPlacement } from "./weights/model_weights.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
 import { arenaElements } from "./weights/parameters.ts";
 import { elementCount } from "../formats/safetensors/safetensors.ts";

@@ -47,7 +47,7 @@ Deno.test("the last prompt row predicts the first token of every branch that has
   assert.deepEqual(output, [4, 5, 6, 7, 8, 9, 12, 13]);
 });
 
-Deno.test("no groups make an empty batch", () => {
+Deno.test("no groups give an empty batch", () => {
   const p = packGroups([], limits);
   assert.deepEqual([p.rows, p.pairs, p.headRows, p.segmentCount], [0, 0, 0, 0]);
   assert.deepEqual([...p.pairStart], [0]);

@@ -6,7 +6,7 @@ import { tinyConfig, withReference } from "../testing.ts";
 
 const rope = { headDim: 8, ropeTheta: 10_000, ropeScaling: null };
 
-Deno.test("frequencies are powers of the base, divided where they are scaled", () => {
+Deno.test("frequencies are powers of the base, divided by the scaling", () => {
   assertWithin(ropeFrequencies(rope), [1, 0.1, 0.01, 0.001], 1e-15, "default");
   const linear = ropeFrequencies({ ...rope, ropeScaling: { type: "linear", factor: 4 } });
   assertWithin(linear, [0.25, 0.025, 0.0025, 0.00025], 1e-15, "linear");
@@ -26,7 +26,7 @@ Deno.test("Llama 3 keeps short wavelengths, divides long ones and blends between
   assertWithin(found, [1, (1 - t) * 0.1 / 8 + t * 0.1, 0.01 / 8, 0.001 / 8], 1e-15, "llama3");
 });
 
-Deno.test("tables hold cos and sin of position times frequency and grow when they must", () =>
+Deno.test("tables have cos and sin of position times frequency and grow as needed", () =>
   withReference(async (device) => {
     const config = { ...tinyConfig(true), maxPositions: 5000 };
     const table = new RopeTable(device, config);

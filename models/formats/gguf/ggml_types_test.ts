@@ -14,7 +14,7 @@ interface GoldenType {
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 Deno.test({
-  name: "blocks of every quantised type have the bits that ggml gives them",
+  name: "blocks of every quantised type widen to the same bits as in ggml",
   async fn() {
     const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`)) as {
       types: Record<string, GoldenType>;
@@ -42,7 +42,7 @@ Deno.test({
   },
 });
 
-Deno.test("types have names, read or not", () => {
+Deno.test("every type has a name, supported or not", () => {
   assert.equal(ggmlTypeName(13), "Q5_K");
   assert.equal(ggmlTypeName(12), "Q4_K");
   assert.equal(ggmlTypeName(4), "number 4");

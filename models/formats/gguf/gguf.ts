@@ -149,7 +149,8 @@ function placeTensors(
     }
     if (row % type.weights !== 0) {
       throw bad(
-        `tensor "${name}" has rows of ${row} weights, ${type.name} needs multiples of ${type.weights}`,
+        `tensor "${name}" has rows of ${row} weights, ${type.name} needs multiples of ` +
+          `${type.weights}`,
       );
     }
     if (offset % alignment !== 0) {

@@ -60,7 +60,7 @@ function apply(bytes: Uint8Array, { at, out, put, over }: Edit): Uint8Array {
   return Uint8Array.from([...bytes.subarray(0, begin), ...put, ...bytes.subarray(end)]);
 }
 
-Deno.test("10,000 damaged GGUF files are read whole or refused", async () => {
+Deno.test("10,000 damaged GGUF files are read completely or refused", async () => {
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
@@ -80,7 +80,7 @@ const tensor = fc.record({
   fill: fc.nat(255),
 });
 
-Deno.test("10,000 sets of tensors come back in their sizes and in their order", () =>
+Deno.test("10,000 sets of tensors are read back with their sizes, in order", () =>
   fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(tensor, { maxLength: 4, selector: ({ name }) => name }),

@@ -24,7 +24,8 @@ for key, field in file.fields.items():
     out["metadata"][key] = len(value) if isinstance(value, list) else value
 for t in file.tensors:
     values = dequantize(t.data, t.tensor_type).astype("float64")
-    out["tensors"][t.name] = [t.tensor_type.name, list(values.shape), float((values * values).sum())]
+    squares = float((values * values).sum())
+    out["tensors"][t.name] = [t.tensor_type.name, list(values.shape), squares]
 print(json.dumps(out))
 `;
 import { NEEDED, needs } from "../../../tests/skipped.ts";

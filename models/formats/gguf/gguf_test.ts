@@ -44,7 +44,7 @@ Deno.test("metadata and tensors are read as they were written, in versions 2 and
   assert.deepEqual(await (await parseGguf(wide)).float32("c"), new Float32Array([1, -2, 2 ** -24]));
 });
 
-Deno.test("a header longer than the first window, and tensors longer than a piece", async () => {
+Deno.test("reads a header beyond the first window, and tensors beyond a piece", async () => {
   const tokens = Array.from({ length: 90_000 }, (_, i) => `token number ${i}`);
   const values = new Float32Array(2 ** 20 + 5).map((_, i) => i);
   const file = await parseGguf(encodeTestGguf({ tokens: ["string", tokens] }, [
@@ -101,7 +101,7 @@ Deno.test("every broken rule of the format is refused with what was found", asyn
   }
 });
 
-Deno.test("types that are not read, parts of models and missing files have their own advice", async () => {
+Deno.test("unsupported types, parts and missing files have their own advice", async () => {
   const q5k = encodeTestGguf({}, [{ ...TENSORS[1]!, typeId: 13 }]);
   await assert.rejects(
     parseGguf(q5k, "m.gguf"),

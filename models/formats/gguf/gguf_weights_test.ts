@@ -54,7 +54,7 @@ for (const kind of ["f32", "q8_0"]) {
 }
 
 Deno.test({
-  name: "a GGUF file's weights and configuration are those of the folder it was made from",
+  name: "a GGUF file has the weights and configuration of its original folder",
   async fn() {
     const folder = await readModelFolder(goldenPath("tiny-models/llama"));
     const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
@@ -112,7 +112,7 @@ const NO_TOKENS = { bosId: null, eosIds: [], padId: null };
 const make = (metadata: TestMetadata, tensors = [EMBEDDING]) =>
   parseGguf(encodeTestGguf(metadata, tensors), "m.gguf");
 
-Deno.test("metadata become a config.json; floats are the decimals that were meant", async () => {
+Deno.test("metadata become a config.json with the shortest decimals for floats", async () => {
   const config = ggufConfig(
     await make({
       ...CONFIG,
@@ -134,7 +134,7 @@ Deno.test("metadata become a config.json; floats are the decimals that were mean
   });
 });
 
-Deno.test("what a GGUF model has that is not understood is refused by name", async () => {
+Deno.test("unknown metadata and tensors of a GGUF model are refused by name", async () => {
   const cases: [TestMetadata, RegExp][] = [
     [{ "general.architecture": ["string", "gemma3"] }, /architecture is "gemma3".*only llama/],
     [{}, /architecture is undefined/],
@@ -161,7 +161,7 @@ Deno.test("what a GGUF model has that is not understood is refused by name", asy
   assert.equal(await weights.values("lm_head.weight", [5, 8]), null);
 });
 
-Deno.test("interleaved rows become halves, head by head, and interleaved again", () => {
+Deno.test("interleaved rows of each head become halves, and interleaved again", () => {
   const values = Float32Array.from([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
   const halves = Float32Array.from([0, 0, 2, 2, 1, 1, 3, 3, 4, 4, 6, 6, 5, 5, 7, 7]);
   assert.deepEqual(interleaveHalves(halves, 8, 2), values);
@@ -171,7 +171,7 @@ Deno.test("interleaved rows become halves, head by head, and interleaved again",
   assert.deepEqual(splitHalves(interleaveHalves(three, 6, 1), 6, 1), three);
 });
 
-Deno.test("tensors have a name in a GGUF file, and GPT-2's matrices are turned", () => {
+Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transposed", () => {
   assert.equal(ggufName("llama", "model.embed_tokens.weight"), "token_embd.weight");
   assert.equal(ggufName("qwen2", "model.layers.11.self_attn.q_proj.bias"), "blk.11.attn_q.bias");
   assert.equal(ggufName("llama", "lm_head.weight"), "output.weight");
@@ -229,7 +229,7 @@ Deno.test("frequency divisors are recognised as Llama 3's, or refused", async ()
 });
 
 Deno.test({
-  name: "a quantised file says of each tensor what it is stored as",
+  name: "a quantised file tells the stored type of each tensor",
   async fn() {
     const file = await readGguf(`${golden}/tiny-llama.q8_0.gguf`);
     assert.equal(file.tensors.size, 20);

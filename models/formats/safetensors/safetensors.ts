@@ -184,7 +184,8 @@ async function open(label: string, source: ByteSource): Promise<SafetensorsFile>
       );
     }
     throw bad(
-      `the first 8 bytes announce a header of ${declared} bytes, the format allows ${MAX_HEADER_BYTES}`,
+      `the first 8 bytes announce a header of ${declared} bytes, the format allows ` +
+        `${MAX_HEADER_BYTES}`,
       "The file is damaged or of another format (a .bin or .gguf file renamed?).",
     );
   }
@@ -192,7 +193,8 @@ async function open(label: string, source: ByteSource): Promise<SafetensorsFile>
   const dataStart = 8 + headerBytes;
   if (dataStart > source.size) {
     throw bad(
-      `the header should end at byte ${dataStart}, the file has ${source.size}: the download is incomplete`,
+      `the header should end at byte ${dataStart}, the file has ${source.size}: ` +
+        "the download is incomplete",
     );
   }
   if (headerBytes < 2 || lead[8] !== 0x7b) {

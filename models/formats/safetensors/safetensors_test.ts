@@ -14,7 +14,7 @@ function raw(header: string, dataBytes: number, announced?: number): Uint8Array 
 
 const shared = goldenPath("");
 
-Deno.test("tensors of every written type come back with their values", async () => {
+Deno.test("tensors of every written type are read back with their values", async () => {
   const bytes = encodeSafetensors([
     { name: "b", dtype: "F32", shape: [2, 2], data: new Float32Array([1, -2, 3.5, 1e-40]) },
     { name: "a", dtype: "F32", shape: [], data: new Float32Array([7]) },
@@ -45,7 +45,7 @@ Deno.test("tensors of every written type come back with their values", async () 
   assert.throws(() => file.info("z"), /no tensor "z"/);
 });
 
-Deno.test("written files start their data at a multiple of 8 and do not depend on the order given", () => {
+Deno.test("data starts at a multiple of 8, and the order given does not matter", () => {
   const a = { name: "x", dtype: "F32", shape: [1], data: new Float32Array([1]) } as const;
   const b = { name: "longer name", dtype: "F16", shape: [1], data: new Float32Array([2]) } as const;
   const bytes = encodeSafetensors([a, b]);
@@ -99,7 +99,7 @@ Deno.test("every broken rule of the format is refused with what was found", asyn
   }
 });
 
-Deno.test("a truncated file on disk is named, and a missing one", async () => {
+Deno.test("errors about truncated and missing files name them", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/model.safetensors`;

@@ -18,7 +18,7 @@ const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charC
 const FILES = { zip: bytesOf(golden.zip), legacy: bytesOf(golden.legacy) };
 const VALUES = [1, -2, 0.5, 3, -4, 8];
 
-Deno.test("tensors come back with their values", async () => {
+Deno.test("tensors are read with their values", async () => {
   const file = await parseTorchFile(FILES.zip);
   assert.deepEqual([...file.tensors.keys()], [
     ...["plain", "shared", "transposed", "half", "brain", "scalar", "mask"],
@@ -42,7 +42,7 @@ Deno.test("tensors come back with their values", async () => {
   assert.throws(() => file.info("none"), /no tensor "none" among the 7/);
 });
 
-Deno.test("10,000 damaged files are read whole or refused", async () => {
+Deno.test("10,000 damaged files are read completely or refused", async () => {
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(edit(FILES.zip), { minLength: 1, maxLength: 3 }), async (edits) => {
@@ -94,7 +94,7 @@ function apply(bytes: Uint8Array, { at, out, put }: Edit): Uint8Array {
 const ascii = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const run = (text: string) => unpickle(ascii(text), torchRules("m.bin"), "m.bin");
 
-Deno.test("plain data come out of a pickle as they were put in", () => {
+Deno.test("plain data in a pickle are read", () => {
   assert.deepEqual(run("\x80\x02]q\0(K\x01M\x01\x02J\xff\xff\xff\xffe."), [1, 513, -1]);
   assert.deepEqual(run("(N\x88\x89\x8a\x02\xff\xff\x8a\0G?\xf8\0\0\0\0\0\0t."), [
     ...[null, true, false, -1, 0, 1.5],
@@ -138,7 +138,7 @@ Deno.test("a pickle that names, calls or does anything else is refused by name",
   }
 });
 
-Deno.test("files that are no PyTorch weights are said to be so", async () => {
+Deno.test("files that are not PyTorch weights, or too old, are refused", async () => {
   const cut = FILES.zip.slice(0, -30);
   const cases: [Uint8Array, RegExp][] = [
     [new Uint8Array(0), /it is empty/],

@@ -42,7 +42,7 @@ Deno.test("rank and scale follow the patterns and the rank-stabilised rule", () 
   assert.notEqual(loraFor(named, path, 3), null);
 });
 
-Deno.test("A begins uniform within 1/√in, from the seed and the tensor's PEFT name", () => {
+Deno.test("A is initialised uniformly in ±1/√in, keyed by seed and PEFT name", () => {
   const { a, b } = loraNames(path);
   assert.equal(a, "base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight");
   assert.equal(b, "base_model.model.model.layers.3.self_attn.q_proj.lora_B.weight");
@@ -65,7 +65,7 @@ Deno.test("A begins uniform within 1/√in, from the seed and the tensor's PEFT 
   assert.ok(other.every((x) => Math.abs(x) <= 0.25) && Math.max(...other) > 0.24);
 });
 
-Deno.test("LoRA options that cannot be honoured are refused with the key's name", () => {
+Deno.test("LoRA options that are not supported are refused with the key's name", () => {
   const refused = (change: Partial<LoraOptions>, text: RegExp) =>
     assert.throws(
       () => checkLoraOptions({ ...base, ...change }, LLAMA_MODULES),
@@ -85,16 +85,16 @@ Deno.test("LoRA options that cannot be honoured are refused with the key's name"
   );
 });
 
-Deno.test("target modules of another architecture are answered with what can be written for this one", () => {
+Deno.test("target modules of another architecture are refused with those of this one", () => {
   assert.throws(() => checkLoraOptions(base, GPT2_MODULES), {
     message: 'target_modules: "q_proj" is no linear module of this model',
-    advice:
-      "lora.target_modules=[c_attn,c_proj,c_fc] or some of these, =all-linear for all, or =null for " +
+    advice: "lora.target_modules=[c_attn,c_proj,c_fc] or some of these, =all-linear for all, " +
+      "or =null for " +
       "those that its architecture usually has",
   });
 });
 
-Deno.test("excluded modules get no adapter: by name, by the end of their path, or by expression", () => {
+Deno.test("modules are excluded by name, end of path, or regular expression", () => {
   const has = (
     targetModules: LoraOptions["targetModules"],
     excludeModules: LoraOptions["targetModules"],

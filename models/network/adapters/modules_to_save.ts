@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
-import { architectureOf } from "../../architectures/mod.ts";
+import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's prefix of all tensor names in an adapter. */
@@ -46,8 +46,6 @@ function outermost(path: string, name: string): string | null {
   }
   return null;
 }
-
-const LM_HEAD = "lm_head.weight";
 
 /**
  * @param tensors all tensors of the base model

@@ -112,8 +112,9 @@ function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[])
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
     if (match === null) {
       throw new RgxError(
-        `${weights.label}: tensor "${name}" is no LoRA matrix of a linear module, nor of one that ` +
-          `modules_to_save names; expected names like base_model.model.{module}.lora_A.weight`,
+        `${weights.label}: tensor "${name}" is no LoRA matrix of a linear module, nor of ` +
+          `one that modules_to_save names; expected names like ` +
+          "base_model.model.{module}.lora_A.weight",
         { advice: "Low-rank adapters on embeddings are not supported." },
       );
     }

@@ -48,7 +48,7 @@ async function withFolder(
 }
 
 Deno.test({
-  name: "an adapter written by PEFT is read, and written again as the same weights file",
+  name: "an adapter written by PEFT is read and written again with the same weights file",
   async fn() {
     assert.equal(await isAdapterFolder(golden), true);
     const { config, weights } = await readPeftAdapter(golden);
@@ -137,7 +137,7 @@ Deno.test("missing keys have PEFT's defaults, unknown keys are ignored", () => {
   assert.deepEqual(one.layersToTransform, [3]);
 });
 
-Deno.test("adapters of another kind are refused by name", () => {
+Deno.test("other kinds of adapters are refused by name", () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ peft_type: "LOHA" }, /^a\/adapter_config\.json: peft_type is "LOHA", only "LORA"/],
     [{ use_dora: true }, /use_dora is true, which is not supported/],
@@ -171,7 +171,7 @@ Deno.test("adapters of another kind are refused by name", () => {
   }
 });
 
-Deno.test("weights that are no LoRA pairs are refused", async () => {
+Deno.test("weights that are not pairs of LoRA matrices are refused", async () => {
   const a = matrix("m.q_proj.lora_A.weight", [2, 6]), b = matrix("m.q_proj.lora_B.weight", [6, 2]);
   const cases: [TensorToWrite[], RegExp][] = [
     [[a], /there is ".*lora_A\.weight" but no ".*lora_B\.weight"/],
@@ -215,7 +215,7 @@ Deno.test("weights that are no LoRA pairs are refused", async () => {
   });
 });
 
-Deno.test("an adapter on weights that lie as [in, out] says so, and reads it back", () => {
+Deno.test("an adapter on [in, out] weights has fan_in_fan_out, which is read back", () => {
   const gpt2 = { ...config, targetModules: ["c_attn"], fanInFanOut: true };
   const json = JSON.parse(writePeftConfig(gpt2));
   assert.equal(json.fan_in_fan_out, true);

@@ -57,8 +57,8 @@ export function fitAdapter(
     {
       advice: peft.baseModel === null
         ? "Name the base that the adapter was trained on."
-        : `Its adapter_config.json says that it was trained on ${peft.baseModel}: use that base, or ` +
-          "correct base_model_name_or_path.",
+        : `Its adapter_config.json says that it was trained on ${peft.baseModel}: use that ` +
+          "base, or correct base_model_name_or_path.",
     },
   );
 }

@@ -9,7 +9,7 @@ function deviation(data: Float32Array): number {
   return Math.sqrt(data.reduce((sum, x) => sum + x * x, 0) / data.length);
 }
 
-Deno.test("fresh weights are normal with the given range, and norms are ones", () => {
+Deno.test("initial weights are normal with the given range, and norms are ones", () => {
   const weights = initWeights(config, 3, 0.02);
   assert.deepEqual([...weights.keys()], modelTensors(config).map((t) => t.name));
   for (const [name, data] of weights) {
@@ -24,7 +24,7 @@ Deno.test("fresh weights are normal with the given range, and norms are ones", (
   }
 });
 
-Deno.test("a tensor's fresh weights depend on the seed and its name only", () => {
+Deno.test("a tensor's initial weights depend only on the seed and its name", () => {
   const name = "model.layers.1.self_attn.v_proj.weight";
   const first = initWeights(config, 3, 0.02).get(name)!;
   const deeper = initWeights({ ...config, numLayers: 5, vocabSize: 7 }, 3, 0.02).get(name)!;

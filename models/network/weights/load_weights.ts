@@ -11,8 +11,8 @@ import {
   WeightLoader,
 } from "../../../kernels/devices/weight_loader.ts";
 import { PANEL } from "../../../kernels/weights/panel.ts";
-import { architectureOf } from "../../architectures/mod.ts";
-import { LM_HEAD, modelTensors } from "./model_weights.ts";
+import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
+import { modelTensors } from "./model_weights.ts";
 import type { Parameters } from "./parameters.ts";
 import { elementCount } from "../../formats/safetensors/safetensors.ts";
 import { fileBytes, isBlockType, type WeightType } from "../../formats/stored_weight.ts";

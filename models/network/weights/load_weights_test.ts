@@ -53,7 +53,7 @@ function file(type: "f32" | "bf16" | "q8_0", inParts: boolean, seen: string[] = 
   };
 }
 
-Deno.test("weights in parts are the same weights", async () => {
+Deno.test("weights that are read in parts are the same weights", async () => {
   const device = await createWasmDevice({ threads: 2 });
   const ways: ["f32" | "bf16" | "q8_0", StorageOptions][] = [
     ["f32", {}],
@@ -80,7 +80,7 @@ Deno.test("weights in parts are the same weights", async () => {
   device.close();
 });
 
-Deno.test("a value that is not finite is refused, by its place in the whole tensor, however it is held", async () => {
+Deno.test("a value that is not finite is refused with its index in the tensor", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const ways: ["f32" | "bf16" | "q8_0", StorageOptions, number[], RegExp][] = [
     ["f32", {}, [0, 0, 0x80, 0xff], /element \[20000, 3\] is -Infinity, expected a finite number$/],
@@ -114,7 +114,7 @@ Deno.test("a value that is not finite is refused, by its place in the whole tens
   device.close();
 });
 
-Deno.test("a file of another size than the configuration says is refused before any memory is taken", async () => {
+Deno.test("a file that contradicts config.json is refused before memory is allocated", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const known = new Map(modelTensors(config).map(({ name, shape }) => [name, shape]));
   const source: WeightReader = {
@@ -138,7 +138,7 @@ Deno.test("a file of another size than the configuration says is refused before 
   device.close();
 });
 
-Deno.test("values from a map are looked at too, and those of adapters", async () => {
+Deno.test("values from a map and values of adapters are checked, too", async () => {
   const device = await createWasmDevice({ threads: 1 }), small = tinyConfig(false);
   const spoilt = initWeights(small, 5, 0.3), norm = "model.norm.weight";
   spoilt.get(norm)![2] = NaN;

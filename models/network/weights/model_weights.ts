@@ -10,6 +10,7 @@ import {
   architectureOf,
   hasBias,
   linearDims,
+  LM_HEAD,
   modulePath,
   modulesOf,
 } from "../../architectures/mod.ts";
@@ -28,13 +29,6 @@ import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "../adapters/module
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { Parameter } from "../types.ts";
-
-export const LM_HEAD = "lm_head.weight";
-
-/** Name of the tensor that computes the logits. */
-export function headName(config: ModelConfig): string {
-  return config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
-}
 
 /** A tensor of the base model. */
 export interface ModelTensor {

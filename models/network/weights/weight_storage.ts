@@ -6,9 +6,9 @@
  * quantise them, either).
  */
 import { UsageError } from "../../../core/errors.ts";
-import { architectureOf } from "../../architectures/mod.ts";
+import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
 import { canFuseLayers } from "../fused_layers.ts";
-import { LM_HEAD, modelTensors } from "./model_weights.ts";
+import { modelTensors } from "./model_weights.ts";
 import {
   ALL_FLOAT,
   fitsType,

@@ -82,7 +82,7 @@ const ON_WEBGPU = ["an untied head", "GPT-2's parts"];
 
 for (const [what, weights, table, linear] of KINDS) {
   for (const [part, tiny] of TINY_MODELS) {
-    Deno.test(`weights in ${what} train adapters as their widened values do, ${part}`, () =>
+    Deno.test(`weights in ${what} train adapters like their widened values, ${part}`, () =>
       onEachDevice(async (device, exact) => {
         if (device.name === "webgpu" && !ON_WEBGPU.includes(part)) return;
         const config = roomy(tiny), limit = exact ? 1e-9 : 2e-4;
@@ -115,7 +115,7 @@ for (const [what, weights, table, linear] of KINDS) {
 }
 
 for (const adapter of [true, false]) {
-  Deno.test(`stored weights generate what their widened values do, adapter ${adapter}`, () =>
+  Deno.test(`stored weights generate the same as their widened values, adapter ${adapter}`, () =>
     onEachDevice(async (device) => {
       for (const [, weights] of KINDS) {
         const config = roomy(tinyConfig(true));
@@ -141,7 +141,7 @@ const blocksFile = goldenPath("ggml-blocks/tiny-llama.q8_0.gguf");
 const halvesFolder = goldenPath("tiny-models/llama");
 
 Deno.test({
-  name: "a file's bytes stand for its values, rows of queries and keys put back in order",
+  name: "a file's bytes give its values, with the rows of queries and keys reordered",
   async fn() {
     const { config, files } = await readModelFolder(blocksFile!);
     let stored = 0;
@@ -163,7 +163,7 @@ Deno.test({
 const FROM_FILE = roomy(tinyConfig(false));
 const blocks = (type: "q4_1" | "bf16" | null) => () => type;
 
-Deno.test("what is asked of frozen weights decides their type, and their file where nothing is", () => {
+Deno.test("options decide the type of frozen weights, or else their file does", () => {
   const large = { ...FROM_FILE, hiddenSize: 1024, intermediateSize: 4096 };
   const linears = 3 * 7, tables = 2;
   const types = (
@@ -189,7 +189,7 @@ Deno.test("what is asked of frozen weights decides their type, and their file wh
   assert.equal(types(odd, { quantize: "nf4" }, null).length, linears - 3);
 });
 
-Deno.test("a quantisation of weights that are trained, or are in blocks already, is refused", () => {
+Deno.test("quantising trained weights, or weights in blocks, is refused", () => {
   const refused = (trainable: "lora" | "full", file: "q4_1" | null, message: RegExp) =>
     assert.throws(
       () => planStorage(FROM_FILE, trainable, { quantize: "nf4" }, blocks(file)),
@@ -199,7 +199,7 @@ Deno.test("a quantisation of weights that are trained, or are in blocks already,
   refused("lora", "q4_1", /load_in_4bit: the model is quantised already: .* is stored as q4_1/);
 });
 
-Deno.test("weights that lie outside the CPU device's memory give the same bits", async () => {
+Deno.test("weights outside the CPU device's memory give the same bits", async () => {
   const results = [];
   for (const weightsWithin of [2 ** 31, 0]) {
     const device = await createWasmDevice({ threads: 2, weightsWithin });
@@ -246,7 +246,7 @@ Deno.test("a weight that cannot be quantised is named", async () => {
     });
     await assert.rejects(
       created,
-      /^RgxError: tensor "model\.layers\.1\.mlp\.up_proj\.weight": element \[0, 3\] is NaN, expected/,
+      /^RgxError: tensor "model\.layers\.1\..*up_proj\.weight": element \[0, 3\] is NaN, expected/,
     );
     assert.equal(device.allocatedBytes, 0);
   } finally {
