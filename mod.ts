@@ -257,7 +257,7 @@ export type {
   TrainPlan,
   TrainSummary,
 } from "./training/run/events.ts";
-export type { Advice } from "./training/diagnosis/diagnosis.ts";
+export type { Advice } from "./training/diagnosis/advice.ts";
 export type { Accuracy } from "./evaluation/accuracy.ts";
 export type { EvalResult } from "./evaluation/evaluate.ts";
 export type { Metrics } from "./training/metrics/metrics.ts";

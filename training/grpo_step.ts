@@ -270,7 +270,7 @@ export class GrpoSteps {
     if (!run.intervals.logsAt(step)) return;
     const means = run.averager.means();
     run.averager.reset();
-    run.store.logHistory.push({ ...means, step });
+    run.store.addLog({ ...means, step });
     run.emit({ type: "log", step, totalSteps, metrics: means });
     if (rollout !== null) this.#showSample(step, rollout);
   }

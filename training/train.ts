@@ -58,7 +58,7 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
     overrides: Object.entries(overrides).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]
     ),
-    ...(env === undefined ? {} : { ownDataset: env.name }),
+    ...(env === undefined ? {} : { heldDataset: env.name }),
   });
   const device = typeof asked === "string"
     ? await createDevice(asked, threads === undefined ? {} : { threads })

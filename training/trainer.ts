@@ -1,28 +1,36 @@
 /**
- * The training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final
- * model. Emits events and writes the run's folder; prints nothing. A run that is stopped or killed
- * at any moment continues from its newest valid checkpoint to the same bits, because everything
- * random is a function of (seed, prompt number, branch, position) and everything else is in the
- * checkpoint.
+ * A training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final
+ * model. The trainer emits events and writes the run's folder; it prints nothing.
  *
- * A stop is obeyed at the next operation of the device: a step that was cut off before its weights
- * moved is done again after the resume, with the same tokens.
+ * `run` and `#phases` show the whole course of a run. The parts are in files of their own:
+ * `warm_start.ts`, `grpo_step.ts` (one step: generate, score, train),
+ * `evaluation/run_evaluations.ts`.
+ *
+ * A run that is stopped or killed at any moment continues from its newest valid checkpoint to the
+ * same bits: everything random is a function of (seed, prompt number, branch, position), and
+ * everything else is in the checkpoint. A stop takes effect at the next operation of the device. A
+ * step that it ends before the weights change is done again after the resume, with the same tokens.
  */
-import { bestMetric } from "../configs/best_metric.ts";
-import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
+import { Interrupted, RgxError } from "../core/errors.ts";
+import type { EvalResult } from "../evaluation/evaluate.ts";
 import {
   finalModelFiles,
   REFERENCE_FILE,
   type Restored,
   ROLLOUT_FILE,
 } from "./checkpoint/checkpoint.ts";
-import { changedWeights } from "./curriculum/curriculum.ts";
-import { yieldToEvents } from "./step/yield_to_events.ts";
-import { type EvalItem, evalMetrics, type EvalResult, evaluate } from "../evaluation/evaluate.ts";
-import type { TrainPlan, TrainSummary } from "./run/events.ts";
+import { changedWeights } from "./curriculum/task_weights.ts";
+import { estimateRun } from "./duration/time_estimate.ts";
+import { evaluateAround, evaluateIfDue, loadBest } from "./evaluation/run_evaluations.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
-import { evaluateHeldOut } from "./evaluation/held_out_eval.ts";
-import type { Metrics } from "./metrics/metrics.ts";
+import type { TrainPlan, TrainSummary } from "./run/events.ts";
+import { checkPrompts } from "./run/prompt_check.ts";
+import { RunContext } from "./run/run_context.ts";
+import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
+import { RunStore } from "./run/run_store.ts";
+import { finalMetrics, summarize } from "./run/run_summary.ts";
+import { trainPlan } from "./run/train_plan.ts";
+import type { TrainerOptions } from "./run/trainer_options.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import {
   adapterOffReference,
@@ -30,20 +38,12 @@ import {
   type ReferencePolicy,
 } from "./step/reference_policy.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
-import { RunContext } from "./run/run_context.ts";
-import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
-import { RunStore } from "./run/run_store.ts";
-import { estimateRun } from "./duration/time_estimate.ts";
-import { trainPlan } from "./run/train_plan.ts";
-import type { TrainerOptions } from "./run/trainer_options.ts";
+import { yieldToEvents } from "./step/yield_to_events.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";
 
 export type { TrainerOptions } from "./run/trainer_options.ts";
 
-/**
- * Runs the phases of a training run: warm start, evaluation, GRPO, evaluation. `train` makes one
- * and its parts.
- */
+/** Trains a model through all phases of a run. `train` makes one with its parts. */
 export class GrpoTrainer {
   readonly #options: TrainerOptions;
   readonly #run: RunContext;
@@ -53,11 +53,11 @@ export class GrpoTrainer {
   #evalAfter: EvalResult | null = null;
   #promptsChecked = false;
 
-  /** @throws UsageError when the configuration's sizes do not fit together. */
+  /** @throws UsageError when the configuration's sizes do not fit together */
   constructor(options: TrainerOptions) {
     this.#options = options;
     this.#run = new RunContext(options);
-    // Refused here and not after a long warm start.
+    // Samplers are created here to check the sizes now, and not after a long warm start.
     const { sizes } = this.#run, { sft } = options.config;
     if (options.phases === "sft") requireWarmStart(options.config);
     else this.#run.createSampler("GRPO", sizes.promptsPerGeneration);
@@ -67,9 +67,8 @@ export class GrpoTrainer {
   }
 
   /**
-   * Runs to the end, or until the control asks to stop (status "stopped": resumable).
-   * @throws UsageError before any work when output_dir cannot be used; RgxError for what goes wrong
-   *   later
+   * Runs to the end, or until the control asks to stop (status "stopped", which can be resumed).
+   * @throws UsageError before any work when output_dir cannot be used; RgxError for later failures
    */
   async run(): Promise<TrainSummary> {
     this.#checkPrompts();
@@ -82,8 +81,7 @@ export class GrpoTrainer {
     } catch (error) {
       if (error instanceof Interrupted) return await this.#stopped();
       if (error instanceof RewardFailure) await this.#save(true);
-      // What ended the run is what the user has to see, not that its record could not be written
-      // either.
+      // The user has to see what ended the run, even if its record cannot be written either.
       await this.#run.store.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
       throw await this.#run.store.explain(error);
     } finally {
@@ -94,79 +92,85 @@ export class GrpoTrainer {
     }
   }
 
-  /**
-   * Refuses what `run` would refuse before its first step; nothing is written.
-   * @throws UsageError
-   */
-  async check(): Promise<void> {
-    this.#checkPrompts();
-    await RunFolder.check(this.#folderOptions());
-  }
-
-  #folderOptions(): RunFolderOptions {
-    const { config, force = false } = this.#options;
-    return { path: config.training.output_dir, resume: this.#resume(), force };
-  }
-
-  /** Where the run goes on from: as asked for, else as the configuration says. */
-  #resume(): boolean | string {
-    return this.#options.resume || this.#options.config.training.resume_from_checkpoint;
-  }
-
-  #checkPrompts(): void {
-    const { config, problems, promptMisfit } = this.#options;
-    const { max_prompt_length: limit, truncate_prompts: cut } = config.training;
-    if (cut !== null || this.#promptsChecked) return;
-    // What a task makes is about as long as what was looked at; the rows of a file may be of any
-    // length.
-    if (limit === null && problems.source.endless) return;
-    const longest = this.#run.prompts.checkLengths(this.#allProblems(), limit ?? Infinity);
-    const misfit = promptMisfit?.(longest) ?? null;
-    if (misfit !== null) {
-      throw new UsageError(`${problems.source.name}: ${misfit}`, {
-        advice: "Leave such problems out, or cut prompts to their last tokens: " +
-          "training.truncate_prompts=left with training.max_prompt_length.",
-      });
+  /** All phases, from the one that the restored state is in. */
+  async #phases(): Promise<void> {
+    const run = this.#run, { state } = run, { training, sft } = this.#options.config;
+    const save = () => this.#save();
+    if (state.phase === "warm_start") {
+      this.#optimizer ??= run.createOptimizer(sft!);
+      await warmStart(run, this.#optimizer, save);
+      this.#optimizer.dispose();
+      this.#optimizer = null;
+      state.phase = "eval_before";
+      await save();
     }
-    this.#promptsChecked = true;
+    if (state.phase === "eval_before") {
+      state.evalBefore = await evaluateAround(run, "before");
+      await this.#beginGrpo(null, null);
+      state.phase = "grpo";
+      state.lossSum = 0;
+    }
+    run.phase("grpo");
+    for (;;) {
+      await evaluateIfDue(run, this.#reference);
+      if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
+      if (state.step >= run.sizes.totalSteps) break;
+      run.stopIfAsked();
+      await this.#steps!.step();
+      await yieldToEvents();
+    }
+    if (training.load_best_model_at_end) await loadBest(run);
+    this.#evalAfter = await evaluateAround(run, "after");
+    run.phase("finish");
   }
 
-  /** What `run` would do; nothing is read or written. */
-  plan(resumedFrom: string | null = null): TrainPlan {
-    return trainPlan(this.#run, resumedFrom);
+  /** The phases of `rgx sft`: the warm start alone, with an evaluation before and after it. */
+  async #supervisedPhases(): Promise<void> {
+    const run = this.#run, { state } = run, save = () => this.#save();
+    if (state.warmStartStep === 0) state.evalBefore = await evaluateAround(run, "before");
+    this.#optimizer ??= run.createOptimizer(this.#options.config.sft!);
+    await warmStart(run, this.#optimizer, save);
+    await save();
+    this.#evalAfter = await evaluateAround(run, "after");
+    run.phase("finish");
+  }
+
+  /** Creates the optimizer, the reference model and the steps of GRPO. */
+  async #beginGrpo(savedReference: Uint8Array | null, buffer: RolloutBuffer | null): Promise<void> {
+    const { config, device, model } = this.#options, { training } = config;
+    this.#optimizer = this.#run.createOptimizer(training);
+    if (training.beta !== 0) {
+      this.#reference = this.#referenceIsBase()
+        ? adapterOffReference(model)
+        : await frozenReference(device, model, savedReference);
+    }
+    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, buffer);
   }
 
   /**
-   * About how many seconds a fresh run takes on this device (`time_estimate.ts`). The model works
-   * for some seconds to find out; the run is the same without it.
+   * Whether the reference is the base model, as for a fresh adapter. An adapter that was trained
+   * before (by an earlier run or by the warm start) has a copy of itself at the beginning of GRPO.
    */
-  estimateSeconds(): Promise<number> {
-    return estimateRun(this.#run);
+  #referenceIsBase(): boolean {
+    return this.#options.config.lora !== null && !this.#options.continuesAdapter &&
+      this.#run.sizes.warmStartSteps === 0;
   }
 
-  /** Training problem 0 as the model would get it. */
-  samplePrompt(): { prompt: string; tokens: number; answer: string | null } {
-    const entry = this.#options.problems.trainEntry(0);
-    const { text, ids } = this.#run.prompts.prompt(entry);
-    return { prompt: text, tokens: ids.length, answer: entry.answer };
-  }
-
+  /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
     const run = this.#run, { problems } = this.#options;
-    const { restored, warnings } = await run.store.restore(resume);
+    const { restored, warnings } = await run.store.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.store.begin(restored);
-    this.#emitPlan(restored?.path ?? null);
-    const more = [
+    run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
+    const notes = [
       ...problems.notes,
       ...problems.source.notes ?? [],
       ...run.prompts.notes(),
       ...run.curriculum?.takeNotes() ?? [],
     ];
-    for (const message of [...warnings, ...more]) {
-      await run.warn(message);
-    }
+    for (const message of [...warnings, ...notes]) await run.warn(message);
   }
 
   async #restoreOptimizer(restored: Restored, warnings: string[]): Promise<void> {
@@ -182,8 +186,8 @@ export class GrpoTrainer {
   }
 
   /**
-   * The generation batch that was in use.
-   * @throws RgxError for a checkpoint without the reference
+   * The generation batch that was being trained on.
+   * @throws RgxError for a checkpoint without the reference model, where the loss needs it
    */
   async #restoreRollout(restored: Restored, warnings: string[]): Promise<RolloutBuffer | null> {
     const { state, path, reference, rollout } = restored;
@@ -200,189 +204,20 @@ export class GrpoTrainer {
     return null;
   }
 
-  async #supervisedPhases(): Promise<void> {
-    const run = this.#run, { state } = run, save = () => this.#save();
-    if (state.warmStartStep === 0) state.evalBefore = await this.#evaluate("before");
-    this.#optimizer ??= run.createOptimizer(this.#options.config.sft!);
-    await warmStart(run, this.#optimizer, save);
-    await save();
-    this.#evalAfter = await this.#evaluate("after");
-    run.phase("finish");
-  }
-
-  async #phases(): Promise<void> {
-    const run = this.#run, { state } = run, { training, sft } = this.#options.config;
-    const save = () => this.#save();
-    if (state.phase === "warm_start") {
-      this.#optimizer ??= run.createOptimizer(sft!);
-      await warmStart(run, this.#optimizer, save);
-      this.#optimizer.dispose();
-      this.#optimizer = null;
-      state.phase = "eval_before";
-      await save();
-    }
-    if (state.phase === "eval_before") {
-      state.evalBefore = await this.#evaluate("before");
-      await this.#beginGrpo(null, null);
-      state.phase = "grpo";
-      state.lossSum = 0;
-    }
-    run.phase("grpo");
-    for (;;) {
-      await this.#evaluateIfDue();
-      if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
-      if (state.step >= run.sizes.totalSteps) break;
-      run.stopIfAsked();
-      await this.#steps!.step();
-      await yieldToEvents();
-    }
-    if (training.load_best_model_at_end) await this.#loadBest();
-    this.#evalAfter = await this.#evaluate("after");
-    run.phase("finish");
-  }
-
-  async #beginGrpo(savedReference: Uint8Array | null, buffer: RolloutBuffer | null): Promise<void> {
-    const { config, device, model } = this.#options, { training } = config;
-    this.#optimizer = this.#run.createOptimizer(training);
-    if (training.beta !== 0) {
-      this.#reference = this.#referenceIsBase()
-        ? adapterOffReference(model)
-        : await frozenReference(device, model, savedReference);
-    }
-    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, buffer);
-  }
-
   /**
-   * A fresh adapter's reference is the base model; one that was trained before (by an earlier run
-   * or by the warm start) has a copy of itself as GRPO found it.
-   */
-  #referenceIsBase(): boolean {
-    return this.#options.config.lora !== null && !this.#options.continuesAdapter &&
-      this.#run.sizes.warmStartSteps === 0;
-  }
-
-  /** The evaluation of where the run stands, unless it is not due or was made already. */
-  async #evaluateIfDue(): Promise<void> {
-    const run = this.#run, { state } = run, { config, model, problems, rubric } = this.#options;
-    const { heldOut } = problems;
-    if (heldOut.length === 0 || !run.intervals.evaluatesAt(state.step)) return;
-    if (state.evaluatedStep === state.step) return;
-    const start = performance.now();
-    const { metrics, ci95, problems: total, completions, batches } = await this.#evaluation(() =>
-      evaluateHeldOut(heldOut, {
-        model,
-        prompts: run.prompts,
-        rubric,
-        training: config.training,
-        reference: this.#reference,
-        step: state.step,
-        shouldStop: () => run.stopRequested(),
-        onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
-      })
-    );
-    run.clock.lap();
-    const epoch = run.epoch(), { step } = state;
-    const line = { ...metrics, eval_ci95: ci95, eval_total: total };
-    await run.store.appendMetrics({
-      step,
-      epoch,
-      split: "eval",
-      ...line,
-      ...evalSpeed(start, completions, batches),
-      ...run.memory.lap(),
-    });
-    run.store.logHistory.push({ ...line, epoch, step });
-    state.evaluatedStep = step;
-    const improved = this.#improves(metrics);
-    run.emit({ type: "held_out", step, metrics, ci95, total, improved });
-  }
-
-  #evaluation<T>(work: () => Promise<T>): Promise<T> {
-    return this.#run.clock.time("eval", () => this.#run.stoppable(work));
-  }
-
-  /** Whether an evaluation is the best so far, which is then remembered. */
-  #improves(metrics: Metrics): boolean {
-    const { state } = this.#run,
-      { name, greaterIsBetter } = bestMetric(this.#options.config.training);
-    const metric = metrics[name];
-    if (metric === undefined) {
-      throw new UsageError(`training.metric_for_best_model: there is no ${name}`, {
-        advice: `Name one of ${Object.keys(metrics).join(", ")}.`,
-      });
-    }
-    if (metric === null) return false;
-    const { best } = state;
-    if (best !== null && (greaterIsBetter ? metric <= best.metric : metric >= best.metric)) {
-      return false;
-    }
-    state.best = { step: state.step, metric };
-    return true;
-  }
-
-  async #loadBest(): Promise<void> {
-    const run = this.#run, { best } = run.state;
-    if (best === null || best.step === 0) {
-      const why = best === null ? "nothing was evaluated" : "no step was better than the start";
-      return await run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
-    }
-    const path = await run.store.loadBest(best);
-    run.emit({ type: "best_loaded", path, ...best });
-  }
-
-  async #evaluate(moment: "before" | "after"): Promise<EvalResult | null> {
-    const run = this.#run, { config, model, problems } = this.#options;
-    const { heldOut } = problems;
-    if (heldOut.length === 0) return null;
-    run.phase(moment === "before" ? "eval_before" : "eval_after");
-    const start = performance.now();
-    const items: EvalItem[] = [];
-    const result = await this.#evaluation(() =>
-      evaluate(heldOut, {
-        model,
-        prompts: run.prompts,
-        training: config.training,
-        eval: config.eval,
-        shouldStop: () => run.stopRequested(),
-        onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
-        onItem: (item) => items.push(item),
-      })
-    );
-    run.clock.lap();
-    await run.store.writeEvaluation(moment, items);
-    const { step, epoch } = run.progress(), metrics = evalMetrics(result);
-    await run.store.appendMetrics({
-      step,
-      epoch,
-      split: "eval",
-      ...metrics,
-      ...evalSpeed(start, result.total),
-      ...run.memory.lap(),
-    });
-    run.store.logHistory.push({ ...metrics, epoch, step });
-    run.emit({ type: "eval", moment, result });
-    return result;
-  }
-
-  /**
-   * Writes a checkpoint of where the run stands, unless there is one already or nothing was done
-   * yet.
+   * Writes a checkpoint of the current state, unless there is one already or nothing was done yet.
    * @param complete with everything that an exact resume needs
    */
   async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {
-    const run = this.#run, { state } = run;
+    const run = this.#run, { state } = run, { control, problems, config } = this.#options;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
-    if (!run.store.needsSave(state, complete)) return;
-    const { control } = this.#options;
+    if (!run.store.checkpoints.needsSave(state, complete)) return;
     control?.saving?.(true);
     const path = await run.clock.time("checkpoint", async () =>
-      await run.store.save(
+      await run.store.checkpoints.save(
         {
           ...state,
-          taskWeights: changedWeights(
-            this.#options.problems.source,
-            this.#options.config.data,
-          ),
+          taskWeights: changedWeights(problems.source, config.data),
           averager: run.averager.state(),
           seconds: run.seconds(),
           secondsByPhase: run.clock.totals(),
@@ -397,22 +232,11 @@ export class GrpoTrainer {
   }
 
   async #completed(): Promise<TrainSummary> {
-    const run = this.#run, { state } = run, { modelWriter, tokenizer } = this.#options;
-    const { step, epoch, samples } = run.progress();
-    const summary = this.#summary("completed"), runtime = summary.seconds;
-    await run.store.appendMetrics({
-      step,
-      epoch,
-      split: "final",
-      train_runtime: runtime,
-      train_samples_per_second: samples / runtime,
-      train_steps_per_second: step / runtime,
-      // TRL's GRPO trainer counts none either.
-      total_flos: 0,
-      train_loss: state.lossSum / step,
-    });
-    const files = await finalModelFiles(modelWriter, tokenizer, this.#options.config);
-    await run.store.finish(files, state, summary);
+    const run = this.#run, { modelWriter, tokenizer, config } = this.#options;
+    const summary = this.#summary("completed");
+    await run.store.appendMetrics(finalMetrics(run, summary.seconds));
+    const files = await finalModelFiles(modelWriter, tokenizer, config);
+    await run.store.finish(files, run.state, summary);
     run.emit({ type: "done", summary });
     return summary;
   }
@@ -426,42 +250,50 @@ export class GrpoTrainer {
   }
 
   #summary(status: TrainSummary["status"]): TrainSummary {
-    const run = this.#run, { state } = run, { config, problems } = this.#options;
-    return {
-      output_dir: config.training.output_dir,
-      checkpoint: run.store.checkpoint(status),
-      status,
-      steps: run.progress().step,
-      seconds: run.seconds(),
-      seconds_by_phase: run.clock.totals(),
-      tokens_generated: state.tokensGenerated,
-      tokens_trained: state.tokensTrained,
-      memory_planned_bytes: this.#options.memory?.peak ?? null,
-      peak_memory_bytes: this.#run.memory.peakBytes,
-      eval_before: state.evalBefore,
-      eval_after: this.#evalAfter,
-      item_overlap: state.heldOut?.changed ? null : problems.overlap,
-      items_redrawn: problems.redrawn,
-      skipped_steps: state.skippedSteps,
-    };
+    return summarize(this.#run, status, this.#evalAfter);
   }
 
-  #emitPlan(resumedFrom: string | null): void {
-    this.#run.emit({ type: "plan", plan: this.plan(resumedFrom) });
+  /**
+   * Refuses what `run` would refuse before its first step; nothing is written.
+   * @throws UsageError
+   */
+  async check(): Promise<void> {
+    this.#checkPrompts();
+    await RunFolder.check(this.#folderOptions());
   }
 
-  *#allProblems() {
-    const { problems } = this.#options;
-    yield* problems.heldOut;
-    for (let i = 0; i < this.#run.sizes.trainProblems; i++) yield problems.trainEntry(i);
+  #checkPrompts(): void {
+    if (!this.#promptsChecked) checkPrompts(this.#run);
+    this.#promptsChecked = true;
   }
-}
 
-function evalSpeed(start: number, samples: number, batches?: number): Record<string, number> {
-  const seconds = (performance.now() - start) / 1000;
-  return {
-    eval_runtime: seconds,
-    eval_samples_per_second: samples / seconds,
-    ...(batches === undefined ? {} : { eval_steps_per_second: batches / seconds }),
-  };
+  #folderOptions(): RunFolderOptions {
+    const { config, force = false } = this.#options;
+    return { path: config.training.output_dir, resume: this.#resume(), force };
+  }
+
+  /** The checkpoint to resume from, by the options or else by the configuration. */
+  #resume(): boolean | string {
+    return this.#options.resume || this.#options.config.training.resume_from_checkpoint;
+  }
+
+  /** What `run` would do; nothing is read or written. */
+  plan(resumedFrom: string | null = null): TrainPlan {
+    return trainPlan(this.#run, resumedFrom);
+  }
+
+  /**
+   * An estimate of the seconds that a fresh run takes on this device (`duration/time_estimate.ts`).
+   * For this the model works for some seconds; the run is the same without it.
+   */
+  estimateSeconds(): Promise<number> {
+    return estimateRun(this.#run);
+  }
+
+  /** Training problem 0 as the model would get it. */
+  samplePrompt(): { prompt: string; tokens: number; answer: string | null } {
+    const entry = this.#options.problems.trainEntry(0);
+    const { text, ids } = this.#run.prompts.prompt(entry);
+    return { prompt: text, tokens: ids.length, answer: entry.answer };
+  }
 }

@@ -75,7 +75,7 @@ export async function warmStart(
     if (run.supervisedOnly) {
       run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
       if (intervals.logsAt(step)) {
-        run.store.logHistory.push({ ...run.averager.means(), step });
+        run.store.addLog({ ...run.averager.means(), step });
         run.averager.reset();
       }
     }

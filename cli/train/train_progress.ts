@@ -10,7 +10,7 @@ import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
-import type { Advice } from "../../training/diagnosis/diagnosis.ts";
+import type { Advice } from "../../training/diagnosis/advice.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
 import { bytesOf, dictLine, levelLine, problemsText } from "./train_text.ts";

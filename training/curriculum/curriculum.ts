@@ -134,27 +134,3 @@ function reasonOf(check: () => string | null): string | null {
     throw error;
   }
 }
-
-/**
- * Weights of a mixture that a program has changed while training: task → weight; null where none
- * is.
- */
-export function changedWeights(
-  { mix }: ProblemSource,
-  { tasks }: RunConfig["data"],
-): Record<string, number> | null {
-  const written = new Map(tasks?.map(({ task_name, weight }) => [task_name, weight]));
-  const changed =
-    mix?.parts.filter(({ name, weight }) => written.has(name) && written.get(name) !== weight) ??
-      [];
-  if (changed.length === 0) return null;
-  return Object.fromEntries(changed.map(({ name, weight }) => [name, weight]));
-}
-
-/** Puts changed weights back. Tasks that are gone are passed over; those above 0 come first. */
-export function restoreWeights({ mix }: ProblemSource, weights: Record<string, number>): void {
-  const names = new Set(mix?.parts.map(({ name }) => name));
-  for (const [name, weight] of Object.entries(weights).sort(([, a], [, b]) => b - a)) {
-    if (names.has(name)) mix!.updateWeight(name, weight);
-  }
-}

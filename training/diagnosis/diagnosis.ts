@@ -1,47 +1,23 @@
 /**
- * Why a run does not get better, in words, and which keys to try. It looks at the metrics of the
- * last steps only (and at the best step so far): the policy has collapsed, no group has a signal,
- * everything is truncated, the format is never right, updates are clipped, the KL explodes, the
- * policy has no entropy left, the learning rate is still in warm-up. The same thing is said once,
- * and again only after many more steps. Left out: what needs the completions' texts.
+ * Finds out from the metrics why a run does not get better, and advises which keys to try. It looks
+ * at the latest steps, and at the best step so far. What it can find is in `advice.ts`: for example
+ * that the policy has collapsed, that no group has a signal, or that all completions are truncated.
+ * The same finding is reported once, and again only after many more steps. Left out: what would
+ * need the texts of the completions.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { mean, sampleStd } from "../../core/statistics.ts";
+import { mean } from "../../core/statistics.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { Advice, Finding } from "./advice.ts";
+import { isNumber, RecentSteps } from "./recent_steps.ts";
 
-export type Finding =
-  | "collapsed"
-  | "no_signal"
-  | "solved"
-  | "truncated"
-  | "format"
-  | "clipped"
-  | "kl"
-  | "entropy"
-  | "warm_up"
-  | "gradient";
-
-/** Why a run does not get better, and what to try. */
-export interface Advice {
-  finding: Finding;
-  /** One or two sentences: what was seen, and what it means. */
-  text: string;
-  /** `key=value` to try, the most promising first. */
-  tries: string[];
-}
-
-/**
- * Steps that are looked at: a fifth of the run, within bounds; a shorter run is looked at as a
- * whole.
- */
-const SHORTEST = 5, LONGEST = 30;
-/** So many are enough for what was so in every one of them without exception. */
-const FEW = 3;
-/** The same finding is repeated after this many windows. */
+/** So many steps are enough for what holds in every one of them. */
+const MIN_CERTAIN_STEPS = 3;
+/** The same finding is reported again after so many windows. */
 const SILENT_WINDOWS = 5;
 
-/** Shares and values above which something is worth a word. */
+/** Thresholds of the findings. */
 const MANY_WITHOUT_SIGNAL = 0.95;
 const MANY_TRUNCATED = 0.9;
 const MUCH_CLIPPED = 0.3;
@@ -50,44 +26,40 @@ const KL_GROWTH = 20;
 const NO_ENTROPY = 0.02;
 const SOLVED = 0.98;
 const MANY_SKIPPED = 0.2;
-/** Groups with a signal that are no accident. */
+/** A share of groups with a signal that is more than chance. */
 const SOME_WITH_SIGNAL = 0.2;
 
-/** What a right answer is worth, where that is not 1. */
+/** The value of a right answer, for rewards where it is not 1. */
 const FULL_MARKS: Readonly<Record<string, number>> = { check_answer_correctness: 3 };
 
 const FORMAT_REWARDS =
   /^rewards\/(format_answer|rg_format|rg_format_strict|rg_tag_count|think_format_reward|match_format_exactly)\/mean$/;
 
 export class Diagnosis {
-  readonly #longest: number;
-  /** Steps that are looked at now. */
-  #window: number;
-  readonly #steps: { step: number; metrics: Metrics }[] = [];
-  /** The best of the steps in which many groups had a signal. */
+  readonly #recent: RecentSteps;
+  /** The best of the steps in which enough groups had a signal. */
   #best: { step: number; reward: number } | null = null;
-  readonly #said = new Map<Finding, number>();
+  /** The step at which each finding was last reported. */
+  readonly #reported = new Map<Finding, number>();
 
   constructor(private readonly config: RunConfig, totalSteps: number) {
-    const share = Math.max(SHORTEST, Math.round(totalSteps / 5));
-    this.#window = this.#longest = Math.min(LONGEST, share, totalSteps);
+    this.#recent = new RecentSteps(totalSteps);
   }
 
-  /** Takes a step's metrics (TRL's names) and says what is new. */
+  /** Takes the metrics of a step (TRL's names) and returns new advice. */
   observe(step: number, metrics: Readonly<Metrics>): Advice[] {
-    this.#steps.push({ step, metrics: { ...metrics } });
+    const recent = this.#recent;
+    recent.add(metrics);
     const { reward, frac_reward_zero_std: without } = metrics;
     if (isNumber(reward) && isNumber(without) && 1 - without >= SOME_WITH_SIGNAL) {
       if (this.#best === null || reward > this.#best.reward) this.#best = { step, reward };
     }
-    if (this.#steps.length > 2 * this.#longest) this.#steps.shift();
-    this.#window = Math.min(this.#longest, this.#steps.length);
-    const early = this.#window < this.#longest;
-    if (early && (this.#window < FEW || !this.#nothingAtAll())) return [];
+    const early = recent.length < recent.maxLength;
+    if (early && (recent.length < MIN_CERTAIN_STEPS || !this.#isHopeless())) return [];
     return this.#findings().filter(({ finding }) => {
-      const before = this.#said.get(finding);
-      if (before !== undefined && step - before < SILENT_WINDOWS * this.#longest) return false;
-      this.#said.set(finding, step);
+      const before = this.#reported.get(finding);
+      if (before !== undefined && step - before < SILENT_WINDOWS * recent.maxLength) return false;
+      this.#reported.set(finding, step);
       return true;
     });
   }
@@ -97,52 +69,27 @@ export class Diagnosis {
     if (collapsed !== null) return [collapsed];
     const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
     if (always.some((advice) => advice !== null)) return always.filter((a) => a !== null);
-    if (this.#rises()) return [];
-    // What is the reason comes in place of what follows from it.
+    if (this.#recent.rises("reward")) return [];
+    // A cause is reported instead of its consequence.
     const entropy = this.#entropy(), signal = this.#format() ?? this.#signal();
     const follows = entropy !== null && signal?.finding === "no_signal";
     return [this.#warmUp(), follows ? null : signal, entropy].filter((advice) => advice !== null);
   }
 
   /**
-   * Whether in every step no completion ended, or all completions of all groups got one and the
-   * same reward.
+   * Whether in every step no completion ended, or all completions of all groups got the same
+   * reward.
    */
-  #nothingAtAll(): boolean {
-    const always = (name: string) => {
-      const values = this.#values(name);
-      return values.length === this.#window && values.every((value) => value === 1);
-    };
-    const stands = new Set(this.#values("reward")).size === 1;
-    return always("completions/clipped_ratio") || (stands && always("frac_reward_zero_std"));
-  }
-
-  /** Values of the window's steps; a step without the metric gives none. */
-  #values(name: string): number[] {
-    return this.#steps.slice(-this.#window).flatMap(({ metrics }) => {
-      const value = metrics[name];
-      return isNumber(value) ? [value] : [];
-    });
-  }
-
-  #mean(name: string): number {
-    return mean(this.#values(name));
-  }
-
-  /** Whether the reward's later half is above the earlier one by more than chance. */
-  #rises(): boolean {
-    const rewards = this.#steps.map(({ metrics }) => metrics.reward).filter(isNumber);
-    const half = rewards.length >> 1, early = rewards.slice(0, half), late = rewards.slice(half);
-    if (half === 0) return false;
-    const error = (values: readonly number[]) => sampleStd(values) ** 2 / values.length;
-    const noise = Math.sqrt(error(early) + error(late));
-    return mean(late) - mean(early) > 2 * noise;
+  #isHopeless(): boolean {
+    const isConstant = new Set(this.#recent.values("reward")).size === 1;
+    return this.#recent.isAlways("completions/clipped_ratio", 1) ||
+      (isConstant && this.#recent.isAlways("frac_reward_zero_std", 1));
   }
 
   #gradient(): Advice | null {
-    const window = this.#steps.slice(-this.#window);
+    const { window } = this.#recent;
     const skipped =
-      window.filter(({ metrics }) => "grad_norm" in metrics && !isNumber(metrics.grad_norm)).length;
+      window.filter((metrics) => "grad_norm" in metrics && !isNumber(metrics.grad_norm)).length;
     if (skipped === 0 || skipped < MANY_SKIPPED * window.length) return null;
     const { learning_rate: rate } = this.config.training;
     return {
@@ -153,9 +100,9 @@ export class Diagnosis {
     };
   }
 
-  /** There was something to learn from, and now there is less reward and nothing to learn from. */
+  /** Groups had a signal before; now the reward is lower and no group has one. */
   #collapsed(): Advice | null {
-    const best = this.#best, rewards = this.#values("reward");
+    const best = this.#best, rewards = this.#recent.values("reward");
     if (best === null || !this.#withoutSignal() || !(Math.max(...rewards) < best.reward)) {
       return null;
     }
@@ -167,7 +114,7 @@ export class Diagnosis {
           short(mean(rewards))
         }, and ` +
         `${
-          percent(this.#mean("frac_reward_zero_std"))
+          percent(this.#recent.mean("frac_reward_zero_std"))
         } of the groups have no signal any more: the ` +
         `updates were too large, and the policy is lost. Go back to a checkpoint from before.`,
       tries: [
@@ -179,29 +126,32 @@ export class Diagnosis {
   }
 
   #truncated(): Advice | null {
-    const share = this.#mean("completions/clipped_ratio");
+    const share = this.#recent.mean("completions/clipped_ratio");
     if (!(share >= MANY_TRUNCATED)) return null;
-    const { max_completion_length: most } = this.config.training;
+    const { max_completion_length: limit } = this.config.training;
     return {
       finding: "truncated",
-      text: `${percent(share)} of the completions were cut off at max_completion_length (${most} ` +
+      text:
+        `${percent(share)} of the completions were cut off at max_completion_length (${limit} ` +
         `tokens) before they could end, so most answers were never given.`,
       tries: [
-        `training.max_completion_length=${2 * most}`,
-        ...(this.#isTaught() ? [] : [this.#warmStart()]),
+        `training.max_completion_length=${2 * limit}`,
+        ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
         ...this.#shorterPrompts(),
       ],
     };
   }
 
-  /** Whether worked answers were shown before. */
-  #isTaught(): boolean {
+  /** Whether the run has a warm start on worked answers. */
+  #hasWarmStart(): boolean {
     return (this.config.sft?.max_steps ?? 0) > 0;
   }
 
-  /** A warm start, or a longer one; an adapter wants a higher learning rate than all weights do. */
-  #warmStart(): string {
-    if (this.#isTaught()) return `sft.max_steps=${2 * this.config.sft!.max_steps}`;
+  /**
+   * A warm start, or a longer one; an adapter needs a higher learning rate than full fine-tuning.
+   */
+  #tryWarmStart(): string {
+    if (this.#hasWarmStart()) return `sft.max_steps=${2 * this.config.sft!.max_steps}`;
     const rate = this.config.lora === null ? "" : " sft.learning_rate=2e-4";
     return `sft.max_steps=20 sft.per_device_train_batch_size=16${rate}`;
   }
@@ -212,7 +162,7 @@ export class Diagnosis {
   }
 
   #kl(): Advice | null {
-    const values = this.#steps.map(({ metrics }) => metrics.kl).filter(isNumber);
+    const values = this.#recent.allValues("kl");
     const { beta, learning_rate: rate } = this.config.training;
     if (beta === 0 || values.length === 0) return null;
     const now = values.at(-1)!, first = values.find((value) => value > 0) ?? now;
@@ -230,7 +180,7 @@ export class Diagnosis {
   }
 
   #clipped(): Advice | null {
-    const share = this.#mean("clip_ratio/region_mean");
+    const share = this.#recent.mean("clip_ratio/region_mean");
     if (!(share >= MUCH_CLIPPED)) return null;
     const { learning_rate: rate, num_iterations: iterations } = this.config.training;
     return {
@@ -246,7 +196,7 @@ export class Diagnosis {
   }
 
   #warmUp(): Advice | null {
-    const rates = this.#values("learning_rate"), now = rates.at(-1) ?? NaN;
+    const rates = this.#recent.values("learning_rate"), now = rates.at(-1) ?? NaN;
     const { learning_rate: full, warmup_steps: warmUp } = this.config.training;
     const rising = rates.length > 1 && rates.every((rate, i) => i === 0 || rate > rates[i - 1]!);
     if (!(warmUp > 0) || !rising || !(now < 0.5 * full)) return null;
@@ -262,18 +212,16 @@ export class Diagnosis {
   }
 
   #format(): Advice | null {
-    const names = Object.keys(this.#steps.at(-1)!.metrics).filter((name) =>
-      FORMAT_REWARDS.test(name)
-    );
-    const never = names.find((name) => this.#values(name).every((value) => value === 0));
+    const names = Object.keys(this.#recent.latest).filter((name) => FORMAT_REWARDS.test(name));
+    const never = names.find((name) => this.#recent.values(name).every((value) => value === 0));
     if (never === undefined) return null;
-    const { add_instructions: told, system_prompt: system } = this.config.data;
-    const seen = `No completion of ${lastSteps(this.#window)} had the answer format ` +
+    const { add_instructions: instructed, system_prompt: system } = this.config.data;
+    const seen = `No completion of ${lastSteps(this.#recent.length)} had the answer format ` +
       `(${never.split("/")[1]} is 0)`;
     const why = this.#withoutSignal()
       ? ", and all completions of a prompt got the same reward: there is nothing to prefer, so " +
         "nothing is learned. " +
-        (this.#isTaught()
+        (this.#hasWarmStart()
           ? "The warm start was too short."
           : "The model has to be shown the format first, by a warm start on worked answers.")
       : ": the model does not do by chance what the reward asks for.";
@@ -281,30 +229,33 @@ export class Diagnosis {
       finding: "format",
       text: seen + why,
       tries: [
-        this.#warmStart(),
-        ...(told || system !== null ? [] : ["data.add_instructions=true"]),
+        this.#tryWarmStart(),
+        ...(instructed || system !== null ? [] : ["data.add_instructions=true"]),
         ...(system === null ? ["data.system_prompt=default"] : []),
       ],
     };
   }
 
   #withoutSignal(): boolean {
-    return this.#mean("frac_reward_zero_std") >= MANY_WITHOUT_SIGNAL;
+    return this.#recent.mean("frac_reward_zero_std") >= MANY_WITHOUT_SIGNAL;
   }
 
   #signal(): Advice | null {
     if (!this.#withoutSignal()) return null;
-    const share = this.#mean("frac_reward_zero_std"), { training, data } = this.config;
-    const rewards = Object.keys(this.#steps.at(-1)!.metrics)
+    const share = this.#recent.mean("frac_reward_zero_std"), { training, data } = this.config;
+    const rewards = Object.keys(this.#recent.latest)
       .filter((name) => /^rewards\/.+\/mean$/.test(name))
-      .map((name) => ({ name: name.split("/").slice(1, -1).join("/"), value: this.#mean(name) }));
+      .map((name) => ({
+        name: name.split("/").slice(1, -1).join("/"),
+        value: this.#recent.mean(name),
+      }));
     const seen = rewards.map(({ name, value }) => `${name} ${short(value)}`).join(", ");
     const same =
-      `${percent(share)} of the groups had no signal in ${lastSteps(this.#window)}: all ` +
+      `${percent(share)} of the groups had no signal in ${lastSteps(this.#recent.length)}: all ` +
       `completions of a prompt got the same reward (means: ${seen}).`;
     const correct = rewards.find(({ name }) => /correctness|accuracy/.test(name)) ??
       (rewards.length === 1 ? rewards[0] : undefined);
-    // Problems of a data set are as they are.
+    // The problems of a data set cannot be made harder or easier.
     const task = data.task_name !== null && hasTask(data.task_name)
       ? getTask(data.task_name)
       : null;
@@ -322,7 +273,7 @@ export class Diagnosis {
       finding: "no_signal",
       text: `${same} Nothing is learned from such groups.`,
       tries: [
-        ...(!this.#isTaught() || correct?.value === 0 ? [this.#warmStart()] : []),
+        ...(!this.#hasWarmStart() || correct?.value === 0 ? [this.#tryWarmStart()] : []),
         `training.num_generations=${2 * training.num_generations}`,
         ...(training.temperature < 1 ? ["training.temperature=1"] : []),
         ...curriculum,
@@ -332,7 +283,7 @@ export class Diagnosis {
   }
 
   #entropy(): Advice | null {
-    const entropy = this.#mean("entropy");
+    const entropy = this.#recent.mean("entropy");
     if (!(entropy < NO_ENTROPY)) return null;
     const { temperature, entropy_coef: bonus } = this.config.training;
     return {
@@ -349,15 +300,6 @@ export class Diagnosis {
       ],
     };
   }
-}
-
-/** What was found, and what to try. */
-export function adviceText({ text, tries }: Advice): string {
-  return tries.length === 0 ? text : `${text} Try: ${tries.join(", ")}`;
-}
-
-function isNumber(value: number | null | undefined): value is number {
-  return Number.isFinite(value);
 }
 
 function percent(share: number): string {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { Diagnosis, type Finding } from "./diagnosis.ts";
+import type { Finding } from "./advice.ts";
+import { Diagnosis } from "./diagnosis.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
 

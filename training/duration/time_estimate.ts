@@ -13,7 +13,7 @@ import { IntervalStrategy } from "../run/interval_strategy.ts";
 import type { RunContext } from "../run/run_context.ts";
 import { rolloutOptions } from "../../evaluation/sampling.ts";
 import { measureModel, type ModelSpeed } from "./speed_probe.ts";
-import type { RunSizes } from "../run/trainer_options.ts";
+import type { RunSizes } from "../run/run_sizes.ts";
 
 export interface EstimateInput {
   config: RunConfig;

@@ -11,7 +11,7 @@ import {
 import { type EstimateInput, estimateSeconds, expectedTokens } from "./time_estimate.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { tinyModelFolder } from "../tiny_model_testing.ts";
-import { runSizes } from "../run/trainer_options.ts";
+import { runSizes } from "../run/run_sizes.ts";
 
 const SPEED: ModelSpeed = {
   newToken: 0.01,

@@ -3,7 +3,7 @@
  * nothing.
  */
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
-import type { Advice } from "../diagnosis/diagnosis.ts";
+import type { Advice } from "../diagnosis/advice.ts";
 import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";

@@ -3,7 +3,8 @@
  * listeners.
  */
 import { Interrupted, UsageError } from "../../core/errors.ts";
-import { restoreWeights, TrainingCurriculum } from "../curriculum/curriculum.ts";
+import { TrainingCurriculum } from "../curriculum/curriculum.ts";
+import { restoreTaskWeights } from "../curriculum/task_weights.ts";
 import { Diagnosis } from "../diagnosis/diagnosis.ts";
 import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
@@ -16,7 +17,8 @@ import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.
 import { freshState, type RunState } from "../checkpoint/run_state.ts";
 import type { RunStore } from "./run_store.ts";
 import { PromptSampler } from "../rollout/prompt_sampler.ts";
-import { type RunSizes, runSizes, type TrainerOptions } from "./trainer_options.ts";
+import { type RunSizes, runSizes } from "./run_sizes.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunContext {
   readonly sizes: RunSizes;
@@ -72,7 +74,7 @@ export class RunContext {
     this.averager = new MetricAverager(begins ? {} : restored.averager);
     if (restored.curriculum !== null) this.curriculum?.restore(restored.curriculum);
     const { source, heldOut } = this.options.problems;
-    if (restored.taskWeights !== null) restoreWeights(source, restored.taskWeights);
+    if (restored.taskWeights !== null) restoreTaskWeights(source, restored.taskWeights);
     return reviseHeldOut(restored, heldOut, this.options.config);
   }
 

@@ -5,7 +5,7 @@
 import { messageOf } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../../tracking/mod.ts";
-import { adviceText } from "../diagnosis/diagnosis.ts";
+import { adviceText } from "../diagnosis/advice.ts";
 import { evalMetrics } from "../../evaluation/evaluate.ts";
 import type { TrainEvent, TrainPlan } from "./events.ts";
 

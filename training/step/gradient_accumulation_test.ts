@@ -46,7 +46,9 @@ function assertClose(a: Map<string, Float64Array>, b: Map<string, Float64Array>)
   }
 }
 
-/** The loss types that are normalised by the whole step; bnpo is by the micro-batch, by definition. */
+/**
+ * The loss types that are normalised by the whole step; bnpo is by the micro-batch, by definition.
+ */
 const TYPES = LOSS_TYPES.filter((type) => type !== "bnpo");
 
 Deno.test("the gradient does not depend on how a step is cut, even through groups", async () => {

@@ -1,0 +1,27 @@
+/** Advice for a run that does not get better: why, and which keys to try. */
+
+export type Finding =
+  | "collapsed"
+  | "no_signal"
+  | "solved"
+  | "truncated"
+  | "format"
+  | "clipped"
+  | "kl"
+  | "entropy"
+  | "warm_up"
+  | "gradient";
+
+/** Why a run does not get better, and what to try. */
+export interface Advice {
+  finding: Finding;
+  /** One or two sentences: what was observed, and what it means. */
+  text: string;
+  /** `key=value` to try, the most promising first. */
+  tries: string[];
+}
+
+/** An advice as one text. */
+export function adviceText({ text, tries }: Advice): string {
+  return tries.length === 0 ? text : `${text} Try: ${tries.join(", ")}`;
+}

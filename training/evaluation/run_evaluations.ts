@@ -1,0 +1,137 @@
+/**
+ * The evaluations of a run on its held-out problems: before training, while training and after it,
+ * with their records in the run's folder and their events.
+ */
+import { bestMetric } from "../../configs/best_metric.ts";
+import { UsageError } from "../../core/errors.ts";
+import {
+  type EvalItem,
+  evalMetrics,
+  type EvalResult,
+  evaluate,
+} from "../../evaluation/evaluate.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { RunContext } from "../run/run_context.ts";
+import type { ReferencePolicy } from "../step/reference_policy.ts";
+import { evaluateHeldOut } from "./held_out_eval.ts";
+
+/** Evaluates before (or after) training; null if no problems are held out. */
+export async function evaluateAround(
+  run: RunContext,
+  moment: "before" | "after",
+): Promise<EvalResult | null> {
+  const { config, model, problems } = run.options, { heldOut } = problems;
+  if (heldOut.length === 0) return null;
+  run.phase(moment === "before" ? "eval_before" : "eval_after");
+  const start = performance.now();
+  const items: EvalItem[] = [];
+  const result = await timed(run, () =>
+    evaluate(heldOut, {
+      model,
+      prompts: run.prompts,
+      training: config.training,
+      eval: config.eval,
+      shouldStop: () => run.stopRequested(),
+      onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
+      onItem: (item) => items.push(item),
+    }));
+  run.clock.lap();
+  await run.store.writeEvaluation(moment, items);
+  const { step, epoch } = run.progress(), metrics = evalMetrics(result);
+  await run.store.appendMetrics({
+    step,
+    epoch,
+    split: "eval",
+    ...metrics,
+    ...evalSpeed(start, result.total),
+    ...run.memory.lap(),
+  });
+  run.store.addLog({ ...metrics, epoch, step });
+  run.emit({ type: "eval", moment, result });
+  return result;
+}
+
+/**
+ * Evaluates while training, if an evaluation is due after the current step and was not made yet.
+ */
+export async function evaluateIfDue(
+  run: RunContext,
+  reference: ReferencePolicy | null,
+): Promise<void> {
+  const { state } = run, { config, model, problems, rubric } = run.options;
+  const { heldOut } = problems;
+  if (heldOut.length === 0 || !run.intervals.evaluatesAt(state.step)) return;
+  if (state.evaluatedStep === state.step) return;
+  const start = performance.now();
+  const { metrics, ci95, problems: total, completions, batches } = await timed(
+    run,
+    () =>
+      evaluateHeldOut(heldOut, {
+        model,
+        prompts: run.prompts,
+        rubric,
+        training: config.training,
+        reference,
+        step: state.step,
+        shouldStop: () => run.stopRequested(),
+        onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
+      }),
+  );
+  run.clock.lap();
+  const epoch = run.epoch(), { step } = state;
+  const line = { ...metrics, eval_ci95: ci95, eval_total: total };
+  await run.store.appendMetrics({
+    step,
+    epoch,
+    split: "eval",
+    ...line,
+    ...evalSpeed(start, completions, batches),
+    ...run.memory.lap(),
+  });
+  run.store.addLog({ ...line, epoch, step });
+  state.evaluatedStep = step;
+  const improved = rememberIfBest(run, metrics);
+  run.emit({ type: "held_out", step, metrics, ci95, total, improved });
+}
+
+/** `load_best_model_at_end`: loads the weights of the step with the best evaluation. */
+export async function loadBest(run: RunContext): Promise<void> {
+  const { best } = run.state;
+  if (best === null || best.step === 0) {
+    const why = best === null ? "nothing was evaluated" : "no step was better than the start";
+    return await run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
+  }
+  const path = await run.store.checkpoints.loadBest(best);
+  run.emit({ type: "best_loaded", path, ...best });
+}
+
+/** Whether an evaluation is the best so far; if it is, the state remembers it. */
+function rememberIfBest({ state, options }: RunContext, metrics: Metrics): boolean {
+  const { name, greaterIsBetter } = bestMetric(options.config.training);
+  const metric = metrics[name];
+  if (metric === undefined) {
+    throw new UsageError(`training.metric_for_best_model: there is no ${name}`, {
+      advice: `Name one of ${Object.keys(metrics).join(", ")}.`,
+    });
+  }
+  if (metric === null) return false;
+  const { best } = state;
+  if (best !== null && (greaterIsBetter ? metric <= best.metric : metric >= best.metric)) {
+    return false;
+  }
+  state.best = { step: state.step, metric };
+  return true;
+}
+
+function timed<T>(run: RunContext, work: () => Promise<T>): Promise<T> {
+  return run.clock.time("eval", () => run.stoppable(work));
+}
+
+function evalSpeed(start: number, samples: number, batches?: number): Record<string, number> {
+  const seconds = (performance.now() - start) / 1000;
+  return {
+    eval_runtime: seconds,
+    eval_samples_per_second: samples / seconds,
+    ...(batches === undefined ? {} : { eval_steps_per_second: batches / seconds }),
+  };
+}

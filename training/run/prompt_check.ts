@@ -1,0 +1,31 @@
+/** Checks before a run that the prompts of all its problems fit. */
+import { UsageError } from "../../core/errors.ts";
+import type { Entry } from "../../tasks/types.ts";
+import type { RunContext } from "./run_context.ts";
+
+/**
+ * Checks the lengths of all prompts against `max_prompt_length` and against what fits beside the
+ * completion. Nothing is checked where prompts are cut (`truncate_prompts`).
+ * @throws UsageError for a prompt that is too long
+ */
+export function checkPrompts(run: RunContext): void {
+  const { config, problems, promptMisfit } = run.options;
+  const { max_prompt_length: limit, truncate_prompts: cut } = config.training;
+  if (cut !== null) return;
+  // The prompts of a task have about the same length as those that the memory was planned with; the
+  // rows of a file may have any length.
+  if (limit === null && problems.source.endless) return;
+  const longest = run.prompts.checkLengths(allProblems(run), limit ?? Infinity);
+  const misfit = promptMisfit?.(longest) ?? null;
+  if (misfit === null) return;
+  throw new UsageError(`${problems.source.name}: ${misfit}`, {
+    advice: "Leave such problems out, or cut prompts to their last tokens: " +
+      "training.truncate_prompts=left with training.max_prompt_length.",
+  });
+}
+
+function* allProblems({ options, sizes }: RunContext): Generator<Entry> {
+  const { problems } = options;
+  yield* problems.heldOut;
+  for (let i = 0; i < sizes.trainProblems; i++) yield problems.trainEntry(i);
+}

@@ -1,0 +1,296 @@
+/**
+ * The checkpoints of a run: finding the one to resume from, writing them, and loading the best one.
+ * `checkpoint/` defines what their files hold and writes the folders safely.
+ */
+import { stepInterval } from "../../configs/step_interval.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import { UsageError } from "../../core/errors.ts";
+import { VERSION } from "../../core/version.ts";
+import {
+  checkpointFiles,
+  namedCheckpoint,
+  newestCheckpoint,
+  readCheckpoint,
+  type Restored,
+  restoreWeights,
+} from "../checkpoint/checkpoint.ts";
+import {
+  checkpointPath,
+  listCheckpoints,
+  openCheckpoint,
+  saveCheckpoint,
+  WARM_START,
+} from "../checkpoint/checkpoint_store.ts";
+import {
+  type BestEvaluation,
+  encodeState,
+  type RolloutPosition,
+  type RunState,
+} from "../checkpoint/run_state.ts";
+import { encodeTrainerState } from "../checkpoint/trainer_state.ts";
+import type { MicroSchedule } from "../step/micro_schedule.ts";
+import type { RolloutBuffer } from "../step/rollout_buffer.ts";
+import { changedKeys } from "./config_difference.ts";
+import type { TrainSummary } from "./events.ts";
+import type { RunFolder } from "./run_folder.ts";
+import type { RunSizes } from "./run_sizes.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
+
+/** What a checkpoint holds besides the model and the state. */
+export interface ResumeParts {
+  /** null = the next phase starts with a fresh optimizer. */
+  optimizer: Uint8Array | null;
+  reference: Uint8Array | null;
+  /** The generation batch that is being trained on. */
+  rollout: RolloutBuffer | null;
+}
+
+export class RunCheckpoints {
+  /** One object for each log, as in trainer_state.json. */
+  logHistory: Record<string, unknown>[] = [];
+  #last: string | null = null;
+  /** Set once its weights are in the model. */
+  #best: string | null = null;
+  /** The state in the last checkpoint, and whether it allows an exact resume. */
+  #lastSaved: { position: string; complete: boolean } | null = null;
+  /** Later checkpoints, which the start of this session removes. */
+  #abandoned: string[] = [];
+  readonly #configSha256: string;
+
+  /** @param inJob whether the run is in a SLURM job */
+  constructor(
+    private readonly folder: RunFolder,
+    private readonly options: TrainerOptions,
+    private readonly sizes: RunSizes,
+    private readonly inJob: boolean,
+  ) {
+    this.#configSha256 = sha256Hex(options.configText);
+  }
+
+  /**
+   * The checkpoint that the summary names: the last one written or resumed from, or the best one if
+   * a completed run has loaded its weights.
+   */
+  resultOf(status: TrainSummary["status"]): string | null {
+    return (status === "completed" ? this.#best : null) ?? this.#last;
+  }
+
+  /**
+   * Finds the checkpoint to resume from and loads its weights into the model. `restored` is null
+   * where the run starts from the beginning. Nothing in the folder is changed yet.
+   */
+  async restore(
+    resume: boolean | string,
+  ): Promise<{ restored: Restored | null; warnings: string[] }> {
+    const warnings: string[] = [];
+    if (resume === false) return { restored: null, warnings };
+    const path = resume === true
+      ? await newestCheckpoint(
+        this.folder.path,
+        (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
+      )
+      : await namedCheckpoint(this.folder.path, resume);
+    if (path === null) {
+      // The scripts of a job ask to resume at its first start too, so that needs no warning.
+      if (!this.inJob || await this.folder.readRun() !== null) {
+        warnings.push(
+          `${this.folder.path} holds no usable checkpoint: starting from the beginning`,
+        );
+      }
+      return { restored: null, warnings };
+    }
+    const { model, modelWriter } = this.options;
+    const restored = await readCheckpoint(path, modelWriter.weightsFile);
+    await restoreWeights(model, restored.weights, `${path}/${modelWriter.weightsFile}`);
+    const { step, phase } = restored.state, { totalSteps } = this.sizes;
+    if (this.options.phases === "sft" && phase === "grpo") {
+      throw new UsageError(`${path}: GRPO has begun (step ${step}): its supervised part is over`, {
+        advice: "Go on with rgx train … --resume, or start anew in another output_dir.",
+      });
+    }
+    if (step > totalSteps) {
+      throw new UsageError(`${path}: step ${step} is beyond the ${totalSteps} steps of this run`, {
+        advice: `Set training.max_steps to ${step} or more.`,
+      });
+    }
+    if (resume !== true) await this.#refuseToAbandon(path, step, warnings);
+    if (restored.configSha256 !== this.#configSha256) {
+      const changed = await this.#changedKeys();
+      warnings.push(
+        `the configuration differs from the one that ${path} was made with` +
+          (changed.length > 0 ? `: ${changed.join(", ")}` : ""),
+      );
+    }
+    // GRPO has its own history, whose steps count from 1 again.
+    const grpoBegins = this.options.phases !== "sft" && phase === "warm_start";
+    this.logHistory = grpoBegins ? [] : restored.logHistory;
+    this.#last = path;
+    this.#lastSaved = {
+      position: position(restored.state),
+      complete: restored.state.phase === "eval_before" || restored.optimizer !== null,
+    };
+    return { restored, warnings };
+  }
+
+  /**
+   * The next --resume would take later checkpoints for this run's. So going back to an earlier one,
+   * or to one of another run, means to give up the later ones, which needs `force`.
+   */
+  async #refuseToAbandon(path: string, step: number, warnings: string[]): Promise<void> {
+    const inside = await Deno.realPath(`${path}/..`) === await Deno.realPath(this.folder.path);
+    const later = (await listCheckpoints(this.folder.path))
+      .filter((checkpoint) => !inside || checkpoint.step > step)
+      .map((checkpoint) => checkpoint.path);
+    if (later.length > 0 && !this.options.force) {
+      throw new UsageError(`${path}: going on from here gives up ${later.join(", ")}`, {
+        advice: "Use --force to delete what is given up, or another output_dir to keep it.",
+      });
+    }
+    this.#abandoned = later;
+    if (!inside) {
+      warnings.push(`metrics.jsonl starts after step ${step}; the rest is beside ${path}`);
+    }
+  }
+
+  /** Keys whose values differ from those in the folder's config.yaml; none if it cannot be read. */
+  async #changedKeys(): Promise<string[]> {
+    const text = await Deno.readTextFile(`${this.folder.path}/config.yaml`).catch(() => null);
+    return text === null ? [] : changedKeys(text, this.options.configText);
+  }
+
+  /** Removes the later checkpoints that the resume has given up. */
+  async removeAbandoned(): Promise<void> {
+    for (const path of this.#abandoned) await Deno.remove(path, { recursive: true });
+  }
+
+  /** False if the last checkpoint is of the same state and holds as much. */
+  needsSave(state: RunState, complete: boolean): boolean {
+    const last = this.#lastSaved;
+    return last?.position !== position(state) || (complete && !last.complete);
+  }
+
+  /**
+   * Writes a checkpoint and returns its path.
+   * @param parts null: the model only (`save_only_model`)
+   */
+  async save(state: RunState, parts: ResumeParts | null): Promise<string> {
+    if (!await this.folder.isOurs()) throw await this.folder.lost();
+    const { config, modelWriter, tokenizer } = this.options, { training } = config;
+    const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
+    await this.folder.metrics.flush();
+    const trainerState = await this.trainerState(state, true);
+    const files = await checkpointFiles({
+      model: modelWriter,
+      tokenizer,
+      config,
+      state: encodeState(state, {
+        version: VERSION,
+        configSha256: this.#configSha256,
+        metricsBytes: this.folder.metrics.bytes,
+        epoch: schedule.epoch(state.step),
+        seed: training.seed,
+        dataSeed: training.data_seed ?? training.seed,
+        promptsPerEpoch: schedule.options.generationsPerEpoch * promptsPerGeneration,
+        microSteps: schedule.microSteps(state.step),
+        rollout: parts?.rollout ? rolloutPosition(parts.rollout, schedule, state.step) : null,
+      }),
+      trainerState,
+      optimizer: parts?.optimizer ?? null,
+      reference: parts?.reference ?? null,
+      rollout: parts?.rollout?.encode() ?? null,
+    });
+    const inWarmStart = state.phase === "warm_start" ||
+      (state.phase === "eval_before" && warmStartSteps > 0);
+    const { path, removed } = await saveCheckpoint(
+      inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path,
+      inWarmStart ? state.warmStartStep : state.step,
+      files,
+      {
+        saveTotalLimit: training.save_total_limit,
+        bestStep: inWarmStart ? null : state.best?.step ?? null,
+      },
+    );
+    this.#last = path;
+    this.#lastSaved = { position: position(state), complete: parts !== null };
+    await this.folder.writeText("trainer_state.json", trainerState);
+    await this.folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
+    return path;
+  }
+
+  /**
+   * Loads the weights of the best checkpoint into the model and returns its path.
+   * @throws RgxError when it is damaged
+   */
+  async loadBest(best: BestEvaluation): Promise<string> {
+    const { model, modelWriter } = this.options;
+    const path = checkpointPath(this.folder.path, best.step);
+    const checkpoint = await openCheckpoint(path), name = modelWriter.weightsFile;
+    await restoreWeights(model, await checkpoint.read(name), `${path}/${name}`);
+    await this.folder.log("best_loaded", { path });
+    return this.#best = path;
+  }
+
+  /**
+   * The text of trainer_state.json.
+   * @param saving whether a checkpoint of this state is being written
+   */
+  async trainerState(state: RunState, saving: boolean): Promise<string> {
+    const { training, sft } = this.options.config, { best } = state;
+    const logHistory = this.logHistory;
+    if (this.options.phases === "sft") {
+      const { warmStartSteps: total, trainProblems } = this.sizes, step = state.warmStartStep;
+      const batchSize = sft!.per_device_train_batch_size;
+      return encodeTrainerState({
+        step,
+        maxSteps: total,
+        epoch: step / Math.floor(trainProblems / batchSize),
+        epochs: null,
+        batchSize,
+        numTokens: state.warmStartTokens,
+        loggingSteps: stepInterval(training.logging_steps, total),
+        evalSteps: null,
+        saveSteps: stepInterval(training.save_steps, total),
+        best: null,
+        bestCheckpoint: null,
+        logHistory,
+      });
+    }
+    const bestPath = best === null ? null : checkpointPath(this.folder.path, best.step);
+    const saved = bestPath !== null && ((saving && best!.step === state.step) ||
+      await Deno.stat(bestPath).then(() => true, () => false));
+    return encodeTrainerState({
+      step: state.step,
+      maxSteps: this.sizes.totalSteps,
+      epoch: this.sizes.schedule.epoch(state.step),
+      numTokens: state.numTokens,
+      loggingSteps: stepInterval(training.logging_steps, this.sizes.totalSteps),
+      evalSteps: training.eval_strategy === "steps"
+        ? stepInterval(training.eval_steps ?? training.logging_steps, this.sizes.totalSteps)
+        : null,
+      saveSteps: stepInterval(training.save_steps, this.sizes.totalSteps),
+      epochs: training.max_steps > 0 ? null : training.num_train_epochs,
+      batchSize: training.per_device_train_batch_size,
+      best: state.best,
+      bestCheckpoint: saved ? bestPath : null,
+      logHistory,
+    });
+  }
+}
+
+/** Identifies a state of the run: states with equal positions are equal. */
+function position({ phase, warmStartStep, step, evaluatedStep }: RunState): string {
+  return [phase, warmStartStep, step, evaluatedStep].join();
+}
+
+/** How far the run has come in a generation batch after `step` steps. */
+function rolloutPosition(
+  buffer: RolloutBuffer,
+  schedule: MicroSchedule,
+  step: number,
+): RolloutPosition {
+  const { position: done } = schedule.inFlight(step)!, slice = done % buffer.slices;
+  const rowsBefore = (slices: number) =>
+    Array.from({ length: slices }, (_, i) => buffer.slice(i).length).reduce((a, b) => a + b, 0);
+  const doneRows = Math.floor(done / buffer.slices) * buffer.rows.length + rowsBefore(slice);
+  return { generation: buffer.generation, done, slice, doneRows };
+}
