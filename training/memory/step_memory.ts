@@ -1,6 +1,6 @@
 /**
  * What the memory of a run's steps depends on, how much it is by the plans of
- * models/memory_plan.ts, and which settings would make it less.
+ * models/network/memory_plan.ts, and which settings would make it less.
  */
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
