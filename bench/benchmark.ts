@@ -1,6 +1,7 @@
 /**
- * Models × tasks. The same problems, prompts, extraction and scoring as in training (data/), every sample on disk
- * soon after it is there, results in the files of result_file.ts. Nothing is printed here.
+ * A benchmark: asks models the held-out problems of tasks. Problems, prompts, answer extraction and
+ * scoring are those of training (data/, evaluation/). Every sample is stored on disk soon after it
+ * is there; the results are files of the format in results/result_file.ts. Nothing is printed here.
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { writeResults } from "./results/benchmark_files.ts";
@@ -26,20 +27,23 @@ import {
 import { trainedOtherwise } from "./plan/trained_otherwise.ts";
 import { runWorkers, type WorkerOptions } from "./workers/worker_pool.ts";
 
-/** Which models meet which tasks, and how they are asked. */
+/** Which models answer which tasks, and how they are asked. */
 export interface BenchmarkOptions {
   /** Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`. */
   models: readonly string[];
   tasks: readonly (string | TaskRequest)[];
   /** Problems of each task; default 100. */
   numExamples?: number;
-  /** At most so many problems of a task, whatever it asks for. */
+  /** At most this many problems of a task, whatever the task asks for. */
   limit?: number;
-  /** Seed of the problems, and of the draws where `samplingSeed` is not given; default 42. */
+  /** Seed of the problems, and of the draws unless `samplingSeed` is given; default 42. */
   seed?: number;
   samplingSeed?: number;
   sampling?: Partial<Sampling>;
-  /** Most completions at once of a model on this machine; default: as many as are fastest. */
+  /**
+   * Maximum number of completions that a model on this machine decodes together; default: as many
+   * as are fastest.
+   */
   batchSize?: number;
   prompt?: Asked["prompt"];
   systemPrompts?: Asked["systemPrompts"];
@@ -47,18 +51,19 @@ export interface BenchmarkOptions {
   includeBase?: boolean;
   /** Default `benchmark_results`. */
   outputDir?: string;
-  /** What an earlier benchmark in the folder has answered is not asked again. */
+  /** Do not ask again what an earlier benchmark in the folder has answered. */
   resume?: boolean;
-  /** Nothing is asked: the results of what earlier benchmarks in the folder have answered together. */
+  /** Ask nothing; make the result from the answers of all earlier benchmarks in the folder. */
   merge?: boolean;
   /**
-   * One part of several that run apart, each with every `count`-th combination of a model and a task. It leaves
-   * its answers in the folder and no result: that is for `merge` once all parts are done.
+   * Run one of several separate parts, each with every `count`-th combination of a model and a
+   * task. A part leaves only its answers in the folder; `merge` makes the result when all parts are
+   * done.
    */
   shard?: Shard | null;
-  /** Where models of this machine run; not needed for remote ones, nor with `workers`. */
+  /** Device of the models on this machine; not needed with `workers`, or for remote models. */
   device?: ModelDevice;
-  /** Processes for the models of this machine; default: none, they run in this one. */
+  /** Worker processes for the models on this machine; default: they run in this process. */
   workers?: WorkerOptions | null;
   remote?: RemoteOptions;
   shouldStop?: () => boolean;
@@ -72,20 +77,24 @@ export interface Benchmark {
   files: string[];
   /** Samples without an answer. */
   unanswered: number;
-  /** Samples that this call evaluated, and that it found. */
+  /** Samples that this call evaluated. */
   evaluated: number;
+  /** Samples that earlier calls had evaluated. */
   resumed: number;
-  /** What asking the server took; of remote models alone. */
+  /** Requests, tokens and cost of the server; null without remote models. */
   remote: RemoteUsage | null;
-  /** What this call took; of models that ran at the same time the sum. In one process, the rest is the harness. */
+  /**
+   * Where the time of this call went; a sum over models, also where they ran at the same time. In
+   * one process the rest of `total` is the harness.
+   */
   seconds: Took & { total: number };
   exitCode: number;
 }
 
 /**
- * Asks models the held-out problems of tasks and scores their answers as training does.
- * @throws UsageError before any work for what cannot be measured; RgxError when an endpoint is not reachable;
- *   Interrupted when `shouldStop` said so: what is answered stays, and `resume` goes on
+ * Asks models the held-out problems of tasks, and scores their answers as training does.
+ * @throws UsageError, before any work, for what cannot be measured; RgxError when an endpoint is
+ *   not reachable; Interrupted when `shouldStop` returned true: the answers are kept for `resume`
  */
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const start = performance.now();
@@ -111,9 +120,9 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   }
   const resume = merge || (options.resume ?? false);
   const connect = () => RemoteServer.connect(options.remote ?? {}, outputDir);
-  // A resume may find that nothing is left to ask.
+  // A resume connects later, since it may find that nothing is left to ask.
   let server = !resume && models.some(isRemote) ? await connect() : null;
-  const told = [
+  const notes = [
     ...warnings,
     ...fewerThanAsked(options, sets),
     ...heldOutOnly(sets),
@@ -121,13 +130,13 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     ...fewCategories(sets),
     ...trainedOtherwise(models, sets),
   ];
-  for (const message of told) {
+  for (const message of notes) {
     onEvent({ type: "warning", message });
   }
-  // Parts may begin in the same second.
+  // The part is in the file's name, since parts may begin in the same second.
   const part = shard === null ? "" : `_part-${shard.index}-of-${shard.count}`;
   const store = await SampleStore.open(outputDir, { part, resume });
-  // Answers that cannot be kept are not asked for.
+  // When answers cannot be stored, no more are asked for.
   const shouldStop = () => store.failure !== null || (options.shouldStop?.() ?? false);
   try {
     const run = new BenchmarkRun(models, sets, shard, store, sampling.samples, onEvent);
@@ -162,7 +171,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       await here();
     } else {
       const both = [runWorkers(local, workers, (w, n) => run.listener(w, n), shouldStop), here()];
-      // Both have ended before the store is closed.
+      // Both must have ended before the store is closed.
       const failed = (await Promise.allSettled(both)).find(({ status }) => status === "rejected");
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
     }

@@ -1,6 +1,6 @@
 /**
- * A benchmark under way: which model has answered what. An answer is scored when it comes and goes to the store;
- * the result is made of what the store has at the end, whoever answered it and when.
+ * The state of a running benchmark: which model has answered what. Every answer is scored and goes
+ * to the store. At the end the result is made from the store, with the samples of earlier runs.
  */
 import { fnv1a } from "../core/philox.ts";
 import { VERSION } from "../core/version.ts";
@@ -39,7 +39,7 @@ export type BenchEvent =
   | { type: "failed"; model: string; task: string; error: string }
   | { type: "warning"; message: string };
 
-/** A model and a task. */
+/** A model and a task that it is asked. */
 interface Combination extends Omit<Job, "missing"> {
   model: PlannedModel;
 }
@@ -47,17 +47,18 @@ interface Combination extends Omit<Job, "missing"> {
 export class BenchmarkRun {
   readonly total: number;
   readonly resumed: number;
-  /** Task by task, so that dealing them out spreads the models. */
+  /** In the order of the tasks, so that parts and workers get different models. */
   readonly combinations: readonly Combination[];
-  /** Those that lacked samples at the beginning. */
+  /** The combinations that lacked samples at the beginning. */
   readonly jobs: readonly Job[];
-  /** Samples that were answered in this call, and those among them that failed. */
+  /** Samples that were answered in this call. */
   evaluated = 0;
+  /** Samples among them that failed. */
   errors = 0;
-  /** Of all models of this call together. */
+  /** Sum over all models of this call. */
   readonly took: Took = { loading: 0, asking: 0, model: 0 };
   readonly #failures: AllTasksResultFile["failures"] = [];
-  /** Of asking a model in this call. */
+  /** Seconds that asking a model took in this call, by its name. */
   readonly #seconds = new Map<string, number>();
 
   constructor(
@@ -81,7 +82,7 @@ export class BenchmarkRun {
     return this.resumed + this.evaluated;
   }
 
-  /** @param total samples that the worker will answer */
+  /** @param total number of samples that the worker will answer */
   listener(worker: number, total: number): JobListener {
     let done = 0;
     return {
@@ -94,7 +95,7 @@ export class BenchmarkRun {
         const isKnown = this.#failures.some((one) =>
           one.model === model.name && one.task === set.label && one.error === error
         );
-        // Parts of a combination fail together.
+        // The parts of one combination fail with the same error.
         if (isKnown) return;
         this.#failures.push({ model: model.name, task: set.label, error });
         this.emit({ type: "failed", model: model.name, task: set.label, error });
@@ -157,7 +158,7 @@ export class BenchmarkRun {
     };
   }
 
-  /** A model that says nothing is measured, problems too long for it are counted, and the user is told. */
+  /** Warns of problems that were too long for a model, and of a model with only empty answers. */
   warnOfGaps({ tasks }: AllTasksResultFile): void {
     for (const { task, models } of Object.values(tasks)) {
       for (const [model, { examples }] of Object.entries(models)) {
@@ -217,7 +218,7 @@ export class BenchmarkRun {
     return { ...combination, missing };
   }
 
-  /** Problem by problem. */
+  /** The known samples of a combination, in the order of the problems. */
   #lines({ set, key }: Combination): SampleLine[] {
     const lines: SampleLine[] = [];
     for (let index = 0; index < set.entries.length; index++) {
@@ -236,7 +237,10 @@ function tokensOf(lines: readonly SampleLine[]): number {
   return count;
 }
 
-/** Of a problem's samples in the store: a file may have changed under its name, so its problems have keys of their own. */
+/**
+ * Key of a problem's samples in the store. For problems of a file it includes the problem itself,
+ * since the file's contents may have changed.
+ */
 function keyOf(set: TestSet, key: string, index: number): string {
   if (!DATASET_NAMES.includes(set.taskName)) return key;
   return `${key}-${fnv1a(JSON.stringify(set.entries[index]!)).toString(36)}`;

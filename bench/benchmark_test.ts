@@ -1,4 +1,6 @@
-/** Models of this machine on several tasks: result files, resume, samples, crashes, what is refused. */
+/**
+ * Models of this machine on several tasks: result files, resume, samples, crashes, what is refused.
+ */
 import assert from "node:assert/strict";
 import { Interrupted } from "../core/errors.ts";
 import { createDataset } from "../tasks/dataset.ts";

@@ -1,4 +1,7 @@
-/** A benchmark of a checkpoint on its run's held-out problems is the run's own evaluation, item by item. */
+/**
+ * A benchmark of a checkpoint on its run's held-out problems is the run's own evaluation, item by
+ * item.
+ */
 import assert from "node:assert/strict";
 import { renderYaml } from "../configs/render.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";

@@ -1,4 +1,4 @@
-/** Helpers for tests of benchmarks: a tiny model, folders, and collected events. Not part of the program. */
+/** Helpers for tests of benchmarks: a tiny model, temporary folders, and collected events. */
 import type { Device } from "../kernels/device.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { withTempDir as withFolder } from "../training/testing.ts";
@@ -23,7 +23,7 @@ export function withModel<T>(
   });
 }
 
-/** Runs a benchmark and returns what it told on the way, too. */
+/** Runs a benchmark and returns its events, too. */
 export async function collected(
   options: BenchmarkOptions,
 ): Promise<Benchmark & { events: BenchEvent[] }> {

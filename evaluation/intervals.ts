@@ -4,7 +4,7 @@
  *   (Wilson, Newcombe);
  * - a mean score: {@link bootstrapMean}, the percentile bootstrap (Efron 1979);
  * - the difference of two models on the same problems: {@link matchedPairsInterval} (Agresti and
- *   Min 2005), used by paired_test.ts;
+ *   Min 2005), used by matched_pairs.ts;
  * - the average accuracy over several tasks: bench/results/average.ts.
  */
 import { Z95 } from "../core/intervals.ts";

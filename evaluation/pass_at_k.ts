@@ -3,7 +3,9 @@
  * 2107.03374), and the majority's answer.
  */
 
-/** Unbiased estimate of the chance that one of `k` samples is correct, from `n` with `c` correct. */
+/**
+ * Unbiased estimate of the chance that one of `k` samples is correct, from `n` with `c` correct.
+ */
 export function passAtK(n: number, c: number, k: number): number {
   if (!(k >= 1 && k <= n && c >= 0 && c <= n)) {
     throw new RangeError(`passAtK(${n}, ${c}, ${k}) needs 1 ≤ k ≤ n and 0 ≤ c ≤ n`);

@@ -1,6 +1,6 @@
 /**
- * Problems as token ids, and token ids of completions as text: for the rollouts, the evaluations and
- * the supervised warm start of a run, and for benchmarks of models on this machine.
+ * Problems as token ids, and token ids of completions as text: for the rollouts, the evaluations
+ * and the supervised warm start of a run, and for benchmarks of models on this machine.
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";

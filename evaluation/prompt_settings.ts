@@ -1,4 +1,6 @@
-/** How a problem becomes a prompt: what a benchmark lets a user choose, and what a run has chosen. */
+/**
+ * How a problem becomes a prompt: what a benchmark lets a user choose, and what a run has chosen.
+ */
 import type { RunConfig } from "../configs/schema/run_config.ts";
 
 export interface PromptSettings {
@@ -23,7 +25,9 @@ export const DEFAULT_PROMPT_SETTINGS: PromptSettings = {
   few_shot_as: "prompt",
 };
 
-/** The settings of a run: they are those of its evaluations and of benchmarks of its checkpoints. */
+/**
+ * The settings of a run: they are those of its evaluations and of benchmarks of its checkpoints.
+ */
 export function runPromptSettings(
   { system_prompt, add_instructions }: Pick<
     RunConfig["data"],

@@ -46,7 +46,9 @@ export function runSamplingSeed(training: RunConfig["training"]): number {
   return training.generation_seed ?? training.seed;
 }
 
-/** The settings as options of a generation, with the tokenizer's end tokens and the stop strings. */
+/**
+ * The settings as options of a generation, with the tokenizer's end tokens and the stop strings.
+ */
 export function generateOptions(
   sampling: SamplingSettings,
   { tokenizer, eosIds }: Pick<PromptEncoder, "tokenizer" | "eosIds">,

@@ -1,8 +1,10 @@
 /**
- * The YAML file of `rgx eval`: a model, and categories of data sets with their parameters. Both styles of the
- * field load: that for a model on this machine (model_path, eval_repeats, developer_prompt, …; only whole scores
- * count) and that for a remote one (model, completions_per_prompt, system_prompt_id, …; partial scores count).
- * Own keys: models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as, batch_size.
+ * Reads the YAML file of `rgx eval`: a model, and categories of data sets with their parameters.
+ * Two common styles are accepted: that for a model on this machine (model_path, eval_repeats,
+ * developer_prompt, …; only full scores count) and that for a remote model (model,
+ * completions_per_prompt, system_prompt_id, …; partial scores count). Additional keys of rgx:
+ * models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as,
+ * batch_size.
  */
 import { dirname } from "node:path";
 import { findFile } from "../../configs/reading/files.ts";
@@ -49,8 +51,8 @@ export interface EvalDescription {
 }
 
 /**
- * @param tasksElsewhere whether the file may leave them out
- * @throws UsageError with file, line and key of everything that is wrong
+ * @param tasksElsewhere whether the file may have no tasks, since the command line names them
+ * @throws UsageError that lists everything that is wrong, with file, line and key
  */
 export async function readEvalConfig(
   path: string,
@@ -72,7 +74,7 @@ export async function readEvalConfig(
   return await withPlaces(description!, dirname(path));
 }
 
-/** Models and files of a description that lies elsewhere may stand beside it, as with other configurations. */
+/** Looks for models and data files in the folder of the description too. */
 async function withPlaces(
   { options, ...rest }: EvalDescription,
   folder: string,
@@ -109,7 +111,7 @@ class Reader {
   description(): EvalDescription {
     const v = this.#values;
     const { models, systemPrompts } = this.#models();
-    // The remote style always has a system prompt, which asks for the answer's form.
+    // The remote style always has a system prompt; it asks for the answer's form.
     const isRemoteStyle = v["model"] != null;
     const id = v["system_prompt_id"] ?? (isRemoteStyle ? "default" : null);
     if (typeof id === "string" && !Object.hasOwn(SYSTEM_PROMPTS, id)) {
@@ -145,7 +147,7 @@ class Reader {
       few_shot: v["few_shot"],
       few_shot_as: shotsAs,
     });
-    // An empty one is none, whatever a checkpoint was trained with.
+    // An empty system prompt means none, whatever the checkpoint's run had.
     if (system === "") prompt.system_prompt = null;
     const sampling = present<Sampling>({
       temperature: v["temperature"] ?? (isRemoteStyle ? 0.6 : null),
@@ -248,11 +250,11 @@ class Reader {
       );
       return null;
     }
-    const own: [string, MapEntry][] = [], others: [string, MapEntry][] = [];
+    const known: [string, MapEntry][] = [], others: [string, MapEntry][] = [];
     for (const entry of map.entries) {
-      (Object.hasOwn(DATASET_KEYS, entry[0]) ? own : others).push(entry);
+      (Object.hasOwn(DATASET_KEYS, entry[0]) ? known : others).push(entry);
     }
-    const values = this.#map({ ...map, entries: new Map(own) }, DATASET_KEYS, "datasets.");
+    const values = this.#map({ ...map, entries: new Map(known) }, DATASET_KEYS, "datasets.");
     const { dataset, size, seed, path } = values;
     if (typeof dataset !== "string") {
       if (isMissing(map, "dataset")) {
@@ -298,7 +300,7 @@ class Reader {
     };
   }
 
-  /** The keys of a map, each of its kind; what is not known or of another kind is a problem. */
+  /** The values of a map. Unknown keys and values of a wrong type are reported as problems. */
   #map(map: MapNode, keys: Readonly<Record<string, Wanted>>, prefix: string): Record<string, Json> {
     const values: Record<string, Json> = {};
     for (const [name, { keyAt, node }] of map.entries) {
@@ -331,12 +333,12 @@ function isMissing(map: MapNode, key: string): boolean {
   return node === undefined || isNull(node);
 }
 
-/** False where it is of another kind, which is told already. */
+/** False for a value of another type, which is reported already. */
 function isListOrNothing(map: MapNode, key: string): boolean {
   return isMissing(map, key) || map.entries.get(key)!.node.kind === "list";
 }
 
-/** A data set that stands there twice is told by its category, then by a number. */
+/** Gives data sets that are named twice different labels, by their category or a number. */
 function withLabels(tasks: readonly TaskRequest[]): TaskRequest[] {
   const taken = new Set<string>();
   return tasks.map((task) => {

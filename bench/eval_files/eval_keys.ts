@@ -1,27 +1,30 @@
-/** The keys of the YAML file of `rgx eval`, what each takes, and how that is said. */
+/**
+ * The keys of the YAML file of `rgx eval`, the values that each accepts, and their descriptions.
+ */
 import type { ConfigNode } from "../../configs/documents/node.ts";
 
-/** What a key takes; numbers within which range. */
+/** The values that a key accepts; for numbers with their range. */
 export type Wanted = "text" | "boolean" | "map" | "list" | {
   kind: "number" | "integer";
-  least: number;
+  min: number;
+  /** `min` itself is not allowed. */
   above?: boolean;
-  most?: number;
+  max?: number;
 };
 
-const COUNT: Wanted = { kind: "integer", least: 1 };
-const SEED: Wanted = { kind: "integer", least: 0 };
-const SAMPLES: Wanted = { kind: "integer", least: 1, most: 4096 };
+const COUNT: Wanted = { kind: "integer", min: 1 };
+const SEED: Wanted = { kind: "integer", min: 0 };
+const SAMPLES: Wanted = { kind: "integer", min: 1, max: 4096 };
 
 export const KEYS: Readonly<Record<string, Wanted>> = {
   model_path: "text",
   model: "text",
   models: "list",
   provider: "text",
-  max_concurrent: { kind: "integer", least: 1, most: 1024 },
+  max_concurrent: { kind: "integer", min: 1, max: 1024 },
   max_tokens: COUNT,
-  temperature: { kind: "number", least: 0, most: 100 },
-  top_p: { kind: "number", least: 0, above: true, most: 1 },
+  temperature: { kind: "number", min: 0, max: 100 },
+  top_p: { kind: "number", min: 0, above: true, max: 1 },
   activations: "text",
   dtype: "text",
   developer_prompt: "text",
@@ -43,7 +46,7 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   seed: SEED,
   samples: SAMPLES,
   add_instructions: "boolean",
-  few_shot: { kind: "integer", least: 0, most: 64 },
+  few_shot: { kind: "integer", min: 0, max: 64 },
   few_shot_as: "text",
   binary: "boolean",
 };
@@ -52,7 +55,7 @@ export const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
   datasets: "list",
 };
 export const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
-/** What else stands there is a parameter of the task. */
+/** Any other key is a parameter of the task. */
 export const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
   dataset: "text",
   size: COUNT,
@@ -72,19 +75,19 @@ const NAMES = {
 
 export function inWords(wanted: Wanted): string {
   if (typeof wanted === "string") return NAMES[wanted];
-  const { kind, least, above = false, most } = wanted, name = NAMES[kind];
-  if (above) return `${name} above ${least}, up to ${most}`;
-  return most === undefined ? `${name} of at least ${least}` : `${name} from ${least} to ${most}`;
+  const { kind, min, above = false, max } = wanted, name = NAMES[kind];
+  if (above) return `${name} above ${min}, up to ${max}`;
+  return max === undefined ? `${name} of at least ${min}` : `${name} from ${min} to ${max}`;
 }
 
 export function isWanted(node: ConfigNode, wanted: Wanted): boolean {
   if (node.kind !== "scalar") return node.kind === wanted;
   const { value } = node;
-  if (value === null) return true; // as if it were not there
+  if (value === null) return true; // like a key that is not there
   if (wanted === "text") return typeof value === "string";
   if (wanted === "boolean") return typeof value === "boolean";
   if (typeof wanted === "string" || typeof value !== "number") return false;
-  const { kind, least, above = false, most = Infinity } = wanted;
-  const isInRange = value >= least && value <= most && !(above && value === least);
+  const { kind, min, above = false, max = Infinity } = wanted;
+  const isInRange = value >= min && value <= max && !(above && value === min);
   return isInRange && (kind === "number" || Number.isSafeInteger(value));
 }

@@ -1,7 +1,9 @@
 /**
- * Reports of `rgx eval` in the field's layout: `{output_dir}/{model}_{stamp}/{category}/{dataset}.json` and
- * `summary.json`; with one category its name is in the folder's. A data set's score is the mean over its problems
- * of the mean over repeats; `best` takes each problem's best repeat.
+ * Reports of `rgx eval` in the usual layout:
+ * `{output_dir}/{model}_{stamp}/{category}/{dataset}.json` and `summary.json`. With a single
+ * category, the name of the model's folder contains it. The score of a data set is the mean over
+ * its problems of the mean over repeats; `average_best_score` takes the best repeat of each
+ * problem.
  */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { fileName } from "../../core/paths.ts";
@@ -14,7 +16,7 @@ import {
   type TaskResults,
 } from "../results/result_file.ts";
 
-/** @returns paths of the summaries, one a model */
+/** @returns the paths of the summaries, one for each model */
 export async function writeEvalReports(
   result: AllTasksResultFile,
   { options, saveMetadata, saveFullResults }: EvalDescription,
@@ -26,7 +28,7 @@ export async function writeEvalReports(
   const paths: string[] = [];
   for (const model of models) {
     const only = categories.size === 1 ? `${fileName([...categories][0]!)}_` : "";
-    // Two names may become one: m/x and m_x.
+    // Two models may have the same file name: m/x and m_x.
     const twins = [...models].filter((name) => fileName(name) === fileName(model));
     const place = twins.indexOf(model), suffix = place === 0 ? "" : `_${place + 1}`;
     const folder = `${outputDir}/${fileName(model)}_${only}${result.stamp}${suffix}`;

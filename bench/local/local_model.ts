@@ -149,7 +149,9 @@ export class LocalModel implements Answerer {
     });
   }
 
-  /** The questions as prompts. One whose prompt leaves no room for an answer is answered at once. */
+  /**
+   * The questions as prompts. One whose prompt leaves no room for an answer is answered at once.
+   */
   #ask(questions: readonly Question[], onAnswer: OnAnswer): AskedSamples[] {
     const { maxPositions } = this.loaded.model.config;
     return questions.flatMap((question) => {

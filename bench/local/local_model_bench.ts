@@ -1,10 +1,11 @@
 /**
- * What answering together is worth, and what the harness costs: problems asked one at a time and in a whole
- * benchmark, with tinystories-656k on the CPU, for short answers, long ones and ones of very different lengths. The
- * harness is all of the benchmark but loading the model and the model's own work: drawing the problems, prompts and
- * their tokens, texts, scores, every file.
- * `deno task bench:eval [threads]`. The machine should have nothing else to do: of several rounds the fastest
- * counts, but two threads that wait for each other lose more to other work than one.
+ * Measures how much faster questions are answered together than one at a time, and how much time
+ * the harness takes, with tinystories-656k on the CPU. The harness is everything in a benchmark but
+ * loading the model and the model's work: drawing problems, encoding prompts, decoding completions,
+ * scoring, and writing files.
+ *
+ * `deno task bench:eval [threads]`. The machine should be idle: the fastest of several rounds
+ * counts, but two threads that wait for each other lose more to other work than one thread.
  */
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { goldenPath } from "../../tests/golden.ts";
@@ -14,7 +15,7 @@ import { DEFAULT_PROMPT_SETTINGS } from "../../evaluation/prompt_settings.ts";
 import type { Sampling } from "../results/result_file.ts";
 import { createTestSet } from "../plan/test_set.ts";
 
-/** Problems of each task: one at a time, and in a benchmark. */
+/** Problems of each task, asked one at a time (EACH_ALONE) and in a benchmark (EACH). */
 const EACH_ALONE = 25, EACH = 250;
 const ROUNDS = 3, SEED = 3;
 
@@ -90,8 +91,8 @@ async function measure(
     const n = Object.values(result.tasks).reduce((sum, { models }) => sum + models[path]!.total, 0);
     const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / n;
     tokens = {
-      prompt: sum(usage.map((own) => own.prompt_tokens)),
-      new: sum(usage.map((own) => own.completion_tokens)),
+      prompt: sum(usage.map(({ prompt_tokens }) => prompt_tokens)),
+      new: sum(usage.map(({ completion_tokens }) => completion_tokens)),
     };
     single = Math.min(single, one);
     const all = (seconds.total - seconds.loading) * 1000 / n;

@@ -1,7 +1,7 @@
 /**
- * The models of this machine that a benchmark asks one after the other. Where the next one is on the same weights
- * (adapters of one base, or the base itself; run_jobs.ts puts them in a row) these stay on the device and are not
- * read again; otherwise they are freed before the next are read.
+ * The models on this machine, which a benchmark asks one after the other. Models with the same
+ * weights (adapters of one base, or the base itself; workers/run_jobs.ts puts them in a row) share
+ * them on the device. Other weights are freed before the next ones are read.
  */
 import { LocalModel, type ModelDevice } from "./local_model.ts";
 import type { Answerer, Answerers } from "../answerer.ts";

@@ -1,4 +1,7 @@
-/** Models one after the other: what stays on the device between them, and that answers do not depend on it. */
+/**
+ * Models one after the other: what stays on the device between them, and that answers do not depend
+ * on it.
+ */
 import assert from "node:assert/strict";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { PEFT, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";

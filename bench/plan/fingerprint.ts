@@ -1,8 +1,10 @@
-/** What tells whether a model of this machine is still the one whose answers are on disk, without reading its weights. */
+/**
+ * Tells, without reading the weights, whether a model is still the one whose answers are stored.
+ */
 import { sha256Hex } from "../../core/checksums.ts";
 import type { LocalPlace } from "./model_request.ts";
 
-/** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
+/** A hash of names, sizes and modification times of the files of a model and an adapter's base. */
 export function fingerprintOf(
   { path, weights, tokenizer = path, storage }: LocalPlace,
 ): string {
@@ -16,7 +18,7 @@ function fileLines(path: string): string[] {
     return `${name} ${size} ${mtime?.getTime()}`;
   };
   if (Deno.statSync(path).isFile) return [line(path)];
-  // Of a run's folder only the model counts.
+  // In a run's folder only the files of the model count.
   const names = [...Deno.readDirSync(path)].map(({ name }) => name).filter((name) =>
     /\.(safetensors|gguf|json|jinja|bin)$|^merges\.txt$/.test(name) &&
     !/^(run|trainer_state|rgx_state)\.json$/.test(name)

@@ -1,6 +1,7 @@
 /**
- * Models as a user names them: where each is, how it is asked, and against which base it is compared. A
- * checkpoint's run says in its config.yaml with which prompts it was trained; the base is asked the same way.
+ * From the models that a user names to where each is, how it is asked, and with which base it is
+ * compared. The config.yaml of a checkpoint's run holds the prompts that it was trained with; its
+ * base is asked with the same prompts.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -22,50 +23,50 @@ import {
   runPromptSettings,
 } from "../../evaluation/prompt_settings.ts";
 import type { PromptRecord, Sampling } from "../results/result_file.ts";
-import type { ModelRequest, ModelSettings } from "./model_request.ts";
+import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { samplingOf } from "./sampling_plan.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
 
 export const REMOTE_PREFIX = "openai:";
 export const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
-/** What the user says about all models; what is missing comes from checkpoints, else from the defaults. */
+/** The user's settings for all models. The rest comes from the checkpoints' runs, else defaults. */
 export interface Asked {
   prompt?: Partial<PromptSettings>;
   sampling?: Partial<Sampling>;
   /** Seed of the draws. */
   seed: number;
-  /** Most completions at once of a model on this machine. */
+  /** Maximum number of completions that a model on this machine decodes together. */
   batchSize?: number;
   includeBase: boolean;
-  /** The server of remote models, and whether it takes messages or plain text. */
+  /** Address of the server of remote models, and whether it takes messages or plain text. */
   remote: { address: string; format: PromptSettings["format"] };
-  /** System prompts of single models, by name. */
+  /** System prompts of single models, by the model's name. */
   systemPrompts?: Readonly<Record<string, string | null>>;
 }
 
 export interface PlannedModel extends ModelRequest {
-  /** The configuration of its run; null when it has none, or it is a base. */
+  /** Configuration of the model's run; null for a model without a run, and for a base. */
   run: RunConfig | null;
   /** Another model of the benchmark was trained from it. */
   isBase: boolean;
 }
 
-/** Where models of this machine are. */
-type Here = Exclude<ModelRequest["where"], { kind: "remote" }>;
+/** Where a model of this machine is. */
+type Here = LocalPlace | UntrainedPlace;
 
 interface Found {
   name: string;
   where: Here;
-  /** Of one that was read already. */
+  /** The tokenizer, where it was read already. */
   tokenizer?: Tokenizer | null;
   run: RunConfig | null;
   base: { name: string; where: Here } | null;
 }
 
 /**
- * All models in the order given, each followed by its base unless that is named too.
- * @throws UsageError when a model is not there or named twice
+ * All models in the order given, each followed by its base unless the user names that too.
+ * @throws UsageError when a model is not there or is named twice
  */
 export async function planModels(
   names: readonly string[],
@@ -112,7 +113,7 @@ export async function planModels(
       });
       continue;
     }
-    // A base that is named itself is asked as the checkpoint that was trained from it.
+    // A base that the user names is asked like the checkpoint that was trained from it.
     const from = local.find(({ base }) =>
       base !== null && identity(base.where) === identity(model.where)
     );
@@ -125,7 +126,7 @@ export async function planModels(
     const { base } = model;
     if (!asked.includeBase || base === null || taken.has(identity(base.where))) continue;
     taken.add(identity(base.where));
-    // Runs of one name in two folders began with two models.
+    // Two runs with one name in two folders began with two different models.
     const baseName = models.some(({ name }) => name === base.name) || names.includes(base.name)
       ? `${base.name} of ${name}`
       : base.name;
@@ -138,7 +139,7 @@ export async function planModels(
   return { models, sampling, warnings };
 }
 
-/** Two names may be meant to be one model (`best` and `latest`); not to know it is not. */
+/** Notes for names of the same model, such as `best` and `latest`; a user should know of it. */
 function namedTwice(local: readonly Found[]): string[] {
   const names = new Map<string, string>();
   return local.flatMap(({ name, where }) => {
@@ -148,7 +149,10 @@ function namedTwice(local: readonly Found[]): string[] {
   });
 }
 
-/** A base of several, or with a run of its own, has one prompt; what is compared with it may have another. */
+/**
+ * Notes for models that are asked differently than their base. A base of several models, or with a
+ * run of its own, has only one prompt.
+ */
 function askedOtherwise(
   local: readonly Found[],
   models: readonly PlannedModel[],
@@ -159,24 +163,24 @@ function askedOtherwise(
   const heldAs = ({ where }: PlannedModel) =>
     JSON.stringify(where.kind === "local" && where.storage || null);
   return local.flatMap(({ name, base }) => {
-    const own = models.find((model) => model.name === name)!;
+    const model = models.find((one) => one.name === name)!;
     const other = models.find(({ where }) =>
       base !== null && where.kind !== "remote" && identity(where) === identity(base.where)
     );
-    if (other !== undefined && heldAs(own) !== heldAs(other)) {
+    if (other !== undefined && heldAs(model) !== heldAs(other)) {
       return [
         `${name} and ${other.name}, from which it was trained, hold weights in different types`,
       ];
     }
     const isSaid = Object.hasOwn(systemPrompts, name) ||
       other !== undefined && Object.hasOwn(systemPrompts, other.name);
-    return other === undefined || isSaid || promptOf(other) === promptOf(own) ? [] : [
+    return other === undefined || isSaid || promptOf(other) === promptOf(model) ? [] : [
       `${name} and ${other.name}, from which it was trained, are asked with different prompts`,
     ];
   });
 }
 
-/** @throws UsageError when a model without a chat is to be asked in turns */
+/** @throws UsageError when worked examples are to be turns, and the model has no chat template */
 function checkShots(name: string, { format, few_shot, few_shot_as }: PromptSettings): void {
   if (few_shot === 0 || few_shot_as !== "turns" || format === "chat") return;
   throw new UsageError(
@@ -185,7 +189,7 @@ function checkShots(name: string, { format, few_shot, few_shot_as }: PromptSetti
   );
 }
 
-/** Equal for places of the same model. */
+/** The same for two places of one model. */
 function identity(where: Here): string {
   return where.kind === "local" ? where.path : untrainedFingerprint(where.made);
 }
@@ -220,7 +224,7 @@ async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | nul
 async function locate(name: string, asked: Asked, warnings: string[]): Promise<Found> {
   let path = realPath(name) ?? await pathByName(name);
   const { config, name: runName } = await runOf(path, warnings);
-  // A run that was stopped has no final model yet: its newest checkpoint stands for it.
+  // A run that was stopped has no final model yet, so its newest checkpoint is taken.
   if (!hasModel(path)) {
     const newest = realPath(`${path}/latest`);
     if (newest === null && realPath(`${path}/run.json`) !== null) {
@@ -265,18 +269,18 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
       `${name}: the tokenizer of its run, ${tokenizerName}, is not here: its base has its own`,
     );
   }
-  const own = place === null ? {} : { tokenizer: place };
-  return { ...found, base: { name: baseName, where: { ...base, ...own } } };
+  const tokenizerPlace = place === null ? {} : { tokenizer: place };
+  return { ...found, base: { name: baseName, where: { ...base, ...tokenizerPlace } } };
 }
 
-/** A run's adapter belongs to weights as its training held them. */
+/** The weight types of a run's training; its adapter belongs to weights of these types. */
 function storageOf({ model }: RunConfig): { storage?: StorageOptions } {
   const { dtype, load_in_4bit: four, load_in_8bit: eight } = model;
   if (dtype === "auto" && !four && !eight) return {};
   return { storage: { dtype, quantize: four ? "nf4" : eight ? "int8" : null } };
 }
 
-/** Names that are no paths are for the loader to know. */
+/** The folder of a name that is not a path, as the model loader finds it. */
 async function pathByName(name: string): Promise<string> {
   try {
     return (await readModelFolder(name)).path;
@@ -296,7 +300,7 @@ function hasModel(path: string): boolean {
   );
 }
 
-/** The configuration and the name of the run that a folder is, or is a checkpoint of. */
+/** The run of a folder that is the run's, or a checkpoint's: its configuration and its name. */
 async function runOf(
   path: string,
   warnings: string[],
@@ -305,7 +309,7 @@ async function runOf(
     const isRun = realPath(`${folder}/run.json`) !== null;
     if (!isRun || realPath(`${folder}/config.yaml`) === null) continue;
     try {
-      // Rewards are none of a benchmark's business: their files, or the program that has them, may be elsewhere.
+      // A benchmark needs no rewards, and the files of the run's rewards may be elsewhere.
       const { config } = await loadConfig(`${folder}/config.yaml`, {
         overrides: ["rewards=[correctness]"],
       });
@@ -327,10 +331,10 @@ function settingsOf(
   const known: PromptRecord = run === null
     ? { ...DEFAULT_PROMPT_SETTINGS, from: "default" }
     : { ...runPromptSettings(run.data), from: "checkpoint" };
-  const own = asked.systemPrompts ?? {};
+  const systemPrompts = asked.systemPrompts ?? {};
   const changes = {
     ...asked.prompt,
-    ...(Object.hasOwn(own, name) && { system_prompt: own[name] ?? null }),
+    ...(Object.hasOwn(systemPrompts, name) && { system_prompt: systemPrompts[name] ?? null }),
   };
   const isChanged = Object.keys(changes).some((key) => /system_prompt|add_inst/.test(key));
   const prompt = { ...known, ...changes, ...(isChanged && { from: "benchmark" as const }) };
@@ -344,7 +348,10 @@ function settingsOf(
   };
 }
 
-/** At once, as everything here that looks at a file's name alone: a turn of the event loop takes ten times as long. */
+/**
+ * The real path, or null when there is no such file. It is synchronous, since a turn of the event
+ * loop takes ten times as long as this look-up.
+ */
 function realPath(path: string): string | null {
   try {
     return Deno.realPathSync(path);
@@ -363,7 +370,7 @@ async function nearestFolder(name: string): Promise<string> {
   try {
     for await (const entry of Deno.readDir(parent)) if (!entry.isFile) folders.push(entry.name);
   } catch {
-    return ""; // not even the folder that it would be in
+    return ""; // the parent folder does not exist
   }
   const hint = didYouMean(last, folders.sort());
   return at < 0 ? hint : hint.replace("did you mean ", `did you mean ${parent}/`);

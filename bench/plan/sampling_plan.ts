@@ -1,14 +1,15 @@
-/** How the models of a benchmark are sampled: what the user says, then what their runs say, then the defaults. */
+/** How a benchmark samples: the user's settings, else those of the models' runs, else defaults. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Sampling } from "../results/result_file.ts";
 
-/** Tokens of an answer where neither the user nor a checkpoint says. */
+/** Maximum number of tokens of an answer where neither the user nor a run sets it. */
 const DEFAULT_MAX_NEW_TOKENS = 512;
 
 /**
- * The same for all models: what the user says, then what shaped the answers of the checkpoints' runs, greedy ones
- * too, and the longest of their lengths.
+ * The sampling of all models. From the runs come the settings that also shape greedy answers, and
+ * the longest of their completion lengths.
+ * @throws UsageError for several greedy samples
  */
 export function samplingOf(
   asked: Partial<Sampling>,
@@ -28,7 +29,7 @@ export function samplingOf(
     samples,
     ...given,
   };
-  // What needs no saying is not said: answers are found again by it.
+  // The default is left out, since the settings are part of the key of stored answers.
   if (sampling.activations === "float32") delete sampling.activations;
   if (samples > 1 && sampling.temperature === 0) {
     throw new UsageError(

@@ -1,6 +1,7 @@
 /**
- * The tasks of a benchmark as problems: what stands in the request, the benchmark's own size and seed for the rest,
- * files from where they are named or where published data sets are when they were pulled.
+ * From the tasks that a user names to their problems. A request's size and seed are used where it
+ * has them, else the benchmark's. Files are read from the path in the request, or from the place
+ * where published data sets are pulled to.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -19,8 +20,8 @@ import {
   unknownTasks,
 } from "./test_set.ts";
 
-/** Problems that are made of a task at most: all are held in memory. */
-const MOST_PROBLEMS = 1_000_000;
+/** Maximum number of problems of a task: all are held in memory. */
+const MAX_PROBLEMS = 1_000_000;
 
 /** What the user says about the tasks of a benchmark. */
 export interface AskedTasks {
@@ -34,7 +35,8 @@ export interface AskedTasks {
 }
 
 /**
- * @param runs of the models: of a file that one of them was trained on, only what it holds out is asked
+ * @param runs runs of the models; of a file that one of them trained on, only held-out questions
+ *   are asked
  * @throws UsageError when two tasks have the same label, or one cannot be made
  */
 export async function planTasks(
@@ -49,7 +51,7 @@ export async function planTasks(
   if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
   checkFileNames(labels);
   const fewShot = options.prompt?.few_shot ?? 0;
-  // What is wrong with a name is said before a file is read.
+  // Unknown names are errors before any file is read.
   const unknown = requests.filter(({ name }) => !isTask(name)).map(({ name }) => name);
   if (unknown.length > 0) throw unknownTasks(unknown);
   const sets: TestSet[] = [], trainedAs = await formatsOfTrained(runs);
@@ -58,9 +60,9 @@ export async function planTasks(
     const common = { seed, size, fewShot };
     const path = request.path ?? publishedPlace(request.name);
     if (path === null) {
-      if (size > MOST_PROBLEMS) {
+      if (size > MAX_PROBLEMS) {
         throw new UsageError(
-          `${request.name}: ${size} problems are wanted, ${MOST_PROBLEMS} is the most of a task`,
+          `${request.name}: ${size} problems are wanted, ${MAX_PROBLEMS} is the most of a task`,
           { advice: "An interval is narrow with some thousands: ± 1 point takes 10000." },
         );
       }
@@ -79,24 +81,24 @@ export async function planTasks(
   return sets;
 }
 
-/** What the runs take the problems of the files for that they hold questions back from, by {@link placeOf}. */
+/** The formats of the files of which runs hold questions back, by {@link placeOf}. */
 async function formatsOfTrained(runs: readonly RunConfig[]): Promise<Map<string, string>> {
   const formats = new Map<string, string>();
   for (const { data } of runs) {
-    // Data that are not here any more are none of the files that are asked.
+    // Files that are gone cannot be among the files that are asked.
     const files = await filesHeldBackFrom(data).catch(() => null);
     if (files !== null) formats.set(await placeOf(files), data.task_name ?? "file");
   }
   return formats;
 }
 
-/** The same for every spelling of the files' paths. */
+/** The real paths of files: the same for every spelling of them. */
 async function placeOf(files: readonly string[]): Promise<string> {
   const places = await Promise.all(files.map((file) => Deno.realPath(file).catch(() => file)));
   return places.sort().join("\0");
 }
 
-/** Files of which only the questions are asked that training holds out, in words. */
+/** Notes for files of which only the held-out questions are asked. */
 export function heldOutOnly(sets: readonly TestSet[]): string[] {
   return sets.flatMap(({ label, entries, heldOutOf }) =>
     heldOutOf === undefined ? [] : [
@@ -106,7 +108,7 @@ export function heldOutOnly(sets: readonly TestSet[]): string[] {
   );
 }
 
-/** @throws UsageError where the results of one task would take the place of others */
+/** @throws UsageError when two tasks would have the same result file */
 function checkFileNames(labels: readonly string[]): void {
   const taken = new Map([["all_tasks", "the name of the file of all tasks"]]);
   for (const label of labels) {
@@ -120,23 +122,23 @@ function checkFileNames(labels: readonly string[]): void {
   }
 }
 
-/** How many problems of a task are asked for; `otherwise` where nobody says. */
+/** How many problems of a task are asked for; `fallback` where nobody sets a number. */
 function sizeOf(
-  own: number | undefined,
+  requested: number | undefined,
   { numExamples, limit = Infinity }: Pick<AskedTasks, "limit" | "numExamples">,
-  otherwise: number,
+  fallback: number,
 ): number {
-  return Math.min(own ?? numExamples ?? otherwise, limit);
+  return Math.min(requested ?? numExamples ?? fallback, limit);
 }
 
-/** Tasks that have fewer different questions than were asked for, in words. */
+/** Notes for tasks that have fewer different questions than were asked for. */
 export function fewerThanAsked(
   options: Pick<AskedTasks, "tasks" | "limit" | "numExamples">,
   sets: readonly TestSet[],
 ): string[] {
   return options.tasks.flatMap((task, i) => {
-    const own = typeof task === "string" ? undefined : task.size;
-    const asked = sizeOf(own, options, 0);
+    const requested = typeof task === "string" ? undefined : task.size;
+    const asked = sizeOf(requested, options, 0);
     const { label, entries } = sets[i]!;
     return entries.length >= asked ? [] : [
       `${label} has ${entries.length} different question${entries.length === 1 ? "" : "s"}, ` +
@@ -164,7 +166,7 @@ export function withoutAnswers(sets: readonly TestSet[]): string[] {
   });
 }
 
-/** Files whose first problems are of few of their categories, as those that are sorted, in words. */
+/** Notes for files whose first problems are of few categories, as in a sorted file. */
 export function fewCategories(sets: readonly TestSet[]): string[] {
   return sets.flatMap(({ label, entries, categories = 0 }) => {
     const asked = categoriesOf(entries), few = asked.slice(0, 3).join(", ");
@@ -177,7 +179,7 @@ export function fewCategories(sets: readonly TestSet[]): string[] {
   });
 }
 
-/** @param isNamed the user said where it is */
+/** @param isNamed whether the user gave the path */
 async function filesOf(name: string, path: string, isNamed: boolean): Promise<string[]> {
   try {
     return await requireDataFiles(path, "test");

@@ -1,8 +1,8 @@
 /**
- * The problems of a benchmark: fixed by the seed, the same for every model, each question once. Tasks draw
- * them from the test split, whose key space training never uses; the same way as a run's held-out problems, so
- * that equal seeds and parameters give equal problems. Files give their first ones, or the first of those that
- * training on them holds out.
+ * The problems of a benchmark: fixed by the seed, the same for every model, each question once. A
+ * task draws them from its test split, whose keys training never uses, in the same way as a run
+ * draws its held-out problems: equal seeds and parameters give equal problems. A file gives its
+ * first problems, or the first of those that training holds out.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -15,7 +15,9 @@ import { DATASET_NAMES, datasetEntries, readDataset } from "../../data/published
 
 /** A task as it is asked for. */
 export interface TaskRequest {
-  /** A registered task, or a data set (`gsm8k`, `math500`, `mmlu_pro`, `file`), which needs `path`. */
+  /**
+   * A registered task, or a data set (`gsm8k`, `math500`, `mmlu_pro`, `file`), which needs `path`.
+   */
   name: string;
   /** Its name in charts, tables and file names; default: `name`. */
   label?: string;
@@ -50,22 +52,24 @@ export interface TestSet {
   shots: readonly Entry[];
 }
 
-/** Draws in a row without a new question after which there are no more. */
+/** After this many draws in a row without a new question the task counts as exhausted. */
 const FRUITLESS_DRAWS = 2_000;
 
 export interface TestSetOptions {
   seed: number;
   size: number;
   fewShot: number;
-  /** Rows of the request's file, where they were read already; else it is a JSON Lines file. */
+  /** Rows of the request's file, where they were read already; else it is read as JSON Lines. */
   rows?: readonly DataRow[] | null;
-  /** Only what training on the file holds out, if there is anything. */
+  /** Only the questions that training on the file holds out, if there are any. */
   heldOut?: boolean;
 }
 
 /**
- * A set may have fewer problems than asked for: a task with few different questions, a short file.
- * @throws UsageError for an unknown task, a parameter that it refuses, or a file that cannot be read
+ * Makes the problems. There may be fewer than were asked for, from a task with few different
+ * questions or a short file.
+ * @throws UsageError for an unknown task, a parameter that it refuses, or a file that cannot be
+ *   read
  */
 export function createTestSet(request: TaskRequest, options: TestSetOptions): TestSet {
   const { name, label = name, category, parameters = {}, binary = false } = request;
@@ -83,7 +87,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
       ? readDataset(name, request.path)
       : datasetEntries(name, rows, request.path);
     const total = all.length;
-    // Worked examples come from the file's end, and are no problems.
+    // Worked examples come from the file's end and are not asked.
     const shots = fewShot === 0 ? [] : all.splice(-fewShot);
     if (all.length === 0) {
       throw new UsageError(`${request.path}: ${fewShot} worked examples leave no problem`);
@@ -109,23 +113,23 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     ...common,
     category: category ?? getTask(name).category,
     entries: distinct((i) => test.entry(i), size),
-    // One to spare: the problem itself is not among its worked examples.
+    // One more than needed: a problem is never among its own worked examples.
     shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot + 1),
   };
 }
 
-/** What the columns of published data sets say their problems are of. */
+/** The categories of problems, as the columns of published data sets name them. */
 export function categoriesOf(entries: readonly Entry[]): string[] {
   const names = entries.map(({ metadata }) => metadata["category"] ?? metadata["subject"]);
   return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
-/** A registered task, or a data set. */
+/** Whether this is the name of a registered task or of a data set. */
 export function isTask(name: string): boolean {
   return hasTask(name) || DATASET_NAMES.includes(name);
 }
 
-/** Names each with the nearest task or data set. */
+/** An error that suggests the nearest task or data set for each name. */
 export function unknownTasks(names: readonly string[]): UsageError {
   const known = [...taskNames(), ...DATASET_NAMES];
   const each = names.map((name) => `unknown task "${name}"${didYouMean(name, known)}`);

@@ -1,14 +1,14 @@
 /**
- * Whether a checkpoint is asked a task with other parameters than those that its run trained it with. That may be
- * what is wanted; not to know it is not.
+ * Notes for checkpoints that are asked a task with other parameters than in training. That may be
+ * intended, but a user should know it.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { hasTask, resolveTaskConfig } from "../../tasks/registry.ts";
 import type { TestSet } from "./test_set.ts";
 
 /**
- * A line for each task and way of training where it is so, whichever of the run's ways is taken; none where levels
- * moved. Checkpoints of one run share it.
+ * A note for each task whose parameters are not among those that the run trained with. Models with
+ * the same note share it; runs with a curriculum get none, since their levels move.
  */
 export function trainedOtherwise(
   models: readonly { name: string; run: RunConfig | null }[],
@@ -16,23 +16,23 @@ export function trainedOtherwise(
 ): string[] {
   const namesOf = new Map<string, string[]>();
   for (const { name, run } of models) {
-    for (const told of otherWays(run, sets)) {
-      namesOf.set(told, [...namesOf.get(told) ?? [], name]);
+    for (const note of differencesOf(run, sets)) {
+      namesOf.set(note, [...namesOf.get(note) ?? [], name]);
     }
   }
-  return [...namesOf].map(([told, [first, ...more]]) => {
+  return [...namesOf].map(([note, [first, ...more]]) => {
     const others = more.length === 1 ? "1 more model" : `${more.length} more models`;
-    return `${first} ${more.length === 0 ? "was" : `and ${others} were`} ${told}`;
+    return `${first} ${more.length === 0 ? "was" : `and ${others} were`} ${note}`;
   });
 }
 
-function otherWays(run: RunConfig | null, sets: readonly TestSet[]): string[] {
+function differencesOf(run: RunConfig | null, sets: readonly TestSet[]): string[] {
   if (run === null || run.curriculum !== null) return [];
   const { tasks, task_name, task_config } = run.data;
-  const own = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
+  const trained = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
   // Problems of a file have no parameters.
   return sets.filter(({ taskName }) => hasTask(taskName)).flatMap((set) => {
-    const ways = own.filter(({ task_name }) => task_name === set.taskName)
+    const ways = trained.filter(({ task_name }) => task_name === set.taskName)
       .map(({ config }) => difference(set, config));
     const others = ways.filter((way) => way !== null);
     return others.length < ways.length ? [] : others;

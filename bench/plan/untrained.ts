@@ -1,6 +1,7 @@
 /**
- * The model that a run without a base began with: made again from the seed in the run's configuration, bit by
- * bit as training made it, so that there is something to compare the trained model with. Nothing is written.
+ * The model that a run without a base began with, to compare the trained model with. It is made
+ * again from the seed in the run's configuration, with the same bits as in training. Nothing is
+ * written.
  */
 import type { ModelInit, RunConfig } from "../../configs/schema/run_config.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -12,15 +13,15 @@ import type { LoadedModel } from "../../models/load_model.ts";
 import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 
-/** What such a model is made from; it travels to worker processes as JSON. */
+/** From what such a model is made; sent to worker processes as JSON. */
 export interface Untrained {
   init: ModelInit;
-  /** Folder of its tokenizer; null = the one of single characters that `init` describes. */
+  /** Folder of its tokenizer; null = the tokenizer of single characters that `init` describes. */
   tokenizer: string | null;
   seed: number;
 }
 
-/** Null for runs that began with a model on disk, or whose tokenizer is not here any more. */
+/** null for a run that began with a model on disk, or whose tokenizer is not here any more. */
 export async function untrainedOf({ model, training }: RunConfig): Promise<Untrained | null> {
   const { init, tokenizer_name_or_path: name } = model;
   if (init === null) return null;
@@ -28,7 +29,7 @@ export async function untrainedOf({ model, training }: RunConfig): Promise<Untra
   return name !== null && tokenizer === null ? null : { init, tokenizer, seed: training.seed };
 }
 
-/** Equal for models that are equal. */
+/** The fingerprint of such a model; equal models have equal ones. */
 export function untrainedFingerprint(untrained: Untrained): string {
   return sha256Hex(JSON.stringify(["untrained", untrained]));
 }

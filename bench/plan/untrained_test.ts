@@ -1,4 +1,7 @@
-/** The base of a run that made its model from a seed: measured beside it, and the very model it began with. */
+/**
+ * The base of a run that made its model from a seed: measured beside it, and the very model it
+ * began with.
+ */
 import assert from "node:assert/strict";
 import { renderYaml } from "../../configs/render.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";

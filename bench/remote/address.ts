@@ -1,36 +1,41 @@
 /**
- * Where a server is and who asks there. What is secret (the key, a password or a query in the address) goes to the
- * server; results and messages have the plain address.
+ * The address of a server, and the key to it. Secrets (the key, a password or a query in the
+ * address) go only to the server; results and messages have the plain address.
  */
 import { UsageError } from "../../core/errors.ts";
 import { HttpError } from "./refusal.ts";
 
-/** Keys shorter than this are stand-ins ("EMPTY") that may be part of any message. */
-const SHORTEST_SECRET = 8;
-const MOST_REDIRECTS = 5;
+/** Shorter keys are placeholders such as "EMPTY", which may be part of any message. */
+const MIN_SECRET_LENGTH = 8;
+const MAX_REDIRECTS = 5;
 const DEFAULT_KEY_NAME = "OPENAI_API_KEY";
 
-/** Without a slash, a query or a password: with /v1, unless the address says otherwise. @throws UsageError */
+/**
+ * The address without a final slash, a query or a password. `/v1` is added unless the address has a
+ * version or an endpoint.
+ * @throws UsageError
+ */
 export function baseUrl(given: string): string {
   const { origin, pathname } = targetOf(given);
   return origin + pathname;
 }
 
 export class ServerAddress {
-  /** As it stands in results and messages. */
+  /** The address for results and messages. */
   readonly url: string;
   readonly keyName: string;
   readonly #target: URL;
   readonly #key: string | null;
 
   /**
-   * @param keyName the environment variable with the key; default OPENAI_API_KEY, which need not be there
+   * @param keyName the environment variable with the key; default OPENAI_API_KEY, which may be
+   *   unset
    * @throws UsageError
    */
   constructor(given: string, keyName?: string) {
     this.url = baseUrl(given);
     this.#target = targetOf(given);
-    // What is no name may be the key itself.
+    // A text that is not a name may be the key itself, so the message does not show it.
     if (keyName !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyName)) {
       throw new UsageError(
         "--api-key-env or api_key_env: expected the name of an environment variable",
@@ -49,8 +54,8 @@ export class ServerAddress {
   }
 
   /**
-   * Asks the server. Where it redirects, the question and the key go no further than to the same host, and only
-   * where it asks for the same request.
+   * Sends a request. A redirect is followed only to the same host, and only where it asks for the
+   * same request, so that the question and the key go to no other host.
    * @throws HttpError for another redirect; TypeError when there is no connection
    */
   async fetch(
@@ -66,7 +71,7 @@ export class ServerAddress {
       if (location === null || status < 300 || status > 399) return response;
       await response.body?.cancel();
       const to = new URL(location, url), isSame = init.method === undefined || status >= 307;
-      if (!isSame || to.origin !== url.origin || hop >= MOST_REDIRECTS) {
+      if (!isSame || to.origin !== url.origin || hop >= MAX_REDIRECTS) {
         const where = to.origin + to.pathname.replace(new RegExp(`${path}$`), "");
         throw new HttpError(status, `the server redirects to ${where}: is that its address?`, null);
       }
@@ -81,21 +86,21 @@ export class ServerAddress {
     return { authorization: `Bearer ${key}`, ...(isAzure && { "api-key": key }) };
   }
 
-  /** Where the key is from, for the message of one that is refused. */
+  /** Says where the key is from, for the message about a refused key. */
   get keyHint(): string {
     return this.#key === null
       ? `no key was sent: ${this.keyName} is not set`
       : `key of ${this.keyName}`;
   }
 
-  /** A text of the server without the key, which some repeat. */
+  /** Removes the key from a text of the server: some servers repeat it. */
   hide(text: string): string {
     const key = this.#key;
-    return key === null || key.length < SHORTEST_SECRET ? text : text.replaceAll(key, "…");
+    return key === null || key.length < MIN_SECRET_LENGTH ? text : text.replaceAll(key, "…");
   }
 }
 
-/** The whole address, without a slash at the end and the name of an endpoint. */
+/** The whole address without a final slash and without the name of an endpoint. */
 function targetOf(given: string): URL {
   const advice = "The server's address is --base-url, base_url of a file, or OPENAI_BASE_URL.";
   let url: URL;
@@ -110,7 +115,7 @@ function targetOf(given: string): URL {
   url.hash = "";
   const path = url.pathname.replace(/\/+$/, "");
   const base = path.replace(/\/(chat\/)?completions$/, "");
-  // A version anywhere, Azure's in the query, or an endpoint: the path is meant as it stands.
+  // With a version (Azure has it in the query) or an endpoint, the path is used as given.
   const isWhole = base !== path || /\/v\d+[a-z0-9]*(\/|$)/.test(base) ||
     url.searchParams.has("api-version");
   url.pathname = isWhole ? base : `${base}/v1`;

@@ -1,27 +1,31 @@
-/** Fields of a request that a server refuses: found out by what it says, then left out or renamed for the whole run. */
+/**
+ * Fields of a request that a server refuses. They are found from its error messages, and then left
+ * out or renamed for the whole run.
+ */
 import type { HttpError } from "./refusal.ts";
 
 export type Body = Record<string, unknown>;
 
-/** Fields that a server may not know; `max_tokens` has a newer name. */
+/** Fields that a server may not know. */
 const OPTIONAL = [
   ...["stream_options", "seed", "top_p", "temperature", "top_k", "min_p", "repetition_penalty"],
   ...["stop", "stream", "n", "provider"],
 ];
-/** Of a message that names another field to use, in contrast to one that finds the number too large. */
+/** A message that asks for another field name, not one that finds the number too large. */
 const WRONG_NAME =
   /\b(?:use|instead|deprecated|unsupported|unknown)\b|unrecogni[sz]ed|\bnot (?!more)/i;
 
 export class Fields {
   readonly #dropped = new Set<string>();
+  /** Whether `max_tokens` is sent by its newer name. */
   #modernMaxTokens = false;
-  /** What was done, in words. */
+  /** The changes, in words. */
   readonly notes: string[] = [];
 
-  /** @param onNote told once of every field */
+  /** @param onNote called once for every changed field */
   constructor(readonly onNote: (note: string) => void) {}
 
-  /** As it can be sent. */
+  /** The body with the changes so far. */
   adjusted(body: Body): Body {
     const sent: Body = {};
     for (const [name, value] of Object.entries(body)) {
@@ -31,7 +35,7 @@ export class Fields {
     return sent;
   }
 
-  /** True when the server named a field that can be left out or renamed, and it had been sent. */
+  /** Learns from an error. @returns whether a field was sent that can be left out or renamed */
   learn(error: HttpError, sent: Body): boolean {
     if (error.status !== 400 && error.status !== 422) return false;
     const { message } = error, param = error.field("param");
@@ -44,7 +48,7 @@ export class Fields {
       "max_tokens" in sent && names("max_tokens") && /max_completion_tokens/.test(message) &&
       WRONG_NAME.test(message)
     ) {
-      // Another request may have found out first, here and below.
+      // Another request may have learnt this first, here and below.
       if (this.#modernMaxTokens) return true;
       this.#modernMaxTokens = true;
       return this.#note("max_tokens is sent as max_completion_tokens");

@@ -1,8 +1,10 @@
 /**
- * How many requests are under way: at most as many as asked for, half as many after the server said "too many",
- * one more after every twenty that went well. What was under way together and is refused together is one "too many".
+ * Limits how many requests run at the same time. The limit is halved when the server answers "too
+ * many requests", and grows by one after every twenty successful requests, up to its maximum.
+ * Requests that ran together and are refused together halve it only once.
  */
 
+/** Number of successful requests after which the limit grows. */
 const GOOD_RUN = 20;
 
 export class Limiter {
@@ -13,18 +15,18 @@ export class Limiter {
   /** How often the limit was lowered. */
   #cuts = 0;
   readonly #waiting: (() => void)[] = [];
-  /** Most requests that were under way at once. */
+  /** Maximum number of requests that ran at the same time. */
   peak = 0;
 
-  constructor(readonly most: number) {
-    this.#limit = most;
+  constructor(readonly max: number) {
+    this.#limit = max;
   }
 
   get limit(): number {
     return this.#limit;
   }
 
-  /** Resolves when a request may begin, with what `release` takes. */
+  /** Resolves when a request may begin. @returns the ticket for `release` */
   async acquire(): Promise<number> {
     while (this.#active >= this.#limit) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -34,12 +36,12 @@ export class Limiter {
     return this.#cuts;
   }
 
-  /** Milliseconds until the pause that the server asked for is over. */
+  /** Milliseconds until the end of the pause that the server asked for. */
   get pause(): number {
     return Math.max(0, this.#pausedUntil - performance.now());
   }
 
-  /** @param ticket what `acquire` gave */
+  /** @param ticket what `acquire` has returned */
   release(ticket: number, how: "good" | "too many" | "failed", pauseMs = 0): void {
     this.#active--;
     this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + pauseMs);
@@ -48,7 +50,7 @@ export class Limiter {
       this.#limit = Math.max(1, Math.floor(this.#limit / 2));
       this.#good = 0;
     } else if (how === "good" && ++this.#good >= GOOD_RUN) {
-      this.#limit = Math.min(this.most, this.#limit + 1);
+      this.#limit = Math.min(this.max, this.#limit + 1);
       this.#good = 0;
     }
     for (let free = this.#limit - this.#active; free > 0 && this.#waiting.length > 0; free--) {

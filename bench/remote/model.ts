@@ -1,6 +1,6 @@
 /**
- * A model behind an OpenAI-compatible server. Every problem is a request of its own, many under way at once; the
- * samples of a problem come in one request where the server knows how to give several.
+ * A model on an OpenAI-compatible server. Every problem is a separate request; many run at the same
+ * time. One request asks for all samples of a problem, where the server can give several.
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { fnv1a } from "../../core/philox.ts";
@@ -18,13 +18,13 @@ import type { Body } from "./fields.ts";
 import type { ChatReply } from "./reply.ts";
 import type { RemoteServer } from "./server.ts";
 
-/** Milliseconds between two looks whether the benchmark shall stop. */
-const LOOK = 100;
+/** Milliseconds between two checks whether the benchmark should stop. */
+const POLL_MS = 100;
 
 export class RemoteModel implements Answerer {
   readonly #prompt: PromptSettings;
   readonly #model: string;
-  /** Whether the server gives as many choices as asked for; null = not tried yet. */
+  /** Whether the server gives as many choices as were asked for; null = not tried yet. */
   #givesSeveral: boolean | null = null;
   #hasAnswered = false;
 
@@ -40,10 +40,10 @@ export class RemoteModel implements Answerer {
     onAnswer: OnAnswer,
     shouldStop: () => boolean,
   ): Promise<void> {
-    const timer = setInterval(() => shouldStop() && this.server.stop(), LOOK);
+    const timer = setInterval(() => shouldStop() && this.server.stop(), POLL_MS);
     let failure: unknown = null;
     const pending = [...questions].reverse();
-    /** Samples that do not come together are asked like problems of their own. */
+    /** Samples that the server does not give together are asked one by one. */
     const apart = (question: Question, samples: readonly number[]) => {
       for (const sample of samples.toReversed()) pending.push({ ...question, samples: [sample] });
     };
@@ -62,12 +62,14 @@ export class RemoteModel implements Answerer {
       }
     };
     try {
-      // One problem alone tells which fields the server takes, and whether it gives several samples at once.
+      // The first problem is asked alone. It shows which fields the server accepts, and whether it
+      // gives several samples.
       const first = pending.pop();
       if (first !== undefined) await take(first);
-      const { most } = this.server.limiter;
-      // More than are under way at once: those that wait before they are sent again leave their places to others.
-      const length = most === 1 ? 1 : 2 * most;
+      const { max } = this.server.limiter;
+      // More workers than the limit: while some wait before they send again, others use their
+      // places.
+      const length = max === 1 ? 1 : 2 * max;
       await Promise.all(Array.from({ length }, work));
     } finally {
       clearInterval(timer);
@@ -75,13 +77,13 @@ export class RemoteModel implements Answerer {
     if (failure !== null) throw failure;
   }
 
-  /** Returns the samples that are still to be asked for, one by one. */
+  /** @returns the samples that must still be asked for, one by one */
   async #answerOne(question: Question, onAnswer: OnAnswer): Promise<readonly number[]> {
     const { samples } = question, n = samples.length;
     const replies = await this.#ask(question, samples[0]!, n);
     const isError = "error" in replies;
     if (n > 1) this.#givesSeveral ??= !isError && replies.length >= n;
-    // The first time it may be their number that the server could not do.
+    // The first error may be about the number of samples.
     if (isError && n > 1 && !this.#givesSeveral) return samples;
     const answers = isError
       ? samples.map(() => ({ ...EMPTY, device: this.server.url, error: replies.error }))
@@ -90,7 +92,7 @@ export class RemoteModel implements Answerer {
     return samples.slice(answers.length);
   }
 
-  /** @throws Interrupted, or Refused when asking anything else is pointless too */
+  /** @throws Interrupted; Refused when the server will refuse all other questions too */
   async #ask(
     question: Question,
     sample: number,
@@ -104,7 +106,7 @@ export class RemoteModel implements Answerer {
       this.#hasAnswered = true;
       return rawAnswers(reply, this.server.url, this.request.settings.sampling.stop ?? []);
     } catch (error) {
-      // A server that has answered and forbids something means the question: some look for what is harmful.
+      // A server that has answered before forbids only this question, perhaps as harmful.
       if (error instanceof Refused && !(error.status === 403 && this.#hasAnswered)) {
         const hint = this.server.nearestModel(this.#model);
         throw hint === "" ? error : new Refused(`${error.message}${hint}`, error.status);
@@ -147,7 +149,7 @@ const EMPTY = {
   prompt_tokens: 0,
 };
 
-/** The server counts tokens for all choices together: they are spread evenly. */
+/** The server counts the tokens of all choices together; they are divided evenly. */
 function rawAnswers(
   { choices, promptTokens, completionTokens }: ChatReply,
   device: string,
@@ -164,7 +166,7 @@ function rawAnswers(
   }));
 }
 
-/** Also of a server that does not know stop texts, or that leaves them in. */
+/** Cuts at the first stop text: some servers ignore stop texts, or leave them in. */
 function beforeStop(text: string, stops: readonly string[]): string {
   const places = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return text.slice(0, Math.min(text.length, ...places));

@@ -1,6 +1,6 @@
 /**
- * What an OpenAI-compatible server answers, chat or completion, whole or as a stream of events, brought to one
- * form. An answer that is not complete is an error, and its text is thrown away.
+ * Reads replies of OpenAI-compatible servers into one form: of chats or completions, whole or as a
+ * stream of events. A reply that is not complete is an error, and its text is dropped.
  */
 import { BadReply, errorWithin, excerpt } from "./refusal.ts";
 
@@ -19,8 +19,9 @@ export interface ChatReply {
 type Json = Record<string, unknown>;
 
 /**
- * @param onData called whenever something arrives
- * @throws BadReply; HttpError for an error with a status in its place; TypeError when the connection breaks
+ * @param onData called whenever data arrive
+ * @throws BadReply; HttpError for an error with a status instead of an answer; TypeError when the
+ *   connection breaks
  */
 export async function readReply(response: Response, onData: () => void): Promise<ChatReply> {
   const pieces = texts(response.body, onData);
@@ -29,7 +30,7 @@ export async function readReply(response: Response, onData: () => void): Promise
   }
   let text = "";
   for await (const piece of pieces) text += piece;
-  // Events under another content type.
+  // A stream of events with another content type.
   if (/^\s*(?:data|event|id)?:/.test(text)) return await readStream([text]);
   let json: Json;
   try {
@@ -103,7 +104,7 @@ async function readStream(
   return { choices: all, ...usage };
 }
 
-/** A choice that the server could not finish is no answer. */
+/** @throws when the server could not finish the choice */
 function requireWhole(choice: Json): void {
   if (choice["error"] != null) throw errorWithin(choice, "the answer broke off");
   const reason = choice["finish_reason"];
@@ -124,13 +125,13 @@ async function* texts(
   yield decoder.decode();
 }
 
-/** The data of server-sent events; of the last one also where the line that ends it is missing. */
+/** The data of server-sent events; the last event may lack the line that ends it. */
 async function* events(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<string> {
   let rest = "", data: string[] = [];
   for await (const piece of pieces) {
-    // A carriage return alone ends a line too, unless what follows it is still to come.
+    // A carriage return alone also ends a line, unless the next piece may begin with a line feed.
     const lines = (rest + piece).split(/\r?\n|\r(?=[^\n])/);
     rest = lines.pop()!;
     for (const line of lines) {
@@ -151,7 +152,7 @@ function placeOf(choice: Json, fallback: number): number {
   return typeof choice?.["index"] === "number" ? choice["index"] : fallback;
 }
 
-/** A string, or a list of parts of which those of text count. */
+/** The text of a message: a string, or the text parts of a list. */
 function textOf(content: unknown): string {
   if (Array.isArray(content)) {
     return content.map((part: Json | null) => part?.["type"] === "text" ? textOf(part["text"]) : "")

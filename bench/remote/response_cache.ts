@@ -1,6 +1,7 @@
 /**
- * Answers of remote models on disk, one JSON line each, so that asking the same again costs nothing. A line that
- * was cut off is none; a cache that cannot be read is an empty one, which is told.
+ * A cache of remote models' answers on disk, one JSON line each, so that asking the same again
+ * costs nothing. Lines that were cut off are ignored. A cache that cannot be read counts as empty,
+ * with a warning.
  */
 import { appendLine } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -11,9 +12,8 @@ import type { ChatReply } from "./reply.ts";
 export class ResponseCache {
   readonly #known = new Map<string, ChatReply>();
   #last: Promise<unknown> = Promise.resolve();
-  /** Ends a line that was cut off. */
+  /** Written before the next line: a line break, where the last line was cut off. */
   #before = "";
-
   #isBroken = false;
 
   private constructor(readonly path: string, readonly onWarning: (message: string) => void) {}
@@ -33,14 +33,14 @@ export class ResponseCache {
         const { key, reply } = JSON.parse(line);
         if (typeof key === "string" && isReply(reply)) cache.#known.set(key, reply);
       } catch {
-        // cut off when its program was killed
+        // The line was cut off when the program was killed.
       }
     }
     if (![undefined, 0x0a].includes(bytes.at(-1))) cache.#before = "\n";
     return cache;
   }
 
-  /** @param request all that the answer depends on */
+  /** @param request everything that the answer depends on */
   static key(request: unknown): string {
     return sha256Hex(JSON.stringify(request));
   }
@@ -49,7 +49,7 @@ export class ResponseCache {
     return this.#known.get(key);
   }
 
-  /** Resolves when it is on the disk, or cannot be, which is told once: the answer is good all the same. */
+  /** Resolves when the answer is stored. A failure is only a warning, given once. */
   set(key: string, reply: ChatReply): Promise<unknown> {
     this.#known.set(key, reply);
     const line = this.#before + JSON.stringify({ key, reply });

@@ -1,8 +1,8 @@
 /**
- * An OpenAI-compatible server as a benchmark uses it: found out to be there before any work, asked by a bounded
- * number of requests at once, again where that may help, never twice for what is known. Fields that the server
- * refuses are left out (or renamed) for the rest of the run. The key comes from the environment and goes nowhere
- * else.
+ * The connection of a benchmark to an OpenAI-compatible server. It checks that the server is there
+ * before any work. The number of requests at the same time is limited; a request that failed is
+ * sent again where that may help; known answers come from a cache. Fields that the server refuses
+ * are left out or renamed for the rest of the run. The key comes from the environment.
  */
 import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../../core/network.ts";
@@ -26,41 +26,44 @@ import { ResponseCache } from "./response_cache.ts";
 
 /** The server of remote models, and how it is asked. */
 export interface RemoteOptions {
-  /** With or without `/v1`; default: OPENAI_BASE_URL. */
+  /** Address of the server, with or without `/v1`; default: OPENAI_BASE_URL. */
   baseUrl?: string;
   /** Name of the environment variable that holds the key; default OPENAI_API_KEY. */
   apiKeyEnv?: string;
-  /** Requests at once; default 10. */
+  /** Maximum number of requests at the same time; default 10. */
   concurrency?: number;
-  /** Seconds without a sign of life after which a request is given up and sent again; default 600. */
+  /** Seconds without data after which a request is sent again; default 600. */
   timeout?: number;
-  /** How often a request is sent before its samples count as unanswered; default 10. */
+  /** Maximum number of attempts before the samples count as unanswered; default 10. */
   attempts?: number;
   /** Milliseconds before the second attempt, doubled for each further one; default 1000. */
   firstDelay?: number;
   /** Send the prompt as plain text to /completions instead of messages to /chat/completions. */
   completions?: boolean;
-  /** Of servers that pass on to several (OpenRouter): the only one that is to answer. */
+  /** The only provider that may answer, on a server that has several (OpenRouter). */
   provider?: string;
-  /** File of known answers, or false for none; default `response_cache.jsonl` in the results' folder. */
+  /**
+   * File of known answers; false = none. Default: `response_cache.jsonl` in the results' folder.
+   */
   cache?: string | false;
-  /** Money for a million tokens, to report the cost. */
+  /** Price of a million tokens, to report the cost. */
   prices?: { input: number; output: number };
   onWarning?: (message: string) => void;
 }
 
 const PROBE_MS = 10_000;
-/** Attempts of one request after which it is told what makes the benchmark wait. */
-const TOLD_AFTER = 3;
+/** After this many attempts of one request a warning says what makes the benchmark wait. */
+const WARN_AFTER = 3;
 
 export class RemoteServer {
   readonly limiter: Limiter;
   readonly #fields = new Fields((note) => this.#warn(note));
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
   #promptTokens = 0;
   #completionTokens = 0;
-  /** Requests sent, and answers that were known. */
+  /** Requests that were sent. */
   requests = 0;
+  /** Answers that came from the cache. */
   cached = 0;
   readonly #abort = new AbortController();
   #answered = 0;
@@ -78,7 +81,9 @@ export class RemoteServer {
     this.limiter = new Limiter(Math.max(1, options.concurrency ?? 10));
   }
 
-  /** @throws UsageError without an address, RgxError when nobody answers there or the key is refused */
+  /**
+   * @throws UsageError without an address, RgxError when nobody answers there or the key is refused
+   */
   static async connect(options: RemoteOptions, folder: string): Promise<RemoteServer> {
     const given = givenAddress(options);
     if (given === "") {
@@ -104,7 +109,7 @@ export class RemoteServer {
     }
   }
 
-  /** As it stands in results. */
+  /** The address for results. */
   get url(): string {
     return this.address.url;
   }
@@ -114,7 +119,7 @@ export class RemoteServer {
       input = this.#promptTokens,
       output = this.#completionTokens;
     const isBusy = this.#answered > 0;
-    // Some servers say nothing about tokens.
+    // Some servers do not count tokens.
     const isCounted = !isBusy || input + output > 0;
     return {
       url: this.url,
@@ -132,7 +137,7 @@ export class RemoteServer {
     };
   }
 
-  /** Ends what is under way. */
+  /** Ends all requests that are running. */
   stop(): void {
     this.#abort.abort();
   }
@@ -143,8 +148,8 @@ export class RemoteServer {
   }
 
   /**
-   * @param identity what tells this request from another one with the same body
-   * @throws RgxError when the server refuses for good; Interrupted after {@link stop}
+   * @param identity distinguishes this request from others with the same body
+   * @throws RgxError when the request fails for good; Interrupted after {@link stop}
    */
   async ask(path: string, body: Body, identity: unknown): Promise<ChatReply> {
     const key = ResponseCache.key([this.url, path, body, identity]);
@@ -176,37 +181,37 @@ export class RemoteServer {
         continue;
       }
       if (!isTemporary(error) || attempt >= attempts) throw this.#final(error, attempt);
-      if (attempt === TOLD_AFTER) this.#tell(error);
+      if (attempt === WARN_AFTER) this.#warnOfRetries(error);
       const asked = error instanceof HttpError ? error.delay : null;
-      const own = (n: number) => backoff(n, firstDelay, Math.random());
-      // A server that says "in a moment" again and again means longer.
+      const delay = (n: number) => backoff(n, firstDelay, Math.random());
+      // When a server asks for a short wait again and again, the wait becomes longer.
       const ms = asked === null
-        ? own(attempt)
+        ? delay(attempt)
         : attempt < 3
         ? asked
-        : Math.max(asked, own(attempt - 2));
+        : Math.max(asked, delay(attempt - 2));
       await this.#sleep(ms);
     }
   }
 
-  /** Why requests are sent again and again: once for each status. */
-  #tell(error: unknown): void {
+  /** Warns, once for each status, why requests are sent again. */
+  #warnOfRetries(error: unknown): void {
     const what = error instanceof HttpError ? `${error.status}: ` : "";
-    if (this.#told.has(what)) return;
-    this.#told.add(what);
-    this.#warn(`asked again after ${TOLD_AFTER} attempts: ${what}${reasonOf(error)}`);
+    if (this.#warned.has(what)) return;
+    this.#warned.add(what);
+    this.#warn(`asked again after ${WARN_AFTER} attempts: ${what}${reasonOf(error)}`);
   }
 
   #warn(message: string): void {
     this.options.onWarning?.(`${this.url}: ${message}`);
   }
 
-  /** One request, when there is room for it. */
+  /** Sends a request when the limit allows it. */
   async #attempt(path: string, body: Body): Promise<ChatReply> {
     const ticket = await this.limiter.acquire();
     let how: "good" | "too many" | "failed" = "failed", pause = 0;
     try {
-      // At least once: a place may become free because all are stopped.
+      // Checked at least once, since a place may become free because everything is stopped.
       do await this.#sleep(this.limiter.pause); while (this.limiter.pause > 0);
       const reply = await this.#send(path, body);
       how = "good";
@@ -277,7 +282,7 @@ export class RemoteServer {
     if (this.#abort.signal.aborted) throw new Interrupted();
   }
 
-  /** The same error without the key. */
+  /** The error with the key removed from its texts. */
   #hidden(error: Error): Error {
     error.message = this.address.hide(error.message);
     error.stack = this.address.hide(error.stack ?? "");
@@ -301,25 +306,29 @@ export class RemoteServer {
   }
 }
 
-/** What the user says, else the environment; empty when nobody does. */
+/** The user's address, else that of the environment; empty when there is none. */
 function givenAddress(options: Pick<RemoteOptions, "baseUrl">): string {
   return options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
 }
 
-/** What answers depend on beside the model; empty when nobody gives an address. @throws UsageError */
+/**
+ * The server and provider, on which answers depend beside the model; empty without an address.
+ * @throws UsageError
+ */
 export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">): string {
   const given = givenAddress(options), { provider } = options;
   if (given === "") return "";
   return provider === undefined ? baseUrl(given) : `${baseUrl(given)} ${provider}`;
 }
 
-/** A proxy that nobody thought of, where the way to the server may go through one; its address may hold a password. */
+/** A hint about a proxy on the way to the server. It does not show the proxy's address, which may
+ * hold a password. */
 function proxyHint(url: string): string | null {
   const { protocol, hostname } = new URL(url);
-  const set = (name: string) =>
+  const variable = (name: string) =>
     [name, name.toLowerCase()].find((name) => Deno.env.get(name)) ?? null;
-  const proxy = set(`${protocol.slice(0, -1).toUpperCase()}_PROXY`) ?? set("ALL_PROXY");
-  const around = set("NO_PROXY");
+  const proxy = variable(`${protocol.slice(0, -1).toUpperCase()}_PROXY`) ?? variable("ALL_PROXY");
+  const around = variable("NO_PROXY");
   return proxy === null || (around !== null && Deno.env.get(around)!.includes(hostname))
     ? null
     : `It is asked through the proxy of ${proxy}; NO_PROXY=${hostname} would go there straight.`;
@@ -333,7 +342,7 @@ function waitText(ms: number): string {
   return ms < 2 * 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 3_600_000)} h`;
 }
 
-/** The names of the server's models, none where it does not say. */
+/** Checks that the server is there. @returns the names of its models, if it lists them */
 async function probe(
   address: ServerAddress,
   client: Deno.HttpClient | null,
@@ -358,7 +367,7 @@ async function probe(
     return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
   } catch (error) {
     if (error instanceof RgxError) throw error;
-    // It answers, if not with a list.
+    // The server answers, although not with a list.
     if (error instanceof SyntaxError || error instanceof HttpError) return [];
     const why = control.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
     const hint = isCertificateError(why)

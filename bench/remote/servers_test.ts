@@ -1,4 +1,6 @@
-/** What single kinds of servers do that others do not: their refusals, their streams, their limits. */
+/**
+ * What single kinds of servers do that others do not: their refusals, their streams, their limits.
+ */
 import assert from "node:assert/strict";
 import { askedDelay } from "../../core/retry_delay.ts";
 import { withFolder } from "../testing.ts";

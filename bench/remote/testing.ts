@@ -1,4 +1,4 @@
-/** A small OpenAI-compatible server for tests, whose answers are the test's, and a benchmark that asks it. */
+/** A small OpenAI-compatible server for tests, and a benchmark that asks it. */
 import { collected } from "../testing.ts";
 import type { RemoteOptions } from "./server.ts";
 
@@ -14,7 +14,7 @@ export type Handler = (request: Request, count: number) => Response | Promise<Re
 
 export const MODEL = "openai:tiny";
 
-/** A server whose answers to POST are `handler`'s; it lists the model "tiny". */
+/** Starts a server that answers POST requests with `handler` and lists the model "tiny". */
 export async function withServer<T = void>(
   handler: Handler,
   work: (url: string, requests: Request[]) => Promise<T>,
@@ -37,7 +37,7 @@ export async function withServer<T = void>(
 
 export const usage = { prompt_tokens: 11, completion_tokens: 6 };
 
-/** Whole answers, as many as asked for, with the prompt's last word as the answer. */
+/** As many whole answers as were asked for. */
 export function answer({ body }: Pick<Request, "body">): Response {
   const choices = Array.from({ length: Number(body["n"] ?? 1) }, (_, index) => ({
     index,
@@ -47,7 +47,7 @@ export function answer({ body }: Pick<Request, "body">): Response {
   return Response.json({ choices, usage });
 }
 
-/** The same as a stream of events, cut off where `pieces` says. */
+/** A stream of events. @param options.cut ends it with an error */
 export function stream(
   pieces: readonly unknown[],
   options: { done?: boolean; cut?: boolean } = {},

@@ -1,12 +1,13 @@
 /**
- * The average accuracy over tasks, each counting the same, and its 95 % interval from the intervals of the tasks:
- * the method of variance estimates recovery (Zou and Donner, 2008), the same that gives Newcombe's
- * interval of a difference. It keeps its width at 0 % and 100 %, where standard errors vanish. The tasks' results
- * are taken as independent; that the tasks themselves are a choice is not in it.
+ * The average accuracy over tasks, each of which counts the same, and its 95 % interval. The
+ * interval comes from those of the tasks by the method of variance estimates recovery (Zou and
+ * Donner 2008), which also gives Newcombe's interval of a difference. It keeps its width at 0 % and
+ * 100 %, where standard errors vanish. The tasks' results are taken as independent. The interval
+ * does not include the choice of the tasks.
  */
 import type { Interval } from "./result_file.ts";
 
-/** Of nothing, the accuracy is NaN and the interval [0, 1]. */
+/** Without tasks, the accuracy is NaN and the interval [0, 1]. */
 export function averageAccuracy(
   tasks: readonly { accuracy: number; ci95: Interval }[],
 ): { accuracy: number; ci95: Interval } {

@@ -1,4 +1,4 @@
-/** The files of a finished benchmark: one a task, one for all, names as in result_file.ts. */
+/** Writes the files of a finished benchmark: one for each task and one for all tasks. */
 import { writeFilesAtomic } from "../../core/atomic_file.ts";
 import { fileName } from "../../core/paths.ts";
 import {
@@ -9,10 +9,13 @@ import {
   type TaskResults,
 } from "./result_file.ts";
 
-/** Bytes of JSON beyond which the combined file leaves the examples to the files of the tasks. */
-const MOST_EXAMPLES = 64e6;
+/** With more bytes of examples than this, the combined file has no examples. */
+const MAX_EXAMPLE_BYTES = 64e6;
 
-/** Writes them into a folder that is there. @returns paths, that of the combined file last */
+/**
+ * @param folder an existing folder
+ * @returns the paths of the files; that of the combined file comes last
+ */
 export async function writeResults(folder: string, result: AllTasksResultFile): Promise<string[]> {
   const { kind: _, tasks, average: __, parts, failures: ___, ...header } = result;
   const files = new Map<string, Uint8Array>(), texts: ExampleTexts = new Map();
@@ -24,14 +27,14 @@ export async function writeResults(folder: string, result: AllTasksResultFile): 
   }
   let size = 0;
   for (const text of texts.values()) size += text.length;
-  const all = size > MOST_EXAMPLES ? { ...result, tasks: withoutExamples(tasks) } : result;
-  // It gets its name last: who finds it finds those of the tasks.
+  const all = size > MAX_EXAMPLE_BYTES ? { ...result, tasks: withoutExamples(tasks) } : result;
+  // It gets its name last, so that the files of the tasks are there when it appears.
   files.set(`${folder}/results_all_tasks_${result.stamp}.json`, resultFileBytes(all, texts));
   await writeFilesAtomic(files);
   return [...files.keys()];
 }
 
-/** The numbers alone. */
+/** The results without examples. */
 export function withoutExamples(tasks: Record<string, TaskResults>): Record<string, TaskResults> {
   return Object.fromEntries(
     Object.entries(tasks).map(([label, task]) => [label, {
@@ -43,7 +46,7 @@ export function withoutExamples(tasks: Record<string, TaskResults>): Record<stri
   );
 }
 
-/** One line an example: for `--samples-out`. */
+/** JSON Lines for `--samples-out`, one line for each example. */
 export function* exampleLines(result: AllTasksResultFile): Generator<string> {
   for (const [task, { models }] of Object.entries(result.tasks)) {
     for (const [model, { examples }] of Object.entries(models)) {

@@ -1,14 +1,15 @@
 /**
- * The result files of a benchmark: `results_{task}_{stamp}.json` and `results_all_tasks_{stamp}.json`, with
- * everything that is needed to repeat the measurement. Written whole or not at all; files of another format
- * version are refused. Intervals are 95 % ones: Wilson's for accuracies, bootstrap for mean scores.
+ * The format of a benchmark's result files, `results_{task}_{stamp}.json` and
+ * `results_all_tasks_{stamp}.json`. They hold everything that is needed to repeat the measurement.
+ * Files of another format version are refused. Intervals are 95 % intervals: Wilson's for
+ * accuracies, bootstrap intervals for mean scores (evaluation/intervals.ts).
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
 import type { SamplingSettings } from "../../evaluation/sampling.ts";
 
-/** Raised when a file's meaning changes, so that older programs refuse it. */
+/** Increased when the meaning of the file changes, so that older programs refuse it. */
 export const RESULT_FORMAT = 1;
 
 export type Interval = [low: number, high: number];
@@ -21,7 +22,7 @@ export interface Sampling extends SamplingSettings {
 
 /** How questions became prompts for a model. */
 export interface PromptRecord extends PromptSettings {
-  /** Where these settings come from: the configuration of the checkpoint's run, the benchmark, or the defaults. */
+  /** Where these settings are from: the checkpoint's run, the benchmark, or the defaults. */
   from: "checkpoint" | "benchmark" | "default";
 }
 
@@ -30,21 +31,21 @@ export interface SampleResult {
   completion: string;
   /** null: no answer could be extracted. */
   extracted: string | null;
-  /** Only where there is an answer that does not stand in the form that was asked for. */
+  /** false for an answer without the form that was asked for; else absent. */
   formatted?: false;
-  /** In [0, 1]. */
+  /** From 0 to 1. */
   score: number;
   truncated: boolean;
   completion_tokens: number;
-  /** What a remote model thought aloud; never searched for the answer. */
+  /** The thoughts that a remote model returns beside its answer; not searched for the answer. */
   reasoning?: string;
-  /** Why there is no completion; such a sample counts as unanswered, not as wrong. */
+  /** Why there is no completion. The sample counts as unanswered, not as wrong. */
   error?: string;
-  /** The prompt leaves the model no room for an answer: it was not asked. */
+  /** The model was not asked, since the prompt leaves no room for an answer. */
   too_long?: true;
 }
 
-/** A problem and the first completion of it; `samples` holds all of several. */
+/** A problem and its first completion; `samples` holds all completions where there are several. */
 export interface ExampleResult extends SampleResult {
   index: number;
   question: string;
@@ -59,16 +60,16 @@ export function samplesOf(example: ExampleResult): readonly SampleResult[] {
   return example.samples ?? [example];
 }
 
-/** Of several samples a problem; keys are k = 1, 2, 4 … and the number of samples. */
+/** Measures of several samples a problem. Keys of `pass_at`: k = 1, 2, 4 … and all samples. */
 export interface SampleStatistics {
   k: number;
-  /** Problems of which all k samples are answered: these count here. */
+  /** Problems of which all k samples are answered; only these count here. */
   problems: number;
   /** Unbiased estimate of the chance that one of k samples is correct. */
   pass_at: Record<string, number>;
   /** Mean accuracy of a sample. */
   avg_at_k: number;
-  /** Accuracy of the answer given most often. */
+  /** Accuracy of the most frequent answer. */
   majority_at_k: number;
 }
 
@@ -77,33 +78,35 @@ export interface ModelResult {
   /** correct / total. */
   accuracy: number;
   correct: number;
-  /** Answered completions (problems × samples, less those that failed or had too long a prompt). */
+  /** Answered completions: problems × samples, less those that failed or had a long prompt. */
   total: number;
-  /** Of `accuracy`; of several samples a problem with as many observations as there are problems. */
+  /** Interval of `accuracy`, with as many observations as there are problems. */
   ci95: Interval;
-  /** With partial credit. */
+  /** Mean score, with partial credit. */
   mean_score: number;
   mean_score_ci95: Interval;
   /** Share of completions that give an answer in the form that was asked for. */
   format_rate: number;
   truncated_rate: number;
   mean_completion_tokens: number;
-  /** Problems. */
+  /** Number of problems. */
   num_examples: number;
-  /** Completions that failed for good. */
+  /** Completions that failed after all attempts. */
   errors: number;
-  /** Completions that were not asked for: the prompt is longer than the model's positions. */
+  /** Completions that were not asked for, since the prompt has more tokens than the model takes. */
   too_long: number;
-  /** With those that failed, or were not asked for, counted as wrong. */
+  /** Accuracy where completions that failed or were not asked for count as wrong. */
   accuracy_of_all: number;
   prompt: PromptRecord;
-  /** Test problems that the checkpoint saw in training, by its own configuration; null = not known. */
+  /**
+   * Test problems that the checkpoint saw in training, by its run's configuration; null = unknown.
+   */
   overlap: number | null;
-  /** Several samples a problem; null with one. */
+  /** null with one sample a problem. */
   samples: SampleStatistics | null;
-  /** What it took; remote models also report what the server counted. */
+  /** Tokens and seconds; for a remote model the server counts the tokens. */
   usage: { prompt_tokens: number; completion_tokens: number; seconds: number };
-  /** Where it ran: "wasm, 2 threads", or the endpoint's address. */
+  /** Where the model ran: "wasm, 2 threads", or the server's address. */
   device: string;
   examples: ExampleResult[];
 }
@@ -113,28 +116,28 @@ export interface PairedComparison {
   task: string;
   first: string;
   second: string;
-  /** Problems that both answered. */
+  /** Problems that both models answered. */
   n: number;
-  /** Accuracy of the second less that of the first, and its 95 % interval for matched pairs. */
+  /** Accuracy of the second model less that of the first; `ci95` is its interval. */
   difference: number;
   ci95: Interval;
-  /** Problems that only the first, and only the second, got right. */
+  /** Problems that only the first model, and only the second one, answered correctly. */
   only_first: number;
   only_second: number;
-  /** Two-sided; exact McNemar test, of several samples a problem a sign-flip test. */
+  /** Two-sided: the exact McNemar test, or with several samples a problem a sign-flip test. */
   p_value: number;
 }
 
 export interface TaskResults {
-  /** The task as charts and tables call it. */
+  /** The task's name in charts and tables. */
   task: string;
-  /** Registered name, or that of the data set. */
+  /** The registered name of the task, or the name of the data set. */
   task_name: string;
   category: string | null;
   parameters: Record<string, unknown>;
-  /** Of the problems. */
+  /** Seed of the problems. */
   seed: number;
-  /** Key: the model as it was named, until renamed. */
+  /** Results by the name of the model. */
   models: Record<string, ModelResult>;
   comparisons: PairedComparison[];
 }
@@ -154,7 +157,10 @@ export interface RemoteUsage {
   cost: number | null;
   /** Mean over the requests that were answered; null without any. */
   seconds_per_request: number | null;
-  /** New tokens a second of all requests together, from the first to the last answer; null without any. */
+  /**
+   * New tokens a second of all requests together, from the first to the last answer; null without
+   * any.
+   */
   tokens_per_second: number | null;
   /** What was changed in all requests since the server refuses fields of them, in words. */
   adjusted: string[];
@@ -164,16 +170,16 @@ interface RunHeader {
   format: typeof RESULT_FORMAT;
   /** ISO 8601, UTC. */
   created: string;
-  /** The same in all files of one benchmark: YYYYMMDD_HHMMSS, as in their names. */
+  /** YYYYMMDD_HHMMSS, as in the names of all files of the benchmark. */
   stamp: string;
   rgx_version: string;
   deno_version: string;
-  /** Of the problems, where a task has no own. */
+  /** Seed of the problems, for tasks without a seed of their own. */
   seed: number;
-  /** Of the draws. */
+  /** Seed of the draws. */
   sampling_seed: number;
   sampling: Sampling;
-  /** What asking a server took, with remote models. */
+  /** Only with remote models. */
   remote?: RemoteUsage;
 }
 
@@ -182,36 +188,38 @@ export interface TaskResultFile extends RunHeader, TaskResults {
   kind: "task";
 }
 
-/** A model over the tasks on which it answered anything; NaN (null in the file) without any. */
+/**
+ * A model's average over the tasks on which it answered anything; NaN (null in JSON) without any.
+ */
 export interface ModelAverage {
   tasks: number;
-  /** Mean of the tasks' accuracies, each task counting the same. */
+  /** Mean of the tasks' accuracies; each task counts the same. */
   accuracy: number;
   ci95: Interval;
   mean_score: number;
   format_rate: number;
 }
 
-/** `results_all_tasks_{stamp}.json`; very long ones leave the examples to the files of the tasks. */
+/** `results_all_tasks_{stamp}.json`; where it would be very long, it has no examples. */
 export interface AllTasksResultFile extends RunHeader {
   kind: "all_tasks";
   tasks: Record<string, TaskResults>;
   average: Record<string, ModelAverage>;
-  /** Names of the task files beside it. */
+  /** Names of the files of the tasks, in the same folder. */
   parts: string[];
-  /** Combinations that crashed. */
+  /** Combinations of a model and a task that failed. */
   failures: { model: string; task: string; error: string }[];
 }
 
-/** A file of results: of one task, or of all tasks of a benchmark. */
+/** A result file: of one task, or of all tasks of a benchmark. */
 export type ResultFile = TaskResultFile | AllTasksResultFile;
 
-/** The JSON of examples, UTF-8, by their list: a benchmark writes each in two files. */
+/** The JSON of lists of examples, in UTF-8; kept since each list is written to two files. */
 export type ExampleTexts = Map<readonly ExampleResult[], Uint8Array>;
 
 /**
- * A result as JSON, indented, each example on a line.
- * @param texts of examples that were written before; those of this result are added
+ * A result as indented JSON, with each example on one line.
+ * @param texts the JSON of examples that was made before; that of this result is added
  */
 export function resultFileBytes(
   result: ResultFile,
@@ -228,7 +236,7 @@ export function resultFileBytes(
         texts.set(examples, text = encoder.encode(`[${lines.join()}\n]`));
       }
       order.push(text);
-      models[name] = { ...model, examples: PLACE };
+      models[name] = { ...model, examples: PLACEHOLDER };
     }
     return { ...task, models };
   };
@@ -236,7 +244,7 @@ export function resultFileBytes(
   const frame = result.kind === "task"
     ? framed(result)
     : { ...result, tasks: Object.fromEntries(tasks.map(([name, task]) => [name, framed(task)])) };
-  const parts = `${JSON.stringify(frame, null, 1)}\n`.split(JSON.stringify(PLACE))
+  const parts = `${JSON.stringify(frame, null, 1)}\n`.split(JSON.stringify(PLACEHOLDER))
     .flatMap((part, i) => i === 0 ? [encoder.encode(part)] : [order[i - 1]!, encoder.encode(part)]);
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -247,12 +255,13 @@ export function resultFileBytes(
   return bytes;
 }
 
-/** Stands for a list of examples; no text that a user would write. */
-const PLACE = "\0examples\0";
+/** Marks the place of a list of examples; not a text that a user would write. */
+const PLACEHOLDER = "\0examples\0";
 
 /**
- * The results of one task or of a whole benchmark, from their file.
- * @throws UsageError when there is no such file, RgxError when it is no result file of this version
+ * Reads the results of one task or of a whole benchmark.
+ * @throws UsageError when there is no such file, RgxError when it is not a result file of this
+ *   version
  */
 export async function readResultFile(path: string): Promise<ResultFile> {
   let text: string;
@@ -273,9 +282,9 @@ export async function readResultFile(path: string): Promise<ResultFile> {
   return checkResultFile(json, path);
 }
 
-/** @param place for messages */
+/** @param place the file's path, for messages */
 export function checkResultFile(json: unknown, place: string): ResultFile {
-  const file = object(json, place);
+  const file = requireObject(json, place);
   if (typeof file["format"] !== "number") {
     throw new RgxError(`${place}: not a result file of rgx bench: it has no number "format"`, {
       advice: "Result files are named results_….json and lie in benchmark_results/.",
@@ -287,17 +296,17 @@ export function checkResultFile(json: unknown, place: string): ResultFile {
       { advice: "Run the benchmark again with this version, or read the file with its own." },
     );
   }
-  for (const key of ["created", "stamp", "rgx_version"]) text(file, key, place);
-  number(file, "seed", place);
-  object(file["sampling"], `${place}: sampling`);
+  for (const key of ["created", "stamp", "rgx_version"]) requireText(file, key, place);
+  requireNumber(file, "seed", place);
+  requireObject(file["sampling"], `${place}: sampling`);
   if (file["kind"] === "task") checkTask(file, place);
   else if (file["kind"] === "all_tasks") {
-    for (const [task, value] of Object.entries(object(file["tasks"], `${place}: tasks`))) {
-      checkTask(object(value, `${place}: tasks.${task}`), `${place}: tasks.${task}`);
+    for (const [task, value] of Object.entries(requireObject(file["tasks"], `${place}: tasks`))) {
+      checkTask(requireObject(value, `${place}: tasks.${task}`), `${place}: tasks.${task}`);
     }
-    object(file["average"], `${place}: average`);
-    array(file["parts"], `${place}: parts`);
-    array(file["failures"], `${place}: failures`);
+    requireObject(file["average"], `${place}: average`);
+    requireList(file["parts"], `${place}: parts`);
+    requireList(file["failures"], `${place}: failures`);
   } else {
     const found = JSON.stringify(file["kind"]);
     throw new RgxError(`${place}: kind: expected "task" or "all_tasks", found ${found}`);
@@ -306,30 +315,30 @@ export function checkResultFile(json: unknown, place: string): ResultFile {
 }
 
 function checkTask(value: Record<string, unknown>, place: string): void {
-  text(value, "task", place);
-  array(value["comparisons"], `${place}: comparisons`);
-  for (const [name, model] of Object.entries(object(value["models"], `${place}: models`))) {
-    const at = `${place}: models.${name}`, result = object(model, at);
-    for (const key of NUMBERS) number(result, key, at);
+  requireText(value, "task", place);
+  requireList(value["comparisons"], `${place}: comparisons`);
+  for (const [name, model] of Object.entries(requireObject(value["models"], `${place}: models`))) {
+    const at = `${place}: models.${name}`, result = requireObject(model, at);
+    for (const key of NUMBERS) requireNumber(result, key, at);
     for (const key of SHARES) {
       const share = result[key] as number;
       if (!(share >= 0 && share <= 1)) throw wrong(`${at}: ${key}`, "a share from 0 to 1", share);
     }
     for (const key of ["ci95", "mean_score_ci95"]) {
-      const interval = array(result[key], `${at}.${key}`), [low, high] = interval;
+      const interval = requireList(result[key], `${at}.${key}`), [low, high] = interval;
       const ordered = typeof low === "number" && typeof high === "number" && low <= high;
       if (interval.length !== 2 || !ordered) throw wrong(`${at}.${key}`, "[low, high]", interval);
       if (key === "ci95" && !(low >= 0 && high <= 1)) {
         throw wrong(`${at}.${key}`, "shares from 0 to 1", interval);
       }
     }
-    object(result["prompt"], `${at}.prompt`);
-    // Someone who made the file smaller has left them out, as a large benchmark does itself.
+    requireObject(result["prompt"], `${at}.prompt`);
+    // A file may be without examples, to keep it small.
     result["examples"] ??= [];
-    array(result["examples"], `${at}.examples`).forEach((example, i) => {
-      const where = `${at}.examples[${i}]`, row = object(example, where);
-      for (const key of ["question", "completion"]) text(row, key, where);
-      number(row, "score", where);
+    requireList(result["examples"], `${at}.examples`).forEach((example, i) => {
+      const where = `${at}.examples[${i}]`, row = requireObject(example, where);
+      for (const key of ["question", "completion"]) requireText(row, key, where);
+      requireNumber(row, "score", where);
     });
   }
 }
@@ -341,23 +350,23 @@ const NUMBERS = [
 
 const SHARES = ["accuracy", "format_rate", "truncated_rate"];
 
-function object(value: unknown, place: string): Record<string, unknown> {
+function requireObject(value: unknown, place: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }
   throw wrong(place, "an object", value);
 }
 
-function array(value: unknown, place: string): unknown[] {
+function requireList(value: unknown, place: string): unknown[] {
   if (Array.isArray(value)) return value;
   throw wrong(place, "a list", value);
 }
 
-function text(from: Record<string, unknown>, key: string, place: string): void {
+function requireText(from: Record<string, unknown>, key: string, place: string): void {
   if (typeof from[key] !== "string") throw wrong(`${place}: ${key}`, "a text", from[key]);
 }
 
-function number(from: Record<string, unknown>, key: string, place: string): void {
+function requireNumber(from: Record<string, unknown>, key: string, place: string): void {
   if (typeof from[key] !== "number") throw wrong(`${place}: ${key}`, "a number", from[key]);
 }
 

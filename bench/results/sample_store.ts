@@ -1,8 +1,9 @@
 /**
- * Every finished sample on disk within a moment, one JSON line each, so that a killed benchmark goes on where it was:
- * a run appends to a file of its own, `samples_{stamp}.jsonl`, whose name it claims at once, so that no other run in the
- * folder has the same; a resume reads all of them.
- * A sample is found again by a hash of all that it depends on; a line that was cut off is none.
+ * Stores every finished sample on disk at once, as a JSON line, so that a killed benchmark can be
+ * resumed. A run appends to its own file, `samples_{stamp}.jsonl`; it creates the file at the
+ * start, so that no other run in the folder takes the same name. A resume reads all of these files.
+ * A sample is found by a hash of everything that it depends on. Lines that were cut off are
+ * ignored.
  */
 import { explainFileError } from "../../core/atomic_file.ts";
 import { messageOf, RgxError } from "../../core/errors.ts";
@@ -25,23 +26,23 @@ export interface SampleLine {
   result: SampleResult;
 }
 
-/** Of a combination, by the problem's index and the sample's number. */
+/** Samples by their key, then by {@link sampleNumber}. */
 type Known = Map<string, Map<number, SampleLine>>;
 
-/** A number for a sample of a problem. */
+/** One number for a sample of a problem. */
 export const sampleNumber = (index: number, sample: number) => index * 0x100000 + sample;
 
 export class SampleStore {
   readonly #known: Known;
   #file: Deno.FsFile | null = null;
   readonly #encoder = new TextEncoder();
-  /** Lines that are not written yet. */
+  /** Lines that are not yet written. */
   #waiting = "";
   #failure: unknown = null;
 
   private constructor(
     readonly path: string,
-    /** In the names of all files of this run. */
+    /** Stamp in the names of all files of this run. */
     readonly stamp: string,
     known: Known,
   ) {
@@ -49,8 +50,8 @@ export class SampleStore {
   }
 
   /**
-   * @param options.part ends the name of one of several files that belong together, and may begin in the same second
-   * @param options.resume samples of earlier runs in the folder count
+   * @param options.part end of the file's name, for one of several parts of a benchmark
+   * @param options.resume whether to read the samples of earlier runs in the folder
    * @throws RgxError when the folder cannot be written to
    */
   static async open(
@@ -83,23 +84,23 @@ export class SampleStore {
     return this.#known.get(key)?.get(sampleNumber(index, sample));
   }
 
-  /** Why nothing can be written any more (a full disk); null as long as it can. `close` throws it. */
+  /** Why nothing can be written any more, such as a full disk; else null. `close` throws it. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** On the disk with all that are added without a pause. */
+  /** Writes a sample, together with all that are added in the same turn of the event loop. */
   add(line: SampleLine): void {
     remember(this.#known, line);
     if (this.#waiting === "") queueMicrotask(() => this.#write());
     this.#waiting += `${JSON.stringify(line)}\n`;
   }
 
-  /** Writes what waits. @throws RgxError when something could not be written */
+  /** Writes the remaining lines. @throws RgxError when something could not be written */
   close(): void {
     this.#write();
     this.#file?.close();
-    // A resume that finds everything leaves no empty file.
+    // A resume that finds all samples must not leave an empty file.
     if (this.#file === null) removeIfThere(this.path);
     if (this.#failure !== null) {
       throw explainFileError(this.#failure, "write the results", this.path);
@@ -123,14 +124,14 @@ function removeIfThere(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // someone tidied up
+    // The file is already gone.
   }
 }
 
 function remember(known: Known, line: SampleLine): void {
-  let own = known.get(line.key);
-  if (own === undefined) known.set(line.key, own = new Map());
-  own.set(sampleNumber(line.index, line.sample), line);
+  let samples = known.get(line.key);
+  if (samples === undefined) known.set(line.key, samples = new Map());
+  samples.set(sampleNumber(line.index, line.sample), line);
 }
 
 async function readInto(path: string, known: Known): Promise<void> {
@@ -139,10 +140,10 @@ async function readInto(path: string, known: Known): Promise<void> {
     try {
       line = JSON.parse(text);
     } catch {
-      continue; // cut off when its program was killed
+      continue; // cut off when the program was killed
     }
     if (typeof line?.key !== "string" || line.result === undefined) continue;
-    // Failures are tried again.
+    // Samples that failed are asked again.
     if (line.result.error && !line.result.too_long) continue;
     remember(known, line as SampleLine);
   }

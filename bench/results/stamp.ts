@@ -1,8 +1,9 @@
-/** The time in the names of a benchmark's files, which no other benchmark in the folder has. */
+/** The time stamp in the names of a benchmark's files; unique within the folder. */
 
 /**
  * Makes the empty file `{prefix}{stamp}{suffix}` in a folder.
- * @returns its name and stamp: local time, or the next second that is free; several programs may begin in one
+ * @returns its name and its stamp: the local time, or the next free second, since several programs
+ *   may begin in the same second
  */
 export async function claimStamp(
   folder: string,

@@ -1,9 +1,9 @@
-/** From the samples of a model on a task to the numbers of its result, and from those to averages. */
+/** Computes the numbers of results: of a model on a task, of comparisons, and of averages. */
 import { maxOf, mean } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { accuracyOf, isCorrect } from "../../evaluation/accuracy.ts";
 import { bootstrapMean } from "../../evaluation/intervals.ts";
-import { pairedTest } from "../../evaluation/paired_test.ts";
+import { pairedTest } from "../../evaluation/matched_pairs.ts";
 import { majorityIndex, passAtK, passLevels } from "../../evaluation/pass_at_k.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { averageAccuracy } from "./average.ts";
@@ -21,7 +21,7 @@ import type { SampleLine } from "./sample_store.ts";
 
 const answered = (samples: readonly SampleResult[]) => samples.filter((s) => s.error === undefined);
 
-/** @param lines all samples of the model on the task, in any order; problems without any are left out */
+/** @param lines the samples of the model on the task, in any order; other problems are left out */
 export function summarize(
   entries: readonly Entry[],
   lines: readonly SampleLine[],
@@ -77,7 +77,9 @@ export function summarize(
   };
 }
 
-/** Of the problems whose samples are all answered; null with one sample a problem, or where there are none. */
+/**
+ * Statistics of the problems with all samples answered; null with one sample, or no such problem.
+ */
 function sampleStatistics(
   perExample: readonly (readonly SampleResult[])[],
   same?: (answer: string, other: string) => boolean,
@@ -103,8 +105,8 @@ function sampleStatistics(
 }
 
 /**
- * Every two models of a task that both answered something, on what both answered, in the order of the models;
- * where one of them is a base, as what the other has gained over it.
+ * Compares every two models on the problems of a task that both answered, in the order of the
+ * models. A base comes first, so that the difference is what the other model has gained.
  */
 export function compareModels(
   task: string,
@@ -130,13 +132,14 @@ export function compareModels(
 function correctShares({ examples }: ModelResult): Map<number, number> {
   const shares = new Map<number, number>();
   for (const example of examples) {
-    const own = answered(samplesOf(example));
-    if (own.length > 0) shares.set(example.index, own.filter(isCorrect).length / own.length);
+    const samples = answered(samplesOf(example));
+    if (samples.length === 0) continue;
+    shares.set(example.index, samples.filter(isCorrect).length / samples.length);
   }
   return shares;
 }
 
-/** Each model over the tasks on which it answered anything, every task counting the same. */
+/** The average of each model over the tasks on which it answered anything. */
 export function averages(tasks: Record<string, TaskResults>): Record<string, ModelAverage> {
   const byModel = new Map<string, ModelResult[]>();
   for (const { models } of Object.values(tasks)) {

@@ -1,7 +1,8 @@
 /**
- * Combinations of models and tasks, worked through by one worker: each model is loaded once, its tasks are
- * answered together, and models on the same weights follow each other. A combination that crashes is reported and
- * the others go on; when a batch of several tasks crashes, each task is tried alone to find out which one it was.
+ * The work of one worker: combinations of models and tasks. Each model is loaded once and answers
+ * its tasks together; models with the same weights follow each other. A combination that fails is
+ * reported, and the others go on. When several tasks fail together, each is tried alone, to find
+ * out which one it was.
  */
 import { Interrupted, messageOf } from "../../core/errors.ts";
 import {
@@ -20,21 +21,21 @@ import { sampleNumber } from "../results/sample_store.ts";
 export interface Job {
   model: ModelRequest;
   set: TestSet;
-  /** Of its samples in the store. */
+  /** Key of its samples in the store. */
   key: string;
-  /** By index of the problem; each with at least one sample. */
+  /** Problems by index, each with the numbers of its missing samples (at least one). */
   missing: { index: number; samples: readonly number[] }[];
 }
 
 export interface JobListener {
-  /** @param share of its weights, 0 at the beginning */
+  /** @param share share of the weights that is loaded; 0 at the beginning */
   loading(model: ModelRequest, share: number): void;
   answer(job: Job, index: number, sample: number, answer: RawAnswer): void;
   failed(job: Job, error: string): void;
   finished(model: ModelRequest, took: Took): void;
 }
 
-/** @throws Interrupted when `shouldStop` said so; anything else is told to the listener */
+/** @throws Interrupted when `shouldStop` returned true; all other errors go to the listener */
 export async function runJobs(
   jobs: readonly Job[],
   models: Answerers,
@@ -43,7 +44,7 @@ export async function runJobs(
 ): Promise<void> {
   try {
     for (const model of byWeights(new Set(jobs.map((job) => job.model)))) {
-      const own = jobs.filter((job) => job.model === model);
+      const jobsOfModel = jobs.filter((job) => job.model === model);
       if (shouldStop()) throw new Interrupted();
       listener.loading(model, 0);
       const start = performance.now();
@@ -52,11 +53,11 @@ export async function runJobs(
         answerer = await models.open(model, (share) => listener.loading(model, share));
       } catch (error) {
         if (error instanceof Interrupted) throw error;
-        for (const job of own) listener.failed(job, messageOf(error));
+        for (const job of jobsOfModel) listener.failed(job, messageOf(error));
         continue;
       }
       const loaded = performance.now();
-      await askAll(answerer, own, listener, shouldStop);
+      await askAll(answerer, jobsOfModel, listener, shouldStop);
       const asking = (performance.now() - loaded) / 1000;
       listener.finished(model, {
         ...{ loading: (loaded - start) / 1000, asking },
@@ -68,14 +69,14 @@ export async function runJobs(
   }
 }
 
-/** Samples that jobs ask for. */
+/** Number of samples that jobs ask for. */
 export function missingSamples(jobs: readonly Job[]): number {
   let count = 0;
   for (const { missing } of jobs) for (const { samples } of missing) count += samples.length;
   return count;
 }
 
-/** Those on the same weights one after the other, each such group in the place of its first. */
+/** Puts models with the same weights together, at the place of the first of them. */
 function byWeights(models: Iterable<ModelRequest>): ModelRequest[] {
   const groups = Map.groupBy(
     models,
@@ -107,16 +108,16 @@ async function askAll(
     if (error instanceof Interrupted) throw error;
     if (jobs.length === 1) return listener.failed(jobs[0]!, messageOf(error));
     const left = jobs.filter((job) => questions(job, jobOf.get(job.set)!.done).length > 0);
-    if (error instanceof Refused) { // each alone would be refused too
+    if (error instanceof Refused) { // each task alone would be refused too
       for (const job of left) listener.failed(job, messageOf(error));
       return;
     }
     for (const job of left) {
       try {
         await ask([job]);
-      } catch (own) {
-        if (own instanceof Interrupted) throw own;
-        listener.failed(job, messageOf(own));
+      } catch (alone) {
+        if (alone instanceof Interrupted) throw alone;
+        listener.failed(job, messageOf(alone));
       }
     }
   }

@@ -1,2 +1,5 @@
-/** The hidden command that runs a worker of a benchmark; alone in a file, because the command line names it at every start. */
+/**
+ * The hidden command that runs a worker of a benchmark. It has a file of its own because the
+ * command line loads it at every start.
+ */
 export const WORKER_COMMAND = "bench-worker";

@@ -1,9 +1,11 @@
 /**
- * Worker processes: combinations are dealt to them in turn, one process a device at a time, and those that are left
- * over, fewer than there are workers, in parts. A process that dies takes no other combination with it: those that it
- * had left are tried again, those of the model that it was busy with one by one. One that ends a process of its own
- * goes on in another as long as each has answered something (a machine that was short of memory for a moment), and is
- * reported after that.
+ * Shares the work of a benchmark among worker processes, one for each device. Combinations are
+ * dealt out in turn; the last ones, fewer than there are workers, are split by problems.
+ *
+ * When a process dies, the combinations that it had left are tried again in new processes. Those of
+ * the model that it was busy with are tried one by one, to find the one that kills. Such a
+ * combination gets a new process as long as each process has answered something, since the machine
+ * may have been short of memory for a moment. After that it is reported.
  */
 import { Interrupted } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
@@ -11,24 +13,24 @@ import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
 import { type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";
 
-/** Processes that share the work. */
+/** The worker processes. */
 export interface WorkerOptions {
-  /** One worker each, such as wasm or webgpu:1; the same device may stand several times. */
+  /** A worker for each, such as wasm or webgpu:1; a device may be named several times. */
   devices: readonly string[];
-  /** Threads of each worker's CPU device; null = its own choice. */
+  /** Threads of each worker's CPU device; null = the device chooses. */
   threads: number | null;
-  /** How the program is started: the executable, or Deno with its arguments. */
+  /** The command that starts this program: the executable, or Deno with its arguments. */
   command: readonly string[];
 }
 
-/** Milliseconds between two looks whether the benchmark shall stop. */
-const LOOK = 100;
-/** Milliseconds that a process gets to end what it computes; what it has answered is here already. */
-const GRACE = 3000;
-/** Processes with one combination alone that a worker may lose and start again. */
-const MOST_DEATHS = 10;
+/** Milliseconds between two checks whether the benchmark should stop. */
+const POLL_MS = 100;
+/** Milliseconds that a process gets to end its computation; its answers are here already. */
+const GRACE_MS = 3000;
+/** Maximum number of processes with a single combination that a worker replaces. */
+const MAX_DEATHS = 10;
 
-/** @throws Interrupted when `shouldStop` said so */
+/** @throws Interrupted when `shouldStop` returned true */
 export async function runWorkers(
   jobs: readonly Job[],
   options: WorkerOptions,
@@ -37,30 +39,30 @@ export async function runWorkers(
 ): Promise<void> {
   const shares = deal(jobs, options.devices.length);
   const results = await Promise.allSettled(options.devices.map((device, worker) => {
-    const own = shares[worker]!;
-    return runOne(own, device, options, listener(worker, missingSamples(own)), shouldStop);
+    const share = shares[worker]!;
+    return runOne(share, device, options, listener(worker, missingSamples(share)), shouldStop);
   }));
   const failed = results.find(({ status }) => status === "rejected");
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
 
 /**
- * The jobs of each worker. Of the last ones, which do not go round, a worker gets every n-th problem, so that no
- * device is idle while others have work.
+ * The jobs of each worker. The last jobs, fewer than there are workers, are split: each worker gets
+ * every n-th problem of one of them, so that no device is idle while others work.
  */
 function deal(jobs: readonly Job[], workers: number): Job[][] {
   const whole = jobs.length - jobs.length % workers, rest = jobs.slice(whole);
   return Array.from({ length: workers }, (_, worker) => {
-    const own = jobs.slice(0, whole).filter((_, i) => i % workers === worker);
-    if (rest.length === 0) return own;
+    const dealt = jobs.slice(0, whole).filter((_, i) => i % workers === worker);
+    if (rest.length === 0) return dealt;
     const at = worker % rest.length, job = rest[at]!;
     const parts = Math.ceil((workers - at) / rest.length), part = Math.floor(worker / rest.length);
     const missing = job.missing.filter((_, i) => i % parts === part);
-    return missing.length === 0 ? own : [...own, { ...job, missing }];
+    return missing.length === 0 ? dealt : [...dealt, { ...job, missing }];
   });
 }
 
-/** All jobs of one device, in as many processes as it takes. */
+/** Runs the jobs of one device, in as many processes as it takes. */
 async function runOne(
   jobs: readonly Job[],
   device: string,
@@ -75,7 +77,7 @@ async function runOne(
     if (died === null) continue;
     const { left, busyWith, why } = died;
     if (some.length === 1) {
-      if (missingSamples(left) < missingSamples(some) && deaths++ < MOST_DEATHS) {
+      if (missingSamples(left) < missingSamples(some) && deaths++ < MAX_DEATHS) {
         queue.unshift(left);
       } else listener.failed(some[0]!, why);
       continue;
@@ -89,11 +91,11 @@ async function runOne(
 interface Died {
   why: string;
   busyWith: Job;
-  /** Jobs that lack samples and have not failed, with what they lack. */
+  /** Jobs that have not failed, with the samples that they still lack. */
   left: Job[];
 }
 
-/** null: the process did all that it was asked for. */
+/** Runs jobs in one process; null: it has done all of them. */
 async function runProcess(
   jobs: readonly Job[],
   device: string,
@@ -121,9 +123,9 @@ async function runProcess(
     if (!stopped && shouldStop()) {
       stopped = true;
       input.close();
-      patience = setTimeout(() => child.kill("SIGKILL"), GRACE);
+      patience = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
     }
-  }, LOOK);
+  }, POLL_MS);
   const answered = new Set<string>(), over = new Set<Job>();
   let busyWith = jobs[0]!, done = false;
   try {
@@ -166,7 +168,7 @@ async function runProcess(
     : { why: `its process ended (${signal ?? `exit code ${code}`})`, busyWith, left };
 }
 
-/** What a worker said; nothing when it is something else, as a crashing process may print. */
+/** Reads a message; nothing for other text, which a crashing process may print. */
 function parse(line: string): FromWorker[] {
   try {
     const message = JSON.parse(line);

@@ -35,7 +35,10 @@ Deno.test("two worker processes give what one process gives, each combination on
   });
 });
 
-/** A program that answers as a worker does, and dies when asked about the task "deadly", or after one answer to "fragile". */
+/**
+ * A program that answers as a worker does, and dies when asked about the task "deadly", or after
+ * one answer to "fragile".
+ */
 const MORTAL = `
 const line = await new Promise(async (resolve) => {
   let text = "";

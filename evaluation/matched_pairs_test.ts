@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mcnemarExact, pairedTest } from "./paired_test.ts";
+import { mcnemarExact, pairedTest } from "./matched_pairs.ts";
 
 const near = (a: number, b: number, tolerance = 1e-12) =>
   assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
