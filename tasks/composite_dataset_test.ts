@@ -36,7 +36,7 @@ Deno.test("entry i is entry i of the data set that the draw for i chooses, uncha
   assert.ok(Math.abs(counts["leg_counting"]! - 500) < 100, JSON.stringify(counts));
 });
 
-Deno.test("a part's own seed and size are kept, splits differ", () => {
+Deno.test("a part's seed and size are kept, splits differ", () => {
   const parts = [{ name: "chain_sum", weight: 1, config: { seed: 7 } }];
   const mixed = createDataset("composite", { seed: 42, datasets: parts });
   assert.deepEqual(mixed.entry(3), createDataset("chain_sum", { seed: 7 }).entry(3));
@@ -83,7 +83,7 @@ Deno.test("an answer is scored by the entry's id, also after its parameters have
   assert.throws(() => mixed.scoreAnswerById("1", "nonsense"), UsageError);
 });
 
-Deno.test("what cannot be mixed is refused", () => {
+Deno.test("data sets that cannot be mixed are refused", () => {
   const refuses = (datasets: unknown, pattern: RegExp) =>
     assert.throws(
       () => createDataset("composite", { seed: 1, datasets }),

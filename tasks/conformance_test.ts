@@ -33,7 +33,7 @@ function wrongValues(spec: ParamSpec): unknown[] {
   return [...inList, ...(spec.nullable ? [] : [null]), { a: 1 }];
 }
 
-Deno.test("every parameter refuses other types and values out of its range, by its name", () => {
+Deno.test("every parameter refuses other types and values out of range, naming itself", () => {
   for (const name of testedTasks()) {
     const { params, example = {} } = getTask(name);
     for (const [field, spec] of Object.entries(params)) {
@@ -47,7 +47,7 @@ Deno.test("every parameter refuses other types and values out of its range, by i
   }
 });
 
-Deno.test("a smallest value above its largest is refused", () => {
+Deno.test("a minimum above its maximum is refused", () => {
   for (const name of testedTasks()) {
     const { params, example = {} } = getTask(name);
     for (const [low, spec] of Object.entries(params)) {
@@ -67,7 +67,7 @@ const OTHER_MEANING: Record<string, string> = {
   "propositional_logic.complexity": "the range is of depths, the value counts the example's nodes",
 };
 
-Deno.test("no entry is longer or larger than it claims", () => {
+Deno.test("no entry exceeds the sizes that it reports", () => {
   let compared = 0;
   for (const name of testedTasks()) {
     for (const entry of createDataset(name, { seed: 77, size: 30 })) {
@@ -103,7 +103,7 @@ function isNumbers(list: readonly unknown[], [low, high]: [number, number]): boo
   return list.every((x) => typeof x === "number" && x >= low && x <= high);
 }
 
-Deno.test("an entry has the keys of the protocol and no others", () => {
+Deno.test("an entry has exactly the keys of the protocol", () => {
   for (const name of testedTasks()) {
     const { metadata, ...rest } = createDataset(name, { seed: 5 }).entry(3);
     assert.deepEqual(Object.keys(rest), ["question", "answer"], name);

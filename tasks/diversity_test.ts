@@ -10,13 +10,13 @@ interface Stats {
   exceptions: Record<string, DiversityException[]>;
 }
 
-/** The first entries of a task within a few seconds: `most`, or 200 and more of a slow one. */
-function entriesOf(name: string, seed: number, maximum = 1000) {
+/** The first `limit` entries of a task. Of a slow task at least 200, within a few seconds. */
+function entriesOf(name: string, seed: number, limit = 1000) {
   const dataset = createDataset(name, { seed, size: 1000 });
   const end = performance.now() + 3000, entries = [];
   for (const entry of dataset) {
     entries.push(entry);
-    if (entries.length === maximum || (entries.length >= 200 && performance.now() > end)) break;
+    if (entries.length === limit || (entries.length >= 200 && performance.now() > end)) break;
   }
   return entries;
 }

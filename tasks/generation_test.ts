@@ -24,7 +24,7 @@ Deno.test("an entry's answer scores 1 and a blank one 0, for every task and many
   }
 });
 
-Deno.test("scorers survive any text and any entry and stay within 0 and 1", () => {
+Deno.test("scorers accept any text and any entry and return 0 to 1", () => {
   const texts = [
     "0",
     "-1",
@@ -79,7 +79,7 @@ Deno.test("an entry depends only on seed, split and index, not on size or order"
   }
 });
 
-Deno.test("the splits are different, also shifted against each other", () => {
+Deno.test("the splits have different entries, even when shifted", () => {
   for (const name of testedTasks()) {
     const bySplit = (Object.keys(SPLIT) as Split[]).map((split) =>
       questions(createDataset(name, { seed: 7, size: 40, split }))
@@ -95,7 +95,7 @@ Deno.test("the splits are different, also shifted against each other", () => {
   }
 });
 
-Deno.test("every curriculum level generates entries whose answers are right", () => {
+Deno.test("the answers at every curriculum level are right", () => {
   for (const name of testedTasks()) {
     const attributes = getTask(name).curriculum ?? [];
     const top = Math.max(0, ...attributes.map((attribute) => attribute.levels.length - 1));
@@ -113,7 +113,7 @@ Deno.test("every curriculum level generates entries whose answers are right", ()
   }
 });
 
-Deno.test("a seed of null is drawn once and recorded", () => {
+Deno.test("a null seed is drawn once and recorded", () => {
   const dataset = createDataset("chain_sum", { seed: null, size: 5 });
   const again = createDataset("chain_sum", { seed: dataset.config["seed"] as number, size: 5 });
   assert.deepEqual([...again], [...dataset]);

@@ -66,7 +66,7 @@ function casesOf(name: string): Case[] {
 }
 
 Deno.test({
-  name: "every recorded answer gets the recorded score, but for the listed deviations",
+  name: "every recorded answer gets the recorded score, except for listed deviations",
   fn() {
     const deviations = readGoldenJson<Deviation[]>("reasoning-gym/deviations.json");
     const key = (where: string, kind: string | undefined, answer: string | null) =>
@@ -168,7 +168,7 @@ const PARAM_TYPES: Record<string, string> = {
 const FLOATS = ["rearc.diff_lb", "rearc.diff_ub"];
 
 Deno.test({
-  name: "categories, parameters, defaults and curriculum attributes are the documented ones",
+  name: "categories, parameters, defaults and curriculum attributes are as documented",
   fn() {
     const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
     for (const name of testedTasks()) {
@@ -208,7 +208,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "metadata have the documented keys and types",
+  name: "the metadata has the documented keys and types",
   fn() {
     const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
     for (const name of testedTasks()) {

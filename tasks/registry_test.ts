@@ -65,7 +65,7 @@ Deno.test("a task with an impossible name, field or default is not registered", 
   assert.ok(!hasTask("toy_reserved") && !hasTask("toy_broken"));
 });
 
-Deno.test("an unknown task is named with the nearest known one", () => {
+Deno.test("an unknown task is reported with the nearest known one", () => {
   assert.throws(
     () => getTask("leg_count1ng"),
     (error) => error instanceof UsageError && error.message.includes("did you mean leg_counting?"),
@@ -142,7 +142,7 @@ Deno.test("bad size, seed, split and index are refused", () => {
   assert.throws(() => createDataset("chain_sum", { seed: 1 }).entry(-1), /index .*found -1/);
 });
 
-Deno.test("parameters that are too large for the engine are named", () => {
+Deno.test("parameters that are too large for the engine are reported", () => {
   const sums = createDataset("decimal_chain_sum", { seed: 1, max_decimal_places: 1e12 });
   assert.throws(
     () => sums.entry(0),
@@ -175,7 +175,7 @@ Deno.test("curriculum levels out of range and unknown attributes are refused", (
   assert.throws(() => curriculumConfig(getTask("gsm_symbolic"), {}), /no difficulty levels/);
 });
 
-Deno.test("a level for all attributes, and one of its own for a named one", () => {
+Deno.test("a level for all attributes, and another one for a named attribute", () => {
   const task = getTask("chain_sum");
   const limits = (levels: Record<string, number>) => {
     const { min_terms, max_terms, min_digits, max_digits } = curriculumConfig(task, levels);
@@ -186,7 +186,7 @@ Deno.test("a level for all attributes, and one of its own for a named one", () =
   assert.deepEqual(limits({ "*": 99 }), [2, 12, 1, 10]);
 });
 
-Deno.test("a level beyond a field's own bound is clamped and reported", () => {
+Deno.test("a level beyond a field's bound is clamped and reported", () => {
   const task = toyTask("toy_clamped");
   task.params = { min_n: int(1, "smallest", { min: 1 }), max_n: int(5, "largest", { max: 8 }) };
   task.curriculum = [

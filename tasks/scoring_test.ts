@@ -58,7 +58,7 @@ Deno.test("decimal answers: commas, signs, exponents, underscores, surrounding t
   }
 });
 
-Deno.test("lengths count code points, also in the default rule's share", () => {
+Deno.test("lengths are counted in code points, also in the default rule", () => {
   assert.equal(codePoints("a😀b"), 3);
   assert.equal(codePoints("\ud83d"), 1);
   assert.equal(defaultScore("😀4", { answer: "4" }), 0.5);
@@ -72,7 +72,7 @@ Deno.test("white space is Python's: with U+001C and U+0085, without U+FEFF", () 
   assert.deepEqual(words(" a\u0085b  c "), ["a", "b", "c"]);
 });
 
-Deno.test("decimals have one normal form", () => {
+Deno.test("decimals are normalized", () => {
   assert.deepEqual(parseDecimal("-0012.300e2"), { negative: true, digits: "123", exponent: 1 });
   assert.deepEqual(parseDecimal("-0.000"), { negative: false, digits: "0", exponent: 0 });
   assert.equal(parseDecimal("1e"), null);
@@ -88,7 +88,7 @@ Deno.test("a number grid: format, single cells and surplus text", () => {
   assert.equal(numberGridScore("1 3", { answer: "1 2\n2 1" }), 0);
 });
 
-Deno.test("long runs of zeros and digits of other scripts take no time", () => {
+Deno.test("long runs of zeros and digits of other scripts are read quickly", () => {
   const entry = { answer: "7" };
   assertFast(2000, () => {
     for (const zeros of ["0".repeat(49_000), "٠".repeat(49_000), "0".repeat(1_000_000)]) {

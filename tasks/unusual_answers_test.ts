@@ -71,7 +71,7 @@ const rows: [task: string, entry: ScorableEntry, scores: [answer: string, score:
   ]],
 ];
 
-Deno.test("answers in unusual forms are worth what the original gives", () => {
+Deno.test("answers in unusual forms get the score of the original", () => {
   for (const [task, entry, scores] of rows) {
     for (const [answer, score] of scores) {
       const label = `${task}: ${JSON.stringify(answer)}`;

@@ -61,7 +61,7 @@ Deno.test("complex_arithmetic: exact arithmetic with the question's numbers agre
   }
 });
 
-Deno.test("simple_equations: the answer and no other number solves the equation", () => {
+Deno.test("simple_equations: only the answer solves the equation", () => {
   const configs = [
     {},
     { operators: ["+", "-"], operators_weights: [0.5, 0.5], min_terms: 1 },

@@ -7,7 +7,7 @@ import { createDataset } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 
-Deno.test("formulas are read as Python reads them, and nothing else is a formula", () => {
+Deno.test("formulas are read as in Python, and nothing else is a formula", () => {
   for (
     const text of ["-x**2", "2**-1", "+-x", "f(x, y)", "1.5e-3*x", ".5", "x\t+ 1", " (((x))) "]
   ) {
@@ -72,7 +72,7 @@ Deno.test("an antiderivative may have any form and any constant", () => {
   }
 });
 
-Deno.test("a polynomial counts as written out unless sums are multiplied", () => {
+Deno.test("a polynomial counts as expanded unless sums are multiplied", () => {
   const oracle = "2*x**2*y - 4*x + 6";
   for (
     const answer of [
@@ -104,7 +104,7 @@ Deno.test("a polynomial counts as written out unless sums are multiplied", () =>
   assert.ok(isExpanded("x/3 + 1/6", "(2*x + 1)/6"));
 });
 
-Deno.test("real roots: double ones once, close ones apart, none invented", () => {
+Deno.test("real roots: double roots once, close roots separated, no false roots", () => {
   assert.deepEqual(realRoots([0, 0, 5]), [0]);
   assert.deepEqual(realRoots([1, -2, 1]), [1]);
   assert.deepEqual(realRoots([1, 0, 1]), []);
@@ -153,7 +153,7 @@ Deno.test("parameters that cannot work are refused with what was found", () => {
   }
 });
 
-Deno.test("wrong answers are worth what the rules say", () => {
+Deno.test("wrong answers score by the rules", () => {
   const roots = { answer: "-1.5, 2.0", metadata: { real_solutions: [-1.5, 2] } };
   const score = (answer: string) => scoreTaskAnswer("polynomial_equations", answer, roots);
   assert.equal(score("2.0, -1.5"), 1);
@@ -208,7 +208,7 @@ Deno.test("V5: what the original would execute is no formula here; others score 
   }
 });
 
-Deno.test("an unsolved integral counts only where the right answer holds one", () => {
+Deno.test("an unsolved integral counts only if the right answer contains one", () => {
   const metadata = { integrand: "-2*x**2*cos(3*x)", variable: "x" };
   const answer = "-2*Integral(x**2*cos(3*x), x) + C";
   assert.equal(scoreTaskAnswer("intermediate_integration", answer, { answer, metadata }), 1);

@@ -31,7 +31,7 @@ function checkOrder<T>(
   }
 }
 
-Deno.test("number_sorting: a permutation of the question's numbers without a wrong pair", () => {
+Deno.test("number_sorting: the question's numbers, without a wrong neighbouring pair", () => {
   const entries = entriesOf(
     "number_sorting",
     { size: 150 },
@@ -47,7 +47,7 @@ Deno.test("number_sorting: a permutation of the question's numbers without a wro
   }
 });
 
-Deno.test("number_sorting: every number counts to 1e-6 (to 1 in the original)", () => {
+Deno.test("number_sorting: every number must be exact to 1e-6 (to 1 in the original)", () => {
   const metadata = { sorted_numbers: ["-92.8", "0.0", "61.5"], direction: "ascending" };
   const cases: [answer: string, original: number, right: number][] = [
     ["['-92.8', '0.0', '61.5']", 1, 1],
@@ -181,7 +181,7 @@ Deno.test("sentence_reordering: words in place count, case is ignored, blank sco
   }
 });
 
-Deno.test("sentences have exactly the wanted number of words and hardly ever repeat", () => {
+Deno.test("sentences have exactly the given number of words and rarely repeat", () => {
   const random = new RandomStream(3, 1, 2, 3);
   for (let count = 1; count <= 120; count++) {
     for (let i = 0; i < 20; i++) {

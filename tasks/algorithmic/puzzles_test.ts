@@ -39,7 +39,7 @@ Deno.test("cryptarithm: the addition of the question holds for the digits of the
   assert.ok(zeros > 5);
 });
 
-Deno.test("cryptarithm: any true addition is right, a false one is worth 0.01", () => {
+Deno.test("cryptarithm: any true addition scores 1, a false one 0.01", () => {
   const metadata = { words_letters: ["AB", "C"], result_letters: "DE", allow_leading_zero: false };
   const score = (answer: string, more = {}) =>
     scoreTaskAnswer("cryptarithm", answer, { metadata: { ...metadata, ...more } });
@@ -54,7 +54,7 @@ Deno.test("cryptarithm: any true addition is right, a false one is worth 0.01", 
   for (const text of ["A=1,B", "A=1,", "A=x", "A=1=2", "seven"]) assert.equal(score(text), 0, text);
 });
 
-Deno.test("graph_color: the graph of the question, searched for a colouring", () => {
+Deno.test("graph_color: a search finds a colouring of the question's graph", () => {
   const variants: DatasetOptions[] = [
     {},
     { min_num_vertices: 1, max_num_vertices: 6, edge_probability: 0.5 },
@@ -94,7 +94,7 @@ Deno.test("graph_color: the graph of the question, searched for a colouring", ()
   assert.throws(() => impossible.entry(0), /none of 10000 random graphs .* num_colors = 1/);
 });
 
-Deno.test("graph_color: other JSON", () => {
+Deno.test("graph_color: answers in other JSON", () => {
   const puzzle = { vertices: [0, 1], edges: [[0, 1]], num_colors: 2, color_options: [1, 2] };
   const score = (answer: string) =>
     scoreTaskAnswer("graph_color", answer, { metadata: { puzzle } });
@@ -223,7 +223,7 @@ Deno.test("jugs: the hardest level of the curriculum has puzzles", () => {
   assert.ok(pour(jug_capacities, JSON.parse(level.answer!)).includes(target));
 });
 
-Deno.test("jugs: legal moves that miss the target are worth 0.01, others nothing", () => {
+Deno.test("jugs: legal moves that miss the target score 0.01, others 0", () => {
   const puzzle = { jug_capacities: [5, 3, 8], target: 2, min_moves: 2 };
   const score = (answer: string) => scoreTaskAnswer("jugs", answer, { metadata: { puzzle } });
   assert.equal(score('["fill A", "pour A->B"]'), 1);
@@ -238,7 +238,7 @@ Deno.test("jugs: legal moves that miss the target are worth 0.01, others nothing
   }
 });
 
-Deno.test("long answers are refused or scored at once", () => {
+Deno.test("long answers are refused or scored quickly", () => {
   const long = [
     "A=1,".repeat(250_000),
     "=".repeat(1_000_000),

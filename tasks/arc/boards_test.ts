@@ -77,7 +77,7 @@ Deno.test("the embedded puzzles are the published ones", () => {
 });
 
 Deno.test({
-  name: "an ARC entry is the public puzzle, laid and coloured in one way in all its boards",
+  name: "an ARC entry is the public puzzle, all boards rotated and coloured equally",
   fn() {
     const train = puzzlesOf("train"), evaluation = puzzlesOf("evaluation");
     const options = [
@@ -139,7 +139,7 @@ const entry = {
   metadata: { output: [[1, 0, 2], [3, 4, 5]] },
 };
 
-Deno.test("boards are read line by line; another board is worth 0.05, other text nothing", () => {
+Deno.test("boards are read line by line; another board scores 0.05, other text 0", () => {
   const cases: [answer: string, score: number][] = [
     ["1 0 2\n3 4 5", 1],
     ["  1 0 2 \n 3  4 5\n", 1],

@@ -126,7 +126,7 @@ function measure(boards: Board[]): number {
   return (cells / 1800 + new Set(boards.flat(2)).size / 10 + density) / 3;
 }
 
-Deno.test("the test pair has the measure that is written, within the range that was drawn", () => {
+Deno.test("the test pair has the reported measure, within the drawn range", () => {
   const bounds = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 1];
   const unit = (i: number) => bounds.slice(1).map((_, j) => i === j ? 1 : 0);
   for (let i = 0; i + 1 < bounds.length; i++) {
@@ -143,7 +143,7 @@ Deno.test("the test pair has the measure that is written, within the range that 
   }
 });
 
-Deno.test("examples are as many as wanted and show every colour of the test", () => {
+Deno.test("the examples have the given number and show every colour of the test", () => {
   const names = new Set<string>();
   const options = { seed: 4, size: 700, min_examples: 2, max_examples: 3 };
   for (const entry of createDataset("rearc", options)) {

@@ -3,7 +3,7 @@ import { createDataset } from "../dataset.ts";
 import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 
-Deno.test("chain sums add up, with terms of the promised digits", () => {
+Deno.test("chain sums add up, with terms of the stated digits", () => {
   for (const allow_negation of [false, true]) {
     const options = { seed: 6, size: 500, max_digits: 20, max_terms: 12, allow_negation };
     let digitsSeen = 0;

@@ -127,7 +127,7 @@ Deno.test("powers are the nearest doubles", () => {
   }
 });
 
-Deno.test("powers that a double holds with too few digits are drawn again", () => {
+Deno.test("powers with too few digits in a double are drawn again", () => {
   const options = { min_base: 500, min_exponent: 100, max_exponent: 115, seed: 8, size: 200 };
   for (const { answer } of createDataset("power_function", options)) {
     assert.ok(Number(answer) >= 2 ** -1022, answer!);

@@ -109,14 +109,14 @@ const SCORES: Row[] = [
   },
 ];
 
-Deno.test("answers that the original scores wrongly", () => {
+Deno.test("the original scores these answers wrongly", () => {
   for (const { id, task, entry, answer, original, ours } of SCORES) {
     assert.equal(scoreTaskAnswer(task, answer, entry), ours, `${id} ${task}`);
     assert.notEqual(original, ours);
   }
 });
 
-Deno.test("G2, G19: clock times carry no date, and the end is never before the start", () => {
+Deno.test("G2, G19: clock times have no date, and the end is never before the start", () => {
   const original = { start_time: "2026-11-21 09:44:00", answer: "-1 days, 22:15:00" };
   for (const { answer, metadata } of createDataset("time_intervals", { seed: 1, size: 300 })) {
     const isClock = (metadata["task_type"] as string).startsWith("time");
@@ -126,7 +126,7 @@ Deno.test("G2, G19: clock times carry no date, and the end is never before the s
   assert.ok(original.start_time.startsWith("2026") && original.answer.startsWith("-"));
 });
 
-Deno.test("G9: working days are counted within the year", () => {
+Deno.test("G9: working days are counted within the year only", () => {
   const original = { start: "2022-11-30", end: "2023-02-14" };
   assert.notEqual(original.start.slice(0, 4), original.end.slice(0, 4));
   const options = { seed: 1, size: 300, tasks: ["count_business_days"] };
@@ -136,7 +136,7 @@ Deno.test("G9: working days are counted within the year", () => {
   }
 });
 
-Deno.test("G23: curriculum levels without a range get one, and it is said", () => {
+Deno.test("G23: curriculum levels without a range get one, with a note", () => {
   const refusedUpstream = [
     ["gcd", "max_value", 101],
     ["lcm", "max_value", 101],

@@ -102,7 +102,7 @@ function runShown(question: string, input: unknown): unknown {
   return new Function("input", `"use strict"; return (${source})(input);`)(input);
 }
 
-Deno.test("codeio: the function that is shown makes the output of the input", () => {
+Deno.test("codeio: the shown function turns the input into the output", () => {
   const configs = [{}, ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((difficulty) => ({ difficulty }))];
   let asked = 0, all = 0;
   for (const config of configs) {
@@ -183,7 +183,7 @@ Deno.test("codeio: the distance of JSON trees", () => {
   assert.equal(jsonDistance(new Array(1000).fill(0), new Array(1000).fill(1)), Infinity);
 });
 
-Deno.test("codeio: wrong answers are worth what the rule says", () => {
+Deno.test("codeio: wrong answers score by the rule", () => {
   const entry = { answer: '{"a": 10, "b": "xy"}' };
   const score = (answer: string) => scoreTaskAnswer("codeio", answer, entry);
   assert.equal(score('{"b": "xy", "a": 10.0}'), 1);

@@ -5,7 +5,7 @@ import { createDataset } from "../dataset.ts";
 import { getTask, validateTaskConfig } from "../registry.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 
-Deno.test("V1: a blank answer is worth nothing, also for a scramble that undoes itself", () => {
+Deno.test("V1: a blank answer scores 0, even for a scramble that cancels itself", () => {
   const cases = [
     { task: "color_cube_rotation", entry: { answer: "red", metadata: {} }, original: 0.01 },
     {
@@ -36,7 +36,7 @@ Deno.test("V21: a wrong word never earns the full score", () => {
   assert.equal(scoreTaskAnswer("figlet_font", "understanding", entry), 1);
 });
 
-Deno.test("V27: moves with a number of layers count in an answer as they do in a scramble", () => {
+Deno.test("V27: moves of several layers are read in answers as in scrambles", () => {
   const original = 0.01, ours = 1;
   assert.notEqual(ours, original);
   for (const [scramble, answer] of [["2F'", "2F"], ["1Bw'", "1Bw"], ["2D'", "2D"]]) {
@@ -46,7 +46,7 @@ Deno.test("V27: moves with a number of layers count in an answer as they do in a
   }
 });
 
-Deno.test("G16: one name belongs to the verb and thing that are asked for", () => {
+Deno.test("G16: exactly one name has the asked verb and thing", () => {
   // In the original, another statement could have the same verb and thing. Then two names fit, and
   // one of them scores 0.
   const original = "Ada likes tea. Bob likes tea.\nWho likes tea?";

@@ -81,7 +81,7 @@ function nextTerm(rule: string, shown: readonly bigint[]): bigint {
   return value;
 }
 
-Deno.test("every term of a number sequence follows by the rule", () => {
+Deno.test("every term of a number sequence follows from the rule", () => {
   const options = [
     { seed: 1 },
     { seed: 2, min_terms: 4, max_terms: 4, max_complexity: 1 },
@@ -144,7 +144,7 @@ function takeApart(drawn: number[][], left: number[][], steps: { left: number })
   return null;
 }
 
-Deno.test("the drawing can be taken apart into as many rectangles as the answer says", () => {
+Deno.test("the drawing consists of as many rectangles as the answer says", () => {
   const options = [
     { seed: 1, size: 120, width: 30, height: 20, max_rectangles: 6 },
     { seed: 2, size: 80, width: 10, height: 10, max_rectangles: 4 },
@@ -167,7 +167,7 @@ Deno.test("the drawing can be taken apart into as many rectangles as the answer 
   assert.ok(solved >= 235, `${solved} of 240`);
 });
 
-Deno.test("a number of rectangles that is nearly right earns less the further it is off", () => {
+Deno.test("the score for a number of rectangles falls with the error", () => {
   const entry = { answer: "7", metadata: { solution: 7 } };
   const cases: [string, number][] = [
     ["7", 1],

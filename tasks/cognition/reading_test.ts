@@ -45,7 +45,7 @@ function readLetters(part: readonly string[], alphabet: ReadonlyMap<string, stri
   return found;
 }
 
-Deno.test("drawn words can be read with the alphabet of their font, drawn letter by letter", () => {
+Deno.test("drawn words can be read with the letters of their font", () => {
   let words = 0, unique = 0;
   const names = fontNames().filter((_, i) => i % 9 === 4);
   for (const font of names) {
@@ -73,7 +73,7 @@ Deno.test("drawn words can be read with the alphabet of their font, drawn letter
   assert.ok(words >= 200 && unique > 0.9 * words, `${unique} of ${words}`);
 });
 
-Deno.test("words have the wanted lengths, also those that are longer than any in the list", () => {
+Deno.test("words have the given lengths, even beyond the longest in the list", () => {
   const lengths = (min_word_len: number, max_word_len: number) => {
     const options = { seed: 1, size: 300, min_word_len, max_word_len };
     return [...createDataset("figlet_font", options)].map(({ answer }) => {
@@ -88,7 +88,7 @@ Deno.test("words have the wanted lengths, also those that are longer than any in
   }
 });
 
-Deno.test("fonts and words of the user are checked", () => {
+Deno.test("given fonts and words are checked", () => {
   assert.ok(fontNames().length > 200);
   const [first] = fontNames();
   assert.deepEqual(
@@ -103,7 +103,7 @@ Deno.test("fonts and words of the user are checked", () => {
   assert.equal(entry!.answer, "HI");
 });
 
-Deno.test("a word is worth its letters in place, spaces and case aside", () => {
+Deno.test("a word scores its letters in place, ignoring spaces and case", () => {
   const cases: [answer: string, score: number][] = [
     ["GARDEN", 1],
     [" g a r d e n ", 1],

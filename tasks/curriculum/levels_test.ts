@@ -17,7 +17,7 @@ const RULE = {
 
 const levelsOf = (task = "chain_sum", start = {}) => new CurriculumLevels(getTask(task), start);
 
-Deno.test("single attributes move between 0 and their top", () => {
+Deno.test("single attributes change between 0 and their highest level", () => {
   const levels = levelsOf();
   const names = Object.keys(levels.levels);
   assert.deepEqual(new Set(Object.values(levels.levels)), new Set([0]));
@@ -31,7 +31,7 @@ Deno.test("single attributes move between 0 and their top", () => {
   assert.throws(() => levels.increment("nothing"), /unknown curriculum attribute/);
 });
 
-Deno.test("the global level lifts all to one above the highest and lowers only the highest", () => {
+Deno.test("the global level raises all to one above the highest, lowers the highest", () => {
   const levels = levelsOf("chain_sum", { num_terms: 2 });
   assert.equal(levels.incrementGlobal(), true);
   assert.deepEqual(levels.levels, { num_terms: 3, num_digits: 3 });
@@ -101,7 +101,7 @@ Deno.test("an automatic coach raises at fixed steps; a refused level is taken ba
   assert.equal(coach.of("chain_sum")!.highest, 2);
 });
 
-Deno.test("a coach goes on from its state, and thresholds must not cross", () => {
+Deno.test("a coach resumes from its state; crossed thresholds are refused", () => {
   const coach = new CurriculumCoach([levelsOf()], RULE),
     other = new CurriculumCoach([levelsOf()], RULE);
   for (let step = 1; step <= 5; step++) {
@@ -124,7 +124,7 @@ interface Experiment {
 }
 
 Deno.test({
-  name: "levels move all together as in the recorded experiment",
+  name: "levels change together as in the recorded experiment",
   fn() {
     const { experiment } = readGoldenJson<{ experiment: Experiment }>(
       "reasoning-gym/core/composite_experiment.json",

@@ -53,7 +53,7 @@ const SCORES: Row[] = [
   ["V26", "rush_hour", park, "B+1", 0, 1],
 ];
 
-Deno.test("scores that the original gets wrong", () => {
+Deno.test("the original scores these answers wrongly", () => {
   for (const [id, task, entry, answer, original, ours] of SCORES) {
     const score = scoreTaskAnswer(task, answer, entry);
     assert.ok(Math.abs(score - ours) < 1e-12, `${id} ${task} ${answer}: ${score}, not ${ours}`);
@@ -62,7 +62,7 @@ Deno.test("scores that the original gets wrong", () => {
   }
 });
 
-Deno.test("V24: scoring knight moves leaves the entry as it is", () => {
+Deno.test("V24: scoring knight moves does not change the entry", () => {
   const entry = createDataset("knight_swap", { seed: 1, impossible_ratio: 0 }).entry(0);
   const before = structuredClone(entry);
   assert.equal(scoreTaskAnswer("knight_swap", entry.answer, entry), 1);
@@ -91,7 +91,7 @@ Deno.test("G20: the number of knights is drawn up to max_pieces", () => {
   assert.deepEqual([...seen].sort(), [1, 2, 3]);
 });
 
-Deno.test("G23: levels that the original refuses are clamped, with a note", () => {
+Deno.test("G23: levels that the original refuses are clamped with a note", () => {
   const cases = [
     ["survo", 3, { min_empty: 4, max_empty: 9 }],
     ["knight_swap", 0, { min_nodes: 6, max_nodes: 6 }],
@@ -129,7 +129,7 @@ Deno.test("G26, G28 and other parameters are refused with the field and both val
   }
 });
 
-Deno.test("hostile answers are scored at once", () => {
+Deno.test("hostile answers are scored quickly", () => {
   const texts = [
     "(".repeat(1_000_000),
     "[".repeat(1_000_000),

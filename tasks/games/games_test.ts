@@ -71,7 +71,7 @@ Deno.test({
   },
 });
 
-Deno.test("detours, unfinished, illegal and ill-formed towers", () => {
+Deno.test("towers: detours, unfinished, illegal and malformed answers", () => {
   const entry = {
     answer: "Move disk 1 from Peg 1 to Peg 2",
     metadata: {

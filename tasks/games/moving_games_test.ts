@@ -226,7 +226,7 @@ Deno.test("boxnet: the question suffices to carry every box to a target", () => 
   }
 });
 
-Deno.test("tsumego: of all moves on the board of the question the answer captures the most", () => {
+Deno.test("tsumego: no other move on the question's board captures as much", () => {
   for (
     const options of [{ size: 150 }, { size: 60, min_board_size: 5, max_board_size: 6 }, {
       size: 20,

@@ -71,7 +71,7 @@ Deno.test("countdown: an unreachable range of targets gives the nearest target f
   }
 });
 
-Deno.test("puzzle24: a search over all ways finds 24 too, and the answer is one of them", () => {
+Deno.test("puzzle24: a full search finds 24 too, and the answer makes it", () => {
   const sets = [{}, { operators: ["+", "*"] }, { min_value: 5, max_value: 8 }];
   for (const options of sets) {
     for (const entry of createDataset("puzzle24", { seed: 2, size: 100, ...options })) {
@@ -145,7 +145,7 @@ function countGrids(rowSums: number[], columnSums: number[]): number {
   return search(rowSums.length - 1, columnSums);
 }
 
-Deno.test("kakurasu: the sums of the question have exactly one grid, and it is the answer", () => {
+Deno.test("kakurasu: exactly one grid has the question's sums, the answer", () => {
   const sets = [{ size: 150 }, { size: 60, min_rows: 3, max_rows: 6, p_ones: 0.5 }, {
     size: 10,
     min_rows: 7,

@@ -33,7 +33,7 @@ function entries(): Entry[] {
   ]);
 }
 
-Deno.test("triangles solved again from the question by other formulas", () => {
+Deno.test("the question's triangles are solved again by other formulas", () => {
   const seen = new Set<string>();
   for (const { question, answer, metadata } of entries()) {
     const [A, B, C] = corners(question) as [Point, Point, Point];
@@ -59,7 +59,7 @@ Deno.test("triangles solved again from the question by other formulas", () => {
   assert.equal(seen.size, 3);
 });
 
-Deno.test("the exact metadata have the values of the approximate ones", () => {
+Deno.test("exact and approximate metadata agree", () => {
   for (const { metadata } of entries()) {
     const exact = metadata["incircle_radius_exact"] as string | undefined;
     if (exact !== undefined) {
@@ -75,7 +75,7 @@ Deno.test("the exact metadata have the values of the approximate ones", () => {
   }
 });
 
-Deno.test("what is nearly right is worth what the rules say", () => {
+Deno.test("nearly right answers score by the rules", () => {
   const radius = { answer: "1.679", metadata: { task_type: "incircle_radius" } };
   const angle = { answer: "17.10°", metadata: { task_type: "angle_measure" } };
   const point = { answer: "(0.304, -1.217)", metadata: { task_type: "orthocenter" } };
@@ -92,7 +92,7 @@ Deno.test("what is nearly right is worth what the rules say", () => {
   assert.equal(score("1e999, 2", point), 0.01);
 });
 
-Deno.test("V1, V15: the original pays for nothing, and cannot read its own radical", () => {
+Deno.test("V1, V15: the original rewards a blank answer and refuses its exact radical", () => {
   const exact = "sqrt(-sqrt(29) + sqrt(85)/2 + sqrt(313)/2)";
   const metadata = {
     task_type: "incircle_radius",
@@ -110,6 +110,9 @@ Deno.test("V1, V15: the original pays for nothing, and cannot read its own radic
     assert.equal(scoreTaskAnswer("advanced_geometry", answer, entry), ours, answer);
     assert.notEqual(original, ours);
   }
-  const [own] = createDataset("advanced_geometry", { task_types: ["incircle_radius"], seed: 2 });
-  assert.equal(scoreAnswer(own!.answer, own!), 1);
+  const [generated] = createDataset("advanced_geometry", {
+    task_types: ["incircle_radius"],
+    seed: 2,
+  });
+  assert.equal(scoreAnswer(generated!.answer, generated!), 1);
 });

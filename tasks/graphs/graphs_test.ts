@@ -3,7 +3,7 @@ import { createDataset } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
 import { scoreAnswer } from "../score_answer.ts";
 
-Deno.test("course schedules: taking every course that is open, again and again, decides", () => {
+Deno.test("course schedules: repeatedly taking every available course agrees", () => {
   for (
     const options of [{}, { max_num_courses: 40, max_num_prerequisites: 4 }, { p_solvable: 1 }]
   ) {
@@ -68,7 +68,7 @@ Deno.test("largest islands: the area is counted again by spreading the smallest 
   assert.ok(empty > 20);
 });
 
-Deno.test("path stars: the only way between start and goal, found over the listed edges", () => {
+Deno.test("path stars: the only path from start to goal over the listed edges", () => {
   for (
     const options of [{}, { degree: 6, max_path_length: 9 }, { reversed: true }, { node_range: 17 }]
   ) {
@@ -144,7 +144,7 @@ function reachable({ rules, target }: ReturnType<typeof readLock>, presses: numb
   return ["red", "green"].some((light) => states.has(`${target} ${light}`));
 }
 
-Deno.test("quantum locks: the sequence works and no shorter one does", () => {
+Deno.test("quantum locks: the sequence works and no shorter one exists", () => {
   const levels = new Set<number>();
   for (const difficulty of [1, 4, 10]) {
     for (const entry of createDataset("quantum_lock", { seed: 4, size: 70, difficulty })) {
@@ -250,7 +250,7 @@ function relations(story: string, one: string, other: string): string[] {
   return words.filter(([holds]) => holds).map(([, he, she]) => female.get(one) ? she : he);
 }
 
-Deno.test("families: the story alone gives exactly the one word of the answer", () => {
+Deno.test("families: the story determines exactly the word of the answer", () => {
   const seen = new Set<string>();
   for (
     const options of [{}, { min_family_size: 3, max_family_size: 3 }, {

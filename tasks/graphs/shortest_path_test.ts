@@ -25,7 +25,7 @@ function distance(matrix: string[][]): number {
   return steps[row]![matrix[row]!.indexOf("#")]!;
 }
 
-Deno.test("paths are legal and as short as possible; unreachable goals are infeasible", () => {
+Deno.test("paths are legal and shortest; unreachable goals are infeasible", () => {
   let infeasible = 0;
   for (const p_blocked of [0, 0.4, 0.7]) {
     const options = { seed: 9, size: 200, min_rows: 1, min_cols: 2, p_blocked };
@@ -57,7 +57,7 @@ Deno.test({
   },
 });
 
-Deno.test("another shortest way is right, a longer one half right, an illegal one wrong", () => {
+Deno.test("another shortest path scores 1, a longer one 0.5, an illegal one 0", () => {
   const matrix = [["*", "O", "O"], ["O", "X", "O"], ["O", "O", "#"]];
   const entry = {
     answer: "right right down down",

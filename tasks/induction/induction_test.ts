@@ -40,7 +40,7 @@ Deno.test("acre: the answer is what all possible worlds agree on", () => {
   }
 });
 
-Deno.test("acre: examples are as described, and the answers are mixed", () => {
+Deno.test("acre: examples match their description, and all answers occur", () => {
   const answers = new Map<string, number>(), families = [0, 0], kinds = new Set<string>();
   let repeated = 0;
   const seen = new Set<string>();
@@ -120,7 +120,7 @@ Deno.test("list_functions: the question's examples lead to the answer, mostly to
   assert.ok(unique > 0.97 * all, `${unique} of ${all} have one answer`);
 });
 
-Deno.test("G2: entries are the same in every run and for every size; the original's change", () => {
+Deno.test("G2: entries do not depend on the run or the size, unlike the original's", () => {
   const original = { list_functions: "20 of 300 change", acre: "depends on size" };
   for (const task of Object.keys(original)) {
     const small = createDataset(task, { seed: 3, size: 5 }),
@@ -129,7 +129,7 @@ Deno.test("G2: entries are the same in every run and for every size; the origina
   }
 });
 
-Deno.test("G25: entries without difficulty have an empty one, and no curriculum", () => {
+Deno.test("G25: tasks without difficulty have an empty one and no curriculum", () => {
   for (const task of ["acre", "list_functions"]) {
     const entry = createDataset(task, { seed: 3 }).entry(0);
     assert.deepEqual(entry.metadata["difficulty"], {});

@@ -15,7 +15,7 @@ Deno.test("V18: words are no formula of propositional_logic", () => {
   }
 });
 
-Deno.test("G6: a syllogism needs a middle term that is spoken of wholly once", () => {
+Deno.test("G6: a syllogism needs a middle term that is distributed once", () => {
   const original = {
     premises: ["All children are animals", "Some animals are not doctors"],
     conclusion: "Some children are not doctors",

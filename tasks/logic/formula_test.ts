@@ -65,7 +65,7 @@ function randomFormula(random: RandomStream, names: readonly string[], depth: nu
   return form < 5 ? `(${parts.join(` ${operator} `)})` : parts.join(operator);
 }
 
-Deno.test("propositional_logic: the premises as asked have the example as a conclusion", () => {
+Deno.test("propositional_logic: the example follows from the question's premises", () => {
   const configs = [
     { seed: 1, size: 200 },
     { seed: 2, size: 40, min_vars: 6, max_vars: 8, min_complexity: 3, max_complexity: 5 },
@@ -90,7 +90,7 @@ Deno.test("propositional_logic: the premises as asked have the example as a conc
   }
 });
 
-Deno.test("propositional_logic: any formula is worth what trying every assignment says", () => {
+Deno.test("propositional_logic: trying every assignment gives the score of any formula", () => {
   const random = RandomStream.forPurpose(1, "shuffle", "formulas");
   const seen = new Set<number>();
   for (const entry of createDataset("propositional_logic", { seed: 5, size: 200, max_vars: 6 })) {
@@ -105,7 +105,7 @@ Deno.test("propositional_logic: any formula is worth what trying every assignmen
   assert.deepEqual([...seen].sort(), [0.05, 0.25, 1]);
 });
 
-Deno.test("propositional_logic: what is no formula over the variables is worth nothing", () => {
+Deno.test("propositional_logic: text that is no formula over the variables scores 0", () => {
   const entry = { metadata: { premises: ["P", "Q"], variables: ["P", "Q", "R"] } };
   const texts = [
     "P Q",
@@ -129,7 +129,7 @@ Deno.test("propositional_logic: what is no formula over the variables is worth n
   assert.equal(scoreTaskAnswer("propositional_logic", "((P))", entry), 0.25);
 });
 
-Deno.test("propositional_logic: deep, long and wide answers are scored at once", () => {
+Deno.test("propositional_logic: deep, long and wide answers are scored quickly", () => {
   const names = [..."PQRSTUVWXYZ"];
   const entry = { metadata: { premises: [names.join(" ∧ ")], variables: names } };
   const answers: [string, number][] = [

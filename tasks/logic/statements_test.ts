@@ -19,7 +19,7 @@ interface Circle {
   females: number;
 }
 
-Deno.test("aiw: counting through a drawn-up list of people gives the answer", () => {
+Deno.test("aiw: counting in an explicit list of people gives the answer", () => {
   for (const { question, answer } of entries("aiw", { seed: 1 }, { seed: 2, max_entities: 16 })) {
     const circles = [
       ...question.matchAll(/\w+, a (girl|woman|man), has (\d+) (\w+)[^.;]*? and (\d+) (\w+)/g),
@@ -112,7 +112,7 @@ function statementHolds(
   }
 }
 
-Deno.test("knights_knaves: of all roles, only those of the answer fit the statements", () => {
+Deno.test("knights_knaves: only the roles of the answer fit the statements", () => {
   const configs = [
     { seed: 1 },
     { seed: 2, n_people: 4, depth_constraint: 3, width_constraint: 3 },
@@ -235,7 +235,7 @@ function readSentence(text: string) {
   return { quantifier, subject: subject!, predicate: predicate!, negative, whole };
 }
 
-Deno.test("syllogism: the rules of distribution and conversion give the answer", () => {
+Deno.test("syllogism: the rules of distribution and conversion agree", () => {
   const configs = [
     { seed: 1, size: 300 },
     { seed: 2, invalid_ratio: 0.9, inversion_probability: 0.6 },

@@ -79,7 +79,7 @@ function entries(...configs: Record<string, unknown>[]): Entry[] {
   return configs.flatMap((config) => [...createDataset("zebra_puzzles", config)]);
 }
 
-Deno.test("zebra_puzzles: of all arrangements one fits the clues, and it has the answer", () => {
+Deno.test("zebra_puzzles: exactly one arrangement fits the clues, with the answer", () => {
   const configs = [
     { seed: 1, size: 60 },
     { seed: 2, size: 80, num_people: 3, num_characteristics: 5 },

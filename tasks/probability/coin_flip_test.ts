@@ -14,7 +14,7 @@ function count(n: number): number[] {
   return heads;
 }
 
-Deno.test("the answer is the share of all outcomes, counted from the question", () => {
+Deno.test("the answer is the share of outcomes, counted from the question", () => {
   const configs = [{}, { min_trials: 1, max_trials: 2 }, { allow_exact: false }, {
     allow_at_least: false,
   }];
@@ -63,7 +63,7 @@ Deno.test("hundreds of flips are exact to ten digits too", () => {
   }
 });
 
-Deno.test("one of both kinds of questions must be allowed", () => {
+Deno.test("at least one kind of question must be allowed", () => {
   const errors = validateTaskConfig("coin_flip", { allow_exact: false, allow_at_least: false });
   assert.match(errors[0]!, /^allow_exact: .* found false for both/);
 });

@@ -61,7 +61,7 @@ Deno.test("literals compare as in Python", () => {
   assert.ok(new PyDict([[1, "a"]]).get(new PyFloat(1)) === "a");
 });
 
-Deno.test("JSON is read with the infinities and NaN that Python allows", () => {
+Deno.test("JSON may contain infinities and NaN as in Python", () => {
   assert.deepEqual(parseJson(' {"a": [1, 2.5e3, "NaN", null]}'), { a: [1, 2500, "NaN", null] });
   assert.deepEqual(parseJson('[NaN, -Infinity, Infinity, "a\\"NaN"]'), [
     NaN,
@@ -76,7 +76,7 @@ Deno.test("JSON is read with the infinities and NaN that Python allows", () => {
   }
 });
 
-Deno.test("long and deep texts are read or refused at once", () => {
+Deno.test("long and deeply nested texts are read or refused quickly", () => {
   const million = 1_000_000;
   const texts = [
     "[".repeat(million),

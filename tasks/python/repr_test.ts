@@ -27,7 +27,7 @@ Deno.test({
   },
 });
 
-Deno.test("a tie goes to the even digit, and only an exact tie is one", () => {
+Deno.test("ties go to the even digit; only exact ties count", () => {
   const fixed: [number, number, string][] = [
     [0.5, 0, "0"],
     [1.5, 0, "2"],

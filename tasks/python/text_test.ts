@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isSpace, PYTHON_SPACE, strip, words } from "./text.ts";
 
-Deno.test("white space is what Python calls so, for every UTF-16 unit", () => {
+Deno.test("white space is the same as in Python, for every UTF-16 unit", () => {
   const pattern = new RegExp(`^[${PYTHON_SPACE}]$`);
   for (let code = 0; code < 0x10000; code++) {
     const character = String.fromCharCode(code);

@@ -151,7 +151,7 @@ function phasesOf(pattern: typeof DYING[number], steps: number): number[][] {
   return phases;
 }
 
-Deno.test("game_of_life_halting: all steps of the board of the question", () => {
+Deno.test("game_of_life_halting: the question's board, simulated step by step", () => {
   const variants: DatasetOptions[] = [
     { size: 100 },
     { grid_size_x: 7, grid_size_y: 9, max_simulation_steps: 1, size: 60 },
@@ -251,7 +251,7 @@ const OPERATIONS: [RegExp, (...numbers: number[]) => Operation][] = [
   ],
 ];
 
-Deno.test("manipulate_matrix: every line of the question, done by positions", () => {
+Deno.test("manipulate_matrix: every line of the question, applied by cell positions", () => {
   const variants: DatasetOptions[] = [
     { size: 150 },
     { min_transforms: 15, max_transforms: 20, w_crop: -3 },
@@ -292,7 +292,7 @@ Deno.test("manipulate_matrix: each weight drives its own transform (G11)", () =>
   }
 });
 
-Deno.test("manipulate_matrix: other white space is right, text around earns a share", () => {
+Deno.test("manipulate_matrix: other white space is right, surplus text costs a share", () => {
   const score = (answer: string) =>
     scoreTaskAnswer("manipulate_matrix", answer, { answer: "1 2\n3 4" });
   assert.equal(score(" 1  2 \n3\t4\n"), 1);

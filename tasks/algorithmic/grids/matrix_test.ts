@@ -15,7 +15,7 @@ function gridIn(text: string): number[][] {
   );
 }
 
-Deno.test("rotate_matrix: every cell has gone around the middle of the matrix", () => {
+Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix", () => {
   const entries = entriesOf(
     "rotate_matrix",
     { size: 150 },
@@ -61,7 +61,7 @@ Deno.test("spiral_matrix: a walk that turns right at every border and visited ce
   }
 });
 
-Deno.test("spiral_matrix: lists are worth 0.1, and no answer is executed", () => {
+Deno.test("spiral_matrix: lists score 0.1, and no answer is executed", () => {
   const entry = { answer: "1 2 4 3" };
   const cases: [string, number][] = [
     [" 1 2 4 3\n", 1],
@@ -121,7 +121,7 @@ Deno.test("pool_matrix: windows by cell, averages in exact hundredths", () => {
   assert.ok(seen.size > 10);
 });
 
-Deno.test("pool_matrix: 1 within one percent, 0.1 for the right shape", () => {
+Deno.test("pool_matrix: within one percent scores 1, the right shape 0.1", () => {
   const entry = { answer: "4.5 9.0\n0.11 2.0" };
   const cases: [string, number][] = [
     ["4.5 9\n .11\t2.00 ", 1],

@@ -68,7 +68,7 @@ Deno.test("string_synthesis: the rules of the question, applied", () => {
 });
 
 Deno.test({
-  name: "recorded entries of string_splitting and string_synthesis have our history",
+  name: "recorded entries of string_splitting and string_synthesis have our states",
   fn() {
     for (const name of ["string_splitting", "string_synthesis"]) {
       // A few thousand entries contain every start of the default range.
@@ -187,7 +187,7 @@ Deno.test("string_manipulation: the question's rules as regular expressions", ()
 });
 
 Deno.test({
-  name: "string_manipulation: the same reader solves recorded entries",
+  name: "string_manipulation: the same parser solves recorded entries",
   fn() {
     for (
       const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/string_manipulation.jsonl")

@@ -27,7 +27,7 @@ Deno.test("palindrome_generation: the letters of the question, the same in both 
   }
 });
 
-Deno.test("palindrome_generation: any arrangement counts, other answers earn a trace", () => {
+Deno.test("palindrome_generation: any palindrome scores 1, other answers little", () => {
   const entry = { answer: "abcba", metadata: { letters: [..."aabbc"] } };
   const cases: [string, number][] = [
     ["bacab", 1],
@@ -84,7 +84,7 @@ Deno.test("palindrome_partitioning: all cuts of the string, tried one by one", (
   assert.ok(many > 20);
 });
 
-Deno.test("palindrome_partitioning: the set of partitions decides", () => {
+Deno.test("palindrome_partitioning: the set of partitions determines the score", () => {
   const entry = { metadata: { solution: [["a", "a"], ["aa"]] } };
   const cases: [string, number][] = [
     ['[["aa"], ["a", "a"]]', 1],
@@ -100,7 +100,7 @@ Deno.test("palindrome_partitioning: the set of partitions decides", () => {
   }
 });
 
-Deno.test("palindrome_partitioning: endless lists of partitions are refused, not written", () => {
+Deno.test("palindrome_partitioning: too many partitions are refused", () => {
   const dataset = createDataset("palindrome_partitioning", {
     seed: 1,
     min_string_len: 400,

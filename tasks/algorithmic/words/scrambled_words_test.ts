@@ -93,7 +93,7 @@ Deno.test("group_anagrams: the words of the question, grouped by their sorted le
   );
 });
 
-Deno.test("group_anagrams: order is free, words are not", () => {
+Deno.test("group_anagrams: the order is free, the words are fixed", () => {
   const solution = [["ate", "eat"], ["nat", "tan"]];
   const score = (answer: string) =>
     scoreTaskAnswer("group_anagrams", answer, { metadata: { solution } });
@@ -134,7 +134,7 @@ Deno.test("letter_jumble: words of the story in its order, with their letters sw
   assert.ok(changed > 0.7 * total && changed < total, `${changed} of ${total} words changed`);
 });
 
-Deno.test("letter_jumble: lengths that the story lacks are filled up with the nearest ones", () => {
+Deno.test("letter_jumble: lengths missing in the story are replaced by the nearest ones", () => {
   const options = {
     seed: 1,
     size: 5,

@@ -24,7 +24,7 @@ function fewestWords(words: readonly string[], start: string, end: string): numb
   return count;
 }
 
-Deno.test("word_ladder: ladders of the question's words, as short as possible", () => {
+Deno.test("word_ladder: ladders between the question's words are shortest", () => {
   const settings = [
     { size: 120, min_word_length: 3, max_word_length: 3 },
     { size: 60, min_word_length: 3, max_word_length: 5 },
@@ -86,7 +86,7 @@ Deno.test("word_ladder: limits of the length hold for neighbours too", () => {
   );
 });
 
-Deno.test("word_ladder: which limits are allowed", () => {
+Deno.test("word_ladder: the limits of the length are checked", () => {
   const errors = (min: number, max: number) =>
     validateTaskConfig("word_ladder", { min_chain_length: min, max_chain_length: max }).join("; ");
   assert.equal(errors(-1, -1) + errors(-1, 3) + errors(3, 3) + errors(4, 9), "");

@@ -48,7 +48,7 @@ Deno.test("words of every wanted length are drawn and spelled backward", () => {
   assert.deepEqual([...lengths].sort(), [4, 5, 6]);
 });
 
-Deno.test("spelling earns a share for each letter in place", () => {
+Deno.test("spelling scores a share for each letter in place", () => {
   const cases: [string, number][] = [
     ["nus", 1],
     ["NUS", 1],

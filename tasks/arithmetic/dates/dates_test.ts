@@ -99,7 +99,7 @@ Deno.test("calendar questions are answered from their text", () => {
   assert.equal(kinds.size, 7);
 });
 
-Deno.test("spans of a calendar question stay in the year that it names", () => {
+Deno.test("the period of a calendar question stays within its year", () => {
   const options = {
     seed: 2,
     size: 300,
@@ -119,7 +119,7 @@ Deno.test("the first and the last year have questions too", () => {
   }
 });
 
-Deno.test("calendar answers: near and wrongly written ones", () => {
+Deno.test("calendar answers: near misses and wrong formats", () => {
   const weekdays = { answer: "Monday", metadata: { task: "weekday_of_date" } };
   const counts = { answer: "10", metadata: { task: "count_days" } };
   const none = { answer: "0", metadata: { task: "count_days" } };
@@ -187,7 +187,7 @@ function answerFor(difference: number, form: string): string {
     .replace("mmm", pad(rest % 1000, 3));
 }
 
-Deno.test("times between are computed from what the question shows", () => {
+Deno.test("differences of times are computed from what the question shows", () => {
   const kinds = new Set<unknown>(), formats = new Set<unknown>();
   const sets = [
     {},
@@ -222,7 +222,7 @@ Deno.test("times between are computed from what the question shows", () => {
   assert.equal(formats.size, 20);
 });
 
-Deno.test("times: partial credit falls with the error, other forms are worth nothing", () => {
+Deno.test("times: partial credit falls with the error, other forms score 0", () => {
   const entry = (type: string, answer: string, difficulty = {}) => ({
     answer,
     metadata: { task_type: type, difficulty },
