@@ -5,7 +5,7 @@ import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { encodeModelFolder, type ModelToWrite } from "./formats/model_folder_files.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { encodePeftAdapter } from "./network/adapters/peft_adapter.ts";
-import { encodeSafetensors } from "./formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "./formats/safetensors/safetensors_writer.ts";
 import { goldenPath } from "../tests/golden.ts";
 
 const shared = goldenPath("");

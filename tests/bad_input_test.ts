@@ -3,7 +3,7 @@
  * was found and what to do, the right exit code, no stack, and nothing written.
  */
 import assert from "node:assert/strict";
-import { encodeSafetensors } from "../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../models/formats/safetensors/safetensors_writer.ts";
 import {
   assertClean,
   assertSameRun,

@@ -11,7 +11,7 @@ import type { Tensor } from "../kernels/tensor.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../kernels/devices/webgpu/device.ts";
 import { storedWords, WEIGHT_TYPES, type WeightType } from "../kernels/weights/types.ts";
 import { CausalLM } from "../models/causal_lm.ts";
-import { elementCount } from "../models/formats/safetensors/safetensors.ts";
+import { elementCount } from "../models/formats/element_count.ts";
 import { modelTensors } from "../models/network/weights/model_weights.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import type { StorageOptions } from "../models/network/weights/weight_storage.ts";

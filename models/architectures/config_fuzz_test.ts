@@ -13,11 +13,9 @@ import { ggufMetadata } from "../export/gguf_export.ts";
 import { parseJsonObject } from "../../core/json_file.ts";
 import { modelTensors } from "../network/weights/model_weights.ts";
 import { readPeftConfig, writePeftConfig } from "../network/adapters/peft_adapter.ts";
-import {
-  elementCount,
-  encodeSafetensors,
-  parseSafetensors,
-} from "../formats/safetensors/safetensors.ts";
+import { elementCount } from "../formats/element_count.ts";
+import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";
+import { parseSafetensors } from "../formats/safetensors/safetensors.ts";
 import { readHfConfig, writeHfConfig } from "./hf_config.ts";
 import { tokenizerFromVocabulary } from "../tokenizers/vocab_merges.ts";
 import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";

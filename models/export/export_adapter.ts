@@ -12,7 +12,7 @@ import {
   readPeftAdapter,
   writePeftConfig,
 } from "../network/adapters/peft_adapter.ts";
-import type { SafetensorsDType } from "../formats/safetensors/safetensors.ts";
+import type { SafetensorsDType } from "../formats/safetensors/dtypes.ts";
 import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces } from "./weight_encoding.ts";

@@ -3,7 +3,7 @@
  * on the metadata of a model. Left out: files in several parts, arrays of arrays.
  */
 import { writeAll } from "../../core/atomic_file.ts";
-import { elementCount } from "../formats/safetensors/safetensors.ts";
+import { elementCount } from "../formats/element_count.ts";
 import { copyBytes, type TensorBytes } from "../formats/tensor_stream.ts";
 import type { WeightType } from "./export_types.ts";
 import { encodedBytes, ENCODINGS } from "./weight_encoding.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { type GgufMetadata, type GgufTensorToWrite, writeGguf } from "./gguf_writer.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
-import { encodeSafetensors } from "../formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";
 import { encodePieces } from "./weight_encoding.ts";
 
 async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {

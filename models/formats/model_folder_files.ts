@@ -3,7 +3,7 @@
  * in memory, the weights.
  */
 import { writeHfConfig } from "../architectures/hf_config.ts";
-import { encodeSafetensors } from "./safetensors/safetensors.ts";
+import { encodeSafetensors } from "./safetensors/safetensors_writer.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";
 

@@ -2,7 +2,11 @@
  * Writes tensors to a file one after the other; the bytes of a tensor are made when it is written.
  */
 import { writeAll } from "../../core/atomic_file.ts";
-import { layOutSafetensors, storedLength, type TensorEntry } from "./safetensors/safetensors.ts";
+import {
+  layOutSafetensors,
+  storedLength,
+  type TensorEntry,
+} from "./safetensors/safetensors_writer.ts";
 
 /** Bytes of one tensor, in order and in pieces of any size. */
 export type TensorBytes = () => AsyncIterable<Uint8Array>;

@@ -6,7 +6,8 @@
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
-import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors/safetensors.ts";
+import { elementCount } from "./element_count.ts";
+import { readSafetensors, type SafetensorsFile } from "./safetensors/safetensors.ts";
 import { storedType, type WeightType } from "./stored_weight.ts";
 import { readTorchFile } from "./torch/torch_file.ts";
 import type { WeightReader } from "./weight_reader.ts";

@@ -10,7 +10,7 @@ import { modelTensors } from "../network/weights/model_weights.ts";
 import { planParameterBytes } from "../network/memory_plan.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import { modelSizes } from "../network/weights/model_sizes.ts";
-import { elementCount } from "../formats/safetensors/safetensors.ts";
+import { elementCount } from "../formats/element_count.ts";
 import { fileBytes, isBlockType, type WeightType } from "../formats/stored_weight.ts";
 import { planStorage, type StorageOptions } from "../network/weights/weight_storage.ts";
 

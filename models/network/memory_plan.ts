@@ -12,7 +12,7 @@ import type { Keep } from "./forward_pass.ts";
 import { adapterSpecs, baseSpecs, type LoraPlacement } from "./weights/model_weights.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
 import { arenaElements } from "./weights/parameters.ts";
-import { elementCount } from "../formats/safetensors/safetensors.ts";
+import { elementCount } from "../formats/element_count.ts";
 import { storedWords } from "../formats/stored_weight.ts";
 import { bufferCapacity } from "./workspace.ts";
 
@@ -134,9 +134,9 @@ export function fusedIndex({ config }: ModelSizes, rows: number): number[] {
 export function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): number[] {
   const widths = activationWidths(config), layers = config.numLayers;
   const activations = Object.entries(widths).flatMap(([name, width]) => {
-    const size = keep === "all" || (keep === "inputs" && name === "h");
+    const perLayer = keep === "all" || (keep === "inputs" && name === "h");
     if (keep === "none" && name === "mid") return [];
-    return Array<number>(size ? layers : 1).fill(rows * width);
+    return Array<number>(perLayer ? layers : 1).fill(rows * width);
   });
   const modules = new Set(lora.map((l) => l.module));
   const last: Module = modulesOf(config).at(-1)!;
@@ -149,6 +149,7 @@ export function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: K
   return [...activations, ...Array<number>(adapters).fill(rows * maxRank(lora))];
 }
 
+/** Elements that the workspace allocates for buffers of these lengths. */
 export function capacity(lengths: readonly number[]): number {
   return lengths.reduce((sum, length) => sum + bufferCapacity(length), 0);
 }

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { removeLeftovers } from "../../core/atomic_file.ts";
 import { sha256Hex, SUMS_FILE } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
-import { encodeSafetensors } from "../../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import { readCheckpoint } from "./checkpoint.ts";
 import { findNewestValid, saveCheckpoint } from "./checkpoint_store.ts";
 import { RolloutBuffer } from "../step/rollout_buffer.ts";

@@ -6,7 +6,7 @@ import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
-import { elementCount } from "../../models/formats/safetensors/safetensors.ts";
+import { elementCount } from "../../models/formats/element_count.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import {
   configType,

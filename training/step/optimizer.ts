@@ -10,10 +10,8 @@ import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
 import { RgxError } from "../../core/errors.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
-import {
-  encodeSafetensors,
-  parseSafetensors,
-} from "../../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 
 export interface AdamwSettings {
   beta1: number;

@@ -10,10 +10,8 @@ import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Group } from "../../models/network/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
-import {
-  encodeSafetensors,
-  parseSafetensors,
-} from "../../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { dtypeOf } from "./optimizer.ts";
 
 export interface ReferencePolicy {

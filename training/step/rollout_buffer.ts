@@ -10,10 +10,8 @@
  * fill the batch, its slices are smaller, and some may be empty.
  */
 import { RgxError } from "../../core/errors.ts";
-import {
-  encodeSafetensors,
-  parseSafetensors,
-} from "../../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import type { TrainingRow } from "./gradient_accumulation.ts";
 
 export class RolloutBuffer {

@@ -8,7 +8,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
 import { GGML_TYPES, type GgmlType, ggmlTypeName } from "./ggml_types.ts";
 import { type Bad, type GgufValue, NeedMoreBytes, readGgufHeader } from "./gguf_header.ts";
-import { elementCount } from "../safetensors/safetensors.ts";
+import { elementCount } from "../element_count.ts";
 
 export interface GgufTensor {
   readonly name: string;

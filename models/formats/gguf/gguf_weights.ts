@@ -10,7 +10,7 @@ import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
 import { hfName, isTransposed, transpose } from "./gguf_names.ts";
 import { ROPE_DIVISORS } from "./rope_scaling.ts";
-import { elementCount } from "../safetensors/safetensors.ts";
+import { elementCount } from "../element_count.ts";
 import { storedType } from "../stored_weight.ts";
 import type { WeightReader } from "../weight_reader.ts";
 

@@ -6,7 +6,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { RgxError } from "../../../core/errors.ts";
-import { encodeSafetensors, parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import { encodeSafetensors } from "./safetensors_writer.ts";
+import { parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
 
 const RUNS = { numRuns: 10_000, seed: 4 };
 /** Far more than any case takes on a busy machine. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
-import { encodeSafetensors, parseSafetensors, readSafetensors } from "./safetensors.ts";
+import { encodeSafetensors } from "./safetensors_writer.ts";
+import { parseSafetensors, readSafetensors } from "./safetensors.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 /** A file with any header text, to break one rule at a time. */

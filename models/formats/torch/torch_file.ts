@@ -8,7 +8,7 @@
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
-import { elementCount } from "../safetensors/safetensors.ts";
+import { elementCount } from "../element_count.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { PickleCutOff, unpickle } from "./unpickle.ts";
 import { readZipDirectory, readZipEntry, storedStart, type ZipEntry } from "./zip_directory.ts";

@@ -10,11 +10,8 @@ import { exists, isFile } from "../../../core/paths.ts";
 import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import type { LoraOptions } from "./lora.ts";
 import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
-import {
-  encodeSafetensors,
-  readSafetensors,
-  type SafetensorsFile,
-} from "../../formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../formats/safetensors/safetensors_writer.ts";
+import { readSafetensors, type SafetensorsFile } from "../../formats/safetensors/safetensors.ts";
 
 /** The version of PEFT that has these keys. Newer readers look at it. */
 const PEFT_VERSION = "0.21.2";

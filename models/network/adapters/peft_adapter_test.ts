@@ -9,7 +9,10 @@ import {
   readPeftConfig,
   writePeftConfig,
 } from "./peft_adapter.ts";
-import { encodeSafetensors, type TensorToWrite } from "../../formats/safetensors/safetensors.ts";
+import {
+  encodeSafetensors,
+  type TensorToWrite,
+} from "../../formats/safetensors/safetensors_writer.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 const golden = goldenPath("trl-step/adapter");

@@ -5,7 +5,7 @@
  */
 import { RandomStream } from "../../../core/philox.ts";
 import { modelTensors } from "./model_weights.ts";
-import { elementCount } from "../../formats/safetensors/safetensors.ts";
+import { elementCount } from "../../formats/element_count.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 export interface InitOptions {

@@ -14,7 +14,7 @@ import { PANEL } from "../../../kernels/weights/panel.ts";
 import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
 import { modelTensors } from "./model_weights.ts";
 import type { Parameters } from "./parameters.ts";
-import { elementCount } from "../../formats/safetensors/safetensors.ts";
+import { elementCount } from "../../formats/element_count.ts";
 import { fileBytes, isBlockType, type WeightType } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { WeightReader, WeightSource } from "../../formats/weight_reader.ts";

@@ -20,7 +20,7 @@ import type {
   LoadType,
   WeightLoader,
 } from "../../../kernels/devices/weight_loader.ts";
-import { elementCount } from "../../formats/safetensors/safetensors.ts";
+import { elementCount } from "../../formats/element_count.ts";
 import {
   encodeStored,
   fileBytes,
