@@ -1,7 +1,7 @@
 /**
- * Whatever a file, an override or an environment variable holds, reading it ends with a configuration or
- * with an error of usage (exit code 2), soon. Texts come from the grammar of the format, from whole
- * configurations that were damaged, and from characters at random.
+ * Whatever a file, an override or an environment variable holds, reading it ends with a
+ * configuration or with an error of usage (exit code 2), soon. Texts come from the grammar of the
+ * format, from whole configurations that were damaged, and from characters at random.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -12,8 +12,9 @@ import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { MINIMAL, withFiles } from "./test_support.ts";
+import { cases } from "../tests/cases.ts";
 
-const RUNS = { numRuns: 10_000, seed: 4 };
+const RUNS = { numRuns: cases(3_000), seed: 4 };
 /** Far above what any case takes on a busy machine. */
 const SLOW_MS = 10_000;
 
@@ -159,7 +160,7 @@ async function ends(
   return loaded;
 }
 
-Deno.test("10,000 texts of configurations: each loads, or is refused as a mistake of the user", () =>
+Deno.test("3,000 texts of configurations: each loads or is an error of usage", () =>
   withFiles({ "other.yaml": "beta: 0.1\n" }, async (cwd) => {
     let loaded = 0;
     await fc.assert(
@@ -177,7 +178,7 @@ Deno.test("10,000 texts of configurations: each loads, or is refused as a mistak
     assert.ok(loaded > 100, `only ${loaded} loaded: the texts test too little`);
   }));
 
-Deno.test("10,000 lists of overrides: each is taken, or is refused as a mistake of the user", () =>
+Deno.test("3,000 lists of overrides: each is taken, or is refused as a mistake of the user", () =>
   withFiles(
     { "f.yaml": MINIMAL + "lora: {r: 4}\ndata: {task_config: {min_terms: 2}}\n" },
     async (cwd) => {

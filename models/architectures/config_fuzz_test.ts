@@ -19,9 +19,10 @@ import { parseSafetensors } from "../formats/safetensors/safetensors.ts";
 import { readHfConfig, writeHfConfig } from "./hf_config.ts";
 import { tokenizerFromVocabulary } from "../tokenizers/vocab_merges.ts";
 import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
+import { cases } from "../../tests/cases.ts";
 import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
-const RUNS = { numRuns: 10_000, seed: 12 };
+const RUNS = { numRuns: cases(10_000), seed: 12 };
 
 /** True when the work succeeds, false when it is refused. */
 async function accepted(work: () => unknown): Promise<boolean> {

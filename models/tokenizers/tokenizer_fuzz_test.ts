@@ -9,8 +9,9 @@ import { GgufFile } from "../formats/gguf/gguf.ts";
 import type { GgufValue } from "../formats/gguf/gguf_header.ts";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
+import { cases } from "../../tests/cases.ts";
 
-const RUNS = { numRuns: 10_000, seed: 9 };
+const RUNS = { numRuns: cases(10_000), seed: 9 };
 
 /** True when the work is done, false when it is refused. */
 function accepted(work: () => void): boolean {

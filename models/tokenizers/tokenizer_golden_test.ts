@@ -12,6 +12,7 @@ import { goldenPath } from "../../tests/golden.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary } from "./vocab_merges.ts";
+import { cases } from "../../tests/cases.ts";
 
 const golden = goldenPath("tokenizers");
 const cases = (): Record<string, { text: string; ids: number[] }[]> =>
@@ -182,7 +183,7 @@ Deno.test({
         }),
         (parts) => same(parts.join("")),
       ),
-      { numRuns: 4000, seed: 3 },
+      { numRuns: cases(4000), seed: 3 },
     );
     assert.equal(read.decode(read.encode("a b"), { skipSpecialTokens: true }), "a b");
     const bare = await make({
@@ -243,7 +244,7 @@ Deno.test("special tokens in a chat's contents stay text, those of the template 
       const ids = encode(parts.join(""));
       assert.deepEqual(ids.slice(1, -1).map((id) => "a<s>"[id]).join(""), parts.join(""));
     }),
-    { numRuns: 10_000, seed: 3 },
+    { numRuns: cases(10_000), seed: 3 },
   );
 });
 

@@ -14,8 +14,9 @@ import { findNewestValid, saveCheckpoint } from "./checkpoint_store.ts";
 import { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { decodeState, encodeState, freshState } from "./run_state.ts";
 import { withTempDir } from "../testing.ts";
+import { cases } from "../../tests/cases.ts";
 
-const RUNS = { numRuns: 10_000, seed: 4 };
+const RUNS = { numRuns: cases(3_000), seed: 4 };
 const WEIGHTS = "model.safetensors";
 
 const text = (value: string) => new TextEncoder().encode(value);
@@ -111,7 +112,7 @@ async function repair(
   }
 }
 
-Deno.test("10,000 damaged checkpoints are read as they were written, or passed over", () =>
+Deno.test("3,000 damaged checkpoints are read as they were written, or passed over", () =>
   withTempDir(async (run) => {
     for (const step of [1, 2]) await saveCheckpoint(run, step, files(step), { write: writeFast });
     const folder = `${run}/checkpoint-2`;
@@ -168,7 +169,7 @@ const edited = fc.oneof(
   fc.json(),
 );
 
-Deno.test("10,000 edited states are read with fields of the right kind, or refused by name", () => {
+Deno.test("3,000 edited states are read with fields of the right kind, or refused by name", () => {
   fc.assert(
     fc.property(edited, (json) => {
       let decoded;
@@ -188,7 +189,7 @@ Deno.test("10,000 edited states are read with fields of the right kind, or refus
   );
 });
 
-Deno.test("10,000 damaged generation batches are read or refused", async () => {
+Deno.test("3,000 damaged generation batches are read or refused", async () => {
   const edit = fc.tuple(fc.nat(ROLLOUT.length - 1), fc.integer({ min: 1, max: 255 }));
   await fc.assert(
     fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
@@ -229,6 +230,6 @@ Deno.test("a save that fails at any place leaves the checkpoints before it, and 
         assert.deepEqual(names, ["checkpoint-1", ...saved ? ["checkpoint-2"] : [], "latest"]);
         if (saved) await Deno.remove(`${run}/checkpoint-2`, { recursive: true });
       }),
-      { numRuns: 1_000, seed: 4 },
+      { numRuns: cases(1_000), seed: 4 },
     );
   }));

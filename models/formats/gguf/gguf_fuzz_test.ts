@@ -7,9 +7,10 @@ import fc from "fast-check";
 import { RgxError } from "../../../core/errors.ts";
 import { GGML_TYPES } from "./ggml_types.ts";
 import { type GgufFile, parseGguf } from "./gguf.ts";
+import { cases } from "../../../tests/cases.ts";
 import { encodeTestGguf } from "./testing.ts";
 
-const RUNS = { numRuns: 10_000, seed: 6 };
+const RUNS = { numRuns: cases(10_000), seed: 6 };
 
 const WHOLE = encodeTestGguf({
   "general.architecture": ["string", "llama"],

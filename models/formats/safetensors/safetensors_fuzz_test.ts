@@ -8,8 +8,9 @@ import fc from "fast-check";
 import { RgxError } from "../../../core/errors.ts";
 import { encodeSafetensors } from "./safetensors_writer.ts";
 import { parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import { cases } from "../../../tests/cases.ts";
 
-const RUNS = { numRuns: 10_000, seed: 4 };
+const RUNS = { numRuns: cases(10_000), seed: 4 };
 /** Far more than any case takes on a busy machine. */
 const SLOW_MS = 5_000;
 

@@ -10,6 +10,7 @@ import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { parseTorchFile, type TorchFile } from "./torch_file.ts";
 import { unpickle } from "./unpickle.ts";
 import { torchRules } from "./torch_rules.ts";
+import { cases } from "../../../tests/cases.ts";
 
 const golden: Record<"zip" | "legacy", string> = JSON.parse(
   await Deno.readTextFile(new URL("../../../tests/golden/torch_files.json", import.meta.url)),
@@ -48,7 +49,7 @@ Deno.test("10,000 damaged files are read completely or refused", async () => {
     fc.asyncProperty(fc.array(edit(FILES.zip), { minLength: 1, maxLength: 3 }), async (edits) => {
       if (await readAll(edits.reduce(apply, FILES.zip)) === null) refused++;
     }),
-    { numRuns: 10_000, seed: 8 },
+    { numRuns: cases(10_000), seed: 8 },
   );
   assert.ok(refused > 2000, `only ${refused} were refused`);
 });
