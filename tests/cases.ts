@@ -1,0 +1,7 @@
+/**
+ * For tests only: how many random inputs a test tries. `RGX_TEST_FAST=1` (`deno task test:fast`) asks
+ * for a twentieth.
+ */
+export function cases(count: number): number {
+  return Deno.env.get("RGX_TEST_FAST") === "1" ? Math.ceil(count / 20) : count;
+}
