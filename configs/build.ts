@@ -1,6 +1,6 @@
 /**
- * From the merged tree to the typed {@link RunConfig}: types, ranges and defaults by the schema. What
- * several keys say together is checked in `combinations.ts`.
+ * Builds the typed {@link RunConfig} from the merged tree, with the types, ranges and defaults of
+ * the schema. Rules about several keys are in `rules/`.
  */
 import {
   COMMAND_LINE,
@@ -27,13 +27,13 @@ import {
 } from "./schema/schema_data.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/schema_model.ts";
 
-/** Where a section or key stands in the tree. */
+/** The node of a section or key. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {
   return nodeAt(tree, path.split("."));
 }
 
 /**
- * The configuration, complete. Only to be used when `problems` stays empty: keys with a wrong value hold
+ * The complete configuration. Use it only if `problems` stays empty: keys with a wrong value have
  * no value.
  */
 export function buildRunConfig(
@@ -72,23 +72,24 @@ function given(tree: MapNode, section: string): boolean {
 }
 
 /**
- * The sizes that are written for the model, with its name in `of`. A base's are of the model that it names, and a
- * configuration may name another one: then there are none.
+ * The sizes of the model that are written in the configuration, with its name in `of`. Sizes from a
+ * base file belong to the model that the base names. If the configuration names another model,
+ * there are no sizes.
  */
 function shapeOfModel(
   { model_name_or_path: name, shape }: RunConfig["model"],
   tree: MapNode,
   problems: Problems,
 ): RunConfig["model"]["shape"] {
-  // Both are undefined where their values are wrong.
+  // Both are undefined if their values are wrong.
   if (!shape || !name) return null;
   if (shape["of"] === undefined) return { of: name, ...shape };
   if (shape["of"] === name) return shape;
   const node = at(tree, "model.shape"), source = at(tree, "model.model_name_or_path")?.at.source;
   const entries = node?.kind === "map" ? [...node.entries] : [];
-  const own = entries.find(([, { keyAt }]) => [source, COMMAND_LINE].includes(keyAt.source));
-  if (own !== undefined) {
-    const [key, { keyAt }] = own;
+  const overridden = entries.find(([, { keyAt }]) => [source, COMMAND_LINE].includes(keyAt.source));
+  if (overridden !== undefined) {
+    const [key, { keyAt }] = overridden;
     problems.add(
       keyAt,
       `model.shape.${key}`,
@@ -123,7 +124,7 @@ function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {
   return sft.max_steps === 0 ? null : sft;
 }
 
-/** All keys of a section. Keys with a wrong value are reported and left undefined. */
+/** Reads all keys of a section. A key with a wrong value is reported and stays undefined. */
 function readSection<T>(section: Section<T>, tree: MapNode, problems: Problems): T {
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(section.keys as Record<string, KeySpec>)) {
@@ -141,7 +142,7 @@ function readKey(
   tree: MapNode,
   problems: Problems,
 ): unknown {
-  // What could not be interpolated has been reported.
+  // A value that could not be interpolated has been reported.
   if (problems.has(path)) return undefined;
   if (node !== undefined) {
     return spec.type.read(node, (where, text, sub = "") => problems.add(where, path + sub, text));
@@ -149,7 +150,7 @@ function readKey(
   if (spec.default !== REQUIRED) {
     return typeof spec.default === "function" ? spec.default(section) : spec.default;
   }
-  if (path === "rewards") return undefined; // has a message of its own
+  if (path === "rewards") return undefined; // the rules report it
   const around = at(tree, path.split(".").slice(0, -1).join(".")) ?? tree;
   const inside = describeNode(around) === "a map" ? "" : `, found ${describeNode(around)}`;
   problems.add(around.at, path, `missing, expected ${spec.type.expected}: ${spec.doc}${inside}`);

@@ -1,6 +1,6 @@
 /**
- * The configurations of the pipelines that rgx replaces (`tests/golden/pipelines/`), and their command
- * lines: each loads, or is refused for the reason that stands here.
+ * The configurations of the pipelines that rgx replaces (`tests/golden/pipelines/`), and their
+ * command lines: each loads, or is refused for the reason that stands here.
  */
 import assert from "node:assert/strict";
 import { withConfigArgument } from "./foreign/config_arguments.ts";
@@ -114,7 +114,7 @@ reward:
 critic: {optim: {lr: 1.0e-5}}
 `;
 
-Deno.test("a configuration of verl means what it says; what it steers elsewhere is named once", async () => {
+Deno.test("a configuration of verl is obeyed; keys without effect share one note", async () => {
   const { config, notes } = await load(VERL);
   const { training } = config;
   assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-3B-Instruct");
@@ -156,7 +156,7 @@ Deno.test("a configuration of verl means what it says; what it steers elsewhere 
   assert.ok(notes.some((note) => /test_freq.*eval\.num_examples/.test(note)));
 });
 
-Deno.test("a recipe of verl loads without verl: its own defaults, an old name that is null, verbose at the top", async () => {
+Deno.test("verl's recipe loads without its defaults, with null keys and verbose", async () => {
   const recipe = `hydra: {searchpath: [file://verl/verl/trainer/config]}
 defaults: [ppo_trainer, _self_]
 verbose: true
@@ -174,7 +174,7 @@ ${VERL.replace("    strategy: fsdp", "    strategy: fsdp\n    ppo_micro_batch_si
   assert.match((await errorsOf(twice("4")))[0]!, /the same key as .*per_gpu/);
 });
 
-Deno.test("keys of verl on the command line, and its evaluation where there are problems for it", async () => {
+Deno.test("keys of verl on the command line, and its evaluation with held-out problems", async () => {
   const { config } = await load(VERL, {
     overrides: [
       "actor_rollout_ref.rollout.tensor_model_parallel_size=1",

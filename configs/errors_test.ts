@@ -395,7 +395,7 @@ Deno.test("a file of problems that is not there is refused", async () => {
   assert.equal(loaded.config.data.dataset_name, "p.jsonl");
 });
 
-Deno.test("a syntax error, a wrong encoding and an unreadable file are errors of usage", async () => {
+Deno.test("syntax errors, wrong encodings and unreadable files are errors of usage", async () => {
   assert.match((await errorsOf("a: [1\n")).join(), /^f\.yaml:2:1: Flow sequence/);
   const bytes = new Uint8Array([0x61, 0x3a, 0x20, 0xff]);
   assert.match((await errorsOf(bytes)).join(), /^f\.yaml:1:1: not UTF-8/);

@@ -1,7 +1,7 @@
 /**
- * From a file name and what was typed behind it to the configuration of a run. Order: built-in defaults,
- * bases, the file, environment variables `RGX_…`, the command line. Everything that is wrong is reported
- * at once, before anything starts.
+ * Loads the configuration of a run from a file name and the arguments after it. Later sources
+ * override earlier ones: built-in defaults, bases, the file, environment variables `RGX_…`, the
+ * command line. All errors are reported together, before anything starts.
  */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
@@ -36,20 +36,26 @@ import { applyOverride, environmentOverrides, parseOverrides } from "./reading/o
 import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
-/** What a configuration is read with. */
+/** Options for reading a configuration. */
 export interface LoadOptions {
   /** Arguments after CONFIG: `a.b=v`, `+a.b=v`, `~a.b`, `--a-b v`, … */
   overrides?: readonly string[];
-  /** Options of the command itself (`--resume`), to be suggested for a misspelt one. */
-  ownOptions?: readonly string[];
+  /** Options of the command itself (`--resume`), to suggest for a misspelt one. */
+  commandOptions?: readonly string[];
   /** Environment variables; default none. */
   env?: Environment;
-  /** "sft": of the supervised training alone, so that what only GRPO needs is not checked. Default: all. */
+  /**
+   * "sft": only the supervised training will run, so keys that only GRPO needs are not checked.
+   * Default: all.
+   */
   phases?: "all" | "sft";
   /** Working directory; default the process's. */
   cwd?: string;
-  /** A name that data.dataset_name may have without a file: a data set that the program holds itself. */
-  ownDataset?: string;
+  /**
+   * A name that data.dataset_name may have although no file has it: a data set that the calling
+   * program holds.
+   */
+  heldDataset?: string;
 }
 
 /** A configuration that was read and checked. */
@@ -59,28 +65,34 @@ export interface LoadedConfig {
   notes: string[];
   /** Dotted canonical key → `file:line`, `RGX_…`, `command line` or `default`. */
   origins: Map<string, string>;
-  /** The merged and resolved configuration: loading it again gives the same. Holds no secrets. */
+  /**
+   * The merged and resolved configuration. Loading it again gives the same result. It holds no
+   * secrets.
+   */
   yaml: string;
   /** The `env:` map: variables that the process should set before the run. */
   environment: Record<string, string>;
-  /** Dotted key → text before interpolation, of values that came from a secret variable. */
+  /** Dotted key → text before interpolation, for values that contain a secret variable. */
   secrets: Map<string, string>;
 }
 
-/** A configuration as an object, with the keys of a YAML file; `_base_` names what it builds on. */
+/**
+ * A configuration as an object with the keys of a YAML file. `_base_` names the files that it
+ * inherits from.
+ */
 export type ConfigObject = Readonly<Record<string, unknown>>;
 
 /**
- * Loads CONFIG: a path, else the name of an embedded experiment; `rgx:PATH` is an embedded file for sure.
- * Or takes a configuration that is there as an object.
- * Throws UsageError with one line for everything that is wrong.
+ * Loads CONFIG: a path, or the name of an embedded experiment, or `rgx:PATH` for any embedded file.
+ * A configuration may also be given as an object.
+ * @throws UsageError with one line for each error
  */
 export async function loadConfig(
   config: string | ConfigObject,
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const cwd = options.cwd ?? Deno.cwd();
-  const overrides = parseOverrides(options.overrides ?? [], options.ownOptions);
+  const overrides = parseOverrides(options.overrides ?? [], options.commandOptions);
   const file = typeof config === "string" ? await locateConfig(config, cwd) : inMemory(config, cwd);
   const problems = new Problems();
 
@@ -98,8 +110,8 @@ export async function loadConfig(
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
   tree = foldForeignKeys(tree, problems);
-  tree = await resolveFiles(tree, cwd, problems, options.ownDataset);
-  // Of a file all entries are meant, unless a number is written.
+  tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
+  // All rows of a file are used, unless a number is written.
   if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", null);
 
   const built = buildRunConfig(tree, problems, options.phases);
@@ -116,7 +128,7 @@ export async function loadConfig(
   };
 }
 
-/** The environment with the tree's `env:` map on top. */
+/** The environment, overridden by the `env:` map of the tree. */
 function withVariables(base: Environment, tree: MapNode, problems: Problems): Environment {
   const env = tree.entries.get("env")?.node;
   if (env?.kind !== "map") return base;
@@ -124,7 +136,7 @@ function withVariables(base: Environment, tree: MapNode, problems: Problems): En
   return { ...base, ...variables(nodeAt(interpolate(only, base, problems, tree), ["env"])) };
 }
 
-/** The tree with a key set where it is unset, marked as a default. */
+/** The tree with a key set if it is unset. Its position says that it is a default. */
 function withDefault(tree: MapNode, section: string, name: string, value: Scalar): MapNode {
   const at = nowhere(DEFAULTS);
   const map = tree.entries.get(section)?.node;
@@ -134,7 +146,7 @@ function withDefault(tree: MapNode, section: string, name: string, value: Scalar
   return withEntry(tree, section, filled);
 }
 
-/** Whether the problems are the rows of a file or of a published data set. */
+/** Whether the problems come from a file or from a published data set. */
 function isOfAFile(tree: MapNode): boolean {
   const [file, task] = ["dataset_name", "task_name"].map((name) => {
     const node = nodeAt(tree, ["data", name]);

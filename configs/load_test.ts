@@ -83,7 +83,7 @@ logging:
   });
 });
 
-Deno.test("a lora section says what PEFT's configuration says, in YAML and on the command line", async () => {
+Deno.test("a lora section has the keys of PEFT, in YAML and on the command line", async () => {
   const minimal = "model: m\ntask: chain_sum\nrewards: [correctness]\n";
   const lora = "lora: {target_modules: '.*\\.(q|v)_proj', modules_to_save: [lm_head, norm], " +
     "exclude_modules: [layers.0.self_attn.q_proj], layers_to_transform: [0, 2], " +
@@ -113,7 +113,7 @@ Deno.test("a lora section says what PEFT's configuration says, in YAML and on th
   );
 });
 
-Deno.test("the documented experiment runs from its one new file, with the embedded bases", async () => {
+Deno.test("the documented experiment loads from one new file and embedded bases", async () => {
   const files = {
     "configs/tasks/your_task.yaml": 'data:\n  task_name: "tower_of_hanoi"\n  num_examples: 2048\n' +
       '  seed: 42\n  add_instructions: true\n\nrewards:\n  - name: "correctness"\n    weight: 0.8\n' +
@@ -148,7 +148,7 @@ Deno.test("flat, in sections and dotted, a configuration is the same", async () 
   assert.equal(a!.config.data.seed, 42);
 });
 
-Deno.test("of a file all entries are meant, of a task 2048, unless a number is written", async () => {
+Deno.test("default num_examples: all of a file, 2048 of a task", async () => {
   const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
   const files = { "p.jsonl": '{"question": "q", "answer": "1"}\n' };
   const entries = async (text: string) => (await load(text, {}, files)).config.data.num_examples;
@@ -173,7 +173,7 @@ Deno.test("JSON is a configuration too", async () => {
   });
 });
 
-Deno.test("all embedded experiments load, and every task file names a task of its own name", async () => {
+Deno.test("all embedded experiments load; every task file names the task of its name", async () => {
   for (const name of experimentNames()) {
     const { config } = await loadConfig(name);
     assert.equal(config.logging.run_name, name);
@@ -218,7 +218,7 @@ Deno.test("TRL's reward lists are the rewards", async () => {
   assert.equal(origins.get("rewards.1.name"), "f.yaml:3");
 });
 
-Deno.test("keys of other trainers at their neutral value are silent, without effect a note", async () => {
+Deno.test("keys of other trainers: silent at neutral values, noted without effect", async () => {
   const silent = "use_vllm: false\neval_strategy: 'no'\nnum_iterations: 1\nreport_to: none\n" +
     "optim: adamw_torch\nbnb_4bit_quant_type: nf4\ncurriculum: {enabled: false, last_k: 20}\n" +
     "scale_rewards: true\nquantization: {load_in_8bit: false}\ndelta: null\n";
@@ -234,7 +234,7 @@ Deno.test("keys of other trainers at their neutral value are silent, without eff
   ]);
 });
 
-Deno.test("transformers' quantization_config is read wherever it stands, the rest of it answered", async () => {
+Deno.test("transformers' quantization_config is read in each of its sections", async () => {
   const lora = MINIMAL + "lora: {r: 4}\n";
   const sections = [
     "quantization_config",
@@ -284,7 +284,7 @@ Deno.test("a run name becomes a folder name without odd characters", async () =>
   assert.equal(dots.config.training.output_dir, "./experiments/_");
 });
 
-Deno.test("~ at the beginning of a path is the home folder, in a file and on the command line", async () => {
+Deno.test("~ at the beginning of a path is the home folder, in files and arguments", async () => {
   const home = Deno.env.get("HOME") ?? "~";
   const { config } = await load(
     "model: ~/m\ntokenizer_name_or_path: ~you/t\ntask: chain_sum\nrewards: [correctness]\n",
@@ -295,7 +295,7 @@ Deno.test("~ at the beginning of a path is the home folder, in a file and on the
   assert.equal(config.model.tokenizer_name_or_path, "~you/t");
 });
 
-Deno.test("a configuration outside the working directory may name files beside itself", async () => {
+Deno.test("a configuration outside of the working directory may name files beside it", async () => {
   const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
   const files = { "there/f.yaml": yaml, "there/p.jsonl": "", "there/weights/config.json": "{}" };
   await withFiles({ ...files, "here/x": "" }, async (folder) => {
@@ -352,7 +352,7 @@ Deno.test("config show has one line a key with value and origin", async () => {
   assert.ok(!lines.join().includes("hush"));
 });
 
-Deno.test("every key stands in one list: rgx's own, refused, or without effect", () => {
+Deno.test("every key is in one list: rgx's keys, refused, or without effect", () => {
   for (const path of KEYS.keys()) {
     assert.ok(!REFUSED_KEYS.has(path) && !WITHOUT_EFFECT.has(path), path);
   }

@@ -1,6 +1,7 @@
 /**
- * The sizes of models that need not be there: of the model that a configuration describes in `model.shape`,
- * and of those in `models/*.yaml`. They are fields of a model's own config.json; who reads them checks them.
+ * The sizes of models that need not be on disk: of the model that the configuration describes in
+ * `model.shape`, and of the embedded ones in `models/*.yaml`. They are fields of the config.json of
+ * the model. The reader of the sizes checks them.
  */
 import { parse } from "yaml";
 import { EMBEDDED } from "./documents/embedded.ts";
@@ -9,7 +10,7 @@ import type { RunConfig } from "./schema/run_config.ts";
 /** Fields of a `config.json`. */
 export type ModelShape = Readonly<Record<string, unknown>>;
 
-/** The models of `models/*.yaml` by name. */
+/** The sizes of the models in `models/*.yaml`, by name. */
 export function embeddedShapes(): Map<string, ModelShape> {
   const shapes = new Map<string, ModelShape>();
   for (const [path, text] of EMBEDDED) {
@@ -20,14 +21,17 @@ export function embeddedShapes(): Map<string, ModelShape> {
   return shapes;
 }
 
-/** The shape of the model that is named; null when neither the configuration nor an embedded file knows it. */
+/**
+ * The sizes of the model that is named; null when neither the configuration nor an embedded file
+ * has them.
+ */
 export function shapeOf(
   { model_name_or_path: name, shape }: RunConfig["model"],
 ): ModelShape | null {
   const shapes = embeddedShapes();
   if (shape !== null) add(shapes, shape);
   if (name === null) return null;
-  // The oldest models of the Hub also go by a name without their organisation.
+  // The oldest models of the Hub are also known by a name without organisation.
   const found = shapes.get(name) ?? [...shapes].find(([of]) => of.endsWith(`/${name}`))?.[1];
   return found ?? null;
 }

@@ -1,4 +1,7 @@
-/** The models whose sizes are embedded: the configuration files load, and the sizes are found by name. */
+/**
+ * The models whose sizes are embedded: the configuration files load, and the sizes are found by
+ * name.
+ */
 import assert from "node:assert/strict";
 import { EMBEDDED } from "./documents/embedded.ts";
 import { embeddedShapes, shapeOf } from "./model_shapes.ts";
@@ -19,7 +22,7 @@ Deno.test("every embedded model file is a model with its own shape and an adapte
   assert.equal(embeddedShapes().size, files.length - aliases.length);
 });
 
-Deno.test("a shape belongs to the model that it names, whatever the configuration's base was", async () => {
+Deno.test("a shape belongs to the model that it names, whatever the base says", async () => {
   const name = async (name: string, more = "") => {
     const text = `_base_: rgx:models/qwen2.5-7b.yaml\nmodel: {name: "${name}"${more}}\n${REST}`;
     return shapeOf((await load(text)).config.model);
@@ -33,9 +36,9 @@ Deno.test("a shape belongs to the model that it names, whatever the configuratio
   );
   assert.equal(config.model.shape, null);
   assert.ok(!yaml.includes("Qwen"), "the merged configuration does not speak of another model");
-  const own = await name("my/model", ", shape: {of: my/model, hidden_size: 64}");
-  assert.equal(own?.["hidden_size"], 64);
-  assert.equal(own?.["of"], undefined);
+  const described = await name("my/model", ", shape: {of: my/model, hidden_size: 64}");
+  assert.equal(described?.["hidden_size"], 64);
+  assert.equal(described?.["of"], undefined);
 });
 
 Deno.test("a name alone is enough, and another shape can be written for it", async () => {

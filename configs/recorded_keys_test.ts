@@ -1,6 +1,6 @@
 /**
- * Every key of `tests/golden/configuration_keys.json`: loading it has an effect, or is accepted with a
- * note, or is refused by name. It is never unknown and never silent.
+ * Every key of `tests/golden/configuration_keys.json`: loading it has an effect, or is accepted
+ * with a note, or is refused by name. It is never unknown and never silent.
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";

@@ -38,25 +38,27 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   ["Its tokenizer: `model.init.tokenizer`", "", TOKENIZER],
   [
     "Adapter: `lora`",
-    "A section `lora` (or `use_peft: true`) trains an adapter; without it all of the model is trained.",
+    "A section `lora` (or `use_peft: true`) trains an adapter; without it all of the model is " +
+    "trained.",
     LORA,
   ],
   [
     "Problems: `data`",
-    "Several tasks in one run are a list of `{task_name, weight, config}` in `tasks` (or a map of names to " +
-    "`{weight, config}`): each entry comes from one of them, drawn by weight, and metrics are given for each " +
-    "task beside those of all.",
+    "Several tasks in one run are a list of `{task_name, weight, config}` in `tasks` (or a map " +
+    "of names to `{weight, config}`): each entry comes from one of them, drawn by weight, and " +
+    "metrics are given for each task beside those of all.",
     DATA,
   ],
   [
     "Levels of difficulty: `curriculum`",
-    "Not flat. After each step a task's levels go up when the mean of its last `last_k` scores (of the task, " +
-    "partial credit included) is above `success_threshold`, down when it is below `failure_threshold`; " +
-    "then its scores are forgotten. Up: all attributes go to one above the highest present level, or to their " +
-    "top. Down: those at the highest level go down by one. The next generated completions are of the new " +
-    "level. A level whose prompts do not fit beside their completions is not taken. Held-out problems stay at " +
-    "the starting levels, so that evaluations of one run can be compared. Parameters that no attribute sets " +
-    "are those of `data`.",
+    "Not flat. After each step a task's levels go up when the mean of its last `last_k` scores " +
+    "(of the task, partial credit included) is above `success_threshold`, down when it is below" +
+    " `failure_threshold`; then its scores are forgotten. Up: all attributes go to one above " +
+    "the highest present level, or to their top. Down: those at the highest level go down by " +
+    "one. The next generated completions are of the new level. A level whose prompts do not fit" +
+    " beside their completions is not taken. Held-out problems stay at the starting levels, so " +
+    "that evaluations of one run can be compared. Parameters that no attribute sets are those " +
+    "of `data`.",
     CURRICULUM,
   ],
   ["Its schedule: `curriculum.schedule`", "", CURRICULUM_SCHEDULE],
@@ -88,17 +90,18 @@ Generated from the schema by \`deno task docs:config\`; a test holds that it is 
 defaults are those of TRL 1.16 (GRPOConfig), transformers 5.23 (TrainingArguments) and PEFT 0.21
 (LoraConfig).
 
-A key can be written flat (\`learning_rate: 1e-6\`), in its section (\`training: {learning_rate: 1e-6}\`), or
-on the command line (\`training.learning_rate=1e-6\`, \`learning_rate=1e-6\`, \`--learning-rate 1e-6\`). A flat
-\`seed\` is training.seed. What is wrong is reported with file, line and column, all of it at once, before
-anything starts.
+A key can be written flat (\`learning_rate: 1e-6\`), in its section
+(\`training: {learning_rate: 1e-6}\`), or on the command line (\`training.learning_rate=1e-6\`,
+\`learning_rate=1e-6\`, \`--learning-rate 1e-6\`). A flat \`seed\` is training.seed. What is wrong is
+reported with file, line and column, all of it at once, before anything starts.
 
 \`_base_\` names a file or a list of them, relative to the file that names them, or embedded ones
-(\`rgx:base.yaml\`). Maps are merged key by key, lists and single values replaced; \`_delete_: true\` in a map
-takes away what it would inherit, \`key: null\` sets null. \`\${training.seed}\` is the value of another key,
-\`\${oc.env:NAME,default}\` that of an environment variable (a map \`env\` at the top sets some),
-\`{{ fileBasenameNoExtension }}\` the name of the file. Later ones win: bases, the file, variables such as
-\`RGX_TRAINING__MAX_STEPS=5\`, the command line; there \`~a.b\` takes a key away and \`a.0.b=v\` is one of a list.
+(\`rgx:base.yaml\`). Maps are merged key by key, lists and single values replaced;
+\`_delete_: true\` in a map takes away what it would inherit, \`key: null\` sets null.
+\`\${training.seed}\` is the value of another key, \`\${oc.env:NAME,default}\` that of an environment
+variable (a map \`env\` at the top sets some), \`{{ fileBasenameNoExtension }}\` the name of the file.
+Later ones win: bases, the file, variables such as \`RGX_TRAINING__MAX_STEPS=5\`, the command line;
+there \`~a.b\` takes a key away and \`a.0.b=v\` is one of a list.
 `;
 
 export function configurationReference(): string {
@@ -167,8 +170,8 @@ function refused(): string {
   ]);
   return [
     "## Refused",
-    "They would change results, and this version does not do what they ask for. Their neutral values (and " +
-    "null) are taken in silence; anything else ends with exit code 2.",
+    "They would change results, and this version does not do what they ask for. Their neutral " +
+    "values (and null) are taken in silence; anything else ends with exit code 2.",
     table(["key", "neutral values", "instead"], rows),
   ].join("\n\n");
 }

@@ -1,7 +1,7 @@
 /**
- * A configuration as the user sees it again: the YAML in canonical nested layout that is written beside a
- * run and is enough to repeat it, and the flat list of keys with their origins. Secrets appear as the
- * `${oc.env:…}` that they came from.
+ * Shows a configuration to the user: as YAML with canonical keys in sections, which is written
+ * beside a run and is enough to repeat it; and as a flat list of keys with their origins. Secrets
+ * appear as the `${oc.env:…}` that they came from.
  */
 import { stringify } from "yaml";
 import { escapeText, isSecretName } from "./reading/interpolation.ts";
@@ -17,7 +17,7 @@ import {
 } from "./documents/node.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
-/** The configuration in the layout of a file. */
+/** The configuration as a document. */
 function asDocument(config: RunConfig): Record<string, Json> {
   const { rewards, model, ...rest } = config;
   const document = {
@@ -60,7 +60,7 @@ function escape(value: Json, key: string, secrets: ReadonlyMap<string, string>):
   );
 }
 
-/** Dotted key → text before interpolation, for every value that a secret went into. */
+/** Dotted key → text before interpolation, for every value that contains a secret. */
 export function collectSecrets(node: ConfigNode, key = ""): Map<string, string> {
   if (node.kind === "scalar") return new Map(node.secret === undefined ? [] : [[key, node.secret]]);
   const children: [string | number, ConfigNode][] = node.kind === "list"
@@ -73,7 +73,10 @@ export function collectSecrets(node: ConfigNode, key = ""): Map<string, string> 
   );
 }
 
-/** Every key with its value: leaves of the sections, items of the rewards, lists whole. */
+/**
+ * Every key with its value. Sections and rewards are split into their fields; other lists stay
+ * whole.
+ */
 export function leaves(config: RunConfig): [key: string, value: Json][] {
   const found: [string, Json][] = [];
   const walk = (value: Json, key: string) => {
@@ -88,7 +91,7 @@ export function leaves(config: RunConfig): [key: string, value: Json][] {
   return found;
 }
 
-/** Where each leaf was written: `file:line`, `command line`, `RGX_…` or `default`. */
+/** The origin of every value: `file:line`, `command line`, `RGX_…` or `default`. */
 export function collectOrigins(config: RunConfig, tree: MapNode): Map<string, string> {
   return new Map(leaves(config).map(([key]) => [key, origin(originOf(key, tree))]));
 }
@@ -98,7 +101,7 @@ function originOf(key: string, tree: MapNode): Position {
   const [section, index, field] = key.split(".");
   if (section === "rewards" && index !== undefined) {
     const weight = field === "weight" ? at(`training.reward_weights.${index}`) : undefined;
-    // A reward can be written as its name alone, and one reward without a list.
+    // A reward can be written as only its name, and a single reward without a list.
     const named = field === "name" ? at(`rewards.${index}`) ?? at("rewards") : undefined;
     return weight ?? at(key) ?? named ?? nowhere(DEFAULTS);
   }

@@ -8,7 +8,7 @@ import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
 const SOURCE = "export default ({ completion }, { factor }) => completion.length * factor;\n";
 const HEAD = "model: m\ntask: chain_sum\nrewards:\n";
 
-Deno.test("a reward can be a file with parameters, hosts and limits of its own", async () => {
+Deno.test("a reward can be a file, with parameters, hosts and limits", async () => {
   const yaml = HEAD +
     "  - {path: ./my-reward.ts, weight: 0.5, factor: 2, tags: [a, b], timeout: 9, " +
     "net: [api.example.org, 'localhost:80'], concurrency: 3, retries: 1}\n  - correctness\n";
@@ -34,7 +34,7 @@ Deno.test("a reward can be a file with parameters, hosts and limits of its own",
   assert.deepEqual(named.config.rewards[0]!.file!.net, ["a.org"]);
 });
 
-Deno.test("a reward's file is looked for beside the configuration that names it, then where one works", async () => {
+Deno.test("a reward's file is looked for beside the configuration, then in the cwd", async () => {
   const files = {
     "sub/base.yaml": HEAD + "  - path: ./r.ts\n",
     "sub/r.ts": SOURCE,
@@ -54,7 +54,7 @@ Deno.test("a reward's file is looked for beside the configuration that names it,
   });
 });
 
-Deno.test("the written configuration loads to the same, and says when the file has changed", async () => {
+Deno.test("the written configuration loads to the same and notes a changed file", async () => {
   const yaml = HEAD + "  - {path: r.ts, factor: 2, timeout: 3}\n  - {name: brevity, timeout: 1}\n";
   await withFiles({ "f.yaml": yaml, "r.ts": SOURCE }, async (cwd) => {
     const first = await loadConfig("f.yaml", { cwd });
@@ -102,7 +102,7 @@ Deno.test("the sections of a configuration make a rubric", async () => {
   });
 });
 
-Deno.test("reasoning-gym's secondary rewards have its short names; reward_timeout is a key", async () => {
+Deno.test("secondary rewards have reasoning-gym's names; reward_timeout is a key", async () => {
   const yaml = "model: m\ntask: chain_sum\nreward_timeout: 7\nreward:\n  use_accuracy: true\n" +
     "  secondary_rewards:\n    - {name: cosine, scaling_factor: 0.3}\n" +
     "    - {name: format, scaling_factor: 0.1, kwargs: {preappend_thinking_token: true}}\n" +

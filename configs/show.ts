@@ -1,10 +1,10 @@
-/** `rgx config show`: every key with its value and where it was written. */
+/** The lines of `rgx config show`: every key with its value and its origin. */
 import { stringify } from "yaml";
 import type { LoadedConfig } from "./load.ts";
 import type { Json } from "./documents/node.ts";
 import { leaves } from "./render.ts";
 
-/** Lines `key: value   # file:line`, the comments aligned where lines are not too long. */
+/** Lines `key: value   # file:line`. The comments are aligned, except behind very long lines. */
 export function renderOrigins(loaded: LoadedConfig): string {
   const rows = leaves(loaded.config).map(([key, value]) => {
     const shown = loaded.secrets.get(key) ?? value;

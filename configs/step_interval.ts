@@ -1,4 +1,6 @@
-/** The interval between two events of a run in whole steps, as in transformers' TrainingArguments. */
+/**
+ * The interval between two events of a run in whole steps, as in transformers' TrainingArguments.
+ */
 
 /**
  * `logging_steps`, `eval_steps` or `save_steps` in whole steps.

@@ -1,4 +1,7 @@
-/** Several tasks in one configuration, and the curriculum: every way to write them, and what is refused. */
+/**
+ * Several tasks in one configuration, and the curriculum: every way to write them, and what is
+ * refused.
+ */
 import assert from "node:assert/strict";
 import type { RunConfig } from "./schema/run_config.ts";
 import { errorsOf, load } from "./test_support.ts";
@@ -11,7 +14,7 @@ const MIX: RunConfig["data"]["tasks"] = [
 const LIST = "[{task_name: chain_sum, weight: 2, config: {max_terms: 3}}, leg_counting]";
 const MAP = "{chain_sum: {weight: 2, config: {max_terms: 3}}, leg_counting: {}}";
 
-Deno.test("a mixture is the same in every spelling, and again when the written configuration is loaded", async () => {
+Deno.test("a mixture is the same in every spelling, and when loaded again", async () => {
   const spellings = [
     `data: {tasks: ${LIST}}`,
     `data: {task_name: composite, tasks: ${LIST}}`,
@@ -28,7 +31,7 @@ Deno.test("a mixture is the same in every spelling, and again when the written c
   }
 });
 
-Deno.test("a base's mixture in a map is added to, one weight can be set from the command line", async () => {
+Deno.test("a map of tasks is merged with the base's; an override sets one weight", async () => {
   const files = { "base.yaml": `${HEAD}data: {tasks: ${MAP}}\n` };
   const overrides = ["data.tasks.leg_counting.weight=5"];
   const text = "_base_: base.yaml\ndata: {tasks: {spell_backward: {weight: 3}}}\n";
@@ -66,7 +69,7 @@ Deno.test("what is wrong with a mixture is said where it stands", async () => {
   }
 });
 
-Deno.test("a curriculum has reasoning-gym's keys and defaults; switched off it is not there", async () => {
+Deno.test("a curriculum has reasoning-gym's keys and defaults; off it is null", async () => {
   const { config, yaml } = await load(
     HEAD + "task: chain_sum\ncurriculum:\n  enabled: true\n  schedule: {automatic: true}\n" +
       '  curricula: {chain_sum: {attribute_levels: {"*": 1, num_terms: 2}}}\n',
@@ -132,15 +135,15 @@ Deno.test("what is wrong with a curriculum is said", async () => {
   assert.match(file.join(), /the problems of a file have no levels/);
 });
 
-Deno.test("parameters that were written for another task: the error says how to take them away", async () => {
-  const own = "data: {task_name: spell_backward, task_config: {max_word_len: 4}}\n";
-  const files = { "base.yaml": `${HEAD}${own}` };
+Deno.test("parameters of another task: the error says how to drop them", async () => {
+  const base = "data: {task_name: spell_backward, task_config: {max_word_len: 4}}\n";
+  const files = { "base.yaml": `${HEAD}${base}` };
   const child = "_base_: base.yaml\ndata: {task_name: chain_sum}\n";
   assert.match((await errorsOf(child, {}, files))[0]!, /; task_config: \{_delete_: true\} takes/);
   const overrides = ["task_name=chain_sum"];
-  assert.match((await errorsOf(HEAD + own, { overrides }))[0]!, /; ~data\.task_config takes away/);
-  const { config } = await load(HEAD + own, { overrides: [...overrides, "~data.task_config"] });
+  assert.match((await errorsOf(HEAD + base, { overrides }))[0]!, /; ~data\.task_config takes away/);
+  const { config } = await load(HEAD + base, { overrides: [...overrides, "~data.task_config"] });
   assert.deepEqual([config.data.task_name, config.data.task_config], ["chain_sum", {}]);
-  const typo = await errorsOf(HEAD + own.replace("max_word_len", "max_wrd_len"));
+  const typo = await errorsOf(HEAD + base.replace("max_word_len", "max_wrd_len"));
   assert.match(typo[0]!, /did you mean max_word_len\?[^;]*$/);
 });

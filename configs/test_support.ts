@@ -1,14 +1,17 @@
-/** What the tests of this room share: files in a temporary folder, loaded as a user would. */
+/** Helpers of the tests of configurations: files in a temporary folder, loaded as for a user. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { RgxError } from "../core/errors.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
 
-/** The smallest complete configuration. Three lines, so that what a test adds begins in line 4. */
+/**
+ * The smallest complete configuration. It has three lines, so that what a test adds begins in line
+ * 4.
+ */
 export const MINIMAL = "model: m\ntask: chain_sum\nrewards: [correctness]\n";
 
-/** Calls `use` with a folder that holds these files; the folder vanishes afterwards. */
+/** Calls `use` with a folder that holds these files, and removes it afterwards. */
 export async function withFiles<T>(
   files: Readonly<Record<string, string | Uint8Array>>,
   use: (folder: string) => Promise<T>,
@@ -37,7 +40,7 @@ export async function load(
   );
 }
 
-/** The lines of the error that loading the text ends with; empty when it loads. */
+/** The lines of the error of loading this text. Empty when it loads. */
 export async function errorsOf(
   yaml: string | Uint8Array,
   options: LoadOptions = {},

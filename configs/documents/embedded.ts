@@ -1,6 +1,6 @@
 /**
- * The YAML files of this folder, inside the program. Names are paths below `configs/`; `rgx:NAME` names one
- * for sure. A test compares the table with the folder.
+ * The YAML files of `configs/`, embedded in the program. Their names are paths below `configs/`;
+ * `rgx:NAME` always means an embedded file. A test compares this table with the folder.
  */
 import base from "../base.yaml" with { type: "text" };
 import experimentsGsm8k from "../experiments/gsm8k.yaml" with { type: "text" };
@@ -78,13 +78,13 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["tasks/tower_of_hanoi.yaml", tasksTowerOfHanoi],
 ]);
 
-/** Names of the embedded experiments, which `rgx train NAME` takes. */
+/** Names of the embedded experiments. `rgx train NAME` accepts them. */
 export function experimentNames(): string[] {
   return [...EMBEDDED.keys()].filter((path) => path.startsWith("experiments/"))
     .map((path) => path.slice("experiments/".length).replace(/\.yaml$/, "")).sort();
 }
 
-/** Path of the embedded file that a name without folder and extension means, or null. */
+/** Path of the embedded file with this name (without folder and extension), or null. */
 export function embeddedPath(name: string): string | null {
   for (const folder of ["experiments/", "", "models/", "tasks/"]) {
     if (EMBEDDED.has(`${folder}${name}.yaml`)) return `${folder}${name}.yaml`;

@@ -1,13 +1,14 @@
 /**
- * Merging of canonical trees: maps key by key, everything else replaces. The result depends only on the
- * order of the trees, not on how they are grouped, so bases of bases need no special care.
+ * Merges canonical trees. Maps are merged key by key; any other value is replaced. The result
+ * depends only on the order of the trees, not on how they are grouped, so bases that have bases
+ * themselves need no special care.
  */
 import type { ConfigNode, MapEntry, MapNode } from "./node.ts";
 
-/** `over` on top of `under`. A map marked `replace` (`_delete_: true`) drops what it would inherit. */
+/** `over` on top of `under`. A map that is marked `replace` (`_delete_: true`) inherits nothing. */
 function mergeNodes(under: ConfigNode, over: ConfigNode): ConfigNode {
   if (over.kind !== "map" || over.replace) return over;
-  // A map over a value hides what lies below that value too.
+  // A map that replaces a value also hides what is below that value in further bases.
   if (under.kind !== "map") return { ...over, replace: true };
   return mergeMaps(under, over);
 }

@@ -1,10 +1,10 @@
 /**
- * A configuration as a tree whose every key and value knows where it was written, and the collector of
- * what is wrong with it. Trees are immutable: merging and interpolation make new ones.
+ * A configuration as a tree, in which every key and value knows where it was written; and the list
+ * of problems that are found in it. Trees are immutable: merging and interpolation make new ones.
  */
 import { UsageError } from "../../core/errors.ts";
 
-/** Where values come from: a file, the command line, an environment variable, or the defaults. */
+/** Where a value comes from: a file, the command line, an environment variable, or the defaults. */
 export interface Source {
   /** As shown to the user: `a/b.yaml`, `rgx:base.yaml`, `command line`, `RGX_SEED`, `default`. */
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Source {
   readonly directory: string | null;
 }
 
-/** Line and column count from 1; line 0 = the source has no lines. */
+/** Line and column are counted from 1. Line 0 means that the source has no lines. */
 export interface Position {
   readonly source: Source;
   readonly line: number;
@@ -26,9 +26,9 @@ export interface ScalarNode {
   readonly kind: "scalar";
   readonly value: Scalar;
   readonly at: Position;
-  /** The text as typed, where it is text by nature (command line, environment variables). */
+  /** The text as it was typed, for values of the command line and of environment variables. */
   readonly raw?: string;
-  /** The text before interpolation, when a secret environment variable went into the value. */
+  /** The text before interpolation, if a secret environment variable is part of the value. */
   readonly secret?: string;
 }
 export interface ListNode {
@@ -102,7 +102,7 @@ export function toJson(node: ConfigNode): Json {
   return Object.fromEntries([...node.entries].map(([name, entry]) => [name, toJson(entry.node)]));
 }
 
-/** A tree from a plain value, all of it at one position. */
+/** A tree from a plain value. All of its nodes get the same position. */
 export function fromJson(value: Json, at: Position): ConfigNode {
   if (Array.isArray(value)) {
     return { kind: "list", items: value.map((item) => fromJson(item, at)), at };
@@ -123,11 +123,13 @@ interface Problem {
   text: string;
 }
 
-/** Collects everything that is wrong, so that the user sees all of it at once; also notes. */
+/**
+ * Collects everything that is wrong, so that the user sees all of it at once. Also collects notes.
+ */
 export class Problems {
   readonly notes: string[] = [];
   readonly #list: Problem[] = [];
-  /** True once a key or a file was not understood: then nothing can be said about missing keys. */
+  /** True once a key or a file was not understood. Missing keys are not reported then. */
   incomplete = false;
 
   /** `key` is the dotted key as written, or "" for the file as a whole. */
@@ -144,12 +146,12 @@ export class Problems {
     return this.#list.length;
   }
 
-  /** True when something is wrong with this key or anything under it. */
+  /** Whether something is wrong with this key or with anything below it. */
   has(key: string): boolean {
     return this.#list.some((p) => p.key === key || p.key.startsWith(key + "."));
   }
 
-  /** One line a problem, `file:line:column: key: what`, in the order of the sources. */
+  /** One line per problem, `file:line:column: key: what`, in the order of the sources. */
   lines(): string[] {
     const order = new Map<string, number>();
     for (const { at } of this.#list) {
@@ -165,7 +167,7 @@ export class Problems {
     return [...new Set(lines)];
   }
 
-  /** Throws one {@link UsageError} with all lines, when there are any. */
+  /** Throws one {@link UsageError} with all lines, if there are any. */
   throwIfAny(): void {
     if (this.#list.length > 0) throw new UsageError(this.lines().join("\n"));
   }

@@ -1,7 +1,8 @@
 /**
- * YAML 1.2 (and so JSON) to a tree with positions. Core schema: `1e-6` is a number, `no` is text.
- * Duplicate keys, other tags, several documents and texts that are not UTF-8 are errors; anchors,
- * aliases and `<<` work. Syntax only: nothing here knows which keys exist.
+ * Parses YAML 1.2 (and so JSON) into a tree with positions. By the core schema `1e-6` is a number
+ * and `no` is text. Anchors, aliases and `<<` work. Duplicate keys, other tags, several documents,
+ * and texts that are not UTF-8 are errors. Only syntax is handled here: nothing in this file knows
+ * which keys exist.
  */
 import {
   type Document,
@@ -32,7 +33,7 @@ const MAX_DEPTH = 64;
 /** Aliases are expanded, so a small text could otherwise stand for billions of values. */
 const MAX_NODES = 100_000;
 
-/** Bytes of a file to text; reports bytes that are not UTF-8 with their line, then returns null. */
+/** The text of a file, or null. Reports the line of the first byte that is not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array, source: Source, problems: Problems): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -132,7 +133,7 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
   const before = problems.count;
   const faults = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])
     .sort((a, b) => a.pos[0] - b.pos[0]);
-  // The first one derails the parser: what it says about the rest of the file only hides it.
+  // After the first error most further ones are its consequences and would only hide it.
   for (const fault of faults.slice(0, SHOWN_FAULTS)) {
     problems.add(at(fault.pos[0]), "", faultText(fault.message));
   }
@@ -148,10 +149,10 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
   return problems.count > before ? null : node;
 }
 
-/** Faults of the syntax that are reported of one file. */
+/** Maximum number of syntax errors that are reported per file. */
 const SHOWN_FAULTS = 3;
 
-/** The parser recurses: a text of ten thousand brackets overflows its stack. */
+/** The parser is recursive: a text of ten thousand brackets overflows its stack. */
 function faultText(message: string): string {
   return /call stack/.test(message) ? "nested too deeply" : message.split("\n")[0]!;
 }

@@ -1,6 +1,6 @@
 /**
- * Flags of other programs in place of the argument CONFIG: Hydra's `--config-path FOLDER --config-name
- * NAME`, and TRL's `--config FILE`.
+ * Flags of other programs in place of the argument CONFIG: Hydra's `--config-path FOLDER
+ * --config-name NAME`, and TRL's `--config FILE`.
  */
 import { UsageError } from "../../core/errors.ts";
 
@@ -11,7 +11,8 @@ const FLAGS = new Map([
 ]);
 
 /**
- * The arguments of a command without these flags, with the path that they name as the first argument.
+ * The arguments of a command without these flags, with the path that they name as the first
+ * argument.
  * @throws UsageError for a flag without its value, or a folder without a name
  */
 export function withConfigArgument(args: readonly string[]): string[] {

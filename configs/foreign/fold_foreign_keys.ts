@@ -1,6 +1,6 @@
 /**
- * Turns what other trainers say in keys that are no single key of rgx into rgx's keys. This happens after
- * all files and overrides are merged. A key that is also written in rgx's own words wins.
+ * Turns what other trainers say in keys that are no single key of rgx into rgx's keys. This happens
+ * after all files and overrides are merged. A key that is also written in rgx's own words wins.
  */
 import type { MapNode, Problems } from "../documents/node.ts";
 import { Folding } from "./folding.ts";

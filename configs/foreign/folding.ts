@@ -1,4 +1,7 @@
-/** What turning foreign keys into rgx's needs: reading keys of a tree, and setting those that are unset. */
+/**
+ * What turning foreign keys into rgx's needs: reading keys of a tree, and setting those that are
+ * unset.
+ */
 import {
   type ConfigNode,
   emptyMap,

@@ -22,7 +22,9 @@ export const VALUE_RULES: ReadonlyMap<string, ValueRule> = collect((table) => ta
 /** Spelling (flat and in its section) → why the key has no effect. */
 export const WITHOUT_EFFECT: ReadonlyMap<string, string> = collect((table) => table.withoutEffect);
 
-/** Spelling (flat and in its section) → at which values the key is refused, and with what advice. */
+/**
+ * Spelling (flat and in its section) → at which values the key is refused, and with what advice.
+ */
 export const REFUSED_KEYS: ReadonlyMap<string, RefusedKey> = collect((table) => table.refused);
 
 /** Keys that `fold_foreign_keys.ts` turns into other keys. */

@@ -1,6 +1,6 @@
 /**
- * What rgx knows about the keys of one other project, as one table. Each project has a file of its own
- * in this folder; `foreign_keys.ts` puts the tables together.
+ * What rgx knows about the keys of one other project, as one table. Each project has a file of its
+ * own in this folder; `foreign_keys.ts` puts the tables together.
  */
 import type { ConfigNode, Json } from "../documents/node.ts";
 import type { KeySpec } from "../types/key_spec.ts";
@@ -12,13 +12,13 @@ export interface ForeignTable {
   /** Of these: spellings whose values are written in other words than rgx's. */
   readonly values: Readonly<Record<string, ValueRule>>;
   /**
-   * Keys that rgx obeys by setting several keys, or depending on others. They are checked like rgx's
-   * keys, then `fold_foreign_keys.ts` turns them into rgx's keys.
+   * Keys that rgx obeys by setting several keys, or depending on others. They are checked like
+   * rgx's keys, then `fold_foreign_keys.ts` turns them into rgx's keys.
    */
   readonly folded: Readonly<Record<string, KeySpec>>;
   /**
-   * Keys that steer another engine and change no result here → why. Each is accepted with a note, which
-   * ends with the reason ("" = nothing to add).
+   * Keys that steer another engine and change no result here → why. Each is accepted with a note,
+   * which ends with the reason ("" = nothing to add).
    */
   readonly withoutEffect: Readonly<Record<string, string>>;
   /** Keys that would change results: accepted at a neutral value, otherwise refused by name. */
@@ -74,7 +74,9 @@ export function withoutReason(names: string): Record<string, string> {
   return Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, ""]));
 }
 
-/** Replaces the words of another project. Values that are no text are left to the check of the key. */
+/**
+ * Replaces the words of another project. Values that are no text are left to the check of the key.
+ */
 export function words(values: Readonly<Record<string, string | boolean>>): ValueRule {
   return (node) => {
     if (node.kind !== "scalar" || typeof node.value !== "string") return node;

@@ -1,6 +1,7 @@
 /**
- * TRL's `generation_kwargs`: a map with the argument names of transformers' `generate`. It is folded into
- * the keys of sampling that it overrides, so that only the reading of configurations knows it.
+ * TRL's `generation_kwargs`: a map with the argument names of transformers' `generate`. It is
+ * folded into the keys of sampling that it overrides, so that only the reading of configurations
+ * knows it.
  */
 import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
 import { nearest } from "../../core/suggest.ts";

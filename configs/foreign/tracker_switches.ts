@@ -1,6 +1,7 @@
 /**
- * The keys that other trainers have in place of `report_to`: `use_wandb`, `use_trackio`, `no_trackio`,
- * `wandb_project`, and verl's `trainer.logger`. They are folded into `logging.report_to`.
+ * The keys that other trainers have in place of `report_to`: `use_wandb`, `use_trackio`,
+ * `no_trackio`, `wandb_project`, and verl's `trainer.logger`. They are folded into
+ * `logging.report_to`.
  */
 import { TRACKERS } from "../../core/tracker_names.ts";
 import {
@@ -34,15 +35,15 @@ export const TRACKER_SWITCHES: Readonly<Record<string, KeySpec>> = {
 };
 
 /**
- * This entry of the tree records that the project was written as `wandb_project`, which asks for wandb
- * too. The project's name itself is put into `logging.project`.
+ * This entry of the tree records that the project was written as `wandb_project`, which asks for
+ * wandb too. The project's name itself is put into `logging.project`.
  */
 export const WANDB_PROJECT = "logging.wandb_project";
 
 /**
- * The tree with `logging.report_to` set to what all these keys ask for together. `report_to` names the
- * trackers. Where it is not written, verl's `trainer.logger` and `wandb_project` name them. Then `use_…`
- * and `no_trackio` add and remove single ones.
+ * The tree with `logging.report_to` set to what all these keys ask for together. `report_to` names
+ * the trackers. Where it is not written, verl's `trainer.logger` and `wandb_project` name them.
+ * Then `use_…` and `no_trackio` add and remove single ones.
  */
 export function foldTrackerSwitches(tree: MapNode, problems: Problems): MapNode {
   const value = reportTo(tree, problems), logging = nodeAt(tree, ["logging"]);

@@ -29,7 +29,7 @@ Deno.test("report_to and the switches of other trainers name the same trackers",
   }
 });
 
-Deno.test("a tracker that does not exist is refused with the nearest one; verl's are named", async () => {
+Deno.test("an unknown tracker is refused with the nearest name; verl's get a note", async () => {
   await assert.rejects(
     load(`${MINIMAL}report_to: [trackio, tensorbord]\n`),
     /report_to\.1.*tensorbord.*did you mean tensorboard/s,

@@ -1,6 +1,6 @@
 /**
- * Keys of transformers 5.23: TrainingArguments, GenerationConfig, the arguments of `from_pretrained`,
- * and BitsAndBytesConfig.
+ * Keys of transformers 5.23: TrainingArguments, GenerationConfig, the arguments of
+ * `from_pretrained`, and BitsAndBytesConfig.
  */
 import {
   allMean,
@@ -58,7 +58,9 @@ const TRAINING: Record<string, RefusedKey> = {
   neftune_noise_alpha: refused("it is for supervised losses"),
 };
 
-/** Fields of BitsAndBytesConfig that ModelConfig of TRL has too, so that they also stand in `model`. */
+/**
+ * Fields of BitsAndBytesConfig that ModelConfig of TRL has too, so that they also stand in `model`.
+ */
 const QUANTIZATION: Record<string, RefusedKey> = {
   bnb_4bit_quant_type: refused(NF4, "nf4"),
   use_bnb_nested_quant: noted(NF4, true, false),

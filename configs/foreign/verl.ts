@@ -1,4 +1,6 @@
-/** Keys of verl (main of 2026-08). Left out: what its other losses and advantage estimators need. */
+/**
+ * Keys of verl (main of 2026-08). Left out: what its other losses and advantage estimators need.
+ */
 import type { ConfigNode, MapEntry } from "../documents/node.ts";
 import { key } from "../types/key_spec.ts";
 import { anything, bool, float, int, nullable } from "../types/value_types.ts";
@@ -19,7 +21,8 @@ const DATA = `
 `.trim().split(/\s+/);
 
 /**
- * Sections of verl. Their keys that are in no list are ignored; one note per document names them all.
+ * Sections of verl. Their keys that are in no list are ignored; one note per document names them
+ * all.
  */
 export const VERL_SECTIONS: readonly string[] = [
   "actor_rollout_ref",

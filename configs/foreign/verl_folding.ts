@@ -1,6 +1,6 @@
 /**
- * What verl says in keys that are no single key of rgx: its batches, which count prompts, its KL switch,
- * and its frequencies.
+ * What verl says in keys that are no single key of rgx: its batches, which count prompts, its KL
+ * switch, and its frequencies.
  */
 import type { Folding } from "./folding.ts";
 
@@ -25,8 +25,8 @@ function foldKl(folding: Folding): void {
 }
 
 /**
- * verl counts the prompts of a generation (train) and of an optimizer step (mini), and the completions of
- * a micro-step (micro). rgx counts completions everywhere.
+ * verl counts the prompts of a generation (train) and of an optimizer step (mini), and the
+ * completions of a micro-step (micro). rgx counts completions everywhere.
  */
 function foldBatches(folding: Folding): void {
   const group = folding.number("training.num_generations")?.value ?? 8;

@@ -1,7 +1,7 @@
 /**
- * Brings one document into canonical form: every key stands in its section under its canonical name. Bases
- * and the file that names them can then be merged, however their keys are spelt. Reports unknown and
- * misplaced keys, two spellings of one key, and the keys of other trainers.
+ * Brings one document into canonical form: every key stands in its section under its canonical
+ * name. Bases and the file that names them can then be merged, however their keys are spelt.
+ * Reports unknown and misplaced keys, two spellings of one key, and the keys of other trainers.
  */
 import {
   type ConfigNode,
@@ -92,7 +92,8 @@ class Builder {
 
   #set(written: string, path: string, keyAt: Position, node: ConfigNode): void {
     const earlier = this.#written.get(path);
-    // One of two spellings may be null: a recipe of verl keeps the old name of a key beside the new one.
+    // One of two spellings may be null: a recipe of verl keeps the old name of a key beside the new
+    // one.
     if (earlier !== undefined && isNull(node)) return;
     if (earlier !== undefined && !earlier.isNull) {
       const where = formatPosition(earlier.at);

@@ -1,8 +1,8 @@
 /**
- * Files that a configuration names. Paths are relative to the working directory, `~` at their beginning is the
- * home folder; a configuration that lies outside of the working directory may also name files relative to
- * itself. The files of rewards are looked for beside the configuration first, and noted with their SHA-256, so
- * that a changed one does not go unnoticed.
+ * Resolves the paths of files that a configuration names. Paths are relative to the working
+ * directory; `~` at the beginning is the home folder. A configuration outside of the working
+ * directory may also name files relative to itself. Files of rewards are looked for beside the
+ * configuration first. Their SHA-256 is stored, so that a changed file is noticed.
  */
 import { isAbsolute, relative, resolve } from "node:path";
 import { stat } from "node:fs/promises";
@@ -28,14 +28,15 @@ const FILE_KEYS = [
 const PATH_KEYS = [["training", "output_dir"], ...FILE_KEYS] as const;
 
 /**
- * The tree with those paths replaced that begin with `~` or only exist beside the configuration.
- * @param ownDataset a data set's name that means no file
+ * The tree with its paths resolved: those that begin with `~` and those that only exist beside the
+ * configuration are replaced.
+ * @param heldDataset the name of a data set that the calling program holds, which is no file
  */
 export async function resolveFiles(
   tree: MapNode,
   cwd: string,
   problems: Problems,
-  ownDataset?: string,
+  heldDataset?: string,
 ): Promise<MapNode> {
   for (const [section, name] of PATH_KEYS) {
     const node = nodeAt(tree, [section, name]);
@@ -45,7 +46,7 @@ export async function resolveFiles(
   for (const [section, name] of FILE_KEYS) {
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
-    if (name === "dataset_name" && node.value === ownDataset) continue;
+    if (name === "dataset_name" && node.value === heldDataset) continue;
     const found = await findFile(node.value, node.at.source.directory, cwd);
     if (found === null && name === "dataset_name") {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
@@ -60,7 +61,7 @@ export async function resolveFiles(
   return withEntry(tree, "rewards", { ...rewards, items });
 }
 
-/** The tree with another path in the place of one that it holds. */
+/** The tree with a path replaced. */
 function withPath(tree: MapNode, section: string, name: string, value: string): MapNode {
   const node = nodeAt(tree, [section, name]) as ScalarNode;
   if (value === node.value) return tree;
@@ -68,7 +69,7 @@ function withPath(tree: MapNode, section: string, name: string, value: string): 
   return withEntry(tree, section, withEntry(map, name, { ...node, value }));
 }
 
-/** A data set that is no file must be one of the Hub's in the cache. */
+/** Reports a data set that is neither a file nor in the cache of the Hub. */
 async function checkPulled(
   node: ScalarNode,
   value: string,
@@ -90,7 +91,7 @@ async function checkPulled(
   }
 }
 
-/** A reward with its path from the working directory and the SHA-256 of its file. */
+/** A reward with its path relative to the working directory, and the SHA-256 of its file. */
 async function resolveReward(
   item: ConfigNode,
   key: string,
@@ -124,7 +125,9 @@ async function resolveReward(
   }
 }
 
-/** Where a path leads that stands in a configuration of this folder; null = nowhere. */
+/**
+ * The path of a file that a configuration in `directory` names, or null when there is no such file.
+ */
 export async function findFile(
   value: string,
   directory: string | null,

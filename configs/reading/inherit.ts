@@ -1,7 +1,8 @@
 /**
- * A configuration file and everything it builds on: `_base_` (one path or a list) and Hydra's `defaults`
- * list. Bases are merged left to right, then the file itself. Paths are relative to the file that names
- * them; a name without folder and extension, and `rgx:PATH`, mean embedded files.
+ * Loads a configuration file and everything that it inherits from: `_base_` (one path or a list)
+ * and Hydra's `defaults` list. Bases are merged from left to right, then the file itself. Paths are
+ * relative to the file that names them. A name without folder and extension, and `rgx:PATH`, mean
+ * embedded files.
  */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path";
@@ -28,11 +29,13 @@ import { decodeUtf8, parseYaml } from "../documents/yaml_source.ts";
 
 export const MAX_INHERITANCE = 16;
 
-/** A configuration file: on disk, in rgx itself, or made by a program that uses rgx. */
+/**
+ * A configuration file: on disk, embedded in the program, or a text from a program that uses rgx.
+ */
 export type ConfigFile =
   | { kind: "disk"; path: string; shown: string }
   | { kind: "embedded"; path: string }
-  /** `path` is where it would lie, for the files that it names. */
+  /** `path` is where the file would be. The files that it names are relative to it. */
   | { kind: "text"; path: string; shown: string; text: string };
 
 function shownName(file: ConfigFile): string {
@@ -43,7 +46,7 @@ function identity(file: ConfigFile): string {
   return file.kind === "embedded" ? `rgx:${file.path}` : file.path;
 }
 
-/** The embedded file that `rgx:PATH` (given without `rgx:`) means, or null. */
+/** The embedded file with this path (given without `rgx:`), or null. */
 export function embeddedFile(path: string): ConfigFile | null {
   const found = [path, `${path}.yaml`].find((name) => EMBEDDED.has(name)) ?? embeddedPath(path);
   return found === null ? null : { kind: "embedded", path: found };
@@ -57,7 +60,7 @@ export async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** The canonical tree of a file merged over its bases. What is wrong goes to `problems`. */
+/** The canonical tree of a file merged over its bases. Errors go to `problems`. */
 export async function loadInherited(
   file: ConfigFile,
   environment: Environment,
@@ -90,18 +93,18 @@ class Inheritance {
     ];
     entries.delete("_base_");
     entries.delete("defaults");
-    const own = canonicalise(
+    const canonical = canonicalise(
       withFileVariables({ ...document, entries }, source) as MapNode,
       this.problems,
     );
     const environment = { ...this.environment, ...variables(entries.get("env")?.node) };
     const path = [...chain, file];
-    let merged = emptyMap(own.at);
-    let ownMerged = false;
+    let merged = emptyMap(canonical.at);
+    let selfMerged = false;
     for (const reference of references) {
       if (reference.kind === "self") {
-        merged = mergeMaps(merged, own);
-        ownMerged = true;
+        merged = mergeMaps(merged, canonical);
+        selfMerged = true;
       } else {
         const base = await this.#base(reference, file, path, environment);
         if (base === null && reference.optional) continue;
@@ -109,7 +112,7 @@ class Inheritance {
         else merged = mergeMaps(merged, base);
       }
     }
-    if (!ownMerged) merged = mergeMaps(merged, own);
+    if (!selfMerged) merged = mergeMaps(merged, canonical);
     this.#done.set(identity(file), merged);
     return merged;
   }
@@ -192,7 +195,7 @@ class Inheritance {
         : normalize(join(dirname(from.shown), text + extension));
       return { kind: "disk", path, shown };
     }
-    // A project that has only its own experiment beside the program still finds ../base.yaml.
+    // A project may keep only its own experiment on disk and still name ../base.yaml.
     const tail = posix.normalize(text.replaceAll("\\", "/")).replace(/^(\.\.\/)+/, "");
     if (EMBEDDED.has(tail)) {
       this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${tail} is used`);
@@ -227,8 +230,9 @@ class Inheritance {
   }
 
   /**
-   * Hydra: `- _self_`, `- name`, `- group: name`.
-   * @param optional in a document of verl, whose own defaults come with verl
+   * The items of Hydra's list: `- _self_`, `- name`, `- group: name`.
+   * @param optional whether missing files are ignored: verl's own defaults are only on disk with
+   *   verl
    */
   #defaultsReferences(entry: MapEntry | undefined, optional: boolean): Reference[] {
     if (entry === undefined) return [];
@@ -271,12 +275,12 @@ interface FileReference {
 }
 type Reference = FileReference | { kind: "self" };
 
-/** Names of a `defaults` list are files beside the one that holds it. */
+/** A name in a `defaults` list means a YAML file beside the file that holds the list. */
 function withExtension(name: string): string {
   return /\.ya?ml$/.test(name) || name.startsWith("rgx:") ? name : `${name}.yaml`;
 }
 
-/** The scalars of an `env` map as text. */
+/** The scalars of an `env` map, as text. */
 export function variables(node: ConfigNode | undefined): Record<string, string> {
   if (node?.kind !== "map") return {};
   return Object.fromEntries(

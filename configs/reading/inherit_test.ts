@@ -4,7 +4,7 @@ import { MAX_INHERITANCE } from "./inherit.ts";
 import { loadConfig } from "../load.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "../test_support.ts";
 
-Deno.test("bases are merged left to right, then the file; aliases are one key before that", async () => {
+Deno.test("bases are merged left to right, then the file, with canonical keys", async () => {
   const files = {
     "a.yaml": MINIMAL + "num_train_epochs: 1\nlr: 0.1\n",
     "b.yaml": "training: {learning_rate: 0.2, beta: 0.3}\n",
@@ -48,7 +48,7 @@ Deno.test("embedded files are bases by name and by rgx:PATH", async () => {
   assert.equal(origins.get("data.task_name"), "rgx:tasks/leg_counting.yaml:2");
 });
 
-Deno.test("a base that is missing on disk but embedded under its path is used with a note", async () => {
+Deno.test("a base that is embedded but not on disk is used with a note", async () => {
   const yaml =
     "_base_: [../base.yaml, ../models/qwen-7b.yaml]\ntask: chain_sum\nrewards: correctness\n";
   await withFiles({ "configs/experiments/e.yaml": yaml }, async (cwd) => {
@@ -144,8 +144,8 @@ Deno.test("_base_ takes environment variables and nothing else", async () => {
   const yaml = "_base_: ${oc.env:WHERE}/base.yaml\n";
   const { config } = await load(yaml, { env: { WHERE: "p" } }, files);
   assert.equal(config.data.task_name, "chain_sum");
-  const own = await load("env: {WHERE: p}\n" + yaml, {}, files);
-  assert.deepEqual(own.environment, { WHERE: "p" });
+  const loaded = await load("env: {WHERE: p}\n" + yaml, {}, files);
+  assert.deepEqual(loaded.environment, { WHERE: "p" });
   assert.match(
     (await errorsOf("_base_: ${a.b}/x.yaml\n")).join(),
     /only environment variables can/,

@@ -1,8 +1,9 @@
 /**
- * `${a.b}` (another key, absolute), `${oc.env:NAME}`, `${oc.env:NAME,default}` and `${env:…}`, and in files
- * `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}`. A value that is nothing but one `${…}` keeps the
- * type of what it names. `\${` and `\{{` stand for themselves. What cannot be resolved is an error.
- * Left out of OmegaConf's grammar: relative keys and other resolvers.
+ * Replaces `${a.b}` (another key, by its full path), `${oc.env:NAME}`, `${oc.env:NAME,default}` and
+ * `${env:…}`; and in files `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}`. A value that is
+ * nothing but one `${…}` keeps the type of the value that it names. `\${` and `\{{` are written for
+ * a literal `${` and `{{`. A name that cannot be resolved is an error. Of OmegaConf's grammar,
+ * relative keys and other resolvers are not supported.
  */
 import { basename } from "node:path";
 import { didYouMean } from "../../core/suggest.ts";
@@ -25,14 +26,14 @@ import { plainScalar } from "../documents/yaml_source.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Environment variables whose values never appear in a written file. */
+/** Whether the value of an environment variable is a secret, which is never written to a file. */
 export function isSecretName(name: string): boolean {
   return /(^|_)(KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)/i.test(name);
 }
 
 const FILE_VARIABLE = /(\\?)\{\{\s*(fileBasenameNoExtension|fileDirname)\s*\}\}/g;
 
-/** Replaces `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}` in every text of one file. */
+/** Replaces `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}` in all texts of a file. */
 export function withFileVariables(node: ConfigNode, source: Source): ConfigNode {
   return mapTexts(node, (scalar) => {
     const value = (scalar.value as string).replace(FILE_VARIABLE, (whole, escape, name) => {
@@ -43,7 +44,7 @@ export function withFileVariables(node: ConfigNode, source: Source): ConfigNode 
   });
 }
 
-/** Escapes a text so that reading it back gives the same text. */
+/** Escapes a text so that reading it gives the same text. */
 export function escapeText(text: string): string {
   return text.replaceAll("${", "\\${").replace(
     FILE_VARIABLE,
@@ -56,7 +57,7 @@ export function stem(name: string): string {
   return basename(name).replace(/\.(ya?ml|json)$/i, "");
 }
 
-/** The tree with every `${…}` replaced. `tree` is canonical; `root` is where keys are looked up. */
+/** The tree with every `${…}` replaced. `tree` is canonical. Keys are looked up in `root`. */
 export function interpolate(
   tree: MapNode,
   environment: Environment,
@@ -66,7 +67,7 @@ export function interpolate(
   return new Interpolation(root, environment, problems).resolve(tree, "") as MapNode;
 }
 
-/** One text outside a tree, in which only environment variables may be named (`_base_`). */
+/** Interpolates one text outside of a tree (`_base_`). It may only name environment variables. */
 export function interpolateText(
   node: ScalarNode,
   key: string,
@@ -79,13 +80,13 @@ export function interpolateText(
   return problems.count > before || result.kind !== "scalar" ? null : result;
 }
 
-/** A text whose parts double each other must end somewhere. */
+/** Limits for texts that refer to each other and double in length each time. */
 const MAX_LENGTH = 1_000_000;
 const MAX_EXPRESSIONS = 10_000;
 
 class Interpolation {
   #expressions = 0;
-  /** The keys being resolved, from the outermost one on. */
+  /** The keys that are being resolved, the outermost first. */
   #open: readonly string[] = [];
 
   constructor(
@@ -150,12 +151,12 @@ class Interpolation {
       i = end + 1;
       if (result.length > MAX_LENGTH) return fail(`longer than ${MAX_LENGTH} characters`);
     }
-    // As it was written it holds the expression, not what that stands for.
+    // `raw` would still hold the expression in place of its value.
     const { raw: _, ...rest } = node;
     return { ...rest, value: result, ...(secret ? { secret: text } : {}) };
   }
 
-  /** The value of what stands between the braces, or why there is none. */
+  /** The value of the expression between the braces, or a text that says why there is none. */
   #expression(expression: string, node: ScalarNode, key: string): ConfigNode | string {
     const variable = /^\s*(?:oc\.)?env:\s*([^,\s]+)\s*(?:,([^]*))?$/.exec(expression);
     if (variable !== null) {
@@ -197,7 +198,7 @@ class Interpolation {
       : `\${${written}} has no value`;
   }
 
-  /** The resolved value at a path; what lies on the way may itself be a `${…}`. */
+  /** The resolved value at a path. A value on the way may itself be a `${…}`. */
   #walk(parts: readonly string[]): ConfigNode | undefined {
     let node: ConfigNode | undefined = this.root;
     for (const [i, part] of parts.entries()) {
@@ -215,7 +216,7 @@ function defaultNode(path: string): ConfigNode | undefined {
   return fromJson(value as Json, nowhere(DEFAULTS));
 }
 
-/** Index of the `}` that closes an expression which begins at `from`, or −1. */
+/** Index of the `}` that closes an expression, whose content begins at `from`; −1 = none. */
 function closingBrace(text: string, from: number): number {
   let depth = 1;
   for (let i = from; i < text.length; i++) {

@@ -16,7 +16,7 @@ Deno.test("a key names another key and keeps its type", async () => {
   assert.equal(config.logging.project, "correctness");
 });
 
-Deno.test("the folder is named by what the run's name stands for, on the command line too", async () => {
+Deno.test("the folder has the resolved name of the run, on the command line too", async () => {
   const name = "r-${oc.env:JOB}";
   for (
     const [yaml, overrides] of [[`run_name: ${name}\n`, []], ["", [`run_name=${name}`]]] as const
@@ -57,7 +57,7 @@ Deno.test("an escaped dollar is a dollar", async () => {
   assert.equal(config.data.system_prompt, "cost ${x} and {{ fileDirname }}");
 });
 
-Deno.test("the file's own name and folder can be used in it", async () => {
+Deno.test("the name and the folder of the file can be used in it", async () => {
   const yaml = MINIMAL +
     "output_dir: out/{{ fileBasenameNoExtension }}\nproject: '{{fileDirname}}'\n" +
     "system_prompt: '{{ other }} stays'\n";

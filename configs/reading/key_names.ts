@@ -1,7 +1,7 @@
 /**
- * What a written key means: one of rgx's keys under any of its spellings, a section on the way to one, a key
- * of another trainer, a key in the wrong section, or nothing known. An unknown key gets the nearest name as
- * a suggestion.
+ * What a written key means: one of rgx's keys under any of its spellings, a section on the way to
+ * one, a key of another trainer, a key in the wrong section, or nothing known. An unknown key gets
+ * the nearest name as a suggestion.
  */
 import { nearest } from "../../core/suggest.ts";
 import { FOREIGN_SPELLINGS, REFUSED_KEYS, WITHOUT_EFFECT } from "../foreign/foreign_keys.ts";
@@ -24,7 +24,7 @@ export type Meaning =
   | { kind: "misplaced"; path: string }
   | { kind: "unknown"; suggestion: string | null };
 
-/** Canonical dotted key → specification, for all keys. */
+/** Canonical dotted key → its specification, for all keys. */
 export const KEYS: ReadonlyMap<string, KeySpec> = new Map(
   SECTIONS.flatMap((section) =>
     Object.entries(section.keys).map(([name, spec]) => [join(section.path, name), spec] as const)
@@ -34,7 +34,7 @@ export const KEYS: ReadonlyMap<string, KeySpec> = new Map(
 /** Every spelling of every key → its canonical dotted key. */
 const SPELLINGS: ReadonlyMap<string, string> = collectSpellings();
 
-/** Proper beginnings of spellings: `training`, `training.generation_config`. */
+/** Beginnings of spellings, without the last part: `training`, `training.generation_config`. */
 const PREFIXES: ReadonlySet<string> = new Set(
   [...SPELLINGS.keys(), ...REFUSED_KEYS.keys(), ...WITHOUT_EFFECT.keys()].flatMap((spelling) => {
     const parts = spelling.split(".");
@@ -53,8 +53,8 @@ const ALL_NAMES: ReadonlySet<string> = new Set([
 const SECTION_PATHS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
 
 /**
- * What a dotted key means, as it is written. Some names are both a section and a key, and the kind of
- * `value` decides: `model` is a map of keys, or the name of a model.
+ * What a dotted key means, as it is written. Some names are both a section and a key, and the kind
+ * of `value` decides: `model` is a map of keys, or the name of a model.
  */
 export function meaningOf(written: string, value?: ConfigNode): Meaning {
   const wantsPrefix = value === undefined || value.kind === "map" || isNull(value);
@@ -85,8 +85,8 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
 
 /**
  * The longest beginning of a dotted key that is itself a key, and the rest: `data.task_config` of
- * `data.task_config.min_terms`, and `rewards` of `rewards.0.weight`. Null when there is none, or when the
- * key's value has no parts.
+ * `data.task_config.min_terms`, and `rewards` of `rewards.0.weight`. Null when there is none, or
+ * when the key's value has no parts.
  */
 export function keyBeginning(written: string): { path: string; rest: string[] } | null {
   const parts = written.split(".");

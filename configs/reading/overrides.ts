@@ -1,8 +1,8 @@
 /**
- * Values from the command line and from environment variables, put on top of a merged tree:
- * `a.b=v` sets, `+a.b=v` adds, `++a.b=v` does either, `~a.b` deletes, `a.0.b=v` reaches into lists;
- * `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`; `RGX_A__B=v`. Values are YAML scalars or flow
- * collections. Later ones win.
+ * Overrides from the command line and from environment variables, applied to a merged tree. `a.b=v`
+ * sets, `+a.b=v` adds, `++a.b=v` does either, `~a.b` deletes, and `a.0.b=v` sets a part of a list
+ * item. Flags are `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`; an environment variable
+ * is `RGX_A__B=v`. Values are YAML scalars or flow collections. Later overrides win.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -27,16 +27,16 @@ import { parseValue } from "../documents/yaml_source.ts";
 
 export interface Override {
   action: "set" | "add" | "force" | "delete";
-  /** Dotted key as written. */
+  /** The dotted key as it is written. */
   key: string;
   /** Text of the value; "" for `delete`. */
   value: string;
   source: Source;
-  /** The flag as typed, where it was one. */
+  /** The flag as it was typed, if it was one. */
   flag?: string;
 }
 
-/** Variables of the program itself: never keys. */
+/** Environment variables of the program itself, which are never keys. */
 const RESERVED = [
   "RGX_DEBUG",
   "RGX_DEVICE",
@@ -46,8 +46,9 @@ const RESERVED = [
 ];
 
 /**
- * The arguments after CONFIG. Throws UsageError for one that is none of the forms.
- * @param options the command's own options (`--resume`), to be suggested too
+ * Parses the arguments after CONFIG.
+ * @param options options of the command itself (`--resume`), to suggest for a misspelt one
+ * @throws UsageError for an argument that has none of the forms
  */
 export function parseOverrides(
   args: readonly string[],
@@ -83,7 +84,10 @@ export function parseOverrides(
   return overrides;
 }
 
-/** Of one spelling the last one wins; a flag and a key that name the same differently are a mistake. */
+/**
+ * Refuses a flag and a key of different spelling that set the same key to different values. Of the
+ * same spelling the last one wins.
+ */
 function refuseContradictions(overrides: readonly Override[]): void {
   const written = new Map<string, Override>();
   for (const override of overrides) {
@@ -105,7 +109,7 @@ function nameOf({ flag, key }: Override): string {
   return flag?.slice(2).replaceAll("-", "_") ?? key;
 }
 
-/** As it was typed. */
+/** The override as it was typed. */
 function asTyped({ flag, key, value }: Override): string {
   if (flag === undefined) return `${key}=${value}`;
   return flag === "--skip-evaluation" ? flag : `${flag} ${value}`;
@@ -160,7 +164,10 @@ function flagNames(): string[] {
   return [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]);
 }
 
-/** `RGX_LEARNING_RATE`, `RGX_DATA__SEED`: overrides between the file and the command line. */
+/**
+ * Overrides from environment variables such as `RGX_LEARNING_RATE` and `RGX_DATA__SEED`. They are
+ * applied after the file and before the command line.
+ */
 export function environmentOverrides(environment: Environment, problems: Problems): Override[] {
   const overrides: Override[] = [];
   for (const name of Object.keys(environment).sort()) {
@@ -177,7 +184,7 @@ export function environmentOverrides(environment: Environment, problems: Problem
   return overrides;
 }
 
-/** The tree with one override applied. What is wrong goes to `problems`. */
+/** The tree with one override applied. Errors go to `problems`. */
 export function applyOverride(tree: MapNode, override: Override, problems: Problems): MapNode {
   const { action, key, source } = override;
   const at = nowhere(source);
@@ -210,7 +217,7 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
   return replaceAt(tree, known!.path.split("."), change, at) ?? tree;
 }
 
-/** `node` put at `rest` inside a value; null after complaining. */
+/** Sets the part `rest` of a value to `node`. Null after an error was reported. */
 function setInside(
   inside: ConfigNode | undefined,
   rest: readonly string[],
@@ -250,7 +257,7 @@ function setInside(
   return value === null ? null : { ...inside, items: inside.items.with(index, value) };
 }
 
-/** A copy of the tree with the node at `path` changed; null when `change` gives null. */
+/** A copy of the tree with the node at `path` changed; null when `change` returns null. */
 function replaceAt(
   tree: MapNode,
   path: readonly string[],

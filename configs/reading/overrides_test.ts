@@ -59,7 +59,7 @@ Deno.test("the flags of the GSM8K recipe are aliases", async () => {
   assert.equal(config.eval.num_examples, 0);
 });
 
-Deno.test("a flag and a key that say different things are refused; the same twice is not", async () => {
+Deno.test("a flag and a key that contradict each other are refused", async () => {
   const refused: [string[], RegExp][] = [
     [
       ["--batch-size", "4", "training.per_device_train_batch_size=2"],
@@ -106,7 +106,7 @@ Deno.test("values are YAML scalars or flow collections; text keys take any text"
   assert.equal(config.logging.project, "quoted");
 });
 
-Deno.test("items of lists and parameters of tasks and rewards are reached by their path", async () => {
+Deno.test("list items and parameters of tasks and rewards can be set by path", async () => {
   const config = await withArgs(
     "rewards=[{name: correctness}, brevity]",
     "rewards.0.weight=0.25",

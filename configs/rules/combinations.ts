@@ -1,6 +1,7 @@
 /**
- * What keys say together: sources that exclude each other, sizes that must fit; the problems and the section
- * training have files of their own. A rule is checked only where every key that it reads has a valid value of its own.
+ * Rules about several keys: sources that exclude each other, and sizes that must fit. The rules
+ * about the problems and about section `training` are in files of their own. A rule is checked only
+ * if every key that it reads has a valid value.
  */
 import { DataRules } from "./combinations_data.ts";
 import type { MapNode, Problems } from "../documents/node.ts";
@@ -50,7 +51,7 @@ class Rules extends RuleContext {
     }
   }
 
-  /** Weights that are trained are float32. */
+  /** Weights that are trained are stored in float32. */
   #storage(): void {
     const { model: { load_in_4bit, load_in_8bit, dtype }, lora } = this.config;
     const four = "model.load_in_4bit", eight = "model.load_in_8bit";

@@ -1,7 +1,7 @@
 /**
- * Rules about where problems come from: one task, several, or a file, each with what it understands; and the
- * curriculum, which belongs to the tasks. Two rules complete what is left unsaid: the parts of the task "composite"
- * may be its own parameter, and a curriculum alone names the tasks.
+ * Rules about the source of the problems (one task, several tasks, or a file) and about the
+ * curriculum of the tasks. Two of them fill in keys: the parts of the task "composite" may be
+ * written as its parameter, and a curriculum without tasks names the tasks.
  */
 import { RgxError } from "../../core/errors.ts";
 import { publishedPlace } from "../../hub/published_sets.ts";
@@ -48,7 +48,7 @@ export class DataRules extends RuleContext {
     if (this.config.curriculum !== null) this.#curriculum(this.config.curriculum);
   }
 
-  /** What other keys say about the tasks. */
+  /** Fills in the tasks that other keys name. */
   #complete(): void {
     const { data, curriculum } = this.config;
     const parts = this.node("data.task_config.datasets");
@@ -110,14 +110,14 @@ export class DataRules extends RuleContext {
     }
   }
 
-  /** Where a part of the mixture is written. */
+  /** The node of one task of the mixture. */
   #part(name: string, index: number): ConfigNode | undefined {
     const list = this.node("data.tasks") ?? this.node("data.task_config.datasets");
     if (list?.kind === "list") return list.items[index];
     return list?.kind === "map" ? list.entries.get(name)?.node : list;
   }
 
-  /** A task's name and its parameters. */
+  /** Checks the name of a task and its parameters. */
   #task(
     name: string,
     params: Readonly<Record<string, unknown>>,
@@ -130,18 +130,23 @@ export class DataRules extends RuleContext {
     if (task.open !== undefined) {
       return this.problems.add(map.at, key, `${name} is made of tasks and can not be a part`);
     }
-    const own = Object.entries(params).filter(([field]) => field !== "seed" && field !== "size");
-    const messages = validateTaskConfig(name, Object.fromEntries(own));
-    const foreign = messages.findLastIndex((message) =>
+    const taskParams = Object.entries(params).filter(([field]) =>
+      field !== "seed" && field !== "size"
+    );
+    const messages = validateTaskConfig(name, Object.fromEntries(taskParams));
+    const unknownAt = messages.findLastIndex((message) =>
       message.includes(": unknown field of") && !message.includes("did you mean")
     );
     for (const [i, message] of messages.entries()) {
-      const hint = i === foreign ? this.#otherTaskHint(key, map) : "";
+      const hint = i === unknownAt ? this.#otherTaskHint(key, map) : "";
       reportField(message + hint, map, mapKey, this.problems);
     }
   }
 
-  /** Where the task is named elsewhere than its parameters are written, these may be meant for another. */
+  /**
+   * A hint for parameters that may belong to another task: the task is named in one place, for
+   * example on the command line, and the parameters are written in another.
+   */
   #otherTaskHint(key: string, map: ConfigNode): string {
     const named = this.at(key).source;
     if (key !== "data.task_name" || named.name === map.at.source.name) return "";
@@ -211,7 +216,7 @@ export class DataRules extends RuleContext {
     }
   }
 
-  /** Parameters that are written and that the levels replace. */
+  /** Notes the written parameters that the levels of the curriculum replace. */
   #hiddenFields(name: string, config: Readonly<Record<string, unknown>>): void {
     for (const { name: attribute, ...fields } of getTask(name).curriculum ?? []) {
       for (const field of [fields.field, fields.lowerField, fields.upperField]) {

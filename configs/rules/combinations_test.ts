@@ -102,7 +102,7 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
   ],
   ["cutting prompts to nothing", "truncate_prompts: left\n", "needs max_prompt_length"],
   [
-    "more tokens at least than at most",
+    "a minimum above the maximum",
     "min_new_tokens: 600\n",
     "600 exceeds max_completion_length 512",
   ],

@@ -1,7 +1,7 @@
 /**
- * What the keys of section `training` say together: sizes that must divide, options that need or exclude
- * each other, parameters of a schedule. Sizes as in TRL 1.16's GRPOConfig, the best checkpoint as in
- * transformers' TrainingArguments.
+ * Rules about the keys of section `training`: sizes that must divide each other, options that need
+ * or exclude each other, and the parameters of a schedule. Sizes are checked as in TRL 1.16's
+ * GRPOConfig, the best checkpoint as in transformers' TrainingArguments.
  */
 import { nearest } from "../../core/suggest.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
@@ -11,7 +11,9 @@ import type { SchedulerKwargs, SchedulerType } from "../schema/run_config.ts";
 const T = (name: string) => `training.${name}`;
 
 export class TrainingRules extends RuleContext {
-  /** @param phases "sft": without the rules about sizes and evaluations that GRPO alone has */
+  /**
+   * @param phases "sft": leaves out the rules about sizes and evaluations, which only GRPO needs
+   */
   check(phases: "all" | "sft"): void {
     if (phases === "all") {
       this.#generation();
@@ -26,7 +28,7 @@ export class TrainingRules extends RuleContext {
     if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
   }
 
-  /** Completions of a generation: a multiple of the micro-step, and whole groups. */
+  /** The completions of a generation are a multiple of the micro-step, and whole groups. */
   #generation(): void {
     const names = [
       T("num_generations"),
@@ -129,7 +131,7 @@ export class TrainingRules extends RuleContext {
     if (metric !== null) {
       const known = evalMetricNames(this.config);
       const plain = metric.replace(/^eval_/, "");
-      // The user's own rewards may log metrics under names of their own; the run knows them.
+      // A reward from a file may log any metric. Its names are only known in the run.
       const maybe = this.config.rewards.some(({ file }) => file !== undefined);
       if (!known.includes(plain) && !maybe) {
         const near = nearest(plain, known);
@@ -173,11 +175,11 @@ export class TrainingRules extends RuleContext {
         this.node("model.max_seq_length") !== undefined;
       if (!limited) this.fail("needs max_prompt_length, the tokens that are kept", cut);
     }
-    const least = T("min_new_tokens"), most = T("max_completion_length");
-    if (this.valid(least, most) && training.min_new_tokens > training.max_completion_length) {
+    const minimum = T("min_new_tokens"), maximum = T("max_completion_length");
+    if (this.valid(minimum, maximum) && training.min_new_tokens > training.max_completion_length) {
       const text = `${training.min_new_tokens} exceeds max_completion_length ` +
         `${training.max_completion_length}`;
-      this.fail(text, least);
+      this.fail(text, minimum);
     }
   }
 
@@ -249,7 +251,7 @@ export class TrainingRules extends RuleContext {
 
 const LOWEST = ["min_lr", "min_lr_rate"] as const;
 
-/** The parameters that each schedule takes. */
+/** The parameters of each schedule. */
 const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs)[]> = {
   linear: [],
   constant: [],
@@ -263,7 +265,9 @@ const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs
   warmup_stable_decay: ["num_decay_steps", "num_stable_steps", "num_cycles", ...LOWEST],
 };
 
-/** Shares of all steps are compared as shares; a share and a number of steps are not comparable. */
+/**
+ * Two shares of all steps can be compared, and two numbers of steps; a share and a number can not.
+ */
 function isMultiple(value: number, unit: number): boolean {
   if ((value < 1) !== (unit < 1)) return false;
   const quotient = value / unit;

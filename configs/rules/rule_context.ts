@@ -1,4 +1,7 @@
-/** What rules about several keys share: the configuration, where keys stand, whether they are valid. */
+/**
+ * What all rules about several keys need: the configuration, where its keys are written, and
+ * whether they are valid.
+ */
 import {
   type ConfigNode,
   type MapNode,
@@ -19,7 +22,7 @@ export class RuleContext {
     return nodeAt(this.tree, path.split("."));
   }
 
-  /** Where the first of these keys that is written stands, else the file. */
+  /** The position of the first of these keys that is written, else of the file. */
   protected at(...paths: string[]): Position {
     for (const path of paths) {
       const node = this.node(path);
@@ -32,18 +35,18 @@ export class RuleContext {
     return !paths.some((path) => this.problems.has(path));
   }
 
-  /** Reported at the first of `paths` that is written, under the name of the first. */
+  /** Reports a problem at the first of `paths` that is written, under the name of `paths[0]`. */
   protected fail(text: string, ...paths: [string, ...string[]]): void {
     this.problems.add(this.at(...paths), paths[0], text);
   }
 
-  /** A missing key may be one whose name was not understood: then that message is enough. */
+  /** Reports a missing key, unless some key was not understood: that one may be the missing key. */
   protected missing(key: string, text: string): void {
     if (!this.problems.incomplete) this.problems.add(this.tree.at, key, text);
   }
 }
 
-/** The nearest values below and above that are right; looked for in a bounded neighbourhood. */
+/** The nearest valid values below and above `value`, among the 10,000 on each side. */
 export function nearby(value: number, right: (value: number) => boolean): number[] {
   const found: number[] = [];
   for (const step of [-1, 1]) {

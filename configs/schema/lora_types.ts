@@ -1,4 +1,7 @@
-/** Values of the section `lora` that name modules of a model: names, ends of paths, expressions, maps of them. */
+/**
+ * Types of the values in section `lora` that name modules of a model: names, ends of paths, regular
+ * expressions for paths, and maps of them.
+ */
 import { describeNode, isNull } from "../documents/node.ts";
 import {
   choice,
@@ -10,7 +13,9 @@ import {
   type ValueType,
 } from "../types/value_types.ts";
 
-/** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
+/**
+ * Linear modules of a decoder layer that can have an adapter. The last three are those of GPT-2.
+ */
 const LORA_MODULES = [
   "q_proj",
   "k_proj",
@@ -38,7 +43,10 @@ function linearModule(): ValueType<string> {
   };
 }
 
-/** A regular expression for a module's whole path, or one of `words`. A bare name would match no path. */
+/**
+ * A regular expression for the whole path of a module, or one of `words`. A bare name is refused,
+ * because as an expression it would match no path.
+ */
 function pathPattern(words: readonly string[]): ValueType<string> {
   const expected = [...words, "a regular expression for the whole path"].join(" or ");
   return {
@@ -65,7 +73,7 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** What gets an adapter. */
+/** The type of target_modules. */
 export function targetModules(): ValueType<string[] | string> {
   const list = listOf(linearModule(), `a list of ${LORA_MODULES.join(", ")}`);
   const atLeastOne = (modules: string[]) =>
@@ -73,18 +81,18 @@ export function targetModules(): ValueType<string[] | string> {
   return either(pathPattern(["all-linear"]), refine(list, atLeastOne));
 }
 
-/** What gets none. */
+/** The type of exclude_modules. */
 export function excludedModules(): ValueType<string[] | string> {
   return either(pathPattern([]), listOf(text(), "a list of module names"));
 }
 
-/** Modules by the end of their path. */
+/** Modules, by the end of their path. */
 export function moduleNames(): ValueType<string[]> {
   const notEmpty = (names: string[]) => names.includes("") ? "a name is empty" : null;
   return refine(listOf(text(), "a list of module names"), notEmpty);
 }
 
-/** A map of names, ends of paths or expressions to numbers. */
+/** A map of numbers by module; a module is a name, an end of a path, or a regular expression. */
 export function modulePattern(value: ValueType<number> = float({ above: 0 })) {
   const expected = `a map of module names to ${value.expected}`;
   const type: ValueType<Record<string, number>> = {

@@ -1,4 +1,4 @@
-/** Names of the metrics of an evaluation while training (TRL's and rgx's), without `eval_`. */
+/** The names of the metrics of an evaluation while training (TRL's and rgx's), without `eval_`. */
 import { metricName } from "../../rewards/registry.ts";
 import type { RunConfig } from "./run_config.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The list of rewards: names, `{name, weight, …parameters}` checked against the registry, or
- * `{path, weight, …parameters}` for a file of the user's.
+ * Reads the list of rewards. An item is a name, or `{name, weight, …parameters}`, which is checked
+ * against the registry, or `{path, weight, …parameters}` for a file of the user.
  */
 import { basename, extname } from "node:path";
 import { RgxError } from "../../core/errors.ts";
@@ -108,7 +108,9 @@ const HOSTS: ValueType<string[]> = {
   },
 };
 
-/** A reward that is a file: everything that is no field of the section is a parameter of its own. */
+/**
+ * A reward from a user's file. Every field that is not one of these is a parameter of the reward.
+ */
 function readFileReward(fields: Fields, path: string): RewardSection | null {
   const name = fields.read("name", text(), nameOf(path));
   const weight = fields.read("weight", float(), 1);
@@ -133,12 +135,15 @@ function readFileReward(fields: Fields, path: string): RewardSection | null {
   };
 }
 
-/** The file's name without its ending, as metrics and tables can hold it. */
+/**
+ * The name of the file without its extension, with only the characters that names of metrics may
+ * have.
+ */
 function nameOf(path: string): string {
   return basename(path, extname(path)).replace(/[^A-Za-z0-9_]/g, "_");
 }
 
-/** The entries of a section, some of which are read by type; the rest are parameters. */
+/** The fields of one item. Some are read by type; the rest are parameters. */
 class Fields {
   readonly #read = new Set<string>();
 
@@ -148,7 +153,10 @@ class Fields {
     readonly problems: Problems,
   ) {}
 
-  /** Undefined where the field is missing and has no default, or has a wrong value, which is reported. */
+  /**
+   * The value of a field. Undefined when it is missing and has no default, or when it is wrong,
+   * which is reported.
+   */
   read<T>(name: string, type: ValueType<T>, missing?: T): T | undefined {
     this.#read.add(name);
     const node = this.item.entries.get(name)?.node;
@@ -177,7 +185,10 @@ function find(name: string, node: ConfigNode, key: string, problems: Problems): 
   }
 }
 
-/** A message of the form `field: what`, put where the field stands in `map` (else at the map itself). */
+/**
+ * Reports a message of the form `field: what` at the position of the field in `map`, or at `map`
+ * itself.
+ */
 export function reportField(
   message: string,
   map: ConfigNode,

@@ -1,14 +1,14 @@
 /**
- * The typed result of reading a configuration: what the trainer gets. Keys are TRL's and transformers'
- * (GRPOConfig 1.16, TrainingArguments 5.23, PEFT LoraConfig 0.21); a key exists here once it has an effect.
- * Defaults live in the schema (`schema.ts`), not here.
+ * The typed result of reading a configuration, which the trainer gets. Keys are those of TRL and
+ * transformers (GRPOConfig 1.16, TrainingArguments 5.23, PEFT's LoraConfig 0.21). A key is listed
+ * here if it has an effect. Defaults are in the schema (`schema.ts`), not here.
  */
 
 import type { TrackerName } from "../../core/tracker_names.ts";
 import type { RewardFile } from "../../rewards/custom/scorer.ts";
 import type { LossType } from "./loss_types.ts";
 
-/** A model made from a seed instead of loaded (rgx's own section `model.init`). */
+/** A model that is made from a seed instead of loaded (rgx's own section `model.init`). */
 export interface ModelInit {
   architecture: "llama";
   hidden_size: number;
@@ -29,12 +29,15 @@ export interface LoraSection {
   r: number;
   lora_alpha: number;
   lora_dropout: number;
-  /** Names or ends of paths, an expression for the whole path, "all-linear"; null = the architecture's. */
+  /**
+   * Names, ends of paths, a regular expression for the whole path, or "all-linear". null = the
+   * default of the architecture.
+   */
   target_modules: string[] | string | null;
   use_rslora: boolean;
-  /** Modules trained in full and stored with the adapter. */
+  /** Modules that are trained in full and stored with the adapter. */
   modules_to_save: string[];
-  /** Names or ends of paths, or an expression for the whole path. */
+  /** Names, ends of paths, or a regular expression for the whole path. */
   exclude_modules: string[] | string;
   /** null = all. */
   layers_to_transform: number[] | null;
@@ -46,11 +49,14 @@ export interface LoraSection {
 export interface RewardSection {
   name: string;
   weight: number;
-  /** The reward's own parameters, checked against what its registry entry declares (not of a file). */
+  /**
+   * The parameters of the reward. Those of a built-in reward are checked against its registry
+   * entry.
+   */
   params: Record<string, unknown>;
-  /** Seconds for one value, where it is not `training.reward_timeout`. */
+  /** Time limit for one value in seconds; absent = `training.reward_timeout`. */
   timeout?: number;
-  /** The user's file that is the reward. */
+  /** The user's file with the reward; absent for a built-in reward. */
   file?: RewardFile;
 }
 
@@ -66,54 +72,67 @@ export type SchedulerType =
   | "inverse_sqrt"
   | "warmup_stable_decay";
 
-/** Parameters of one schedule; which names a schedule takes is checked when it is read. */
+/** Parameters of a schedule. Which names each schedule has is checked in `configs/rules/`. */
 export interface SchedulerKwargs {
-  /** Lowest rate, absolute, or as a share of learning_rate (cosine…min_lr, warmup_stable_decay). */
+  /**
+   * Lowest learning rate, absolute or as a share of learning_rate (cosine…min_lr,
+   * warmup_stable_decay).
+   */
   min_lr?: number;
   min_lr_rate?: number;
-  /** Cosine: 0.5 = half a wave (default); cosine_with_restarts: whole number of restarts, default 1. */
+  /**
+   * Cosine: 0.5 = half a wave (default). cosine_with_restarts: a whole number of restarts, default
+   * 1.
+   */
   num_cycles?: number;
-  /** Polynomial: exponent, default 1, and last rate, absolute, default 1e-7. */
+  /** Polynomial: the exponent, default 1, and the last learning rate (absolute), default 1e-7. */
   power?: number;
   lr_end?: number;
-  /** inverse_sqrt; default: the warm-up steps, else 10000. */
+  /** inverse_sqrt; default: the number of warm-up steps, or 10000 without warm-up. */
   timescale?: number;
   /** warmup_stable_decay: steps of the decay (required) and of the plateau (default: the rest). */
   num_decay_steps?: number;
   num_stable_steps?: number;
-  /** cosine_warmup_with_min_lr: rate of the first step as a share of learning_rate. */
+  /** cosine_warmup_with_min_lr: learning rate of the first step as a share of learning_rate. */
   warmup_lr_rate?: number;
 }
 
-/** How completions are sampled. `generation_kwargs` has been folded in. */
+/** How completions are sampled. `generation_kwargs` has been folded into these keys. */
 export interface SamplingSection {
   num_generations: number;
-  /** Completions of one problem in evaluation while training; null = num_generations. 1 is allowed. */
+  /**
+   * Completions of one problem in evaluation while training; null = num_generations. 1 is allowed.
+   */
   num_generations_eval: number | null;
   max_completion_length: number;
   max_prompt_length: number | null;
-  /** What happens to longer prompts: null = refused before step 1, left = the last tokens are kept. */
+  /**
+   * What happens to longer prompts: null = refused before step 1, left = the last tokens are kept.
+   */
   truncate_prompts: "left" | null;
   temperature: number;
   top_p: number;
   top_k: number;
   min_p: number | null;
-  /** Logits of tokens seen (prompt and completion) are divided (> 0) or multiplied (< 0) by it; 1 = off. */
+  /**
+   * Logits of tokens that occurred before (in prompt or completion) are divided by it if positive,
+   * multiplied by it if negative; 1 = off.
+   */
   repetition_penalty: number;
-  /** No end of text before so many tokens. */
+  /** Minimum number of tokens before the end-of-text token. */
   min_new_tokens: number;
-  /** A completion ends after the first of these texts, which it keeps. */
+  /** A completion ends after the first of these texts, which is kept. */
   stop: string[];
   /** Seed of sampling; null = seed. */
   generation_seed: number | null;
 }
 
-/** What is done with completions: GRPO and its variants (grpo-numerics). */
+/** How the policy is trained on completions: GRPO and its variants. */
 export interface AlgorithmSection {
-  /** At most one of these two is set; see `configs/batch_sizes.ts` resolves them. */
+  /** At most one of these two is set; see `configs/batch_sizes.ts`. */
   generation_batch_size: number | null;
   steps_per_generation: number | null;
-  /** μ: how often a generation batch is trained on. */
+  /** μ: how many times a generation batch is trained on. */
   num_iterations: number;
   dynamic_sampling: boolean;
   dynamic_sampling_max_batches: number;
@@ -123,14 +142,14 @@ export interface AlgorithmSection {
   beta: number;
   use_bias_correction_kl: boolean;
   epsilon: number;
-  /** null = epsilon. For cispo: the cap of the ratio itself. */
+  /** null = epsilon. For cispo it is the cap of the ratio itself. */
   epsilon_high: number | null;
   /** Upper bound of the ratio in the unclipped term too; null = none. */
   delta: number | null;
   scale_rewards: "group" | "batch" | "none";
   multi_objective_aggregation: "sum_then_normalize" | "normalize_then_sum";
   mask_truncated_completions: boolean;
-  /** Only tokens whose entropy is in the top share are trained on; 1 = all. */
+  /** The share of tokens, those with the highest entropy, that are trained on; 1 = all. */
   top_entropy_quantile: number;
   entropy_coef: number;
   use_adaptive_entropy: boolean;
@@ -145,20 +164,20 @@ export interface AlgorithmSection {
   vespo_lambda_pos: number;
   vespo_k_neg: number;
   vespo_lambda_neg: number;
-  /** Full fine-tuning only: ref ← α·policy + (1 − α)·ref every ref_model_sync_steps steps. */
+  /** Only for full fine-tuning: every ref_model_sync_steps steps, ref ← α·policy + (1 − α)·ref. */
   sync_ref_model: boolean;
   ref_model_mixup_alpha: number;
   ref_model_sync_steps: number;
-  /** Dropout (of adapters) is off in training too. */
+  /** true: dropout (of adapters) is off during training too. */
   disable_dropout: boolean;
 }
 
-/** The training loop: optimizer, schedule, log, evaluation, checkpoints. */
+/** The training loop: optimizer, schedule, logging, evaluation, checkpoints. */
 export interface LoopSection {
   output_dir: string;
   learning_rate: number;
   per_device_train_batch_size: number;
-  /** Completions at once in evaluation while training. */
+  /** Batch size (completions) of evaluation while training. */
   per_device_eval_batch_size: number;
   gradient_accumulation_steps: number;
   num_train_epochs: number;
@@ -171,7 +190,10 @@ export interface LoopSection {
   adam_beta2: number;
   adam_epsilon: number;
   max_grad_norm: number;
-  /** Activations may be recomputed in the backward instead of kept: the same bits, less memory, more time. */
+  /**
+   * Activations may be recomputed in the backward pass instead of kept. The result has the same
+   * bits; it takes less memory and more time.
+   */
   gradient_checkpointing: boolean;
   seed: number;
   /** Seed of the order of prompts; null = seed. */
@@ -185,62 +207,73 @@ export interface LoopSection {
   /** As logging_steps; null = logging_steps. */
   eval_steps: number | null;
   eval_on_start: boolean;
-  /** No evaluation before so many steps (eval_strategy steps) or epochs (epoch). */
+  /** Steps (eval_strategy steps) or epochs (epoch) before the first evaluation. */
   eval_delay: number;
   save_strategy: "no" | "steps" | "epoch" | "best";
   /** As logging_steps. */
   save_steps: number;
   save_total_limit: number | null;
-  /** Checkpoints without the state that a resume needs. */
+  /** Checkpoints do not contain the state that a resume needs. */
   save_only_model: boolean;
   load_best_model_at_end: boolean;
-  /** Name of an evaluation metric, with or without eval_; null = accuracy (see `configs/best_metric.ts`). */
+  /**
+   * Name of an evaluation metric, with or without eval_; null = accuracy (see
+   * `configs/best_metric.ts`).
+   */
   metric_for_best_model: string | null;
-  /** null = whether the metric's name does not end in loss. */
+  /** null = true unless the name of the metric ends in loss. */
   greater_is_better: boolean | null;
-  /** A checkpoint folder, or true: the newest of output_dir; false = start afresh. */
+  /** A checkpoint folder, or true = the newest checkpoint of output_dir, or false = start anew. */
   resume_from_checkpoint: string | boolean;
-  /** Seconds that a reward has for one value. */
+  /** The reward's time limit: seconds for one value. */
   reward_timeout: number;
   log_completions: boolean;
   num_completions_to_print: number;
 }
 
-/** One of several tasks. */
+/** One task of a mixture of tasks. */
 export interface TaskSection {
   task_name: string;
-  /** Its share of the entries, relative to the others. */
+  /** Its share of the entries, relative to the other tasks. */
   weight: number;
   config: Record<string, unknown>;
 }
 
-/** reasoning-gym's curriculum: after each step a task's levels go up or down by its scores. */
+/** reasoning-gym's curriculum: after each step the levels of a task go up or down by its scores. */
 export interface CurriculumSection {
   enabled: true;
   schedule: {
-    /** Up every `update_steps` steps, whatever the scores. */
+    /** Levels go up every `update_steps` steps, whatever the scores. */
     automatic: boolean;
     update_steps: number;
   };
-  /** Newest scores that are looked at; fewer move nothing. */
+  /** The number of newest scores that decide. While there are fewer, levels stay. */
   last_k: number;
   success_threshold: number;
   failure_threshold: number;
-  /** Tasks and their starting levels (`*`: of all attributes); none: all tasks of the run that have levels. */
+  /**
+   * Tasks and their starting levels (`*` = all attributes). Empty: all tasks of the run that have
+   * levels.
+   */
   curricula: Record<string, { attribute_levels: Record<string, number>; weight: number }>;
 }
 
-/** A whole configuration, with canonical keys and all defaults filled in; docs/configuration.md explains each. */
+/**
+ * A whole configuration with canonical keys and all defaults filled in. docs/configuration.md
+ * explains each key.
+ */
 export interface RunConfig {
   model: {
-    /** Folder of a Hugging Face model, GGUF file or Hub name, or null when `init` is given. */
+    /**
+     * Folder of a Hugging Face model, a GGUF file, or a name on the Hub; null when `init` is given.
+     */
     model_name_or_path: string | null;
     tokenizer_name_or_path: string | null;
-    /** Fields of a config.json and `of`, the model's name (model_shapes.ts). */
+    /** Fields of a config.json and `of`, the name of the model (`configs/model_shapes.ts`). */
     shape: Record<string, unknown> | null;
-    /** What frozen weights are held in; auto = as they are stored. */
+    /** Storage type of frozen weights; auto = as they are stored in the files. */
     dtype: "auto" | "float32" | "float16" | "bfloat16";
-    /** Frozen linear layers are quantised at load; at most one of the two. */
+    /** Frozen linear layers are quantised when they are loaded. At most one of the two is set. */
     load_in_4bit: boolean;
     load_in_8bit: boolean;
     init: ModelInit | null;
@@ -248,22 +281,22 @@ export interface RunConfig {
   /** null = full fine-tuning. */
   lora: LoraSection | null;
   data: {
-    /** Procedural task, or null when `dataset_name` is given. */
+    /** A procedural task, or null when `dataset_name` is given. */
     task_name: string | null;
     task_config: Record<string, unknown>;
-    /** Several tasks drawn by weight; then task_name is null or "composite". */
+    /** Several tasks drawn by weight. task_name is then null or "composite". */
     tasks: TaskSection[] | null;
-    /** JSONL file with question/answer or prompt columns. */
+    /** A JSONL file with question/answer or prompt columns. */
     dataset_name: string | null;
-    /** null = all of a file. */
+    /** null = all rows of a file. */
     num_examples: number | null;
-    /** Only the first so many rows of a file; null = all. */
+    /** Only this many first rows of a file; null = all. */
     max_examples: number | null;
     seed: number;
     add_instructions: boolean;
     system_prompt: string | null;
   };
-  /** Difficulty levels that move with the results, or null. */
+  /** Difficulty levels that follow the results, or null. */
   curriculum: CurriculumSection | null;
   rewards: RewardSection[];
   /** Supervised warm start before GRPO, or null. */
@@ -277,7 +310,7 @@ export interface RunConfig {
     weight_decay: number;
     max_grad_norm: number;
   } | null;
-  /** Held-out evaluation before and after training. num_examples 0 = none. */
+  /** Held-out evaluation before and after training; num_examples 0 = none. */
   eval: { num_examples: number; temperature: number | null; batch_size: number };
   training: LoopSection & SamplingSection & AlgorithmSection;
   logging: { run_name: string; project: string; report_to: TrackerName[] };

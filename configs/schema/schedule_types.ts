@@ -1,4 +1,7 @@
-/** Types of the values that describe a schedule: of the learning rate, and of what happens every so often. */
+/**
+ * Types of the values that describe a learning rate schedule, and of the intervals of logging,
+ * evaluation and checkpoints.
+ */
 import type { SchedulerKwargs } from "./run_config.ts";
 import { choice, fields, float, int, refine } from "../types/value_types.ts";
 
@@ -32,7 +35,7 @@ export const WARMUP = refine(
   (steps) => steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps",
 );
 
-/** Steps between two events, or a share of all steps. */
+/** Steps between two events; a value < 1 is a share of all steps. */
 export const INTERVAL = refine(
   float({ above: 0 }),
   (steps) => steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps",

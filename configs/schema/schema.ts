@@ -1,11 +1,13 @@
 /**
- * Every key that has an effect: its type, range, default, other spellings and meaning. Names and defaults
- * are those of TRL 1.16's GRPOConfig, transformers 5.23's TrainingArguments and PEFT 0.21's LoraConfig.
+ * Every key that has an effect: its type, range, default, other spellings and meaning. Names and
+ * defaults are those of TRL 1.16's GRPOConfig, transformers 5.23's TrainingArguments and PEFT
+ * 0.21's LoraConfig.
  *
  * To add a key:
- * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the entry;
- * 2. add the entry to the table of its group: `schema_model.ts`, `schema_data.ts`, `schema_loop.ts`,
- *    `schema_sampling.ts` or `schema_algorithm.ts`;
+ * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the
+ *    entry;
+ * 2. add the entry to the table of its group: `schema_model.ts`, `schema_data.ts`,
+ *    `schema_loop.ts`, `schema_sampling.ts` or `schema_algorithm.ts`;
  * 3. if several keys must agree, add a rule in `configs/rules/`;
  * 4. obey it, and run `deno task docs:config`.
  *

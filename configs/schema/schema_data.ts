@@ -1,4 +1,7 @@
-/** Keys of the problems, the warm start, the evaluation around training, and the names of a run. */
+/**
+ * Keys of the problems, the supervised warm start, the evaluation before and after training, and
+ * the names of a run.
+ */
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { CurriculumSection, RunConfig } from "./run_config.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
@@ -57,7 +60,8 @@ export const DATA: Section<RunConfig["data"]> = {
     system_prompt: key(
       nullable(name()),
       null,
-      "text of the system message, or DeepSeekZero, default, simple, direct, chain_of_draft or gsm8k",
+      "text of the system message, or DeepSeekZero, default, simple, direct, chain_of_draft or " +
+        "gsm8k",
       [
         "data.system_prompt_id",
         "system_prompt_id",
@@ -79,7 +83,8 @@ export const CURRICULUM: Section<
     curricula: key(
       CURRICULA,
       () => ({}),
-      "starting levels, `*` of all attributes; empty: all tasks of the run that have levels, from 0",
+      "starting levels, `*` of all attributes; empty: all tasks of the run that have levels, " +
+        "from 0",
     ),
   },
 };
@@ -134,7 +139,8 @@ export const LOGGING: Section<RunConfig["logging"]> = {
     report_to: key(
       trackers(),
       () => [],
-      "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), all; a name or a list",
+      "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), all; " +
+        "a name or a list",
     ),
   },
 };

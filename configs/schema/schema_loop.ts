@@ -1,4 +1,7 @@
-/** Keys of the training loop, as TRL sets transformers' TrainingArguments: section `training`. */
+/**
+ * Keys of the training loop, with the defaults that TRL gives to transformers' TrainingArguments:
+ * section `training`.
+ */
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { LoopSection } from "./run_config.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
@@ -46,8 +49,8 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   gradient_checkpointing: key(
     bool(),
     true,
-    "may recompute activations in the backward instead of keeping them (same numbers, less memory): " +
-      "done when the run would take more than half of the memory otherwise",
+    "may recompute activations in the backward instead of keeping them (same numbers, less " +
+      "memory): done when the run would take more than half of the memory otherwise",
   ),
   seed: key(int({ min: 0 }), 42, "seed of everything random except data.seed"),
   data_seed: key(nullable(int({ min: 0 })), null, "seed of the order of prompts; null = seed"),
@@ -91,8 +94,8 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   metric_for_best_model: key(
     nullable(name()),
     null,
-    "evaluation metric that says which checkpoint is best; null = accuracy (TRL: loss, which says " +
-      "nothing in GRPO)",
+    "evaluation metric that says which checkpoint is best; null = accuracy (TRL: loss, which " +
+      "says nothing in GRPO)",
   ),
   greater_is_better: key(
     nullable(bool()),

@@ -1,4 +1,7 @@
-/** The types of values that name several tasks: a mixture of tasks, and the starting levels of a curriculum. */
+/**
+ * Types of the values that name several tasks: a mixture of tasks, and the starting levels of a
+ * curriculum.
+ */
 import { type ConfigNode, describeNode, isNull, type MapNode } from "../documents/node.ts";
 import type { CurriculumSection, TaskSection } from "./run_config.ts";
 import {
@@ -11,7 +14,7 @@ import {
   type ValueType,
 } from "../types/value_types.ts";
 
-/** What a part of a mixture may hold; the name has several spellings, also reasoning-gym's. */
+/** The fields of one task of a mixture. The name has several spellings, also reasoning-gym's. */
 const PART = fields<{
   task_name?: string;
   name?: string;
@@ -30,7 +33,7 @@ const PART = fields<{
   params: freeMap(),
 }, "{task_name, weight, config}");
 
-/** A list of `{task_name, weight, config}`, or a map of names to `{weight, config}`. */
+/** A list of `{task_name, weight, config}`, or a map of task names to `{weight, config}`. */
 export const TASKS: ValueType<TaskSection[]> = {
   expected: "a list of {task_name, weight, config}, or a map of tasks to {weight, config}",
   read(node, complain) {
@@ -67,7 +70,7 @@ function readParts(
   return undefined;
 }
 
-/** @param key the task's name where the mixture is a map */
+/** @param key the name of the task if the mixture is a map */
 function readPart(node: ConfigNode, key: string | null, complain: Complain) {
   if (key === null && node.kind === "scalar" && typeof node.value === "string") {
     return { task_name: node.value, weight: 1, config: {} };
@@ -115,7 +118,7 @@ export const CURRICULA: ValueType<CurriculumSection["curricula"]> = {
   },
 };
 
-/** All values of a map, each of one type; null is an empty map. */
+/** The values of a map, all of one type. null is an empty map. */
 function readMap<T>(
   node: ConfigNode,
   expected: string,

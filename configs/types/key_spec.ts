@@ -11,7 +11,9 @@ export type Default<T> =
 
 export interface KeySpec<T = unknown> {
   readonly type: ValueType<T>;
-  /** A value, a function of the section's keys that were read before this one, or {@link REQUIRED}. */
+  /**
+   * A value, a function of the section's keys that were read before this one, or {@link REQUIRED}.
+   */
   readonly default: Default<T>;
   /** Its meaning, for docs/configuration.md. */
   readonly doc: string;

@@ -1,6 +1,6 @@
 /**
- * The types of configuration values: what is expected in words, and how a node of the tree becomes a
- * value or a complaint. Nothing is converted silently: the text "8" is not a number.
+ * The types of configuration values: what is expected, in words, and how a node of the tree becomes
+ * a value or an error. Nothing is converted silently: the text "8" is not a number.
  */
 import { nearest } from "../../core/suggest.ts";
 import {
@@ -12,14 +12,14 @@ import {
   toJson,
 } from "../documents/node.ts";
 
-/** Called with what is wrong; `sub` is appended to the key (".0" for the first list item). */
+/** Called with what is wrong. `sub` is appended to the key (".0" for the first item of a list). */
 export type Complain = (at: Position, text: string, sub?: string) => void;
 
 export interface ValueType<T> {
-  /** Completes "expected …". */
+  /** The words after "expected". */
   readonly expected: string;
   readonly nullable?: boolean;
-  /** The value, or undefined after complaining. */
+  /** The value, or undefined after `complain` was called. */
   read(node: ConfigNode, complain: Complain): T | undefined;
 }
 
@@ -87,7 +87,7 @@ export function bool(): ValueType<boolean> {
   };
 }
 
-/** Text. What was typed on the command line is text even where it looks like a number. */
+/** Text. A value that was typed on the command line is text even if it looks like a number. */
 export function text(): ValueType<string> {
   const expected = "text";
   return {
@@ -106,7 +106,7 @@ export function text(): ValueType<string> {
   };
 }
 
-/** The name of something: text that is not empty. */
+/** A name: text that is not empty. */
 export function name(): ValueType<string> {
   const type = text();
   return {
@@ -121,8 +121,8 @@ export function name(): ValueType<string> {
 }
 
 /**
- * One of `values`. `notYet` are values of the field's trainers that rgx does not have, refused as such;
- * `same` are other spellings of a value.
+ * One of `values`. `notYet` are values that other trainers have and rgx does not: the error says
+ * so. `same` are other spellings of a value.
  */
 export function choice<const T extends string>(
   values: readonly T[],
@@ -179,12 +179,12 @@ export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
   };
 }
 
-/** Whatever stands there: it is read elsewhere. */
+/** Any node, which is returned as it is and read elsewhere. */
 export function anything(expected: string): ValueType<unknown> {
   return { expected, read: (node) => node };
 }
 
-/** A map of names to anything; null is an empty one. */
+/** A map of names to anything. null is an empty map. */
 export function freeMap(): ValueType<Record<string, unknown>> {
   return {
     expected: "a map",
@@ -196,7 +196,9 @@ export function freeMap(): ValueType<Record<string, unknown>> {
   };
 }
 
-/** Either of two types; the complaint of the one that fits the node's kind is heard. */
+/**
+ * Either of two types. A list is read by `list`, a scalar by `scalar`, and its error is reported.
+ */
 export function either<A, B>(
   scalar: ValueType<A>,
   list: ValueType<B>,
@@ -214,7 +216,7 @@ export function either<A, B>(
   };
 }
 
-/** Another rule on top of a type; `rule` returns what is wrong, or null. */
+/** A type with a further rule. `rule` returns what is wrong, or null. */
 export function refine<T>(type: ValueType<T>, rule: (value: T) => string | null): ValueType<T> {
   return {
     ...type,
@@ -228,7 +230,7 @@ export function refine<T>(type: ValueType<T>, rule: (value: T) => string | null)
   };
 }
 
-/** A map whose keys are among these, each of its own type; keys that are not written are left out. */
+/** A map with these keys, each with a type of its own. Keys that are not written are left out. */
 export function fields<T extends object>(
   types: { readonly [K in keyof T]-?: ValueType<NonNullable<T[K]>> },
   words: string,
