@@ -1,4 +1,4 @@
-/** What every device promises beside its operations: memory, views, errors, accounting. */
+/** What every device must do apart from operations: memory, views, errors, accounting. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { testOnEveryDevice } from "./conformance/devices.ts";
@@ -22,7 +22,7 @@ testOnEveryDevice("a new tensor is filled with zeros, also in used memory", asyn
   }
 });
 
-testOnEveryDevice("what is written is read back, whole and in part", async (device) => {
+testOnEveryDevice("written data can be read back, completely and in part", async (device) => {
   const tensor = upload(device, Float32Array.from([1, 2, 3, 4, 5]));
   device.write(tensor, Float64Array.from([0.5, -0.25]), 2);
   assert.deepEqual([...await device.read(tensor)], [1, 2, 0.5, -0.25, 5]);
@@ -63,7 +63,7 @@ testOnEveryDevice("a view shares memory, also a view of a view", async (device) 
   assert.equal(tensor.view(5 * VIEW_ALIGNMENT, 0).length, 0);
 });
 
-testOnEveryDevice("views must be aligned and lie inside", (device) => {
+testOnEveryDevice("views must be aligned and inside the tensor", (device) => {
   const tensor = device.create("float", 3 * VIEW_ALIGNMENT, "whole");
   for (
     const [offset, length] of [[1, 1], [-64, 1], [0, 193], [128, 65], [192, 1], [0, -1]] as const
@@ -117,7 +117,7 @@ testOnEveryDevice("arguments are checked before an operation runs", async (devic
   assert.deepEqual([...await device.read(out)], [5, 5]);
 });
 
-testOnEveryDevice("overlapping views are told from neighbouring ones", (device) => {
+testOnEveryDevice("overlapping views are distinguished from adjacent ones", (device) => {
   const whole = device.create("float", 256, "whole");
   device.run("copy", { src: whole.view(0, 64), out: whole.view(64, 64), n: 64 });
   assert.throws(
@@ -136,7 +136,7 @@ testOnEveryDevice("a closed device can be closed again and does nothing else", a
   await assert.rejects(async () => await device.read(tensor));
 });
 
-Deno.test("the reference device notices views of freed tensors and wrong indices", async () => {
+Deno.test("the reference device detects views of freed tensors and wrong indices", async () => {
   const device = createReferenceDevice();
   const whole = device.create("float", 128, "whole"), view = whole.view(64, 64);
   const index = upload(device, Uint32Array.of(3)), out = device.create("float", 64, "out");
@@ -148,7 +148,7 @@ Deno.test("the reference device notices views of freed tensors and wrong indices
   device.close();
 });
 
-Deno.test("devices are made by name", async () => {
+Deno.test("devices are created by name", async () => {
   const expected = { reference: "reference", wasm: "wasm", auto: "wasm" } as const;
   for (const [name, kind] of Object.entries(expected)) {
     const device: Device = await createDevice(name, { threads: 1 });

@@ -1,6 +1,6 @@
 /**
- * Devices by name. Implementations are imported when they are asked for, so that a command that needs
- * no device does not pay for loading one.
+ * Creates devices by name. An implementation is imported only when it is requested, so commands
+ * that need no device do not load one.
  */
 import { UsageError } from "../core/errors.ts";
 import type { AdapterInfo, Device } from "./device.ts";
@@ -15,17 +15,17 @@ export {
   type WeightType,
 } from "./weights/types.ts";
 
-/** What a user may ask for; "auto" takes the fastest one that this machine has. */
+/** The names that users can give; "auto" is the fastest device of this machine. */
 export const DEVICE_NAMES = ["auto", "webgpu", "wasm", "reference"] as const;
-/** A device that can be asked for. */
+/** The name of a device. */
 export type DeviceName = typeof DEVICE_NAMES[number];
 
 /**
  * Opens a device; `close()` ends its threads.
- * @param name "auto" is a graphics card where there is one, else the CPU: a software adapter is never chosen,
- *   because the kernels for the CPU are far faster. "webgpu:1" is the second card of several.
- * @param options.threads Threads of the CPU device; default: what the machine grants this process.
- * @throws UsageError for an unknown name; RgxError when the device cannot be had.
+ * @param name "auto" is a GPU if there is one, else the CPU. It never chooses a software adapter,
+ *   because the kernels for the CPU are much faster. "webgpu:1" is the second of several GPUs.
+ * @param options.threads Threads of the CPU device; default: the cores granted to this process.
+ * @throws UsageError for an unknown name; RgxError when the device is not available.
  */
 export async function createDevice(
   name: string,
@@ -60,7 +60,7 @@ function splitCard(name: string): [kind: string, card: number | null] {
   return match === null ? [name, null] : ["webgpu", Number(match[1])];
 }
 
-/** The adapter that "webgpu" would take, or null; nothing is allocated on it. */
+/** The adapter that "webgpu" would use, or null. Nothing is allocated on it. */
 export async function graphicsAdapter(): Promise<AdapterInfo | null> {
   const { describeAdapter, findAdapter } = await import("./devices/webgpu/adapter.ts");
   const adapter = await findAdapter();
@@ -74,7 +74,7 @@ async function hasGraphicsCard(): Promise<boolean> {
   return adapter !== null && !adapter.software;
 }
 
-/** "wasm, 2 threads"; "webgpu, NVIDIA H100 80GB HBM3". */
+/** A device for people: "wasm, 2 threads" or "webgpu, NVIDIA H100 80GB HBM3". */
 export function describeDevice({ name, threads, adapter }: Device): string {
   if (adapter !== undefined) {
     return `${name}, ${adapter.name}${adapter.software ? " (software: right, and slow)" : ""}`;

@@ -1,13 +1,13 @@
 /**
- * Helpers for tests of kernels and models: reproducible data, tensors from host arrays, comparison with
- * a bound for every element. Not part of the program.
+ * Helpers for tests of kernels and models: reproducible data, tensors from host arrays, comparisons
+ * with an error bound for every element.
  */
 import assert from "node:assert/strict";
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "./device.ts";
 import type { DType, HostArray, Tensor } from "./tensor.ts";
 
-/** A random stream that belongs to a name: the same data on every run and machine. */
+/** The random stream of a name: the same data on every run and machine. */
 export function stream(name: string): RandomStream {
   return RandomStream.forPurpose(20_240_601, "init", name);
 }
@@ -17,7 +17,7 @@ export function normals(random: RandomStream, n: number, scale = 1): Float32Arra
   return Float32Array.from({ length: n }, () => scale * random.normal());
 }
 
-/** `n` numbers that an operation must overwrite. */
+/** `n` NaNs, for outputs that an operation must overwrite. */
 export function junk(n: number): Float32Array {
   return new Float32Array(n).fill(NaN);
 }
@@ -30,21 +30,21 @@ export function dtypeOf(data: HostArray): DType {
   return data instanceof Uint32Array ? "u32" : "float";
 }
 
-/** A new tensor that holds `data`. */
+/** A new tensor that contains `data`. */
 export function upload(device: Device, data: HostArray, label = "test"): Tensor {
   const tensor = device.create(dtypeOf(data), data.length, label);
   device.write(tensor, data);
   return tensor;
 }
 
-/** Largest magnitude; 0 of nothing. */
+/** The largest magnitude; 0 for an empty array. */
 export function largest(data: ArrayLike<number>): number {
   let max = 0;
   for (let i = 0; i < data.length; i++) max = Math.max(max, Math.abs(data[i]!));
   return max;
 }
 
-/** Fails with the worst element unless |found − expected| ≤ bound everywhere (NaN never passes). */
+/** Asserts |found − expected| ≤ bound for all elements; reports the worst. NaN never passes. */
 export function assertWithin(
   found: ArrayLike<number>,
   expected: ArrayLike<number>,
@@ -56,7 +56,7 @@ export function assertWithin(
   for (let i = 0; i < found.length; i++) {
     const error = Math.abs(found[i]! - expected[i]!);
     const limit = typeof bound === "number" ? bound : bound[i]!;
-    if (error <= limit || found[i] === expected[i]) continue; // infinities are equal
+    if (error <= limit || found[i] === expected[i]) continue; // ===: for equal infinities
     const over = Number.isNaN(error) ? Infinity : error / limit;
     if (over > excess || worst < 0) {
       worst = i;
@@ -71,7 +71,7 @@ export function assertWithin(
   );
 }
 
-/** The bytes of two arrays are equal (so NaN equals itself, and −0 is not 0). */
+/** Whether the bytes of two arrays are equal. (NaN equals itself, and −0 does not equal 0.) */
 export function sameBits(a: HostArray, b: HostArray): boolean {
   if (a.constructor !== b.constructor || a.length !== b.length) return false;
   const x = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
@@ -80,7 +80,7 @@ export function sameBits(a: HostArray, b: HostArray): boolean {
   return true;
 }
 
-/** Segment table and rows of a packed batch (kernels/ops/attention/spec.ts), for tests of any room. */
+/** Segment table and rows of a packed batch (kernels/ops/attention/spec.ts). */
 export interface Layout {
   rows: number;
   segmentCount: number;
@@ -90,7 +90,7 @@ export interface Layout {
   positions: Uint32Array; // [rows]
 }
 
-/** Lays out groups given as [prompt length, branch lengths]. */
+/** Packs groups into a layout. @param groups [prompt length, branch lengths] */
 export function packLengths(groups: readonly (readonly [number, readonly number[]])[]): Layout {
   const segments: number[] = [], rowSegment: number[] = [], positions: number[] = [];
   let rows = 0, segmentCount = 0;

@@ -1,8 +1,9 @@
 /**
- * Time per operation, printed when the device is closed (RGX_DEBUG=2) or call by call (RGX_DEBUG=3).
- * Meant for devices whose operations are done when `run` returns (reference, wasm). Floating point
- * operations count products and sums of the algorithm (a fused multiply-add is 2; elementwise work and
- * softmax are left out); bytes count each tensor argument once: a lower bound on the traffic.
+ * Measures the time of each operation, and prints it when the device is closed (RGX_DEBUG=2) or
+ * after every call (RGX_DEBUG=3). It needs a device whose operations have finished when `run`
+ * returns (reference, wasm). Floating point operations are the products and sums of the algorithm:
+ * a fused multiply-add counts as 2, and elementwise work and softmax do not count. Bytes count each
+ * tensor argument once, which is a lower bound of the memory traffic.
  */
 import type { Device } from "../device.ts";
 import type { Tensor } from "../tensor.ts";
@@ -17,7 +18,10 @@ export interface OpProfile {
   bytes: number;
 }
 
-/** Products and sums of an operation; 0 where the work is elementwise or depends on tensors' contents. */
+/**
+ * Floating point operations of a call; 0 if its work is elementwise or depends on the contents of
+ * tensors.
+ */
 export function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
   switch (op) {
     case "matmul": {
@@ -38,7 +42,7 @@ export function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
   }
 }
 
-/** Bytes of an operation's tensor arguments, each counted once. */
+/** Bytes of the tensor arguments of a call, each counted once. */
 export function bytesOf(args: object): number {
   let elements = 0;
   for (const value of Object.values(args)) {
@@ -50,8 +54,10 @@ export function bytesOf(args: object): number {
 }
 
 /**
- * Times every `run` of the device, in place (tensors keep the device they know). `each` is called after
- * every operation. @returns the live table, most expensive first when read.
+ * Replaces the device's `run` by one that measures time. (A wrapper around the device would not be
+ * the device that its tensors belong to.)
+ * @param each called after every operation
+ * @returns a function that gives the current totals, most expensive first
  */
 export function profile(
   device: Device,
@@ -59,7 +65,7 @@ export function profile(
 ): () => OpProfile[] {
   const totals = new Map<OpName, OpProfile>();
   const run = device.run.bind(device);
-  device.record = undefined; // or operations would run unseen
+  device.record = undefined; // recorded operations would not be measured
   device.run = (op, args) => {
     const start = performance.now();
     run(op, args);
@@ -78,7 +84,7 @@ export function profile(
   return () => [...totals.values()].sort((a, b) => b.milliseconds - a.milliseconds);
 }
 
-/** One line of text: time, calls, GFLOP/s where it has a meaning, GB/s. */
+/** One line of text: time, calls, GFLOP/s if known, GB/s. */
 export function formatProfile({ op, calls, milliseconds, flops, bytes }: OpProfile): string {
   const rate = (amount: number) => (amount / milliseconds / 1e6).toFixed(1).padStart(7);
   return `${op.padEnd(18)} ${milliseconds.toFixed(2).padStart(10)} ms ${
@@ -87,7 +93,7 @@ export function formatProfile({ op, calls, milliseconds, flops, bytes }: OpProfi
     `${flops > 0 ? rate(flops) : "      –"} GFLOP/s ${rate(bytes)} GB/s`;
 }
 
-/** Profiles the device if RGX_DEBUG asks for it; the report goes to standard error. */
+/** Profiles the device if RGX_DEBUG is at least 2; the report goes to standard error. */
 export function profileByEnvironment(device: Device, debug = Deno.env.get("RGX_DEBUG")): void {
   const level = Number(debug ?? 0);
   if (!(level >= 2)) return;

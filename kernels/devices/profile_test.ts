@@ -1,4 +1,4 @@
-/** The profile counts calls, operations and bytes, and leaves the device working. */
+/** The profile counts calls, operations and bytes, and the device still works. */
 import { strict as assert } from "node:assert";
 import { formatProfile, profile } from "./profile.ts";
 import { createWasmDevice } from "./wasm/device.ts";

@@ -1,8 +1,9 @@
 /**
- * Makes the words of stored weights at load, on the threads of a CPU device: from a file's blocks (pack.as.ts), or
- * quantised (quantize.as.ts). The bits are those of layout.ts and quantize.ts, which stay the definitions, in a small
- * part of the time. Rows go through in parts, so that a weight of any size needs little of the device's memory. A model
- * on another device has a CPU device beside it meanwhile.
+ * Converts weights to their storage types while a model is loaded, on the threads of a CPU device:
+ * it packs the blocks of a file (weights/pack.as.ts), or quantizes (weights/quantize.as.ts). The
+ * results have the same bits as those of weights/layout.ts and weights/quantize.ts, which are the
+ * definitions, but take much less time. Rows are converted in parts, so a large weight needs little
+ * memory of the device. For a model on another device, a CPU device is created for the loading.
  */
 import { widenBF16, widenF16 } from "../../core/half_floats.ts";
 import { fileBytes } from "../weights/blocks.ts";
@@ -19,16 +20,16 @@ import {
   type WeightType,
 } from "../weights/types.ts";
 
-/** Types that a weight gets at load. */
+/** Types to which weights are quantized at load. */
 export type LoadType = "int8" | "nf4";
 
-/** Types that a file holds in blocks. */
+/** Types of blocks in files. */
 export type FileType = Exclude<BlockType, LoadType>;
 
-/** A kernel over panels. */
+/** A kernel that converts panels. */
 interface PanelJob {
   kernel: string;
-  /** Its arguments for some rows at an address. */
+  /** The kernel's arguments for some rows; `from` and `to` are addresses. */
   args(from: number, rows: number, to: number): number[];
   scratchBytes?: number;
 }
@@ -37,50 +38,51 @@ export function isLoadType(type: WeightType | null): type is LoadType {
   return type === "int8" || type === "nf4";
 }
 
-/** Rows of values, one after the other, as they lie in a file. */
+/** Rows of values in the row-major order of a file. */
 export interface FloatRows {
   readonly type: "f32" | "f16" | "bf16";
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Number of the first of them in the weight, a multiple of 16; default 0. */
+  /** Index of the first row in the weight, a multiple of 16; default 0. */
   readonly first?: number;
 }
 
-/** QUANTIZE_BYTES of the kernels. */
-const SCRATCH = 16 * 64 * 64 + 16 * 64 + 15 * 64 + 64;
-/** Bytes of rows that go through at once. */
+/** The scratch of a thread: QUANTIZE_BYTES in weights/quantize.as.ts. */
+const SCRATCH_BYTES = 16 * 64 * 64 + 16 * 64 + 15 * 64 + 64;
+/** Bytes of rows that are converted together. */
 export const PART_BYTES = 2 ** 22;
-/** Weights that are made in the time that is worth handing to a thread. */
-const GRAIN_WEIGHTS = 10_000;
+/** Number of weights whose conversion takes long enough to be given to a thread. */
+const WEIGHTS_PER_GRAIN = 10_000;
 /**
- * Magnitudes from which on the kernels leave a weight to quantize.ts, as bits of an f32: 2^120, where its arithmetic
- * would need more than f32 reaches; of f16 65536, which is what an infinite one is widened to.
+ * From these magnitudes on, as bits of an f32, a weight is quantized by weights/quantize.ts and not
+ * by the kernels. For 2^120 their arithmetic would exceed the range of f32. For f16 the limit is
+ * 65536, the value to which the kernels widen infinity.
  */
-const LIMIT = { f32: 0x7b800000, bf16: 0x7b800000, f16: 0x47800000 };
+const MAGNITUDE_LIMIT = { f32: 0x7b800000, bf16: 0x7b800000, f16: 0x47800000 };
 
-/** `values` as rows; float64 is rounded. */
+/** `values` as rows; float64 values are rounded to f32. */
 export function floatRows(values: Float32Array | Float64Array): FloatRows {
   const floats = values instanceof Float32Array ? values : Float32Array.from(values);
   const { buffer, byteOffset, byteLength } = floats as Float32Array<ArrayBuffer>;
   return { type: "f32", bytes: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
-/** Gets words of a weight with their place among them; they last as long as the call. */
+/** Receives words of a weight and their offset. `words` is only valid during the call. */
 type Put = (words: Uint32Array<ArrayBuffer>, at: number) => void;
 
 export class WeightLoader {
   readonly #tensors = new Map<string, Tensor>();
   #words = new Uint32Array(0);
 
-  private constructor(private readonly cpu: WasmDevice, private readonly own: boolean) {}
+  private constructor(private readonly cpu: WasmDevice, private readonly ownsCpu: boolean) {}
 
-  /** For weights of a device. To be disposed when they are loaded. */
+  /** A loader for the weights of a device. Call `dispose` after loading. */
   static async for(device: Device): Promise<WeightLoader> {
     if (device instanceof WasmDevice) return new WeightLoader(device, false);
     return new WeightLoader(await createWasmDevice(), true);
   }
 
   /**
-   * Makes the words of n rows of k values.
+   * Quantizes n rows of k values and passes the words to `put`.
    * @throws RgxError when k is no multiple of the type's block, or a value is not finite
    */
   quantize(type: LoadType, n: number, k: number, rows: FloatRows, put: Put): void {
@@ -89,10 +91,10 @@ export class WeightLoader {
     const source = rows.type === "f32" ? -1 : WEIGHT_TYPES.indexOf(rows.type);
     const job = {
       kernel: "quantize_panels",
-      scratchBytes: SCRATCH,
+      scratchBytes: SCRATCH_BYTES,
       args: (from: number, count: number, to: number) => [
         ...[WEIGHT_TYPES.indexOf(type), source, from, count, k, to],
-        ...[LIMIT[rows.type], cpu.pointer(unusual)],
+        ...[MAGNITUDE_LIMIT[rows.type], cpu.pointer(unusual)],
       ],
     };
     const isUsual = () => cpu.u32(unusual)[0] === 0;
@@ -102,7 +104,7 @@ export class WeightLoader {
   }
 
   /**
-   * Makes the words of n rows of k values from a file's blocks.
+   * Packs n rows of k values from a file's blocks and passes the words to `put`.
    * @throws RgxError when k is no multiple of the type's block
    */
   pack(type: FileType, n: number, k: number, bytes: Uint8Array<ArrayBuffer>, put: Put): void {
@@ -114,7 +116,10 @@ export class WeightLoader {
     this.#inParts(type, n, k, bytes, fileBytes(type, k), job, put, () => true);
   }
 
-  /** Runs a kernel over some panels at a time; false = given up since `goesOn` said so. */
+  /**
+   * Runs a kernel over parts of the panels.
+   * @returns false when `isUsable` was false after a part, so the result must not be used
+   */
   #inParts(
     type: BlockType,
     n: number,
@@ -123,7 +128,7 @@ export class WeightLoader {
     width: number,
     { kernel, args, scratchBytes = 0 }: PanelJob,
     put: Put,
-    goesOn: () => boolean,
+    isUsable: () => boolean,
   ): boolean {
     if (bytes.length !== n * width) {
       throw new RangeError(
@@ -132,12 +137,12 @@ export class WeightLoader {
     }
     if (storedWords(type, n, k) === 0) return true;
     const size = panelWords(type, k), panels = Math.ceil(n / PANEL), { cpu } = this;
-    const most = Math.min(panels, Math.max(1, Math.floor(PART_BYTES / (PANEL * width))));
-    const from = this.#tensor("rows of a file", Math.ceil(most * PANEL * width / 4));
-    const to = this.#tensor("stored weights", most * size);
-    if (this.#words.length < most * size) this.#words = new Uint32Array(most * size);
-    for (let panel = 0; panel < panels; panel += most) {
-      const count = Math.min(most, panels - panel), first = panel * PANEL;
+    const partPanels = Math.min(panels, Math.max(1, Math.floor(PART_BYTES / (PANEL * width))));
+    const from = this.#tensor("rows of a file", Math.ceil(partPanels * PANEL * width / 4));
+    const to = this.#tensor("stored weights", partPanels * size);
+    if (this.#words.length < partPanels * size) this.#words = new Uint32Array(partPanels * size);
+    for (let panel = 0; panel < panels; panel += partPanels) {
+      const count = Math.min(partPanels, panels - panel), first = panel * PANEL;
       const rows = Math.min(n - first, count * PANEL);
       const source = cpu.u32(from);
       new Uint8Array(source.buffer, source.byteOffset, rows * width)
@@ -145,11 +150,11 @@ export class WeightLoader {
       cpu.parallel({
         kernel,
         units: count,
-        grain: Math.max(1, Math.round(GRAIN_WEIGHTS / (PANEL * k))),
+        grain: Math.max(1, Math.round(WEIGHTS_PER_GRAIN / (PANEL * k))),
         args: args(cpu.pointer(from), rows, cpu.pointer(to)),
         scratchBytes,
       });
-      if (!goesOn()) return false;
+      if (!isUsable()) return false;
       const words = this.#words.subarray(0, count * size);
       words.set(cpu.u32(to).subarray(0, words.length));
       put(words, panel * size);
@@ -157,11 +162,11 @@ export class WeightLoader {
     return true;
   }
 
-  /** A tensor of the CPU device that is kept for the next weight. */
+  /** A tensor of the CPU device, which is kept and used again for the next weight. */
   #tensor(label: string, length: number): Tensor {
-    const there = this.#tensors.get(label);
-    if (there !== undefined && there.length >= length) return there;
-    if (there !== undefined) this.cpu.free(there);
+    const kept = this.#tensors.get(label);
+    if (kept !== undefined && kept.length >= length) return kept;
+    if (kept !== undefined) this.cpu.free(kept);
     this.#tensors.delete(label);
     const tensor = this.cpu.create("u32", length, label);
     this.#tensors.set(label, tensor);
@@ -171,7 +176,7 @@ export class WeightLoader {
   dispose(): void {
     for (const tensor of this.#tensors.values()) this.cpu.free(tensor);
     this.#tensors.clear();
-    if (this.own) this.cpu.close();
+    if (this.ownsCpu) this.cpu.close();
   }
 }
 

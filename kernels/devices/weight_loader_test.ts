@@ -1,4 +1,4 @@
-/** Weights made on a device's threads: the bits of quantize.ts for any values, and of layout.ts for any blocks. */
+/** Weights that threads convert have the bits of quantize.ts and layout.ts, for any values. */
 import assert from "node:assert/strict";
 import { narrowBF16, narrowF16, widenBF16, widenF16 } from "../../core/half_floats.ts";
 import { RgxError } from "../../core/errors.ts";
@@ -12,7 +12,7 @@ import { type FloatRows, floatRows, type LoadType, WeightLoader } from "./weight
 import { BLOCK_SHAPES, storedWords } from "../weights/types.ts";
 
 const TYPES: readonly LoadType[] = ["int8", "nf4"];
-/** Rows that fill no panel, blocks that fill no group, more rows than go through at once. */
+/** Incomplete panels, incomplete groups of blocks, and more rows than one part. */
 const SHAPES = [[1, 64], [16, 64], [37, 1088], [3, 128], [1100, 2048], [16, 3136]] as const;
 
 function words(loader: WeightLoader, type: LoadType, n: number, k: number, rows: FloatRows) {
@@ -25,7 +25,9 @@ function bytesOf(halves: Uint16Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(halves.buffer);
 }
 
-/** Values by kind: plain, with outliers and zeros, on the borders between codes, close to the least float. */
+/**
+ * Kinds of values: plain, with outliers and zeros, on borders between codes, near the min float.
+ */
 const KINDS: Readonly<Record<string, (n: number, k: number) => Float32Array>> = {
   normal: (n, k) => normals(stream(`normal ${n} ${k}`), n * k, 0.02),
   outliers(n, k) {
@@ -47,7 +49,7 @@ const KINDS: Readonly<Record<string, (n: number, k: number) => Float32Array>> = 
   },
 };
 
-Deno.test("threads quantise to the bits of the definition", async () => {
+Deno.test("threads quantize to the bits of the definition", async () => {
   for (const threads of [1, 2]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
@@ -68,7 +70,7 @@ Deno.test("threads quantise to the bits of the definition", async () => {
   }
 });
 
-Deno.test("a file's halves are quantised as the floats that they stand for", async () => {
+Deno.test("f16 and bf16 values of a file are quantized like the same values in f32", async () => {
   const device = await createWasmDevice({ threads: 1 }), loader = await WeightLoader.for(device);
   const n = 37, k = 1088;
   for (const make of Object.values(KINDS)) {
@@ -88,7 +90,7 @@ Deno.test("a file's halves are quantised as the floats that they stand for", asy
   device.close();
 });
 
-Deno.test("what is huge is left to the definition, what is not finite is refused", async () => {
+Deno.test("huge values are quantized by the definition, non-finite ones are refused", async () => {
   const device = await createWasmDevice({ threads: 1 }), loader = await WeightLoader.for(device);
   const n = 20, k = 128, huge = normals(stream("huge"), n * k, 1e37);
   for (const type of TYPES) {
@@ -106,7 +108,7 @@ Deno.test("what is huge is left to the definition, what is not finite is refused
         (error) => error instanceof RgxError && /element \[19, 70\] is -Inf/.test(error.message),
       );
     }
-    // What came before does not stay.
+    // Values of an earlier weight have no effect.
     const plain = normals(stream("plain"), n * k, 1);
     assert.deepEqual(words(loader, type, n, k, floatRows(plain)), quantize(type, n, k, plain));
   }
@@ -118,7 +120,7 @@ Deno.test("what is huge is left to the definition, what is not finite is refused
   device.close();
 });
 
-Deno.test("weights of another device are quantised on a CPU device that lives as long", async () => {
+Deno.test("weights of another device are quantized on a temporary CPU device", async () => {
   const loader = await WeightLoader.for(createReferenceDevice());
   const values = normals(stream("elsewhere"), 32 * 128, 1);
   assert.deepEqual(
@@ -128,7 +130,7 @@ Deno.test("weights of another device are quantised on a CPU device that lives as
   loader.dispose();
 });
 
-Deno.test("a file's blocks are packed to the words of the definition", async () => {
+Deno.test("blocks of a file are packed to the words of the definition", async () => {
   const device = await createWasmDevice({ threads: 2 }), loader = await WeightLoader.for(device);
   await device.ready();
   for (const type of ["q8_0", "q4_0", "q4_1", "q5_0", "q4_k", "q6_k"] as const) {

@@ -1,6 +1,6 @@
 /**
- * What a check of an operation says about one call: its sizes, its tensors, and that its outputs overlap
- * nothing that they may not. The checks themselves are in validate.ts.
+ * One call of an operation during its check. The checks in validate.ts and matmul.ts declare the
+ * sizes, inputs and outputs of the call here; then the outputs are checked for overlaps.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { DType, Tensor } from "../tensor.ts";
@@ -14,13 +14,13 @@ import {
 
 export const NONE: readonly string[] = [];
 
-/** One call's tensors, as they are declared by the operation's check. */
+/** The tensors of one call, as the check of its operation declares them. */
 export class Call {
   readonly #op: string;
   readonly #names: string[] = [];
   readonly #tensors: Tensor[] = [];
   readonly #lengths: number[] = [];
-  /** Per tensor: null for an input, else the inputs that this output may be. */
+  /** For each tensor: null for an input, else the inputs that this output may be identical to. */
   readonly #mayBe: (readonly string[] | null)[] = [];
 
   constructor(op: string) {
@@ -57,7 +57,7 @@ export class Call {
     this.#declare(name, tensor, length, dtype, null);
   }
 
-  /** A weight of `rows` rows in a storage type; `rowLength` with its name. */
+  /** A weight of `rows` rows in a storage type. @param rowLength argument name → length */
   stored(
     name: string,
     tensor: Tensor,
@@ -76,7 +76,7 @@ export class Call {
     }
   }
 
-  /** A tensor that is written; `mayBe` names the inputs that it may be identical with. */
+  /** A tensor that is written. @param mayBe the inputs that it may be identical to */
   output(
     name: string,
     tensor: Tensor,
@@ -108,7 +108,7 @@ export class Call {
     this.#mayBe.push(mayBe);
   }
 
-  /** The tensors, and whether each is written. */
+  /** All tensors, each with whether it is written. */
   *touched(): Iterable<readonly [Tensor, boolean]> {
     for (let i = 0; i < this.#tensors.length; i++) {
       yield [this.#tensors[i]!, this.#mayBe[i] !== null];
@@ -121,7 +121,7 @@ export class Call {
       const mayBe = this.#mayBe[i]!;
       if (mayBe === null) continue;
       for (let j = 0; j < count; j++) {
-        // Two outputs are compared once.
+        // Each pair of outputs is compared once.
         if (j === i || (j < i && this.#mayBe[j] !== null)) continue;
         const a = this.#tensors[i]!, b = this.#tensors[j]!;
         if (!overlap(a, this.#lengths[i]!, b, this.#lengths[j]!)) continue;

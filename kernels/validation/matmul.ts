@@ -1,4 +1,4 @@
-/** Checks of the arguments of products (kernels/validate.ts). */
+/** Checks the arguments of matmul and pack_weight, for validate.ts. */
 import {
   INT8_ACTIVATIONS,
   type MatmulArgs,

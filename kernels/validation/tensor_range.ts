@@ -1,7 +1,9 @@
-/** What views, writes and reads may reach of a tensor, the same on every device whose tensors are not plain arrays. */
+/** Range checks for views, writes and reads of tensors, shared by the wasm and webgpu devices. */
 import { type Tensor, VIEW_ALIGNMENT } from "../tensor.ts";
 
-/** @throws RangeError unless elements [offset, offset + length) are a view's: inside, and aligned. */
+/**
+ * @throws RangeError unless elements [offset, offset + length) are inside and aligned for a view
+ */
 export function checkView(tensor: Tensor, offset: number, length: number): void {
   if (isInside(tensor, offset, length) && offset % VIEW_ALIGNMENT === 0) return;
   throw new RangeError(
@@ -10,7 +12,7 @@ export function checkView(tensor: Tensor, offset: number, length: number): void 
   );
 }
 
-/** @throws RangeError unless elements [offset, offset + length) lie inside. */
+/** @throws RangeError unless elements [offset, offset + length) are inside the tensor */
 export function checkRange(tensor: Tensor, offset: number, length: number, what: string): void {
   if (isInside(tensor, offset, length)) return;
   throw new RangeError(

@@ -1,10 +1,10 @@
 /**
- * Checks of an operation's arguments on the host, before anything is enqueued: the same on every device.
- * Sizes, element types, lengths and overlaps are checked; the contents of tensors (indices, segment
- * tables) are not, because the host cannot see them.
+ * Checks the arguments of operations on the host, before anything is enqueued. All devices use the
+ * same checks. They cover sizes, element types, lengths and overlaps. They do not cover the
+ * contents of tensors (indices, segment tables), which the host cannot see.
  *
- * An output may overlap nothing, except where the operation's spec allows it to be one of the inputs:
- * then it must be exactly that input. Inputs may overlap each other.
+ * An output may not overlap any other tensor. If the operation's spec allows it to be one of the
+ * inputs, it must be exactly this input. Inputs may overlap each other.
  */
 import { RgxError } from "../../core/errors.ts";
 import { Call, NONE } from "./call.ts";
@@ -21,8 +21,9 @@ import type { OpName, Ops } from "../ops/ops.ts";
 import { SUM_CHUNK } from "../ops/optimizer/spec.ts";
 
 /**
- * Returns what the call touches.
- * @throws RgxError naming the operation, the argument, what was found and what was expected.
+ * Checks a call.
+ * @returns the tensors that the call reads and writes
+ * @throws RgxError that names the operation, the argument, what was found and what was expected
  */
 export function validateOp<K extends OpName>(op: K, args: Ops[K]): Call {
   const check = CHECKS[op];
@@ -174,7 +175,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.finite({ scale });
     if (args.window !== undefined) call.positive({ window: args.window });
     call.input("q", args.q, count * heads * headDim);
-    // How many prompt rows and slots there are stands in the branch table, which the host cannot see.
+    // The numbers of prompt rows and slots are in the branch table, which the host cannot see.
     const oneSlot = count > 0 ? maxNew * kvHeads * headDim : 0;
     call.input("prefixK", args.prefixK, 0);
     call.input("prefixV", args.prefixV, 0);
@@ -207,7 +208,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("positions", args.positions, count, "u32");
     call.input("cacheRow", args.cacheRow, count, "u32");
     call.input("branches", args.branches, count * BRANCH.columns, "u32");
-    // As in attention_decode.
+    // The lengths are unknown to the host, as in attention_decode.
     call.input("prefixK", args.prefixK, 0);
     if (args.packedPrefixK !== undefined) call.input("packedPrefixK", args.packedPrefixK, 0);
     call.input("prefixV", args.prefixV, 0);
@@ -217,7 +218,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
 
   gather_rows({ table, weightType, index, out, rows, d }, call) {
     call.sizes({ rows, d });
-    // How many rows it has the caller knows alone.
+    // The number of the table's rows is known to the caller only.
     if (weightType === undefined) call.input("table", table, rows > 0 ? d : 0);
     else call.stored("table", table, weightType, rows > 0 ? 1 : 0, { d });
     call.input("index", index, rows, "u32");
@@ -282,7 +283,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (forbiddenCount > 0 && !forbidden) call.fail("forbidden", "absent", "a tensor");
     call.input("logits", logits, rows * vocab);
     call.output("out", out, rows * vocab);
-    // How many slots there are stands in the rows' slots, which the host cannot see.
+    // The number of slots depends on the contents of `slots`, which the host cannot see.
     if (seen) call.output("seen", seen, rows > 0 ? seenWords(vocab) : 0, NONE, "u32");
     if (slots) call.input("slots", slots, rows, "u32");
     if (newest) call.input("newest", newest, rows, "u32");
@@ -380,7 +381,7 @@ function attentionInputs(args: AttentionForwardArgs, call: Call): void {
   if (args.window !== undefined) call.positive({ window: args.window });
   if (rows > 0 && segmentCount === 0) call.fail("segmentCount", 0, `segments for ${rows} rows`);
   call.input("q", args.q, rows * heads * headDim);
-  // How many there are with `keys` stands in that table, which the host cannot see.
+  // With `keys`, the number of key rows is in that table, which the host cannot see.
   const keyRows = args.keys === undefined ? rows : 0;
   call.input("k", args.k, keyRows * kvHeads * headDim);
   call.input("v", args.v, keyRows * kvHeads * headDim);
@@ -393,7 +394,7 @@ function residual(add: Tensor | undefined, sum: Tensor | undefined, call: Call):
   call.fail(add === undefined ? "sum" : "add", "given alone", "add and sum together");
 }
 
-/** What head and head_backward have in common. */
+/** Checks the arguments that head and head_backward share. */
 function headInputs(
   args: Pick<HeadBackwardArgs, "hidden" | "weight" | "weightType" | "pairStart" | "targets"> & {
     rows: number;

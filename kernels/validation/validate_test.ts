@@ -9,7 +9,7 @@ const device = createReferenceDevice();
 const F = (length: number, label = "f") => device.create("float", length, label);
 const U = (length: number, label = "u") => device.create("u32", length, label);
 
-/** One right call of every operation. */
+/** One valid call of every operation. */
 function rightCalls(): { [K in OpName]: Ops[K] } {
   const attention = () => ({
     q: F(3 * 4 * 2),
@@ -141,17 +141,17 @@ function refused(op: OpName, args: unknown, pattern: RegExp): void {
 
 const isTensor = (value: unknown): value is Tensor => typeof value === "object" && value !== null;
 
-Deno.test("a right call of every operation is accepted", () => {
+Deno.test("a valid call of every operation is accepted", () => {
   const calls = rightCalls();
   for (const op of NAMES) validateOp(op, calls[op]);
 });
 
-Deno.test("a tensor that is too short is named with what was found and expected", () => {
+Deno.test("the error for a too short tensor names it, its length and the expected length", () => {
   for (const op of NAMES) {
     const args = rightCalls()[op] as unknown as Record<string, unknown>;
     for (const [name, value] of Object.entries(args)) {
       if (!isTensor(value) || UNCHECKED[op]?.includes(name)) continue;
-      // One row less than any size that the shapes of this call can give.
+      // Shorter by one element than this call needs.
       const short = device.create(value.dtype, 0, "short one");
       const pattern = new RegExp(
         `^${op}: ${name} is "short one" with 0 elements, expected at least`,
@@ -180,8 +180,10 @@ Deno.test("a missing tensor is refused", () => {
 });
 
 Deno.test("sizes are non-negative integers", () => {
-  const sizes =
-    /^(m|n|k|rows|d|heads|kvHeads|headDim|segmentCount|count|maxNew|runCount|pairs|vocab|topK|site)$/;
+  const sizes = new RegExp(
+    "^(m|n|k|rows|d|heads|kvHeads|headDim|segmentCount|count|maxNew|runCount|pairs|vocab|topK|" +
+      "site)$",
+  );
   for (const op of NAMES) {
     const args = rightCalls()[op] as unknown as Record<string, unknown>;
     for (const name of Object.keys(args)) {
@@ -197,8 +199,8 @@ Deno.test("sizes are non-negative integers", () => {
   }
 });
 
-Deno.test("an output may not lie in the memory of another argument", () => {
-  /** Outputs per operation that may be an input, with it. */
+Deno.test("an output may not overlap the memory of another argument", () => {
+  /** For each operation: outputs that may be identical to an input, with this input. */
   const allowed: Record<string, readonly string[]> = {
     rmsnorm: ["sum x"],
     layernorm: ["sum x"],
@@ -266,7 +268,7 @@ Deno.test("an output may not lie in the memory of another argument", () => {
   }
 });
 
-/** Tensors of a call with n made long enough for n = 70. */
+/** A call's tensors, long enough for n = 70. */
 function longer(args: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(args).map(([name, value]) => [
@@ -276,11 +278,11 @@ function longer(args: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-Deno.test("inputs may share memory, and outputs may be neighbours", () => {
+Deno.test("inputs may share memory, and outputs may be adjacent", () => {
   const whole = F(256, "whole");
   validateOp("matmul", { a: whole, b: whole, out: F(4), m: 2, n: 2, k: 2 });
   validateOp("copy", { src: whole.view(0, 64), out: whole.view(64, 64), n: 64 });
-  // Only the elements in use count, not the length of the tensor.
+  // Only the elements that are used count, not the length of the tensor.
   validateOp("copy", { src: whole, out: whole.view(64, 64), n: 64 });
 });
 
@@ -362,7 +364,7 @@ Deno.test("an unknown operation is refused", () => {
   refused("multiply" as OpName, {}, /unknown operation "multiply"/);
 });
 
-Deno.test("checking an operation costs a few microseconds", () => {
+Deno.test("checking an operation takes a few microseconds", () => {
   const args = rightCalls().attention_backward;
   for (let i = 0; i < 2000; i++) validateOp("attention_backward", args);
   const start = performance.now(), count = 5000;

@@ -1,7 +1,8 @@
 /**
- * The reference device: plain TypeScript on typed arrays, clear before fast. It defines what is right:
- * sums are taken in float64 and rounded once, to the tensor's precision. Everything happens at once,
- * inside `run`; every misuse of a tensor is an error with its label.
+ * The reference device: plain TypeScript on typed arrays, written for clarity and not for speed. It
+ * defines the right results: sums are computed in float64 and rounded once, to the precision of the
+ * tensor. Operations have finished when `run` returns. Every misuse of a tensor is an error with
+ * the tensor's label.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Device } from "../../device.ts";
@@ -15,7 +16,7 @@ import {
   type Storage,
 } from "../../ops/common/reference_tensor.ts";
 
-/** @param options.float "f64" for gradient checks; default "f32", as on every other device. */
+/** @param options.float "f64" for gradient checks; default "f32", as on all other devices. */
 export function createReferenceDevice(options: { float?: "f32" | "f64" } = {}): Device {
   return new ReferenceDevice(options.float ?? "f32");
 }
@@ -67,7 +68,7 @@ class ReferenceDevice implements Device {
   }
 
   write(tensor: Tensor, data: HostArray, offset = 0): void {
-    const target = this.#own(tensor, "write").data;
+    const target = this.#checked(tensor, "write").data;
     checkRange("write", tensor, offset, data.length);
     if ((target instanceof Uint32Array) !== (data instanceof Uint32Array)) {
       throw new RgxError(
@@ -77,16 +78,15 @@ class ReferenceDevice implements Device {
     target.set(data, offset);
   }
 
-  // Rejects, rather than throws, on misuse: the caller awaits it anyway.
-  // deno-lint-ignore require-await
+  // deno-lint-ignore require-await -- async, so that misuse rejects and does not throw
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
-    const source = this.#own(tensor, "read").data;
+    const source = this.#checked(tensor, "read").data;
     checkRange("read", tensor, offset, length);
     return source.slice(offset, offset + length) as HostArray;
   }
 
   free(tensor: Tensor): void {
-    const { storage, isView } = this.#own(tensor, "free");
+    const { storage, isView } = this.#checked(tensor, "free");
     if (isView) throw new RgxError(`free: "${tensor.label}" is a view; free its tensor instead`);
     if (storage.freed) throw new RgxError(`free: "${tensor.label}" is freed twice`);
     storage.freed = true;
@@ -98,13 +98,13 @@ class ReferenceDevice implements Device {
     this.beforeRun?.();
     validateOp(op, args);
     for (const value of Object.values(args)) {
-      if (typeof value === "object" && value !== null) this.#own(value as Tensor, op);
+      if (typeof value === "object" && value !== null) this.#checked(value as Tensor, op);
     }
     REFERENCE_OPS[op](args);
   }
 
   submit(): void {
-    // Nothing is ever waiting: `run` has already done it.
+    // Nothing is ever enqueued: `run` has finished all work.
   }
 
   close(): void {
@@ -114,7 +114,7 @@ class ReferenceDevice implements Device {
     this.#closed = true;
   }
 
-  #own(tensor: Tensor, what: string): ReferenceTensor {
+  #checked(tensor: Tensor, what: string): ReferenceTensor {
     if (tensor instanceof ReferenceTensor && tensor.device === this) return tensor;
     throw new RgxError(
       `${what}: tensor "${tensor.label}" belongs to another device (${tensor.device?.name})`,

@@ -1,4 +1,4 @@
-/** The reference implementations by name; each stands in its operation's folder. */
+/** The reference implementation of each operation, from the operation's folder in ops/. */
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adjustLogits } from "../../ops/adjust_logits/reference.ts";
 import { attention, attentionBackward } from "../../ops/attention/reference.ts";

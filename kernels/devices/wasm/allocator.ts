@@ -1,7 +1,8 @@
 /**
- * Allocator over a growing range of addresses: best fit on an address-ordered list of free blocks that
- * coalesces neighbours. It only does arithmetic; the caller owns the memory and grows it. Steps that
- * allocate and free the same sizes in the same order always find the same blocks, so memory stays flat.
+ * An allocator for a growing range of addresses: best fit on a list of free blocks, which is
+ * ordered by address and merges adjacent blocks. It only computes addresses; the caller owns the
+ * memory and grows it. Steps that allocate and free the same sizes in the same order always get the
+ * same blocks, so memory use stays constant.
  */
 export const ALIGNMENT = 64;
 
@@ -25,7 +26,7 @@ export class Allocator {
     return this.#end;
   }
 
-  /** Addresses from here on have never been handed out. */
+  /** Addresses from here on have never been allocated. */
   get fresh(): number {
     return this.#fresh;
   }
@@ -37,7 +38,7 @@ export class Allocator {
     this.#end = end;
   }
 
-  /** Bytes by which the range must grow for a request of `bytes` to fit. */
+  /** Number of bytes by which the range must grow before `bytes` can be allocated at its end. */
   missing(bytes: number): number {
     const size = rounded(bytes);
     const last = this.#starts.length - 1;
@@ -47,7 +48,10 @@ export class Allocator {
     return Math.max(0, size - tail);
   }
 
-  /** Address of a block of at least `bytes` bytes, aligned to {@link ALIGNMENT}; undefined when none fits. */
+  /**
+   * Allocates a block of at least `bytes` bytes.
+   * @returns its address, a multiple of {@link ALIGNMENT}; undefined when no free block fits
+   */
   allocate(bytes: number): number | undefined {
     const size = rounded(bytes);
     let best = -1;
@@ -70,7 +74,7 @@ export class Allocator {
     return start;
   }
 
-  /** Takes a block back. @throws RangeError when no block begins at `start`. */
+  /** Frees a block. @throws RangeError when no allocated block begins at `start` */
   free(start: number): void {
     const size = this.#used.get(start);
     if (size === undefined) throw new RangeError(`no block in use begins at address ${start}`);
@@ -104,7 +108,7 @@ export class Allocator {
   }
 }
 
-/** Every block has an address of its own, so an empty one takes the smallest size. */
+/** The size of a block. An empty block gets the minimum size, so that its address is unique. */
 function rounded(bytes: number): number {
   return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
 }

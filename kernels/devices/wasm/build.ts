@@ -1,11 +1,11 @@
 /**
- * Compiles the AssemblyScript kernels to `kernels.wasm`, which is committed so that running rgx needs
- * no compiler. The same sources give the same bytes everywhere. Three of the sources are written by
- * generators while the compiler asks for them, and exist in no folder.
+ * Compiles the AssemblyScript kernels to `kernels.wasm`. This file is committed, so running rgx
+ * needs no compiler. The same sources give the same bytes everywhere. Three of the sources are
+ * generated when the compiler reads them; they are not stored as files.
  *
- *     deno task build:wasm                     rebuilds the file
- *     deno task build:wasm --check             fails when the committed file differs from a rebuild
- *     deno task build:wasm --print NAME.as.ts  prints a generated source, to be read
+ *     deno task build:wasm                     compiles the file
+ *     deno task build:wasm --check             fails when the committed file is not up to date
+ *     deno task build:wasm --print NAME.as.ts  prints a generated source
  */
 import asc from "assemblyscript/asc";
 import { tilesSource } from "../../ops/matmul/wasm/generate.ts";
@@ -15,7 +15,7 @@ import { codesSource } from "../../weights/generate.ts";
 const ROOT = new URL("../../", import.meta.url);
 const ENTRY = "devices/wasm/index.as.ts";
 
-/** Sources that generators write, by their place below `kernels/`. */
+/** The generated sources, by their path in `kernels/`. */
 const GENERATED: Readonly<Record<string, () => string>> = {
   "ops/matmul/wasm/tiles.as.ts": tilesSource,
   "ops/matmul/wasm/int8_tiles.as.ts": int8TilesSource,
@@ -24,7 +24,7 @@ const GENERATED: Readonly<Record<string, () => string>> = {
 
 export const WASM_FILE = new URL("./kernels.wasm", import.meta.url);
 
-/** Options of the compiler; the memory is imported, shared and may grow to 4 GiB. */
+/** Options of the compiler. The memory is imported, shared, and can grow to 4 GiB. */
 const OPTIONS = [
   "-O3",
   "--runtime",
@@ -67,7 +67,7 @@ export async function buildWasm(): Promise<Uint8Array> {
   return binary;
 }
 
-/** Whether the committed file is what the sources give. */
+/** Whether the committed file equals the compiled sources. */
 export async function wasmIsCurrent(): Promise<boolean> {
   const [built, committed] = await Promise.all([buildWasm(), Deno.readFile(WASM_FILE)]);
   return built.length === committed.length && built.every((byte, i) => byte === committed[i]);

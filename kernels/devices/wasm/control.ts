@@ -1,64 +1,77 @@
 /**
- * The block of shared memory through which the calling thread and the workers share out work (team.ts says how),
- * and the smallest steps on it.
+ * The control block: shared memory through which the calling thread and the workers distribute work
+ * (the algorithm is in team.ts), with the basic functions on it.
  */
 import { MAX_ARGS } from "../../ops/common/wasm_op.ts";
 
-/** Places of the int32 words; those that different threads write are in different cache lines. */
+/**
+ * Indices of the int32 words of the control block. Words that are written by different threads are
+ * in different cache lines.
+ */
 export const WORD = {
-  /** IDLE or OPEN | sequence number | threads that have joined the open stage; in the end CLOSED. */
+  /** IDLE or OPEN | sequence number | number of threads in the open stage; at the end CLOSED. */
   state: 0,
-  /** Threads that sleep on STATE. */
+  /** Number of threads that sleep until `state` changes. */
   sleepers: 16,
+  /** Number of workers that have started. */
   ready: 32,
-  /** 1 + thread of the first failure; its message follows in the text area. */
+  /** 1 + the thread that failed first; its message is in the text area. */
   failed: 48,
-  /** Number of the kernel that failed. */
+  /** Index of the kernel that failed. */
   failedKernel: 49,
   failureLength: 50,
-  /** What is run: number of a program (program.ts), its address and length; 0 = the one job that follows. */
+  /** Number of the program to run (program.ts), its address and length; 0 = the job below. */
   program: 64,
   programAddress: 65,
   programLength: 66,
+  /** A single job: its kernel, number of arguments, units and grain. */
   kernel: 67,
   argCount: 68,
   units: 69,
   grain: 70,
-  /** Number of the open stage, and how many of the slots below it has. */
+  /** Number of the open stage, and how many slots it uses. */
   stage: 80,
   slots: 81,
-  /** First unit of a region that is not dealt yet, and the region's end; those of the next follow SLOT_STEP further on. */
+  /**
+   * The slots, one for each region, SLOT_STEP words apart: the first unit of the region that no
+   * thread has taken yet, and the end of the region.
+   */
   next: 96,
 } as const;
 
-/** Most jobs of a stage, and regions of a job; with more threads some begin in the same. */
-export const MOST_JOBS = 4;
-export const MOST_REGIONS = 16;
+/** Maximum number of jobs of a stage. */
+export const MAX_JOBS = 4;
+/** Maximum number of regions of a job. With more threads, some begin in the same region. */
+export const MAX_REGIONS = 16;
 export const SLOT_STEP = 16;
 
-/** A stage may be joined. */
+/** State: threads may join a stage. */
 export const OPEN = 1 << 30;
-/** Nothing is being run. */
+/** State: no work. */
 export const IDLE = 1 << 29;
-/** Nothing will be run again: no other state, so that nobody who saw one before takes it for that and sleeps on. */
+/**
+ * State: no work will follow. It differs from every earlier state, so a thread that is about to
+ * sleep until the state changes does not sleep.
+ */
 export const CLOSED = 1 << 31;
+/** The bits of the number of threads. */
 export const JOINED_MASK = 0xffff;
-/** Sequence numbers live between the two flags and the count of threads. */
+/** The bits of the sequence number are between the flags and the number of threads. */
 export const SEQUENCE_STEP = 1 << 16;
 export const SEQUENCE_MASK = (IDLE - 1) & ~JOINED_MASK;
 
-const ARGS_OFFSET = 4 * (WORD.next + MOST_JOBS * MOST_REGIONS * SLOT_STEP);
+const ARGS_OFFSET = 4 * (WORD.next + MAX_JOBS * MAX_REGIONS * SLOT_STEP);
 const TEXT_OFFSET = ARGS_OFFSET + 8 * (MAX_ARGS + 2);
 const TEXT_BYTES = 512;
 export const CONTROL_BYTES = TEXT_OFFSET + TEXT_BYTES;
 
-/** How long a thread looks for work before it sleeps, in milliseconds. */
+/** How long a thread polls for work before it sleeps, in milliseconds. */
 const SPIN_MS = 0.04;
 
 /** Views of the control block. */
 export interface Control {
   words: Int32Array;
-  /** Of the one job: scratch of thread 0, bytes between two threads' scratch, then the kernel's arguments. */
+  /** Of a single job: address of thread 0's scratch, bytes of scratch per thread, the arguments. */
   args: Float64Array;
   text: Uint8Array;
 }
@@ -72,8 +85,8 @@ export function controlViews(buffer: SharedArrayBuffer): Control {
 }
 
 /**
- * Waits until STATE is no longer `state`: looks for a moment, if `spin` (wrong when threads outnumber cores),
- * then sleeps until a stage opens or all work has ended.
+ * Waits until the state is no longer `state`. With `spin` it polls for a moment before it sleeps,
+ * which is harmful when there are more threads than cores.
  */
 export function waitWhile({ words }: Control, state: number, spin: boolean): void {
   if (spin) {
@@ -87,16 +100,16 @@ export function waitWhile({ words }: Control, state: number, spin: boolean): voi
   Atomics.sub(words, WORD.sleepers, 1);
 }
 
-/** Gives STATE a value that sleepers may have been waiting for. */
+/** Sets the state and wakes the sleeping threads. */
 export function announce({ words }: Control, state: number): void {
   Atomics.store(words, WORD.state, state);
   if (Atomics.load(words, WORD.sleepers) > 0) Atomics.notify(words, WORD.state);
 }
 
-/** In place of a kernel's number: the failure is another one. */
+/** The kernel's index in a failure that happened outside of a kernel. */
 export const NO_KERNEL = -1;
 
-/** Records a failure of this thread in a kernel unless another came first; the caller reports it. */
+/** Records a failure of this thread, unless another was recorded first. The caller reports it. */
 export function recordFailure(
   { words, text }: Control,
   thread: number,

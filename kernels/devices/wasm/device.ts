@@ -1,8 +1,11 @@
 /**
- * The CPU device: tensors in one shared WebAssembly memory, kernels compiled from AssemblyScript, work
- * shared by one thread per core. Operations are done when `run` returns. Float precision is f32.
- * Pointers have 32 bits, so that memory ends at 4 GiB: of weights that operations only read, what exceeds half of it
- * lies in ordinary memory of the host and is copied in for each operation that reads it.
+ * The CPU device. Tensors are in one shared WebAssembly memory, kernels are compiled from
+ * AssemblyScript, and one thread per core shares the work. Operations have finished when `run`
+ * returns. Float precision is f32.
+ *
+ * Pointers have 32 bits, so the memory has at most 4 GiB. Weights that operations only read use at
+ * most half of it. Further weights are in ordinary host memory, and each operation that reads one
+ * copies it in.
  */
 import { bytesText } from "../../../core/bytes.ts";
 import { RgxError } from "../../../core/errors.ts";
@@ -18,15 +21,15 @@ import { wasmOps } from "./op_table.ts";
 import type { Recorder } from "./recorder.ts";
 import { Recordings } from "./recording.ts";
 import { ThreadPool } from "./thread_pool.ts";
-import { defaultThreads, MOST_THREADS } from "./threads.ts";
+import { defaultThreads, MAX_THREADS } from "./threads.ts";
 import type { WasmContext, WasmJob, WasmOp } from "../../ops/common/wasm_op.ts";
 
 export interface WasmDeviceOptions {
-  /** Threads, the calling one included; default {@link defaultThreads}. */
+  /** Number of threads, including the calling one; default {@link defaultThreads}. */
   threads?: number;
-  /** Compiled kernels to use in place of the built-in ones (tests). */
+  /** Compiled kernels that replace the built-in ones (tests). */
   module?: WebAssembly.Module;
-  /** Bytes of weights that lie in the shared memory; default WEIGHTS_WITHIN. */
+  /** Maximum bytes of weights in the shared memory; default WEIGHTS_WITHIN. */
   weightsWithin?: number;
 }
 
@@ -38,13 +41,13 @@ class WasmTensor implements Tensor {
     readonly address: number,
     readonly length: number,
     readonly label: string,
-    /** The tensor that this is a view of. */
+    /** The tensor that this is a view of; null when it is no view. */
     readonly base: WasmTensor | null,
-    /** The elements, of one that lies outside the shared memory; `address` is then 0. */
+    /** The elements, if they are outside the shared memory; `address` is then 0. */
     readonly host: Float32Array | Uint32Array | null = null,
   ) {}
 
-  /** With `offset`: where the elements lie, for the overlap check of `validateOp`. */
+  /** `storage` and `offset` give the place of the elements to the overlap check of `validateOp`. */
   get storage(): object {
     return this.host === null ? this.memory : this.host.buffer;
   }
@@ -73,15 +76,15 @@ export class WasmDevice implements Device, WasmContext {
   readonly #live = new Set<WasmTensor>();
   readonly #weights = new Set<WasmTensor>();
   #allocated = 0;
-  /** Bytes of weights in the shared memory, and of those outside it. */
+  /** Bytes of weights inside and outside the shared memory. */
   #weightsInside = 0;
   #weightsOutside = 0;
   #peak = 0;
   #closed = false;
-  /** Addresses of the blocks lent to the running operation. */
+  /** Addresses of the scratch blocks of the running operation. */
   readonly #scratch: number[] = [];
-  /** Where weights from outside have been copied to in the running operation, and that scratch's number. */
-  readonly #brought = new Map<WasmTensor, { address: number; scratch: number }>();
+  /** Weights from outside that the running operation has copied in: address and scratch index. */
+  readonly #copiedIn = new Map<WasmTensor, { address: number; scratch: number }>();
   #threadScratch = { address: 0, bytes: 0 };
   #recorder: Recorder | null = null;
   readonly #recordings: Recordings;
@@ -143,7 +146,7 @@ export class WasmDevice implements Device, WasmContext {
   }
 
   write(tensor: Tensor, data: HostArray, offset = 0): void {
-    const { address, dtype, host } = this.#own(tensor);
+    const { address, dtype, host } = this.#checked(tensor);
     this.#mustNotRecord();
     checkRange(tensor, offset, data.length, "write");
     if ((dtype === "u32") !== (data instanceof Uint32Array)) {
@@ -160,7 +163,7 @@ export class WasmDevice implements Device, WasmContext {
 
   // deno-lint-ignore require-await -- an async function turns errors into rejections
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
-    const { address, dtype, host } = this.#own(tensor);
+    const { address, dtype, host } = this.#checked(tensor);
     this.#mustNotRecord();
     checkRange(tensor, offset, length, "read");
     if (host !== null) return host.slice(offset, offset + length);
@@ -171,21 +174,21 @@ export class WasmDevice implements Device, WasmContext {
   }
 
   free(tensor: Tensor): void {
-    const own = this.#own(tensor);
+    const checked = this.#checked(tensor);
     this.#mustNotRecord();
-    if (own.base !== null) {
+    if (checked.base !== null) {
       throw new Error(`"${tensor.label}" is a view; free the tensor it belongs to`);
     }
-    this.#live.delete(own);
-    this.#recordings.dropWith(own);
-    const bytes = 4 * own.length;
+    this.#live.delete(checked);
+    this.#recordings.dropWith(checked);
+    const bytes = 4 * checked.length;
     this.#allocated -= bytes;
-    if (own.host !== null) {
+    if (checked.host !== null) {
       this.#weightsOutside -= bytes;
       return;
     }
-    this.#memory.free(own.address);
-    if (this.#weights.delete(own)) this.#weightsInside -= bytes;
+    this.#memory.free(checked.address);
+    if (this.#weights.delete(checked)) this.#weightsInside -= bytes;
   }
 
   run<K extends keyof Ops>(op: K, args: Ops[K]): void {
@@ -211,10 +214,10 @@ export class WasmDevice implements Device, WasmContext {
     const host = {
       threads: this.threads,
       addressOf: (tensor: Tensor) => {
-        const { host, address } = this.#own(tensor);
+        const { host, address } = this.#checked(tensor);
         return host === null ? address : null;
       },
-      baseOf: (tensor: Tensor) => this.#own(tensor).base ?? tensor,
+      baseOf: (tensor: Tensor) => this.#checked(tensor).base ?? tensor,
     };
     return this.#recordings.make(host, () => this.#beforeRun(), (recorder) => {
       this.#recorder = recorder;
@@ -226,7 +229,7 @@ export class WasmDevice implements Device, WasmContext {
     });
   }
 
-  /** What precedes all that is run. */
+  /** The checks before a recording runs. */
   #beforeRun(): void {
     this.#mustBeOpen();
     this.#mustNotRecord();
@@ -261,31 +264,34 @@ export class WasmDevice implements Device, WasmContext {
     this.#allocated = 0;
   }
 
-  /** Starts the threads now and waits for them; only measurements and tests need it. */
+  /** Starts the threads and waits until they run; only measurements and tests need it. */
   ready(): Promise<void> {
     return this.#pool.ready();
   }
 
-  /** Of a weight outside the shared memory: of a copy, which lives as long as scratch does. */
+  /**
+   * The address of a tensor's elements. A weight outside the shared memory is first copied to
+   * scratch, where it stays until this scratch is released.
+   */
   pointer(tensor: Tensor): number {
-    const own = this.#own(tensor), { address, host, length } = own;
+    const checked = this.#checked(tensor), { address, host, length } = checked;
     if (host === null) return address;
-    const there = this.#brought.get(own);
-    if (there !== undefined) return there.address;
+    const copied = this.#copiedIn.get(checked);
+    if (copied !== undefined) return copied.address;
     const copy = this.scratch(4 * length);
     if (host instanceof Uint32Array) this.#memory.u32(copy, length).set(host);
     else this.#memory.f32(copy, length).set(host);
-    this.#brought.set(own, { address: copy, scratch: this.#scratch.length - 1 });
+    this.#copiedIn.set(checked, { address: copy, scratch: this.#scratch.length - 1 });
     return copy;
   }
 
   u32(tensor: Tensor): Uint32Array {
-    const { address, host, length } = this.#own(tensor);
+    const { address, host, length } = this.#checked(tensor);
     return host instanceof Uint32Array ? host : this.#memory.u32(address, length);
   }
 
   f32(tensor: Tensor): Float32Array {
-    const { address, host, length } = this.#own(tensor);
+    const { address, host, length } = this.#checked(tensor);
     return host instanceof Float32Array ? host : this.#memory.f32(address, length);
   }
 
@@ -301,8 +307,8 @@ export class WasmDevice implements Device, WasmContext {
 
   release(mark: number): void {
     while (this.#scratch.length > mark) this.#memory.free(this.#scratch.pop()!);
-    for (const [tensor, { scratch }] of this.#brought) {
-      if (scratch >= mark) this.#brought.delete(tensor);
+    for (const [tensor, { scratch }] of this.#copiedIn) {
+      if (scratch >= mark) this.#copiedIn.delete(tensor);
     }
   }
 
@@ -320,7 +326,7 @@ export class WasmDevice implements Device, WasmContext {
     return this.#threadScratch.address;
   };
 
-  #own(tensor: Tensor): WasmTensor {
+  #checked(tensor: Tensor): WasmTensor {
     this.#mustBeOpen();
     if (!(tensor instanceof WasmTensor) || tensor.device !== this) {
       throw new TypeError(`tensor "${tensor.label}" belongs to another device`);
@@ -347,14 +353,14 @@ export class WasmDevice implements Device, WasmContext {
 let compiled: Promise<WebAssembly.Module> | undefined;
 
 /**
- * A CPU device. Threads start with the first large job, so an unused device costs little.
- * @throws RgxError when no memory can be reserved; UsageError for a bad RGX_NUM_THREADS.
+ * Creates a CPU device. Threads start with the first large job, so an unused device costs little.
+ * @throws RgxError when no memory can be reserved; UsageError for an invalid RGX_NUM_THREADS
  */
 export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise<WasmDevice> {
   const threads = options.threads ?? defaultThreads();
-  if (!Number.isInteger(threads) || threads < 1 || threads > MOST_THREADS) {
+  if (!Number.isInteger(threads) || threads < 1 || threads > MAX_THREADS) {
     throw new RgxError(
-      `the CPU device cannot run with ${threads} threads, only with 1 to ${MOST_THREADS}`,
+      `the CPU device cannot run with ${threads} threads, only with 1 to ${MAX_THREADS}`,
     );
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);

@@ -8,11 +8,11 @@ import { WasmMemory } from "./memory.ts";
 import { failingKernels } from "./testing.ts";
 import { defaultThreads } from "./threads.ts";
 
-Deno.test("the committed kernels are what their sources give", async () => {
+Deno.test("the committed kernels equal their compiled sources", async () => {
   assert.ok(await wasmIsCurrent(), "run deno task build:wasm");
 });
 
-Deno.test("the allocator reuses, splits and joins blocks", () => {
+Deno.test("the allocator reuses, splits and merges blocks", () => {
   const allocator = new Allocator(100);
   assert.equal(allocator.allocate(1), undefined);
   allocator.grow(128 + 64 * 10);
@@ -30,7 +30,7 @@ Deno.test("the allocator reuses, splits and joins blocks", () => {
   assert.equal(allocator.fresh, 128 + 64 * 10);
 });
 
-Deno.test("random allocation never overlaps and returns to one block", () => {
+Deno.test("random allocations never overlap, and the freed blocks merge to one", () => {
   const allocator = new Allocator(0);
   const size = 1 << 20;
   allocator.grow(size);
@@ -57,7 +57,7 @@ Deno.test("random allocation never overlaps and returns to one block", () => {
   assert.equal(allocator.allocate(size), 0);
 });
 
-Deno.test("tensors begin with zeros, also in memory that was used before", async () => {
+Deno.test("new tensors contain zeros, also in memory that was used before", async () => {
   const device = await createWasmDevice({ threads: 2 });
   for (let round = 0; round < 3; round++) {
     const x = device.create("float", 100_003, "x");
@@ -68,7 +68,7 @@ Deno.test("tensors begin with zeros, also in memory that was used before", async
   device.close();
 });
 
-Deno.test("memory stays flat when steps repeat, and bytes are counted", async () => {
+Deno.test("memory use stays constant when steps repeat, and bytes are counted", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const step = () => {
     const tensors = [1000, 5, 70_000, 64, 1000].map((n, i) => device.create("float", n, `t${i}`));
@@ -120,7 +120,7 @@ Deno.test("memory grows on demand, and running out names the tensor and its size
   device.close();
 });
 
-Deno.test("nothing ends where addresses do", () => {
+Deno.test("no block ends at the last 32-bit address", () => {
   const memory = new WasmMemory();
   let end = 0;
   for (let bytes = 2 ** 30; bytes >= 64;) {
@@ -134,7 +134,7 @@ Deno.test("nothing ends where addresses do", () => {
   assert.ok(end > 2 ** 31 && end < 2 ** 32, `${end}`);
 });
 
-Deno.test("no unit of a job is left out, however many threads and however few units", async () => {
+Deno.test("every unit of a job is run, for many threads and few units", async () => {
   for (const threads of [2, 5, 18]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
@@ -165,7 +165,7 @@ Deno.test("threads see memory that grew after they started", async () => {
   device.close();
 });
 
-Deno.test("a kernel that traps, in any thread, is an error that names it", async () => {
+Deno.test("a kernel that traps in any thread is named in the error", async () => {
   const module = await failingKernels();
   for (const threads of [1, 3]) {
     const device = await createWasmDevice({ threads, module });
@@ -181,7 +181,7 @@ Deno.test("a kernel that traps, in any thread, is an error that names it", async
   }
 });
 
-Deno.test("a kernel that traps in a worker only does not hang the caller", async () => {
+Deno.test("a kernel that traps only in a worker does not block the caller", async () => {
   const device = await createWasmDevice({ threads: 2, module: await failingKernels() });
   await device.ready();
   const at = device.pointer(device.create("u32", 16, "at"));
@@ -189,7 +189,7 @@ Deno.test("a kernel that traps in a worker only does not hang the caller", async
   device.parallel({ ...job, kernel: "remember", units: 1, grain: 1 });
   assert.throws(
     () => {
-      // The worker may be late for one job, not for all of them.
+      // The worker may be too late for one job, but not for all.
       for (let i = 0; i < 200; i++) {
         device.parallel({ ...job, kernel: "fail_elsewhere", units: 64, grain: 1 });
       }
@@ -199,7 +199,7 @@ Deno.test("a kernel that traps in a worker only does not hang the caller", async
   device.close();
 });
 
-Deno.test("jobs follow one another quickly without losing work", async () => {
+Deno.test("no work is lost when jobs follow one another quickly", async () => {
   for (const threads of [2, 3, 5]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
@@ -217,7 +217,7 @@ Deno.test("jobs follow one another quickly without losing work", async () => {
   }
 });
 
-Deno.test("a job without a number of units or a grain is an error, and the next one runs", async () => {
+Deno.test("a job with invalid units or grain is an error, and the next one runs", async () => {
   const device = await createWasmDevice({ threads: 2 });
   const x = device.create("float", 64, "x"), args = [device.pointer(x)];
   const good = { kernel: "zero", units: 4, grain: 1, args };
@@ -242,7 +242,7 @@ Deno.test("a wrong kernel name or argument count is an error", async () => {
   device.close();
 });
 
-Deno.test("a number of threads that cannot be had is refused", async () => {
+Deno.test("an invalid number of threads is refused", async () => {
   for (const threads of [0, 1.5, 1025, Infinity]) {
     await assert.rejects(() => createWasmDevice({ threads }), /with 1 to 1024/);
   }
@@ -255,7 +255,7 @@ Deno.test("the number of threads comes from the environment, else from the machi
   assert.equal(from({ OMP_NUM_THREADS: "3", SLURM_CPUS_PER_TASK: "4" }), 4);
   assert.equal(from({ RGX_NUM_THREADS: "2", SLURM_CPUS_PER_TASK: "4" }), 2);
   assert.equal(from({ OMP_NUM_THREADS: "4,2" }), 6);
-  // Without -c a job says only what it has on the node.
+  // Without -c, SLURM only reports the job's cores on the node.
   const job = { SLURM_JOB_ID: "1", SLURM_CPUS_ON_NODE: "5", OMP_NUM_THREADS: "3" };
   assert.equal(from(job), 5);
   assert.equal(from({ ...job, SLURM_CPUS_PER_TASK: "4" }), 4);

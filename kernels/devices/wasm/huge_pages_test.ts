@@ -8,12 +8,12 @@ function hugeBytes(): number {
   return 1024 * Number(found![1]);
 }
 
-/** How often Linux had no large page to give, since it began. */
+/** How often Linux had no free huge page since it started. */
 function refused(): number {
   return Number(/thp_fault_fallback (\d+)/.exec(Deno.readTextFileSync("/proc/vmstat"))?.[1] ?? 0);
 }
 
-Deno.test("memory that is asked for has pages of 2 MB, where Linux gives them", () => {
+Deno.test("memory has pages of 2 MB if Linux provides them", () => {
   const { buffer } = new WebAssembly.Memory({ initial: 1024, maximum: 65536, shared: true });
   const agreed = useHugePages(buffer, 0, 64 * MB);
   if (
@@ -33,12 +33,12 @@ Deno.test("memory that is asked for has pages of 2 MB, where Linux gives them", 
   assert.ok(found >= 32 * MB, `${found} bytes of 64 MB`);
 });
 
-Deno.test("nothing is asked of no memory", () => {
+Deno.test("nothing is requested for an empty range", () => {
   assert.equal(useHugePages(new SharedArrayBuffer(8), 8, 8), false);
 });
 
 Deno.test({
-  name: "without the permission nothing is asked for, not even the permission",
+  name: "without the permission ffi nothing is requested, not even the permission",
   permissions: { ffi: false },
   fn: () => assert.equal(useHugePages(new SharedArrayBuffer(MB), 0, MB), false),
 });

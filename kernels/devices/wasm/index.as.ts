@@ -1,4 +1,4 @@
-// Every kernel of the WASM device, one line a file. Built by kernels/devices/wasm/build.ts.
+// All kernels of the WASM device, one line per file. Compiled by kernels/devices/wasm/build.ts.
 export * from "../../ops/common/memory.as";
 export * from "../../ops/matmul/wasm/tiles.as";
 export * from "../../ops/matmul/wasm/pack.as";

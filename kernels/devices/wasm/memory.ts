@@ -1,6 +1,7 @@
 /**
- * One shared WebAssembly memory that grows on demand up to 4 GiB, its allocator, and host views of it.
- * Memory is never given back to the system before the device is closed: WebAssembly cannot shrink.
+ * The shared WebAssembly memory, which grows on demand up to 4 GiB, with its allocator and host
+ * views. WebAssembly memory cannot shrink, so it is returned to the system when the device is
+ * closed.
  */
 import { bytesText } from "../../../core/bytes.ts";
 import { RgxError } from "../../../core/errors.ts";
@@ -8,13 +9,16 @@ import { Allocator } from "./allocator.ts";
 import { useHugePages } from "./huge_pages.ts";
 
 const PAGE = 65536;
-/** One less than there are: the address behind the last would be 0, and kernels stop where an array ends. */
-const MOST_PAGES = 65535;
-/** The first page is the module's own (static data); tensors begin behind it. */
+/**
+ * One page less than 32-bit addresses allow: the end of an array on the last page would have the
+ * address 0, and kernels compare with the end.
+ */
+const MAX_PAGES = 65535;
+/** The first page contains the static data of the module. */
 const HEAP_BEGIN = PAGE;
-/** Bytes of weights that lie in it at most: half; the other half is for what operations write, and their scratch. */
+/** Maximum bytes of weights: half of the memory. The rest is for other tensors and scratch. */
 export const WEIGHTS_WITHIN = 2 ** 31;
-/** Growing in large steps keeps the number of grow calls small. */
+/** Minimum growth in pages; large steps mean few calls. */
 const GROW_STEP_PAGES = 256;
 
 export class WasmMemory {
@@ -29,8 +33,10 @@ export class WasmMemory {
   }
 
   /**
-   * Address of a new block, 64-byte aligned, contents undefined.
-   * @throws RgxError when the memory is exhausted; `label` says for what.
+   * Allocates a block with undefined content.
+   * @param label the purpose, for messages
+   * @returns its address, a multiple of 64
+   * @throws RgxError when the memory is exhausted
    */
   allocate(bytes: number, label: string): number {
     const address = this.#allocator.allocate(bytes);
@@ -43,17 +49,17 @@ export class WasmMemory {
     this.#allocator.free(address);
   }
 
-  /** Addresses from here on still hold the zeros that the memory began with. */
+  /** Memory from this address on was never used and contains zeros. */
   get fresh(): number {
     return this.#allocator.fresh;
   }
 
-  /** View of `length` floats; dropped by the next allocation. */
+  /** A view of `length` floats, valid until the next allocation. */
   f32(address: number, length: number): Float32Array {
     return this.#f32.subarray(address / 4, address / 4 + length);
   }
 
-  /** View of `length` unsigned words; dropped by the next allocation. */
+  /** A view of `length` u32, valid until the next allocation. */
   u32(address: number, length: number): Uint32Array {
     return this.#u32.subarray(address / 4, address / 4 + length);
   }
@@ -61,11 +67,11 @@ export class WasmMemory {
   #grow(missing: number, bytes: number, label: string): void {
     const now = this.memory.buffer.byteLength / PAGE;
     const needed = Math.ceil((this.#allocator.end + missing) / PAGE) - now;
-    const roomy = Math.min(Math.max(needed, GROW_STEP_PAGES, now >> 2), MOST_PAGES - now);
+    const roomy = Math.min(Math.max(needed, GROW_STEP_PAGES, now >> 2), MAX_PAGES - now);
     if (!this.#tryGrow(roomy, needed) && !this.#tryGrow(needed, needed)) {
       throw new RgxError(
         `out of memory on the CPU device: ${bytesText(bytes)} for "${label}" do not fit, ` +
-          `${bytesText(now * PAGE)} are in use and the limit is ${bytesText(MOST_PAGES * PAGE)}`,
+          `${bytesText(now * PAGE)} are in use and the limit is ${bytesText(MAX_PAGES * PAGE)}`,
         { advice: "use smaller batches (fewer prompts, shorter answers) or a smaller model" },
       );
     }
@@ -93,9 +99,12 @@ export class WasmMemory {
   }
 }
 
-/** Reserves address space for as much as the system grants; a shared memory needs its maximum up front. */
+/**
+ * Reserves as much address space as the system grants: a shared memory must declare its maximum
+ * size when it is created.
+ */
 function reserve(): WebAssembly.Memory {
-  for (let maximum = MOST_PAGES;; maximum >>= 1) {
+  for (let maximum = MAX_PAGES;; maximum >>= 1) {
     try {
       return new WebAssembly.Memory({ initial: 16, maximum, shared: true });
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Which host binding runs which operation on the WASM device. One line an operation. */
+/** The implementation of each operation on the WASM device, from the operation's folder in ops/. */
 import { adjustLogitsWasm } from "../../ops/adjust_logits/wasm.ts";
 import { headBackwardWasm, headWasm } from "../../ops/head/wasm.ts";
 import { attentionBackwardWasm, attentionWasm } from "../../ops/attention/wasm.ts";

@@ -1,13 +1,14 @@
 /**
- * What threads run: stages of jobs. The jobs of a stage do not wait for one another, each stage waits for the one
- * before. A program is made once and then run again and again; its text lies in the shared memory as 64-bit floats,
+ * Programs of the thread pool: stages of jobs. Jobs of one stage are independent, and each stage
+ * waits for the previous one. A program is compiled once and run many times. Its text is in the
+ * shared memory, as 64-bit floats:
  *
- *     [stages, scratch of thread 0, bytes between two threads' scratch,
- *      (jobs, (kernel, units, grain, arguments, argument …) …) …]
+ *     [stages, address of thread 0's scratch, bytes of scratch per thread,
+ *      (jobs, (kernel, units, grain, number of arguments, argument …) …) …]
  *
- * and every thread keeps what it has made of it.
+ * Every thread makes a plan from the text and keeps it.
  */
-import { type Control, MOST_REGIONS, WORD } from "./control.ts";
+import { type Control, MAX_REGIONS, WORD } from "./control.ts";
 import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
 type KernelFunction = (...args: number[]) => void;
@@ -17,13 +18,13 @@ export interface Kernel {
   name: string;
   index: number;
   run: KernelFunction;
-  /** Parameters, the last three of every kernel included. */
+  /** Number of parameters, including the last three, which all kernels share. */
   parameters: number;
-  /** For a job of its own, to be filled in before each. */
+  /** The plan of a single job with this kernel; its values are set before each run. */
   plan: [Stage & { jobs: [PlannedJob] }];
 }
 
-/** The kernels of a module in the order of its exports, which is the same in every thread. */
+/** Instantiates a module. @returns its kernels in the order of export, the same in every thread */
 export function instantiateKernels(module: WebAssembly.Module, memory: WebAssembly.Memory) {
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   const kernels: Kernel[] = [];
@@ -37,56 +38,60 @@ export function instantiateKernels(module: WebAssembly.Module, memory: WebAssemb
   return kernels;
 }
 
-/** A job as a thread runs it. */
+/** A job in the plan of a thread. */
 export interface PlannedJob {
-  /** The kernel, and its number. */
+  /** The kernel, and its index. */
   run: KernelFunction;
   index: number;
-  /** Its arguments; the range of units is filled in at every call, so that a call allocates nothing. */
+  /**
+   * The arguments. The range of units is written into this array before every call, so that a call
+   * allocates nothing.
+   */
   call: number[];
   units: number;
   grain: number;
-  /** The units are cut into so many regions: a thread begins with its own and goes on to the others'. */
+  /** The units are cut into this many regions. Each thread begins with a different region. */
   regions: number;
-  /** Number of its first region among those of its stage. */
+  /** Index of the job's first region in its stage. */
   slot: number;
 }
 
 export interface Stage {
   jobs: PlannedJob[];
-  /** Too little to be shared: whoever comes to it does it. */
+  /** Whether the stage is too small to be shared, so that one thread runs it. */
   alone: boolean;
 }
 
 export type Plan = readonly Stage[];
 
-/** First unit of a region; that of the one behind the last is their number. */
+/** First unit of a region. For `region` = `regions` it is the number of units. */
 export function regionStart(units: number, regions: number, region: number): number {
   return Math.floor(units * region / regions);
 }
 
-/** Enough that the threads end nearly together. */
+/** Large enough that all threads end at about the same time. */
 const CHUNKS_PER_THREAD = 32;
 
 /**
- * The fewest units of a chunk when so many threads share the job: a whole number from 1 to `units`, also of the infinite
- * grain of units that cost nothing.
+ * The minimum number of units of a chunk, an integer from 1 to `units`. (The grain of a job can be
+ * infinite, which means that its units cost nothing.)
+ * @param threads number of threads that share the job
  */
 export function grainFor({ units, grain }: Pick<WasmJob, "units" | "grain">, threads: number) {
   return Math.min(units, Math.max(1, grain, Math.ceil(units / (CHUNKS_PER_THREAD * threads))));
 }
 
-/** Into how many regions the units are cut. */
+/** The number of regions of a job. */
 function regionsOf(units: number, grain: number, threads: number): number {
-  return Math.max(1, Math.min(threads, MOST_REGIONS, Math.floor(units / grain)));
+  return Math.max(1, Math.min(threads, MAX_REGIONS, Math.floor(units / grain)));
 }
 
-/** Whether work of so many chunks is too little to be shared. */
+/** Whether a stage is too small to be shared. */
 function isAlone(chunks: number, threads: number): boolean {
   return threads === 1 || chunks < 2;
 }
 
-/** The text of a program. */
+/** Makes the text of a program. */
 export function programText(
   stages: readonly (readonly WasmJob[])[],
   kernelOf: (job: WasmJob) => Kernel,
@@ -105,15 +110,15 @@ export function programText(
 }
 
 /**
- * The buffer of a memory that has at least `end` bytes. A thread that came up while another one made the memory larger
- * may have an old, shorter one, until it grows the memory itself, be it by nothing.
+ * The buffer of a memory, with at least `end` bytes. A thread may still have an old, shorter buffer
+ * after another thread has grown the memory. Growing it by 0 pages updates the buffer.
  */
 export function bufferUpTo(memory: WebAssembly.Memory, end: number): ArrayBuffer {
   if (memory.buffer.byteLength < end) memory.grow(0);
   return memory.buffer;
 }
 
-/** What a thread makes of a program's text. */
+/** Makes a thread's plan from the text of a program. */
 export function readProgram(
   text: Float64Array,
   kernels: readonly Kernel[],
@@ -139,7 +144,7 @@ export function readProgram(
   return Array.from({ length: text[0]! }, readStage);
 }
 
-/** What a thread makes of the one job in the control block. */
+/** Makes a thread's plan for the single job in the control block. */
 export function readJob(
   { words, args }: Control,
   kernels: readonly Kernel[],

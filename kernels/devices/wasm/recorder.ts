@@ -1,29 +1,31 @@
 /**
- * Records what operations run in place of running it. Their jobs are put into stages: an operation's jobs follow one
- * another, and each operation begins as soon as all are done that write what it touches or read what it writes, so
- * that q, k and v are made in one stage. Two tensors count as one when they lie in one block.
+ * Records the jobs of operations without running them, and sorts them into stages. The jobs of one
+ * operation are in consecutive stages. An operation begins after the last stage of all operations
+ * that write one of its tensors or read one of its outputs; so q, k and v are computed in one
+ * stage. Views of one memory block count as the same tensor.
  *
- * Left out: operations that read tensors on the host, and weights outside the shared memory; they cannot be recorded.
+ * Operations that read tensors on the host, or use weights outside the shared memory, cannot be
+ * recorded.
  */
 import type { Tensor } from "../../tensor.ts";
-import { MOST_JOBS } from "./control.ts";
+import { MAX_JOBS } from "./control.ts";
 import type { WasmContext, WasmJob } from "../../ops/common/wasm_op.ts";
 
-/** Thrown by what cannot be recorded. */
+/** Thrown when an operation cannot be recorded. */
 export class Unrecordable extends Error {}
 
-/** What a recorder needs of its device. */
+/** The device, as the recorder uses it. */
 export interface RecorderHost {
   readonly threads: number;
-  /** Address of a tensor in the shared memory, or null when it lies elsewhere. */
+  /** Address of a tensor, or null when it is outside the shared memory. */
   addressOf(tensor: Tensor): number | null;
   /** The tensor that this is a view of. */
   baseOf(tensor: Tensor): Tensor;
   allocate(bytes: number): number;
 }
 
-/** Shared scratch; the last stage that uses it. */
-interface Lent {
+/** A block of scratch; `until` is the last stage that uses it. */
+interface ScratchBlock {
   address: number;
   bytes: number;
   until: number;
@@ -32,10 +34,10 @@ interface Lent {
 export class Recorder implements WasmContext {
   readonly threads: number;
   readonly stages: WasmJob[][] = [];
-  /** Bases of all tensors that are touched: last stage that writes them and last that reads them. */
+  /** The last stages that write and read each tensor. The key is the base tensor of views. */
   readonly tensors = new Map<Tensor, { written: number; read: number }>();
-  readonly scratches: Lent[] = [];
-  /** First stage that the operation under way may use, and the one after its last job. */
+  readonly scratches: ScratchBlock[] = [];
+  /** First stage of the current operation, and the stage of its next job. */
   #begin = 0;
   #next = 0;
 
@@ -43,7 +45,7 @@ export class Recorder implements WasmContext {
     this.threads = host.threads;
   }
 
-  /** Records an operation that touches these tensors. */
+  /** Records an operation. @param touched its tensors, each with whether it is written */
   operation(touched: Iterable<readonly [Tensor, boolean]>, implementation: () => void): void {
     const uses = [...touched].map(([tensor, writes]) => {
       const base = this.host.baseOf(tensor);
@@ -62,17 +64,19 @@ export class Recorder implements WasmContext {
       if (writes) use.written = Math.max(use.written, last);
       else use.read = Math.max(use.read, last);
     }
-    for (const lent of this.scratches) if (lent.until === Infinity) lent.until = last;
+    for (const block of this.scratches) if (block.until === Infinity) block.until = last;
   }
 
   parallel(job: WasmJob): void {
     if (job.units === 0) return;
-    while ((this.stages[this.#next]?.length ?? 0) === MOST_JOBS) this.#next++;
+    while ((this.stages[this.#next]?.length ?? 0) === MAX_JOBS) this.#next++;
     (this.stages[this.#next++] ??= []).push({ ...job, args: [...job.args] });
   }
 
   scratch(bytes: number): number {
-    const free = this.scratches.filter((lent) => lent.bytes >= bytes && lent.until < this.#begin);
+    const free = this.scratches.filter((block) =>
+      block.bytes >= bytes && block.until < this.#begin
+    );
     const best = free.sort((a, b) => a.bytes - b.bytes)[0];
     if (best !== undefined) {
       best.until = Infinity;
@@ -87,7 +91,7 @@ export class Recorder implements WasmContext {
     return 0;
   }
 
-  /** What an operation has been lent it keeps to its end. */
+  /** Does nothing: an operation keeps its scratch until its end. */
   release(): void {}
 
   pointer(tensor: Tensor): number {

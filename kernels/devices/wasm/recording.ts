@@ -1,7 +1,8 @@
 /**
- * Recordings of the CPU device: what a recorder has seen, as a program of the thread pool. Its scratch is shared with
- * other recordings: one runs at a time, and none expects anything in it. There may be hundreds, one for each number
- * of rows, and drawing tokens takes a megabyte for each thread.
+ * Recordings of the CPU device: the jobs of a recorder as a program of the thread pool. Recordings
+ * share their scratch, since only one runs at a time and none needs its old content. This saves
+ * memory: there may be hundreds of recordings, one for each number of rows, and sampling of tokens
+ * needs a megabyte of scratch per thread.
  */
 import type { Recording } from "../../device.ts";
 import type { Tensor } from "../../tensor.ts";
@@ -9,7 +10,7 @@ import type { WasmMemory } from "./memory.ts";
 import { Recorder, type RecorderHost, Unrecordable } from "./recorder.ts";
 import { type Program, scratchStride, type ThreadPool } from "./thread_pool.ts";
 
-/** Scratch, and how many recordings use it. */
+/** A block of scratch. `users` is the number of recordings that use it. */
 interface Block {
   address: number;
   bytes: number;
@@ -23,8 +24,10 @@ export class Recordings {
   constructor(private readonly memory: WasmMemory, private readonly pool: ThreadPool) {}
 
   /**
-   * Makes a recording of what `work` gives a recorder; null when some of it cannot be recorded, or memory is short.
+   * Makes a recording.
    * @param beforeRun called before each run
+   * @param work runs the operations on the recorder
+   * @returns null when an operation cannot be recorded or the memory is exhausted
    */
   make(
     host: Omit<RecorderHost, "allocate">,
@@ -33,12 +36,12 @@ export class Recordings {
   ): Recording | null {
     const { memory, pool } = this, blocks: Block[] = [], texts: number[] = [];
     const allocate = (bytes: number) => {
-      const block = this.#lend(bytes, blocks);
+      const block = this.#borrow(bytes, blocks);
       blocks.push(block);
       return block.address;
     };
     const release = () => {
-      blocks.splice(0).forEach((block) => this.#takeBack(block));
+      blocks.splice(0).forEach((block) => this.#giveBack(block));
       texts.splice(0).forEach((address) => memory.free(address));
     };
     try {
@@ -61,8 +64,8 @@ export class Recordings {
     }
   }
 
-  /** A block that the recording does not have yet: the smallest one that there is, else a new one. */
-  #lend(bytes: number, taken: readonly Block[]): Block {
+  /** The smallest fitting block that the recording does not use yet, else a new one. */
+  #borrow(bytes: number, taken: readonly Block[]): Block {
     let best: Block | null = null;
     for (const block of this.#scratch) {
       const fits = block.bytes >= bytes && !taken.includes(block);
@@ -74,7 +77,7 @@ export class Recordings {
     return best;
   }
 
-  #takeBack(block: Block): void {
+  #giveBack(block: Block): void {
     if (--block.users > 0) return;
     this.#scratch.delete(block);
     this.memory.free(block.address);
@@ -102,12 +105,12 @@ export class Recordings {
     if (this.#valid.delete(recording)) recording.release();
   }
 
-  /** Drops all that read or write a tensor, which is about to be freed. */
+  /** Drops all recordings that use a tensor, which is about to be freed. */
   dropWith(tensor: Tensor): void {
     for (const recording of this.#valid) if (recording.tensors.has(tensor)) this.drop(recording);
   }
 
-  /** Forgets all, as their memory goes. */
+  /** Drops all recordings when the whole memory is freed. */
   clear(): void {
     this.#valid.clear();
     this.#scratch.clear();

@@ -1,4 +1,4 @@
-/** Recorded operations give what they give one after the other, whatever they share and however many threads. */
+/** Recorded operations give the same results as operations that run one after the other. */
 import { strict as assert } from "node:assert";
 import { RandomStream } from "../../../core/philox.ts";
 import { RgxError } from "../../../core/errors.ts";
@@ -18,10 +18,10 @@ import { WasmMemory } from "./memory.ts";
 import { failingKernels } from "./testing.ts";
 import { ThreadPool } from "./thread_pool.ts";
 
-/** Rows and columns: enough for the threads to share an operation. */
+/** Rows and columns: enough that threads share an operation. */
 const N = 192;
 
-/** Some operations on a few tensors, so small and so many that most depend on others. */
+/** Many operations on a few small tensors, so that most operations depend on others. */
 function someWork(device: Device, tensors: readonly Tensor[], seed: number): () => void {
   const stream = new RandomStream(seed, 0, 0, 0), steps: (() => void)[] = [];
   const draw = (below: number) => stream.u32() % below;
@@ -40,7 +40,7 @@ function someWork(device: Device, tensors: readonly Tensor[], seed: number): () 
         steps.push(() => device.run("copy", { src: a, out: b, n }));
         break;
       case 2:
-        // Two jobs and scratch: b is packed first.
+        // This needs two jobs and scratch, as b is packed first.
         steps.push(() =>
           device.run("matmul", { a, b, out, m: N, n: N, k: N, transB: true, alpha: 0.01 })
         );
@@ -57,7 +57,7 @@ function someWork(device: Device, tensors: readonly Tensor[], seed: number): () 
   return () => steps.forEach((step) => step());
 }
 
-Deno.test("threads that come up while the memory grows read what is recorded in its new part", async () => {
+Deno.test("threads that start while the memory grows can read programs in new memory", async () => {
   for (let round = 0; round < 30; round++) {
     const device = await createWasmDevice({ threads: 2 });
     let isUp = false;
@@ -79,7 +79,7 @@ Deno.test("threads that come up while the memory grows read what is recorded in 
   }
 });
 
-Deno.test("recorded operations give the bits that they give one after the other", async () => {
+Deno.test("recorded operations give the same bits as operations in sequence", async () => {
   for (const threads of [1, 2, 5]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
@@ -110,13 +110,13 @@ Deno.test("recorded operations give the bits that they give one after the other"
   }
 });
 
-Deno.test("operations of all kinds give the bits that they give alone when they share stages", async () => {
+Deno.test("operations of all kinds give the same bits when they share stages", async () => {
   const cases = [
     ...[...attentionCases(), ...attentionDecodeCases(), ...decodeLayerCases()],
     ...[...headCases(), ...adjustLogitsCases(), ...rmsnormCases()],
     ...await storedCases(true),
   ];
-  // Neighbours in a stage are of different kinds.
+  // Operations in one stage are of different kinds.
   const order = cases.map((_, i) => cases[i * 389 % cases.length]!);
   assert.equal(new Set(order).size, cases.length);
   const alone = await createWasmDevice({ threads: 1 }),
@@ -141,7 +141,7 @@ Deno.test("operations of all kinds give the bits that they give alone when they 
   device.close();
 });
 
-/** Arguments with tensors in place of arrays, and these. */
+/** The arguments with tensors in place of arrays, and the list of these tensors. */
 function uploaded(device: Device, args: object) {
   const tensors = new Map<HostArray, Tensor>();
   const concrete = Object.entries(args).map(([name, value]) => {
@@ -153,7 +153,7 @@ function uploaded(device: Device, args: object) {
   return { args: Object.fromEntries(concrete), tensors: [...tensors.values()] };
 }
 
-Deno.test("nothing runs while it is recorded, and nothing else may be asked for", async () => {
+Deno.test("nothing runs during recording, and other device methods are refused", async () => {
   const device = await createWasmDevice({ threads: 2 });
   const x = device.create("float", N, "x"), y = device.create("float", N, "y");
   const recording = device.record!(() => device.run("fill", { out: x, n: N, value: 3 }))!;
@@ -164,14 +164,14 @@ Deno.test("nothing runs while it is recorded, and nothing else may be asked for"
   assert.throws(() => device.record!(() => device.free(y)), /recorded/);
   assert.throws(() => device.record!(() => void device.create("float", 1, "z")), /recorded/);
   assert.throws(() => device.record!(() => void device.record!(() => {})), /recorded/);
-  // A refused argument leaves the device as it was.
+  // A refused argument does not change the device.
   assert.throws(() => device.record!(() => device.run("fill", { out: x, n: -1, value: 0 })));
   device.run("fill", { out: y, n: N, value: 4 });
   assert.ok((await device.read(y)).every((value) => value === 4));
   device.close();
 });
 
-Deno.test("a recording ends with its tensors, and its memory is given back", async () => {
+Deno.test("freeing a tensor drops its recordings and frees their memory", async () => {
   const device = await createWasmDevice({ threads: 2 });
   const addresses = new Set<number>();
   for (let round = 0; round < 50; round++) {
@@ -202,7 +202,7 @@ Deno.test("hundreds of recordings share their scratch", async () => {
   const logp = device.create("float", most, "logp"), before = device.reservedBytes;
   const recordings = Array.from({ length: most }, (_, i) =>
     device.record!(() => {
-      // Scratch of its own for each thread, and some for all of them.
+      // Private scratch of each thread, and scratch that all threads share.
       device.run("sample", {
         ...{ logits, counters: counters!, tokens: tokens!, logp, rows: 1 + i % 4, vocab },
         ...{ seedLow: 1, seedHigh: i, temperature: 1, topK: 0, topP: 1, minP: 0 },
@@ -211,7 +211,7 @@ Deno.test("hundreds of recordings share their scratch", async () => {
     })!);
   assert.ok(device.reservedBytes - before < 2 ** 26, `${device.reservedBytes - before} bytes`);
   for (const recording of recordings) recording.run();
-  // Those that are left keep what they share with others.
+  // The remaining recordings keep the scratch that they shared with others.
   const lone = recordings.pop()!;
   for (const recording of recordings) recording.free();
   lone.run();
@@ -219,7 +219,7 @@ Deno.test("hundreds of recordings share their scratch", async () => {
   device.close();
 });
 
-Deno.test("what looks at tensors on the host, or at weights elsewhere, is not recorded", async () => {
+Deno.test("operations that read on the host or use outside weights are not recorded", async () => {
   const device = await createWasmDevice({ threads: 1, weightsWithin: 0 });
   const table = device.create("float", N, "table", "weight"), x = device.create("float", N, "x");
   assert.equal(device.record!(() => device.run("copy", { src: table, out: x, n: N })), null);
@@ -227,7 +227,7 @@ Deno.test("what looks at tensors on the host, or at weights elsewhere, is not re
   device.close();
 });
 
-Deno.test("where memory is short operations are not recorded, and still run", async () => {
+Deno.test("when memory is short, operations are not recorded but still run", async () => {
   const device = await createWasmDevice({ threads: 2 }), x = device.create("float", N, "x");
   for (let length = 2 ** 29; length >= 16;) {
     try {
@@ -244,7 +244,7 @@ Deno.test("where memory is short operations are not recorded, and still run", as
   device.close();
 });
 
-Deno.test("a kernel that traps in a program is an error that names it, and the next run works", async () => {
+Deno.test("a trap in a program names the kernel in the error; the next run works", async () => {
   const module = await failingKernels();
   for (const threads of [1, 3]) {
     const memory = new WasmMemory(), pool = new ThreadPool(module, memory.memory, threads);
@@ -270,17 +270,18 @@ Deno.test("a kernel that traps in a program is an error that names it, and the n
   }
 });
 
-Deno.test("a thread that cannot read a program is an error, and nobody waits for it", async () => {
+Deno.test("a thread that cannot read a program causes an error, and no thread waits", async () => {
   const memory = new WasmMemory();
   const pool = new ThreadPool(await failingKernels(), memory.memory, 3);
   await pool.ready();
   const at = memory.allocate(64, "word"), scratch = 128;
-  memory.u32(at, 1)[0] = scratch; // the caller's, which therefore does not fail, and takes long
+  // The kernel does not trap in the calling thread, whose scratch this is, and takes long there.
+  memory.u32(at, 1)[0] = scratch;
   const job = { kernel: "fail_elsewhere", args: [at], units: 64, grain: 1 };
   const allocate = (bytes: number) => memory.allocate(bytes, "program");
   const made = pool.compile([[job], [job]], { address: scratch, stride: 64 }, allocate);
   const program = { ...made, address: 4 }; // no place for 64-bit floats
-  // A worker may be late for one run, not for all of them.
+  // A worker may be too late for one run, but not for all.
   const run = () => {
     for (let i = 0; i < 200; i++) pool.replay(program);
   };

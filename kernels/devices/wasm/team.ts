@@ -1,9 +1,11 @@
 /**
- * How threads run a plan together. While a stage is open (the OPEN bit of STATE) a thread joins it by compare-and-swap
- * of STATE to STATE + 1, takes chunks of its jobs' units, first from its own region of each and then from the others',
- * and leaves by subtracting 1. Who leaves last finds all done: it closes the stage, does what follows as long as that is
- * too little to be shared, and opens the next stage or ends the work. A thread that wakes late cannot join a closed
- * stage, so nobody ever waits for a sleeper, nor for a thread that is still starting.
+ * How threads run a plan together. While a stage is open (bit OPEN of the state), a thread joins it
+ * by a compare-and-swap from `state` to `state + 1`. It takes chunks of the units of each job,
+ * first from its own region and then from the others, and leaves the stage by subtracting 1. When
+ * the last thread leaves, all units are done. This thread closes the stage, runs the following
+ * stages as long as they are too small to be shared, and then opens the next stage or ends the
+ * work. A thread that wakes up late cannot join a closed stage, so no thread ever waits for one
+ * that sleeps or starts.
  */
 import {
   announce,
@@ -26,9 +28,9 @@ import { type Plan, type PlannedJob, regionStart, type Stage } from "./program.t
 export interface Member {
   control: Control;
   thread: number;
-  /** Whether to look for work for a moment before sleeping; wrong when threads outnumber cores. */
+  /** Whether to poll for work before sleeping; false when there are more threads than cores. */
   spin: boolean;
-  /** What is being run, asked for while it cannot end. */
+  /** The plan that is run. Only called between joining and leaving a stage, so it cannot change. */
   plan(): Plan;
 }
 
@@ -45,7 +47,8 @@ function takeChunks({ words }: Control, job: PlannedJob, region: number): void {
   for (;;) {
     const begin = Atomics.load(words, counter), left = end - begin;
     if (left <= 0) return;
-    // Half of what is left: few chunks, and the last ones are small, so that the threads end together.
+    // Take half of the rest: this gives few chunks, and the last ones are small, so all threads end
+    // at about the same time.
     const size = left < 2 * grain ? left : left >> 1;
     if (Atomics.compareExchange(words, counter, begin, begin + size) !== begin) continue;
     call[call.length - 3] = begin;
@@ -56,10 +59,10 @@ function takeChunks({ words }: Control, job: PlannedJob, region: number): void {
 
 /** Takes chunks of the open stage until none is left. */
 function takeAll({ control, thread }: Member, { jobs }: Stage): void {
-  let most = 1;
-  for (let i = 0; i < most; i++) {
+  let regions = 1;
+  for (let i = 0; i < regions; i++) {
     for (const job of jobs) {
-      if (job.regions > most) most = job.regions;
+      if (job.regions > regions) regions = job.regions;
       if (i >= job.regions) continue;
       try {
         takeChunks(control, job, (thread + i) % job.regions);
@@ -96,8 +99,8 @@ function open({ control }: Member, { jobs }: Stage, number: number, sequence: nu
 }
 
 /**
- * Goes on with stage `number` while this thread alone is at work: true when it has joined an open one, false at the
- * end of the work.
+ * Continues with stage `number` when no other thread works.
+ * @returns true when this thread has opened and joined a stage, false at the end of the plan
  */
 function goOn(member: Member, plan: Plan, number: number, sequence: number): boolean {
   const { control, thread } = member, { words } = control;
@@ -120,7 +123,9 @@ function goOn(member: Member, plan: Plan, number: number, sequence: number): boo
   return false;
 }
 
-/** What is being run; nothing, if this thread cannot know it: it must leave what it has joined all the same. */
+/**
+ * The current plan; empty after a failure, since the thread must still leave the stage it joined.
+ */
 function planOf(member: Member): Plan {
   try {
     return member.plan();
@@ -130,7 +135,11 @@ function planOf(member: Member): Plan {
   }
 }
 
-/** Works on the open stage, which it has joined, and on what follows while it is the last to leave. */
+/**
+ * Works on the open stage, which this thread has joined, and on the following stages as long as it
+ * is the last to leave.
+ * @returns the sequence number of the stage that it left to other threads, or −1 at the plan's end
+ */
 function work(member: Member): number {
   const { words } = member.control, plan = planOf(member);
   for (;;) {
@@ -147,10 +156,11 @@ function work(member: Member): number {
   }
 }
 
-/** Helps with all work until STATE has one of these flags: IDLE or CLOSED. */
+/** Joins all open stages until the state has the flag `until`: IDLE or CLOSED. */
 export function help(member: Member, until: number): void {
   const { control, spin } = member, { words } = control;
-  // The stage that it has left is open as long as others are in it.
+  // The sequence number of the stage that this thread left. It is still open while others work on
+  // it.
   let left = -1;
   for (;;) {
     const state = Atomics.load(words, WORD.state);
@@ -165,7 +175,7 @@ export function help(member: Member, until: number): void {
   }
 }
 
-/** Runs a plan, of which the control block tells the others, to its end. */
+/** Runs a plan to its end; the other threads read it from the control block. */
 export function lead(member: Member, plan: Plan): void {
   const { words } = member.control;
   const sequence = Atomics.load(words, WORD.state) & SEQUENCE_MASK;
@@ -174,7 +184,7 @@ export function lead(member: Member, plan: Plan): void {
   help(member, IDLE);
 }
 
-/** Ends the help of all threads, also of those that are about to sleep; nothing is being run. */
+/** Ends the loop of all helping threads, also of those about to sleep. No work may be running. */
 export function dismiss(control: Control): void {
   announce(control, CLOSED);
 }

@@ -1,15 +1,15 @@
-/** How threads end together. */
+/** The end of threads. */
 import { strict as assert } from "node:assert";
 import { CLOSED, CONTROL_BYTES, controlViews, IDLE, WORD } from "./control.ts";
 import { dismiss, help, lead } from "./team.ts";
 
-Deno.test("a thread that is about to sleep when all ends does not sleep", () => {
+Deno.test("a thread that is about to sleep when the device is closed does not sleep", () => {
   for (let programs = 0; programs < 5; programs++) {
     const control = controlViews(new SharedArrayBuffer(CONTROL_BYTES)), { wait } = Atomics;
     const member = (thread: number) => ({ control, thread, spin: false, plan: () => [] });
     control.words[WORD.state] = IDLE;
     const found: string[] = [];
-    // All that others do between a look at the state and the sleep.
+    // What other threads do between this thread's read of the state and its sleep.
     Atomics.wait = ((words: Int32Array, at: number, state: number) => {
       for (let i = 0; i < programs; i++) lead(member(0), []);
       dismiss(control);

@@ -1,8 +1,8 @@
-/** Kernels for tests of how the CPU device treats those that fail. */
+/** Kernels that trap, for tests of how the CPU device handles failures. */
 import asc from "assemblyscript/asc";
 import { strict as assert } from "node:assert";
 
-/** Kernels that fail: everywhere, at one unit, or only in threads other than the caller's. */
+/** Kernels that trap at one unit, or only in threads other than the caller's. */
 const SOURCE = `
 export function zero(target: usize, begin: i32, end: i32, scratch: usize): void {}
 export function fail_at(unit: i32, begin: i32, end: i32, scratch: usize): void {
@@ -17,7 +17,7 @@ export function fail_elsewhere(at: usize, begin: i32, end: i32, scratch: usize):
 }
 `;
 
-/** A module of them. */
+/** Compiles these kernels. */
 export async function failingKernels(): Promise<WebAssembly.Module> {
   let binary: Uint8Array<ArrayBuffer> | undefined;
   const flags = "-O --runtime stub --enable threads --importMemory --sharedMemory " +

@@ -1,8 +1,8 @@
 /**
- * Runs kernels on the calling thread and on helper workers (team.ts says how they share it).
- * Workers start with the first job that is large enough to be shared, and join when they are up:
- * until then, and for small jobs, the calling thread does all the work. As no result depends on who
- * computes it, the number of threads that happened to help is invisible.
+ * Runs kernels on the calling thread and on workers (team.ts contains the algorithm). Workers start
+ * with the first job that is large enough to be shared, and help as soon as they run. Until then,
+ * and for small jobs, the calling thread does all the work. Results do not depend on which thread
+ * computes what, so they are the same for any number of threads.
  */
 import { messageOf, RgxError } from "../../../core/errors.ts";
 import { type Control, CONTROL_BYTES, controlViews, IDLE, WORD } from "./control.ts";
@@ -19,13 +19,13 @@ import { dismiss, lead, type Member, runAlone } from "./team.ts";
 import { MAX_ARGS, type WasmJob } from "../../ops/common/wasm_op.ts";
 import type { WorkerStart } from "./worker.ts";
 
-/** Gives each thread its private scratch: returns the address of thread 0's, `bytes` apart. */
+/** Allocates the private scratch of all threads. @returns the address of thread 0's scratch */
 export type ScratchProvider = (bytesPerThread: number) => number;
 
-/** Jobs that are run together again and again. */
+/** A compiled program, which can be run many times. */
 export interface Program {
   number: number;
-  /** Where its text lies in the shared memory, and how many 64-bit floats it has. */
+  /** The address of its text in the shared memory, and its length in 64-bit floats. */
   address: number;
   length: number;
   plan: Plan;
@@ -56,7 +56,7 @@ export class ThreadPool {
     this.#leader = { control: this.#control, thread: 0, spin: this.#spin, plan };
   }
 
-  /** Threads that outnumber cores must not look for work: they would keep it from being done. */
+  /** With more threads than cores, polling threads would take time from working ones. */
   get #spin(): boolean {
     return this.threads <= navigator.hardwareConcurrency;
   }
@@ -88,8 +88,8 @@ export class ThreadPool {
   }
 
   /**
-   * Makes a program of stages of jobs (program.ts), at least one of each.
-   * @param allocate gives its text so many bytes of the shared memory
+   * Compiles a program (program.ts) of at least one stage with at least one job each.
+   * @param allocate allocates shared memory for its text
    */
   compile(
     stages: readonly (readonly WasmJob[])[],
@@ -113,7 +113,7 @@ export class ThreadPool {
     this.#lead(plan);
   }
 
-  /** The kernel of a job; a job that cannot be run is refused. */
+  /** The kernel of a job. @throws Error when the job is invalid */
   #kernelOf({ kernel: name, args, units, grain }: WasmJob): Kernel {
     const kernel = this.#byName.get(name);
     if (kernel === undefined) throw new Error(`there is no WASM kernel "${name}"`);
@@ -122,14 +122,14 @@ export class ThreadPool {
         `WASM kernel "${name}" takes ${kernel.parameters - 3} arguments, not ${args.length}`,
       );
     }
-    // Threads would never come to an end of it.
+    // With other values, threads would never finish the job.
     if (!(Number.isInteger(units) && units >= 0 && units < 2 ** 31 && grain >= 0)) {
       throw new Error(`WASM kernel "${name}" cannot have ${units} units in chunks of ${grain}`);
     }
     return kernel;
   }
 
-  /** Runs what the control block says, a plan of this thread, together with the workers. */
+  /** Runs a plan together with the workers, which read it from the control block. */
   #lead(plan: Plan): void {
     if (this.threads > 1 && this.#workers.length === 0) this.#start();
     this.#plan = plan;
@@ -174,7 +174,7 @@ export class ThreadPool {
     }
   }
 
-  /** Starts the workers and waits until all are up; only measurements and tests need it. */
+  /** Starts the workers and waits until all run; only measurements and tests need it. */
   async ready(): Promise<void> {
     if (this.threads > 1 && this.#workers.length === 0) this.#start();
     const { words } = this.#control;
@@ -183,7 +183,7 @@ export class ThreadPool {
     }
   }
 
-  /** Stops the workers. Idempotent. */
+  /** Stops the workers. Further calls do nothing. */
   close(): void {
     dismiss(this.#control);
     for (const worker of this.#workers) worker.terminate();
@@ -191,7 +191,7 @@ export class ThreadPool {
   }
 }
 
-/** Bytes between two threads' private scratch. */
+/** Bytes of private scratch per thread. */
 export function scratchStride({ scratchBytes = 0 }: WasmJob): number {
   return Math.ceil(scratchBytes / 64) * 64;
 }

@@ -1,6 +1,6 @@
 /**
- * One thread of the WASM device: helps with what the control block says until told to stop. It never touches a
- * tensor from JavaScript; all memory traffic is in the kernels.
+ * A worker thread of the WASM device: runs the work that the control block describes until the
+ * device is closed. Only kernels access tensors, never its JavaScript.
  */
 import { CLOSED, type Control, controlViews, WORD } from "./control.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./program.ts";
 import { help } from "./team.ts";
 
-/** What the pool sends once, at the start. */
+/** The message that the pool sends at the start. */
 export interface WorkerStart {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
@@ -23,7 +23,7 @@ export interface WorkerStart {
   spin: boolean;
 }
 
-/** What is being run, as this thread runs it; a program is read when it is new. */
+/** A function that gives this thread's plan for the current work. A new program is read once. */
 function planReader(
   { memory, thread, threads }: WorkerStart,
   control: Control,
