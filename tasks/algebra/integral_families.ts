@@ -57,7 +57,7 @@ function polynomial(x: string, coefficients: readonly number[]): string {
 }
 
 /** n/d · factor as text. */
-function one(n: number, d: number, factor: string): string {
+function fractionText(n: number, d: number, factor: string): string {
   return sumText([fraction(n, d, factor)]);
 }
 
@@ -65,16 +65,16 @@ function linear(draw: Draw, k: number, x: string): Problem {
   const { slope, text } = draw.linear(x);
   const n = draw.random.int(draw.limits.min_linear_degree, draw.limits.max_linear_degree);
   return {
-    integrand: one(k, 1, powerText(`(${text})`, n)),
-    integral: one(k, slope * (n + 1), powerText(`(${text})`, n + 1)),
+    integrand: fractionText(k, 1, powerText(`(${text})`, n)),
+    integral: fractionText(k, slope * (n + 1), powerText(`(${text})`, n + 1)),
   };
 }
 
 function radical(draw: Draw, k: number, x: string): Problem {
   const { slope, text } = draw.linear(x);
   return {
-    integrand: one(k * slope, 1, `sqrt(${text})`),
-    integral: one(2 * k, 3, `(${text})**(3/2)`),
+    integrand: fractionText(k * slope, 1, `sqrt(${text})`),
+    integral: fractionText(2 * k, 3, `(${text})**(3/2)`),
   };
 }
 
@@ -84,16 +84,19 @@ function logInverseTrig({ random }: Draw, k: number, x: string): Problem {
     const power = random.chance(0.8) ? 1 : random.int(2, 3);
     const log = `log(${powerText(x, power)})`;
     return {
-      integrand: one(k, 1, log),
+      integrand: fractionText(k, 1, log),
       integral: sumText([fraction(k, 1, `${x}*${log}`), fraction(-k * power, 1, x)]),
     };
   }
-  const c = random.int(1, 3), square = one(c * c, 1, `${x}**2`);
-  const call = `${kind}(${one(c, 1, x)})`;
+  const c = random.int(1, 3), square = fractionText(c * c, 1, `${x}**2`);
+  const call = `${kind}(${fractionText(c, 1, x)})`;
   const rest = kind === "asin"
     ? fraction(k, c, `sqrt(1 - ${square})`)
     : fraction(-k, 2 * c, `log(${square} + 1)`);
-  return { integrand: one(k, 1, call), integral: sumText([fraction(k, 1, `${x}*${call}`), rest]) };
+  return {
+    integrand: fractionText(k, 1, call),
+    integral: sumText([fraction(k, 1, `${x}*${call}`), rest]),
+  };
 }
 
 function trigonometric(draw: Draw, k: number, x: string): Problem {
@@ -103,12 +106,12 @@ function trigonometric(draw: Draw, k: number, x: string): Problem {
   const other = sine ? `cos(${text})` : `sin(${text})`;
   const factors = [powerText(base, power), other];
   return {
-    integrand: one(
+    integrand: fractionText(
       sine ? k * slope : -k * slope,
       1,
       (sine ? factors : factors.reverse()).join("*"),
     ),
-    integral: one(k, power + 1, powerText(base, power + 1)),
+    integral: fractionText(k, power + 1, powerText(base, power + 1)),
   };
 }
 
@@ -117,7 +120,7 @@ function trigonometric(draw: Draw, k: number, x: string): Problem {
  * (j+1)-th integral of g.
  */
 function byParts(x: string, k: number, d: number, kind: "exp" | "sin" | "cos", c: number): Problem {
-  const argument = one(c, 1, x), power = powerText(x, d);
+  const argument = fractionText(c, 1, x), power = powerText(x, d);
   const parts: Part[] = [];
   let factor = k;
   for (let j = 0; j <= d; j++) {
@@ -127,7 +130,10 @@ function byParts(x: string, k: number, d: number, kind: "exp" | "sin" | "cos", c
     parts.push(fraction((j % 2 === 0 ? sign : -sign) * factor, c ** (j + 1), product));
     factor *= d - j;
   }
-  return { integrand: one(k, 1, `${power}*${kind}(${argument})`), integral: sumText(parts) };
+  return {
+    integrand: fractionText(k, 1, `${power}*${kind}(${argument})`),
+    integral: sumText(parts),
+  };
 }
 
 /** The n-th integral of exp, sin or cos, without the factors that an inner constant gives. */
@@ -153,13 +159,16 @@ function repeatedParts({ random, limits }: Draw, k: number, x: string): Problem 
 function exponential(draw: Draw, k: number, x: string): Problem {
   if (draw.random.chance(0.5)) {
     const { slope, text } = draw.linear(x);
-    return { integrand: one(k * slope, 1, `exp(${text})`), integral: one(k, 1, `exp(${text})`) };
+    return {
+      integrand: fractionText(k * slope, 1, `exp(${text})`),
+      integral: fractionText(k, 1, `exp(${text})`),
+    };
   }
   const [a, b, c] = [draw.inner(), draw.inner(), draw.inner()];
   const call = `exp(${polynomial(x, [a, b, c])})`;
   return {
     integrand: `(${polynomial(x, [2 * k * a, k * b])})*${call}`,
-    integral: one(k, 1, call),
+    integral: fractionText(k, 1, call),
   };
 }
 
@@ -168,18 +177,18 @@ function cyclic({ random }: Draw, k: number, x: string): Problem {
   switch (random.below(3)) {
     case 0:
       return {
-        integrand: one(k, 1, `${exp}*${sine}`),
+        integrand: fractionText(k, 1, `${exp}*${sine}`),
         integral: sumText([fraction(k, 2, `${exp}*${sine}`), fraction(-k, 2, `${exp}*${cosine}`)]),
       };
     case 1:
       return {
-        integrand: one(k, 1, `${exp}*${cosine}`),
+        integrand: fractionText(k, 1, `${exp}*${cosine}`),
         integral: sumText([fraction(k, 2, `${exp}*${sine}`), fraction(k, 2, `${exp}*${cosine}`)]),
       };
     default:
       return {
-        integrand: one(k, 1, `${sine}*${cosine}`),
-        integral: one(k, 2, `${sine}**2`),
+        integrand: fractionText(k, 1, `${sine}*${cosine}`),
+        integral: fractionText(k, 2, `${sine}**2`),
       };
   }
 }

@@ -131,7 +131,7 @@ let lastMark = 0;
 /** Returns a function that is true when a state is passed to it for the first time. */
 function newStates(capacities: Uint8Array): (state: Uint8Array) => boolean {
   const base = capacities.at(-1)! + 1, possible = base ** capacities.length;
-  const number = (state: Uint8Array) => {
+  const indexOf = (state: Uint8Array) => {
     let value = 0;
     for (let i = 0; i < state.length; i++) value = value * base + state[i]!;
     return value;
@@ -140,11 +140,11 @@ function newStates(capacities: Uint8Array): (state: Uint8Array) => boolean {
     if (lastMark === 0xffff_ffff) marks.fill(lastMark = 0);
     const mark = ++lastMark;
     return (state) => {
-      const key = number(state);
+      const key = indexOf(state);
       return marks[key] !== mark && (marks[key] = mark) > 0;
     };
   }
-  const key = possible <= Number.MAX_SAFE_INTEGER ? number : (state: Uint8Array) => state.join();
+  const key = possible <= Number.MAX_SAFE_INTEGER ? indexOf : (state: Uint8Array) => state.join();
   const seen = new Set<number | string>();
   return (state) => {
     const size = seen.size;

@@ -4,15 +4,15 @@
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { CHANGES } from "./row_changes.ts";
-import { MOVES } from "./row_moves.ts";
+import { CHANGE_RULES } from "./row_changes.ts";
+import { MOVE_RULES } from "./row_moves.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { Row, RowPair, RowRule } from "./rows.ts";
 
 /** Maximum number of draws of a pair. Every rule needs far fewer, even for the shortest rows. */
 const MAX_TRIES = 10_000;
 
-export const ROW_RULES: Readonly<Record<string, RowRule>> = { ...MOVES, ...CHANGES };
+export const ROW_RULES: Readonly<Record<string, RowRule>> = { ...MOVE_RULES, ...CHANGE_RULES };
 const NAMES = Object.keys(ROW_RULES).sort();
 
 export default defineTask({

@@ -1,18 +1,18 @@
 /** The rules of `arc_1d` that fill, clear, recolour, sort or repeat cells. */
 import {
   blank,
-  colorBut,
+  colorOtherThan,
   colors,
   mirrored,
   painted,
-  place,
+  placeBlocks,
   type Row,
   type RowRule,
   written,
 } from "./rows.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
-export const CHANGES: Readonly<Record<string, RowRule>> = {
+export const CHANGE_RULES: Readonly<Record<string, RowRule>> = {
   block_and_noise_remove: noiseOutside,
   block_and_noise_remove_inside: noiseInside,
   two_points_and_fill: twoPoints,
@@ -46,7 +46,7 @@ function noiseOutside(random: RandomStream, size: number) {
   const noise = random.int(1, 3), at = random.int(0, noise);
   const lengths = new Array<number>(noise).fill(1);
   lengths.splice(at, 0, random.int(2, Math.max(2, size >> 1)));
-  const places = place(random, size, lengths, 1);
+  const places = placeBlocks(random, size, lengths, 1);
   if (places === null) return null;
   const color = random.int(1, 9), row = blank(size);
   const block = places[at]!;
@@ -63,7 +63,7 @@ function noiseInside(random: RandomStream, size: number) {
   const wrong = random.int(1, Math.min(3, (length - 2) >> 1));
   const inside = Array.from({ length: length - 2 }, (_, i) => start + 1 + i);
   const input = random.sample(inside, wrong).reduce(
-    (row, cell) => written(row, cell, [colorBut(random, color)]),
+    (row, cell) => written(row, cell, [colorOtherThan(random, color)]),
     output,
   );
   return { input, output };
@@ -106,10 +106,10 @@ function drawLengths(
 function paintBiggest(random: RandomStream, size: number) {
   const lengths = drawLengths(random, size, 1, Math.max(3, size >> 1));
   const longest = Math.max(...lengths);
-  const places = place(random, size, lengths, 1);
+  const places = placeBlocks(random, size, lengths, 1);
   if (places === null || lengths.length < 2) return null;
   if (lengths.filter((length) => length === longest).length > 1) return null;
-  const color = colorBut(random, 1);
+  const color = colorOtherThan(random, 1);
   let input = blank(size), output = input;
   for (const { start, length } of places) {
     input = painted(input, start, length, color);
@@ -120,7 +120,7 @@ function paintBiggest(random: RandomStream, size: number) {
 
 function recolorBySize(random: RandomStream, size: number) {
   const a = random.int(1, size - 2), b = random.int(1, size - 2);
-  const places = place(random, size, [a, b], 1);
+  const places = placeBlocks(random, size, [a, b], 1);
   if (places === null || a === b) return null;
   const row = blank(size), [first, second] = places as [typeof places[0], typeof places[0]];
   const both = (x: number, y: number) =>
@@ -130,9 +130,9 @@ function recolorBySize(random: RandomStream, size: number) {
 
 function recolorFromPalette(random: RandomStream, size: number) {
   const count = random.int(2, size < 12 ? 2 : 4);
-  const palette = Array.from({ length: count }, () => colorBut(random, 5));
+  const palette = Array.from({ length: count }, () => colorOtherThan(random, 5));
   const lengths = palette.map(() => random.int(1, Math.max(2, Math.floor(size / (count + 1)))));
-  const places = place(random, size, lengths, 1, count + 1);
+  const places = placeBlocks(random, size, lengths, 1, count + 1);
   if (places === null) return null;
   let input = written(blank(size), 0, palette), output = input;
   places.forEach(({ start, length }, i) => {
@@ -144,7 +144,7 @@ function recolorFromPalette(random: RandomStream, size: number) {
 
 function leftHalves(random: RandomStream, size: number) {
   const lengths = drawLengths(random, size, 2, Math.min(8, size >> 1));
-  const places = place(random, size, lengths, 1);
+  const places = placeBlocks(random, size, lengths, 1);
   if (places === null || lengths.length === 0) return null;
   let input = blank(size), output = input;
   for (const { start, length } of places) {
@@ -164,7 +164,7 @@ function sortBlocks(complete: boolean): RowRule {
     } else lengths = [...new Set(drawLengths(random, size, 1, Math.max(3, size >> 2)))];
     if (lengths.length < 2) return null;
     random.shuffle(lengths);
-    const places = place(random, size, lengths, 1);
+    const places = placeBlocks(random, size, lengths, 1);
     if (places === null || lengths.every((n, i) => i === 0 || n > lengths[i - 1]!)) return null;
     const blocks = places.map((block) => ({ ...block, color: random.int(1, 9) }));
     const input = blocks.reduce((r, b) => painted(r, b.start, b.length, b.color), blank(size));
@@ -183,7 +183,7 @@ function duplicateFromSeeds(random: RandomStream, size: number) {
   const sides = random.choice(["left", "right", "both"]);
   let input = painted(blank(size), start, length, 1), output = input;
   if (sides !== "right" && start >= 2) {
-    const color = colorBut(random, 1);
+    const color = colorOtherThan(random, 1);
     input = written(input, start - 2, [color]);
     for (let end = start - 2; end >= 0; end -= length + 1) {
       output = painted(output, end - length + 1, length, color);
@@ -191,7 +191,7 @@ function duplicateFromSeeds(random: RandomStream, size: number) {
   }
   const seed = start + length + 1;
   if (sides !== "left" && seed < size) {
-    const color = colorBut(random, 1);
+    const color = colorOtherThan(random, 1);
     input = written(input, seed, [color]);
     for (let at = seed; at < size; at += length + 1) output = painted(output, at, length, color);
   }
@@ -203,7 +203,7 @@ function fillFromPixel(random: RandomStream, size: number) {
   const length = random.int(2, size - 3), start = random.int(0, size - length - 2);
   const color = random.int(1, 9), pixel = start + length;
   const input: Row = painted(blank(size), start, length, color);
-  const other = colorBut(random, color);
+  const other = colorOtherThan(random, color);
   return {
     input: written(input, pixel, [other]),
     output: painted(input, pixel, size - pixel, other),
@@ -213,7 +213,7 @@ function fillFromPixel(random: RandomStream, size: number) {
 function fillUntilCollision(random: RandomStream, size: number) {
   const count = random.int(1, Math.max(2, size >> 3)), input = blank(size);
   for (const cell of random.sample(Array.from({ length: size - 2 }, (_, i) => i), count)) {
-    input[cell] = colorBut(random, 5);
+    input[cell] = colorOtherThan(random, 5);
   }
   input[size - 1] = 5;
   const output = input.slice();
@@ -224,9 +224,9 @@ function fillUntilCollision(random: RandomStream, size: number) {
 function markTwos(random: RandomStream, size: number) {
   const lengths = drawLengths(random, size - 4, 1, 4);
   // Leaves room for marks on both sides of every block.
-  const places = place(random, size - 1, lengths, 3, 1);
+  const places = placeBlocks(random, size - 1, lengths, 3, 1);
   if (places === null || !lengths.includes(2)) return null;
-  const color = colorBut(random, 3);
+  const color = colorOtherThan(random, 3);
   let input = blank(size), output = input;
   for (const { start, length } of places) {
     input = painted(input, start, length, color);

@@ -2,11 +2,11 @@
 import {
   blank,
   type Block,
-  colorBut,
+  colorOtherThan,
   colors,
   mirrored,
   painted,
-  place,
+  placeBlocks,
   type Row,
   type RowRule,
   written,
@@ -16,7 +16,7 @@ import type { RandomStream } from "../../core/philox.ts";
 /** Probability of rejecting a draw that shows less of a rule than others. */
 const MOSTLY = 0.7;
 
-export const MOVES: Record<string, RowRule> = {};
+export const MOVE_RULES: Record<string, RowRule> = {};
 
 for (const steps of [1, 2, 3, 4]) {
   for (const kind of ["solid", "colorful"] as const) {
@@ -40,22 +40,22 @@ both(
 );
 both("gravity_antigravity_right", antigravity, "gravity_antigravity_left");
 both("gravity_one_step_right", oneStep, "gravity_one_step_left");
-MOVES["block_touch_dot"] = eitherWay(touchDot(Infinity, 1));
+MOVE_RULES["block_touch_dot"] = eitherWay(touchDot(Infinity, 1));
 for (const steps of [1, 2, 3, 4]) {
-  MOVES[`block_touch_dot_${steps}pix`] = eitherWay(touchDot(steps, 2));
+  MOVE_RULES[`block_touch_dot_${steps}pix`] = eitherWay(touchDot(steps, 2));
 }
-MOVES["block_scale_to_dot"] = eitherWay(scaleToDot);
-MOVES["move_block_by_own_size"] = moveByLength;
-MOVES["copy_block_to_dots"] = copyToDots(false);
-MOVES["copy_block_to_dots_colors"] = copyToDots(true);
-MOVES["reflect_block_with_border_pixel"] = eitherWay(reflectWithBorder);
-MOVES["reflect_block_random"] = reflectRandom;
-MOVES["reflect_block_around_dot"] = eitherWay(reflectAroundDot);
+MOVE_RULES["block_scale_to_dot"] = eitherWay(scaleToDot);
+MOVE_RULES["move_block_by_own_size"] = moveByLength;
+MOVE_RULES["copy_block_to_dots"] = copyToDots(false);
+MOVE_RULES["copy_block_to_dots_colors"] = copyToDots(true);
+MOVE_RULES["reflect_block_with_border_pixel"] = eitherWay(reflectWithBorder);
+MOVE_RULES["reflect_block_random"] = reflectRandom;
+MOVE_RULES["reflect_block_around_dot"] = eitherWay(reflectAroundDot);
 
 /** Registers a rule and its mirror image. */
 function both(name: string, rule: RowRule, mirrorName: string): void {
-  MOVES[name] = rule;
-  MOVES[mirrorName] = mirrored(rule);
+  MOVE_RULES[name] = rule;
+  MOVE_RULES[mirrorName] = mirrored(rule);
 }
 
 /** The rule or its mirror image, each with probability one half. */
@@ -127,7 +127,7 @@ function oneStep(random: RandomStream, size: number) {
 
 /** A block and a dot to its right that do not touch. */
 function blockAndDot(random: RandomStream, size: number): { block: Block; dot: number } | null {
-  const found = place(random, size, [random.int(1, size - 2), 1], 1);
+  const found = placeBlocks(random, size, [random.int(1, size - 2), 1], 1);
   return found && { block: found[0]!, dot: found[1]!.start };
 }
 
@@ -136,7 +136,7 @@ function touchDot(maximum: number, dotColor: number): RowRule {
     const found = blockAndDot(random, size);
     if (found === null) return null;
     const { block: { start, length }, dot } = found;
-    const color = colorBut(random, dotColor), row = written(blank(size), dot, [dotColor]);
+    const color = colorOtherThan(random, dotColor), row = written(blank(size), dot, [dotColor]);
     const gap = dot - start - length, steps = Math.min(maximum, gap);
     // Pairs whose block reaches the dot do not show how far a block moves.
     if (gap <= maximum && maximum < Infinity && random.chance(MOSTLY)) return null;
@@ -151,7 +151,7 @@ function scaleToDot(random: RandomStream, size: number) {
   const found = blockAndDot(random, size);
   if (found === null) return null;
   const { block: { start, length }, dot } = found;
-  const color = colorBut(random, 1), row = blank(size);
+  const color = colorOtherThan(random, 1), row = blank(size);
   return {
     input: written(painted(row, start, length, color), dot, [1]),
     output: painted(row, start, dot - start + 1, color),
@@ -172,12 +172,12 @@ function copyToDots(colored: boolean): RowRule {
     const length = random.choice([3, 5]), half = length >> 1;
     const maximum = Math.max(1, Math.floor((size - length) / (length + 1)));
     const copies = random.int(1, maximum);
-    const places = place(random, size, new Array<number>(copies).fill(length), 1, length + 1);
+    const places = placeBlocks(random, size, new Array<number>(copies).fill(length), 1, length + 1);
     if (places === null) return null;
     const color = random.int(1, 9);
     let input = painted(blank(size), 0, length, color), output = input;
     for (const { start } of places) {
-      const dot = colored ? colorBut(random, color) : color;
+      const dot = colored ? colorOtherThan(random, color) : color;
       input = written(input, start + half, [dot]);
       output = painted(output, start, length, dot);
     }
@@ -187,7 +187,7 @@ function copyToDots(colored: boolean): RowRule {
 
 function reflectWithBorder(random: RandomStream, size: number) {
   const length = random.int(2, size), start = random.int(0, size - length);
-  const color = random.int(1, 9), end = colorBut(random, color);
+  const color = random.int(1, 9), end = colorOtherThan(random, color);
   const cells = [...new Array<number>(length - 1).fill(color), end], row = blank(size);
   return { input: written(row, start, cells), output: written(row, start, cells.toReversed()) };
 }
@@ -203,7 +203,7 @@ function reflectAroundDot(random: RandomStream, size: number) {
   const length = random.int(1, (size - 1) >> 1);
   const distance = random.int(1, ((size - 1) >> 1) - length + 1);
   const reach = distance + length - 1, dot = random.int(reach, size - 1 - reach);
-  const color = colorBut(random, 2), row = written(blank(size), dot, [2]);
+  const color = colorOtherThan(random, 2), row = written(blank(size), dot, [2]);
   return {
     input: painted(row, dot - reach, length, color),
     output: painted(row, dot + distance, length, color),

@@ -34,7 +34,7 @@ export function written(row: Row, start: number, cells: readonly number[]): Row 
 }
 
 /** A colour other than the given ones. */
-export function colorBut(random: RandomStream, ...others: number[]): number {
+export function colorOtherThan(random: RandomStream, ...others: number[]): number {
   for (;;) {
     const color = random.int(1, 9);
     if (!others.includes(color)) return color;
@@ -49,7 +49,7 @@ export function colors(random: RandomStream, count: number): Row {
  * Random places for blocks of these lengths, from left to right and at least `gap` cells apart, in
  * the cells from `first` to the end. Null when they do not fit.
  */
-export function place(
+export function placeBlocks(
   random: RandomStream,
   size: number,
   lengths: readonly number[],

@@ -6,7 +6,7 @@ import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { type Decimal, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
-import { belowBig, withPoint } from "./terms.ts";
+import { drawBelow, withPoint } from "./terms.ts";
 
 /** Maximum number of draws that divide by zero. After that, all operators are replaced by +. */
 const DRAWS = 50;
@@ -65,7 +65,7 @@ export default defineTask({
     for (let i = 0; i < terms; i++) {
       const places = random.int(config.min_num_decimal_places, config.max_num_decimal_places);
       const ten = 10n ** BigInt(places);
-      numbers.push({ numerator: 1n + belowBig(random, 10n * ten), denominator: ten, places });
+      numbers.push({ numerator: 1n + drawBelow(random, 10n * ten), denominator: ten, places });
     }
     let tokens: Token[] = [], value: Value | null = null;
     for (let draw = 0; draw <= DRAWS && value === null; draw++) {

@@ -2,7 +2,7 @@
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { equalDecimals, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
-import { belowBig, drawTerm, withPoint } from "./terms.ts";
+import { drawBelow, drawTerm, withPoint } from "./terms.ts";
 
 export default defineTask({
   name: "decimal_chain_sum",
@@ -47,7 +47,7 @@ export default defineTask({
     for (let i = 0; i < terms; i++) {
       const termPlaces = random.int(config.min_decimal_places, config.max_decimal_places);
       const whole = drawTerm(random, digits, config.allow_negation);
-      const fraction = termPlaces === 0 ? 0n : belowBig(random, 10n ** BigInt(termPlaces));
+      const fraction = termPlaces === 0 ? 0n : drawBelow(random, 10n ** BigInt(termPlaces));
       const shift = 10n ** BigInt(termPlaces);
       const value = whole < 0n ? whole * shift - fraction : whole * shift + fraction;
       const minus = i > 0 && random.chance(0.5);

@@ -18,6 +18,6 @@ export function lcmOf(numbers: readonly number[]): bigint {
 }
 
 /** Writes a list such as "4, 6 and 9". */
-export function listed(numbers: readonly number[]): string {
+export function joinWithAnd(numbers: readonly number[]): string {
   return `${numbers.slice(0, -1).join(", ")} and ${numbers.at(-1)}`;
 }

@@ -32,12 +32,16 @@ const NEGATED = 0.15;
 const FLAT = 0.5;
 
 /** A random binary tree over `terms` numbers, written with the brackets that it needs. */
-export function tree(random: RandomStream, terms: number, options: ExpressionOptions): Expression {
+export function tree(
+  random: RandomStream,
+  terms: number,
+  options: ExpressionOptions,
+): Expression {
   return node(random, terms, options);
 }
 
 function node(random: RandomStream, terms: number, options: ExpressionOptions): Node {
-  if (terms === 1) return number(random, options);
+  if (terms === 1) return drawNumber(random, options);
   const made = random.chance(FLAT)
     ? { ...chain(random, terms, options), binding: 1 }
     : branch(random, terms, options);
@@ -109,7 +113,7 @@ function negated({ tokens, value }: Node): Node {
   return { tokens: ["-(", ...tokens, ")"], value: -value, binding: 3 };
 }
 
-function number(random: RandomStream, { limit, negation }: ExpressionOptions): Node {
+function drawNumber(random: RandomStream, { limit, negation }: ExpressionOptions): Node {
   return constant(BigInt(random.int(negation ? -limit : 0, limit)));
 }
 
@@ -132,14 +136,14 @@ export function chain(
   terms: number,
   options: ExpressionOptions,
 ): Expression {
-  const first = number(random, options);
+  const first = drawNumber(random, options);
   const tokens = [...first.tokens];
   let sum = 0n, product = first.value;
   for (let i = 1; i < terms; i++) {
     const operator = random.choice(options.operators);
     const value = operator === "/"
       ? randomDivisor(random, product, options)
-      : number(random, options).value;
+      : drawNumber(random, options).value;
     tokens.push(operator, value.toString());
     if (operator === "*" || operator === "/") product = apply(operator, product, value);
     else {

@@ -1,7 +1,7 @@
 /** The greatest common divisor of several numbers. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { gcdOf, listed } from "./divisors.ts";
+import { gcdOf, joinWithAnd } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 /** Draws to find numbers with a common divisor above 1. The last draw is used in any case. */
@@ -45,7 +45,7 @@ export default defineTask({
       result = numbers.reduce(gcdOf);
     }
     return {
-      question: `What is the greatest common divisor of ${listed(numbers)}? Answer with the ` +
+      question: `What is the greatest common divisor of ${joinWithAnd(numbers)}? Answer with the ` +
         "number only.",
       answer: String(result),
       metadata: { numbers, result, num_terms: count },

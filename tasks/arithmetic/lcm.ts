@@ -1,7 +1,7 @@
 /** The least common multiple of several numbers. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { lcmOf, listed } from "./divisors.ts";
+import { joinWithAnd, lcmOf } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 /** Draws to find numbers whose product is not the answer. The last draw is used in any case. */
@@ -46,7 +46,8 @@ export default defineTask({
       product = numbers.reduce((all, number) => all * BigInt(number), 1n);
     }
     return {
-      question: `What is the least common multiple of ${listed(numbers)}? Answer with the number ` +
+      question:
+        `What is the least common multiple of ${joinWithAnd(numbers)}? Answer with the number ` +
         "only.",
       answer: String(result),
       metadata: { numbers, result: Number(result) },

@@ -5,16 +5,16 @@ import type { RandomStream } from "../../core/philox.ts";
 export function drawTerm(random: RandomStream, digits: number, negation: boolean): bigint {
   if (negation) {
     const limit = 10n ** BigInt(digits) - 1n;
-    return belowBig(random, 2n * limit + 1n) - limit;
+    return drawBelow(random, 2n * limit + 1n) - limit;
   }
   const low = digits === 1 ? 0n : 10n ** BigInt(digits - 1);
-  return low + belowBig(random, 10n ** BigInt(digits) - low);
+  return low + drawBelow(random, 10n ** BigInt(digits) - low);
 }
 
 const CHUNK = 10n ** 15n;
 
 /** Uniform in [0, n) for any n ≥ 1. Small n use one draw, others decimal chunks with rejection. */
-export function belowBig(random: RandomStream, n: bigint): bigint {
+export function drawBelow(random: RandomStream, n: bigint): bigint {
   if (n <= CHUNK) return BigInt(random.below(Number(n)));
   for (;;) {
     let value = 0n, range = 1n;

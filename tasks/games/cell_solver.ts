@@ -201,7 +201,7 @@ function bitCount(bits: number): number {
  * solution with another digit there. Counts as no when the search needs more than `maxFailures`
  * guesses.
  */
-export function mayBeEmptied(
+export function canBeEmptied(
   solver: CellSolver,
   clues: Uint16Array,
   cell: number,

@@ -7,12 +7,12 @@ import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { numberGridScore } from "../scoring.ts";
 import {
+  canBeEmptied,
   CellSolver,
   digitRows,
   type Inequality,
   latinUnits,
   makeShape,
-  mayBeEmptied,
   type Shape,
 } from "./cell_solver.ts";
 
@@ -133,7 +133,7 @@ function emptied(
   let left = clues.length;
   for (const cell of order) {
     if (left <= FEWEST_CLUES * clues.length) break;
-    if (!mayBeEmptied(solver, clues, cell, full, MAX_FAILURES)) continue;
+    if (!canBeEmptied(solver, clues, cell, full, MAX_FAILURES)) continue;
     clues[cell] = full;
     left--;
   }

@@ -8,7 +8,7 @@ import type { RandomStream } from "../../core/philox.ts";
 import { readAsset } from "../asset.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import type { ScorableEntry } from "../types.ts";
-import { applyMoves, isSolved, readBoard, SIZE } from "./rush_hour_board.ts";
+import { applyMoves, BOARD_SIZE, isSolved, readBoard } from "./rush_hour_board.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 50_000;
@@ -127,7 +127,10 @@ function played(config: string, moves: string): string {
 
 function drawing(config: string): string {
   const text = config.replaceAll("o", ".");
-  return Array.from({ length: SIZE }, (_, row) => text.slice(row * SIZE, (row + 1) * SIZE))
+  return Array.from(
+    { length: BOARD_SIZE },
+    (_, row) => text.slice(row * BOARD_SIZE, (row + 1) * BOARD_SIZE),
+  )
     .join("\n");
 }
 
@@ -136,7 +139,7 @@ function score(answer: string, entry: ScorableEntry): number {
   if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0.01;
   const moves: [string, number][] = [];
   for (const [, letter, sign, digits] of answer.matchAll(/([A-Z])([+-])([0-9]+)/g)) {
-    const distance = Math.min(Number(digits), SIZE);
+    const distance = Math.min(Number(digits), BOARD_SIZE);
     moves.push([letter!, sign === "-" ? -distance : distance]);
   }
   applyMoves(board, moves);

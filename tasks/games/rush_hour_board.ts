@@ -1,7 +1,7 @@
 /** The board of Rush Hour: read from 36 characters, with moves square by square. */
 
-export const SIZE = 6;
-const SQUARES = SIZE * SIZE;
+export const BOARD_SIZE = 6;
+const SQUARES = BOARD_SIZE * BOARD_SIZE;
 
 export interface Vehicle {
   squares: number[];
@@ -56,7 +56,7 @@ function moveBy1({ isTaken }: Board, { squares, step }: Vehicle, forwards: boole
   const front = forwards ? squares.at(-1)! : squares[0]!;
   const next = forwards ? front + step : front - step;
   if (next < 0 || next >= SQUARES || isTaken[next]) return false;
-  const leavesRow = Math.floor(next / SIZE) !== Math.floor(front / SIZE);
+  const leavesRow = Math.floor(next / BOARD_SIZE) !== Math.floor(front / BOARD_SIZE);
   if (step === 1 && leavesRow) return false;
   isTaken[forwards ? squares[0]! : squares.at(-1)!] = 0;
   isTaken[next] = 1;
@@ -67,5 +67,5 @@ function moveBy1({ isTaken }: Board, { squares, step }: Vehicle, forwards: boole
 /** Whether the front of the red car is at the right edge. */
 export function isSolved({ vehicles }: Board): boolean {
   const red = vehicles.get("A");
-  return red !== undefined && red.step === 1 && red.squares.at(-1)! % SIZE === SIZE - 1;
+  return red !== undefined && red.step === 1 && red.squares.at(-1)! % BOARD_SIZE === BOARD_SIZE - 1;
 }

@@ -5,7 +5,7 @@
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { numberGridScore } from "../scoring.ts";
-import { CellSolver, digitRows, latinUnits, makeShape, mayBeEmptied } from "./cell_solver.ts";
+import { canBeEmptied, CellSolver, digitRows, latinUnits, makeShape } from "./cell_solver.ts";
 
 const SIZE = 9, CELLS = 81, FULL = 0x1ff;
 /** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
@@ -67,7 +67,7 @@ function drawPuzzle(random: RandomStream, wanted: number) {
   let empty = 0;
   for (const cell of order) {
     if (empty === wanted) break;
-    if (!mayBeEmptied(sudokuSolver(), clues, cell, FULL, MAX_FAILURES)) continue;
+    if (!canBeEmptied(sudokuSolver(), clues, cell, FULL, MAX_FAILURES)) continue;
     clues[cell] = FULL;
     empty++;
   }

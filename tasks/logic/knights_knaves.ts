@@ -8,7 +8,7 @@ import { words } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";
-import { capital } from "../text/spelling.ts";
+import { capitalize } from "../text/spelling.ts";
 
 /** No name contains "and", because the scorer removes this word from answers. */
 const NAMES = (
@@ -71,12 +71,12 @@ export default defineTask({
       knave,
       a_knight: withArticle(knight),
       a_knave: withArticle(knave),
-      Knight: capital(knight),
-      Knave: capital(knave),
+      Knight: capitalize(knight),
+      Knave: capitalize(knave),
     };
     const spoken = statements.map((statement, i) => {
       const text = phrase(statement, names, terms.a_knight, terms.a_knave);
-      return `${names[i]} says: "${capital(text)}."`;
+      return `${names[i]} says: "${capitalize(text)}."`;
     });
     const roles = names.map((name, i) =>
       `${name} is ${solution[i] ? terms.a_knight : terms.a_knave}`

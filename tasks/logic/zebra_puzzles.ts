@@ -4,7 +4,7 @@
 import { defineTask, int } from "../define.ts";
 import type { ScorableEntry } from "../types.ts";
 import { type Clue, drawClues } from "./zebra_clues.ts";
-import { capital } from "../text/spelling.ts";
+import { capitalize } from "../text/spelling.ts";
 
 interface Category {
   label: string;
@@ -17,7 +17,7 @@ const NAMES =
   "alice arnold bob bruno carol clara david doris edgar emily felix fiona george greta hugo " +
   "irene jonas karin lucas maria nadia oscar paula peter quentin rita simon tessa victor wanda";
 
-const NAME: Category = { label: "name", values: NAMES.split(" "), says: capital };
+const NAME: Category = { label: "name", values: NAMES.split(" "), says: capitalize };
 
 const CATEGORIES: readonly Category[] = [
   category("favourite colour", "red, blue, green, yellow, white, purple, orange, brown", "likes *"),
@@ -94,7 +94,7 @@ export default defineTask({
         `${houses} houses stand in a row, numbered from 1 on the left to ${houses} on the right. ` +
         "In each lives one person. Each of these belongs to exactly one of them, and every " +
         `person has one of each kind:\n${lists.join("\n")}\n` +
-        clues.map((clue, i) => `${i + 1}. ${capital(spell(clue))}.`).join("\n") +
+        clues.map((clue, i) => `${i + 1}. ${capitalize(spell(clue))}.`).join("\n") +
         `\nWhat is the name of the person in house ${asked + 1}? Answer with the name alone.`,
       answer: values[0]![answer]!,
       metadata: {},

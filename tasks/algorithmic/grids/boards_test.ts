@@ -4,7 +4,7 @@ import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
 import type { Entry } from "../../types.ts";
 import { lifeStep } from "./life.ts";
-import { COMMON_PERIOD, DYING, OSCILLATORS } from "./life_patterns.ts";
+import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./life_patterns.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
   for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
@@ -127,14 +127,14 @@ Deno.test("the patterns of game_of_life_halting oscillate in their boxes, or die
       assert.notDeepEqual(phases[1], phases[0], pattern.name);
     }
   }
-  for (const pattern of DYING) {
+  for (const pattern of DYING_PATTERNS) {
     const phases = phasesOf(pattern, 3);
     assert.ok(phases[0]!.includes(1) && !phases[3]!.includes(1));
   }
 });
 
 /** The phases on a board with a margin of three cells, of which the inner two must stay empty. */
-function phasesOf(pattern: typeof DYING[number], steps: number): number[][] {
+function phasesOf(pattern: typeof DYING_PATTERNS[number], steps: number): number[][] {
   const rows = pattern.rows + 6, columns = pattern.columns + 6;
   let cells = new Uint8Array(rows * columns);
   for (const [row, column] of pattern.cells) cells[(row + 3) * columns + column + 3] = 1;

@@ -8,7 +8,7 @@ import { defineTask, int } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
-import { COMMON_PERIOD, DYING, type LifePattern, OSCILLATORS } from "./life_patterns.ts";
+import { COMMON_PERIOD, DYING_PATTERNS, type LifePattern, OSCILLATORS } from "./life_patterns.ts";
 
 const MAX_TRIES = 200;
 const SMALLEST_GRID: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
@@ -63,7 +63,7 @@ export default defineTask({
   generate(random, config) {
     const { grid_size_x: rows, grid_size_y: columns, difficulty, max_simulation_steps } = config;
     const oscillate = random.chance(0.5);
-    const patterns = oscillate ? OSCILLATORS[difficulty]! : DYING;
+    const patterns = oscillate ? OSCILLATORS[difficulty]! : DYING_PATTERNS;
     const { cells, placed } = place(random, patterns, rows, columns, config.num_oscillators);
     const halts = diesWithin(
       cells,

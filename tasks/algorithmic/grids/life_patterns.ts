@@ -50,7 +50,7 @@ export const OSCILLATORS: Readonly<Record<number, readonly LifePattern[]>> = {
 export const COMMON_PERIOD: Readonly<Record<number, number>> = { 1: 2, 2: 12, 3: 15 };
 
 /** Three to six cells in a diagonal, and three cells in a V, each in all orientations. */
-export const DYING: readonly LifePattern[] = [3, 4, 5, 6].flatMap((length) => [
+export const DYING_PATTERNS: readonly LifePattern[] = [3, 4, 5, 6].flatMap((length) => [
   dying(length, length, Array.from({ length }, (_, i) => [i, i])),
   dying(length, length, Array.from({ length }, (_, i) => [i, length - 1 - i])),
 ]).concat(

@@ -73,7 +73,7 @@ export function weekdayOfDay(number: number): number {
 
 export function isoDate(number: number): string {
   const { year, month, day } = dateOfDay(number);
-  return `${padded(year, 4)}-${padded(month)}-${padded(day)}`;
+  return `${zeroPadded(year, 4)}-${zeroPadded(month)}-${zeroPadded(day)}`;
 }
 
 /** The day of a text such as 2024-02-29; null when the text is no valid date. */
@@ -86,6 +86,6 @@ export function parseIsoDate(text: string): number | null {
 }
 
 /** The number with leading zeros. */
-export function padded(value: number, width = 2): string {
+export function zeroPadded(value: number, width = 2): string {
   return String(value).padStart(width, "0");
 }

@@ -1,8 +1,8 @@
 /** Formats dates and clock times, with the letters of C's `strftime` that questions use. */
-import { dateOfDay, isoDate, MONTHS, padded, weekdayOfDay, WEEKDAYS } from "./dates.ts";
+import { dateOfDay, isoDate, MONTHS, weekdayOfDay, WEEKDAYS, zeroPadded } from "./dates.ts";
 
 /** A local date and time. */
-export interface Reading {
+export interface LocalTime {
   /** Days since 1970-01-01. */
   day: number;
   /** Milliseconds since midnight. */
@@ -12,7 +12,7 @@ export interface Reading {
 }
 
 /** Supported letters: %Y %m %d %B %b %A %a %H %M %S %f (three digits) %z (such as +05:00). */
-export function formatReading(format: string, { day, time, offset }: Reading): string {
+export function formatLocalTime(format: string, { day, time, offset }: LocalTime): string {
   const { year, month, day: dayOfMonth } = dateOfDay(day);
   let text = "";
   for (let i = 0; i < format.length; i++) {
@@ -22,13 +22,13 @@ export function formatReading(format: string, { day, time, offset }: Reading): s
     }
     switch (format[++i]) {
       case "Y":
-        text += padded(year, 4);
+        text += zeroPadded(year, 4);
         break;
       case "m":
-        text += padded(month);
+        text += zeroPadded(month);
         break;
       case "d":
-        text += padded(dayOfMonth);
+        text += zeroPadded(dayOfMonth);
         break;
       case "B":
         text += MONTHS[month - 1];
@@ -43,16 +43,16 @@ export function formatReading(format: string, { day, time, offset }: Reading): s
         text += WEEKDAYS[weekdayOfDay(day)]!.slice(0, 3);
         break;
       case "H":
-        text += padded(Math.floor(time / 3_600_000));
+        text += zeroPadded(Math.floor(time / 3_600_000));
         break;
       case "M":
-        text += padded(Math.floor(time / 60_000) % 60);
+        text += zeroPadded(Math.floor(time / 60_000) % 60);
         break;
       case "S":
-        text += padded(Math.floor(time / 1000) % 60);
+        text += zeroPadded(Math.floor(time / 1000) % 60);
         break;
       case "f":
-        text += padded(time % 1000, 3);
+        text += zeroPadded(time % 1000, 3);
         break;
       case "z":
         text += zone(offset ?? 0);
@@ -63,17 +63,17 @@ export function formatReading(format: string, { day, time, offset }: Reading): s
 }
 
 function zone(offset: number): string {
-  return `${offset < 0 ? "-" : "+"}${padded(Math.abs(offset))}:00`;
+  return `${offset < 0 ? "-" : "+"}${zeroPadded(Math.abs(offset))}:00`;
 }
 
 /** Formats a time like Python: HH:MM:SS, with six decimals if there is a fraction. */
 export function clockText(time: number): string {
-  const text = formatReading("%H:%M:%S", { day: 0, time });
-  return time % 1000 === 0 ? text : `${text}.${padded(time % 1000, 3)}000`;
+  const text = formatLocalTime("%H:%M:%S", { day: 0, time });
+  return time % 1000 === 0 ? text : `${text}.${zeroPadded(time % 1000, 3)}000`;
 }
 
 /** Formats a date with a time like Python, with the time zone if there is one. */
-export function dateTimeText({ day, time, offset }: Reading): string {
+export function dateTimeText({ day, time, offset }: LocalTime): string {
   return `${isoDate(day)} ${clockText(time)}${offset === undefined ? "" : zone(offset)}`;
 }
 

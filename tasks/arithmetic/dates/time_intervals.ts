@@ -5,7 +5,13 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, text, texts } from "../../define.ts";
 import { parseIsoDate } from "./dates.ts";
-import { clockText, dateTimeText, formatReading, parseClock, type Reading } from "./time_format.ts";
+import {
+  clockText,
+  dateTimeText,
+  formatLocalTime,
+  type LocalTime,
+  parseClock,
+} from "./time_format.ts";
 import { score } from "./time_intervals_score.ts";
 
 const TASK_TYPES = ["time", "time_seconds", "time_ms", "date", "datetime", "datetime_tz"] as const;
@@ -52,8 +58,8 @@ interface Config {
 }
 
 interface Interval {
-  start: Reading;
-  end: Reading;
+  start: LocalTime;
+  end: LocalTime;
   format: string;
   /** In milliseconds. */
   difference: number;
@@ -97,8 +103,8 @@ export default defineTask({
       : dateInterval(random, config, type);
     const { start, end, format, difference } = interval;
     const expected = expectedFormat(random, type);
-    const show = (reading: Reading) => formatReading(format, reading);
-    const plain = (reading: Reading) =>
+    const show = (reading: LocalTime) => formatLocalTime(format, reading);
+    const plain = (reading: LocalTime) =>
       type.startsWith("time") ? clockText(reading.time) : dateTimeText(reading);
     return {
       question: `${story(random, type, show(start), show(end))}${explained(format, expected)}`,
@@ -153,7 +159,7 @@ function clockInterval(random: RandomStream, config: Config, type: TaskType): In
   const maximum = Math.floor(config.max_time_difference_seconds * SECOND / unit);
   const start = random.int(first, last);
   const end = random.int(start, Math.min(last, start + maximum));
-  const reading = (units: number): Reading => ({ day: 0, time: units * unit });
+  const reading = (units: number): LocalTime => ({ day: 0, time: units * unit });
   return {
     start: reading(start),
     end: reading(end),
@@ -172,7 +178,7 @@ function dateInterval(random: RandomStream, config: Config, type: TaskType): Int
   const end = (last + 1) * perDay - 1;
   const from = random.int(first * perDay, type === "date" ? end - perDay + 1 : end);
   const to = random.int(from, Math.min(end, from + maximum));
-  const reading = (units: number): Reading => {
+  const reading = (units: number): LocalTime => {
     const day = Math.floor(units / perDay);
     return { day, time: (units - day * perDay) * unit };
   };
@@ -212,7 +218,7 @@ function expectedFormat(random: RandomStream, type: TaskType): string {
 /** Formats the difference. Digits beyond the format are truncated, not rounded. */
 function answerText(difference: number, expected: string): string {
   const days = Math.floor(difference / DAY);
-  const rest = formatReading("%H:%M:%S.%f", { day: 0, time: difference % DAY });
+  const rest = formatLocalTime("%H:%M:%S.%f", { day: 0, time: difference % DAY });
   switch (expected) {
     case "D days":
       return `${days} days`;

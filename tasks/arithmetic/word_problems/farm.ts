@@ -1,5 +1,5 @@
 /** Word problems about animals, fields and harvests. */
-import { capital } from "../../text/spelling.ts";
+import { capitalize } from "../../text/spelling.ts";
 import { multiple, person, type Template } from "./template.ts";
 
 const eggs: Template = (random) => {
@@ -219,7 +219,9 @@ const rainfall: Template = (random) => {
   if (last < 0) return rainfall(random);
   return {
     question:
-      `${capital(name)} measures the rain of ${days} days. On the first ${days - 1} days it is ` +
+      `${capitalize(name)} measures the rain of ${days} days. On the first ${
+        days - 1
+      } days it is ` +
       `${known.slice(0, -1).join(", ")} and ${known.at(-1)} mm, and the average of all ${days} ` +
       `days is ${mean} mm. How many millimetres fall on the last day?`,
     steps: [

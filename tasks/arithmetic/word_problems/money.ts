@@ -1,5 +1,5 @@
 /** Word problems about prices, wages and savings. */
-import { capital } from "../../text/spelling.ts";
+import { capitalize } from "../../text/spelling.ts";
 import { multiple, people, person, type Template } from "./template.ts";
 
 const SHOPS = [
@@ -20,7 +20,7 @@ const change: Template = (random) => {
   const a = goods.aPlural ?? `${goods.a}s`, b = goods.bPlural ?? `${goods.b}s`;
   return {
     question: `At the ${goods.shop}, ${name} buys ${n} ${a} at $${priceA} each and ${m} ${b} at ` +
-      `$${priceB} each. ${capital(they)} pays with $${paid}. How many dollars of change does ` +
+      `$${priceB} each. ${capitalize(they)} pays with $${paid}. How many dollars of change does ` +
       `${they} get?`,
     steps: [
       `The ${a} cost ${n} × $${priceA} = $${n * priceA}.`,

@@ -1,5 +1,5 @@
 /** Word problems that work backwards or from conditions: ages, heads and legs, averages. */
-import { capital } from "../../text/spelling.ts";
+import { capitalize } from "../../text/spelling.ts";
 import { people, type Person, person, type Template } from "./template.ts";
 
 const ages: Template = (random) => {
@@ -77,7 +77,7 @@ const thinkOfANumber: Template = (random) => {
   return {
     question:
       `${name} thinks of a number, multiplies it by ${times}, adds ${plus} and divides the ` +
-      `result by ${divide}. ${capital(they)} gets ${result}. Which number did ${name} think of?`,
+      `result by ${divide}. ${capitalize(they)} gets ${result}. Which number did ${name} think of?`,
     steps: [
       `Before the division: ${result} × ${divide} = ${result * divide}.`,
       `Before the addition: ${result * divide} − ${plus} = ${secret * times}.`,

@@ -1,5 +1,5 @@
 /** Word problems about speed, work, flow and growth. */
-import { capital } from "../../text/spelling.ts";
+import { capitalize } from "../../text/spelling.ts";
 import { multiple, people, person, type Template } from "./template.ts";
 
 const twoLegs: Template = (random) => {
@@ -177,7 +177,9 @@ const candles: Template = (random) => {
   const height = burn * hours + left;
   return {
     question:
-      `${capital(random.choice(["a red", "a white", "a beeswax"]))} candle is ${height} cm tall ` +
+      `${
+        capitalize(random.choice(["a red", "a white", "a beeswax"]))
+      } candle is ${height} cm tall ` +
       `and burns down ${burn} cm an hour. ${name} lights it at ${12 - hours} o'clock in the ` +
       `morning. How many centimetres tall is it when ${they} puts it out at noon?`,
     steps: [

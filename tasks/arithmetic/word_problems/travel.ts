@@ -1,5 +1,5 @@
 /** Word problems about journeys, maps and visitors. */
-import { capital } from "../../text/spelling.ts";
+import { capitalize } from "../../text/spelling.ts";
 import { multiple, people, type Person, person, type Template } from "./template.ts";
 
 const stops: Template = (random) => {
@@ -111,7 +111,7 @@ const hotel: Template = (random) => {
   const total = nights * (rooms * price + guests * tax);
   return {
     question:
-      `${capital(group)} of ${guests} people takes ${rooms} rooms in a hotel for ${nights} ` +
+      `${capitalize(group)} of ${guests} people takes ${rooms} rooms in a hotel for ${nights} ` +
       `nights. A room costs $${price} a night, and everybody pays a tax of $${tax} a night. How ` +
       "many dollars does the stay cost in all?",
     steps: [

@@ -1,6 +1,6 @@
 /** The reference functions on lists, with their descriptions and inputs. */
 import * as code from "./lists.js";
-import { different, letters, NAMES, numbers, type Snippet, WORDS } from "./snippet.ts";
+import { distinctNumbers, letters, NAMES, numbers, type Snippet, WORDS } from "./snippet.ts";
 
 export const LIST_SNIPPETS: readonly Snippet[] = [
   {
@@ -133,7 +133,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     draw(random) {
       const tasks = random.sample(WORDS, random.int(5, 7));
       const before = Array.from({ length: random.int(4, 7) }, () => {
-        const [a, b] = different(random, 2, [0, tasks.length - 1]) as [number, number];
+        const [a, b] = distinctNumbers(random, 2, [0, tasks.length - 1]) as [number, number];
         const [first, second] = a < b || random.chance(0.05) ? [a, b] : [b, a];
         return [tasks[first]!, tasks[second]!];
       });
@@ -161,7 +161,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     output: "pay, the sum of the jobs done, and slots, the job of each day that has one",
     draw(random) {
       const names = random.sample(NAMES, random.int(5, 7));
-      const pays = different(random, names.length, [5, 60]);
+      const pays = distinctNumbers(random, names.length, [5, 60]);
       return {
         jobs: names.map((name, i) => ({ name, deadline: random.int(1, 4), pay: pays[i]! })),
       };

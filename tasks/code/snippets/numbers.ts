@@ -1,6 +1,6 @@
 /** The reference functions on numbers, with their descriptions and inputs. */
 import * as code from "./numbers.js";
-import { different, numbers, type Snippet } from "./snippet.ts";
+import { distinctNumbers, numbers, type Snippet } from "./snippet.ts";
 
 export const NUMBER_SNIPPETS: readonly Snippet[] = [
   {
@@ -114,7 +114,7 @@ export const NUMBER_SNIPPETS: readonly Snippet[] = [
     reversible: true,
     draw: (random) => {
       const n = random.int(5, 7);
-      return { order: different(random, n, [1, n]) };
+      return { order: distinctNumbers(random, n, [1, n]) };
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** The reference functions that simulate a process, with their descriptions and inputs. */
 import * as code from "./simulations.js";
-import { different, letters, numbers, picture, type Snippet } from "./snippet.ts";
+import { distinctNumbers, letters, numbers, picture, type Snippet } from "./snippet.ts";
 
 export const SIMULATION_SNIPPETS: readonly Snippet[] = [
   {
@@ -144,7 +144,7 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
       const bits = letters(random, [5, 8], "01");
       return {
         bits,
-        taps: different(random, random.int(2, 3), [0, bits.length - 1]),
+        taps: distinctNumbers(random, random.int(2, 3), [0, bits.length - 1]),
         steps: random.int(5, 10),
       };
     },

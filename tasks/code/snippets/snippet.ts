@@ -28,7 +28,7 @@ export function numbers(
 }
 
 /** Distinct numbers in random order. */
-export function different(
+export function distinctNumbers(
   random: RandomStream,
   count: number,
   [low, high]: readonly [number, number],
