@@ -1,5 +1,5 @@
 /**
- * Models of this machine on several tasks: result files, resume, samples, crashes, what is refused.
+ * Local models on several tasks: result files, resume, samples, failures, refusals.
  */
 import assert from "node:assert/strict";
 import { Interrupted } from "../core/errors.ts";
@@ -8,7 +8,7 @@ import { readResultFile } from "./results/result_file.ts";
 import { runsOf } from "./local/local_model.ts";
 import { collected, withModel } from "./testing.ts";
 
-Deno.test("one model on two tasks: files as documented, the same numbers in both, problems of the test split", async () => {
+Deno.test("one model on two tasks: documented files, problems of the test split", async () => {
   await withModel(async (folder, model, device) => {
     const outputDir = `${folder}/out`;
     const parameters = { min_word_len: 3, max_word_len: 3 };
@@ -51,7 +51,7 @@ Deno.test("one model on two tasks: files as documented, the same numbers in both
   });
 });
 
-Deno.test("a resume asks only for what is missing and changes nothing; more problems are asked on top", async () => {
+Deno.test("a resume asks only for missing samples; a larger size adds problems", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out`, device };
     const sampling = { temperature: 1, max_new_tokens: 8 };
@@ -91,7 +91,7 @@ Deno.test("a resume asks only for what is missing and changes nothing; more prob
   });
 });
 
-Deno.test("shards deal the combinations out, write no results, and together are the whole", async () => {
+Deno.test("shards share the combinations and write no results", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], tasks: ["chain_sum", "spell_backward", "leg_counting"] };
     const whole = await collected({ ...common, device, outputDir: `${folder}/whole` });
@@ -125,7 +125,7 @@ Deno.test("shards deal the combinations out, write no results, and together are 
   });
 });
 
-Deno.test("parts that were measured apart are merged into one result, and what lacks is told", async () => {
+Deno.test("parts are merged into one result, and missing samples are reported", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out` };
     const tasks = ["chain_sum", "spell_backward"];
@@ -135,7 +135,7 @@ Deno.test("parts that were measured apart are merged into one result, and what l
     assert.deepEqual(Object.keys(merged.result.tasks), tasks);
     const more = await collected({ ...common, tasks: [...tasks, "gcd"], merge: true });
     assert.deepEqual([more.unanswered, more.exitCode], [5, 1]);
-    // Two spellings of one place.
+    // Two spellings of one path.
     const twice = await collected({ ...common, models: [model, `${model}/`], tasks, merge: true });
     assert.match(JSON.stringify(twice.events), /model\/ is the same model as [^ ]*model"/);
     const files = [...Deno.readDirSync(common.outputDir)].length;
@@ -147,7 +147,7 @@ Deno.test("parts that were measured apart are merged into one result, and what l
   });
 });
 
-Deno.test("several samples: pass@k, avg@k and majority; each sample is what it would be alone", async () => {
+Deno.test("several samples give pass@k, avg@k and majority, and do not interact", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], tasks: ["spell_backward"], device };
     const four = await collected({
@@ -163,7 +163,7 @@ Deno.test("several samples: pass@k, avg@k and majority; each sample is what it w
     assert.equal(result.samples!.avg_at_k, result.accuracy);
     const completions = result.examples.map(({ samples }) => samples!.map((s) => s.completion));
     assert.ok(completions.some((own) => new Set(own).size > 1), "samples differ");
-    // A resume adds the samples that two lack.
+    // A resume with more samples adds the missing ones.
     const two = { ...common, outputDir: `${folder}/two` };
     await collected({ ...two, sampling: { samples: 2, max_new_tokens: 8 } });
     const grown = await collected({
@@ -183,7 +183,7 @@ Deno.test("several samples: pass@k, avg@k and majority; each sample is what it w
   });
 });
 
-Deno.test("a batch size bounds how many answers are under way and changes none of them", async () => {
+Deno.test("a batch size limits the completions decoded together and changes none", async () => {
   await withModel(async (folder, model, device) => {
     let together = 0;
     const run = device.run.bind(device);
@@ -210,7 +210,7 @@ Deno.test("a batch size bounds how many answers are under way and changes none o
   });
 });
 
-Deno.test("what cannot be measured is refused before any work, with the nearest name", async () => {
+Deno.test("impossible requests are refused before any work, with the nearest name", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], tasks: ["chain_sum"], outputDir: `${folder}/out`, device };
     const refused = (changes: object, message: RegExp) =>
@@ -255,10 +255,10 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
   });
 });
 
-Deno.test("prompts longer than the model are counted and told, and the others are measured", async () => {
+Deno.test("prompts longer than the model are counted, and the others are measured", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out`, device };
-    // 128 positions, a character each: some of these words are too long, sums never.
+    // 128 positions of one character each: some words are too long, sums never are.
     const words = { min_word_len: 3, max_word_len: 12 };
     const tasks = ["chain_sum", { name: "spell_backward", parameters: words }];
     const prompt = { system_prompt: "long ".repeat(19) + "l", add_instructions: false };
@@ -278,7 +278,7 @@ Deno.test("prompts longer than the model are counted and told, and the others ar
     const again = await collected({ ...common, tasks, prompt, numExamples: 40, resume: true });
     assert.equal(again.evaluated, 0);
 
-    // A task of which nothing fits counts in no average and is compared with nothing.
+    // A task without a fitting prompt is in no average and in no comparison.
     const none = await collected({
       ...common,
       tasks: ["chain_sum"],
@@ -317,7 +317,7 @@ Deno.test("a damaged model, or one without a tokenizer, is refused before any wo
   });
 });
 
-Deno.test("samples are asked for in runs without gaps", () => {
+Deno.test("samples are asked for in runs of consecutive numbers", () => {
   assert.deepEqual(runsOf([0, 1, 2, 5, 7, 8]), [[0, 1, 2], [5], [7, 8]]);
   assert.deepEqual(runsOf([]), []);
   assert.throws(() => runsOf([2, 1]), /must ascend/);

@@ -1,9 +1,9 @@
-/** Benchmarks on parquet files and on folders of a data set, of which the test split is asked. */
+/** Benchmarks on the test split of parquet files and of data set folders. */
 import assert from "node:assert/strict";
 import { parquetWriteFile } from "hyparquet-writer";
 import { collected, withModel } from "./testing.ts";
 
-Deno.test("GSM8K as parquet in a folder with splits: the problems and golds of its test split", async () => {
+Deno.test("a folder with GSM8K as parquet gives the problems of its test split", async () => {
   await withModel(async (folder, model, device) => {
     const count = 8;
     for (const split of ["train", "test"]) {
@@ -38,7 +38,7 @@ Deno.test("GSM8K as parquet in a folder with splits: the problems and golds of i
   });
 });
 
-Deno.test("a resume asks what has changed in a file, or come to it, and nothing else", async () => {
+Deno.test("a resume asks only the problems of a file that are new or have changed", async () => {
   await withModel(async (folder, model, device) => {
     let path = `${folder}/mine.jsonl`;
     const asked = async (...questions: string[]) => {

@@ -7,7 +7,7 @@ import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./plan
 import { createTestSet } from "./plan/test_set.ts";
 import { withFolder } from "./testing.ts";
 
-Deno.test("GSM8K: every right answer in several forms is right, and a wrong one is wrong", () => {
+Deno.test("GSM8K: every right answer is right in several forms, and a wrong one is wrong", () => {
   const folder = goldenPath("data/gsm8k");
   const entries = readDataset("gsm8k", `${folder}/test.jsonl`);
   assert.equal(entries.length, 1319);
@@ -80,7 +80,7 @@ Deno.test("MATH-500: no answer is right for another problem unless it means the 
   ]);
 });
 
-Deno.test("MMLU-Pro: options by letter, answers in several forms; worked examples are no problems", async () => {
+Deno.test("MMLU-Pro: options have letters; worked examples are not asked", async () => {
   await withFolder(async (folder) => {
     const rows = Array.from({ length: 6 }, (_, i) => ({
       question: `Which is ${i}?`,
@@ -127,7 +127,7 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
   });
 });
 
-Deno.test("MMLU-Pro: the right option is a letter, or has a place; anything else is refused", async () => {
+Deno.test("MMLU-Pro: the right option is a letter or an index; else it is refused", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/mmlu.json`;
     const goldOf = async (answer: unknown, answer_index?: number) => {
@@ -147,7 +147,7 @@ Deno.test("MMLU-Pro: the right option is a letter, or has a place; anything else
   });
 });
 
-Deno.test("problems without an answer are told; where none has one, nothing is asked", async () => {
+Deno.test("problems without an answer give a warning; without any answer an error", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/x.jsonl`, tasks = [{ name: "file", path, label: "mine" }];
     const told = async (...answers: unknown[]) => {
@@ -163,7 +163,7 @@ Deno.test("problems without an answer are told; where none has one, nothing is a
   });
 });
 
-Deno.test("the first problems of a sorted file that leave out most categories are told", async () => {
+Deno.test("a warning says when the first problems leave out most categories", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/mmlu.jsonl`, tasks = [{ name: "mmlu_pro", path }];
     const names = ["business", "law", "math", "physics"];
@@ -183,7 +183,7 @@ Deno.test("the first problems of a sorted file that leave out most categories ar
   });
 });
 
-Deno.test("a task with fewer questions than asked for is told; what nobody asked for is not", async () => {
+Deno.test("a warning says when a task has fewer questions than the user asked for", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/x.jsonl`, row = (i: number) => `{"question":"${i % 3}?","answer":"1"}`;
     await Deno.writeTextFile(path, Array.from({ length: 6 }, (_, i) => row(i)).join("\n"));
@@ -215,7 +215,7 @@ Deno.test("a file of another format is refused with its line and columns", async
   });
 });
 
-Deno.test("of a file of several splits the test is measured", async () => {
+Deno.test("a benchmark measures the test split of a file with several splits", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/x.jsonl`;
     const row = (split: string, i: number) => ({ split, question: `${i} + 1`, answer: `${i + 1}` });
@@ -226,7 +226,7 @@ Deno.test("of a file of several splits the test is measured", async () => {
   });
 });
 
-Deno.test("a published file is known by its columns, whatever it is called; one that was not pulled is told", async () => {
+Deno.test("a published file is known by its columns; a missing one is an error", async () => {
   await withFolder(async (folder) => {
     const row = { question: "2 + 3?", answer: "2 + 3 = <<2+3=5>>5\n#### 5" };
     const files = {

@@ -1,5 +1,5 @@
 /**
- * A benchmark of a checkpoint on its run's held-out problems is the run's own evaluation, item by
+ * A benchmark of a checkpoint on its run's held-out problems gives the run's own evaluation, item by
  * item.
  */
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ const LORA = {
   ...{ target_modules: "all-linear", use_rslora: false },
 };
 
-Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; the base is measured too", async () => {
+Deno.test("a benchmark and eval_after agree on every problem, sampled and greedy", async () => {
   await withFolder(async (folder) => {
     const device = createReferenceDevice({ float: "f32" });
     try {
@@ -82,7 +82,7 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
         models[run]!.examples.map(({ completion }) => completion),
         models[`${folder}/base`]!.examples.map(({ completion }) => completion),
       );
-      // The base of two runs has the prompts of the first: that the second's are others is told.
+      // The base of two runs is asked with the prompts of the first; a note says so.
       const second = `${folder}/second`;
       await Deno.mkdir(second);
       for (const { name, isFile } of Deno.readDirSync(run)) {
@@ -112,7 +112,7 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
       await Deno.utime(`${folder}/base/model.safetensors`, 1, 1);
       assert.equal((await goesOn()).evaluated, 20, "the base of the adapter is another now");
 
-      // A reward's file may be elsewhere: the prompts are the run's all the same.
+      // The file of a reward may be gone; the prompts are still those of the run.
       await Deno.writeTextFile(
         `${run}/config.yaml`,
         text.replace(/^rewards:\n(?: .*\n)+/m, "rewards: [{path: gone.ts}]\n"),
@@ -125,7 +125,7 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
   });
 });
 
-Deno.test("a run with a tokenizer from elsewhere and weights in another type is asked as it was, its base as eval_before", async () => {
+Deno.test("a benchmark uses the run's tokenizer and weight types", async () => {
   await withFolder(async (folder) => {
     const device = createReferenceDevice({ float: "f32" });
     try {
@@ -180,7 +180,7 @@ Deno.test("a run with a tokenizer from elsewhere and weights in another type is 
   });
 });
 
-Deno.test("of a file that a run was trained on only what it holds out is asked, as in eval_after", async () => {
+Deno.test("only the held-out questions of a run's file are asked, as in eval_after", async () => {
   await withFolder(async (folder) => {
     const device = createReferenceDevice({ float: "f32" });
     try {
@@ -220,7 +220,7 @@ Deno.test("of a file that a run was trained on only what it holds out is asked, 
       assert.deepEqual(numbers(models[base]!), numbers(summary.eval_before!));
       assert.deepEqual([own.overlap, parameters["split"]], [0, "test"]);
       assert.match(JSON.stringify(done.events), /3 of its 60 questions are asked, which training/);
-      // Nobody has been trained on it: its first problems.
+      // No model has trained on the file, so its first problems are asked.
       const others = await ask([base], `${folder}/base_only`, { numExamples: 2 });
       assert.deepEqual(
         others.result.tasks["sums"]!.models[base]!.examples.map(({ question }) => question),
@@ -252,7 +252,7 @@ function pick(
   };
 }
 
-/** What the trainer's own evaluation says of each problem, with the model that the run wrote. */
+/** The items of the trainer's evaluation, with the model that the run wrote. */
 async function itemsOf(
   config: ReturnType<typeof tinyRunConfig>,
   run: string,

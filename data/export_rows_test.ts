@@ -1,4 +1,4 @@
-/** The rows of every format in both kinds of file, read again. */
+/** Reads the rows of every format in both kinds of file. */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { createDataset, scoreAnswer } from "../tasks/dataset.ts";
@@ -19,14 +19,14 @@ import { writeJsonLines, writeParquet } from "./row_files.ts";
 
 const OPTIONS = { systemPrompt: "simple", addInstructions: true };
 
-/** The first has no single right answer. */
+/** The first entry has no single right answer. */
 function entries(): Entry[] {
   return ["rush_hour", "chain_sum", "spell_backward"].flatMap((name) => [
     ...createDataset(name, { seed: 4, size: 5 }),
   ]);
 }
 
-/** What `read` makes of a file of all entries. */
+/** What `read` returns for a file with all entries. */
 async function writtenTo<T>(
   format: ExportFormat,
   kind: "jsonl" | "parquet",
@@ -84,7 +84,7 @@ Deno.test("numbers beyond 64 bits are written with an exponent, which every read
 Deno.test("an entry can be scored from the rows of every format", () => {
   for (const entry of entries().filter(({ answer }) => answer !== null)) {
     const row = (format: ExportFormat) =>
-      // deno-lint-ignore no-explicit-any -- what a row holds is what is tested
+      // deno-lint-ignore no-explicit-any -- the test looks at the values of a row
       ROW_FORMATS[format].row(entry, "train", OPTIONS) as any;
     assert.deepEqual(row("raw"), entry);
     for (const format of ["chat", "trl"] as const) {

@@ -1,4 +1,4 @@
-/** Data sets as files of every form: JSON Lines, parquet, a folder, a pulled one. */
+/** Data sets in every form: JSON Lines, parquet, a folder, a pulled data set. */
 import assert from "node:assert/strict";
 import { parquetWriteFile } from "hyparquet-writer";
 import zlib from "node:zlib";

@@ -1,4 +1,4 @@
-/** Several tasks as the problems of a run, starting levels, and changes while entries are taken. */
+/** Several tasks as the source of a run: starting levels, and changes between entries. */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { createDataset } from "../tasks/dataset.ts";

@@ -4,7 +4,7 @@ import { bootstrapMean } from "./intervals.ts";
 const near = (a: number, b: number, tolerance = 1e-12) =>
   assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
 
-Deno.test("the bootstrap interval holds the mean, narrows with more values and repeats itself", () => {
+Deno.test("the bootstrap interval contains the mean, narrows, and is repeatable", () => {
   const values = Array.from({ length: 400 }, (_, i) => (i % 4) / 3);
   const [low, high] = bootstrapMean(values);
   assert.ok(low < 0.5 && high > 0.5);

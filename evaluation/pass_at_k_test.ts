@@ -26,12 +26,12 @@ Deno.test("pass@k is the share of subsets of k samples with a correct one", () =
   assert.deepEqual([1, 2, 5, 8].map(passLevels), [[1], [1, 2], [1, 2, 4, 5], [1, 2, 4, 8]]);
 });
 
-Deno.test("the majority is the answer given most often, the first of equals, never none", () => {
+Deno.test("the majority is the most frequent answer, and the earliest of equals", () => {
   assert.equal(majorityIndex(["a", "b", "b", null, null, null]), 1);
   assert.equal(majorityIndex(["x", "y"]), 0);
   assert.equal(majorityIndex([null, null]), -1);
   assert.equal(majorityIndex([]), -1);
-  // Spellings of one answer vote together where answers are compared by what they mean.
+  // Different spellings of an answer count together where answers are compared by meaning.
   const answers = ["3", "7", "1/2", "7", "0.5", "\\frac{1}{2}"];
   assert.equal(majorityIndex(answers), 1);
   assert.equal(majorityIndex(answers, publishedFormat("math500")!.same), 2);

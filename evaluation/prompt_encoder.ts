@@ -116,8 +116,8 @@ export class PromptEncoder {
     }
     if (tooLong > 0) {
       throw new UsageError(
-        `training.max_prompt_length: ${tooLong} of ${total} prompts have more than ${limit} tokens ` +
-          `(the longest has ${longest})`,
+        `training.max_prompt_length: ${tooLong} of ${total} prompts have more than ${limit} ` +
+          `tokens (the longest has ${longest})`,
         { advice: "Raise max_prompt_length, or make the task's problems shorter." },
       );
     }

@@ -3,7 +3,7 @@ import { assemble } from "../training/assemble.ts";
 import { runPrompts } from "./prompt_encoder.ts";
 import { shortRunConfig, withReference } from "../training/testing.ts";
 
-Deno.test("prompts: the end token is trained on, and a completion without it is truncated", async () => {
+Deno.test("worked answers end with the end token; without it they are truncated", async () => {
   await withReference(async (device, dir) => {
     const config = shortRunConfig(`${dir}/run`);
     const { model, tokenizer, problems, eosIds } = await assemble(config, device);

@@ -4,8 +4,8 @@ import { DEFAULT_PROMPT_SETTINGS } from "./prompt_settings.ts";
 import { promptMessages, promptText } from "./prompt_text.ts";
 import { createTestSet } from "../bench/plan/test_set.ts";
 
-Deno.test("no problem is among its own worked examples, and each has as many as were asked for", () => {
-  // A task with so few questions that both splits draw the same ones.
+Deno.test("no problem is among its own worked examples, and all have the same number", () => {
+  // This task has so few questions that both splits draw the same ones.
   const set = createTestSet({ name: "tower_of_hanoi" }, { seed: 42, size: 100, fewShot: 5 });
   const drawn = new Set(set.shots.map(({ question }) => question));
   assert.ok(set.entries.some(({ question }) => drawn.has(question)));

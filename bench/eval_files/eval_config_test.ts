@@ -1,4 +1,4 @@
-/** The YAML of `rgx eval` in both styles of the field, and the reports in the field's layout. */
+/** The YAML file of `rgx eval` in both styles, and the reports. */
 import assert from "node:assert/strict";
 import { benchmark } from "../benchmark.ts";
 import { readEvalConfig } from "./eval_config.ts";
@@ -12,7 +12,7 @@ async function read(yaml: string) {
   });
 }
 
-Deno.test("the style for a model on this machine: repeats, developer prompt, whole scores only", async () => {
+Deno.test("the style for a local model: repeats, developer prompt, full scores only", async () => {
   const { options, saveMetadata } = await read(`
 model_path: ../utils/qwen3b_500
 max_tokens: 2048
@@ -67,7 +67,7 @@ categories:
   assert.equal(options.numExamples, 500);
 });
 
-Deno.test("the style for a remote model has its own defaults; models may have system prompts", async () => {
+Deno.test("the style for a remote model has other defaults; models may have prompts", async () => {
   const { options } = await read(`
 model: meta-llama/llama-3.3-70b-instruct
 provider: Hyperbolic
@@ -103,7 +103,7 @@ categories:
   assert.equal((options.tasks[0] as { binary: boolean }).binary, false);
 });
 
-Deno.test("models and files may stand beside a description that is not in the working directory", async () => {
+Deno.test("models and files may be in the folder of the description", async () => {
   await withFolder(async (folder) => {
     await Deno.mkdir(`${folder}/mine`);
     await Deno.writeTextFile(`${folder}/sums.jsonl`, "");
@@ -118,7 +118,7 @@ categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
     assert.deepEqual(options.models, [`${folder}/mine`, "other"]);
     assert.deepEqual(options.systemPrompts, { [`${folder}/mine`]: "direct" });
     assert.equal((options.tasks[0] as { path: string }).path, `${folder}/sums.jsonl`);
-    // The tasks of a file of models alone are on the command line.
+    // The command line names the tasks of a file that has only models.
     await Deno.writeTextFile(
       `${folder}/eval.yaml`,
       "models: [{ name: mine, system_prompt: direct }]",
@@ -128,7 +128,7 @@ categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
   });
 });
 
-Deno.test("an empty system prompt is none, and leaves the instruction in the question", async () => {
+Deno.test("an empty system prompt means none, and the instruction stays", async () => {
   const { options } = await read(`
 model: a
 system_prompt: ""
@@ -137,7 +137,7 @@ categories: [{ category: x, datasets: [gcd] }]
   assert.deepEqual(options.prompt, { system_prompt: null });
 });
 
-Deno.test("everything that is wrong is reported at once, with its line and the nearest name", async () => {
+Deno.test("all mistakes are reported together, with lines and the nearest names", async () => {
   await assert.rejects(
     read(`
 model_path: a
@@ -221,7 +221,7 @@ categories:
     assert.equal(part.results.length, 3);
     assert.equal(part.results[0].samples.length, 2);
     assert.ok(!("metadata" in part.results[0]));
-    // Models of which the names become one have reports of their own.
+    // Models with the same file name get separate reports.
     for (const task of Object.values(result.tasks)) {
       task.models = { "m/x": task.models[model]!, "m_x": task.models[model]! };
     }

@@ -1,7 +1,4 @@
-/**
- * Models one after the other: what stays on the device between them, and that answers do not depend
- * on it.
- */
+/** Models with shared weights stay on the device, and their answers do not depend on it. */
 import assert from "node:assert/strict";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { PEFT, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
@@ -41,7 +38,7 @@ Deno.test("adapters and their base are read once and answer as they do alone", (
 
       const shared = new LocalModels(device);
       await shared.open(models[0]!);
-      // The file of the base is not needed any more: its weights are there.
+      // The file of the base is not needed any more, since its weights are loaded.
       await Deno.rename(`${folder}/base/model.safetensors`, `${folder}/weights`);
       const empty = new Uint8Array(await Deno.readFile(`${folder}/weights`)).fill(0, 4096);
       await Deno.writeFile(`${folder}/base/model.safetensors`, empty);

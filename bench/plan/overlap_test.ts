@@ -4,7 +4,7 @@ import { createDataset } from "../../tasks/dataset.ts";
 import { OverlapCounter } from "./overlap.ts";
 import { createTestSet } from "./test_set.ts";
 
-Deno.test("test problems that a run asked in training are counted, by their questions", async () => {
+Deno.test("test problems that a run saw in training are counted by their questions", async () => {
   const parameters = { min_word_len: 3, max_word_len: 3 };
   const run = tinyRunConfig("", {
     data: { task_name: "spell_backward", task_config: parameters, num_examples: 400, seed: 1 },

@@ -13,7 +13,7 @@ const run = (training: Partial<RunConfig["training"]>) =>
     },
   }) as unknown as RunConfig;
 
-Deno.test("what the user says about sampling is no difference between runs", () => {
+Deno.test("runs count as equal in settings that the user gives", () => {
   const runs = [
     run({ repetition_penalty: 1.2, min_new_tokens: 2 }),
     run({ repetition_penalty: 1.1, min_new_tokens: 2, max_completion_length: 80 }),

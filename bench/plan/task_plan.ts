@@ -102,8 +102,8 @@ async function placeOf(files: readonly string[]): Promise<string> {
 export function heldOutOnly(sets: readonly TestSet[]): string[] {
   return sets.flatMap(({ label, entries, heldOutOf }) =>
     heldOutOf === undefined ? [] : [
-      `${label}: a model was trained on it, so ${entries.length} of its ${heldOutOf} questions are ` +
-      "asked, which training holds out",
+      `${label}: a model was trained on it, so ${entries.length} of its ${heldOutOf} questions ` +
+      "are asked, which training holds out",
     ]
   );
 }

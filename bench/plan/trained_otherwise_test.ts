@@ -1,10 +1,10 @@
-/** Tasks with other parameters than a checkpoint was trained with. */
+/** Tasks with other parameters than in the training of a checkpoint. */
 import assert from "node:assert/strict";
 import { tinyRunConfig } from "../../training/testing.ts";
 import { createTestSet } from "./test_set.ts";
 import { trainedOtherwise } from "./trained_otherwise.ts";
 
-Deno.test("a checkpoint that is asked its own task in another way is told, with both ways", () => {
+Deno.test("a note names both settings when a checkpoint's task has other parameters", () => {
   const run = tinyRunConfig("out"), sizes = { seed: 1, size: 1, fewShot: 0 };
   const set = (parameters: Record<string, unknown>) =>
     createTestSet({ name: "spell_backward", parameters }, sizes);
@@ -30,7 +30,7 @@ Deno.test("a checkpoint that is asked its own task in another way is told, with 
   const both = { ...run, data: { ...run.data, task_name: null, tasks: [task, longer] } };
   assert.deepEqual(told([set(own), set(longer.config)], both), [], "one of its ways matches");
   assert.equal(told([set({ ...own, max_word_len: 5 })], both).length, 2, "told with each of them");
-  // A file has no parameters, though it may have a name that a run was trained by.
+  // A file has no parameters, even under the name of a task of the run.
   const file = { ...run, data: { ...run.data, task_name: "gsm8k", task_config: {} } };
   const columns = { question: "1 + 1", answer: "#### 2" };
   const rows = [{ columns, place: "f:1" }];

@@ -1,14 +1,11 @@
-/**
- * The base of a run that made its model from a seed: measured beside it, and the very model it
- * began with.
- */
+/** A run that made its model from a seed is compared with exactly that first model. */
 import assert from "node:assert/strict";
 import { renderYaml } from "../../configs/render.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { tinyRunConfig, trainOn } from "../../training/testing.ts";
 import { collected, withFolder } from "../testing.ts";
 
-Deno.test("a run from a seed is compared with what it began with, which is its eval_before", async () => {
+Deno.test("a run from a seed is compared with its first model, as in eval_before", async () => {
   await withFolder(async (folder) => {
     const device = createReferenceDevice({ float: "f32" });
     try {

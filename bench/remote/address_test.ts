@@ -1,4 +1,4 @@
-/** Where questions and the key go, and where they do not. */
+/** Addresses of servers, and where questions and the key may go. */
 import assert from "node:assert/strict";
 import { withFolder } from "../testing.ts";
 import { baseUrl } from "./address.ts";
@@ -44,7 +44,7 @@ Deno.test("the key is in no message, even when the server repeats it", async () 
   }
 });
 
-Deno.test("where the key should have been is told, and a key in place of its variable's name is not", async () => {
+Deno.test("a message names the key's variable, but never a key given in its place", async () => {
   await withServer(() => failure(401, "who is there?"), (url) =>
     withFolder(async (folder) => {
       const done = await ask(url, folder, { apiKeyEnv: "RGX_NO_SUCH_KEY" });
@@ -71,7 +71,7 @@ Deno.test("where the key should have been is told, and a key in place of its var
   }
 });
 
-Deno.test("addresses that have more than a host: Azure's query, a version inside, an endpoint", async () => {
+Deno.test("addresses with more than a host: Azure's query, a version, an endpoint", async () => {
   const plain = {
     "http://h/v1beta/openai/": "http://h/v1beta/openai",
     "http://h/v1/projects/p/endpoints/openapi": "http://h/v1/projects/p/endpoints/openapi",
@@ -97,7 +97,7 @@ Deno.test("addresses that have more than a host: Azure's query, a version inside
   }
 });
 
-Deno.test("a redirect is followed on the same host; another host gets neither question nor key", async () => {
+Deno.test("a redirect is followed only on the same host", async () => {
   const to = (status: number, location: string) => () =>
     new Response(null, { status, headers: { location } });
   await withServer(

@@ -1,4 +1,4 @@
-/** Remote models against a real HTTP server that misbehaves in every way that servers do. */
+/** Remote models on a real HTTP server that misbehaves in many ways. */
 import assert from "node:assert/strict";
 import { Interrupted, type RgxError } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
@@ -17,7 +17,7 @@ import {
   withServer,
 } from "./testing.ts";
 
-Deno.test("every kind of failure that passes is survived, and no answer is lost or counted twice", async () => {
+Deno.test("every passing failure is survived, and no answer is lost or counted twice", async () => {
   const bad: Handler[] = [
     () => failure(429, "slow down", { "retry-after": "0" }),
     () => failure(500, "broken"),
@@ -53,7 +53,7 @@ Deno.test("every kind of failure that passes is survived, and no answer is lost 
     }));
 });
 
-Deno.test("streams are put together; truncation, thoughts and tokens are kept", async () => {
+Deno.test("streams are joined; truncation, thoughts and token counts are kept", async () => {
   await withServer((_, count) =>
     stream([
       { choices: [{ index: 0, delta: { reasoning_content: "hm " } }] },
@@ -77,7 +77,7 @@ Deno.test("streams are put together; truncation, thoughts and tokens are kept", 
     }));
 });
 
-Deno.test("what fails for good is unanswered, not wrong; a resume asks for it alone", async () => {
+Deno.test("final failures are unanswered, not wrong; a resume asks only for them", async () => {
   let broken = true;
   await withServer(
     (request, count) => broken && count <= 4 ? failure(500, "always") : answer(request),
@@ -100,7 +100,7 @@ Deno.test("what fails for good is unanswered, not wrong; a resume asks for it al
   );
 });
 
-Deno.test("an answer in parts is its text; what makes a request wait long is told once", async () => {
+Deno.test("an answer in parts is its text; a long wait is reported once", async () => {
   const content = [{ type: "text", text: "<answer>7" }, { type: "image_url" }, {
     type: "text",
     text: "</answer>",
@@ -124,7 +124,7 @@ Deno.test("an answer in parts is its text; what makes a request wait long is tol
   );
 });
 
-Deno.test("a slow server is given up after the time-out, and asked again", async () => {
+Deno.test("a request to a slow server is sent again after the time-out", async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => release = resolve);
   await withServer(async (request, count) => {
@@ -138,7 +138,7 @@ Deno.test("a slow server is given up after the time-out, and asked again", async
     }));
 });
 
-Deno.test("fields that the server refuses are dropped or renamed once for the whole run", async () => {
+Deno.test("refused fields are dropped or renamed once for the whole run", async () => {
   const warnings: string[] = [];
   await withServer((request) => {
     const { body } = request;
@@ -186,7 +186,7 @@ Deno.test("a repeated benchmark costs nothing: answers come from the cache", asy
     }));
 });
 
-Deno.test("several samples come in one request where the server gives them, else one by one", async () => {
+Deno.test("several samples come in one request where the server can, else one by one", async () => {
   const sampling = { samples: 3, max_new_tokens: 8 };
   await withServer(answer, (url, requests) =>
     withFolder(async (folder) => {
@@ -205,7 +205,7 @@ Deno.test("several samples come in one request where the server gives them, else
   );
 });
 
-Deno.test("the server is kept busy at the asked number of requests, and at half after too many", async () => {
+Deno.test("the server gets the requested number of requests, and half after 429", async () => {
   let active = 0, peak = 0;
   await withServer(async (request) => {
     peak = Math.max(peak, ++active);
@@ -228,7 +228,7 @@ Deno.test("the server is kept busy at the asked number of requests, and at half 
   assert.equal(limiter.limit, 5);
 });
 
-Deno.test("an unreachable server, a refused key and an unknown model end it at once and plainly", async () => {
+Deno.test("an unreachable server, a refused key, an unknown model end the benchmark", async () => {
   const gone = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const { port } = gone.addr as Deno.NetAddr;
   gone.close();
@@ -260,7 +260,7 @@ Deno.test("an unreachable server, a refused key and an unknown model end it at o
   );
 });
 
-Deno.test("a resume that finds every answer needs no server, one that lacks some does", async () => {
+Deno.test("a resume needs a server only where answers are missing", async () => {
   await withFolder(async (folder) => {
     let address = "";
     const first = await withServer(answer, (url) => ask(address = url, folder));
@@ -292,7 +292,7 @@ Deno.test("the key goes to the server and nowhere else", async () => {
   }
 });
 
-Deno.test("completions get the plain prompt, few-shot turns are messages, empty answers are told", async () => {
+Deno.test("plain prompts for completions, turns as messages, a note on empty answers", async () => {
   await withServer(
     () => Response.json({ choices: [{ index: 0, text: "", finish_reason: "stop" }] }),
     (url, requests) =>
@@ -317,7 +317,7 @@ Deno.test("completions get the plain prompt, few-shot turns are messages, empty 
     }));
 });
 
-Deno.test("a stop request ends what is under way; what was answered stays", async () => {
+Deno.test("a stop request ends running requests and keeps the answers", async () => {
   let stop = false, release = () => {};
   const held = new Promise<void>((resolve) => release = resolve);
   await withServer(async (request, count) => {
@@ -339,7 +339,7 @@ Deno.test("a stop request ends what is under way; what was answered stays", asyn
     }));
 });
 
-Deno.test("waiting times: as the headers say, else exponential with jitter and a bound", () => {
+Deno.test("waiting times come from the headers, else grow exponentially with jitter", () => {
   const at = (headers: Record<string, string>) =>
     askedDelay(429, new Headers(headers), 1_000_000_000_000);
   assert.equal(at({ "retry-after": "3" }), 3000);
@@ -357,7 +357,7 @@ Deno.test("waiting times: as the headers say, else exponential with jitter and a
   assert.equal(backoff(20, 1000, 0.5), 60_000);
 });
 
-Deno.test("addresses are taken with or without /v1 and refused when they are none", () => {
+Deno.test("addresses may have /v1 or not; other texts are refused", () => {
   for (
     const given of ["http://h:1", "http://h:1/", "http://h:1/v1/", "http://h:1/v1/chat/completions"]
   ) {

@@ -1,6 +1,4 @@
-/**
- * What single kinds of servers do that others do not: their refusals, their streams, their limits.
- */
+/** Peculiarities of single kinds of servers: refusals, streams, limits. */
 import assert from "node:assert/strict";
 import { askedDelay } from "../../core/retry_delay.ts";
 import { withFolder } from "../testing.ts";
@@ -24,7 +22,7 @@ const whole = (choice: object, more: object = {}) =>
 const inside = (status: number, message: string) =>
   Response.json({ error: { message, code: status } });
 
-Deno.test("streams that end without a last empty line, with lone carriage returns, or as plain text", async () => {
+Deno.test("streams without a last empty line, with lone CRs, or as plain text", async () => {
   const first = data(delta("<answer>7</answer>")), last = data(delta("", "stop"));
   const answers = [
     () => sse(`${first}\n\n${last}`),
@@ -49,7 +47,7 @@ Deno.test("streams that end without a last empty line, with lone carriage return
   );
 });
 
-Deno.test("a whole answer that comes in drips, after spaces, is a sign of life all the time", async () => {
+Deno.test("an answer that arrives slowly, after spaces, causes no time-out", async () => {
   const whole = JSON.stringify({ choices: [{ index: 0, text: "<answer>7</answer>" }], usage });
   const pieces = ["\n", "  ", " ", "\n", whole.slice(0, 9), whole.slice(9)];
   await withServer(() => {
@@ -71,7 +69,7 @@ Deno.test("a whole answer that comes in drips, after spaces, is a sign of life a
     }));
 });
 
-Deno.test("an answer that its server gave up, or an error in its place, is none", async () => {
+Deno.test("an aborted answer, or an error in its place, is not an answer", async () => {
   const broken: Handler[] = [
     () => stream([delta("<answer>9</ans"), delta("", "abort")]),
     () => whole({ message: { content: "<answer>9" }, finish_reason: "error" }),
@@ -92,7 +90,7 @@ Deno.test("an answer that its server gave up, or an error in its place, is none"
   );
 });
 
-Deno.test("what no further question would change ends it with one request: money, quota, a day's limit", async () => {
+Deno.test("no money, no quota or a day's limit end the benchmark with one request", async () => {
   const cases: [Handler, RegExp][] = [
     [() => failure(402, "Insufficient Balance"), /402: Insufficient Balance/],
     [() => inside(401, "no credentials"), /401: no credentials/],
@@ -119,7 +117,7 @@ Deno.test("what no further question would change ends it with one request: money
   }
 });
 
-Deno.test("of a long message of the server its beginning is told, on one line", async () => {
+Deno.test("a long message of the server is cut, and on one line", async () => {
   await withServer(
     () => failure(400, `bad\n  input: ${"x".repeat(5000)}`),
     (url) =>
@@ -132,7 +130,7 @@ Deno.test("of a long message of the server its beginning is told, on one line", 
   );
 });
 
-Deno.test("a question that is forbidden after others were answered is one without an answer", async () => {
+Deno.test("a question forbidden after others were answered is unanswered", async () => {
   await withServer(
     (request, count) => count === 3 ? failure(403, "flagged") : answer(request),
     (url, requests) =>
@@ -144,7 +142,7 @@ Deno.test("a question that is forbidden after others were answered is one withou
   );
 });
 
-Deno.test("fields are known from lists of errors and of details too; a number that is too large is no other name", async () => {
+Deno.test("fields are found in lists of errors; a large number is not a new name", async () => {
   await withServer((request) => {
     if ("top_p" in request.body) {
       return Response.json([{ error: { message: 'Unknown name "top_p"' } }], { status: 400 });
@@ -168,7 +166,7 @@ Deno.test("fields are known from lists of errors and of details too; a number th
     }));
 });
 
-Deno.test("what follows a stop text is cut off where the server does not know them", async () => {
+Deno.test("text after a stop text is cut where the server ignores stop texts", async () => {
   await withServer((request) => {
     if ("stop" in request.body) return failure(400, "Unsupported parameter: 'stop'");
     return whole({ message: { content: "<answer>7</answer>END <answer>8</answer>" } });
@@ -191,7 +189,7 @@ Deno.test("a cache that cannot be written costs a warning, not the answers", asy
     }));
 });
 
-Deno.test("samples of few problems fill all places where the server gives one at a time", async () => {
+Deno.test("samples of few problems use all requests where a server gives one each", async () => {
   let active = 0, peak = 0;
   await withServer(async ({ body }) => {
     peak = Math.max(peak, ++active);
@@ -206,7 +204,7 @@ Deno.test("samples of few problems fill all places where the server gives one at
     }));
 });
 
-Deno.test("requests that wait before they are sent again leave their places to others", async () => {
+Deno.test("requests that wait for a retry leave their places to others", async () => {
   const seen = new Set<unknown>();
   let seenAtReturn = 0;
   await withServer((request, count) => {
@@ -221,7 +219,7 @@ Deno.test("requests that wait before they are sent again leave their places to o
     }));
 });
 
-Deno.test("samples that are asked together have their attempts together", async () => {
+Deno.test("samples in one request share its attempts", async () => {
   await withServer(
     (request, count) => count === 1 ? answer(request) : failure(500, "gone"),
     (url, requests) =>
@@ -248,7 +246,7 @@ Deno.test("requests that are refused together halve their number once", async ()
     }));
 });
 
-Deno.test("a damaged cache costs what is damaged, and nothing that comes after", async () => {
+Deno.test("a damaged cache loses only the damaged lines", async () => {
   await withServer(answer, (url, requests) =>
     withFolder(async (folder) => {
       const cache = `${folder}/cache.jsonl`;
@@ -265,7 +263,7 @@ Deno.test("a damaged cache costs what is damaged, and nothing that comes after",
     }));
 });
 
-Deno.test("a wait of nothing is no answer to how long; far limits do not count", () => {
+Deno.test("a wait of 0 is ignored, and so are limits far away", () => {
   const at = (headers: Record<string, string>, status = 429) =>
     askedDelay(status, new Headers(headers), 1_000_000_000_000);
   for (const after of ["0", "-1", "Wed, 21 Oct 1998 07:28:00 GMT", "5 minutes", ""]) {
@@ -285,7 +283,7 @@ Deno.test("a wait of nothing is no answer to how long; far limits do not count",
   assert.equal(at(limits, 500), null, "told in every answer, whatever was wrong with it");
 });
 
-Deno.test("the provider of an eval file is the only one that may answer, and its answers are its own", async () => {
+Deno.test("only the provider of an eval file may answer; its answers have other keys", async () => {
   await withServer(answer, (url, requests) =>
     withFolder(async (folder) => {
       const one = await ask(url, folder, { provider: "Hyperbolic" });

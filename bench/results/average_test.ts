@@ -8,7 +8,7 @@ const result = (correct: number, total: number) => ({
   ci95: wilson(correct, total),
 });
 
-Deno.test("the average of one task is that task, and of nothing it is unknown", () => {
+Deno.test("the average of one task is that task; without tasks it is unknown", () => {
   const one = averageAccuracy([result(3, 10)]), [low, high] = result(3, 10).ci95;
   assert.equal(one.accuracy, 0.3);
   assert.ok(Math.abs(one.ci95[0] - low) < 1e-15 && Math.abs(one.ci95[1] - high) < 1e-15);
@@ -22,7 +22,7 @@ Deno.test("an average of zeros still has an upper end", () => {
   assert.ok(Math.abs(ci95[1] - wilson(0, 20)[1] / Math.SQRT2) < 1e-12);
 });
 
-Deno.test("the interval holds the true average in about 95 of 100 repetitions", () => {
+Deno.test("the interval contains the true average in about 95 of 100 repetitions", () => {
   const truth = [0.02, 0.3, 0.5, 0.9, 1], average = 0.544;
   const random = RandomStream.forPurpose(1, "shuffle", "average");
   let inside = 0;

@@ -72,13 +72,13 @@ const file: TaskResultFile = {
   comparisons: [],
 };
 
-Deno.test("a result file is read as it was written, and no temporary file remains", async () => {
+Deno.test("a result file is read as written, and no temporary file remains", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/results_chain_sum_20260102_030405.json`;
     await Deno.writeFile(path, resultFileBytes(file));
     assert.deepEqual(await readResultFile(path), file);
-    // As some editors write it.
+    // With a byte order mark or line ends as some editors write them.
     const edited = `\uFEFF${(await Deno.readTextFile(path)).replaceAll("\n", "\r\n")}`;
     await Deno.writeTextFile(path, edited);
     assert.deepEqual(await readResultFile(path), file);
@@ -90,7 +90,7 @@ Deno.test("a result file is read as it was written, and no temporary file remain
   }
 });
 
-Deno.test("files of another version, damaged ones and missing ones are refused with the place", async () => {
+Deno.test("files of another version, damaged and missing files are refused", async () => {
   const broken = (change: (copy: Record<string, unknown>) => void) => {
     const copy = structuredClone(file) as unknown as Record<string, unknown>;
     change(copy);
@@ -114,7 +114,7 @@ Deno.test("files of another version, damaged ones and missing ones are refused w
     broken((f) => model(f)["ci95"] = [0.9, 0.1]),
     /models\.tiny\.ci95: expected \[low, high\], found \[0\.9,0\.1\]/,
   );
-  // Percent, as someone wrote it by hand.
+  // A percentage that someone wrote by hand.
   assert.throws(
     broken((f) => model(f)["accuracy"] = 85.2),
     /models\.tiny: accuracy: expected a share from 0 to 1, found 85\.2/,

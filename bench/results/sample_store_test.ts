@@ -1,4 +1,4 @@
-/** Answers on disk: when they are there, what of them is found again, and a disk that is full. */
+/** Answers on disk: when they are written, what a resume finds, and a full disk. */
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { type SampleLine, SampleStore } from "./sample_store.ts";
@@ -10,7 +10,7 @@ const line = (index: number, sample: number, key = "k", completion = "é"): Samp
   result: { completion, extracted: null, score: 0, truncated: false, completion_tokens: 1 },
 });
 
-Deno.test("answers are on the disk in the next turn, and the rest when the store is closed", () =>
+Deno.test("answers are on the disk in the next turn, and the rest after closing", () =>
   withFolder(async (folder) => {
     const store = await SampleStore.open(folder, { resume: false });
     for (let index = 0; index < 3; index++) store.add(line(index, 0));
@@ -23,7 +23,7 @@ Deno.test("answers are on the disk in the next turn, and the rest when the store
     assert.equal(await lines(), 4);
   }));
 
-Deno.test("a resume finds what is whole, and not what failed", () =>
+Deno.test("a resume finds whole samples, and not those that failed", () =>
   withFolder(async (folder) => {
     const failed = line(2, 0), tooLong = line(3, 0);
     failed.result.error = "the server is down";
@@ -45,7 +45,7 @@ Deno.test("a resume finds what is whole, and not what failed", () =>
     fresh.close();
   }));
 
-Deno.test("runs that begin in one second have files of their own, under a time that nothing in the folder has", () =>
+Deno.test("runs that begin in the same second have different, unused time stamps", () =>
   withFolder(async (folder) => {
     const open = (part = "") => SampleStore.open(folder, { part, resume: false });
     const stores = await Promise.all([open(), open(), open(), open()]);
@@ -59,7 +59,7 @@ Deno.test("runs that begin in one second have files of their own, under a time t
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`), [
       stores[1]!.path,
     ]);
-    // What has the stamp of results is taken too.
+    // A stamp in the name of a result file is also taken.
     await Deno.writeTextFile(`${folder}/results_all_tasks_${stores[2]!.stamp}.json`, "{}");
     const later = await Promise.all([open("_part-0-of-2"), open()]);
     const taken = new Set([stores[1]!.stamp, stores[2]!.stamp]);
@@ -67,7 +67,7 @@ Deno.test("runs that begin in one second have files of their own, under a time t
     for (const store of later) store.close();
   }));
 
-Deno.test("a folder that cannot be is one clear error", () =>
+Deno.test("an impossible folder is one clear error", () =>
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     await assert.rejects(
@@ -79,7 +79,7 @@ Deno.test("a folder that cannot be is one clear error", () =>
   }));
 
 Deno.test({
-  name: "a full disk is said once, and what is known stays known",
+  name: "a full disk is reported once, and known samples stay known",
   ignore: needs(Deno.build.os === "linux", NEEDED.system),
   fn: () =>
     withFolder(async (folder) => {

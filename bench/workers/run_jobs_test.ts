@@ -63,7 +63,7 @@ function setUp(models: string[], labels: string[]) {
   return { jobs, models: { open, close }, listener, loaded, answers, failures, closed };
 }
 
-Deno.test("each model is loaded once; a task that crashes costs itself alone, a model its own tasks", async () => {
+Deno.test("each model is loaded once; a failing task or model loses only its tasks", async () => {
   const s = setUp(["a", "broken", "b"], ["one", "bad", "two"]);
   await runJobs(s.jobs, s.models, s.listener, () => false);
   assert.deepEqual(s.loaded, ["a", "broken", "b"]);
@@ -83,7 +83,7 @@ Deno.test("each model is loaded once; a task that crashes costs itself alone, a 
   );
 });
 
-Deno.test("models on the same weights follow each other, the groups in the order of their first", async () => {
+Deno.test("models with the same weights follow each other, in the order of the first", async () => {
   const s = setUp(["adapter 1 of x", "y", "adapter 2 of x", "x", "adapter 3 of y"], ["one"]);
   await runJobs(s.jobs, s.models, s.listener, () => false);
   assert.deepEqual(s.loaded, ["adapter 1 of x", "adapter 2 of x", "x", "y", "adapter 3 of y"]);

@@ -1,4 +1,4 @@
-/** Worker processes: the same results as in one process, and what becomes of one that dies. */
+/** Worker processes: the same results as in one process, and processes that die. */
 import assert from "node:assert/strict";
 import { root } from "../../tests/support.ts";
 import { collected, withModel } from "../testing.ts";
@@ -8,7 +8,7 @@ import type { Job } from "./run_jobs.ts";
 const main = new URL("main.ts", root).pathname;
 const command = [Deno.execPath(), "run", "-A", "--no-check", "--quiet", main];
 
-Deno.test("two worker processes give what one process gives, each combination once", async () => {
+Deno.test("two worker processes give the results of one, each combination once", async () => {
   await withModel(async (folder, model, device) => {
     const common = {
       models: [model],
@@ -30,7 +30,7 @@ Deno.test("two worker processes give what one process gives, each combination on
     for (const event of both.events) {
       if (event.type === "progress") seen.set(event.worker, event.total);
     }
-    // One whole combination each, and their parts of the third.
+    // Each worker gets one whole combination and a part of the third.
     assert.deepEqual([...seen].sort(), [[0, 8], [1, 7]]);
   });
 });
@@ -54,7 +54,8 @@ jobs.forEach((job, i) => {
   for (const { index, samples } of job.missing) {
     if (sets[job.set].label === "deadly") Deno.exit(9);
     for (const sample of samples) {
-      const raw = { completion: "c", truncated: false, completion_tokens: 1, prompt_tokens: 1, device: "d" };
+      const tokens = { completion_tokens: 1, prompt_tokens: 1 };
+      const raw = { completion: "c", truncated: false, ...tokens, device: "d" };
       console.log(JSON.stringify({ type: "answer", job: i, index, sample, raw }));
       if (sets[job.set].label === "fragile") Deno.exit(9);
     }
@@ -64,7 +65,7 @@ console.log(JSON.stringify({ type: "done" }));
 Deno.exit(0);
 `;
 
-Deno.test("a process that dies takes one combination with it, and none is answered twice", async () => {
+Deno.test("a process that dies loses one combination, and none is answered twice", async () => {
   const path = await Deno.makeTempFile({ suffix: ".js" });
   try {
     await Deno.writeTextFile(path, MORTAL);
@@ -101,7 +102,7 @@ Deno.test("a process that dies takes one combination with it, and none is answer
   }
 });
 
-Deno.test("combinations that do not go round are shared out: every device works, each problem is asked once", async () => {
+Deno.test("the last combinations are split, so that every device works", async () => {
   const path = await Deno.makeTempFile({ suffix: ".js" });
   try {
     await Deno.writeTextFile(path, MORTAL);
@@ -138,7 +139,7 @@ Deno.test("combinations that do not go round are shared out: every device works,
   }
 });
 
-Deno.test("a process that dies alone is followed by another as long as each answers something", async () => {
+Deno.test("a process that dies is replaced as long as each answers something", async () => {
   const path = await Deno.makeTempFile({ suffix: ".js" });
   try {
     await Deno.writeTextFile(path, MORTAL);
