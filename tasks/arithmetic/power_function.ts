@@ -41,8 +41,7 @@ export default defineTask({
     return {
       question: `What is ${base < 0 ? `(${base})` : base} to the power ${exponent}? ` +
         "Round to 3 significant digits (a tie to the even digit) and answer in e notation, such " +
-        "as " +
-        "4.07e-3 or -1.20e+5.",
+        "as 4.07e-3 or -1.20e+5.",
       answer: reprFloat(solution),
       metadata: { base, exponent, solution },
       difficulty: { exponent: [config.min_exponent, config.max_exponent] },

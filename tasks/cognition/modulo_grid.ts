@@ -8,7 +8,7 @@ const OPERATIONS = ["sum", "diff", "prod", "pow"] as const;
 type Operation = typeof OPERATIONS[number];
 
 const HIT = "✅", MISS = "❌", HOLE = "❔", HIT_CODE = HIT.charCodeAt(0);
-/** Maximum divisor. Below it, products of two remainders are exact. */
+/** Maximum divisor and remainder. Up to it, products of two remainders are exact. */
 const LARGEST = 10_000_000;
 /**
  * Maximum number of draws of a rule. After that, remainder 1 of a sum is used, which always has a

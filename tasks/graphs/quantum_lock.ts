@@ -40,9 +40,9 @@ export default defineTask({
   generate(random, config) {
     const level = random.int(1, config.difficulty);
     const { buttons, target, path } = drawLock(random, level);
-    const lines = buttons.map(({ name, type, value, active_state }) =>
-      `${name}: ${VERBS[type]} ` +
-      `${value}${active_state === "any" ? "" : `, works only while the light is ${active_state}`}`
+    const lines = buttons.map(({ name, type, value, active_state: light }) =>
+      `${name}: ${VERBS[type]} ${value}` +
+      (light === "any" ? "" : `, works only while the light is ${light}`)
     );
     return {
       question:

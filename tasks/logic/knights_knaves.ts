@@ -81,6 +81,9 @@ export default defineTask({
     const roles = names.map((name, i) =>
       `${name} is ${solution[i] ? terms.a_knight : terms.a_knave}`
     );
+    const form = enumerate(
+      names.map((name) => `${name} is ${withArticle(`${knight}/${knave}`)}`),
+    );
     return {
       question: `On an island live only ${plural(knight)}, all of whose statements are true, ` +
         `and ${plural(knave)}, all of whose statements are false. You meet ` +
@@ -88,10 +91,7 @@ export default defineTask({
         `${spoken.join("\n")}\n` +
         'Here "or" does not exclude both, and "if … then …" is false only when the first part is ' +
         "true and the second is not. Who is what? Answer with one sentence that names everybody, " +
-        "in " +
-        `the form: ${
-          enumerate(names.map((name) => `${name} is ${withArticle(`${knight}/${knave}`)}`))
-        }.`,
+        `in the form: ${form}.`,
       answer: enumerate(roles) + ".",
       metadata: { statements, solution, names, knight_knave_terms: terms },
       difficulty: {

@@ -69,15 +69,12 @@ export default defineTask({
     const { premises, together } = drawPremises(random, variables, depths);
     const example = findConclusion(random, variables, premises, together);
     return {
-      question:
-        "∧ is and, ∨ is or, ¬ is not, → is if … then …, and ↔ is if and only if. The premises " +
-        "are\n" +
+      question: "∧ is and, ∨ is or, ¬ is not, → is if … then …, and ↔ is if and only if. " +
+        "The premises are\n" +
         `${premises.map(({ text }, i) => `${i + 1}. ${text}`).join("\n")}\n` +
         "Give a formula that is true whenever all premises are, but not always true, and that is " +
-        "more than a " +
-        `variable alone. It may use the ${count === 1 ? "variable" : "variables"} ` +
-        `${letters.join(", ")}, these signs and parentheses. ` +
-        "Answer with that one formula.",
+        `more than a variable alone. It may use the ${count === 1 ? "variable" : "variables"} ` +
+        `${letters.join(", ")}, these signs and parentheses. Answer with that one formula.`,
       answer: null,
       metadata: {
         premises: premises.map(({ text }) => text),

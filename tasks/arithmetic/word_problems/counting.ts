@@ -126,10 +126,8 @@ const outfits: Template = (random) => {
   return {
     question:
       `${name} has ${shirts} shirts, ${trousers} pairs of trousers and ${hats} hats and always ` +
-      "wears one of each. " +
-      `There ${odd === 1 ? "is 1 pair" : `are ${odd} pairs`} of a shirt and trousers that ` +
-      `${they} never wears ` +
-      "together. How many different outfits are possible?",
+      `wears one of each. There ${odd === 1 ? "is 1 pair" : `are ${odd} pairs`} of a shirt and ` +
+      `trousers that ${they} never wears together. How many different outfits are possible?`,
     steps: [
       `Without the exception: ${shirts} × ${trousers} × ${hats} = ${all}.`,
       `Never worn: ${odd} × ${hats} = ${ugly}.`,

@@ -197,10 +197,8 @@ const catchingUp: Template = (random) => {
   if (!Number.isInteger(fast)) return catchingUp(random);
   return {
     question: `${a.name} sets out by bicycle at ${slow} km/h. ` +
-      `${lead === 1 ? "An hour" : `${lead} hours`} later ` +
-      `${b.name} follows on the same road at ${fast} km/h. How many kilometres from the start ` +
-      "does " +
-      `${b.name} catch up with ${a.name}?`,
+      `${lead === 1 ? "An hour" : `${lead} hours`} later ${b.name} follows on the same road at ` +
+      `${fast} km/h. How many kilometres from the start does ${b.name} catch up with ${a.name}?`,
     steps: [
       `Lead: ${slow} × ${lead} = ${slow * lead} km.`,
       `It shrinks by ${fast} − ${slow} = ${fast - slow} km each hour.`,
