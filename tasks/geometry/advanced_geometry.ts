@@ -117,14 +117,13 @@ const MAKERS: Record<string, (a: Point, b: Point, c: Point) => Made> = {
     // r = area / (perimeter / 2). Both are doubled here.
     const perimeter = squares.reduce((sum, square) => sum + Math.sqrt(Number(square)), 0);
     const radius = Number(size) / perimeter;
+    const roots = squares.map((square) => `sqrt(${square})`);
     return {
       question: "What is the radius of its incircle? Answer with a decimal number, " +
         "rounded to 3 decimal places.",
       answer: fixed(radius, RADIUS_DECIMALS),
       metadata: {
-        incircle_radius_exact: `${size}/(${
-          squares.map((square) => `sqrt(${square})`).join(" + ")
-        })`,
+        incircle_radius_exact: `${size}/(${roots.join(" + ")})`,
         incircle_radius_approx: radius,
       },
     };

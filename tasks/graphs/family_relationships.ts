@@ -62,14 +62,13 @@ export default defineTask({
     }
     const [one, other, relation] = random.choice(pairs);
     const story = random.shuffle([...couples]).map(sentences).join(" ");
+    const asked = random.choice([
+      `What is ${one.name} to ${other.name}?`,
+      `How is ${one.name} related to ${other.name}?`,
+      `Which relative of ${other.name} is ${one.name}?`,
+    ]);
     return {
-      question: `${story}\n\n${
-        random.choice([
-          `What is ${one.name} to ${other.name}?`,
-          `How is ${one.name} related to ${other.name}?`,
-          `Which relative of ${other.name} is ${one.name}?`,
-        ])
-      } Answer with one word out of: ${WORDS.join(", ")}.`,
+      question: `${story}\n\n${asked} Answer with one word out of: ${WORDS.join(", ")}.`,
       answer: relation,
       metadata: {
         person1: one.name,

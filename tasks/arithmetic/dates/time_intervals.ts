@@ -266,10 +266,8 @@ function explained(format: string, expected: string): string {
   text += ` Answer in the form ${expected}`;
   if (expected === "D days") return `${text}, such as 7 days, also for 0 and 1.`;
   if (!expected.startsWith("D")) return `${text} only.`;
-  return `${text}, such as ${
-    expected.endsWith("SS") ? "7 days, 04:05:00" : "7 days, 04:05"
-  }, also ` +
-    `for 0 and 1 days${
-      expected.endsWith("SS") || !format.includes("%S") ? "" : "; leave out the seconds"
-    }.`;
+  const withSeconds = expected.endsWith("SS");
+  const example = withSeconds ? "7 days, 04:05:00" : "7 days, 04:05";
+  const hint = withSeconds || !format.includes("%S") ? "" : "; leave out the seconds";
+  return `${text}, such as ${example}, also for 0 and 1 days${hint}.`;
 }

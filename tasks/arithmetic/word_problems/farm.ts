@@ -219,10 +219,10 @@ const rainfall: Template = (random) => {
   if (last < 0) return rainfall(random);
   return {
     question:
-      `${capitalize(name)} measures the rain of ${days} days. On the first ${
-        days - 1
-      } days it is ` +
-      `${known.slice(0, -1).join(", ")} and ${known.at(-1)} mm, and the average of all ${days} ` +
+      `${capitalize(name)} measures the rain of ${days} days. On the first ${days - 1} days it ` +
+      `is ${known.slice(0, -1).join(", ")} and ${
+        known.at(-1)
+      } mm, and the average of all ${days} ` +
       `days is ${mean} mm. How many millimetres fall on the last day?`,
     steps: [
       `All days: ${days} × ${mean} = ${mean * days} mm.`,

@@ -175,12 +175,12 @@ const candles: Template = (random) => {
   const { name, they } = person(random);
   const burn = random.int(2, 6), hours = random.int(3, 9), left = random.int(4, 45);
   const height = burn * hours + left;
+  const kind = capitalize(random.choice(["a red", "a white", "a beeswax"]));
   return {
     question:
-      `${
-        capitalize(random.choice(["a red", "a white", "a beeswax"]))
-      } candle is ${height} cm tall ` +
-      `and burns down ${burn} cm an hour. ${name} lights it at ${12 - hours} o'clock in the ` +
+      `${kind} candle is ${height} cm tall and burns down ${burn} cm an hour. ${name} lights it at ${
+        12 - hours
+      } o'clock in the ` +
       `morning. How many centimetres tall is it when ${they} puts it out at noon?`,
     steps: [
       `From ${12 - hours} o'clock to noon it burns for ${hours} hours.`,
