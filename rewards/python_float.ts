@@ -1,4 +1,4 @@
-/** Python's `float(text)`, which reads the digits of any script. */
+/** Python's `float(text)`, which accepts the digits of any script. */
 import { asciiDigits } from "../tasks/python/decimals.ts";
 import { strip } from "../tasks/python/text.ts";
 

@@ -1,11 +1,14 @@
-/** docs/rewards.md: the list of rewards with their parameters, from the registry, and how to write one. */
+/**
+ * The page docs/rewards.md: how to write a reward, and the list of rewards with their parameters,
+ * from the registry.
+ */
 import type { ParamSpec } from "../tasks/types.ts";
 import { typeText } from "../tasks/params.ts";
 import howto from "./writing_rewards.md" with { type: "text" };
 import { BUILT_IN_REWARDS, REWARD_ALIASES, SECONDARY_REWARDS } from "./registry.ts";
 import type { Reward } from "./types.ts";
 
-/** Headings of the page and what stands under them. */
+/** The headings of the list and the rewards under them. */
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
   ["The task's answer", ["correctness", "format_answer", "brevity"]],
   ["The GSM8K recipe", [
@@ -25,7 +28,10 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
   ["reasoning-gym's", ["rg_format", "rg_cosine", "rg_length", "rg_tag_count", "rg_format_strict"]],
 ];
 
-/** The whole page. @throws Error when a built-in reward is in no group, or a group names another */
+/**
+ * The whole page.
+ * @throws Error when a built-in reward is in no group, or a group lists an unknown one
+ */
 export function rewardsReference(): string {
   const rewards = new Map(BUILT_IN_REWARDS.map((reward) => [reward.name, reward]));
   const listed = GROUPS.flatMap(([, names]) => names);
@@ -63,6 +69,6 @@ function parameter(name: string, spec: ParamSpec): string {
     marked(spec.description);
 }
 
-/** Tags as code: Markdown would take them for HTML. */
+/** Marks tags as code, because Markdown would treat them as HTML. */
 const marked = (text: string) => text.replace(/<\/?[A-Za-z]+>/g, "`$&`");
 const code = (text: string) => `\`${text}\``;

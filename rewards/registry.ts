@@ -1,14 +1,20 @@
-/** Name → reward. Built-in rewards are listed here; a program may register its own. */
+/**
+ * Name → reward. To add a built-in reward:
+ * 1. write it in a file of its own, in the folder of where it is from (`task_answer/`, `trl/`, …);
+ * 2. list it in {@link BUILT_IN_REWARDS} at the end of this file;
+ * 3. list it in a group of `reference.ts`, and run `deno task docs:rewards`. A program that uses
+ *    rgx registers its rewards with {@link registerReward}.
+ */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { checkParams, withDefaults } from "../tasks/params.ts";
 import { accuracyReward } from "./trl/accuracy_reward.ts";
-import { brevity } from "./brevity.ts";
+import { brevity } from "./task_answer/brevity.ts";
 import { checkAnswerCorrectness } from "./gsm8k/check_answer_correctness.ts";
 import { checkNumbersExtraction } from "./gsm8k/check_numbers_extraction.ts";
-import { correctness } from "./correctness.ts";
+import { correctness } from "./task_answer/correctness.ts";
 import { cosineScaled } from "./trl/cosine_scaled.ts";
-import { formatAnswer } from "./format_answer.ts";
+import { formatAnswer } from "./task_answer/format_answer.ts";
 import { matchFormatApproximately } from "./gsm8k/match_format_approximately.ts";
 import { matchFormatExactly } from "./gsm8k/match_format_exactly.ts";
 import { reasoningAccuracyReward } from "./trl/reasoning_accuracy_reward.ts";
@@ -37,7 +43,7 @@ export const REWARD_ALIASES: Readonly<Record<string, string>> = {
   repetition_penalty_reward: "repetition_penalty",
 };
 
-/** What the short names mean in reasoning-gym's `reward.secondary_rewards`, and only there. */
+/** The meaning of the short names in reasoning-gym's `reward.secondary_rewards`, and only there. */
 export const SECONDARY_REWARDS: Readonly<Record<string, string>> = {
   format: "rg_format",
   cosine: "rg_cosine",
@@ -50,7 +56,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
     "(few tokens)",
 };
 
-/** Fields of every section of a rubric beside the reward's own parameters. */
+/** Fields of every reward in a configuration, beside its own parameters. */
 const SECTION_FIELDS: readonly string[] = [
   "name",
   "path",
@@ -62,7 +68,10 @@ const SECTION_FIELDS: readonly string[] = [
   "sha256",
 ];
 
-/** Adds a reward. Throws when the name is taken or a parameter has the name of a section's field. */
+/**
+ * Adds a reward.
+ * @throws RgxError when the name is taken or a parameter has the name of a field
+ */
 export function registerReward(reward: Reward): void {
   const fail = (message: string) => {
     throw new RgxError(`cannot register reward "${reward.name}": ${message}`);
@@ -78,7 +87,7 @@ export function registerReward(reward: Reward): void {
   rewards.set(reward.name, reward);
 }
 
-/** Takes a reward out again that {@link registerReward} has added. */
+/** Removes a reward that {@link registerReward} has added. */
 export function unregisterReward(reward: Reward): void {
   if (rewards.get(reward.name) === reward) rewards.delete(reward.name);
 }
@@ -126,7 +135,7 @@ export function resolveRewardParams(
   return withDefaults(getReward(name).params, params);
 }
 
-/** Those that are always there, in the order of the documentation. */
+/** The built-in rewards, in the order of the documentation. */
 export const BUILT_IN_REWARDS: readonly Reward[] = [
   correctness,
   formatAnswer,

@@ -22,7 +22,7 @@ Deno.test("format_answer is 1 for any answer in tags", () => {
   assert.equal(valueOf("format_answer", input("<answer>7")), 0);
 });
 
-Deno.test("brevity falls with the number of tokens, and is 0 when cut off or without an answer", () => {
+Deno.test("brevity falls with the number of tokens; 0 if cut off or without an answer", () => {
   const done = "<answer>1</answer>";
   assert.equal(valueOf("brevity", input(done)), 0.75);
   assert.equal(valueOf("brevity", input(done, { maxCompletionLength: 5 })), 0);
@@ -54,7 +54,7 @@ Deno.test("rewards are found by name or alias; unknown ones name the nearest", (
   assert.throws(() => getReward("length"), /two meanings: write rg_length .* or brevity/);
 });
 
-Deno.test("a registered reward gets its parameters and can say that it does not apply", async () => {
+Deno.test("a registered reward gets its parameters and may not apply", async () => {
   const reward = {
     name: "toy_length",
     description: "characters over a limit",
@@ -134,7 +134,7 @@ Deno.test("an impossible rubric is refused", () => {
   assert.throws(() => createRubric([{ ...section, params: { a: 1 } }]), /a: unknown field/);
 });
 
-Deno.test("a reward of the whole batch sees all samples; a wrong number of values is an error of all", async () => {
+Deno.test("a batch reward sees all samples; a wrong number of values fails all of them", async () => {
   registerReward({
     name: "toy_rank",
     metric: "toy_rank_reward",
@@ -158,7 +158,7 @@ Deno.test("a reward of the whole batch sees all samples; a wrong number of value
   ]);
 });
 
-Deno.test("what rewards log becomes means and columns; names of the trainer's own are refused", async () => {
+Deno.test("what rewards log becomes means and columns; reserved names are refused", async () => {
   registerReward({
     name: "toy_logs",
     description: "logs",

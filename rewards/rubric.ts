@@ -1,27 +1,29 @@
 /**
- * Several rewards with weights. Values are handed out unweighted, as they are logged; whoever computes
- * advantages applies the weights. A reward that throws, takes too long or returns something that is no
- * finite number counts 0 for that completion and is reported.
+ * Several rewards with weights. Values are returned unweighted, as they are logged; the code that
+ * computes advantages applies the weights. A reward that throws, exceeds its time limit or returns
+ * anything but a finite number or null counts 0 for that completion and is reported.
  */
 import { UsageError } from "../core/errors.ts";
-import { customScorer, type RewardFile } from "./custom/scorer.ts";
-import { inProcessScorer } from "./in_process.ts";
+import { customScorer } from "./custom/custom_scorer.ts";
+import type { RewardFile } from "./custom/reward_file.ts";
+import { inProcessScorer } from "./in_process_scorer.ts";
 import { getReward, resolveRewardParams } from "./registry.ts";
 import { RewardNotes, type Scorer } from "./scorer.ts";
+import { DEFAULT_TIME_LIMIT } from "./time_limit.ts";
 import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
 
-/** A reward in a rubric, as a configuration names it. */
+/** A reward of a rubric, as a configuration lists it. */
 export interface RubricSection {
   name: string;
   weight: number;
   params: Readonly<Record<string, unknown>>;
-  /** Seconds for one value; default {@link RubricOptions.rewardTimeout}. */
+  /** The time limit for one value, in seconds; default {@link RubricOptions.rewardTimeout}. */
   timeout?: number;
-  /** The user's file that is the reward; `name` then only names it. */
+  /** The user's file with the reward. `name` is then only its name in metrics. */
   file?: RewardFile;
 }
 
-/** A reward that failed on a completion, where it counts 0. */
+/** A reward that failed on a completion, and counts 0 for it. */
 export interface RewardError {
   /** The reward's name in the metrics. */
   name: string;
@@ -29,12 +31,14 @@ export interface RewardError {
   completion: string;
 }
 
-/** What a rubric gave to a batch. */
+/** The scores of a batch. */
 export interface RubricScores {
   /** [completions, rewards], unweighted; null = not applicable. */
   values: RewardValue[][];
   errors: RewardError[];
-  /** What the rewards logged: the mean of each name, and extra columns with a cell a completion. */
+  /**
+   * What the rewards logged: the mean of each name, and extra columns with one cell per completion.
+   */
   logged: Record<string, number>;
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
 }
@@ -44,35 +48,41 @@ export interface Rubric {
   /** Names in metrics and tables. */
   readonly names: readonly string[];
   readonly weights: readonly number[];
-  /** All rewards of all completions, in their order. */
+  /** The values of all rewards for all completions, in their order. */
   score(samples: readonly RewardSample[]): Promise<RubricScores>;
   /**
-   * Finds out now instead of at the first score whether files of rewards can be used; leaves nothing open.
+   * Checks that files of rewards can be used, before the first score. Leaves nothing open.
    * @throws UsageError
    */
   open(): Promise<void>;
   /**
-   * Ends the processes of rewards from files, at once, and with them a batch that is being scored; to be
-   * called when the last batch is scored. Scoring again starts them again.
+   * Ends the processes of rewards from files at once, and with them a batch that is being scored.
+   * Call it after the last batch. Scoring again starts them again.
    */
   close(): Promise<void>;
 }
 
-/** What holds for all rewards of a rubric. */
+/** Options for all rewards of a rubric. */
 export interface RubricOptions {
-  /** Seconds after which a value that is not there counts 0, where the section says nothing. */
+  /**
+   * The time limit for one value, in seconds, of rewards without a `timeout`; default
+   * `DEFAULT_TIME_LIMIT`.
+   */
   rewardTimeout?: number;
-  /** Nothing will be scored: there need not be a reward. */
+  /** Nothing will be scored, so there need not be a reward. */
   mayBeEmpty?: boolean;
 }
 
-/** Columns of the completions table beside those of the rewards. */
+/** Columns of the table of completions that are no rewards. */
 const TABLE_COLUMNS = ["step", "prompt", "completion", "advantage"];
 
-/** Throws UsageError for no rewards, unknown ones, one named twice, bad weights or parameters. */
+/**
+ * Creates a rubric.
+ * @throws UsageError for no rewards, unknown or duplicate ones, and invalid weights or parameters
+ */
 export function createRubric(
   sections: readonly RubricSection[],
-  { rewardTimeout = 5, mayBeEmpty = false }: RubricOptions = {},
+  { rewardTimeout = DEFAULT_TIME_LIMIT, mayBeEmpty = false }: RubricOptions = {},
 ): Rubric {
   if (sections.length === 0 && !mayBeEmpty) {
     throw new UsageError("rewards: at least one reward is needed, found none");

@@ -1,37 +1,37 @@
 /**
- * What a rubric is made of: one scorer a reward, which scores a whole batch and never fails as a whole.
- * Rewards of the program run in its own thread (`in_process.ts`), files of users in processes of their own
- * (`custom/`).
+ * A rubric has one scorer per reward. It scores a whole batch and never fails as a whole. Rewards
+ * of the program run in its own thread (`in_process_scorer.ts`), files of users in processes of
+ * their own (`custom/`).
  */
 import { RgxError } from "../core/errors.ts";
 import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
 
-/** A completion that a reward failed on counts 0, with the reason. */
+/** A value, or why the reward failed: the completion then counts 0. */
 export type Outcome = { value: RewardValue } | { error: string };
 
 export interface Scorer {
   /** Name in metrics and tables. */
   readonly name: string;
-  /** One outcome for each sample, in their order. */
+  /** One outcome per sample, in their order. */
   score(samples: readonly RewardSample[], notes: RewardNotes): Promise<Outcome[]>;
-  /** Finds out whether the reward can be used at all. @throws UsageError */
+  /** Checks that the reward can be used. @throws UsageError */
   open?(): Promise<void>;
-  /** Ends what `score` has started; scoring again starts it again. */
+  /** Ends what `score` has started. Scoring again starts it again. */
   close?(): Promise<void>;
 }
 
-/** Fields of every line of metrics that no reward may set. */
+/** Fields of each line of metrics.jsonl that no reward may set. */
 const LINE_FIELDS = ["step", "epoch", "split", "event"];
 
-/** Values that rewards logged while a batch was scored. */
+/** The values that rewards log while a batch is scored. */
 export class RewardNotes {
   readonly #logged = new Map<string, { sum: number; count: number }>();
   readonly #columns = new Map<string, ExtraValue[]>();
 
-  /** @param taken names of columns that the table of completions has already */
+  /** @param taken names of the existing columns of the table of completions */
   constructor(private readonly rows: number, private readonly taken: readonly string[]) {}
 
-  /** @throws RgxError for what is no metric */
+  /** @throws RgxError for an invalid name or value */
   log(name: string, value: number): void {
     if (typeof name !== "string" || name === "" || LINE_FIELDS.includes(name)) {
       throw new RgxError(`log: ${show(name)} cannot be the name of a metric`);
@@ -43,7 +43,7 @@ export class RewardNotes {
     this.#logged.set(name, { sum: mean.sum + value, count: mean.count + 1 });
   }
 
-  /** @throws RgxError for a column of the table's own, or a value that is no cell */
+  /** @throws RgxError for a column that the table has already, or an invalid value */
   logExtra(row: number, column: string, value: ExtraValue): void {
     if (typeof column !== "string" || column === "" || this.taken.includes(column)) {
       throw new RgxError(`logExtra: ${show(column)} cannot be the name of an extra column`);
@@ -67,13 +67,13 @@ export class RewardNotes {
     );
   }
 
-  /** Column → one cell a sample; null where nothing was logged. */
+  /** Column → one cell per sample; null where nothing was logged. */
   columns(): ReadonlyMap<string, readonly ExtraValue[]> {
     return this.#columns;
   }
 }
 
-/** The value when it is one that a reward may give. @throws RgxError */
+/** The value, if it is valid for a reward. @throws RgxError */
 export function checkValue(value: unknown): RewardValue {
   if (value === null || typeof value === "number" && Number.isFinite(value)) return value;
   throw new RgxError(`returned ${show(value)}, a finite number or null is expected`);

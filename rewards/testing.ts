@@ -22,7 +22,7 @@ export function input(completion: string, more: Partial<RewardSample> = {}): Rew
   };
 }
 
-/** The value that a registered reward gives at once. */
+/** The value of a registered reward, without a rubric. */
 export function valueOf(
   name: string,
   sample: RewardInput,

@@ -1,10 +1,10 @@
 /** The protocol of a reward: one object in, a number (or null = not applicable) out. */
 import type { ParamSpec, ScorableEntry } from "../tasks/types.ts";
 
-/** What a cell of an extra column of the completions table may hold. */
+/** The values that a cell of an extra column of the table of completions may have. */
 export type ExtraValue = string | number | boolean | null;
 
-/** One completion to be scored, and all that is known about it. */
+/** One completion to score, and all that is known about it. */
 export interface RewardSample {
   /** Prompt and completion as text, special tokens skipped. */
   prompt: string;
@@ -20,28 +20,28 @@ export interface RewardSample {
   maxCompletionLength: number;
 }
 
-/** What a reward gets: the sample, and two ways to leave a note about it. */
+/** The input of a reward: the sample, and two functions for logging. */
 export interface RewardInput extends RewardSample {
-  /** A finite number for the metrics of this step, under `name`; several of one step are averaged. */
+  /** Logs a finite number in the metrics of this step. Several values of one name are averaged. */
   log(name: string, value: number): void;
-  /** The value of this completion in an extra column of the completions table. */
+  /** Sets the cell of this completion in an extra column of the table of completions. */
   logExtra(column: string, value: ExtraValue): void;
 }
 
-/** null: the reward does not apply to this sample, which then counts neither 0 nor anything else. */
+/** null: the reward does not apply to this sample and adds nothing to its sum, not even 0. */
 export type RewardValue = number | null;
 
 interface RewardBase {
   name: string;
-  /** Name in metrics and tables where it differs from `name`. */
+  /** Name in metrics and tables if it differs from `name`. */
   metric?: string;
   description: string;
-  /** Weight of a section that names none; default 1. */
+  /** Weight if a configuration names none; default 1. */
   defaultWeight?: number;
   params: Readonly<Record<string, ParamSpec>>;
 }
 
-/** Looks at one completion at a time. */
+/** A reward that sees one completion at a time. */
 export interface SampleReward extends RewardBase {
   compute(
     input: RewardInput,
@@ -49,14 +49,14 @@ export interface SampleReward extends RewardBase {
   ): RewardValue | Promise<RewardValue>;
 }
 
-/** Wants to see all completions of a step at once; the groups of a prompt stand together. */
+/** A reward that sees all completions of a step at once. Those of one prompt are consecutive. */
 export interface BatchReward extends RewardBase {
-  /** One value for each item, in their order. */
+  /** One value per item, in their order. */
   computeBatch(
     items: readonly RewardInput[],
     params: Record<string, unknown>,
   ): RewardValue[] | Promise<RewardValue[]>;
 }
 
-/** A reward: looks at one completion at a time, or at all of a step. */
+/** A reward: it sees one completion at a time, or all of a step. */
 export type Reward = SampleReward | BatchReward;

@@ -9,7 +9,7 @@ import { stat } from "node:fs/promises";
 import { RgxError } from "../../core/errors.ts";
 import { findDataFiles } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
-import { rewardFileHash } from "../../rewards/custom/source.ts";
+import { rewardFileHash } from "../../rewards/custom/reward_file.ts";
 import {
   type ConfigNode,
   type MapNode,

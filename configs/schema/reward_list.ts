@@ -4,7 +4,7 @@
  */
 import { basename, extname } from "node:path";
 import { RgxError } from "../../core/errors.ts";
-import { hostProblem } from "../../rewards/custom/scorer.ts";
+import { hostProblem } from "../../rewards/custom/reward_file.ts";
 import { getReward } from "../../rewards/registry.ts";
 import type { Reward } from "../../rewards/types.ts";
 import { checkParams, withDefaults } from "../../tasks/params.ts";

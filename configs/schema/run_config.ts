@@ -5,7 +5,7 @@
  */
 
 import type { TrackerName } from "../../core/tracker_names.ts";
-import type { RewardFile } from "../../rewards/custom/scorer.ts";
+import type { RewardFile } from "../../rewards/custom/reward_file.ts";
 import type { LossType } from "./loss_types.ts";
 
 /** A model that is made from a seed instead of loaded (rgx's own section `model.init`). */

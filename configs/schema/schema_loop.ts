@@ -2,6 +2,7 @@
  * Keys of the training loop, with the defaults that TRL gives to transformers' TrainingArguments:
  * section `training`.
  */
+import { DEFAULT_TIME_LIMIT } from "../../rewards/time_limit.ts";
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { LoopSection } from "./run_config.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
@@ -107,7 +108,11 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     false,
     "a checkpoint folder, or true: the newest of output_dir",
   ),
-  reward_timeout: key(float({ above: 0 }), 5, "seconds that a reward has for one value"),
+  reward_timeout: key(
+    float({ above: 0 }),
+    DEFAULT_TIME_LIMIT,
+    "seconds that a reward has for one value",
+  ),
   log_completions: key(bool(), true, "keep completions and print some"),
   num_completions_to_print: key(int({ min: 0 }), 4, "completions printed at a time"),
 };

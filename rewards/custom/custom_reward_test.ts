@@ -9,7 +9,7 @@ interface Options extends Partial<Omit<RubricSection, "file">> {
   extension?: string;
 }
 
-/** A rubric of one reward, the source given, for the time of `body`. */
+/** Calls `body` with a rubric of one reward, which has this source. */
 async function withReward(
   source: string,
   body: (rubric: Rubric, path: string) => Promise<void>,
@@ -29,7 +29,7 @@ async function withReward(
   }
 }
 
-/** The scores of some completions, and nothing left open. */
+/** The scores of some completions. Leaves nothing open. */
 async function scoresOf(
   source: string,
   completions: readonly string[],
@@ -87,7 +87,7 @@ Deno.test("a reward in JavaScript, and one for whole batches", async () => {
   assert.deepEqual(scores.logged, { size: 3 });
 });
 
-Deno.test("what goes wrong costs its sample only and is told with completion and line", async () => {
+Deno.test("an error costs only its sample and is reported with completion and line", async () => {
   const source = `export default function ({ completion, log }) {
   switch (completion) {
     case "throw":
@@ -144,7 +144,7 @@ Deno.test("an endless loop costs its sample; the rest is scored by a fresh Worke
   assert.deepEqual(scores.errors.map(({ completion }) => completion), ["loop", "microtasks"]);
 });
 
-Deno.test("a promise that is never kept is late; exceptions outside of a call are reported", async () => {
+Deno.test("a pending promise is late; exceptions outside of a call are reported", async () => {
   const source = `export default async ({ completion }) => {
       if (completion === "never") await new Promise(() => {});
       if (completion === "timer") {

@@ -1,8 +1,8 @@
 /**
- * Takes away from a Worker what its permissions do not: WebAssembly, because the V8 flags that make the
- * kernels fast switch off the bounds checks of the whole process, and everything that leads to it again
- * (Workers of its own, modules imported by evaluated text, the runtimes' own objects). Text may still be
- * evaluated, as rewards for arithmetic do, as long as it imports nothing.
+ * Removes from a Worker what its permissions do not cover: WebAssembly, because the V8 flags that
+ * make the kernels fast switch off the bounds checks of the whole process; and everything that
+ * leads to WebAssembly again (further Workers, modules that evaluated text imports, the objects of
+ * the runtime). Text may still be evaluated, as rewards for arithmetic do, if it imports nothing.
  */
 
 const REMOVED = [
@@ -15,7 +15,7 @@ const REMOVED = [
   "close",
 ];
 
-/** Ways of printing that would use standard output. */
+/** Console methods that write to standard output. */
 const TO_OUTPUT = [
   "log",
   "info",
@@ -31,12 +31,12 @@ const TO_OUTPUT = [
   "clear",
 ] as const;
 
-/** To be called before any code of the user is loaded. Cannot be undone. */
+/** Call it before any code of the user is loaded. It cannot be undone. */
 export function lockDown(): void {
   const scope = globalThis as unknown as Record<string, unknown>;
   for (const name of REMOVED) {
     delete scope[name];
-    // What an ancestor of the global object provides is hidden.
+    // A property that is inherited from a prototype cannot be deleted, so it is hidden.
     if (name in scope) Object.defineProperty(scope, name, { value: undefined });
   }
   const evaluate = globalThis.eval;
@@ -49,7 +49,7 @@ export function lockDown(): void {
       return original(callback, ...rest);
     };
   }
-  // The process speaks to the program through its standard output.
+  // Standard output carries the messages between the process and the program.
   for (const name of TO_OUTPUT) console[name] = console.error;
 }
 
@@ -58,7 +58,10 @@ function checked(code: string): string {
   return code;
 }
 
-/** `Function` and its relatives, which anybody reaches through the `constructor` of a function. */
+/**
+ * Guards `Function` and its relatives, which any code can reach through the `constructor` of a
+ * function.
+ */
 function guardConstructors(): void {
   const kinds = [
     function () {},

@@ -1,23 +1,23 @@
 /**
- * The messages between the program and the Worker that runs a user's reward, lines of JSON, which
- * the process between them hands on unread.
+ * The messages between the program and the Worker that runs a user's reward. They are lines of
+ * JSON. The process between the two passes them on without reading them.
  */
 import type { ExtraValue, RewardSample, RewardValue } from "../types.ts";
 
 /** The executable's hidden command that hosts a reward. */
 export const HOST_COMMAND = "reward-host";
 
-/** Bytes that the process of a reward may hold. */
+/** Maximum memory of the process of a reward, in bytes. */
 export const MEMORY_LIMIT = 2 ** 30;
-/** Exit code of a process that was over it. */
+/** Exit code of a process that exceeded it. */
 export const MEMORY_EXIT = 86;
 
 export interface Limits {
-  /** Seconds for one value. */
+  /** The time limit for one value, in seconds. */
   timeout: number;
-  /** Values in the making at a time. */
+  /** Number of values that are computed at the same time. */
   concurrency: number;
-  /** Further attempts after an exception. */
+  /** Number of further attempts after an exception. */
   retries: number;
 }
 
@@ -31,10 +31,10 @@ export type ToWorker =
     limits: Limits;
   };
 
-/** A value or why there is none, and what was logged on the way. */
+/** A value or why there is none, and what the reward logged. */
 export interface Scored {
   result: { value: RewardValue } | { error: string };
-  /** There is none because the time was up. */
+  /** There is no value because of the time limit. */
   late?: boolean;
   logged: (readonly [name: string, value: number])[];
   extras: (readonly [column: string, cell: Cell])[];
@@ -45,20 +45,22 @@ export type FromWorker =
   | { type: "broken"; message: string }
   | { type: "started"; batch: number; row: number }
   | { type: "scored"; batch: number; row: number; scored: Scored }
-  /** An exception outside of any call: in a timer, or a promise that nobody waited for. */
+  /** An exception outside of any call: in a timer, or in a promise that nobody awaits. */
   | { type: "uncaught"; message: string };
 
-/** What the program reads: also from the process itself. */
+/** The messages that the program reads. The process itself sends one of them. */
 export type FromReward = FromWorker | { type: "ended"; message: string };
 
-// Taken before the user's code can put something else in their place.
+// Captured before the user's code can replace them.
 const { parse, stringify } = JSON;
 
 export function toLine(messages: readonly FromReward[]): string {
   return stringify(messages);
 }
 
-/** The messages of a line; none when it is something else, as a crashing process may print. */
+/**
+ * The messages of a line. None if it is no list of messages: a crashing process may print anything.
+ */
 export function fromLine(line: string): FromReward[] {
   try {
     const messages = parse(line);
@@ -68,7 +70,7 @@ export function fromLine(line: string): FromReward[] {
   }
 }
 
-/** A cell of an extra column; the numbers that JSON lacks travel as text. */
+/** A cell of an extra column. Numbers that JSON does not have are sent as text. */
 export type Cell = ExtraValue | { number: string };
 
 export function encodeCell(value: ExtraValue): Cell {

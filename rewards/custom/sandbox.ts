@@ -1,23 +1,23 @@
 /**
- * Scores with a user's reward, which runs in a process of its own: sends it a batch in one message and
- * takes the values one by one. One that says nothing for longer than a value may take hangs, one may fill
- * the memory or crash: it is ended, the sample that it was at counts as failed, and a fresh one does the
- * rest.
+ * Scores with a user's reward in a process of its own. A batch is sent in one message; the values
+ * come back one by one. A process that reports nothing for longer than the time limit hangs; a
+ * process may also fill the memory or crash. Then it is ended, the sample that it was scoring
+ * counts as failed, and a new process scores the rest.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import type { RewardSample } from "../types.ts";
-import { RewardProcess } from "./process.ts";
+import { RewardProcess } from "./reward_process.ts";
 import type { Limits, Scored, ToWorker } from "./protocol.ts";
 
-/** Seconds that a process may take to start and to run the module's own code. */
+/** Time limit for starting the process and for loading the module, in seconds. */
 const LOAD_TIME = 10;
-/** Seconds that it gets on top of a time limit, in which it can report it itself. */
+/** Seconds on top of the time limit, so that the Worker can report a late promise itself. */
 const GRACE = 0.5;
 
-/** Values in a row (in each lane) that may be late; what is left of the batch is not tried then. */
-const LATE_IN_A_ROW = 8;
+/** After this many late values in a row (in each lane) the rest of the batch is not tried. */
+const MAX_LATE_IN_A_ROW = 8;
 
-/** The process has to be ended, with these samples started and not done. */
+/** Why the process has to be ended, and the samples that were started and not finished. */
 interface Ended {
   running: number[];
   message: string;
@@ -45,8 +45,8 @@ export class Sandbox {
   /** Starts the process, if there is none. @throws UsageError when the module cannot be loaded */
   async start(): Promise<void> {
     if (this.#process?.ended === null) return;
-    // Before it can listen to signals, one that asks the run to stop ends it: it gets a second chance.
-    for (let chance = 1;; chance++) {
+    // A signal that asks the run to stop may end the process before it handles signals: try twice.
+    for (let attempt = 1;; attempt++) {
       let process: RewardProcess | null = null;
       try {
         process = this.#process = new RewardProcess(this.net);
@@ -55,7 +55,7 @@ export class Sandbox {
       } catch (error) {
         const died = process !== null && process.ended !== null;
         await this.#end();
-        if (died && chance === 1) continue;
+        if (died && attempt === 1) continue;
         throw new UsageError(`the reward file ${this.path} cannot be used: ${messageOf(error)}`);
       }
     }
@@ -74,7 +74,7 @@ export class Sandbox {
     await process?.kill();
   }
 
-  /** One result for each sample, whatever happens. */
+  /** One result per sample, whatever happens. */
   async score(
     samples: readonly RewardSample[],
     params: Readonly<Record<string, unknown>>,
@@ -94,20 +94,20 @@ export class Sandbox {
         for (const row of rows) fail(row, messageOf(error));
         break;
       }
-      const message: ToWorker = {
+      const request: Extract<ToWorker, { type: "score" }> = {
         type: "score",
         batch: ++this.#batches,
         samples: rows.map((row) => ({ row, sample: samples[row]! })),
         params,
         limits: { ...limits, concurrency },
       };
-      const ended = await this.#runBatch(message, results);
+      const ended = await this.#runBatch(request, results);
       rows = rows.filter((row) => !results.has(row));
       if (ended !== null) {
         await this.#end();
         if (this.#closings > closings) { for (const row of rows) fail(row, "scoring was ended"); }
         else if (this.#wholeBatch) { for (const row of rows) fail(row, ended.message); }
-        else if (ended.running.length > 1) concurrency = 1; // to find out which one it is
+        else if (ended.running.length > 1) concurrency = 1; // finds out which sample hangs
         else if (!this.#tooManyLate(concurrency)) {
           fail(ended.running[0] ?? rows[0]!, ended.message);
           this.#lateInARow++;
@@ -115,7 +115,7 @@ export class Sandbox {
         rows = rows.filter((row) => !results.has(row));
       }
       if (this.#tooManyLate(concurrency)) {
-        // A whole batch of time limits would take longer than anybody waits.
+        // Waiting for the time limit of every sample of a batch would take too long.
         for (const row of rows) fail(row, `not tried: ${this.#lateInARow} in a row gave no value`);
         rows = [];
       }
@@ -124,15 +124,15 @@ export class Sandbox {
   }
 
   #tooManyLate(concurrency: number): boolean {
-    return this.#lateInARow >= LATE_IN_A_ROW * concurrency;
+    return this.#lateInARow >= MAX_LATE_IN_A_ROW * concurrency;
   }
 
-  /** Resolves with null when every sample has a result, else when the process has to be ended. */
+  /** Resolves with null when every sample has a result, or with why the process has to be ended. */
   #runBatch(
-    message: Extract<ToWorker, { type: "score" }>,
+    request: Extract<ToWorker, { type: "score" }>,
     results: Map<number, Scored>,
   ): Promise<Ended | null> {
-    const process = this.#process, { batch, samples, limits } = message;
+    const process = this.#process, { batch, samples, limits } = request;
     if (process === null) return Promise.resolve({ running: [], message: "scoring was ended" });
     const running = new Set<number>();
     const missing = new Set(samples.map(({ row }) => row));
@@ -146,7 +146,7 @@ export class Sandbox {
         const rows = [...running].filter((row) => missing.has(row));
         resolve(end === null ? null : { running: rows, message: end });
       };
-      const expectSign = () => {
+      const restartTimer = () => {
         clearTimeout(timer);
         const silent = () => finish(`gave no value within ${seconds} s, its process was ended`);
         timer = setTimeout(silent, (seconds + GRACE) * 1000);
@@ -158,12 +158,13 @@ export class Sandbox {
       };
       this.#interrupt = () => finish("scoring was ended");
       process.listen((messages, ended) => {
-        for (const told of messages) {
-          if (told.type === "started" && told.batch === batch) running.add(told.row);
-          else if (told.type === "scored" && told.batch === batch) settle(told.row, told.scored);
-          else if (told.type === "uncaught") {
+        for (const message of messages) {
+          if (message.type === "started" && message.batch === batch) running.add(message.row);
+          else if (message.type === "scored" && message.batch === batch) {
+            settle(message.row, message.scored);
+          } else if (message.type === "uncaught") {
             for (const row of running) {
-              settle(row, { result: { error: told.message }, logged: [], extras: [] });
+              settle(row, { result: { error: message.message }, logged: [], extras: [] });
             }
           }
           if (this.#tooManyLate(limits.concurrency)) break;
@@ -171,15 +172,15 @@ export class Sandbox {
         if (missing.size === 0) finish(null);
         else if (ended !== null) finish(ended);
         else if (this.#tooManyLate(limits.concurrency)) finish("too many are late");
-        else expectSign();
+        else restartTimer();
       });
-      expectSign();
-      process.send(message);
+      restartTimer();
+      process.send(request);
     });
   }
 }
 
-/** Whether the module wants whole batches. @throws Error with the reason why it cannot be loaded */
+/** Loads the module. True if it scores whole batches. @throws Error if it cannot be loaded */
 function loaded(process: RewardProcess, url: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
@@ -190,9 +191,9 @@ function loaded(process: RewardProcess, url: string): Promise<boolean> {
     const fail = (message: string) => finish(() => reject(new Error(message)));
     const timer = setTimeout(() => fail(`it did not load within ${LOAD_TIME} s`), LOAD_TIME * 1000);
     process.listen((messages, ended) => {
-      for (const told of messages) {
-        if (told.type === "loaded") return finish(() => resolve(told.wholeBatch));
-        if (told.type === "broken" || told.type === "uncaught") return fail(told.message);
+      for (const message of messages) {
+        if (message.type === "loaded") return finish(() => resolve(message.wholeBatch));
+        if (message.type === "broken" || message.type === "uncaught") return fail(message.message);
       }
       if (ended !== null) fail(ended);
     });

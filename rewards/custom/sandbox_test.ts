@@ -1,8 +1,8 @@
-/** What a reward from a file can not do, tried through real Workers. */
+/** What a reward from a file can not do, tested with real Workers. */
 import assert from "node:assert/strict";
 import { createRubric } from "../rubric.ts";
 import { input } from "../testing.ts";
-import type { RewardFile } from "./scorer.ts";
+import type { RewardFile } from "./reward_file.ts";
 
 /** The reward's extra column, for completions that name what to try. */
 async function tries(
@@ -132,7 +132,7 @@ Deno.test("the Worker's own permissions deny what is hidden", async () => {
   );
 });
 
-Deno.test("hosts named by net, and no others, can be reached; failures are tried again", async () => {
+Deno.test("only the hosts of net can be reached; failures are tried again", async () => {
   let calls = 0, together = 0, most = 0;
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     calls++;
@@ -168,7 +168,7 @@ Deno.test("hosts named by net, and no others, can be reached; failures are tried
   }
 });
 
-Deno.test("of several values in the making, the one that hangs is found", async () => {
+Deno.test("of several values that are computed together, the one that hangs is found", async () => {
   const source = `export default async ({ completion }) => {
       await new Promise((done) => setTimeout(done, 20));
       if (completion === "loop") for (;;);

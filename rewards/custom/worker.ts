@@ -1,9 +1,11 @@
 /**
- * The inside of the Worker that runs a user's reward. Loads one module, scores batches with it, and says
- * what it is doing after every step, so that the program knows which sample it hangs on.
+ * The code inside the Worker that runs a user's reward. It loads one module and scores batches with
+ * it. It reports each sample when it starts and when it is done, so that the program knows where it
+ * hangs.
  */
 import { messageOf } from "../../core/errors.ts";
 import { checkValue, RewardNotes, show } from "../scorer.ts";
+import { Late, withinTimeLimit } from "../time_limit.ts";
 import type { RewardInput } from "../types.ts";
 import { lockDown } from "./lock_down.ts";
 import {
@@ -19,26 +21,26 @@ type Params = Readonly<Record<string, unknown>>;
 type Call = (input: unknown, params: Params) => unknown;
 type Samples = Extract<ToWorker, { type: "score" }>["samples"];
 
-/** First pause before another attempt, in seconds; it doubles each time. */
+/** Pause before the second attempt, in seconds. It doubles with each further attempt. */
 const FIRST_PAUSE = 0.5;
 
-// Taken before the user's code can put something else in their place.
+// Captured before the user's code can replace them.
 const scope = self as unknown as {
   postMessage(line: string): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
 };
 const postLine = scope.postMessage.bind(scope), parse = JSON.parse;
-/** What is done and not told yet. */
-let held: FromWorker[] = [];
+/** Messages that have not been sent yet. */
+let pending: FromWorker[] = [];
 const post = (message: FromWorker) => {
-  held.push(message);
-  tell();
+  pending.push(message);
+  flush();
 };
-const tell = () => {
-  if (held.length > 0) postLine(toLine(held));
-  held = [];
+const flush = () => {
+  if (pending.length > 0) postLine(toLine(pending));
+  pending = [];
 };
-const wait = setTimeout, stopWaiting = clearTimeout;
+const wait = setTimeout;
 Object.assign(globalThis, { postMessage: undefined });
 lockDown();
 
@@ -74,20 +76,21 @@ async function load(url: string): Promise<void> {
 async function score(
   { batch, samples, params, limits }: Extract<ToWorker, { type: "score" }>,
 ): Promise<void> {
-  // Told together with the start of the next one, which follows at once: half as many messages.
-  const report = (row: number, scored: Scored) => held.push({ type: "scored", batch, row, scored });
+  // Sent together with the start of the next sample, which follows at once: half as many messages.
+  const report = (row: number, scored: Scored) =>
+    pending.push({ type: "scored", batch, row, scored });
   if (computeBatch !== null) {
     await scoreBatch(computeBatch, samples, params, limits, report);
-    return tell();
+    return flush();
   }
   const queue = samples[Symbol.iterator]();
   const lane = async () => {
     for (const { row, sample } of queue) {
       for (let attempt = 0;; attempt++) {
         post({ type: "started", batch, row });
-        const { notes, input } = noted(sample);
+        const { notes, input } = withNotes(sample);
         try {
-          const value = checkValue(await inTime(() => compute!(input, params), limits.timeout));
+          const value = checkValue(await inTime(compute!(input, params), limits.timeout));
           report(row, { ...notes, result: { value } });
           break;
         } catch (error) {
@@ -102,7 +105,7 @@ async function score(
         }
       }
     }
-    tell();
+    flush();
   };
   await Promise.all(Array.from({ length: limits.concurrency }, lane));
 }
@@ -114,12 +117,10 @@ async function scoreBatch(
   { timeout }: Limits,
   report: (row: number, scored: Scored) => unknown,
 ): Promise<void> {
-  const all = samples.map(({ row, sample }) => ({ row, ...noted(sample) }));
+  const all = samples.map(({ row, sample }) => ({ row, ...withNotes(sample) }));
   try {
-    const values = await inTime(
-      () => call(all.map(({ input }) => input), params),
-      timeout * samples.length,
-    );
+    const result = call(all.map(({ input }) => input), params);
+    const values = await inTime(result, timeout * samples.length);
     if (!Array.isArray(values) || values.length !== all.length) {
       throw new TypeError(`returned ${show(values)}, a list of ${all.length} is expected`);
     }
@@ -135,8 +136,11 @@ async function scoreBatch(
   }
 }
 
-/** The sample with its two ways of leaving notes, which are checked here, where a mistake has a line. */
-function noted(sample: Samples[number]["sample"]) {
+/**
+ * The sample with `log` and `logExtra`. They check their arguments here, where the stack of an
+ * error has the line of the user's file.
+ */
+function withNotes(sample: Samples[number]["sample"]) {
   const notes: Pick<Scored, "logged" | "extras"> = { logged: [], extras: [] };
   const check = new RewardNotes(1, []);
   const input: RewardInput = {
@@ -153,23 +157,12 @@ function noted(sample: Samples[number]["sample"]) {
   return { notes, input };
 }
 
-class Late extends Error {}
-
-async function inTime(call: () => unknown, seconds: number): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  try {
-    const result = call();
-    if (!(result instanceof Promise)) return result;
-    const late = new Promise<never>((_, reject) => {
-      timer = wait(() => reject(new Late(`gave no value within ${seconds} s`)), seconds * 1000);
-    });
-    return await Promise.race([result, late]);
-  } finally {
-    stopWaiting(timer);
-  }
+/** A result, or the value of a promise within the time limit. */
+async function inTime(result: unknown, seconds: number): Promise<unknown> {
+  return result instanceof Promise ? await withinTimeLimit(result, seconds) : result;
 }
 
-/** The message with the line of the user's file, where the exception came from there. */
+/** The message of an exception, with the line of the user's file if it came from there. */
 function explain(error: unknown): string {
   const message = messageOf(error).replaceAll(moduleUrl, "the file");
   const stack = error instanceof Error ? error.stack ?? "" : "";

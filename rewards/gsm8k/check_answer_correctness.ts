@@ -1,4 +1,7 @@
-/** The solution of the GSM8K recipe against the gold answer, with something for being near. */
+/**
+ * Compares the solution in the format of the GSM8K recipe with the gold answer. A near number gets
+ * a part of the points.
+ */
 import { strip } from "../../tasks/python/text.ts";
 import { findSolution, goldAnswer } from "../../data/solution_format.ts";
 import { pythonFloat } from "../python_float.ts";

@@ -1,4 +1,4 @@
-/** The first number behind the solution tag of the GSM8K recipe. */
+/** Compares the first number after the solution tag of the GSM8K recipe with the gold answer. */
 import { findNumber, goldAnswer } from "../../data/solution_format.ts";
 import { pythonFloat } from "../python_float.ts";
 import type { SampleReward } from "../types.ts";

@@ -1,4 +1,4 @@
-/** Half a point for each tag of the GSM8K recipe. */
+/** Half a point for each tag of the GSM8K recipe that occurs exactly once. */
 import { TAGS } from "../../data/solution_format.ts";
 import type { SampleReward } from "../types.ts";
 

@@ -1,7 +1,7 @@
-/** reasoning-gym's secondary reward `cosine`: by correctness and characters of the response. */
+/** reasoning-gym's secondary reward `cosine`: by correctness and number of characters. */
 import { bool, int } from "../../tasks/define.ts";
 import { codePoints } from "../../tasks/python/text.ts";
-import { taskScore } from "../task_score.ts";
+import { taskScore } from "../task_answer/task_score.ts";
 import type { SampleReward } from "../types.ts";
 
 export const rgCosine: SampleReward = {

@@ -21,7 +21,7 @@ export const rgFormat: SampleReward = {
     const thoughts = tagContents(text, "think"), answers = tagContents(text, "answer");
     if (thoughts.length !== 1 || answers.length !== 1) return 0;
     if (/<think>|<answer>/.test(thoughts[0]! + "\n" + answers[0]!)) return 0;
-    // With one pair of each the lazy pattern has hardly a choice, so it cannot take long.
+    // With one pair of each tag the lazy pattern has few ways to match, so it cannot take long.
     return BEGINS.test(text) ? 1 : 0;
   },
 };

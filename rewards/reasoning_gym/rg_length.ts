@@ -1,7 +1,9 @@
-/** reasoning-gym's secondary reward `length`: what is not right should at least be long. */
+/**
+ * reasoning-gym's secondary reward `length`: an answer that is not right should at least be long.
+ */
 import { float, int } from "../../tasks/define.ts";
 import { codePoints } from "../../tasks/python/text.ts";
-import { taskScore } from "../task_score.ts";
+import { taskScore } from "../task_answer/task_score.ts";
 import type { SampleReward } from "../types.ts";
 
 export const rgLength: SampleReward = {

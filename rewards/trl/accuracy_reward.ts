@@ -1,4 +1,7 @@
-/** TRL's accuracy: mathematical equality of the completion's formula and the gold answer. */
+/**
+ * TRL's accuracy_reward: mathematical equality of the formula in the completion and the gold
+ * answer.
+ */
 import { sameAnswer } from "../../data/math_answer/equal.ts";
 import { findMathAnswer, findMathAnswerNear } from "../../data/math_answer/find.ts";
 import { parseMath } from "../../data/math_answer/parse.ts";
@@ -14,7 +17,7 @@ export const accuracyReward: SampleReward = {
   compute: (input) => mathAccuracy(input.completion, input),
 };
 
-/** The same for a part of the completion. */
+/** accuracy_reward for a part of the completion. */
 export function mathAccuracy(
   text: string,
   { answer, info }: Pick<RewardSample, "answer" | "info">,

@@ -1,4 +1,4 @@
-/** TRL's cosine reward (Yeo et al. 2025): short when right, long when wrong. */
+/** TRL's cosine reward (Yeo et al. 2025): right answers should be short, wrong ones long. */
 import { float } from "../../tasks/define.ts";
 import { mathAccuracy } from "./accuracy_reward.ts";
 import type { SampleReward } from "../types.ts";

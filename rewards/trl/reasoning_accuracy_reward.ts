@@ -1,4 +1,4 @@
-/** TRL's accuracy of what stands behind the reasoning. */
+/** TRL's reasoning_accuracy_reward: the accuracy of the text after the reasoning. */
 import { texts } from "../../tasks/define.ts";
 import { mathAccuracy } from "./accuracy_reward.ts";
 import type { SampleReward } from "../types.ts";

@@ -1,4 +1,4 @@
-/** TRL's format of reasoning models. */
+/** TRL's think_format_reward: the format of reasoning models. */
 import type { SampleReward } from "../types.ts";
 
 const OPEN = "<think>";

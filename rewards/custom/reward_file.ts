@@ -1,12 +1,37 @@
 /**
- * From a user's reward file to a module that a Worker without permissions can load: types are stripped
- * (lines stay where they are), imports are refused, and the code becomes a `data:` URL, because the
- * Worker may not read files. Works inside the compiled executable, which has no TypeScript compiler.
+ * A user's reward file, and its code as a module that a Worker without permissions can load. Types
+ * are stripped (lines keep their numbers) and imports are refused. The code becomes a `data:` URL,
+ * because the Worker may not read files. This also works in the executable, which has no TypeScript
+ * compiler.
  */
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { sha256Hex } from "../../core/checksums.ts";
 import { UsageError } from "../../core/errors.ts";
+
+export interface RewardFile {
+  /** Relative to the working directory. */
+  path: string;
+  /** SHA-256 of the file. A run that is resumed with another file says so. */
+  sha256?: string;
+  /** Hosts that the reward may connect to, `name` or `name:port`; default none. */
+  net?: readonly string[];
+  /**
+   * Number of values that are computed at the same time (asynchronous rewards); default 8 with
+   * `net`, else 1.
+   */
+  concurrency?: number;
+  /** Number of further attempts after an exception; default 2 with `net`, else 0. */
+  retries?: number;
+}
+
+const HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/** What is wrong with a host of `net`, or null. */
+export function hostProblem(host: unknown): string | null {
+  if (typeof host === "string" && HOST.test(host)) return null;
+  return `expected a host as in api.example.org or localhost:8000, found ${JSON.stringify(host)}`;
+}
 
 const REWARD_EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 
@@ -15,7 +40,7 @@ export async function rewardFileHash(path: string): Promise<string> {
   return sha256Hex(await read(path));
 }
 
-/** @throws UsageError with file and line for what cannot be a reward */
+/** The module as a `data:` URL. @throws UsageError with file and line if it cannot be a reward */
 export async function loadRewardFile(path: string): Promise<{ url: string }> {
   const extension = extname(path);
   if (!REWARD_EXTENSIONS.includes(extension)) {

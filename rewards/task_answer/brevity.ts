@@ -1,6 +1,6 @@
-/** More for shorter completions that give an answer. */
-import { extractAnswer } from "../data/extract.ts";
-import type { SampleReward } from "./types.ts";
+/** Higher for shorter completions that give an answer. */
+import { extractAnswer } from "../../data/extract.ts";
+import type { SampleReward } from "../types.ts";
 
 export const brevity: SampleReward = {
   name: "brevity",

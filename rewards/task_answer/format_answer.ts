@@ -1,6 +1,6 @@
-/** 1 when the completion holds an answer in its tags. */
-import { extractAnswer } from "../data/extract.ts";
-import type { SampleReward } from "./types.ts";
+/** 1 if the completion has an answer in its tags. */
+import { extractAnswer } from "../../data/extract.ts";
+import type { SampleReward } from "../types.ts";
 
 export const formatAnswer: SampleReward = {
   name: "format_answer",

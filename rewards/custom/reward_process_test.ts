@@ -1,4 +1,4 @@
-/** What a reward's process survives, what ends it, and that none is left behind; tried with real ones. */
+/** Real processes of rewards: what they survive, what ends them, and that none is left behind. */
 import assert from "node:assert/strict";
 import { createRubric, type Rubric } from "../rubric.ts";
 import { input } from "../testing.ts";
@@ -36,7 +36,7 @@ async function hosts(parent: number): Promise<number[]> {
         found.push(Number(name));
       }
     } catch {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
     }
   }
   return found;
@@ -86,19 +86,19 @@ Deno.test("what a reward prints, and odd numbers, do not disturb the messages", 
   });
 });
 
-Deno.test("closing while a batch is scored ends the batch, and a new one can be scored", async () => {
+Deno.test("closing ends the batch that is being scored; a new one can be scored", async () => {
   const source = `export default ({ completion }) => {
       if (completion === "loop") for (;;);
       return 1;
     }`;
   await withReward(source, async (rubric) => {
-    // Its process is there before the batch, so that half a second is enough to reach the loop.
+    // The process is started before the batch, so half a second is enough to reach the loop.
     await rubric.score(inputs("a"));
     const scores = rubric.score(inputs("a", "loop", "b"));
     await new Promise((resolve) => setTimeout(resolve, 500));
     await rubric.close();
     const { errors } = await scores;
-    // A machine with too much to do may not even have finished the first.
+    // A busy machine may not even have finished the first one.
     const ended = errors.filter(({ completion }) => completion !== "a");
     assert.deepEqual(ended.map(({ completion }) => completion), ["loop", "b"]);
     for (const { message } of errors) assert.equal(message, "scoring was ended");

@@ -1,6 +1,7 @@
 /**
- * The process of a user's reward as the program sees it: started with as little as its host needs, spoken
- * to in lines of JSON, ended by force. A checkout starts `host.ts`; the executable starts itself again.
+ * The process of a user's reward, seen from the program. It is started with the permissions that
+ * its host needs and no others, exchanges lines of JSON, and can be ended by force. A checkout
+ * starts `host.ts`; the executable starts itself again.
  */
 import { fileURLToPath } from "node:url";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
@@ -13,7 +14,7 @@ import {
   type ToWorker,
 } from "./protocol.ts";
 
-/** @param ended why no message will follow, after the last one */
+/** Called with messages. @param ended why no message will follow these, or null */
 export type Listener = (messages: FromReward[], ended: string | null) => void;
 
 export class RewardProcess {
@@ -23,7 +24,10 @@ export class RewardProcess {
   #listener: Listener | null = null;
   #ended: string | null = null;
 
-  /** @param net hosts that the reward may connect to. @throws Error when no process can be started */
+  /**
+   * @param net hosts that the reward may connect to
+   * @throws Error when no process can be started
+   */
   constructor(net: readonly string[]) {
     this.#child = new Deno.Command(Deno.execPath(), {
       args: Deno.build.standalone ? [HOST_COMMAND, ...net] : checkoutArguments(net),
@@ -35,12 +39,12 @@ export class RewardProcess {
     this.#done = this.#listen();
   }
 
-  /** Why the process is no more, or null while it is. */
+  /** Why the process has ended, or null while it runs. */
   get ended(): string | null {
     return this.#ended;
   }
 
-  /** Hands what the process says to `listener` from now on; null: to nobody. */
+  /** Calls `listener` for all further messages; null: nobody is called. */
   listen(listener: Listener | null): void {
     this.#listener = listener;
   }
@@ -55,7 +59,7 @@ export class RewardProcess {
     try {
       this.#child.kill("SIGKILL");
     } catch {
-      // It has ended by itself.
+      // It has already ended.
     }
     await this.#done;
   }
@@ -76,7 +80,10 @@ export class RewardProcess {
   }
 }
 
-/** The host reads its own program, and connects where the reward may; nothing else, and no V8 flags. */
+/**
+ * The host may read its own program and connect where the reward may. It gets no further
+ * permissions and no V8 flags.
+ */
 function checkoutArguments(net: readonly string[]): string[] {
   const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
   const read = ["../", "../../core/"].map((folder) => here(folder).replaceAll(",", ",,"));

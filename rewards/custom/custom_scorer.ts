@@ -1,33 +1,16 @@
-/** A reward from a user's file, in a process of its own. */
+/** Scores with a reward from a user's file, which runs in a process of its own. */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 import { decodeCell, type Scored } from "./protocol.ts";
 import { Sandbox } from "./sandbox.ts";
-import { loadRewardFile } from "./source.ts";
+import { hostProblem, loadRewardFile, type RewardFile } from "./reward_file.ts";
 
-export interface RewardFile {
-  /** Relative to the working directory. */
-  path: string;
-  /** Of the source, for the records: a run that goes on with another one says so. */
-  sha256?: string;
-  /** Hosts that the reward may connect to, `name` or `name:port`; default none. */
-  net?: readonly string[];
-  /** Values in the making at a time (of asynchronous rewards); default 8 with `net`, else 1. */
-  concurrency?: number;
-  /** Further attempts after an exception; default 2 with `net`, else 0. */
-  retries?: number;
-}
-
-const HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
-
-/** What is wrong with a host of `net`, or null. */
-export function hostProblem(host: unknown): string | null {
-  if (typeof host === "string" && HOST.test(host)) return null;
-  return `expected a host as in api.example.org or localhost:8000, found ${JSON.stringify(host)}`;
-}
-
-/** @param timeout seconds for one value. @throws UsageError for an impossible section */
+/**
+ * The scorer of a user's reward. The process starts with the first batch.
+ * @param timeout the time limit for one value, in seconds
+ * @throws UsageError for an invalid host
+ */
 export function customScorer(
   name: string,
   file: RewardFile,
@@ -45,7 +28,7 @@ export function customScorer(
     retries: file.retries ?? (net.length > 0 ? 2 : 0),
   };
   let sandbox: Sandbox | null = null;
-  // Read once: the same source for the whole run.
+  // The file is read once, so the source is the same for the whole run.
   const open = async () => sandbox ??= new Sandbox(path, (await loadRewardFile(path)).url, net);
   return {
     name,
@@ -58,7 +41,7 @@ export function customScorer(
     async score(samples, notes) {
       try {
         const scored = await (await open()).score(samples.map(plain), params, limits);
-        return scored.map((one, row) => take(one, row, notes));
+        return scored.map((one, row) => record(one, row, notes));
       } catch (error) {
         return samples.map(() => ({ error: messageOf(error) }));
       }
@@ -66,7 +49,7 @@ export function customScorer(
   };
 }
 
-/** Only what can be sent, whatever else an embedding program has put into its samples. */
+/** The fields that can be sent. A program that uses rgx may have added others. */
 function plain(sample: RewardSample): RewardSample {
   return {
     prompt: sample.prompt,
@@ -81,7 +64,8 @@ function plain(sample: RewardSample): RewardSample {
   };
 }
 
-function take({ result, logged, extras }: Scored, row: number, notes: RewardNotes): Outcome {
+/** Takes over the notes of a sample. Its outcome is an error if a note is invalid. */
+function record({ result, logged, extras }: Scored, row: number, notes: RewardNotes): Outcome {
   try {
     for (const [name, value] of logged) notes.log(name, value);
     for (const [column, cell] of extras) notes.logExtra(row, column, decodeCell(cell));

@@ -1,9 +1,9 @@
-/** The task's own score of the extracted answer. */
-import { bool } from "../tasks/define.ts";
+/** The score that the task gives to the extracted answer. */
+import { bool } from "../../tasks/define.ts";
 import { taskScore } from "./task_score.ts";
-import type { SampleReward } from "./types.ts";
+import type { SampleReward } from "../types.ts";
 
-/** What is still counted as fully right. */
+/** Scores from here on count as fully right. */
 const FULL = 1 - 1e-9;
 
 export const correctness: SampleReward = {

@@ -1,9 +1,10 @@
-/** A registered reward, run in the program's own thread: it is trusted not to hang. */
+/** Scores with a registered reward, in the thread of the program: it is trusted not to hang. */
 import { messageOf, RgxError } from "../core/errors.ts";
 import { checkValue, type Outcome, type RewardNotes, type Scorer, show } from "./scorer.ts";
+import { withinTimeLimit } from "./time_limit.ts";
 import type { BatchReward, Reward, RewardInput, RewardSample, SampleReward } from "./types.ts";
 
-/** @param timeout seconds that a promise may take (of a batch: for each sample) */
+/** @param timeout time limit in seconds for a promise; of a batch, for each sample */
 export function inProcessScorer(
   reward: Reward,
   params: Record<string, unknown>,
@@ -37,7 +38,9 @@ async function scoreOne(
   try {
     const result = reward.compute(input, params);
     return {
-      value: checkValue(result instanceof Promise ? await inTime(result, timeout) : result),
+      value: checkValue(
+        result instanceof Promise ? await withinTimeLimit(result, timeout) : result,
+      ),
     };
   } catch (error) {
     return { error: messageOf(error) };
@@ -53,7 +56,7 @@ async function scoreBatch(
   try {
     const result = reward.computeBatch(items, params);
     const values = result instanceof Promise
-      ? await inTime(result, timeout * items.length)
+      ? await withinTimeLimit(result, timeout * items.length)
       : result;
     if (!Array.isArray(values) || values.length !== items.length) {
       throw new RgxError(`returned ${show(values)}, a list of ${items.length} is expected`);
@@ -67,20 +70,5 @@ async function scoreBatch(
     });
   } catch (error) {
     return items.map(() => ({ error: messageOf(error) }));
-  }
-}
-
-async function inTime<T>(promise: Promise<T>, seconds: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new RgxError(`gave no value within ${seconds} s`)),
-      seconds * 1000,
-    );
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
