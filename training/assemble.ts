@@ -1,50 +1,36 @@
 /**
- * The parts of a run, made from its configuration: model (from a folder or from a seed), tokenizer,
- * problems, rewards, and the writer of its files.
+ * Makes the parts of a run from its configuration: model (from a folder or from a seed), tokenizer,
+ * problems, rewards, and the writer of the model's files.
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openProblems } from "../data/open_problems.ts";
+import { runPrompts } from "../evaluation/prompt_encoder.ts";
 import type { Device } from "../kernels/device.ts";
-import { fitAdapter } from "../models/network/weights/adapter_fit.ts";
-import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
-import { requireModel } from "../models/find_model.ts";
-import { freshConfig, initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
+import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { modelSizes } from "../models/network/weights/model_sizes.ts";
-import { encodeModelFolder } from "../models/formats/model_folder_files.ts";
-import { readModelFolder } from "../models/model_folder.ts";
-import {
-  encodePeftAdapter,
-  loraOptions,
-  type PeftConfig,
-} from "../models/network/adapters/peft_adapter.ts";
-import type { WeightType } from "../models/formats/stored_weight.ts";
-import { loadTokenizer, noTokenizer } from "../models/tokenizers/tokenizer.ts";
-import type { ModelConfig } from "../models/architectures/model_config.ts";
-import type { Tokenizer } from "../models/tokenizers/types.ts";
-import type { WeightSource } from "../models/formats/weight_reader.ts";
 import { planStorage } from "../models/network/weights/weight_storage.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { Entry } from "../tasks/types.ts";
-import { dropoutOf, loraFromSection, peftConfig } from "./model/adapter_options.ts";
-import type { ModelWriter } from "./checkpoint/checkpoint.ts";
 import {
   checkPositions,
-  longest,
+  longestLengths,
   type MemoryPlan,
   needsRecompute,
   planMemory,
   promptMisfit,
 } from "./memory/memory_plan.ts";
-import { runPrompts } from "../evaluation/prompt_encoder.ts";
 import { smallerModel } from "./memory/smaller_model.ts";
+import { dropoutOf, loraFromSection, peftConfig } from "./model/adapter_options.ts";
+import { openModel } from "./model/model_source.ts";
+import { adapterWriter, fullWriter } from "./model/model_writers.ts";
 import { storageOptions } from "./model/storage_options.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 
-/** Model, tokenizer, problems, rewards and writer of a run, and the memory that it will take. */
+/** The parts of a run, and its memory plan. */
 export type TrainingParts =
   & Required<
     Pick<
@@ -61,37 +47,23 @@ export type TrainingParts =
   >
   & { model: CausalLM; memory: MemoryPlan };
 
-/** What `assemble` may be told beside the configuration. */
+/** Options of `assemble` besides the configuration. */
 export interface AssembleOptions {
-  /** Memory that the run may take; default: what the machine has. */
+  /** Bytes that the run may take; default: what the machine has. */
   availableBytes?: number;
   /** As in TrainerOptions; the supervised training alone needs less. */
   phases?: "all" | "sft";
-  /** The problems that `data.dataset_name` stands for; default: it is read from its file. */
+  /** The problems of `data.dataset_name`; default: they are read from its file. */
   entries?: readonly Entry[];
-  /** Told the memory plan, also when it does not fit. */
+  /** Called with the memory plan, even if it does not fit. */
   planned?: (plan: MemoryPlan) => void;
-  /** Told while the model is loaded. */
+  /** Called while the model is loaded. */
   onLoad?: LoadListener;
 }
 
-/** A model's architecture, values and tokenizer before it is on a device. */
-interface ModelSource {
-  config: ModelConfig;
-  /** Made when it is asked for: after it is known that the model fits. */
-  weights: () => WeightSource;
-  /** What a tensor is stored as, where that is not float32. */
-  typeOf: (name: string) => WeightType | null;
-  tokenizer: Tokenizer;
-  eosIds: number[];
-  bosId: number | null;
-  padId: number | null;
-  adapter: { config: PeftConfig; read: (name: string) => Promise<Float32Array> } | null;
-}
-
 /**
- * Makes the parts of a run from its configuration; `train` does it by itself.
- * @throws UsageError or RgxError for what the configuration names and is not usable, and when the
+ * Makes the parts of a run from its configuration; `train` calls it itself.
+ * @throws UsageError or RgxError for what the configuration names and cannot be used, and when the
  *   planned memory is more than there is
  */
 export async function assemble(
@@ -100,7 +72,7 @@ export async function assemble(
   options: AssembleOptions = {},
 ): Promise<TrainingParts> {
   const { availableBytes, phases = "all", planned } = options;
-  // The cheap parts first: what is wrong with them is found before a large model is loaded.
+  // The cheap parts first, so that their errors are found before a large model is loaded.
   const rubric = createRubric(config.rewards, {
     rewardTimeout: config.training.reward_timeout,
     mayBeEmpty: phases === "sft",
@@ -109,12 +81,12 @@ export async function assemble(
   const { entries = null } = options;
   const source = await openProblems({ ...config.data, curriculum: config.curriculum, entries });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
-  const from = await openModel(config);
-  const continued = from.adapter;
+  const opened = await openModel(config);
+  const continued = opened.adapter;
   if (continued !== null && config.lora === null) {
     throw new UsageError(
-      `model.model_name_or_path: ${config.model.model_name_or_path} is an adapter, and there is no ` +
-        `lora section to continue it`,
+      `model.model_name_or_path: ${config.model.model_name_or_path} is an adapter, and there is ` +
+        `no lora section to continue it`,
       { advice: "Add a lora section, or name the base model for full fine-tuning." },
     );
   }
@@ -122,12 +94,12 @@ export async function assemble(
     ? { ...loraOptions(continued.config), dropout: dropoutOf(config) }
     : config.lora === null
     ? null
-    : loraFromSection(config, config.lora, from.config);
+    : loraFromSection(config, config.lora, opened.config);
   const trainProblems = source.length("train");
-  const prompts = runPrompts(from.tokenizer, config, from.eosIds);
+  const prompts = runPrompts(opened.tokenizer, config, opened.eosIds);
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
-  const lengths = longest(prompts, problems, trainProblems, withAnswers);
-  checkPositions(config, from.config.maxPositions, lengths, phases);
+  const lengths = longestLengths(prompts, problems, trainProblems, withAnswers);
+  checkPositions(config, opened.config.maxPositions, lengths, phases);
   const trainable = lora === null
     ? { trainable: "full" as const }
     : { trainable: "lora" as const, lora };
@@ -138,18 +110,18 @@ export async function assemble(
     copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
   };
   const weights = storageOptions(config.model);
-  const storage = planStorage(from.config, trainable.trainable, weights, from.typeOf);
-  const held = { ...trainable, storage };
+  const storage = planStorage(opened.config, trainable.trainable, weights, opened.typeOf);
+  const layout = { ...trainable, storage };
   const recompute = config.training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(from.config, held), step, availableBytes);
-  const sizes = modelSizes(from.config, { ...held, recompute });
+    await needsRecompute(config, device, modelSizes(opened.config, layout), step, availableBytes);
+  const sizes = modelSizes(opened.config, { ...layout, recompute });
   const memory = await planMemory(config, device, sizes, step, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
-    ...(planned === undefined ? {} : { seen: planned }),
-    smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, weights, fits),
+    ...(planned === undefined ? {} : { onPlan: planned }),
+    smaller: (fits) => smallerModel(opened.config, { ...trainable, recompute }, weights, fits),
   });
   if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;
-  const model = await CausalLM.create(device, from.config, from.weights(), {
+  const model = await CausalLM.create(device, opened.config, opened.weights(), {
     ...trainable,
     recompute,
     weights,
@@ -164,98 +136,15 @@ export async function assemble(
   return {
     model,
     memory,
-    promptMisfit: promptMisfit(config, device, sizes, from.config.maxPositions, step, memory),
+    promptMisfit: promptMisfit(config, device, sizes, opened.config.maxPositions, step, memory),
     modelWriter: config.lora === null
-      ? fullWriter(model, from)
-      : adapterWriter(model, peftConfig(config, config.lora, from.config, continued?.config)),
-    tokenizer: from.tokenizer,
-    eosIds: from.eosIds,
+      ? fullWriter(model, opened)
+      : adapterWriter(model, peftConfig(config, config.lora, opened.config, continued?.config)),
+    tokenizer: opened.tokenizer,
+    eosIds: opened.eosIds,
     problems,
     trainProblems,
     rubric,
     continuesAdapter: continued !== null,
-  };
-}
-
-async function openModel(config: RunConfig): Promise<ModelSource> {
-  const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
-  if (init !== null && config.lora !== null) {
-    throw new UsageError("model.init: a model made from a seed cannot be trained through LoRA", {
-      advice: "Remove the lora section: an adapter is useless without its base model on disk.",
-    });
-  }
-  const own = tokenizerPath === null
-    ? null
-    : await loadTokenizer(await requireModel(tokenizerPath));
-  if (init !== null) {
-    const tokenizer = own ?? createCharacterTokenizer(init.tokenizer);
-    const llama = freshConfig(init, tokenizer.vocabSize);
-    return {
-      config: llama,
-      weights: () => initWeights(llama, config.training.seed, init.initializer_range),
-      typeOf: () => null,
-      tokenizer,
-      eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId],
-      bosId: null,
-      padId: tokenizer.padId,
-      adapter: null,
-    };
-  }
-  if (path === null) {
-    throw new UsageError("model: neither model_name_or_path nor init is given");
-  }
-  const folder = await readModelFolder(path);
-  const tokenizer = own ?? folder.tokenizer;
-  if (tokenizer === null) {
-    throw noTokenizer(path, "Name one with model.tokenizer_name_or_path.");
-  }
-  const eosIds = new Set(folder.generationEosIds);
-  if (tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
-  const { adapter } = folder;
-  if (adapter !== null) fitAdapter(adapter, folder.config, folder.path);
-  return {
-    config: folder.config,
-    weights: () => folder.files,
-    typeOf: (name) => folder.files.typeOf(name),
-    tokenizer,
-    eosIds: [...eosIds],
-    bosId: folder.bosId,
-    padId: folder.padId,
-    adapter: adapter === null
-      ? null
-      : { config: adapter.config, read: (name) => adapter.weights.float32(name) },
-  };
-}
-
-function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
-  return {
-    weightsFile: "adapter_model.safetensors",
-    async files() {
-      const tensors = [];
-      for (const { name, shape } of model.trainable) {
-        tensors.push({ name, shape, data: await model.readParameter(name) });
-      }
-      return encodePeftAdapter(config, tensors);
-    },
-  };
-}
-
-function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
-  return {
-    weightsFile: "model.safetensors",
-    async files() {
-      const tensors = [];
-      for (const { name, shape } of model.parameters) {
-        tensors.push({ name, shape, data: await model.readParameter(name) });
-      }
-      return encodeModelFolder({
-        config: from.config,
-        tensors,
-        tokenizer: from.tokenizer,
-        generationEosIds: from.eosIds,
-        bosId: from.bosId,
-        padId: from.padId,
-      });
-    },
   };
 }

@@ -1,4 +1,6 @@
-/** One GRPO step of a run: generate, score, train, and record what happened. */
+/**
+ * One GRPO step of a run: generate, score, train, and record what happened.
+ */
 import { RgxError } from "../core/errors.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { dropoutOf } from "./model/adapter_options.ts";
@@ -15,11 +17,11 @@ import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 
-/** Steps in a row in which a reward fails on every completion, after which the run gives up. */
+/** After so many steps in a row in which a reward fails on every completion, the run gives up. */
 const FAILING_STEPS = 3;
 
 /**
- * A reward failed again and again; the step that found out was completed, so a checkpoint can be
+ * A reward has failed too often. The step that noticed it was completed, so a checkpoint can be
  * saved.
  */
 export class RewardFailure extends RgxError {
@@ -29,12 +31,12 @@ export class RewardFailure extends RgxError {
 export class GrpoSteps {
   readonly #sampler: PromptSampler;
   readonly #entropy: EntropyControl;
-  /** The generation batch in use. */
+  /** The generation batch that is being trained on. */
   #buffer: RolloutBuffer | null;
-  /** Steps in a row in which a reward failed on everything, by name. */
+  /** Number of steps in a row in which each reward failed on every completion. */
   readonly #failing = new Map<string, number>();
 
-  /** @param buffer the generation batch that a restored run was using */
+  /** @param buffer the generation batch that a restored run was training on */
   constructor(
     private readonly run: RunContext,
     private readonly optimizer: AdamW,
@@ -48,7 +50,7 @@ export class GrpoSteps {
   }
 
   /**
-   * The generation batch that the next step goes on with, or null when it begins with a new one.
+   * The generation batch that the next step continues with, or null if it starts with a new one.
    */
   inFlight(): RolloutBuffer | null {
     return this.run.sizes.schedule.inFlight(this.run.state.step) === null ? null : this.#buffer;
@@ -56,8 +58,8 @@ export class GrpoSteps {
 
   /**
    * Does the next step and increases `state.step`.
-   * @throws Interrupted before the weights move, with nothing changed; RgxError when a reward keeps
-   *   failing
+   * @throws Interrupted before the weights change, with nothing changed; RgxError when a reward
+   *   keeps failing
    */
   async step(): Promise<void> {
     const { training } = this.run.options.config, { state, sizes } = this.run;
@@ -76,7 +78,7 @@ export class GrpoSteps {
         reference: this.reference,
         dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
       }),
-      // Read here, so that the backward pass is booked where it belongs.
+      // Reading the norm waits for the backward pass, so its time counts for this phase.
       gradNorm: await this.optimizer.gradNorm(),
     }));
     const rate = training.learning_rate *
@@ -94,11 +96,11 @@ export class GrpoSteps {
     state.numTokens += generated + (rollout?.promptTokens ?? 0);
     state.tokensGenerated += generated;
     state.tokensTrained += result.tokens;
-    // One loss that is no number would make the mean of the run none.
+    // A single NaN would make the mean loss of the run NaN.
     if (Number.isFinite(result.loss)) state.lossSum += result.loss;
     const scores = this.#scores(rollout);
     await this.#record(start, rollout, result.tokens, {
-      // First, so that no reward can hide a value of the trainer's own.
+      // First, so that no reward can overwrite a metric of the trainer.
       ...rollout?.logged,
       loss: result.loss,
       grad_norm: gradNorm,
@@ -118,14 +120,14 @@ export class GrpoSteps {
     return this.run.clock.time("forward_backward", () => this.run.stoppable(work));
   }
 
-  /** Scores of what was generated, where somebody asks for them. */
+  /** Scores of the completions, if the curriculum or the metrics of several tasks need them. */
   #scores(rollout: Rollout | null): TaskScore[] {
     const { curriculum, options } = this.run;
     const wanted = curriculum !== null || options.problems.source.mix !== null;
     return rollout === null || !wanted ? [] : rolloutScores(rollout, options.rubric.weights);
   }
 
-  /** The curriculum looks at the scores; problems made from now on are of its levels. */
+  /** Passes the scores to the curriculum. Problems that are made from now on have its levels. */
   async #moveLevels(scores: readonly TaskScore[]): Promise<void> {
     const { run } = this, { curriculum, state } = run, { step } = state;
     if (curriculum === null) return;
@@ -139,7 +141,7 @@ export class GrpoSteps {
     for (const note of notes) await run.warn(note);
   }
 
-  /** Why the training prompts of a task as it is now do not fit. */
+  /** Why the training prompts of a task, at its current level, do not fit; null if they do. */
   #misfit(task: string): string | null {
     const { problems, promptMisfit, config } = this.run.options;
     const { max_prompt_length: limit } = config.training;
@@ -155,7 +157,7 @@ export class GrpoSteps {
     return promptMisfit?.(longest) ?? null;
   }
 
-  /** The rows of the next step; generates the batches that it takes and that are not there yet. */
+  /** The rows of the next step. Generates the batches for it that do not exist yet. */
   async #stepRows() {
     const { state, sizes } = this.run;
     const rows: TrainingRow[] = [], rollouts: Rollout[] = [];
@@ -192,8 +194,8 @@ export class GrpoSteps {
   }
 
   /**
-   * The batch as it is trained on, with the log-probabilities of the policy as it is now if they
-   * are needed.
+   * The rows of a batch for training, with log-probabilities of the current policy where they are
+   * needed.
    */
   async #fill(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
     const { config, model } = this.run.options, { training } = config;
@@ -224,7 +226,7 @@ export class GrpoSteps {
       kept.forEach((row, i) => drift.add(old[i]!, 0, masked(row) ? [] : row.logprobs));
       Object.assign(rollout.metrics, drift.metrics());
     } else if (dropoutOf(config) === 0) {
-      // The pass that is trained on is of the policy that has sampled, but for dropout.
+      // The training pass uses the policy that has sampled, unless there is dropout.
       rows = rows.map((row, i) => ({
         ...row,
         samplerLogp: masked(kept[i]!) ? [] : kept[i]!.logprobs,
@@ -233,7 +235,7 @@ export class GrpoSteps {
     return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows);
   }
 
-  /** Metrics line, completions, events. */
+  /** Writes the metrics and completions of a step, and emits its events. */
   async #record(
     start: number,
     rollout: Rollout | null,
@@ -291,7 +293,7 @@ export class GrpoSteps {
   }
 
   #showSample(step: number, rollout: Rollout): void {
-    // A group whose completions differ in reward shows more than one in which nothing is learned.
+    // A group with different rewards shows more than one without a signal.
     const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
     const { entry, prompt } = rollout.groups[shown]!;
     this.run.emit({
@@ -305,7 +307,10 @@ export class GrpoSteps {
     });
   }
 
-  /** Reports a failing reward once; gives up when one fails on everything again and again. */
+  /**
+   * Reports a failing reward once. Gives up if one fails on every completion of several steps in a
+   * row.
+   */
   async #watchRewards(rollout: Rollout): Promise<void> {
     for (const name of this.run.options.rubric.names) {
       const errors = rollout.errors.filter((error) => error.name === name);

@@ -1,6 +1,6 @@
 /**
- * A data set and a rubric: what a model is asked once, and what its answers are worth. The same
- * object trains a model (`train`) and measures one. Left out: several turns, tools.
+ * An environment of single-turn problems: a data set, and rewards for the answers. The same object
+ * trains a model (`train`) and evaluates one. Left out: several turns, tools.
  */
 import { UsageError } from "../core/errors.ts";
 import { mean } from "../core/statistics.ts";
@@ -14,71 +14,74 @@ import type { Reward, RewardSample, SampleReward } from "../rewards/types.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 
-/** A reward as a function: `({ completion, answer, … }) => number`; its name is the function's. */
+/**
+ * A reward as a function, `({ completion, answer, … }) => number`; its name is that of the
+ * function.
+ */
 export type RewardFunction = SampleReward["compute"];
 
-/** A registered reward's name, a function, or a reward object; alone or with its weight. */
+/** The name of a registered reward, a function, or a reward object; alone or with a weight. */
 export type EnvReward =
   | string
   | RewardFunction
   | Reward
   | { reward: string | RewardFunction | Reward; weight: number };
 
-/** A problem; `metadata` is handed to rewards as `info`. */
+/** A problem; rewards get `metadata` as `info`. */
 export interface EnvEntry {
   question: string;
   answer?: string | null;
   metadata?: Record<string, unknown>;
 }
 
-/** What an environment is made of. */
+/** Options of an environment. */
 export interface SingleTurnEnvOptions {
-  /** Names the data set; default "env". */
+  /** Name of the data set; default "env". */
   name?: string;
-  /** Tasks' data sets are taken as they are. */
+  /** Entries of a task's data set can be used as they are. */
   dataset: Iterable<EnvEntry>;
   rewards: readonly EnvReward[];
-  /** A name of rgx's system prompts, or a text; default none. */
+  /** The name of one of rgx's system prompts, or a text; default: none. */
   systemPrompt?: string | null;
-  /** Put rgx's answer-format instruction before the question; default false. */
+  /** Put rgx's instruction about the answer format before the question; default false. */
   addInstructions?: boolean;
 }
 
-/** How a model did, with every completion. */
+/** The result of an evaluation, with every completion. */
 export interface EnvEvaluation {
   completions: {
     question: string;
     answer: string | null;
     completion: string;
-    /** By name, unweighted; null = not applicable. */
+    /** By name, unweighted; null = does not apply. */
     rewards: Record<string, number | null>;
-    /** Weighted sum. */
+    /** Weighted sum of the rewards. */
     reward: number;
   }[];
-  /** Means by reward's name. */
+  /** Mean of each reward, by its name. */
   rewards: Record<string, number>;
   /** Mean of the weighted sums. */
   reward: number;
-  /** Rewards that failed on a completion, where they count 0. */
+  /** The failures of rewards; a failed reward counts 0. */
   errors: RewardError[];
 }
 
-/** How the model is asked; temperature 0 unless it is given. */
+/** Sampling options of an evaluation; the default temperature is 0. */
 export interface EnvEvaluationOptions extends TextOptions {
-  /** Only the first so many entries. */
+  /** Use only the first entries, so many. */
   numExamples?: number;
 }
 
-/** Problems and what answers to them are worth. */
+/** Problems and the rewards for their answers. */
 export class SingleTurnEnv {
   readonly name: string;
   readonly dataset: readonly Entry[];
   readonly systemPrompt: string | null;
   readonly addInstructions: boolean;
-  readonly #rewards: readonly { reward: Reward; weight: number; isOwn: boolean }[];
+  readonly #rewards: readonly { reward: Reward; weight: number; isUnregistered: boolean }[];
   #users = 0;
 
-  /** @throws UsageError for no entries, no rewards, or an unknown name */
+  /** @throws UsageError when there are no entries or no rewards, or for an unknown name */
   constructor(options: SingleTurnEnvOptions) {
     const { name = "env", dataset, rewards, systemPrompt = null, addInstructions = false } =
       options;
@@ -91,25 +94,27 @@ export class SingleTurnEnv {
     if (rewards.length === 0) throw new UsageError(`${name}: at least one reward is needed`);
   }
 
-  /** As a rubric's configuration has them. */
+  /** As in a rubric's configuration. */
   get rewards(): readonly { name: string; weight: number }[] {
     return this.#rewards.map(({ reward, weight }) => ({ name: reward.name, weight }));
   }
 
-  /** Does work while the rewards that are functions or objects are known by their names. */
+  /** Does work while the rewards that are functions or objects are registered under their names. */
   async withRewards<T>(work: () => Promise<T>): Promise<T> {
-    const own = this.#rewards.flatMap(({ reward, isOwn }) => isOwn ? [reward] : []);
+    const unregistered = this.#rewards.flatMap(({ reward, isUnregistered }) =>
+      isUnregistered ? [reward] : []
+    );
     try {
-      // Several may be at work with one environment: trainings side by side, an evaluation during
+      // Several callers may use the environment at once: parallel trainings, an evaluation during
       // one.
-      if (this.#users++ === 0) own.forEach((reward) => registerReward(reward));
+      if (this.#users++ === 0) unregistered.forEach((reward) => registerReward(reward));
       return await work();
     } finally {
-      if (--this.#users === 0) own.forEach(unregisterReward);
+      if (--this.#users === 0) unregistered.forEach(unregisterReward);
     }
   }
 
-  /** Asks a model, greedily unless told otherwise, and scores what it says. */
+  /** Generates completions, greedily by default, and scores them. */
   evaluate(loaded: LoadedModel, options: EnvEvaluationOptions = {}): Promise<EnvEvaluation> {
     const { numExamples = this.dataset.length, n = 1, ...sampling } = options;
     const entries = this.dataset.slice(0, numExamples);
@@ -133,7 +138,7 @@ export class SingleTurnEnv {
     });
   }
 
-  /** An entry as the model reads it. */
+  /** The prompt of an entry. */
   prompt(entry: Entry, { tokenizer }: Pick<LoadedModel, "tokenizer">): string {
     return renderPrompt({
       question: entry.question,
@@ -165,9 +170,12 @@ export class SingleTurnEnv {
   }
 }
 
-/** Entries of tasks and published data sets keep their source, by which they are scored. */
+/**
+ * An entry with defaults. Entries of tasks and published data sets keep the name of their source,
+ * which decides how they are scored.
+ */
 function entryOf(entry: EnvEntry, index: number, name: string): Entry {
-  // Rows that were read from a file are of any shape, whatever the types say.
+  // Rows that were read from a file may have any shape, whatever the types say.
   if (typeof entry?.question !== "string") {
     const found = Object.keys(entry ?? {}).join(", ") || "none";
     throw new UsageError(
@@ -197,17 +205,19 @@ function entryOf(entry: EnvEntry, index: number, name: string): Entry {
   };
 }
 
-function rewardOf(given: EnvReward): { reward: Reward; weight: number; isOwn: boolean } {
+function rewardOf(given: EnvReward): { reward: Reward; weight: number; isUnregistered: boolean } {
   const { reward, weight } = typeof given === "object" && "reward" in given
     ? given
     : { reward: given, weight: 1 };
-  if (typeof reward === "string") return { reward: getReward(reward), weight, isOwn: false };
-  if (typeof reward !== "function") return { reward, weight, isOwn: true };
+  if (typeof reward === "string") {
+    return { reward: getReward(reward), weight, isUnregistered: false };
+  }
+  if (typeof reward !== "function") return { reward, weight, isUnregistered: true };
   if (reward.name === "") {
     throw new UsageError(
       "a reward that is a function needs a name: function politeness({ … }) { … }",
     );
   }
   const described = { name: reward.name, description: `the function ${reward.name}`, params: {} };
-  return { reward: { ...described, compute: reward }, weight, isOwn: true };
+  return { reward: { ...described, compute: reward }, weight, isUnregistered: true };
 }

@@ -1,6 +1,6 @@
 /**
- * Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the
- * program.
+ * Helpers for tests of training: a tiny configuration, and runs in temporary folders. Not part of
+ * the program.
  */
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
@@ -14,14 +14,17 @@ import { assemble } from "./assemble.ts";
 import type { TrainEvent, TrainSummary } from "./run/events.ts";
 import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
 
-/** Sections may be given in part. */
+/** Changes of a configuration; sections may be partial. */
 export type ConfigChanges = {
   [K in keyof RunConfig]?: RunConfig[K] extends infer S | null
     ? (S extends readonly unknown[] ? S : Partial<S>) | null
     : never;
 };
 
-/** A model of two small layers that learns to spell words backwards: a few milliseconds a step. */
+/**
+ * A tiny model of two layers that learns to spell words backwards: a few milliseconds for each
+ * step.
+ */
 export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): RunConfig {
   const base: RunConfig = {
     model: {
@@ -141,7 +144,7 @@ export interface FinishedRun {
   events: TrainEvent[];
 }
 
-/** Runs a configuration on a device, with everything that `assemble` makes of it. */
+/** Runs a configuration on a device, with the parts that `assemble` makes. */
 export async function trainOn(
   device: Device,
   config: RunConfig,
@@ -185,13 +188,10 @@ export const VARYING_RUBRIC: Rubric = {
 
 export const varying: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
 
-/**
- * What depends on the clock or the machine, and nothing else (see the documentation of
- * metrics.jsonl).
- */
+/** Metrics that depend on the clock or the machine (see the documentation of metrics.jsonl). */
 const CLOCK = /^(time|step_time|time\/.*|memory\/.*|throughput\/.*|.*_runtime|.*_per_second)$/;
 
-/** The lines of metrics.jsonl without what depends on the clock. */
+/** The lines of metrics.jsonl without metrics that depend on the clock. */
 export async function metricsWithoutClock(outputDir: string): Promise<Record<string, unknown>[]> {
   const text = await Deno.readTextFile(`${outputDir}/metrics.jsonl`);
   return text.trimEnd().split("\n").map((line) =>
@@ -199,12 +199,12 @@ export async function metricsWithoutClock(outputDir: string): Promise<Record<str
   );
 }
 
-/** Runs with the reference device and a temporary folder. */
+/** Calls `work` with the reference device and a temporary folder. */
 export function withReference<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
   return withDevice(createReferenceDevice(), work);
 }
 
-/** Runs with one thread of the CPU and a temporary folder. */
+/** Calls `work` with one thread of the CPU and a temporary folder. */
 export async function withWasm<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
   return await withDevice(await createDevice("wasm", { threads: 1 }), work);
 }
@@ -220,7 +220,7 @@ async function withDevice<T>(
   }
 }
 
-/** Runs with a temporary folder that is removed afterwards. */
+/** Calls `work` with a temporary folder, which is removed afterwards. */
 export async function withTempDir<T>(work: (path: string) => Promise<T>): Promise<T> {
   const path = await Deno.makeTempDir({ prefix: "rgx-training-" });
   try {

@@ -1,10 +1,12 @@
-/** The model of the tiny test configuration as a folder. Not part of the program. */
+/**
+ * The model of the tiny test configuration as a folder. Not part of the program.
+ */
 import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
 import { initWeights } from "../models/network/weights/init.ts";
 import { encodeModelFolder } from "../models/formats/model_folder_files.ts";
 import { tinyRunConfig } from "./testing.ts";
 
-/** Writes the tiny model as a folder, so that an adapter can be trained on it. */
+/** Writes the tiny model as a folder, for tests that train an adapter on it. */
 export async function tinyModelFolder(path: string): Promise<void> {
   const init = tinyRunConfig("").model.init!;
   const tokenizer = createCharacterTokenizer(init.tokenizer);

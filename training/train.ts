@@ -1,7 +1,7 @@
 /**
- * Training in one call, for programs: a configuration (name, file or object), an environment of
- * one's own in place of its data and rewards, events, and an AbortSignal. Trackers of `report_to`
- * get the metrics. Nothing is printed.
+ * Training in one call, for programs: with a configuration (a name, a file or an object),
+ * optionally an environment in place of its data and rewards, event handlers, and an AbortSignal.
+ * The trackers of `report_to` get the metrics. Nothing is printed.
  */
 import { type ConfigObject, loadConfig } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
@@ -13,36 +13,40 @@ import type { SingleTurnEnv } from "./single_turn_env.ts";
 import { RunTracking } from "./run/run_tracking.ts";
 import { GrpoTrainer } from "./trainer.ts";
 
-/** What is called at which event; the names are those of {@link TrainEvent}. */
+/** Handlers of events, by the type of the event in {@link TrainEvent}. */
 export type TrainHandlers = {
   [K in TrainEvent["type"]]?: (event: Extract<TrainEvent, { type: K }>) => void;
 };
 
-/** What `train` is told; only `config` is needed. */
+/** Options of `train`; only `config` is required. */
 export interface TrainOptions {
   /** The name of an embedded experiment, a YAML file's path, or an object with the same keys. */
   config: string | ConfigObject;
-  /** Keys that replace the configuration's: `{"training.max_steps": 10}`. */
+  /** Values that replace those of the configuration: `{"training.max_steps": 10}`. */
   overrides?: Readonly<Record<string, unknown>>;
   /** Problems and rewards in place of the configuration's. */
   env?: SingleTurnEnv;
-  /** Default "auto". A device that is handed in stays open. */
+  /** Default "auto". A device that is passed here is not closed. */
   device?: DeviceName | Device;
-  /** Of a device that is made here. */
+  /** Threads of a device that is created here. */
   threads?: number;
   on?: TrainHandlers;
-  /** Aborting saves a checkpoint and ends the run as "stopped". */
+  /** Aborting it saves a checkpoint and ends the run with status "stopped". */
   signal?: AbortSignal;
-  /** true: from the newest valid checkpoint of output_dir; a path: from that one. */
+  /**
+   * true: resume from the newest valid checkpoint of output_dir; a text: from the checkpoint of
+   * that name or path.
+   */
   resume?: boolean | string;
-  /** Replace another run's files in output_dir. */
+  /** Replace the files of another run in output_dir. */
   force?: boolean;
 }
 
 /**
- * Trains a model by GRPO. The result is in `summary.output_dir`, a folder that `loadModel` takes.
- * @throws UsageError for what the configuration asks and cannot be had; RgxError for what goes
- *   wrong later
+ * Trains a model by GRPO. The result is in the folder `summary.output_dir`, which `loadModel`
+ * reads.
+ * @throws UsageError for options or a configuration that cannot be used; RgxError for later
+ *   failures
  */
 export async function train(options: TrainOptions): Promise<TrainSummary> {
   const { env, signal } = options;

@@ -1,4 +1,6 @@
-/** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
+/**
+ * The supervised warm start of a run: its steps with their schedule, records and checkpoints.
+ */
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { IntervalStrategy } from "./run/interval_strategy.ts";
@@ -9,7 +11,7 @@ import type { RunContext } from "./run/run_context.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { supervisedStep } from "./step/supervised_step.ts";
 
-/** @throws UsageError where supervised training alone is asked for and there is none */
+/** @throws UsageError when the run is supervised training alone and the configuration has none */
 export function requireWarmStart({ sft }: RunConfig): void {
   if (sft !== null && sft.max_steps > 0) return;
   throw new UsageError("sft: the configuration has no supervised training", {
@@ -21,7 +23,7 @@ export function requireWarmStart({ sft }: RunConfig): void {
 
 /**
  * Continues at `state.warmStartStep`.
- * @throws Interrupted before the weights move, when asked to stop
+ * @throws Interrupted when a stop was requested, before the weights change
  */
 export async function warmStart(
   run: RunContext,

@@ -44,7 +44,7 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
   };
   try {
     const seen = ({ memory }: { memory: MemoryPlan }) => planned(memory);
-    if (await planFromShape(loaded.config, device, { seen }) !== null) {
+    if (await planFromShape(loaded.config, device, { onPlan: seen }) !== null) {
       report.notes.push(
         `${loaded.config.model.model_name_or_path} is not on this machine: planned from its sizes`,
       );

@@ -43,14 +43,14 @@ export async function train(
   name: string,
   overrides: string[],
   options: TrainOptions,
-  ownOptions: readonly string[] = [],
+  commandOptions: readonly string[] = [],
   phases: "all" | "sft" = "all",
 ): Promise<number> {
   if (options.logFormat !== "text" && options.logFormat !== "json") {
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
   }
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
-  const loaded = await load(name, overrides, options, ownOptions, phases);
+  const loaded = await load(name, overrides, options, commandOptions, phases);
   if (options.printConfig) {
     print(loaded.yaml.trimEnd());
     return EXIT.ok;
@@ -77,7 +77,7 @@ export async function train(
     if (options.dryRun) {
       const planned = await planFromShape(loaded.config, device, {
         phases,
-        seen: (plan) => log(shapePlanText(plan, loaded.config)),
+        onPlan: (plan) => log(shapePlanText(plan, loaded.config)),
       });
       if (planned !== null) {
         if (options.json) print(JSON.stringify(plannedSummary(loaded.config, planned.memory)));
@@ -184,7 +184,7 @@ async function load(
   name: string,
   overrides: string[],
   options: TrainOptions,
-  ownOptions: readonly string[],
+  commandOptions: readonly string[],
   phases: "all" | "sft",
 ): Promise<LoadedConfig> {
   if (options.device !== undefined && !isDeviceName(options.device)) {
@@ -194,7 +194,7 @@ async function load(
     ? overrides
     : [...overrides, `--output-dir=${JSON.stringify(options.outputDir)}`];
   const env = Deno.env.toObject();
-  const loaded = await loadConfig(name, { overrides: all, ownOptions, env, phases });
+  const loaded = await loadConfig(name, { overrides: all, commandOptions, env, phases });
   for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
   return loaded;
 }

@@ -1,8 +1,8 @@
 /**
- * The curriculum of a run: after each step the coach (`tasks/curriculum/coach.ts`) looks at the
- * tasks' scores and may move their levels; then the training problems are those of the new levels,
- * from the next ones that are made. Problems that were held out stay as they are. A level is not
- * taken when the task refuses what it asks for, or when its prompts do not fit; that is said once.
+ * The curriculum of a run. After each step the coach (`tasks/curriculum/coach.ts`) gets the scores
+ * of the tasks and may change their levels. Training problems that are made from then on have the
+ * new levels; held-out problems stay as they are. A new level is refused if the task rejects its
+ * parameters or if its prompts do not fit. Each refused level is reported once.
  */
 import type { CurriculumSection, RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -17,23 +17,23 @@ import type { CurriculumLevels } from "../../tasks/curriculum/levels.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { TaskScore } from "../rollout/task_metrics.ts";
 
-/** What came of a step. */
-export interface StepMoves {
+/** What the curriculum did after a step. */
+export interface LevelChanges {
   changes: LevelChange[];
-  /** Levels that were not taken and values that were clamped, in words. */
+  /** Messages about levels that were refused and values that were clamped. */
   notes: string[];
 }
 
 export class TrainingCurriculum {
   readonly #coach: CurriculumCoach;
   readonly #shares: ReadonlyMap<string, TaskShare>;
-  /** Parameters as they are now. */
+  /** Current parameters of each task. */
   readonly #configs = new Map<string, Record<string, unknown>>();
-  /** Levels that are known not to fit. */
+  /** Levels that were refused before. */
   readonly #refused = new Set<string>();
   #notes: string[] = [];
 
-  /** @throws UsageError for a task, attribute or level that there is not */
+  /** @throws UsageError for an unknown task, attribute or level */
   constructor(
     section: CurriculumSection,
     data: RunConfig["data"],
@@ -50,12 +50,13 @@ export class TrainingCurriculum {
       success_threshold: section.success_threshold,
       failure_threshold: section.failure_threshold,
     });
-    for (const own of levels) this.#configs.set(own.task.name, this.#configOf(own));
+    for (const taskLevels of levels) {
+      this.#configs.set(taskLevels.task.name, this.#configOf(taskLevels));
+    }
   }
 
   /**
-   * Values that the starting (or restored) levels ask for and the tasks do not take; each is said
-   * once.
+   * Messages about parameters of the current levels that had to be clamped; each is returned once.
    */
   takeNotes(): string[] {
     const notes = this.#notes;
@@ -77,12 +78,12 @@ export class TrainingCurriculum {
   }
 
   /**
-   * After step `step` (from 1).
-   * @param misfit asked with the new level's problems in place: why a task's prompts do not fit, or
-   *   null
+   * Ends a step (1, 2, …).
+   * @param misfit called when the problems have the new level: says why a task's prompts do not
+   *   fit, or null
    */
-  endStep(step: number, misfit: (task: string) => string | null): StepMoves {
-    const changes = this.#coach.endStep(step, (own) => this.#take(own, misfit));
+  endStep(step: number, misfit: (task: string) => string | null): LevelChanges {
+    const changes = this.#coach.endStep(step, (levels) => this.#tryLevel(levels, misfit));
     return { changes, notes: this.takeNotes() };
   }
 
@@ -90,17 +91,17 @@ export class TrainingCurriculum {
     return this.#coach.state;
   }
 
-  /** @throws UsageError when the state is of other attributes */
+  /** @throws UsageError when the state has other attributes */
   restore(state: CoachState): void {
     this.#notes = [];
     this.#coach.restore(state);
     for (const task of this.#configs.keys()) this.#use(task, this.#configOf(this.#coach.of(task)!));
   }
 
-  #configOf(own: CurriculumLevels): Record<string, unknown> {
-    const { name } = own.task;
+  #configOf(taskLevels: CurriculumLevels): Record<string, unknown> {
+    const { name } = taskLevels.task;
     const note = (text: string) => this.#notes.push(`curriculum: ${name}: ${text}`);
-    return configAtLevels(own, this.#shares.get(name)!, note);
+    return configAtLevels(taskLevels, this.#shares.get(name)!, note);
   }
 
   #use(task: string, config: Record<string, unknown>): void {
@@ -108,24 +109,26 @@ export class TrainingCurriculum {
     this.#configs.set(task, config);
   }
 
-  #take(own: CurriculumLevels, misfit: (task: string) => string | null): boolean {
-    const { name } = own.task, before = this.#configs.get(name)!, notes = [...this.#notes];
-    const level = `${name} ${JSON.stringify(own.levels)}`;
+  #tryLevel(taskLevels: CurriculumLevels, misfit: (task: string) => string | null): boolean {
+    const { name } = taskLevels.task, before = this.#configs.get(name)!, notes = [...this.#notes];
+    const level = `${name} ${JSON.stringify(taskLevels.levels)}`;
     if (this.#refused.has(level)) return false;
     const reason = reasonOf(() => {
-      this.#use(name, this.#configOf(own));
+      this.#use(name, this.#configOf(taskLevels));
       return misfit(name);
     });
     if (reason === null) return true;
     this.#use(name, before);
     this.#refused.add(level);
-    const levels = Object.entries(own.levels).map(([key, value]) => `${key} ${value}`).join(", ");
+    const levels = Object.entries(taskLevels.levels).map(([key, value]) => `${key} ${value}`).join(
+      ", ",
+    );
     this.#notes = [...notes, `curriculum: ${name} stays: ${levels} is not taken: ${reason}`];
     return false;
   }
 }
 
-/** What a check says, or the mistake that it finds. */
+/** The result of a check, or the message of the UsageError that it throws. */
 function reasonOf(check: () => string | null): string | null {
   try {
     return check();

@@ -32,8 +32,17 @@ const SOME_WITH_SIGNAL = 0.2;
 /** The value of a right answer, for rewards where it is not 1. */
 const FULL_MARKS: Readonly<Record<string, number>> = { check_answer_correctness: 3 };
 
-const FORMAT_REWARDS =
-  /^rewards\/(format_answer|rg_format|rg_format_strict|rg_tag_count|think_format_reward|match_format_exactly)\/mean$/;
+/** Metrics of the rewards for the format of an answer. */
+const FORMAT_METRICS = new Set(
+  [
+    "format_answer",
+    "rg_format",
+    "rg_format_strict",
+    "rg_tag_count",
+    "think_format_reward",
+    "match_format_exactly",
+  ].map((reward) => `rewards/${reward}/mean`),
+);
 
 export class Diagnosis {
   readonly #recent: RecentSteps;
@@ -212,7 +221,7 @@ export class Diagnosis {
   }
 
   #format(): Advice | null {
-    const names = Object.keys(this.#recent.latest).filter((name) => FORMAT_REWARDS.test(name));
+    const names = Object.keys(this.#recent.latest).filter((name) => FORMAT_METRICS.has(name));
     const never = names.find((name) => this.#recent.values(name).every((value) => value === 0));
     if (never === undefined) return null;
     const { add_instructions: instructed, system_prompt: system } = this.config.data;

@@ -1,47 +1,52 @@
 /**
- * How fast a model works on its device, measured with the model itself before a run: forward and
- * backward passes and some tokens of completions. It takes a few seconds; with a model that needs
- * many for a few rows, it takes those few rows. Nothing of the run depends on it: draws are
- * functions of counters, gradients are zeroed.
+ * Measures how fast a model works on its device before a run, with the model itself: forward and
+ * backward passes, and some tokens of completions. It takes a few seconds, or a few rows if the
+ * model needs many seconds for them. It does not change the run: random numbers are functions of
+ * counters, and gradients are zeroed.
  */
 import { Interrupted } from "../../core/errors.ts";
 import { DROPOUT_PASS } from "../../core/philox.ts";
 import type { GenerateOptions } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 
-/** Seconds for one token or row, in batches as the run has them. */
+/** Seconds for one token (a row of the passes), in batches of the size that the run has. */
 export interface ModelSpeed {
-  /** Generated. */
+  /** A token that is generated. */
   newToken: number;
-  /** Forward and backward. */
+  /** A token in a forward and backward pass. */
   trainedRow: number;
-  /** Forward alone, as prompts are run before generation too. */
+  /** A token in a forward pass alone, such as the prefill. */
   forwardRow: number;
-  /** Completion tokens that were sampled, and how many completions they ended. */
+  /** Completion tokens that were sampled, and the number of completions that ended. */
   sampled: { tokens: number; ended: number };
 }
 
 export interface ProbeInput {
   model: LanguageModel;
   promptIds: readonly number[];
-  /** Completions that are generated at once, and those of a forward pass. */
+  /** Completions that are decoded together, and completions of a training pass. */
   lanes: number;
   rows: number;
-  /** Tokens of a completion that is trained on. */
+  /** Tokens of a completion in the training passes. */
   answerTokens: number;
-  /** Whose limits end completions. */
+  /** Its limits end completions. */
   sampling: GenerateOptions;
-  /** Otherwise only training is measured: a run must not take memory for what it does not do. */
+  /**
+   * Whether the run generates; otherwise only training is measured, to take no memory for
+   * generation.
+   */
   generates: boolean;
 }
 
-/** Milliseconds of decoding, of a pass, and of short ones together. */
+/** Milliseconds of decoding, of one pass, and of repeated short passes. */
 const DECODE_MS = 1500, PASS_MS = 500, REPEAT_MS = 250;
-/** Of a prompt and of its completion, in the first pass. */
+/** Tokens of the prompt and of its completion in the first pass. */
 const FIRST_TOKENS = 16;
-/** Longer prompts are cut, and more lanes than these are no faster. */
+/**
+ * Maximum tokens of a prompt (longer ones are cut) and maximum completions (more are not faster).
+ */
 const MAX_PROMPT = 128, MAX_LANES = 256;
-/** Tokens that come within this many milliseconds come from one step. */
+/** Tokens within so many milliseconds come from the same decoding step. */
 const SAME_STEP_MS = 0.2;
 
 /** @throws what the device throws */
@@ -57,11 +62,11 @@ async function passSpeed(
   { model, promptIds, lanes, rows, answerTokens, sampling, generates }: ProbeInput,
 ): Promise<Pick<ModelSpeed, "trainedRow" | "forwardRow">> {
   const dropout = { seed: sampling.seed, pass: DROPOUT_PASS.supervised };
-  const rowsOf = (most: number, branches: number) =>
-    Math.min(promptIds.length, most) + branches * Math.min(answerTokens, most);
-  /** Milliseconds a row. */
-  const pass = async (most: number, branches: number, train: boolean): Promise<number> => {
-    const prompt = promptIds.slice(-most), length = Math.min(answerTokens, most);
+  const rowsOf = (maxTokens: number, branches: number) =>
+    Math.min(promptIds.length, maxTokens) + branches * Math.min(answerTokens, maxTokens);
+  /** Returns the milliseconds of a row. */
+  const pass = async (maxTokens: number, branches: number, train: boolean): Promise<number> => {
+    const prompt = promptIds.slice(-maxTokens), length = Math.min(answerTokens, maxTokens);
     const answer = Array.from({ length }, (_, i) => prompt[i % prompt.length]!);
     const group = { promptId: 0, promptIds: prompt, branches: Array(branches).fill(answer) };
     const start = performance.now(), temperature = 1;
@@ -69,34 +74,34 @@ async function passSpeed(
     if (train) {
       model.backward(new Float64Array(logp.length).fill(1e-3));
       model.zeroGrad();
-      // A device may still be at work: what it is asked next waits for that.
-      const least = { promptIds: prompt.slice(0, 1), branches: [prompt.slice(0, 1)] };
-      await model.forward([least], { temperature, train: false });
+      // The device may still be working: this pass waits for it.
+      const oneToken = { promptIds: prompt.slice(0, 1), branches: [prompt.slice(0, 1)] };
+      await model.forward([oneToken], { temperature, train: false });
     }
-    return (performance.now() - start) / rowsOf(most, branches);
+    return (performance.now() - start) / rowsOf(maxTokens, branches);
   };
-  // The first time, kernels are made; then ever larger passes, until one of them is as large as it
-  // may be.
+  // The first pass compiles kernels. Then passes grow until one is as large as the limits allow.
   await pass(FIRST_TOKENS, 1, true);
   let trained = await pass(FIRST_TOKENS, 1, true);
   const answer = Math.min(answerTokens, MAX_PROMPT),
     prompt = Math.min(promptIds.length, MAX_PROMPT);
-  let most = FIRST_TOKENS, branches = 1;
+  let maxTokens = FIRST_TOKENS, branches = 1;
   for (const largest = Math.min(rows, MAX_LANES); branches < largest;) {
     const affordable = Math.floor((PASS_MS / trained - prompt) / answer);
     const larger = Math.min(largest, affordable, 16 * branches);
     if (larger < 2 * branches) break;
-    [most, branches] = [MAX_PROMPT, larger];
-    trained = Math.min(trained, await pass(most, branches, true));
+    [maxTokens, branches] = [MAX_PROMPT, larger];
+    trained = Math.min(trained, await pass(maxTokens, branches, true));
   }
-  /** What a row takes at least, when the pass is done again for as long as that is short. */
-  const fastest = async (train: boolean, least: number, branches: number): Promise<number> => {
+  /** The minimum milliseconds of a row when a short pass is repeated. */
+  const fastest = async (train: boolean, known: number, branches: number): Promise<number> => {
     const start = performance.now();
-    const again = () => rowsOf(most, branches) * least + performance.now() - start < REPEAT_MS;
-    while (least === Infinity || again()) {
-      least = Math.min(least, await pass(most, branches, train));
+    let min = known;
+    const again = () => rowsOf(maxTokens, branches) * min + performance.now() - start < REPEAT_MS;
+    while (min === Infinity || again()) {
+      min = Math.min(min, await pass(maxTokens, branches, train));
     }
-    return least;
+    return min;
   };
   return {
     trainedRow: await fastest(true, trained, branches) / 1000,
@@ -110,12 +115,12 @@ async function generationSpeed(
 ): Promise<Pick<ModelSpeed, "newToken" | "sampled">> {
   const n = Math.min(lanes, MAX_LANES), { maxNewTokens, eosIds } = sampling;
   const stop = sampling.shouldStop ?? (() => false);
-  const sample = async (most: number, milliseconds: number) => {
+  const sample = async (maxTokens: number, milliseconds: number) => {
     let first = 0, last = 0, tokens = 0, atOnce = 0, ended = 0;
     const onToken = (_branch: number, token: number) => {
       last = performance.now();
       if (tokens++ === 0) first = last;
-      // Those of the prompt's pass come together.
+      // The first tokens of all completions come from the prefill together.
       if (last - first < SAME_STEP_MS && tokens <= n) atOnce = tokens;
       if (eosIds.includes(token)) ended++;
     };
@@ -123,8 +128,8 @@ async function generationSpeed(
     try {
       await model.generate([{ promptId: 0, promptIds, n, onToken }], {
         ...sampling,
-        maxNewTokens: most,
-        minNewTokens: Math.min(sampling.minNewTokens ?? 0, most),
+        maxNewTokens: maxTokens,
+        minNewTokens: Math.min(sampling.minNewTokens ?? 0, maxTokens),
         shouldStop,
       });
     } catch (error) {
@@ -133,7 +138,7 @@ async function generationSpeed(
     const decoded = tokens - atOnce, seconds = (last - first) / 1000;
     return { newToken: decoded > 0 ? seconds / decoded : 0, sampled: { tokens, ended } };
   };
-  // The first time, kernels are made and weights are packed.
+  // The first generation compiles kernels and packs weights.
   await sample(Math.min(2, maxNewTokens), 0);
   return await sample(maxNewTokens, DECODE_MS);
 }

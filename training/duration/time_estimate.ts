@@ -1,9 +1,9 @@
 /**
- * About how long a run will take, before it begins: how many prompt tokens, completion tokens and
- * trained rows it has, times what each of them takes on this device now (`speed_probe.ts`). How
- * long completions become is the uncertain part. After a warm start they are taken to be as long as
- * the worked answers. Otherwise it goes by how many the model ended while it was measured, held
- * against a guess of twice the worked answer.
+ * Estimates how long a run will take before it begins: the number of prompt tokens, completion
+ * tokens and trained rows, times the measured time of each on this device (`speed_probe.ts`). The
+ * uncertain part is how long completions become. After a warm start they are assumed to be as long
+ * as the worked answers. Otherwise the estimate uses how many completions ended while the speed was
+ * measured, combined with a guess of twice the worked answer.
  */
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -19,29 +19,29 @@ export interface EstimateInput {
   config: RunConfig;
   sizes: RunSizes;
   heldOut: number;
-  /** Tokens of a typical prompt, and those that the next one begins with too. */
+  /** Tokens of a typical prompt, and how many of them the next prompt begins with too. */
   promptTokens: number;
   sharedTokens: number;
-  /** Tokens of a worked answer; null: there is none. */
+  /** Tokens of a worked answer; null = there is none. */
   answerTokens: number | null;
 }
 
-/** Of a problem without a worked answer, as a share of the limit. */
+/** Assumed length where there is no worked answer, as a share of the limit. */
 const UNKNOWN_ANSWER = 1 / 4;
 /**
- * Groups with a signal, of all: where the loss is the policy term alone, the others have no
+ * Assumed share of groups with a signal. If the loss is the policy term alone, the others have no
  * backward pass.
  */
-const TAUGHT = 3 / 4;
+const WITH_SIGNAL = 3 / 4;
 
-/** Problems that the prompts' lengths are taken from. */
-const SEEN = 16;
+/** Number of problems whose prompts are measured. */
+const MEASURED_PROMPTS = 16;
 
-/** Of a fresh run, in seconds; the model works for a moment to find out. */
+/** Seconds of a fresh run; the model works for some seconds to measure its speed. */
 export async function estimateRun(run: RunContext): Promise<number> {
   const { prompts, sizes } = run, { config, model, problems } = run.options;
   const entries = Array.from(
-    { length: Math.min(SEEN, sizes.trainProblems) },
+    { length: Math.min(MEASURED_PROMPTS, sizes.trainProblems) },
     (_, i) => problems.trainEntry(i),
   );
   const ids = entries.map((entry) => prompts.prompt(entry).ids);
@@ -71,23 +71,23 @@ export async function estimateRun(run: RunContext): Promise<number> {
   return estimateSeconds(input, speed);
 }
 
-/** Tokens of a worked answer, within the limit. */
+/** Tokens of a worked answer, or the limit if that is less. */
 function workedTokens({ config, answerTokens }: EstimateInput): number {
   const { max_completion_length: limit } = config.training;
   return Math.min(limit, Math.ceil(answerTokens ?? UNKNOWN_ANSWER * limit));
 }
 
-/** Tokens of a completion, on average. */
+/** Expected tokens of a completion. */
 export function expectedTokens(input: EstimateInput, { sampled }: ModelSpeed): number {
   const { max_completion_length: limit } = input.config.training, worked = workedTokens(input);
   if (input.sizes.warmStartSteps > 0) return worked;
-  // Each token ends its completion with this probability: as seen, and one end in two worked
-  // answers' tokens.
+  // The probability that a token ends its completion: as measured, and one end in twice the worked
+  // answer.
   const rate = (sampled.ended + 1) / (sampled.tokens + 2 * worked);
   return (1 - Math.exp(-rate * limit)) / rate;
 }
 
-/** Seconds. */
+/** Seconds of a run at this speed. */
 export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number {
   const { config, sizes, promptTokens, heldOut } = input, { training, sft } = config;
   const { schedule, rowsPerGeneration, rowsPerStep, totalSteps } = sizes;
@@ -97,17 +97,17 @@ export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number
     completions * answer * speed.newToken;
   const warmStart = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
     (promptTokens + workedTokens(input)) * speed.trainedRow;
-  // A generation batch serves several steps, or a step takes several of them.
+  // One generation batch is for several steps, or a step takes several of them.
   const generations = training.gradient_accumulation_steps / schedule.perGeneration;
   const rowsOf = (completions: number) =>
     completions / training.num_generations * promptTokens + completions * answer;
   const policyAlone = training.beta === 0 && training.entropy_coef === 0;
   const perRow = policyAlone
-    ? TAUGHT * speed.trainedRow + (1 - TAUGHT) * perForward
+    ? WITH_SIGNAL * speed.trainedRow + (1 - WITH_SIGNAL) * perForward
     : speed.trainedRow + (training.beta === 0 ? 0 : perForward);
   const step = rowsOf(rowsPerStep) * perRow +
     generations * generated(rowsPerGeneration / training.num_generations, rowsPerGeneration);
-  // Before and after, sampled and greedily.
+  // Before and after training, both sampled and greedy.
   const around = 4 * generated(heldOut, heldOut);
   const perEvaluation = heldOut * batchSizes(training).generationsInEval;
   const between = evaluations(training, sizes) *
@@ -115,7 +115,7 @@ export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number
   return warmStart + totalSteps * step + around + between;
 }
 
-/** Evaluations while training. */
+/** Number of evaluations while training. */
 function evaluations(training: RunConfig["training"], sizes: RunSizes): number {
   const { eval_strategy: strategy, eval_on_start: onStart } = training;
   const { evalSteps } = new IntervalStrategy(

@@ -1,9 +1,9 @@
 /**
- * Evaluation on held-out problems while training, as TRL's trainer does it: `num_generations_eval`
- * completions a problem, sampled as in training, scored by the run's rewards, with the loss and the
- * metrics of a step under `eval_` names; and the accuracy beside them. Draws are keyed by numbers
- * that training never uses, the same in every evaluation. One difference: rewards and lengths are
- * over all completions (TRL: means of the batches' means).
+ * Evaluation on held-out problems while training, as in TRL's trainer: `num_generations_eval`
+ * completions of each problem, sampled as in training and scored by the rewards of the run. It
+ * gives the loss and the metrics of a step under names that begin with `eval_`, and the accuracy.
+ * Random numbers have keys that training never uses, the same in every evaluation. One difference:
+ * rewards and lengths are means over all completions (TRL: means of the batches' means).
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
@@ -25,16 +25,16 @@ import { taskMetrics, type TaskScore } from "../rollout/task_metrics.ts";
 import { lossWithoutGradient, type TrainingRow } from "../step/gradient_accumulation.ts";
 
 export interface HeldOutResult {
-  /** With `eval_` names. */
+  /** Names begin with `eval_`. */
   metrics: Metrics;
   /**
-   * Interval of eval_accuracy: Wilson's with as many observations as there are problems, since
-   * completions of one problem resemble each other.
+   * Confidence interval of eval_accuracy: Wilson's interval with one observation for each problem,
+   * because the completions of a problem resemble each other.
    */
   ci95: [low: number, high: number];
   problems: number;
   completions: number;
-  /** Batches of `per_device_eval_batch_size` completions. */
+  /** Number of batches of `per_device_eval_batch_size` completions. */
   batches: number;
 }
 
@@ -44,15 +44,15 @@ export interface HeldOutOptions {
   rubric: Rubric;
   training: RunConfig["training"];
   reference: ReferencePolicy | null;
-  /** Optimizer steps done, for rewards that want to know. */
+  /** Optimizer steps done, for rewards that depend on it. */
   step: number;
   /** @see GenerateOptions.shouldStop */
   shouldStop: () => boolean;
-  /** Problems so far, of all. */
+  /** Called with the number of problems that are done, and of all. */
   onProgress?: (done: number, total: number) => void;
 }
 
-/** @throws Interrupted when `shouldStop` said so. */
+/** @throws Interrupted when `shouldStop` returns true */
 export async function evaluateHeldOut(
   entries: readonly Entry[],
   options: HeldOutOptions,
@@ -141,15 +141,15 @@ export async function evaluateHeldOut(
 type SampledRow = Omit<TrainingRow, "advantage" | "oldLogp"> & {
   rewards: RewardValue[];
   truncated: boolean;
-  /** The problem's task. */
+  /** The task of the problem. */
   task: string;
-  /** Of the task, partial credit included. */
+  /** The score of the task; partial credit counts. */
   score: number;
-  /** An answer in the form that was asked for. */
+  /** Whether the answer has the requested format. */
   formatted: boolean;
 };
 
-/** Completions of some problems, scored; those of a problem stand together. */
+/** Samples and scores completions of some problems; those of a problem are adjacent. */
 async function sample(
   entries: readonly Entry[],
   first: number,

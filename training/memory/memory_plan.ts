@@ -1,7 +1,7 @@
 /**
- * What a run will need beside the model that is already on the device, planned before step 1 from
- * the longest prompts, and refused with advice when it does not fit. An upper bound: every
- * completion is taken at its full length.
+ * The memory that a run needs, planned before step 1 from the longest prompts. A run that does not
+ * fit is refused with advice. The plan is an upper bound: every completion counts with its maximum
+ * length.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
@@ -18,7 +18,8 @@ import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { floatBytes } from "../../models/network/workspace.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import {
-  beside,
+  bytesBesideParameters,
+  fittingSettings,
   type Lengths,
   type MemoryParts,
   memoryParts,
@@ -26,49 +27,48 @@ import {
   planStep,
   type StepSize,
   stepSize,
-  whatFits,
 } from "./step_memory.ts";
 
-/** Training problems whose prompts are encoded to find the longest one. */
+/** Number of training problems whose prompts are encoded to find the longest one. */
 export const MAX_PROMPTS_MEASURED = 256;
 
-/** Bytes. */
+/** A plan, in bytes. */
 export interface MemoryPlan {
-  /** Values and gradients (already allocated when the plan is made). */
+  /** Parameters and gradients. */
   parameters: number;
   optimizer: number;
-  /** Copies for the KL term. */
+  /** Copies for the reference of the KL term. */
   reference: number;
-  /** Largest generation wave, the packed weights, and passes without gradient. */
+  /** The largest generation, the packed weights, and passes without gradient. */
   generation: number;
-  /** Most bytes that a wave may take. */
+  /** Maximum bytes of a generation. */
   generationRoom: number;
-  /** Largest forward and backward pass, supervised or GRPO. */
+  /** The largest forward and backward pass, supervised or GRPO. */
   training: number;
-  /** The same, and more finely. */
+  /** The same in finer parts. */
   parts: MemoryParts;
-  /** All of them together. */
+  /** The sum of all. */
   peak: number;
   available: number;
-  /** Of frozen weights that lie where kernels write; null where nothing lies elsewhere. */
+  /**
+   * Maximum bytes of frozen weights in the memory that kernels write to; null where the device has
+   * only one memory.
+   */
   weightRoom: number | null;
 }
 
-/** Said beside a size that does not fit. */
+/** What limits the memory, for the message that a run does not fit. */
 const LIMITED_BY = {
   machine: null,
   cgroup: "all that the cgroup of this process allows",
   job: "all that SLURM gave the job: sbatch --mem",
 } as const;
 
-/**
- * One wasm32 memory; the kernels' pointers have 32 bits. Of frozen weights only so many need lie in
- * it.
- */
+/** Size of a wasm32 memory, whose pointers have 32 bits. Frozen weights may be outside of it. */
 const WASM_LIMIT = 2 ** 32;
 
-/** Of all held-out problems and the first few hundred training problems. */
-export function longest(
+/** The longest prompt and answer of all held-out problems and of the first training problems. */
+export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
   trainProblems: number,
@@ -84,8 +84,11 @@ export function longest(
   return { prompt, answer };
 }
 
-/** Tokens behind a prompt: supervised training without an evaluation generates nothing. */
-function mostGenerated({ training, eval: heldOut }: RunConfig, supervisedOnly: boolean): number {
+/**
+ * Maximum number of tokens after a prompt; 0 for supervised training without an evaluation, which
+ * generates nothing.
+ */
+function maxGenerated({ training, eval: heldOut }: RunConfig, supervisedOnly: boolean): number {
   return supervisedOnly && heldOut.num_examples === 0 ? 0 : training.max_completion_length;
 }
 
@@ -98,11 +101,11 @@ export function checkPositions(
   { prompt }: Lengths,
   phases: "all" | "sft",
 ): void {
-  const completion = mostGenerated(config, phases === "sft");
+  const completion = maxGenerated(config, phases === "sft");
   if (prompt + completion <= maxPositions) return;
   throw new UsageError(
-    `training.max_completion_length: the longest prompt has ${prompt} tokens, with ${completion} of the ` +
-      `completion that is more than the model's ${maxPositions} (max_position_embeddings)`,
+    `training.max_completion_length: the longest prompt has ${prompt} tokens, with ${completion} ` +
+      `of the completion that is more than the model's ${maxPositions} (max_position_embeddings)`,
     {
       advice: prompt < maxPositions
         ? `Set training.max_completion_length=${maxPositions - prompt} or less.`
@@ -112,8 +115,8 @@ export function checkPositions(
 }
 
 /**
- * Whether prompts that are longer than those the run was planned with would still fit: the model's
- * positions, and the memory that was there. The answer is why not, in words, or null.
+ * A function that says why prompts that are longer than planned do not fit (the positions of the
+ * model, the available memory), or null if they fit.
  */
 export function promptMisfit(
   config: RunConfig,
@@ -123,17 +126,17 @@ export function promptMisfit(
   needs: Needs,
   { available, generationRoom }: MemoryPlan,
 ): (tokens: number) => string | null {
-  const completion = mostGenerated(config, needs.supervisedOnly);
+  const completion = maxGenerated(config, needs.supervisedOnly);
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) };
   const { values, gradients } = planParameterBytes(sizes);
   return (tokens) => {
     if (tokens + completion > maxPositions) {
-      return `its longest prompt has ${tokens} tokens, with ${completion} of the completion that is ` +
-        `more than the model's ${maxPositions}`;
+      return `its longest prompt has ${tokens} tokens, with ${completion} of the completion that ` +
+        `is more than the model's ${maxPositions}`;
     }
     const longer = { ...needs, prompt: Math.max(tokens, needs.prompt) };
     const size = { ...stepSize(config, longer), generationRoom };
-    const bytes = values + gradients + beside(sizes, size);
+    const bytes = values + gradients + bytesBesideParameters(sizes, size);
     if (bytes <= available) return null;
     return `its longest prompt has ${tokens} tokens, which takes ${bytesText(bytes)} of memory, ` +
       `${bytesText(available)} are available`;
@@ -141,9 +144,9 @@ export function promptMisfit(
 }
 
 /**
- * Whether activations should be computed again in the backward pass, where the configuration allows
- * it: when the run would take more than half of the memory otherwise. The results are the same
- * bits, and it takes about a third more time.
+ * Whether the activations are recomputed in the backward pass, if the configuration allows it: when
+ * the run would take more than half of the memory otherwise. The results are the same bits; a step
+ * takes about a third more time.
  */
 export async function needsRecompute(
   config: RunConfig,
@@ -152,23 +155,23 @@ export async function needsRecompute(
   needs: Needs,
   available?: number,
 ): Promise<boolean> {
-  const own = { ...sizes, floatBytes: floatBytes(device) };
-  const { values, gradients } = planParameterBytes(own);
-  const room = roomFor(await memoryRoom(device, available), own);
-  return values + gradients + beside(own, stepSize(config, needs)) > room / 2;
+  const onDevice = { ...sizes, floatBytes: floatBytes(device) };
+  const { values, gradients } = planParameterBytes(onDevice);
+  const room = roomFor(await memoryRoom(device, available), onDevice);
+  return values + gradients + bytesBesideParameters(onDevice, stepSize(config, needs)) > room / 2;
 }
 
 export interface PlanOptions {
-  /** Bytes that may be taken; default: what the machine has. */
+  /** Bytes that the run may take; default: what the machine has. */
   available?: number;
-  /** Told the plan, also one that does not fit. */
-  seen?: (plan: MemoryPlan) => void;
-  /** Name of a model that would fit, or null; asked where no setting helps. */
+  /** Called with the plan, even if it does not fit. */
+  onPlan?: (plan: MemoryPlan) => void;
+  /** Returns the name of a model that would fit, or null; called if no setting helps. */
   smaller?: (fits: (sizes: ModelSizes) => boolean) => string | null;
 }
 
 /**
- * To be asked before the model is made, so that one which does not fit costs no time.
+ * Plans the memory before the model is created, so that a refusal takes no time.
  * @throws UsageError "needs …, … available" with what to set
  */
 export async function planMemory(
@@ -176,19 +179,20 @@ export async function planMemory(
   device: Device,
   modelSizes: ModelSizes,
   needs: Needs,
-  { available, seen = () => {}, smaller = () => null }: PlanOptions = {},
+  { available, onPlan = () => {}, smaller = () => null }: PlanOptions = {},
 ): Promise<MemoryPlan> {
-  const sizes = { ...modelSizes, floatBytes: floatBytes(device) }, least = stepSize(config, needs);
+  const sizes = { ...modelSizes, floatBytes: floatBytes(device) },
+    baseSize = stepSize(config, needs);
   const held = device.allocatedBytes, machine = await memoryRoom(device, available);
   const room = roomFor(machine, sizes), { where } = machine;
   const bytes = (model: ModelSizes, step: StepSize) => {
     const { values, gradients } = planParameterBytes(model);
-    return values + gradients + beside(model, step);
+    return values + gradients + bytesBesideParameters(model, step);
   };
   const { values, gradients, optimizer } = planParameterBytes(sizes);
-  const left = room - bytes(sizes, least);
+  const left = room - bytes(sizes, baseSize);
   const size = {
-    ...least,
+    ...baseSize,
     generationRoom: generationRoom(device, DEFAULT_GENERATION_BYTES + left / 2),
   };
   const plan = {
@@ -201,15 +205,15 @@ export async function planMemory(
     available: held + room,
     weightRoom: weightRoom(machine, sizes, bytes(sizes, size)),
   };
-  seen(plan);
+  onPlan(plan);
   if (plan.peak > room) {
     const settingsFor = (model: ModelSizes) =>
-      whatFits(least, (other) => bytes(model, other) <= roomFor(machine, model));
+      fittingSettings(baseSize, (other) => bytes(model, other) <= roomFor(machine, model));
     const settings = settingsFor(sizes);
     const other = settings.length > 0
       ? null
       : smaller((model) =>
-        bytes(model, least) <= roomFor(machine, model) || settingsFor(model).length > 0
+        bytes(model, baseSize) <= roomFor(machine, model) || settingsFor(model).length > 0
       );
     if (other !== null) settings.push(`model.model_name_or_path=${other}`);
     if (settings.length === 0) {
@@ -231,11 +235,11 @@ export async function planMemory(
 }
 
 interface Room {
-  /** What the device may still take. */
+  /** Bytes that the device can still allocate. */
   bytes: number;
-  /** The same, were all of it weights that are only read. */
+  /** The same, if all of it were weights that are only read. */
   withWeights: number;
-  /** What limits it, where that is not the machine's memory. */
+  /** What limits it, if not the memory of the machine. */
   where: string | null;
 }
 
@@ -245,7 +249,7 @@ async function memoryRoom(
 ): Promise<Room> {
   if (device.adapter !== undefined && available === undefined) {
     const room = await gpuAvailableBytes(device.adapter);
-    // Nobody tells for some cards: then the card itself refuses.
+    // Some cards do not report their free memory. Then the allocation itself fails.
     const bytes = room ?? Infinity;
     return { bytes, withWeights: bytes, where: `what ${device.adapter.name} has free` };
   }
@@ -263,8 +267,8 @@ async function memoryRoom(
 }
 
 /**
- * What a model may take: on the CPU frozen weights can lie outside the kernels' memory, but for the
- * largest one and a copy of another.
+ * Bytes that a model may take. On the CPU frozen weights can be outside of the kernels' memory,
+ * except the largest one and a copy of another.
  */
 function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes): number {
   const { values, gradients, largestFrozen: [largest, second] } = planParameterBytes(sizes);
@@ -273,8 +277,8 @@ function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes): number {
 }
 
 /**
- * How many bytes of weights the kernels' memory can hold beside everything else; null: the device
- * has one room.
+ * Bytes of weights that the kernels' memory can hold besides everything else; null: the device has
+ * only one memory.
  */
 function weightRoom(
   { bytes, withWeights }: Room,

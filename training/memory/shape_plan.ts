@@ -1,7 +1,7 @@
 /**
- * The memory plan of a run whose model is not on this machine, from the model's sizes alone. There
- * is no tokenizer then: lengths of prompts are estimated from their text. Where a published data
- * set is not here either, prompts have the length that the configuration allows.
+ * The memory plan of a run whose model is not on this machine, from the model's sizes alone.
+ * Without a tokenizer, the lengths of prompts are estimated from their text. If a published data
+ * set is not here either, prompts have the maximum length of the configuration.
  */
 import { shapeOf } from "../../configs/model_shapes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -26,34 +26,34 @@ import { parameterCount, smallerModel } from "./smaller_model.ts";
 import { storageOptions } from "../model/storage_options.ts";
 import type { Lengths } from "./step_memory.ts";
 
-/** What was planned. */
+/** A memory plan with what it was made from. */
 export interface ShapePlan {
   name: string;
-  /** Values of the model without adapters. */
+  /** Number of parameters of the model without adapters. */
   parameters: number;
-  /** Longest prompt in tokens, and whether that is an estimate. */
+  /** The longest prompt in tokens, and whether that is an estimate. */
   prompt: number;
   estimated: boolean;
   memory: MemoryPlan;
 }
 
-/** English text has about four bytes a token, numbers and names fewer. */
+/** English text has about four bytes for each token; numbers and names have fewer. */
 const BYTES_PER_TOKEN = 3;
-/** What a chat template adds: roles, and often a system prompt of its own. */
+/** Tokens that a chat template adds: roles, and often its own system prompt. */
 const TEMPLATE_TOKENS = 48;
 
 /**
- * null when the model is there, or is made from a seed: then the run itself can be looked at.
- * @param seen told the plan, also when it does not fit
- * @throws UsageError when the model is not there and its sizes are not known, or when the plan does
+ * Returns null if the model is on this machine, or is initialised from a seed: then the run itself
+ * can be planned.
+ * @throws UsageError when the model is not here and its sizes are unknown, or when the plan does
  *   not fit
  */
 export async function planFromShape(
   config: RunConfig,
   device: Device,
-  options: { phases?: "all" | "sft"; availableBytes?: number; seen?: (plan: ShapePlan) => void },
+  options: { phases?: "all" | "sft"; availableBytes?: number; onPlan?: (plan: ShapePlan) => void },
 ): Promise<ShapePlan | null> {
-  const { phases = "all", availableBytes, seen = () => {} } = options;
+  const { phases = "all", availableBytes, onPlan = () => {} } = options;
   const { model, training } = config, name = model.model_name_or_path;
   if (name === null) return null;
   const { path, lookedAt } = await findModel(name);
@@ -82,9 +82,9 @@ export async function planFromShape(
     weights,
     () => configType(shape),
   );
-  const held = { ...trained, storage };
+  const layout = { ...trained, storage };
   const recompute = training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(modelConfig, held), needs, availableBytes);
+    await needsRecompute(config, device, modelSizes(modelConfig, layout), needs, availableBytes);
   const result = (memory: MemoryPlan): ShapePlan => ({
     name,
     parameters: parameterCount(modelConfig),
@@ -93,9 +93,9 @@ export async function planFromShape(
     memory,
   });
   return result(
-    await planMemory(config, device, modelSizes(modelConfig, { ...held, recompute }), needs, {
+    await planMemory(config, device, modelSizes(modelConfig, { ...layout, recompute }), needs, {
       ...(availableBytes === undefined ? {} : { available: availableBytes }),
-      seen: (memory) => seen(result(memory)),
+      onPlan: (memory) => onPlan(result(memory)),
       smaller: (fits) => smallerModel(modelConfig, { ...trained, recompute }, weights, fits),
     }),
   );
@@ -108,10 +108,9 @@ async function estimateLengths(
 ): Promise<Lengths> {
   const { data, training: limits } = config;
   if (limits.max_prompt_length !== null && await isAbsent(data)) {
-    const { max_prompt_length: most, max_completion_length: answer } = limits;
-    // As long as the limit and the model let them be; half of the positions is not too much to ask
-    // for.
-    return { prompt: Math.min(most, Math.max(maxPositions - answer, maxPositions / 2)), answer };
+    const { max_prompt_length: limit, max_completion_length: answer } = limits;
+    // As long as the limit and the model allow; a prompt may take at least half of the positions.
+    return { prompt: Math.min(limit, Math.max(maxPositions - answer, maxPositions / 2)), answer };
   }
   const source = await openProblems({ ...data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });

@@ -51,7 +51,7 @@ async function plan(
   try {
     const result = await planFromShape(config, device, {
       availableBytes,
-      seen: (plan) => seen = plan,
+      onPlan: (plan) => seen = plan,
     });
     assert.deepEqual(result, seen);
     return { seen: seen!, fits: true, error: null };

@@ -1,5 +1,5 @@
 /**
- * Which of the models that rgx knows by their sizes could take the place of one that does not fit.
+ * Suggests a smaller model, of those whose sizes rgx knows, for one that does not fit.
  */
 import { embeddedShapes } from "../../configs/model_shapes.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
@@ -14,14 +14,14 @@ import {
   type StorageOptions,
 } from "../../models/network/weights/weight_storage.ts";
 
-/** Values of the base model. */
+/** Number of parameters of the base model. */
 export function parameterCount(config: ModelConfig): number {
   return modelTensors(config).reduce((sum, { shape }) => sum + elementCount(shape), 0);
 }
 
 /**
  * Name of the largest model of the same architecture that is smaller and fits, trained the same
- * way; or null.
+ * way; null if there is none.
  */
 export function smallerModel(
   config: ModelConfig,

@@ -1,6 +1,6 @@
 /**
- * What the memory of a run's steps depends on, how much it is by the plans of
- * models/network/memory_plan.ts, and which settings would make it less.
+ * The memory of a run's steps: the sizes that it depends on, the bytes by the plans of `models/`,
+ * and the settings that would need less.
  */
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -23,27 +23,27 @@ import { MAX_COPY_BYTES, mergedBytes } from "../../models/generation/merge_lora.
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
 
-/** Longest prompt and worked answer among the problems that a run will meet, in tokens. */
+/** The longest prompt and worked answer among the problems of a run, in tokens. */
 export interface Lengths {
   prompt: number;
   /** 1 when there is no supervised warm start. */
   answer: number;
 }
 
-/** What a run needs beside what its configuration says. */
+/** What the memory depends on besides the configuration. */
 export interface Needs extends Lengths {
-  /** The reference of the KL term is a copy of the trained values. */
+  /** Whether the reference of the KL term is a copy of the trained values. */
   copiedReference: boolean;
-  /** There is no GRPO. */
+  /** Whether the run is the supervised warm start alone. */
   supervisedOnly: boolean;
 }
 
-/** A generation. */
+/** The prompts of one generation and their completions. */
 interface Wave {
   prompts: number;
-  /** Completions of a prompt. */
+  /** Completions of each prompt. */
   each: number;
-  /** Most completions at once. */
+  /** Maximum number of completions that are decoded together. */
   slots: number;
 }
 
@@ -52,26 +52,23 @@ export interface StepSize {
   /** Completions of a forward pass. */
   batch: number;
   accumulation: number;
-  /** Completions generated at a time. */
+  /** Completions of a generation batch. */
   generated: number;
   /** Completions of a prompt. */
   group: number;
-  /** Tokens. */
+  /** Maximum tokens of a completion. */
   completion: number;
-  /** Rules of sampling change logits. */
+  /** Whether sampling options (repetition penalty, min_new_tokens) change the logits. */
   adjusted: boolean;
-  /** Problems of a supervised step; 0 = none. */
+  /** Problems of a supervised step; 0 = no warm start. */
   items: number;
-  /**
-   * Each kind of evaluation: the prompts of a generation, completions of each, and how many at a
-   * time.
-   */
+  /** The generations of evaluations: before and after training, and while training. */
   evaluations: Wave[];
-  /** Longest prompt and worked answer, in tokens. */
+  /** The longest prompt and worked answer, in tokens. */
   prompt: number;
   answer: number;
   copiedReference: boolean;
-  /** Most bytes that generation takes. */
+  /** Maximum bytes of a generation. */
   generationRoom: number;
 }
 
@@ -99,8 +96,8 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
   };
 }
 
-/** Bytes beside values and gradients. */
-export function beside(sizes: ModelSizes, size: StepSize): number {
+/** Bytes of everything except the parameters and their gradients. */
+export function bytesBesideParameters(sizes: ModelSizes, size: StepSize): number {
   const { reference, generation, training } = planStep(sizes, size);
   return planParameterBytes(sizes).optimizer + reference + generation + training;
 }
@@ -115,12 +112,12 @@ export function planStep(
     mergedBytes(sizes, inference.rows),
   );
   const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
-  // The policy meanwhile, and the copy that takes its place.
+  // The copy, and the policy's values while the copy replaces them.
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
   return {
     reference,
     generation: packed + planInferenceBytes(sizes, wave, inference, size.generationRoom),
-    // Merged copies lie where the packed ones do, of every pass.
+    // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
   };
@@ -132,8 +129,8 @@ interface Pass {
 }
 
 /**
- * The largest passes of a run; of its generations, which share their buffers, the largest of each
- * size.
+ * The training passes of a run; the largest sizes of its generations, which share their buffers;
+ * and the largest pass without gradient.
  */
 function work(
   sizes: ModelSizes,
@@ -150,15 +147,15 @@ function work(
     const { promptRows, passRows, branches } = planEqualRequests(
       sizes,
       { prompts, each, length: prompt },
-      // Upper bounds on every device.
+      // The maximum on any device.
       { maxSlots: slots, prefillRows: PREFILL_ROWS_GPU },
     );
     wave.promptRows = Math.max(wave.promptRows, promptRows);
     wave.passRows = Math.max(wave.passRows, passRows);
     wave.branches = Math.max(wave.branches, branches);
   }
-  // Passes without gradient: of the reference, of the policy that generated, of groups that teach
-  // nothing, of evaluations while training.
+  // Passes without gradient: the reference model, old log-probabilities, groups without a gradient,
+  // and evaluations while training.
   const { prompts, slots } = size.evaluations[1] ?? { prompts: 0, slots: 0 };
   const inference = {
     rows: Math.max(rows, prompts * prompt + slots * completion),
@@ -167,34 +164,34 @@ function work(
   return { passes, wave, inference };
 }
 
-/** Bytes of the parts of a plan, which add up to its peak, and of what they would be otherwise. */
+/** Bytes of the parts of a plan, whose sum is its peak, and of alternatives. */
 export interface MemoryParts {
-  /** Values that are not trained, and the types that their matrices are held in. */
+  /** Parameters that are not trained, and the types that their matrices are stored in. */
   frozen: number;
   frozenTypes: string[];
-  /** Values that are: all of the model, or its adapters. */
+  /** Parameters that are trained: all of the model, or its adapters. */
   trained: number;
   gradients: number;
   optimizer: number;
-  /** Copies for the KL term. */
+  /** Copies for the reference of the KL term. */
   reference: number;
-  /** Weights packed for generation, adapters merged in. */
+  /** Weights packed for generation, with adapters merged in. */
   packed: number;
-  /** Keys and values of the largest wave of generation. */
+  /** KV cache of the largest generation. */
   caches: number;
-  /** What else generation and passes without gradient use. */
+  /** Everything else that generation and passes without gradient use. */
   inference: number;
-  /** What the layers keep for the backward pass, as the run does it. */
+  /** Activations that are kept for the backward pass. */
   activations: number;
-  /** Hidden rows of the predicted tokens; logits exist in chunks only. */
+  /** Hidden states of the predicted tokens; logits are computed in chunks. */
   head: number;
-  /** What else a training pass uses. */
+  /** Everything else that a training pass uses. */
   scratch: number;
   otherwise: {
-    /** All activations kept, or each layer's computed again from its input. */
+    /** Activations if all are kept, or if each layer is recomputed from its input. */
     kept: number;
     recomputed: number;
-    /** Logits of all predicted tokens at once. */
+    /** The logits of all predicted tokens together. */
     allLogits: number;
   };
 }
@@ -209,7 +206,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const { head, allLogits } = planHeadBytes(sizes, largest.pairs);
   const activations = sizes.recompute ? recomputed : kept;
   const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
-  // What is too large runs in parts, each with its share of the keys and values.
+  // A generation that is too large runs in parts, each with its share of the KV cache.
   const part = Math.min(1, size.generationRoom / planGenerationBytes(sizes, wave));
   const caches = Math.floor(planCacheBytes(sizes, wave) * part);
   const arena = gradients;
@@ -236,9 +233,10 @@ function typesOf({ config, storage }: ModelSizes): string[] {
 }
 
 /**
- * Settings that would fit, each enough by itself; those that change least come first. May be none.
+ * Settings that would fit, each of them alone. Those that change the least come first. May be
+ * empty.
  */
-export function whatFits(size: StepSize, fits: (size: StepSize) => boolean): string[] {
+export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolean): string[] {
   const { batch, accumulation, group, completion, items } = size;
   const options: string[] = [];
   for (let parts = 2; parts <= batch; parts++) {
@@ -246,7 +244,8 @@ export function whatFits(size: StepSize, fits: (size: StepSize) => boolean): str
     if (batch % parts !== 0 || !fits(smaller)) continue;
     options.push(
       `training.per_device_train_batch_size=${smaller.batch} ` +
-        `training.gradient_accumulation_steps=${smaller.accumulation} (the same step in ${parts} parts)`,
+        `training.gradient_accumulation_steps=${smaller.accumulation} ` +
+        `(the same step in ${parts} parts)`,
     );
     break;
   }
@@ -265,8 +264,8 @@ export function whatFits(size: StepSize, fits: (size: StepSize) => boolean): str
 }
 
 /**
- * The largest integer in [1, below) for which `works`, which gets false once and stays so; 0 =
- * none.
+ * The largest integer in [1, below) for which `works`, or 0. If it works for n, it works for all
+ * below n.
  */
 function largest(below: number, works: (n: number) => boolean): number {
   let low = 0, high = below;

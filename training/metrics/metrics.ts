@@ -1,15 +1,20 @@
 /**
- * Means of metrics between two log calls, by TRL's rules: non-finite values are dropped, a name
- * without a valid value becomes null, and running totals (`num_tokens`, `epoch`, levels, …) keep
- * their last value.
+ * Means of metrics between two logs, by TRL's rules: non-finite values are dropped, a metric
+ * without a valid value is null, and running totals (`num_tokens`, `epoch`, levels of the
+ * curriculum, …) have their last value instead of a mean.
  */
 
 export type Metrics = Record<string, number | null>;
 
-/** Values that are not averaged. */
-const LAST: ReadonlySet<string> = new Set(["num_tokens", "epoch", "learning_rate", "grad_norm"]);
+/** Metrics whose last value is logged. */
+const LAST_VALUE: ReadonlySet<string> = new Set([
+  "num_tokens",
+  "epoch",
+  "learning_rate",
+  "grad_norm",
+]);
 
-/** JSON-serialisable, so that a resumed run averages over the same steps. */
+/** Can be written as JSON, so that a resumed run averages over the same steps. */
 export type AveragerState = Record<string, { sum: number; count: number }>;
 
 export class MetricAverager {
@@ -23,13 +28,13 @@ export class MetricAverager {
     for (const [name, value] of Object.entries(metrics)) {
       const entry = this.#entries[name] ??= { sum: 0, count: 0 };
       if (value === null || !Number.isFinite(value)) continue;
-      if (LAST.has(name) || name.startsWith("curriculum/")) entry.count = entry.sum = 0;
+      if (LAST_VALUE.has(name) || name.startsWith("curriculum/")) entry.count = entry.sum = 0;
       entry.sum += value;
       entry.count++;
     }
   }
 
-  /** The means, in the order in which the names came. */
+  /** The means, in the order in which the names were added. */
   means(): Metrics {
     return Object.fromEntries(
       Object.entries(this.#entries).map(([name, { sum, count }]) => [
@@ -48,14 +53,14 @@ export class MetricAverager {
   }
 }
 
-/** The mean of each name over several records (the micro-batches of a step). */
+/** The mean of each metric over several records, such as the micro-batches of a step. */
 export function averageMetrics(records: readonly Readonly<Metrics>[]): Metrics {
   const averager = new MetricAverager();
   for (const record of records) averager.add(record);
   return averager.means();
 }
 
-/** NaN and infinities as null, which is how JSON can hold them. */
+/** NaN and infinities as null, since JSON cannot hold them. */
 export function finiteOrNull(metrics: Readonly<Metrics>): Metrics {
   return Object.fromEntries(
     Object.entries(metrics).map(([name, value]) => [

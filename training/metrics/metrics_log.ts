@@ -1,7 +1,7 @@
 /**
- * `metrics.jsonl`: one object a line, each step exactly once. The log knows its length in bytes,
- * which every checkpoint stores; on resume the file is cut back to that length, so that what a
- * killed run wrote after its last checkpoint is not there twice.
+ * `metrics.jsonl`: one JSON object on each line, each step exactly once. Every checkpoint stores
+ * the length of the file. On resume the file is cut back to that length, so that the steps which a
+ * killed run wrote after its last checkpoint are not in it twice.
  */
 import { appendLine, explainFileError } from "../../core/atomic_file.ts";
 
@@ -11,16 +11,16 @@ export class MetricsLog {
   private constructor(
     readonly path: string,
     bytes: number,
-    /** How much shorter than asked for the file was: lines of earlier steps are lost. 0 = none. */
+    /** Bytes of earlier lines that are missing: the file was shorter than `truncateTo`. */
     readonly missingBytes: number,
   ) {
     this.#bytes = bytes;
   }
 
   /**
-   * Opens the log, or begins one.
-   * @param options.truncateTo length to cut the file back to; without it only a last line that was
-   *   not finished is dropped
+   * Opens the log, or creates it.
+   * @param options.truncateTo length to cut the file back to; without it, only an incomplete last
+   *   line is removed
    */
   static async open(path: string, options: { truncateTo?: number } = {}): Promise<MetricsLog> {
     const { truncateTo } = options;
@@ -34,7 +34,7 @@ export class MetricsLog {
       return new MetricsLog(path, 0, truncateTo ?? 0);
     }
     const wanted = Math.min(truncateTo ?? content.length, content.length);
-    // A length that is no end of a line belongs to another file: keep whole lines only.
+    // A length that is not the end of a line belongs to another file: only whole lines are kept.
     const bytes = content.subarray(0, wanted).lastIndexOf(0x0a) + 1;
     if (bytes < content.length) {
       try {
@@ -46,14 +46,14 @@ export class MetricsLog {
     return new MetricsLog(path, bytes, Math.max(0, (truncateTo ?? 0) - bytes));
   }
 
-  /** Length of the file: what a checkpoint stores as metrics_bytes. */
+  /** Length of the file in bytes, which a checkpoint stores as metrics_bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Appends a record; NaN and infinities, which JSON cannot hold, become null.
-   * @param options.sync wait until it is on the disk, as before a checkpoint that counts on it
+   * Appends a record; NaN and infinities become null, since JSON cannot hold them.
+   * @param options.sync wait until it is on the disk
    * @throws RgxError when the disk is full; the file then ends with the line before
    */
   async append(

@@ -1,4 +1,6 @@
-/** Wall-clock seconds by phase of a run, and of the step in progress. */
+/**
+ * Wall-clock seconds of each phase of a run, and of the current step.
+ */
 
 const PHASES = [
   "generate",
@@ -11,7 +13,7 @@ const PHASES = [
 export type ClockPhase = typeof PHASES[number];
 export type SecondsByPhase = Record<ClockPhase, number>;
 
-/** Told of the same phases. */
+/** Also called for each phase, around its work. */
 export interface PhaseWatcher {
   during<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T>;
 }
@@ -20,7 +22,7 @@ export class PhaseClock {
   readonly #totals: SecondsByPhase;
   #lap: Partial<SecondsByPhase> = {};
 
-  /** Continues the totals of an interrupted run. */
+  /** @param totals the totals of earlier sessions */
   constructor(
     totals: Partial<SecondsByPhase> = {},
     private readonly watcher: PhaseWatcher | null = null,
@@ -28,7 +30,7 @@ export class PhaseClock {
     this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
   }
 
-  /** Runs `work` and books its time. */
+  /** Runs `work` and adds its time to the phase. */
   async time<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
     const start = performance.now();
     try {
@@ -40,7 +42,7 @@ export class PhaseClock {
     }
   }
 
-  /** Seconds by phase since the last call: what one step took. */
+  /** Seconds of each phase since the last call, that is, of one step. */
   lap(): Partial<SecondsByPhase> {
     const lap = this.#lap;
     this.#lap = {};

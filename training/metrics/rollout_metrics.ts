@@ -1,14 +1,16 @@
-/** TRL's metrics of a generation batch: lengths, rewards, and how many groups teach nothing. */
+/**
+ * TRL's metrics of a generation batch: lengths, rewards, and the share of groups without a signal.
+ */
 import { maxOf, mean, minOf, sampleStd } from "../../core/statistics.ts";
 import type { Advantages } from "../loss/advantages.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface RolloutCounts {
-  /** Tokens of each completion, the end token included. [N] */
+  /** Number of tokens of each completion, including the end token. [N] */
   lengths: readonly number[];
-  /** Completions that did not end by themselves. [N] */
+  /** Whether each completion was cut off. [N] */
   truncated: readonly boolean[];
-  /** [N][K] as the rewards gave them, unweighted. */
+  /** Values of the rewards, unweighted. [N][K] */
   rewards: readonly (readonly (number | null)[])[];
   rewardNames: readonly string[];
   advantages: Advantages;
@@ -41,15 +43,13 @@ export function rolloutMetrics(batch: RolloutCounts): Metrics {
   return metrics;
 }
 
-/** How far the trainer's log-probabilities are from those that sampling saw, token by token. */
+/** The difference between the trainer's and the sampler's log-probabilities of the same tokens. */
 export class SamplerDrift {
   #sum = 0;
   #count = 0;
   #max = 0;
 
-  /**
-   * Elements [at, at + sampler.length) of `trainer` are of the sampler's tokens; NaN is left out.
-   */
+  /** Adds tokens: elements [at, at + sampler.length) of `trainer`. NaN is left out. */
   add(trainer: ArrayLike<number>, at: number, sampler: ArrayLike<number>): void {
     for (let t = 0; t < sampler.length; t++) {
       const difference = Math.abs(trainer[at + t]! - sampler[t]!);
@@ -60,7 +60,7 @@ export class SamplerDrift {
     }
   }
 
-  /** TRL's names; empty without any token. */
+  /** TRL's names; empty if there were no tokens. */
   metrics(): Metrics {
     if (this.#count === 0) return {};
     return {

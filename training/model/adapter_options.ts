@@ -1,6 +1,6 @@
 /**
- * The section `lora` of a configuration: as options of a model, and as PEFT's description of what
- * was trained.
+ * The section `lora` of a configuration, as the options of a model and as PEFT's description of an
+ * adapter.
  */
 import type { LoraSection, RunConfig } from "../../configs/schema/run_config.ts";
 import { architectureOf } from "../../models/architectures/mod.ts";
@@ -8,12 +8,12 @@ import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import type { PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 
-/** What is dropped while training: nothing under `disable_dropout`, whatever the adapter says. */
+/** The dropout rate in training: 0 with `disable_dropout`, whatever the section says. */
 export function dropoutOf({ lora, training }: RunConfig): number {
   return training.disable_dropout ? 0 : lora?.lora_dropout ?? 0;
 }
 
-/** Modules with an adapter: those that are named, or PEFT's for the architecture. */
+/** The modules that get an adapter: those of the configuration, or PEFT's for the architecture. */
 function targetsOf(lora: LoraSection, model: ModelConfig): readonly string[] | string {
   return lora.target_modules ?? architectureOf(model).loraTargets;
 }
@@ -39,7 +39,10 @@ export function loraFromSection(
   };
 }
 
-/** How the adapter is described when it is written; one that is `continued` keeps its shape. */
+/**
+ * The description of an adapter in its file.
+ * @param continued the description of the adapter that was trained further; its shape stays
+ */
 export function peftConfig(
   config: RunConfig,
   lora: LoraSection,

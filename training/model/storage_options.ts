@@ -1,6 +1,5 @@
 /**
- * How a run's configuration wants frozen weights to be held: section `model` in the words of
- * models/.
+ * How frozen weights are stored: section `model` of a configuration as options of `models/`.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";

@@ -1,12 +1,12 @@
 /**
- * The completions of a step as a parquet table: step, prompt, completion, one column a reward,
- * advantage, and the extra columns that rewards have written.
+ * The completions of a step as a Parquet table, with the columns step, prompt, completion, one for
+ * each reward, advantage, and the extra columns that rewards have written.
  */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
 import type { Rollout } from "./rollout.ts";
 
-/** @param rewardNames column names of the rewards; a null reward stays null */
+/** @param rewardNames the columns of the rewards; a null reward stays null */
 export function encodeCompletions(
   step: number,
   rollout: Rollout,
@@ -35,7 +35,7 @@ function extraNames({ rows }: Rollout): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row.extras)))];
 }
 
-/** Of one type where all cells are, else as text. */
+/** A column of numbers or booleans if all cells are of that type, otherwise of text. */
 function extraColumn(name: string, cells: readonly ExtraValue[]) {
   const types = new Set(cells.filter((cell) => cell !== null).map((cell) => typeof cell));
   const [type] = types;

@@ -1,8 +1,7 @@
 /**
- * Which prompts an optimizer step trains on: a permutation of the training problems per epoch, cut
- * into chunks, the last incomplete chunk dropped (TRL's RepeatSampler; the permutation comes from
- * rgx's counter-based source). A pure function of (seed, epoch, index), so there is nothing to
- * save.
+ * The order of the training problems: in each epoch a permutation of them, cut into chunks; the
+ * last incomplete chunk is dropped (TRL's RepeatSampler, with rgx's counter-based random numbers).
+ * It is a pure function of (seed, epoch, index), so a checkpoint needs no state of it.
  */
 import { UsageError } from "../../core/errors.ts";
 import { RandomStream } from "../../core/philox.ts";
@@ -10,12 +9,12 @@ import { RandomStream } from "../../core/philox.ts";
 export interface SamplerOptions {
   /** Number of training problems. */
   count: number;
-  /** Problems per step. */
+  /** Problems of each chunk. */
   chunk: number;
   seed: number;
   /** False: 0, 1, 2, … in every epoch. */
   shuffle: boolean;
-  /** What the order is for: different names give independent orders. */
+  /** Purpose of the order: different names give independent orders. */
   name: string;
 }
 
@@ -24,7 +23,7 @@ export class PromptSampler {
   #epoch = -1;
   #order: number[] = [];
 
-  /** @throws UsageError when not even one chunk can be filled. */
+  /** @throws UsageError when there are fewer problems than a chunk */
   constructor(readonly options: SamplerOptions) {
     const { count, chunk } = options;
     this.chunksPerEpoch = Math.floor(count / chunk);
@@ -36,7 +35,7 @@ export class PromptSampler {
     }
   }
 
-  /** Problem indices of step k = 0, 1, 2, …, each once. */
+  /** Indices of the problems of chunk k = 0, 1, 2, …, all different. */
   at(k: number): { epoch: number; indices: number[] } {
     const { chunk } = this.options;
     const first = k * chunk;
@@ -46,7 +45,9 @@ export class PromptSampler {
     };
   }
 
-  /** Problem index of draw n = 0, 1, 2, … of the run: step k has the draws from k·chunk on. */
+  /**
+   * Index of the problem of draw n = 0, 1, 2, … of the run; chunk k has the draws from k·chunk on.
+   */
   draw(n: number): number {
     const perEpoch = this.chunksPerEpoch * this.options.chunk;
     const epoch = Math.floor(n / perEpoch);

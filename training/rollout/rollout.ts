@@ -1,13 +1,13 @@
 /**
  * One generation batch: problems → prompts → completions → rewards → advantages. Sampling is keyed
- * by (seed, prompt's number in the run, branch, position), so a batch that was cut off is generated
- * again with the same tokens.
+ * by (seed, number of the prompt in the run, branch, position), so a batch that was interrupted is
+ * generated again with the same tokens.
  *
- * Dynamic sampling (DAPO, Yu et al. 2025): groups that teach nothing are left out and further
- * prompts take their place, until the batch is full or a number of rounds is used up. Each round
- * draws as many prompts as are expected to fill the batch, going by the share that was kept so far.
- * Metrics and the completion table are over all that was drawn: over the kept ones alone, rewards
- * would look better or worse than the policy is.
+ * Dynamic sampling (DAPO, Yu et al. 2025): groups whose rewards are all equal are left out, and
+ * further prompts take their place, until the batch is full or a maximum number of rounds is done.
+ * Each round draws as many prompts as should fill the batch, given the share of groups that was
+ * kept so far. Metrics and the completions table are over all groups that were drawn: over the kept
+ * groups alone, the rewards would look better or worse than the policy is.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
@@ -23,19 +23,19 @@ import { rolloutOptions } from "../../evaluation/sampling.ts";
 import { scoreBatch } from "./score_batch.ts";
 
 export interface RolloutRow {
-  /** Index into `groups`. */
+  /** Index in `groups`. */
   group: number;
-  /** Number in its group. */
+  /** Number of the completion in its group. */
   branch: number;
   ids: readonly number[];
-  /** As the sampler saw them. [ids] */
+  /** Log-probabilities under the sampler. [ids] */
   logprobs: readonly number[];
-  /** Special tokens left out. */
+  /** Without special tokens. */
   text: string;
   truncated: boolean;
-  /** [K], unweighted; null = not applicable. */
+  /** Unweighted; null = does not apply. [K] */
   rewards: readonly (number | null)[];
-  /** What rewards wrote into extra columns. */
+  /** Values of the extra columns that rewards have written. */
   extras: Readonly<Record<string, ExtraValue>>;
   advantage: number;
   /** False for a row that dynamic sampling left out. */
@@ -51,26 +51,26 @@ export interface RolloutGroup {
 
 export interface Rollout {
   groups: readonly RolloutGroup[];
-  /** The completions of a group stand together. */
+  /** The completions of a group are adjacent. */
   rows: readonly RolloutRow[];
   metrics: Metrics;
-  /** Means of what the rewards logged. */
+  /** Means of the values that rewards have logged. */
   logged: Metrics;
   completionTokens: number;
-  /** Prompt tokens, counted once a completion as TRL does. */
+  /** Prompt tokens, counted once for each completion as in TRL. */
   promptTokens: number;
-  /** Completions that a reward failed on. */
+  /** The failures of rewards. */
   errors: readonly RewardError[];
 }
 
 export interface RolloutRequest {
-  /** Problem of prompt n of the run. */
+  /** The problem of prompt n of the run. */
   entryAt: (n: number) => Entry;
   /** Number of the first prompt. */
   firstPrompt: number;
   /** Prompts of a full batch. */
   prompts: number;
-  /** Optimizer step that the batch is for (1, 2, …), for rewards that want to know. */
+  /** The first optimizer step that trains on the batch (1, 2, …), for rewards that depend on it. */
   step: number;
 }
 
@@ -92,14 +92,14 @@ interface Drawn {
   logged: Metrics[];
 }
 
-/** @throws Interrupted when `shouldStop` said so. */
+/** @throws Interrupted when `shouldStop` returns true */
 export async function rollOut(request: RolloutRequest, options: RolloutOptions): Promise<Rollout> {
   const { training, rubric } = options;
   const all: Drawn = { groups: [], rows: [], errors: [], logged: [] };
   const rounds = training.dynamic_sampling ? training.dynamic_sampling_max_batches : 1;
-  const taught: number[] = [];
-  for (let round = 0; round < rounds && taught.length < request.prompts; round++) {
-    const count = nextDraw(request.prompts, taught.length, all.groups.length);
+  const withSignal: number[] = [];
+  for (let round = 0; round < rounds && withSignal.length < request.prompts; round++) {
+    const count = nextDraw(request.prompts, withSignal.length, all.groups.length);
     const drawn = await draw(request, request.firstPrompt + all.groups.length, count, options);
     const first = all.groups.length;
     all.groups.push(...drawn.groups);
@@ -107,15 +107,17 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
     all.errors.push(...drawn.errors);
     all.logged.push(...drawn.logged);
     for (let group = first; group < all.groups.length; group++) {
-      if (teaches(all.rows.filter((row) => row.group === group), options)) taught.push(group);
+      if (hasSignal(all.rows.filter((row) => row.group === group), options)) withSignal.push(group);
     }
   }
   const keptGroups = training.dynamic_sampling
-    ? new Set(taught.slice(0, request.prompts))
+    ? new Set(withSignal.slice(0, request.prompts))
     : new Set(all.groups.keys());
   const kept = all.rows.filter((row) => keptGroups.has(row.group));
-  const own = groupAdvantages(advantageInput(kept, options)).advantages.values();
-  const advantages = all.rows.map((row) => keptGroups.has(row.group) ? own.next().value! : 0);
+  const keptAdvantages = groupAdvantages(advantageInput(kept, options)).advantages.values();
+  const advantages = all.rows.map((row) =>
+    keptGroups.has(row.group) ? keptAdvantages.next().value! : 0
+  );
   const metrics = rolloutMetrics({
     lengths: all.rows.map((row) => row.ids.length),
     truncated: all.rows.map((row) => row.truncated),
@@ -124,7 +126,7 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
     advantages: groupAdvantages(advantageInput(all.rows, options)),
   });
   if (training.dynamic_sampling) {
-    metrics["dynamic_sampling/kept_ratio"] = taught.length / all.groups.length;
+    metrics["dynamic_sampling/kept_ratio"] = withSignal.length / all.groups.length;
   }
   for (const { name } of all.errors) {
     metrics[`rewards/${name}/errors`] = (metrics[`rewards/${name}/errors`] ?? 0) + 1;
@@ -146,7 +148,7 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
   };
 }
 
-/** Several batches as one, for the records of a step that took them all; null for none. */
+/** Several batches as one, for the records of a step that took all of them; null for none. */
 export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
   if (rollouts.length < 2) return rollouts[0] ?? null;
   let first = 0;
@@ -168,11 +170,11 @@ export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
   };
 }
 
-/** Prompts of the next round: expected to fill the batch, never more than a whole one. */
-export function nextDraw(wanted: number, taught: number, drawn: number): number {
+/** Number of prompts of the next round: as many as should fill the batch, at most a whole batch. */
+export function nextDraw(wanted: number, withSignal: number, drawn: number): number {
   if (drawn === 0) return wanted;
-  const share = Math.max(taught, 1) / drawn;
-  return Math.min(wanted, Math.ceil((wanted - taught) / share));
+  const share = Math.max(withSignal, 1) / drawn;
+  return Math.min(wanted, Math.ceil((wanted - withSignal) / share));
 }
 
 async function draw(
@@ -247,8 +249,8 @@ function advantageInput(rows: readonly Scored[], options: RolloutOptions): Advan
   };
 }
 
-/** Whether a group's rewards differ, so that some of its completions have an advantage. */
-function teaches(rows: readonly Scored[], options: RolloutOptions): boolean {
+/** Whether the rewards of a group differ, so that some of its completions have an advantage. */
+function hasSignal(rows: readonly Scored[], options: RolloutOptions): boolean {
   const { advantages } = groupAdvantages({ ...advantageInput(rows, options), scale: "group" });
   return advantages.some((advantage) => advantage !== 0);
 }

@@ -1,16 +1,17 @@
 /**
- * Scores a batch of a run, and gives up when the run is asked to stop: a judge may take minutes.
+ * Scores a batch with the rewards of a run, and gives up when a stop is requested: a judge model
+ * may take minutes.
  */
 import { Interrupted } from "../../core/errors.ts";
 import type { Rubric, RubricScores } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 
 /**
- * Milliseconds between two questions whether to stop; a batch that takes less is never given up.
+ * Milliseconds between two checks for a stop request. A batch that takes less is always completed.
  */
-const ASK = 200;
+const STOP_CHECK_MS = 200;
 
-/** @throws Interrupted when `shouldStop` says so while rewards are still at work */
+/** @throws Interrupted when `shouldStop` returns true before all rewards are done */
 export async function scoreBatch(
   rubric: Rubric,
   samples: readonly RewardSample[],
@@ -18,13 +19,13 @@ export async function scoreBatch(
 ): Promise<RubricScores> {
   let timer: ReturnType<typeof setInterval> | undefined;
   const stop = new Promise<null>((resolve) => {
-    timer = setInterval(() => shouldStop() && resolve(null), ASK);
+    timer = setInterval(() => shouldStop() && resolve(null), STOP_CHECK_MS);
   });
   try {
     const scores = rubric.score(samples);
     const first = await Promise.race([scores, stop]);
     if (first !== null) return first;
-    scores.catch(() => {}); // nobody asks for them any more
+    scores.catch(() => {}); // the scores are not needed any more
     await rubric.close();
     throw new Interrupted();
   } finally {

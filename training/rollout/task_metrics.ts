@@ -1,20 +1,21 @@
-/** Scores by task, for runs on several tasks and for the curriculum. */
-import { scoreCompletion } from "../../data/score.ts";
-import { CORRECT } from "../../data/score.ts";
+/**
+ * Scores of completions by task, for runs on several tasks and for the curriculum.
+ */
+import { CORRECT, scoreCompletion } from "../../data/score.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Rollout } from "./rollout.ts";
 
-/** One completion. */
+/** The score of one completion. */
 export interface TaskScore {
-  /** The task that its problem comes from. */
+  /** The task of its problem. */
   task: string;
-  /** By the rule of the task, partial credit included, in [0, 1]. */
+  /** The score of the task, in [0, 1]; partial credit counts. */
   score: number;
-  /** Weighted sum of its rewards; left out where only the score counts. */
+  /** Weighted sum of its rewards; not set where only the score counts. */
   reward?: number;
 }
 
-/** @param weights of the rewards, [K] */
+/** @param weights weights of the rewards. [K] */
 export function rolloutScores(rollout: Rollout, weights: readonly number[]): TaskScore[] {
   return rollout.rows.map(({ group, text, rewards }) => {
     const { entry } = rollout.groups[group]!;
@@ -27,20 +28,20 @@ export function rolloutScores(rollout: Rollout, weights: readonly number[]): Tas
 }
 
 /**
- * `tasks/{task}/…`: accuracy, score and (where known) reward as means, and how many completions
- * there were.
+ * Metrics `tasks/{task}/…`: means of accuracy, score and (where known) reward, and the number of
+ * completions.
  */
 export function taskMetrics(scores: readonly TaskScore[]): Metrics {
   const metrics: Metrics = {};
   const tasks = [...new Set(scores.map(({ task }) => task))].sort();
   for (const task of tasks) {
-    const own = scores.filter((score) => score.task === task);
+    const ofTask = scores.filter((score) => score.task === task);
     const mean = (value: (score: TaskScore) => number) =>
-      own.reduce((sum, score) => sum + value(score), 0) / own.length;
+      ofTask.reduce((sum, score) => sum + value(score), 0) / ofTask.length;
     metrics[`tasks/${task}/accuracy`] = mean(({ score }) => score >= CORRECT ? 1 : 0);
     metrics[`tasks/${task}/score`] = mean(({ score }) => score);
-    if (own[0]!.reward !== undefined) metrics[`tasks/${task}/reward`] = mean((s) => s.reward!);
-    metrics[`tasks/${task}/completions`] = own.length;
+    if (ofTask[0]!.reward !== undefined) metrics[`tasks/${task}/reward`] = mean((s) => s.reward!);
+    metrics[`tasks/${task}/completions`] = ofTask.length;
   }
   return metrics;
 }

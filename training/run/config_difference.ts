@@ -1,15 +1,18 @@
-/** Which keys two configurations differ in, to be named where a run goes on with another one. */
+/**
+ * The keys in which two configurations differ, for the warning of a run that resumes with another
+ * one.
+ */
 import { parse } from "yaml";
 
-/** Keys that are named at most. */
-const SHOWN = 6;
+/** Maximum number of keys that are named. */
+const MAX_SHOWN = 6;
 
-/** Dotted keys, in the order of the newer text; an ellipsis stands for more than a few. */
+/** Dotted keys, in the order of the newer text; an ellipsis replaces those beyond the maximum. */
 export function changedKeys(older: string, newer: string): string[] {
   const before = leaves(parse(older)), after = leaves(parse(newer));
   const keys = [...after.keys(), ...[...before.keys()].filter((key) => !after.has(key))]
     .filter((key) => before.get(key) !== after.get(key));
-  return keys.length <= SHOWN ? keys : [...keys.slice(0, SHOWN), "…"];
+  return keys.length <= MAX_SHOWN ? keys : [...keys.slice(0, MAX_SHOWN), "…"];
 }
 
 /** Dotted key → value as JSON; lists are values. */

@@ -1,6 +1,6 @@
 /**
- * What a training run tells those who listen (progress display, trackers). The trainer prints
- * nothing.
+ * The events of a training run, for listeners such as the progress display and the trackers. The
+ * trainer itself prints nothing.
  */
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 import type { Advice } from "../diagnosis/advice.ts";
@@ -8,51 +8,56 @@ import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 
-/** Phases of a run, in their order. */
+/** Phases of a run, in order. */
 export type TrainPhase = "warm_start" | "eval_before" | "grpo" | "eval_after" | "finish";
 
-/** What a run is going to do. */
+/** What a run will do. */
 export interface TrainPlan {
-  /** All of them, or the supervised warm start alone with an evaluation before and after it. */
+  /** All phases, or the supervised warm start alone with an evaluation before and after it. */
   phases: "all" | "sft";
   outputDir: string;
-  /** Parameters of the model, and how many of them are trained. */
+  /** Number of parameters of the model, and of those that are trained. */
   parameters: number;
   trainable: number;
   warmStartSteps: number;
   steps: number;
   promptsPerGeneration: number;
-  /** Optimizer steps that a generation batch serves; below 1 where a step takes several. */
+  /**
+   * Optimizer steps that train on one generation batch; below 1 where a step takes several batches.
+   */
   stepsPerGeneration: number;
   numGenerations: number;
   trainProblems: number;
-  /** Entries of a data file that are not trained on; 0 where a task makes as many as are wanted. */
+  /**
+   * Entries of a data file that are not trained on; 0 for tasks, which generate any number of
+   * problems.
+   */
   keptBack: number;
   heldOut: number;
-  /** Others were held out before the run was resumed. */
+  /** An earlier session held out other problems. */
   heldOutChanged: boolean;
   rewards: readonly string[];
-  /** Checkpoint that the run continues, or null. */
+  /** Checkpoint that the run resumes from, or null. */
   resumedFrom: string | null;
-  /** Steps already done. */
+  /** Steps that are done already. */
   warmStartDone: number;
   stepsDone: number;
 }
 
-/** A completion of a step, with what it was worth. */
+/** A completion of a step with its rewards. */
 export interface SampledCompletion {
-  /** Special tokens left out. */
+  /** Without special tokens. */
   text: string;
   rewards: readonly (number | null)[];
   advantage: number;
 }
 
-/** What a run came to; `rgx train --json` prints the same. */
+/** The result of a run; `rgx train --json` prints the same. */
 export interface TrainSummary {
   output_dir: string;
   /**
-   * The newest, or of a completed run the best where it was loaded at the end; null when none was
-   * written.
+   * The newest checkpoint, or the best one if a completed run loaded it at the end; null if none
+   * was written.
    */
   checkpoint: string | null;
   status: "completed" | "stopped" | "failed";
@@ -61,23 +66,23 @@ export interface TrainSummary {
   seconds_by_phase: SecondsByPhase;
   tokens_generated: number;
   tokens_trained: number;
-  /** Device memory as planned before step 1 (null: it was not), and the most that was taken. */
+  /** Planned device memory (null: not planned), and the measured peak. */
   memory_planned_bytes: number | null;
   peak_memory_bytes: number;
   eval_before: EvalResult | null;
   eval_after: EvalResult | null;
   /**
-   * Training problems that are also held out; null: not known, since a resumed run held out others
-   * before.
+   * Training problems that are also held out; null: not known, because an earlier session held out
+   * other problems.
    */
   item_overlap: number | null;
-  /** Training problems drawn again because they were held out. */
+  /** Training problems that were replaced because they were held out. */
   items_redrawn: number;
-  /** Optimizer steps left out because the gradient was not finite. */
+  /** Optimizer steps that were skipped because the gradient was not finite. */
   skipped_steps: number;
 }
 
-/** What a run tells its listeners, in order; `plan` is first and `done` last. */
+/** The events in order: `plan` is first and `done` last. */
 export type TrainEvent =
   | { type: "plan"; plan: TrainPlan }
   | { type: "phase"; phase: TrainPhase }
@@ -92,14 +97,14 @@ export type TrainEvent =
     tokens: { generated: number; trained: number };
   }
   | {
-    /** A task goes on with harder or easier problems after this step. */
+    /** The level of a task changes after this step. */
     type: "curriculum";
     step: number;
     change: LevelChange;
   }
   | { type: "log"; step: number; totalSteps: number; metrics: Metrics }
   | {
-    /** One prompt of the step with its completions, at every log. */
+    /** One prompt of the step with its completions, emitted with every log. */
     type: "sample";
     step: number;
     question: string;
@@ -109,7 +114,7 @@ export type TrainEvent =
     completions: readonly SampledCompletion[];
   }
   | {
-    /** All that was generated for a step, after it. */
+    /** All prompts and completions of a step, emitted after it. */
     type: "completions";
     step: number;
     rewardNames: readonly string[];
@@ -126,17 +131,17 @@ export type TrainEvent =
     /** An evaluation while training. */
     type: "held_out";
     step: number;
-    /** With `eval_` names. */
+    /** Names begin with `eval_`. */
     metrics: Metrics;
-    /** Interval of eval_accuracy over `total` problems. */
+    /** Confidence interval of eval_accuracy over `total` problems. */
     ci95: [low: number, high: number];
     total: number;
-    /** Best so far, by metric_for_best_model. */
+    /** Whether it is the best so far, by metric_for_best_model. */
     improved: boolean;
   }
   | { type: "checkpoint"; path: string; step: number }
   | {
-    /** load_best_model_at_end: its weights are the result of the run. */
+    /** load_best_model_at_end: these weights are the result of the run. */
     type: "best_loaded";
     path: string;
     step: number;
@@ -151,5 +156,5 @@ export type TrainEvent =
   }
   | { type: "done"; summary: TrainSummary };
 
-/** Is told every event; what it throws ends the run. */
+/** Called with every event; an error that it throws ends the run. */
 export type TrainListener = (event: TrainEvent) => void;

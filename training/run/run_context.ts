@@ -1,6 +1,5 @@
 /**
- * What the phases of a run share: its parts, its progress, its clock, its records and its
- * listeners.
+ * What the phases of a run share: its parts, progress, clock, records and listeners.
  */
 import { Interrupted, UsageError } from "../../core/errors.ts";
 import { TrainingCurriculum } from "../curriculum/curriculum.ts";
@@ -24,13 +23,13 @@ export class RunContext {
   readonly sizes: RunSizes;
   readonly prompts: PromptEncoder;
   readonly intervals: IntervalStrategy;
-  /** null: the problems keep their parameters. */
+  /** null = the parameters of the tasks do not change. */
   readonly curriculum: TrainingCurriculum | null;
   state: RunState;
   memory: MemoryTracker;
   clock: PhaseClock;
   averager = new MetricAverager();
-  /** Set once the run's folder is open. */
+  /** Set when the run's folder is open. */
   store!: RunStore;
   readonly #diagnosis: Diagnosis;
   #started = performance.now();
@@ -58,8 +57,8 @@ export class RunContext {
   }
 
   /**
-   * Goes on from a restored state; from now on seconds count.
-   * @returns what is to be said about it
+   * Starts the clock, and continues from a restored state if there is one.
+   * @returns warnings about the restored state
    */
   start(restored: RunState | null): string[] {
     this.#started = performance.now();
@@ -67,23 +66,23 @@ export class RunContext {
     this.clock = new PhaseClock(restored?.secondsByPhase, this.memory);
     if (restored === null) return [];
     this.state = restored;
-    // A run of all phases has done its supervised part then.
+    // In a run of all phases, the supervised part is complete in this phase.
     if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
-    // What rgx sft had not logged yet is nothing of GRPO's.
-    const begins = !this.supervisedOnly && restored.phase === "warm_start";
-    this.averager = new MetricAverager(begins ? {} : restored.averager);
+    // GRPO does not log metrics of supervised steps that were not logged yet.
+    const grpoBegins = !this.supervisedOnly && restored.phase === "warm_start";
+    this.averager = new MetricAverager(grpoBegins ? {} : restored.averager);
     if (restored.curriculum !== null) this.curriculum?.restore(restored.curriculum);
     const { source, heldOut } = this.options.problems;
     if (restored.taskWeights !== null) restoreTaskWeights(source, restored.taskWeights);
     return reviseHeldOut(restored, heldOut, this.options.config);
   }
 
-  /** Seconds of work so far, earlier sessions included. */
+  /** Seconds of work so far, including earlier sessions. */
   seconds(): number {
     return this.state.seconds + (performance.now() - this.#started) / 1000;
   }
 
-  /** Whether the supervised warm start is all there is to do. */
+  /** Whether the run is the supervised warm start alone. */
   get supervisedOnly(): boolean {
     return this.options.phases === "sft";
   }
@@ -94,8 +93,8 @@ export class RunContext {
   }
 
   /**
-   * Optimizer steps, their examples and epochs so far, of what the run is for: GRPO or supervised
-   * training.
+   * Optimizer steps, epochs and examples so far, of GRPO or, in a supervised run, of the warm
+   * start.
    */
   progress(): { step: number; epoch: number; samples: number } {
     const { state, sizes } = this;
@@ -119,7 +118,7 @@ export class RunContext {
     });
   }
 
-  /** @throws UsageError when there are fewer problems than a step takes. */
+  /** @throws UsageError when there are fewer problems than a step takes */
   createSampler(name: string, chunk: number): PromptSampler {
     const { training } = this.options.config;
     return new PromptSampler({
@@ -132,7 +131,7 @@ export class RunContext {
   }
 
   /**
-   * Applies the gradients; a step whose gradient is not finite is left out, counted and reported.
+   * Applies the gradients. A step whose gradient is not finite is skipped, counted and reported.
    */
   async applyGradients(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
     const applied = await this.clock.time("optimizer", () => optimizer.apply(rate, gradNorm));
@@ -143,7 +142,9 @@ export class RunContext {
     );
   }
 
-  /** Metrics of the step that began at `start`, under names that comparisons of runs leave out. */
+  /**
+   * Times and memory of the step that began at `start`. Comparisons of runs leave out these names.
+   */
   clockMetrics(start: number): Record<string, number> {
     const metrics: Record<string, number> = { step_time: (performance.now() - start) / 1000 };
     for (const [phase, seconds] of Object.entries(this.clock.lap())) {
@@ -156,15 +157,15 @@ export class RunContext {
     return this.options.control?.stopRequested() === "save";
   }
 
-  /** @throws Interrupted */
+  /** @throws Interrupted when a stop was requested */
   stopIfAsked(): void {
     if (this.stopRequested()) throw new Interrupted();
   }
 
   /**
-   * Does work that a stop ends at the device's next operation: a forward or backward pass over a
-   * large batch may take longer than the notice that a job gets. Nothing of the work may count
-   * before it is done.
+   * Does work that a stop request ends at the next operation of the device: a pass over a large
+   * batch may take longer than the notice that a job gets. The state must not change before the
+   * work is done.
    * @throws Interrupted
    */
   async stoppable<T>(work: () => Promise<T>): Promise<T> {
@@ -172,7 +173,7 @@ export class RunContext {
     device.beforeRun = () => {
       this.store.keepAlive();
       if (!this.stopRequested()) return;
-      device.beforeRun = null; // what is put back in order on the way out must be done
+      device.beforeRun = null; // the operations that clean up must still run
       throw new Interrupted();
     };
     try {
@@ -191,7 +192,7 @@ export class RunContext {
     await this.store.warn(message);
   }
 
-  /** Says why the run does not get better, if its metrics tell; recorded and emitted. */
+  /** Emits and records advice, if the metrics show why the run does not get better. */
   async diagnose(step: number, metrics: Readonly<Metrics>): Promise<void> {
     for (const advice of this.#diagnosis.observe(step, metrics)) {
       this.emit({ type: "advice", step, advice });

@@ -1,7 +1,8 @@
 /**
- * The folder of a run: who may use it, and the files in it that are not checkpoints (`config.yaml`,
- * `run.json`, `metrics.jsonl`, `trainer_state.json`, `run.log`, `completions/`). Nothing of another
- * run is overwritten without `force`, and files that rgx did not write are never removed.
+ * The folder of a run: the lock that lets only one run use it, and its files that are not
+ * checkpoints (`config.yaml`, `run.json`, `metrics.jsonl`, `trainer_state.json`, `run.log`,
+ * `completions/`). Files of another run are not overwritten without `force`, and files that rgx did
+ * not write are never removed.
  */
 import {
   appendLine,
@@ -21,15 +22,15 @@ import type { Rollout } from "../rollout/rollout.ts";
 export interface RunFolderOptions {
   path: string;
   /**
-   * Continue what is there, or from a checkpoint of this name; a fresh start when there is nothing
-   * yet.
+   * Continue the run in the folder, or from a checkpoint of this name; a fresh start if there is
+   * none.
    */
   resume: boolean | string;
-  /** Throw an earlier run's files away. */
+  /** Delete an earlier run's files. */
   force: boolean;
 }
 
-/** Files at the top of the folder that every run writes. */
+/** Files that every run writes directly in the folder. */
 const RUN_FILES: ReadonlySet<string> = new Set([
   "config.yaml",
   "run.json",
@@ -38,13 +39,16 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "run.log",
   "latest",
   "best",
-  // The trackers' (tracking/).
+  // Written by the trackers (tracking/).
   "tracking.json",
 ]);
 
 const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
 
-/** Trackers' folders, reports, evaluations: a run's own where there is a run.json beside them. */
+/**
+ * Folders of trackers, reports, evaluations: they belong to a run if there is a run.json beside
+ * them.
+ */
 const COMPANIONS: ReadonlySet<string> = new Set([
   "runs",
   "wandb",
@@ -55,8 +59,8 @@ const COMPANIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The final model's files: a run's own where there is a run.json beside them, else somebody's
- * model.
+ * Files of the final model. They belong to a run if there is a run.json beside them; otherwise they
+ * are somebody's model.
  */
 const MODEL_FILES: ReadonlySet<string> = new Set([
   "README.md",
@@ -79,14 +83,14 @@ export class RunFolder {
   private constructor(readonly path: string, private readonly lock: FolderLock) {}
 
   /**
-   * Creates or enters the folder and locks it.
-   * @throws UsageError when it holds something else (and neither `resume` nor `force` is given), or
+   * Opens the folder, creates it if necessary, and locks it.
+   * @throws UsageError when it holds other files (and neither `resume` nor `force` is given), or
    *   when another run is using it
    */
   static async open(options: RunFolderOptions): Promise<RunFolder> {
     const { path, resume, force } = options;
     await makeFolder(path);
-    // Whoever is there is named before the question whose files these are.
+    // First the lock: if another run is active, its name matters more than whose files these are.
     const lock = await lockFolder(path);
     try {
       const names = await namesIn(path);
@@ -102,21 +106,21 @@ export class RunFolder {
   }
 
   /**
-   * What {@link open} would refuse in the folder as it is now; nothing is written.
+   * Refuses what {@link open} would refuse in the folder as it is now; nothing is written.
    * @throws UsageError
    */
   static async check(options: RunFolderOptions): Promise<void> {
     const { path, resume } = options;
     if (typeof resume === "string") await namedCheckpoint(path, resume);
     const info = await Deno.stat(path).catch(() => null);
-    if (info === null) return; // would be made
-    if (!info.isDirectory) await makeFolder(path); // says why it cannot be
+    if (info === null) return; // `open` would create it
+    if (!info.isDirectory) await makeFolder(path); // throws the reason
     refuseOccupied(options, await namesIn(path));
   }
 
   /**
-   * Goes back to where the run stood when its checkpoint was written: what came later in
-   * metrics.jsonl and completions/ is removed. Both 0: to the beginning.
+   * Goes back to the state of a checkpoint: removes what came later in metrics.jsonl and
+   * completions/. With 0 and 0, to the beginning of the run.
    */
   async rewind(metricsBytes: number, step: number): Promise<void> {
     this.#metrics = await MetricsLog.open(`${this.path}/metrics.jsonl`, {
@@ -126,7 +130,7 @@ export class RunFolder {
     await this.#removeCompletionsAfter(step);
   }
 
-  /** After {@link rewind}. */
+  /** The metrics log; {@link rewind} opens it. */
   get metrics(): MetricsLog {
     return this.#metrics!;
   }
@@ -139,7 +143,7 @@ export class RunFolder {
     for (const [name, bytes] of files) await writeFileAtomic(`${this.path}/${name}`, bytes);
   }
 
-  /** Merges fields into run.json. */
+  /** Sets fields of run.json. */
   async updateRun(fields: Record<string, unknown>): Promise<void> {
     this.#run = { ...this.#run, ...fields };
     await this.writeText("run.json", JSON.stringify(this.#run, null, 2) + "\n");
@@ -150,13 +154,13 @@ export class RunFolder {
     return readRun(this.path);
   }
 
-  /** One line of run.log: what happened, apart from the metrics. */
+  /** Appends an event, other than metrics, to run.log. */
   async log(event: string, details: Record<string, unknown> = {}): Promise<void> {
     const line = JSON.stringify({ time: new Date().toISOString(), event, ...details });
     await appendLine(`${this.path}/run.log`, line);
   }
 
-  /** completions/completions_{step:05d}.parquet */
+  /** Writes completions/completions_{step:05d}.parquet. */
   async writeCompletions(
     step: number,
     rollout: Rollout,
@@ -176,17 +180,17 @@ export class RunFolder {
     }
   }
 
-  /** False once another run has taken the folder over, or its files were deleted. */
+  /** False if another run has taken the folder over, or if its files were deleted. */
   async isOurs(): Promise<boolean> {
     return await this.lock.isOurs() && await this.isThere();
   }
 
-  /** Whether the run's files are where they were; one alone that is gone ends no run. */
+  /** Whether the files of the run still exist. A single missing file does not end a run. */
   async isThere(): Promise<boolean> {
     return await exists(`${this.path}/run.json`) || await exists(`${this.path}/config.yaml`);
   }
 
-  /** Why {@link isOurs} says no. */
+  /** The reason why {@link isOurs} is false. */
   async lost(cause?: unknown): Promise<RgxError> {
     return await this.isThere()
       ? new RgxError(`${this.path}: another run has taken this folder over`, {
@@ -210,7 +214,7 @@ export class RunFolder {
   }
 }
 
-/** run.json as an earlier session left it, or null. */
+/** The content of run.json from an earlier session, or null. */
 export async function readRun(folder: string): Promise<Record<string, unknown> | null> {
   try {
     return JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
@@ -255,7 +259,9 @@ async function namesIn(path: string): Promise<string[]> {
   return names.sort();
 }
 
-/** @throws UsageError when what is in the folder must not be touched or mixed with a run. */
+/**
+ * @throws UsageError when the files in the folder must not be touched or mixed with those of a run
+ */
 function refuseOccupied(
   { path, resume, force }: RunFolderOptions,
   names: readonly string[],
@@ -264,8 +270,7 @@ function refuseOccupied(
   const list = (some: readonly string[]) =>
     some.slice(0, 4).join(", ") + (some.length > 4 ? ", …" : "");
   const isRun = holdsRun(names);
-  // Without run.json no run has come to its end here, so the final model's files are somebody
-  // else's.
+  // Without run.json no run has completed here, so the files of a model are not those of a run.
   const foreign = names.includes("run.json") ? [] : names.filter((name) => MODEL_FILES.has(name));
   if (foreign.length > 0) {
     throw new UsageError(
@@ -287,18 +292,19 @@ function refuseOccupied(
   const what = isRun ? "another run" : "other files";
   throw new UsageError(`${path}: output_dir is not empty: it holds ${what} (${list(names)})`, {
     advice: isRun
-      ? "Use --resume to continue that run, another output_dir to keep it, or --force to replace it."
+      ? "Use --resume to continue that run, another output_dir to keep it, " +
+        "or --force to replace it."
       : "Name an empty or new output_dir, or use --force to write beside these files.",
   });
 }
 
-/** Removes an earlier run's files, by name. */
+/** Removes the files of an earlier run, which are known by their names. */
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
   const isRun = names.includes("run.json");
-  const own = (name: string) =>
+  const isOfRun = (name: string) =>
     RUN_FILES.has(name) || RUN_FOLDERS.test(name) ||
     (isRun && (MODEL_FILES.has(name) || COMPANIONS.has(name)));
   for (const name of names) {
-    if (own(name)) await Deno.remove(`${path}/${name}`, { recursive: true });
+    if (isOfRun(name)) await Deno.remove(`${path}/${name}`, { recursive: true });
   }
 }

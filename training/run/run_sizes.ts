@@ -6,19 +6,19 @@ import { MicroSchedule } from "../step/micro_schedule.ts";
 
 export interface RunSizes {
   warmStartSteps: number;
-  /** Completions of a generation batch (before dynamic sampling, if that leaves some out). */
+  /** Completions of a generation batch, before dynamic sampling. */
   rowsPerGeneration: number;
   promptsPerGeneration: number;
   /** Completions of an optimizer step; the last one of an epoch may have fewer. */
   rowsPerStep: number;
-  /** Which micro-batches are trained on when. */
+  /** What each micro-batch trains on. */
   schedule: MicroSchedule;
   totalSteps: number;
   trainProblems: number;
 }
 
 /**
- * @param phases "sft": those of GRPO, which is not run, need not fit together
+ * @param phases "sft": the sizes of GRPO are not checked, because it does not run
  * @throws UsageError when the sizes do not fit together
  */
 export function runSizes(
@@ -33,9 +33,8 @@ export function runSizes(
       `training: ${rowsPerGeneration} completions are generated at a time, which ` +
         `num_generations = ${training.num_generations} does not divide`,
       {
-        advice:
-          "Make per_device_train_batch_size × steps_per_generation (or gradient_accumulation_steps) " +
-          "a multiple of num_generations.",
+        advice: "Make per_device_train_batch_size × steps_per_generation " +
+          "(or gradient_accumulation_steps) a multiple of num_generations.",
       },
     );
   }
@@ -65,7 +64,7 @@ export function runSizes(
   };
 }
 
-/** Sizes that always fit, for a run without GRPO. */
+/** Sizes that always fit together, for a run without GRPO. */
 function withoutGroups({ training }: RunConfig): RunConfig["training"] {
   return {
     ...training,

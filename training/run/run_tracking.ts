@@ -1,6 +1,7 @@
 /**
- * Hands what a run tells to its trackers. A tracker that cannot write is named once and left out
- * from then on: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a run.
+ * Passes the events of a run to its trackers. A tracker that cannot write is reported once and not
+ * used any more: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a
+ * run.
  */
 import { messageOf } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -92,7 +93,7 @@ export class RunTracking {
   }
 }
 
-/** An interval becomes its two ends. */
+/** Splits intervals into two values, for their two ends. */
 function plainValues(values: Values): Record<string, number | null> {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]): [string, number | null][] =>

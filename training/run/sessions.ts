@@ -1,7 +1,7 @@
 /**
- * The sessions of a run, in `run.json`: every start of it, where, in which job, and how it ended.
- * Restarts of a job that come no further are counted, since a job that is put back into the queue
- * each time would go on for ever.
+ * The sessions of a run, in `run.json`: when, where and in which job it was started, and how each
+ * session ended. Restarts of a job that make no progress are counted and limited, because a job
+ * that is requeued each time would otherwise run forever.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { SlurmJob } from "../../core/machine/job.ts";
@@ -10,29 +10,29 @@ import type { RunState } from "../checkpoint/run_state.ts";
 export interface Session {
   /** ISO 8601 */
   start: string;
-  /** Null while it runs, and of one that was killed. */
+  /** null while it runs, and if it was killed. */
   end: string | null;
   status: "running" | "completed" | "stopped" | "failed" | "killed";
-  /** What ended it: the signal, the limit, the error. */
+  /** What ended it: the signal, the time limit, the error. */
   reason: string | null;
   host: string;
   pid: number;
-  /** Id of SLURM's job, and how often that was requeued. */
+  /** Id of the SLURM job, and how often that job was requeued. */
   job: string | null;
   restart: number | null;
-  /** Where it began and ended: "the beginning", "GRPO step 12". */
+  /** The progress at its start and end: "the beginning", "GRPO step 12". */
   from: string;
   to: string | null;
 }
 
 /**
- * Starts of a job in a row that may come no further, until the next one is refused. Scripts of rgx
- * slurm count for themselves and give up sooner; this is for others, and for clusters that put jobs
- * back by themselves.
+ * Maximum number of starts of a job in a row without progress. The scripts of `rgx slurm` count by
+ * themselves and give up sooner; this limit is for other scripts, and for clusters that requeue
+ * jobs by themselves.
  */
 export const MAX_STALLED_RESTARTS = 20;
 
-/** Those that run.json holds; none of what it does not hold in this form. */
+/** The sessions in run.json; entries of another form are left out. */
 export function readSessions(run: Record<string, unknown> | null): Session[] {
   const found = run?.["sessions"];
   if (!Array.isArray(found)) return [];
@@ -42,7 +42,7 @@ export function readSessions(run: Record<string, unknown> | null): Session[] {
   );
 }
 
-/** Where a run stands, in words. */
+/** The progress of a run, in words. */
 export function standing(state: RunState | null): string {
   if (state === null) return "the beginning";
   const { phase, warmStartStep, step } = state;
@@ -50,7 +50,7 @@ export function standing(state: RunState | null): string {
   return warmStartStep === 0 ? "the beginning" : `supervised step ${warmStartStep}`;
 }
 
-/** How many starts of this job in a row, before this one, began where it begins. */
+/** How many starts of this job in a row, before this one, began with the same progress. */
 export function stalledRestarts(
   earlier: readonly Session[],
   job: SlurmJob | null,
@@ -60,13 +60,13 @@ export function stalledRestarts(
   const restarts = new Set<number>();
   for (const session of earlier.toReversed()) {
     if (session.job !== job.id || session.from !== from) break;
-    // What a person starts again and again within one start of the job is no loop.
+    // Sessions that a person starts within one start of the job are not a loop.
     if (session.restart !== null && session.restart < job.restarts) restarts.add(session.restart);
   }
   return restarts.size;
 }
 
-/** Whether this job was requeued and has been at work on the run before. */
+/** Whether this job was requeued after it has worked on the run before. */
 export function isOwnRestart(run: Record<string, unknown> | null, job: SlurmJob | null): boolean {
   return job !== null && job.restarts > 0 &&
     readSessions(run).some(({ job: id, restart }) =>
@@ -75,8 +75,8 @@ export function isOwnRestart(run: Record<string, unknown> | null, job: SlurmJob 
 }
 
 /**
- * The earlier sessions and one that begins now.
- * @throws RgxError when this job was restarted again and again without coming further
+ * The earlier sessions and a new one.
+ * @throws RgxError when this job was restarted too often without progress
  */
 export function addSession(
   run: Record<string, unknown> | null,

@@ -1,4 +1,6 @@
-/** What a run would do, from its parts and its state: nothing is read or written. */
+/**
+ * What a run would do, from its parts and its state. Nothing is read or written.
+ */
 import type { TrainPlan } from "./events.ts";
 import type { RunContext } from "./run_context.ts";
 

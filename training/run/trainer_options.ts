@@ -11,45 +11,47 @@ import type { TrainControl } from "./train_control.ts";
 import type { TrainListener } from "./events.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 
-/** The parts of a run, and what else a trainer needs. */
+/** The parts of a run and the options of a trainer. */
 export interface TrainerOptions {
   config: RunConfig;
-  /** The merged configuration as YAML, for `config.yaml`. */
+  /** The complete configuration as YAML, for `config.yaml`. */
   configText: string;
   device: Device;
-  /** On `device`, with something to train. Its weights are replaced on a resume. */
+  /** On `device`, with trainable parameters. A resume replaces its weights. */
   model: LanguageModel;
   modelWriter: ModelWriter;
   tokenizer: Tokenizer;
-  /** Ids that end a completion; default: the tokenizer's end token. */
+  /** Token ids that end a completion; default: the tokenizer's end token. */
   eosIds?: readonly number[];
   problems: SplitProblems;
   /** Number of training problems; default: data.num_examples. */
   trainProblems?: number;
   rubric: Rubric;
   /**
-   * The model came with an adapter that is trained further: the reference of the KL term is a copy
-   * of it.
+   * The model was loaded with an adapter, which is trained further. The reference of the KL term is
+   * then a copy of it.
    */
   continuesAdapter?: boolean;
   /**
-   * Why prompts of so many tokens do not fit beside their completions; null: they do. Default: all
-   * fit.
+   * Says why prompts of so many tokens do not fit beside their completions; null: they do. Default:
+   * all fit.
    */
   promptMisfit?: (tokens: number) => string | null;
-  /** What the run was planned to take, for its summary. */
+  /** The memory plan of the run, for its summary. */
   memory?: MemoryPlan;
   /**
-   * "sft": the supervised warm start alone, with an evaluation before and after it. Default: all
-   * phases.
+   * "sft": the supervised warm start alone, with an evaluation before and after it. Default: all.
    */
   phases?: "all" | "sft";
-  /** true: from the newest valid checkpoint of output_dir; a path: from that one. */
+  /**
+   * true: resume from the newest valid checkpoint of output_dir; a text: from the checkpoint of
+   * that name or path.
+   */
   resume?: boolean | string;
-  /** Replace another run's files in output_dir. */
+  /** Replace the files of another run in output_dir. */
   force?: boolean;
   control?: TrainControl;
-  /** The job that the run is in, for run.json; default: what the environment says. */
+  /** The SLURM job of the run, for run.json; default: from the environment variables. */
   job?: SlurmJob | null;
   listeners?: readonly TrainListener[];
 }

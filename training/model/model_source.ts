@@ -1,0 +1,82 @@
+/** The model of a run before it is on a device: read from a folder, or initialised from a seed. */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
+import { requireModel } from "../../models/find_model.ts";
+import type { WeightType } from "../../models/formats/stored_weight.ts";
+import type { WeightSource } from "../../models/formats/weight_reader.ts";
+import { readModelFolder } from "../../models/model_folder.ts";
+import type { PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
+import { fitAdapter } from "../../models/network/weights/adapter_fit.ts";
+import { freshConfig, initWeights } from "../../models/network/weights/init.ts";
+import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
+import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
+
+/** A model's architecture, weights and tokenizer before it is on a device. */
+export interface ModelSource {
+  config: ModelConfig;
+  /** Opens the weights; to be called after it is known that the model fits into memory. */
+  weights: () => WeightSource;
+  /** The type that a tensor is stored in; null = float32. */
+  typeOf: (name: string) => WeightType | null;
+  tokenizer: Tokenizer;
+  eosIds: number[];
+  bosId: number | null;
+  padId: number | null;
+  adapter: { config: PeftConfig; read: (name: string) => Promise<Float32Array> } | null;
+}
+
+/**
+ * Opens the model that the section `model` names: from a folder, or new from a seed.
+ * @throws UsageError when it cannot be trained
+ */
+export async function openModel(config: RunConfig): Promise<ModelSource> {
+  const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
+  if (init !== null && config.lora !== null) {
+    throw new UsageError("model.init: a model made from a seed cannot be trained through LoRA", {
+      advice: "Remove the lora section: an adapter is useless without its base model on disk.",
+    });
+  }
+  const namedTokenizer = tokenizerPath === null
+    ? null
+    : await loadTokenizer(await requireModel(tokenizerPath));
+  if (init !== null) {
+    const tokenizer = namedTokenizer ?? createCharacterTokenizer(init.tokenizer);
+    const llama = freshConfig(init, tokenizer.vocabSize);
+    return {
+      config: llama,
+      weights: () => initWeights(llama, config.training.seed, init.initializer_range),
+      typeOf: () => null,
+      tokenizer,
+      eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId],
+      bosId: null,
+      padId: tokenizer.padId,
+      adapter: null,
+    };
+  }
+  if (path === null) {
+    throw new UsageError("model: neither model_name_or_path nor init is given");
+  }
+  const folder = await readModelFolder(path);
+  const tokenizer = namedTokenizer ?? folder.tokenizer;
+  if (tokenizer === null) {
+    throw noTokenizer(path, "Name one with model.tokenizer_name_or_path.");
+  }
+  const eosIds = new Set(folder.generationEosIds);
+  if (tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
+  const { adapter } = folder;
+  if (adapter !== null) fitAdapter(adapter, folder.config, folder.path);
+  return {
+    config: folder.config,
+    weights: () => folder.files,
+    typeOf: (name) => folder.files.typeOf(name),
+    tokenizer,
+    eosIds: [...eosIds],
+    bosId: folder.bosId,
+    padId: folder.padId,
+    adapter: adapter === null
+      ? null
+      : { config: adapter.config, read: (name) => adapter.weights.float32(name) },
+  };
+}
