@@ -131,7 +131,7 @@ Deno.test("an adapter for another base is refused, and nothing stays loaded", ()
       };
       await replaceBase({ ...SIZES, hiddenSize: 24 });
       await refused(
-        /model\.safetensors: the adapter does not fit .*base: .* \[2, 32\], .* \[2, 24\]; .*; and \d+ more/,
+        /model\.safetensors: .*base: .* \[2, 32\], .* \[2, 24\]; .*; and \d+ more/,
       );
       await replaceBase({ ...SIZES, intermediateSize: 32 });
       await refused(/gate_proj\.lora_B\.weight has shape \[64, 4\], the base needs \[32, 4\]/);

@@ -6,7 +6,7 @@
  * rule has no name.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { splittingName } from "../tokenizers/byte_level_bpe.ts";
+import { splittingName } from "../tokenizers/make_tokenizer_json.ts";
 import { memorySource } from "../formats/byte_source.ts";
 import { selectChatTemplate } from "../tokenizers/chat_template.ts";
 import { GgufFile } from "../formats/gguf/gguf.ts";

@@ -46,15 +46,15 @@ export interface SampledTokens {
 }
 
 /** Columns of a sampling batch's table. Each begins at a multiple of the padded number of rows. */
-const BATCH = { row: 0, counters: 1, slots: 4, newest: 5, columns: 6 } as const;
+const TABLE = { row: 0, counters: 1, slots: 4, newest: 5, columns: 6 } as const;
 
-function aligned(rows: number): number {
+function padded(rows: number): number {
   return Math.ceil(rows / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 
 /** Length of the buffers of tokens and of log-probabilities. */
 function historyLength(slots: number, stepsPerRead: number): number {
-  return Math.max(aligned(slots) * stepsPerRead, VIEW_ALIGNMENT * slots);
+  return Math.max(padded(slots) * stepsPerRead, VIEW_ALIGNMENT * slots);
 }
 
 export class DecodeSampler {
@@ -72,7 +72,7 @@ export class DecodeSampler {
     private readonly slots: number,
     stepsPerRead: number,
   ) {
-    this.stride = aligned(slots);
+    this.stride = padded(slots);
     const length = historyLength(slots, stepsPerRead);
     this.#tokens = workspace.get("decode.tokens", length, "u32");
     this.#logp = workspace.get("decode.logp", length);
@@ -111,21 +111,21 @@ export class DecodeSampler {
   }
 
   /**
-   * Runs the sampling operation for such parameters. `drawn` must be called after it, also when it
-   * was replayed from a recording.
+   * Runs the sampling operation for such parameters. `noteSampled` must be called after it, also
+   * when it was replayed from a recording.
    */
-  drawPlain(
+  samplePlain(
     step: number,
     params: SamplingParams,
     logits: Tensor,
     { counters }: Pick<SampledColumns, "counters">,
     count: number,
   ): void {
-    this.#run(params, { logits }, counters, count, step * this.stride);
+    this.#runSample(params, { logits }, counters, count, step * this.stride);
   }
 
   /** Notes that step `step` since the last read has sampled tokens of `count` rows. */
-  drawn(step: number, count: number): void {
+  noteSampled(step: number, count: number): void {
     this.#elements = null;
     this.#end = step * this.stride + count;
   }
@@ -146,40 +146,40 @@ export class DecodeSampler {
     const { network: { device, config: { vocabSize: vocab } }, workspace } = this;
     const count = rows.length;
     if (batches.length === 1) {
-      await this.#draw(batches[0]!, rows, logits, columns, seen, step * this.stride);
-      this.drawn(step, count);
+      await this.#sampleBatch(batches[0]!, rows, logits, columns, seen, step * this.stride);
+      this.noteSampled(step, count);
       return;
     }
     const elements = this.#elements = new Uint32Array(count);
     let place = 0;
     for (const batch of batches) {
-      const room = aligned(batch.rows.length), table = new Uint32Array(BATCH.columns * room);
+      const room = padded(batch.rows.length), table = new Uint32Array(TABLE.columns * room);
       batch.rows.forEach((row, r) => {
         const { promptId, branch, position, slot, newest } = rows[row]!;
         elements[row] = place + r;
-        table[BATCH.row * room + r] = row;
-        table.set(sampleCounter(promptId, branch, position), BATCH.counters * room + 3 * r);
-        table[BATCH.slots * room + r] = slot;
-        table[BATCH.newest * room + r] = newest;
+        table[TABLE.row * room + r] = row;
+        table.set(sampleCounter(promptId, branch, position), TABLE.counters * room + 3 * r);
+        table[TABLE.slots * room + r] = slot;
+        table[TABLE.newest * room + r] = newest;
       });
       const words = workspace.upload("decode.batch", table);
       const column = (from: number, width: number) => words.view(from * room, width * room);
       const batchLogits = workspace.get("logits.batch", this.slots * vocab);
       device.run("gather_rows", {
         table: logits,
-        index: column(BATCH.row, 1),
+        index: column(TABLE.row, 1),
         out: batchLogits,
         rows: batch.rows.length,
         d: vocab,
       });
-      await this.#draw(
+      await this.#sampleBatch(
         batch,
         rows,
         batchLogits,
         {
-          counters: column(BATCH.counters, 3),
-          slots: column(BATCH.slots, 1),
-          fed: columns.fed === null ? null : column(BATCH.newest, 1),
+          counters: column(TABLE.counters, 3),
+          slots: column(TABLE.slots, 1),
+          fed: columns.fed === null ? null : column(TABLE.newest, 1),
         },
         seen,
         place,
@@ -199,7 +199,7 @@ export class DecodeSampler {
     return { tokens, logprobs, at };
   }
 
-  async #draw(
+  async #sampleBatch(
     batch: SamplingBatch,
     all: readonly SampledRow[],
     scored: Tensor,
@@ -207,21 +207,21 @@ export class DecodeSampler {
     seen: Tensor | null,
     place: number,
   ): Promise<void> {
-    const given = await this.#adjustOnHost(batch, all, scored);
-    const logits = this.#adjust(batch, given, columns, seen) ?? given;
+    const afterHost = await this.#adjustOnHost(batch, all, scored);
+    const logits = this.#adjust(batch, afterHost, columns, seen) ?? afterHost;
     const scores = logits === scored ? { logits } : { logits, scored };
-    this.#run(batch.params, scores, columns.counters, batch.rows.length, place);
+    this.#runSample(batch.params, scores, columns.counters, batch.rows.length, place);
   }
 
   /** Runs the operation that samples `rows` tokens and writes them from element `place` on. */
-  #run(
+  #runSample(
     { temperature, topK, topP, minP, seed }: SamplingParams,
     scores: { logits: Tensor; scored?: Tensor },
     counters: Tensor,
     rows: number,
     place: number,
   ): void {
-    const { device, config: { vocabSize: vocab } } = this.network, room = aligned(rows);
+    const { device, config: { vocabSize: vocab } } = this.network, room = padded(rows);
     device.run("sample", {
       ...scores,
       counters,
@@ -263,15 +263,15 @@ export class DecodeSampler {
     seen: Tensor | null,
   ): Tensor | null {
     const { network: { device, config: { vocabSize: vocab } }, workspace } = this;
-    const params: Partial<AdjustLogitsArgs> = {};
+    const args: Partial<AdjustLogitsArgs> = {};
     if (penalty !== 1 && seen !== null) {
-      Object.assign(params, { seen, slots }, fed === null ? {} : { newest: fed });
+      Object.assign(args, { seen, slots }, fed === null ? {} : { newest: fed });
     }
     const forbiddenCount = forbidsEnds ? ends.length : 0;
-    if (forbiddenCount > 0) params.forbidden = workspace.upload("decode.forbidden", ends);
-    if (Object.keys(params).length === 0) return null;
+    if (forbiddenCount > 0) args.forbidden = workspace.upload("decode.forbidden", ends);
+    if (Object.keys(args).length === 0) return null;
     const out = workspace.get("logits.adjusted", this.slots * vocab);
-    device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...params });
+    device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...args });
     return out;
   }
 }

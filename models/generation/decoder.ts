@@ -33,7 +33,7 @@ import { MIN_SHARED_TOKENS, packPrefillGroups } from "./prefill_groups.ts";
 import { type LayerCache, layerCaches, PromptCache } from "./prompt_cache.ts";
 import { RecordedSteps } from "./recorded_step.ts";
 import type { RowRange } from "./row_allocator.ts";
-import { drawKey, type SamplingBatch, samplingBatches } from "./sampling_params.ts";
+import { plainSamplingKey, type SamplingBatch, samplingBatches } from "./sampling_params.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
 
 /** Sizes of a decoder's buffers. */
@@ -211,17 +211,17 @@ export class Decoder {
       this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
     }
     const sampler = this.#sampler, plain = sampler.plainParams(batches);
-    const key = [fed, cos, sin, step, ...(plain === null ? [] : drawKey(plain))];
+    const key = [fed, cos, sin, step, ...(plain === null ? [] : plainSamplingKey(plain))];
     const logits = this.#steps.run(count, key, () => {
       const stepRows = { cos, sin, ...columns, count };
       const normed = this.#fused
         ? this.#runFusedLayers(fed, stepRows)
         : this.#runLayers(fed, stepRows);
       const logits = sampler.score(normed, count);
-      if (plain !== null) sampler.drawPlain(step, plain, logits, columns, count);
+      if (plain !== null) sampler.samplePlain(step, plain, logits, columns, count);
       return logits;
     });
-    if (plain !== null) sampler.drawn(step, count);
+    if (plain !== null) sampler.noteSampled(step, count);
     else await sampler.sample(step, rows, batches, logits, { ...columns, fed }, this.#seen);
   }
 

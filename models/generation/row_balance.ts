@@ -23,28 +23,28 @@ export function balanceRows<Row extends OrderedRow>(
   rows: readonly Row[],
   threads: number,
 ): readonly Row[] {
-  const share = shareOfRows(rows.length, threads);
-  if (threads === 1 || share === rows.length) return rows;
-  const runs = Array.from({ length: Math.ceil(rows.length / share) }, (_, run) => ({
+  const shareRows = shareOfRows(rows.length, threads);
+  if (threads === 1 || shareRows === rows.length) return rows;
+  const shares = Array.from({ length: Math.ceil(rows.length / shareRows) }, (_, share) => ({
     ...{ rows: [] as Row[], keys: 0, rounds: 0 },
-    room: Math.min(share, rows.length - run * share),
+    room: Math.min(shareRows, rows.length - share * shareRows),
   }));
   // Each round gives every share one group, so that shares have about the same number of rows. In a
   // round the largest group goes to the share with the fewest keys.
   for (const group of longestFirst(rows)) {
     for (let next = 0; next < group.length;) {
-      const run = runs.filter(({ room }) => room > 0).reduce((a, b) =>
+      const share = shares.filter(({ room }) => room > 0).reduce((a, b) =>
         b.rounds < a.rounds || (b.rounds === a.rounds && b.keys < a.keys) ? b : a
       );
-      const taken = group.slice(next, next + run.room);
-      run.rows.push(...taken);
-      run.room -= taken.length;
-      run.keys += keysOf(taken);
-      run.rounds++;
+      const taken = group.slice(next, next + share.room);
+      share.rows.push(...taken);
+      share.room -= taken.length;
+      share.keys += keysOf(taken);
+      share.rounds++;
       next += taken.length;
     }
   }
-  return runs.flatMap(({ rows }) => rows);
+  return shares.flatMap(({ rows }) => rows);
 }
 
 function longestFirst<Row extends OrderedRow>(rows: readonly Row[]): Row[][] {

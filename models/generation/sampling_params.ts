@@ -51,7 +51,7 @@ export function samplingParams(options: SamplingOptions, vocabSize: number): Sam
   const { maxNewTokens, temperature, topK = 0, topP = 1, minP = 0, stopWhen, seed } = options;
   const { repetitionPenalty: penalty = 1, minNewTokens = 0, adjust = null } = options;
   const eos = new Set(options.eosIds);
-  const drawn = temperature === 0 ? [] : [seed, topK, topP, minP];
+  const draws = temperature === 0 ? [] : [seed, topK, topP, minP];
   return {
     ...{ maxNewTokens, minNewTokens, temperature, topK, topP, minP, penalty },
     seed: seedWords(seed),
@@ -60,23 +60,25 @@ export function samplingParams(options: SamplingOptions, vocabSize: number): Sam
       eos.has(ids.at(-1)!) ||
       (stopWhen !== undefined && ids.length > minNewTokens && stopWhen(ids)),
     adjust,
-    samplerKey: [temperature, penalty, numberOf(adjust), ...drawn].join(),
+    samplerKey: [temperature, penalty, functionNumber(adjust), ...draws].join(),
   };
 }
 
-const numbers = new WeakMap<object, number>();
-let functions = 0;
+const functionNumbers = new WeakMap<object, number>();
+let functionCount = 0;
 
 /** A different number for every function; 0 = none. */
-function numberOf(adjust: SamplingParams["adjust"]): number {
+function functionNumber(adjust: SamplingParams["adjust"]): number {
   if (!adjust) return 0;
-  const number = numbers.get(adjust) ?? ++functions;
-  numbers.set(adjust, number);
+  const number = functionNumbers.get(adjust) ?? ++functionCount;
+  functionNumbers.set(adjust, number);
   return number;
 }
 
 /** What sampling from unchanged logits depends on. */
-export function drawKey({ temperature, topK, topP, minP, seed }: SamplingParams): number[] {
+export function plainSamplingKey(
+  { temperature, topK, topP, minP, seed }: SamplingParams,
+): number[] {
   return [temperature, topK, topP, minP, ...seed];
 }
 

@@ -4,13 +4,13 @@
  * follow from the scores). Left out: the other kinds (t5, bert, rwkv), which are refused by name.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
+import type { AddedToken } from "../../tokenizers/components/added_tokens.ts";
 import {
-  type AddedToken,
   byteLevelBpe,
   sentencePieceBpe,
   splitMerges,
   type TokenizerParts,
-} from "../../tokenizers/byte_level_bpe.ts";
+} from "../../tokenizers/make_tokenizer_json.ts";
 import type { GgufFile } from "./gguf.ts";
 import type { GgufValue } from "./gguf_header.ts";
 

@@ -35,7 +35,7 @@ export function ggufWeights(
     storedNames.set(known, name);
   }
   const interleaved = architecture === "llama";
-  const checked = (stored: string, shape: readonly number[]) => {
+  const checkShape = (stored: string, shape: readonly number[]) => {
     const found = file.info(stored).shape;
     if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
       throw new RgxError(
@@ -59,7 +59,7 @@ export function ggufWeights(
     holds(name, shape) {
       const stored = storedNames.get(name);
       if (stored === undefined) return false;
-      checked(stored, isTransposed(architecture, stored) ? [shape[1]!, shape[0]!] : shape);
+      checkShape(stored, isTransposed(architecture, stored) ? [shape[1]!, shape[0]!] : shape);
       return true;
     },
     async values(name, shape) {
@@ -67,10 +67,10 @@ export function ggufWeights(
       if (stored === undefined) return null;
       if (isTransposed(architecture, stored)) {
         const [inDim, outDim] = [shape[0]!, shape[1]!];
-        checked(stored, [outDim, inDim]);
+        checkShape(stored, [outDim, inDim]);
         return transpose(await file.float32(stored), outDim, inDim);
       }
-      checked(stored, shape);
+      checkShape(stored, shape);
       return inOrder(stored, shape[0]!, await file.float32(stored));
     },
     typeOf(name) {
@@ -85,13 +85,13 @@ export function ggufWeights(
     },
     async bytes(name, shape) {
       const stored = storedNames.get(name)!;
-      checked(stored, shape);
+      checkShape(stored, shape);
       return inOrder(stored, shape[0]!, await file.bytes(stored));
     },
     async bytesInto(name, shape, from, out) {
       const stored = storedNames.get(name)!;
       if (isInterleaved(stored)) return false;
-      checked(stored, shape);
+      checkShape(stored, shape);
       await file.bytesInto(stored, from, out);
       return true;
     },
