@@ -56,7 +56,7 @@ Deno.test({
     assert.equal(await isAdapterFolder(golden), true);
     const { config, weights } = await readPeftAdapter(golden);
     assert.deepEqual(config, {
-      baseModel: "../../../models/tinystories-656k",
+      baseModel: "../../models/tinystories-656k",
       revision: null,
       r: 4,
       loraAlpha: 8,
