@@ -1,6 +1,8 @@
 /**
- * The conformance suite: every operation on every device over shapes that are no multiples of anything,
- * held against the float64 reference. Run it with and without the V8 flags of the engine.
+ * The conformance suite: runs every operation on every device (devices.ts) with many shapes
+ * (cases/, one file per operation), and compares the results with the float64 reference
+ * (runner.ts). Run it with and without the V8 flags of the engine. Sampling, dropout masks and
+ * gradients have separate tests in this folder.
  */
 import assert from "node:assert/strict";
 import { adjustLogitsCases } from "./cases/adjust_logits.ts";
@@ -45,7 +47,7 @@ const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] =
   ["stored weights", storedCases],
 ];
 
-/** What is asked of a software adapter in place of a table. */
+/** Shorter tables for a software adapter, which compiles kernels slowly. */
 const BRIEF = new Map([["stored weights", () => storedCases(true)]]);
 
 for (const [name, makeCases] of TABLES) {

@@ -1,4 +1,6 @@
-/** The devices that the conformance suite holds against the float64 reference: one line each. */
+/**
+ * The devices that the conformance suite compares with the float64 reference, one line for each.
+ */
 import type { Device } from "../device.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { createWasmDevice } from "../devices/wasm/device.ts";
@@ -8,7 +10,7 @@ import { createWebgpuDevice } from "../devices/webgpu/device.ts";
 export interface DeviceUnderTest {
   name: string;
   create(): Device | Promise<Device>;
-  /** Results must have the bits of the device listed under this name (the same with other threads). */
+  /** Results must have the same bits as on the device with this name. */
   sameBitsAs?: string;
 }
 
@@ -25,7 +27,7 @@ function reference(): DeviceUnderTest[] {
   return [{ name: "reference (f32)", create: () => createReferenceDevice() }];
 }
 
-/** A GPU, or a software adapter; without either the tests of this device are missing, and say so. */
+/** A GPU or a software adapter. Without both, a warning says that these tests are left out. */
 async function webgpu(): Promise<DeviceUnderTest[]> {
   if (Deno.env.get("RGX_TEST_WEBGPU") === "off") return [];
   if (await findAdapter() === null) {
@@ -35,14 +37,14 @@ async function webgpu(): Promise<DeviceUnderTest[]> {
   return [{ name: "webgpu", create: () => createWebgpuDevice() }];
 }
 
-/** All threads are up before the first operation: else a short test would run on one. */
+/** Waits until all threads run; else a short test would only use the calling thread. */
 async function wasm(threads: number): Promise<Device> {
   const device = await createWasmDevice({ threads });
   await device.ready();
   return device;
 }
 
-/** One test per device; the device is closed whatever happens. */
+/** Defines one test for each device, which is closed at the end. */
 export function testOnEveryDevice(
   sentence: string,
   check: (device: Device) => void | Promise<void>,

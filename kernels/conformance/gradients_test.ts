@@ -384,7 +384,8 @@ Deno.test("scatter_add_rows is the gradient of gather_rows", async () => {
 });
 
 Deno.test("adamw takes PyTorch's steps", async () => {
-  // torch.optim.AdamW(lr 0.1, betas 0.9 0.99, eps 1e-8, weight_decay 0.01), worked out in its order.
+  // torch.optim.AdamW(lr 0.1, betas 0.9 0.99, eps 1e-8, weight_decay 0.01), worked out in its
+  // order.
   const lr = 0.1, beta1 = 0.9, beta2 = 0.99, eps = 1e-8, weightDecay = 0.01;
   let param: HostArray = Float64Array.from([1, -2, 0.5]), m: HostArray = empty(3);
   let v: HostArray = empty(3);

@@ -1,6 +1,6 @@
 /**
- * Runs one operation on a device from host arrays and gives back what became of them. A case is written
- * with host arrays in place of tensors; the same array twice means the same tensor twice (aliasing).
+ * Runs the cases of the conformance suite. A case has host arrays in place of tensors. The same
+ * array for two arguments means the same tensor (aliasing).
  */
 import assert from "node:assert/strict";
 import type { Device } from "../device.ts";
@@ -9,24 +9,26 @@ import type { OpName, Ops } from "../ops/ops.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { assertWithin, dtypeOf, largest, sameBits } from "../testing.ts";
 
-/** An operation's arguments with host arrays for tensors. */
+/** The arguments of an operation, with host arrays in place of tensors. */
 export type HostArgs<K extends OpName> = {
   [P in keyof Ops[K]]: Exclude<Ops[K][P], undefined> extends Tensor ? HostArray : Ops[K][P];
 };
 
-/** What may lie between an element and its expectation: absolute, or computed from the expectation. */
+/**
+ * The maximum absolute error of an element, or a function that computes it from the expected data.
+ */
 export type Bound = number | ((expected: HostArray) => number | ArrayLike<number>);
 
 export interface Case<K extends OpName = OpName> {
   op: K;
-  /** Shapes and variant, for messages. */
+  /** Shapes and variant, for messages. It also seeds the data of some cases. */
   name: string;
   args: HostArgs<K>;
-  /** Bounds by output; every other tensor must stay as it was, bit for bit. */
+  /** The error bound of each output. All other tensors must not change in any bit. */
   outputs: { [P in keyof Ops[K]]?: Bound };
 }
 
-/** Checks the types of one case and forgets its operation. */
+/** Makes a case. The arguments are checked against the type of the operation. */
 export function testCase<K extends OpName>(
   op: K,
   name: string,
@@ -38,27 +40,29 @@ export function testCase<K extends OpName>(
 
 export const exact: Bound = 0;
 
-/** Elementwise: `relative`·|expected| + `absolute`. */
+/** The bound of each element: `relative`·|expected| + `absolute`. */
 export function relative(relative = 1e-6, absolute = 1e-7): Bound {
   return (expected) => Float64Array.from(expected, (x) => relative * Math.abs(x) + absolute);
 }
 
-/** Relative to the largest element of the output, which counts as at least `floor`. */
+/** The bound `relative`·max(`floor`, largest magnitude of the output). */
 export function ofLargest(relative = 5e-6, floor = 1): Bound {
   return (expected) => relative * Math.max(floor, largest(expected));
 }
 
-/** How tensors lie in memory: each its own, or each a view into a larger one with NaN around it. */
-export type Placement = "own" | "view";
+/**
+ * How tensors are created: as whole tensors, or as views of larger ones with NaN around the view.
+ */
+export type Placement = "whole" | "view";
 
 /** Guard elements before and after a view: VIEW_ALIGNMENT. */
 const GUARD = 64;
 
-/** Runs the case's operation once; gives every tensor argument's contents afterwards. */
+/** Runs a case's operation once. @returns the content of every tensor argument after it */
 export async function execute(
   device: Device,
   { op, args }: Pick<Case, "op" | "args">,
-  placement: Placement = "own",
+  placement: Placement = "whole",
 ): Promise<Map<string, HostArray>> {
   const owned: Tensor[] = [];
   const uploaded = new Map<HostArray, Tensor>();
@@ -97,7 +101,7 @@ function isHostArray(value: unknown): value is HostArray {
     value instanceof Uint32Array;
 }
 
-/** Memory for a view: everything is NaN, or the largest u32, which is no valid index. */
+/** The initial content around a view: NaN, or the maximum u32, which is no valid index. */
 function guarded(data: HostArray): HostArray {
   const length = data.length + 2 * GUARD;
   return data instanceof Uint32Array
@@ -115,7 +119,7 @@ async function assertGuards(device: Device, whole: Tensor, op: string): Promise<
   );
 }
 
-/** What the float64 reference makes of a case: the same for every device. */
+/** The results of the float64 reference, computed once for all devices. */
 const expectations = new WeakMap<Case, Promise<Map<string, HostArray>>>();
 
 function expectation(test: Case): Promise<Map<string, HostArray>> {
@@ -129,8 +133,9 @@ function expectation(test: Case): Promise<Map<string, HostArray>> {
 }
 
 /**
- * Holds one case on a device against the float64 reference, and against itself: twice and as views
- * must give the same bits. Returns the outputs' contents.
+ * Compares a case on a device with the float64 reference. A second run and a run with views must
+ * give the same bits.
+ * @returns the content of all tensor arguments after the operation
  */
 export async function checkCase(device: Device, test: Case): Promise<Map<string, HostArray>> {
   const what = `${test.op} ${test.name} on ${device.name}`;
@@ -149,7 +154,7 @@ export async function checkCase(device: Device, test: Case): Promise<Map<string,
       assert.ok(sameBits(value, args[name] as HostArray), `${what} changed its input ${name}`);
     }
   }
-  for (const placement of ["own", "view"] as const) {
+  for (const placement of ["whole", "view"] as const) {
     const again = await execute(device, test, placement);
     for (const [name, value] of found) {
       const how = placement === "view" ? "as views" : "a second time";

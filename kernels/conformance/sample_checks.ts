@@ -1,6 +1,6 @@
 /**
- * Checks of sampling on one device. A token may differ from the reference only where the uniform number
- * falls within rounding of a boundary, so tokens are held against exact cumulative probabilities.
+ * Checks of sampling on one device. Tokens are compared with exact cumulative probabilities, and
+ * not with the reference: they may differ if the uniform number is within rounding of a boundary.
  */
 import assert from "node:assert/strict";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../../core/philox.ts";
@@ -14,12 +14,16 @@ export interface SampleOptions {
   minP: number;
 }
 
-/** Temperature 1 and nothing cut off. */
+/** Temperature 1, without truncation. */
 export const PLAIN: SampleOptions = { temperature: 1, topK: 0, topP: 1, minP: 0 };
 
 export const SEED = 77 * 2 ** 32 + 12_345;
 
-/** One token and its log-probability (by `scored`, where given) per row; `counters` [rows, 3]. */
+/**
+ * Samples one token per row, with its log-probability.
+ * @param counters [rows, 3]
+ * @param scored the logits for log-probabilities; default: `logits`
+ */
 export async function drawTokens(
   device: Device,
   logits: Float32Array,
@@ -44,7 +48,7 @@ export async function drawTokens(
   return { tokens, logp };
 }
 
-/** Counters of row r: prompt r, branch r mod 7, position 3r. */
+/** Counters [rows, 3]; row r has prompt r, branch r mod 7, position 3r. */
 export function countersOf(rows: number, first = 0): Uint32Array {
   const counters = new Uint32Array(rows * 3);
   for (let r = 0; r < rows; r++) {
@@ -53,14 +57,14 @@ export function countersOf(rows: number, first = 0): Uint32Array {
   return counters;
 }
 
-/** Distinct, irregular logits, so that no threshold has ties. */
+/** Distinct random logits, so that no threshold has ties. */
 export function logitsOf(name: string, rows: number, vocab: number): Float32Array {
   return normals(stream(`sample ${name} ${rows} ${vocab}`), rows * vocab, 2);
 }
 
 /**
- * Probability of every token after temperature, top-k, top-p and min-p, by sorting: the smallest set
- * with mass ≥ topP. Written independently of the threshold search.
+ * The probability of every token after temperature, top-k, top-p (the smallest set with mass ≥
+ * topP) and min-p. It sorts the tokens, unlike the kernels, which search thresholds.
  */
 export function keptDistribution(
   logits: ArrayLike<number>,
@@ -84,7 +88,10 @@ export function keptDistribution(
   return p;
 }
 
-/** Every row's token is the inverse transform of its uniform, and logp the full softmax's. */
+/**
+ * Asserts that each token is the inverse transform of the row's uniform number, and that `logp` is
+ * that of the full softmax.
+ */
 export async function checkDraws(
   device: Device,
   rows: number,

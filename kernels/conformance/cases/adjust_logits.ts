@@ -1,4 +1,4 @@
-/** Cases of the adjustment of logits: every pair of rules, sets of all densities, slots out of order. */
+/** Cases of adjust_logits: all pairs of rules, sets of all densities, slots in reverse order. */
 import { seenWords } from "../../ops/adjust_logits/spec.ts";
 import { junk, normals, stream } from "../../testing.ts";
 import { type Case, exact, relative, testCase } from "../runner.ts";
@@ -7,9 +7,9 @@ const SHAPES = [
   ...[1, 2, 31, 32, 33, 64, 65, 1009].flatMap((vocab) =>
     [0, 1, 2, 7].map((rows) => [rows, vocab] as const)
   ),
-  // Work for several threads.
+  // Large enough for several threads.
   [37, 5003],
-  // More than 64 rows: cut where a binding holds no more.
+  // More than 64 rows: split when a binding is too small for all.
   [70, 1009],
 ] as const;
 
@@ -17,7 +17,7 @@ export function adjustLogitsCases(): Case[] {
   return SHAPES.flatMap(([rows, vocab], i) => {
     const random = stream(`adjust logits ${rows} ${vocab}`), shape = `[${rows}×${vocab}]`;
     const logits = normals(random, rows * vocab, 3), slotCount = rows + 2;
-    // The last logit is a zero, which no penalty changes.
+    // The last logit is 0, which no penalty changes.
     if (rows > 0) logits[rows * vocab - 1] = 0;
     const token = () => random.u32() % vocab;
     const seen = () => {

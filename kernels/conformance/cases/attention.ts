@@ -1,4 +1,4 @@
-/** Cases of attention: group layouts × head layouts, forward, backward and decoding. */
+/** Cases of attention for many groups and heads: forward, backward and decoding. */
 import { BRANCH } from "../../ops/attention_decode/spec.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import type { HostArray } from "../../tensor.ts";
@@ -29,7 +29,7 @@ const HEADS = [
   [2, 2, 128],
 ] as const;
 
-/** Small, large and odd ones, over fewer layouts. */
+/** Small, large and odd head sizes, for a part of the layouts. */
 const MORE_HEADS = [
   [4, 2, 2],
   [7, 1, 6],
@@ -39,7 +39,7 @@ const MORE_HEADS = [
 
 type Heads = typeof HEADS[number] | typeof MORE_HEADS[number];
 
-/** Softmax outputs at |v| ~ 1; scores of size s are themselves wrong by some 2^−24·s. */
+/** The bound for |v| ~ 1: softmax outputs, plus the rounding of scores of size s, some 2^−24·s. */
 const outBound = (scores: number) => 2e-6 + 2 ** -21 * Math.max(0, scores - 10);
 const lseBound = (expected: HostArray) =>
   Float64Array.from(expected, (x) => 2e-6 + 2 ** -22 * Math.abs(x));
@@ -64,7 +64,7 @@ function forwardArgs(layout: Layout, [heads, kvHeads, headDim]: Heads, steepness
   };
 }
 
-/** Of one row, shorter and longer than a tile, and longer than all sequences. */
+/** Windows of one row, shorter and longer than a tile, and longer than all sequences. */
 const WINDOWS = [1, 2, 3, 8, 33, 100, 150, 10_000];
 const WINDOWED = LAYOUTS.flatMap((groups, i) =>
   [0, 1, 2].map((w) => {
@@ -94,7 +94,7 @@ export function attentionCases(): Case[] {
       const args = { ...forwardArgs(layout, heads, 1), window };
       return [testCase("attention", name, args, { out: outBound(0), lse: lseBound })];
     }),
-    // Scores around ±60: e^score alone would overflow, and most weights underflow.
+    // Scores around ±60: e^score would overflow without the shift, and most weights underflow.
     testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[9]!), HEADS[3], 20), {
       out: outBound(80),
       lse: (expected) => 2e-6 + 2 ** -21 * largest(expected),
@@ -136,7 +136,7 @@ export async function attentionBackwardCases(): Promise<Case[]> {
   return cases;
 }
 
-/** Branches as [prefixBegin, prefixEnd, slot, length]; of no others alike. */
+/** Branches as [prefixBegin, prefixEnd, slot, length], with no shared prefix. */
 const DECODES: readonly {
   slots: number;
   maxNew: number;
@@ -167,7 +167,7 @@ export function attentionDecodeCases(): Case[] {
       const name = `${count} branches, prompt ${promptRows}, new ${maxNew}, ` +
         `heads ${[heads, kvHeads, headDim]}`;
       const random = stream(`attention_decode ${name}`);
-      // What a branch has not written yet must not be read.
+      // Rows of a slot beyond the branch's length are NaN: they must not be read.
       const branchK = junk(slots * maxNew * width), branchV = junk(slots * maxNew * width);
       for (const branch of branches) {
         const from = branch[BRANCH.slot]! * maxNew * width, size = branch[BRANCH.length]! * width;

@@ -1,4 +1,6 @@
-/** Cases of a decoding layer: around the blocks of branches, register tiles and panels of its parts. */
+/**
+ * Cases of a decoding layer, with sizes around its blocks of branches, register tiles and panels.
+ */
 import { BRANCH } from "../../ops/attention_decode/spec.ts";
 import { packedLength, PANEL } from "../../ops/matmul/spec.ts";
 import { normals, stream } from "../../testing.ts";
@@ -16,10 +18,13 @@ const SHAPES = [
 
 const MAX_NEW = 9;
 const PROMPTS = [[0, 11], [11, 12], [12, 45]] as const;
-/** From multiples of PANEL on: around panels, and around tiles of attention. Each begins as the one before it does. */
+/**
+ * Prompts that begin at multiples of PANEL, with lengths around panels and tiles of attention. Each
+ * prompt begins with the same rows as the one before it.
+ */
 const PACKED_PROMPTS = [[0, 11], [16, 17], [32, 64], [64, 97], [112, 208], [208, 325]] as const;
 
-/** [rows, k] as pack_weight leaves it. */
+/** Packs [rows, k] into the layout of pack_weight. */
 function packed(rows: Float32Array, k: number): Float32Array {
   const out = new Float32Array(packedLength(rows.length / k, k));
   rows.forEach((value, i) => {
@@ -29,8 +34,8 @@ function packed(rows: Float32Array, k: number): Float32Array {
   return out;
 }
 
-/** Where the prompt before begins, and as many rows as both have. */
-function beginAlike(
+/** The begin of the previous prompt, and the number of rows that both prompts share. */
+function sharedPrefix(
   prompts: readonly (readonly [number, number])[],
   prompt: number,
 ): [begin: number, rows: number] {
@@ -54,14 +59,14 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
     for (let b = 0; b < count; b++) {
       const prompt = Math.floor(b * prompts.length / count), [begin, end] = prompts[prompt]!;
       const slot = count - 1 - b, length = 1 + random.below(MAX_NEW);
-      const alike = packs && prompt > 0 ? beginAlike(prompts, prompt) : [0, 0];
-      branches.set([begin, end, slot, length, ...alike], b * BRANCH.columns);
+      const shared = packs && prompt > 0 ? sharedPrefix(prompts, prompt) : [0, 0];
+      branches.set([begin, end, slot, length, ...shared], b * BRANCH.columns);
       cacheRow[b] = slot * MAX_NEW + length - 1;
       positions[b] = end - begin + length - 1;
     }
     const prefixK = normals(random, promptRows * kv), prefixV = normals(random, promptRows * kv);
     for (let prompt = 1; packs && prompt < prompts.length; prompt++) {
-      const [from, rows] = beginAlike(prompts, prompt), to = prompts[prompt]![0];
+      const [from, rows] = sharedPrefix(prompts, prompt), to = prompts[prompt]![0];
       for (const cache of [prefixK, prefixV]) {
         cache.copyWithin(to * kv, from * kv, (from + rows) * kv);
       }

@@ -1,4 +1,4 @@
-/** Cases of dropout. Bounds are relative alone: what is dropped on one device is exactly 0 on every one. */
+/** Cases of dropout. The bounds are only relative, so all devices must drop the same elements. */
 import { junk, normals, stream } from "../../testing.ts";
 import { COLUMNS, SITES } from "../../ops/dropout/spec.ts";
 import { type Case, exact, ofLargest, relative, testCase } from "../runner.ts";
@@ -8,7 +8,7 @@ const SHAPES = [
     [0, 1, 2, 7].map((rows) => [rows, d] as const)
   ),
   [3, 0],
-  // Work for several threads; a block number beyond 2^16.
+  // Large enough for several threads; a block number above 2^16.
   [301, 300],
   [1, 300_001],
   [1, COLUMNS],

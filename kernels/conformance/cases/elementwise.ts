@@ -2,7 +2,7 @@
 import { junk, normals, stream } from "../../testing.ts";
 import { type Case, exact, relative, testCase } from "../runner.ts";
 
-/** Around vector widths, and one that is dealt to several threads. */
+/** Lengths around vector widths, and one that is large enough for several threads. */
 export const LENGTHS = [
   0,
   1,

@@ -6,7 +6,7 @@ export function geluCases(): Case[] {
   return [0, 1, 3, 4, 5, 16, 31, 65, 1009, 100_003].flatMap((n) => {
     const random = stream(`gelu ${n}`);
     const x = normals(random, n, 2), dout = normals(random, n), same = normals(random, n, 2);
-    // Far out on both sides, where the cube overflows what an exponential takes.
+    // Large values of both signs, where the cube exceeds the range of the exponential.
     const steep = Float32Array.from({ length: n }, (_, i) => [-60, -9, -5, 0, 5, 9, 1e4][i % 7]!);
     const bound = relative(1e-6, 4e-7);
     return [

@@ -3,7 +3,7 @@ import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { junk, normals, stream, zeros } from "../../testing.ts";
 import { type Case, execute, ofLargest, testCase } from "../runner.ts";
 
-/** [vocab, d]: no vocabulary is a multiple of a chunk, some are around one. */
+/** [vocab, d]: vocabularies that are no multiples of a chunk, some of them close to one. */
 const SIZES = [
   [1, 1],
   [2, 8],
@@ -17,7 +17,7 @@ const SIZES = [
   [16_387, 4],
 ] as const;
 
-/** How many pairs each row owns. */
+/** The number of pairs of each row. */
 const PAIRS = [[1], [0], [3, 0, 1], [8, 1, 1, 1, 0, 2, 1]] as const;
 
 function inputs(pairCounts: readonly number[], vocab: number, d: number, sharpness = 2) {
@@ -52,17 +52,17 @@ function allInputs(): [name: string, Inputs][] {
       list.push([`pairs [${pairCounts}], vocab ${vocab}, d ${d}`, inputs(pairCounts, vocab, d)]);
     }
   }
-  // Enough rows for any row chunk; enough work for several threads.
+  // More rows than any row chunk; large enough for several threads.
   const many = Array.from({ length: 530 }, (_, i) => i % 3);
   list.push(["530 rows, vocab 37, d 12", inputs(many, 37, 12)]);
   list.push(["40 rows, vocab 1500, d 64", inputs(many.slice(0, 40), 1500, 64)]);
-  // More than a device packs or computes of the vocabulary at once.
+  // More than the part of the vocabulary that a device packs or computes together.
   list.push(["vocab 2100, d 1100", inputs([2, 0, 1], 2100, 1100)]);
   list.push(["no rows", inputs([], 10, 4)]);
   return list;
 }
 
-/** 5e−6 + 2^−22·max|z|. */
+/** The bound 5e−6 + 2^−22·max|z| for logits z. */
 export function headBound({ hidden, weight, rows, vocab, d, temperature }: Logits): number {
   let max = 0;
   for (let r = 0; r < rows; r++) {
@@ -77,7 +77,7 @@ export function headBound({ hidden, weight, rows, vocab, d, temperature }: Logit
 
 export function headCases(): Case[] {
   const list = allInputs();
-  // Logits near ±200: the shifted sum keeps the entropy's digits.
+  // For logits near ±200, only a shifted sum keeps the digits of the entropy.
   list.push(["sharp, vocab 1025, d 16", inputs([1, 2, 0], 1025, 16, 60)]);
   return list.flatMap(([name, args]) => {
     const limit = () => headBound(args), outputs = { logp: limit, lse: limit, entropy: limit };

@@ -2,7 +2,7 @@
 import { junk, normals, stream } from "../../testing.ts";
 import { type Case, ofLargest, relative, testCase } from "../runner.ts";
 
-/** Around vector widths, and one with work for several threads. */
+/** Sizes around vector widths, and one that is large enough for several threads. */
 export const ROW_SHAPES: readonly (readonly [rows: number, d: number])[] = [
   ...[1, 2, 3, 4, 5, 16, 17, 48, 65, 288, 577].flatMap((d) =>
     [0, 1, 2, 33].map((rows) => [rows, d] as const)
@@ -13,7 +13,7 @@ export const ROW_SHAPES: readonly (readonly [rows: number, d: number])[] = [
 export function layernormCases(): Case[] {
   return ROW_SHAPES.flatMap(([rows, d]) => {
     const random = stream(`layernorm ${rows} ${d}`), shape = `[${rows}×${d}]`, size = rows * d;
-    // A mean far from 0: E[x²] − μ² would lose digits.
+    // With a mean far from 0, the variance as E[x²] − μ² would lose digits.
     const x = normals(random, size, 3).map((value) => Math.fround(value + 5));
     const add = normals(random, size), weight = normals(random, d), bias = normals(random, d);
     const inPlace = normals(random, size), dout = normals(random, size);
@@ -26,7 +26,7 @@ export function layernormCases(): Case[] {
     }
     const fresh = () => ({ out: junk(size), mean: junk(rows), rho: junk(rows) });
     const sizes = { rows, d, eps: 1e-5 };
-    // One column is its own mean: what is left of it is rounding, times 1/√eps.
+    // A row of one column equals its mean: the rest is rounding, times 1/√eps.
     const outputs = {
       out: ofLargest(d === 1 ? 2e-4 : 4e-6),
       mean: relative(),

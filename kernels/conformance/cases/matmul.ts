@@ -1,9 +1,9 @@
 /**
- * Cases of the matrix product: every transposition over sizes around any tile, and long sums.
+ * Cases of the matrix product: all transpositions with sizes around tiles, and long sums.
  *
- * The bound is 4·2^−24·Σ|a·b| + 1e−7. One running f32 sum of normal products exceeds it once in 10^5
- * elements (5.3·2^−24 was the worst of 1.8·10^6 sums of 8 to 257 terms), and the suite looks at more
- * than that: a kernel passes by adding up blocks.
+ * The bound is 4·2^−24·Σ|a·b| + 1e−7. A single running f32 sum of normal products exceeds it for
+ * one in 10^5 elements (the worst of 1.8·10^6 sums of 8 to 257 terms was 5.3·2^−24), and the suite
+ * has more elements. So a kernel must add the sums of blocks to pass.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { unpackStored } from "../../weights/layout.ts";
@@ -16,7 +16,7 @@ const BOUND = 4 * 2 ** -24;
 
 const SMALL = { m: [1, 2, 5, 8, 17], n: [1, 3, 8, 17, 33], k: [1, 4, 7, 33] } as const;
 
-/** [m, n, k]: tile edges, skinny and flat shapes, sums longer than any block, no rows, no sum. */
+/** [m, n, k]: tile edges, narrow and flat shapes, sums longer than any block, m, n or k of 0. */
 const LARGER = [
   [65, 129, 257],
   [64, 64, 64],
@@ -34,14 +34,14 @@ const LARGER = [
   [0, 5, 3],
   [5, 0, 3],
   [5, 7, 0],
-  // Multiples of four: what GPUs read as vectors.
+  // Multiples of four, which GPUs read as vectors.
   [1, 36, 1028],
   [2, 68, 128],
   [12, 132, 392],
   [132, 68, 36],
 ] as const;
 
-/** [m, n, k, r]: products with an adapter (r = 0: without) and a weight in each storage type; k is even. */
+/** [m, n, k, r]: products with an adapter of rank r (0: without) and stored weights; k is even. */
 const STORED = [
   [1, 36, 64, 8],
   [1, 577, 1024, 3],
@@ -81,7 +81,7 @@ function packing(n: number, k: number): Case {
   return testCase("pack_weight", `[${n}×${k}]`, { weight, out, n, k }, { out: exact });
 }
 
-/** A weight [n, k] in panels, written out once more. */
+/** A weight [n, k] in panels; a second implementation of pack_weight. */
 function inPanels(weight: Float32Array, n: number, k: number): Float32Array {
   const packed = new Float32Array(packedLength(n, k));
   for (let j = 0; j < n; j++) {
@@ -92,7 +92,7 @@ function inPanels(weight: Float32Array, n: number, k: number): Float32Array {
   return packed;
 }
 
-/** The four transpositions, and a packed b with both of a's. */
+/** The four transpositions, and packed b with both transpositions of a. */
 const LAYOUTS = [
   {},
   { transA: true },
@@ -111,7 +111,7 @@ export interface Product {
   m: number;
   n: number;
   k: number;
-  /** Rank of an adapter; 0: none. */
+  /** Rank of the adapter; 0 = none. */
   r: number;
   transA?: true;
   transB?: true;
@@ -120,7 +120,7 @@ export interface Product {
   activations?: "int8";
 }
 
-/** One product, overwriting, accumulating or scaled as it comes. */
+/** A product that randomly overwrites or accumulates, with random scales. */
 export function productCase(random: RandomStream, product: Product): Case {
   const { m, n, k, r, transA, transB, packedB, weightType, activations } = product;
   const accumulate = random.chance(0.5);

@@ -1,4 +1,4 @@
-/** Random weights in every storage type, for the cases of the operations that read them. */
+/** Random weights in every storage type. */
 import { narrowF16 } from "../../../core/half_floats.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { normals } from "../../testing.ts";
@@ -7,19 +7,21 @@ import { packStored } from "../../weights/layout.ts";
 import { quantize } from "../../weights/quantize.ts";
 import { BLOCK_SHAPES, type BlockType, type WeightType } from "../../weights/types.ts";
 
-/** Where a block of a GGUF file has its halves (scales, and what is added), and their largest magnitude here. */
+/**
+ * Offsets of the f16 values (scales and minimums) in a GGUF block, and their max magnitude here.
+ */
 const HALVES: Readonly<
-  Record<Exclude<BlockType, "int8" | "nf4">, { at: readonly number[]; most: number }>
+  Record<Exclude<BlockType, "int8" | "nf4">, { at: readonly number[]; max: number }>
 > = {
-  q8_0: { at: [0], most: 2 ** -6 },
-  q4_0: { at: [0], most: 2 ** -2 },
-  q4_1: { at: [0, 2], most: 2 ** -2 },
-  q5_0: { at: [0], most: 2 ** -3 },
-  q4_k: { at: [0, 2], most: 2 ** -8 },
-  q6_k: { at: [208], most: 2 ** -10 },
+  q8_0: { at: [0], max: 2 ** -6 },
+  q4_0: { at: [0], max: 2 ** -2 },
+  q4_1: { at: [0, 2], max: 2 ** -2 },
+  q5_0: { at: [0], max: 2 ** -3 },
+  q4_k: { at: [0, 2], max: 2 ** -8 },
+  q6_k: { at: [208], max: 2 ** -10 },
 };
 
-/** Words of a random weight [n, k]: any codes, magnitudes around 1 or below. */
+/** The words of a random weight [n, k] with arbitrary codes; magnitudes are about 1 or smaller. */
 export function randomStored(
   random: RandomStream,
   type: WeightType,
@@ -30,10 +32,10 @@ export function randomStored(
   if (type === "int8" || type === "nf4") return quantize(type, n, k, normals(random, n * k));
   const { weights } = BLOCK_SHAPES[type], { bytes: size } = BLOCK_CODES[type];
   const bytes = Uint8Array.from({ length: n * k / weights * size }, () => random.int(0, 255));
-  const { at: places, most } = HALVES[type];
+  const { at: places, max } = HALVES[type];
   for (let block = 0; block < bytes.length; block += size) {
     for (const place of places) {
-      const [bits] = narrowF16([random.uniform(-most, most)]);
+      const [bits] = narrowF16([random.uniform(-max, max)]);
       bytes[block + place] = bits! & 255;
       bytes[block + place + 1] = bits! >> 8;
     }
@@ -41,7 +43,9 @@ export function randomStored(
   return packStored(type, n, k, bytes);
 }
 
-/** Words of `count` halves: magnitudes from 1/8 to 2, with zeros and, for f16, its denormals among them. */
+/**
+ * Words of `count` halves with magnitudes from 1/8 to 2, some zeros, and for f16 some denormals.
+ */
 function halves(random: RandomStream, count: number, type: "f16" | "bf16"): Uint32Array {
   const half = () => {
     const sign = random.int(0, 1) << 15, power = random.int(-3, 0);

@@ -7,7 +7,7 @@ export function rmsnormCases(): Case[] {
   for (const d of [1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 288, 577]) {
     for (const rows of [0, 1, 2, 7, 33]) cases.push(...rmsnormShape(rows, d));
   }
-  // Many rows: work for several threads, and a long sum over rows in dweight.
+  // Many rows: enough for several threads, and a long sum over rows in dweight.
   cases.push(...rmsnormShape(1031, 100));
   return cases;
 }

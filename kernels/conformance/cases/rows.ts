@@ -29,10 +29,10 @@ export function rowsCases(): Case[] {
   return cases;
 }
 
-/** 55 runs of 0 to 24 rows: work for several threads. */
+/** 55 runs of 0 to 24 rows, enough for several threads. */
 const MANY_RUNS = Array.from({ length: 55 }, (_, i) => (i * 7) % 25);
 
-/** Runs of length 0, 1 and many, in an order that is not that of the rows. */
+/** Runs of 0, 1 and many rows, in shuffled order. */
 function scatterAddShape(d: number): Case[] {
   return [[], [1], [0], [3, 0, 1, 5], [1, 2, 40, 1, 1, 7, 0], MANY_RUNS].map((lengths) => {
     const random = stream(`scatter_add_rows ${lengths} ${d}`);

@@ -1,6 +1,6 @@
 /**
- * Cases of frozen weights in every storage type: x·Wᵀ, dy·W, rows of an embedding, and the fused head. Bounds are
- * those of the same operation on the widened weight.
+ * Cases of frozen weights in every storage type: x·Wᵀ, dy·W, rows of an embedding, and the fused
+ * head. The bounds are those of the same operation with the widened weight.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
@@ -13,7 +13,7 @@ import { productCase } from "./matmul.ts";
 import { type Case, exact, execute, ofLargest, testCase } from "../runner.ts";
 import { randomStored } from "./random_stored.ts";
 
-/** [m, n, blocks of k, r]: x·Wᵀ with an adapter (r = 0: without). */
+/** [m, n, blocks of k, r]: x·Wᵀ with an adapter of rank r; r = 0 means without. */
 const PRODUCTS = [
   [1, 1, 1, 0],
   [1, 16, 1, 3],
@@ -51,7 +51,7 @@ const GRADIENTS = [
 /** [rows, blocks of d, rows of the table]. */
 const GATHERS = [[1, 1, 1], [5, 3, 37], [70, 2, 16], [0, 1, 3]] as const;
 
-/** [vocab, blocks of d], and the pairs of each row. */
+/** [vocab, blocks of d, number of pairs of each row]. */
 const HEADS = [
   [1, 1, [2]],
   [100, 2, [1, 0, 3]],
@@ -60,22 +60,23 @@ const HEADS = [
 ] as const;
 
 /**
- * `brief`: of each type a product by few rows and one by many, a gradient, a gather and a head, other shapes for each
- * (a software adapter takes a second to compile a kernel).
+ * The cases of all types.
+ * @param brief for a software adapter, which needs a second to compile a kernel: each type has a
+ *   product of few rows and one of many, a gradient, a gather and a head, with different shapes
  */
 export async function storedCases(brief = false): Promise<Case[]> {
   const cases: Case[] = [];
   for (const [number, weightType] of WEIGHT_TYPES.entries()) {
-    /** All, or those whose turn it is: one of each span of places. */
+    /** All shapes; if `brief`, one of each span, which differs between types. */
     const some = <T>(shapes: readonly T[], ...spans: [from: number, end: number][]) =>
       brief ? spans.map(([from, end]) => shapes[from + number % (end - from)]!) : shapes;
     const random = stream(`stored ${weightType}`);
-    // A block of halves is a pair: some more of them.
+    // A block of f16 or bf16 is only a pair of values: use more of them.
     const block = blockOf(weightType) === 2 ? 26 : blockOf(weightType);
     for (const [m, n, blocks, r] of some(PRODUCTS, [0, 6], [6, 13])) {
       cases.push(productCase(random, { m, n, k: block * blocks, r, transB: true, weightType }));
     }
-    // Odd multiples of 16, which rows of blocks do not have.
+    // Odd multiples of 16, which are impossible for the other types.
     for (const k of blockOf(weightType) === 2 ? [48, 176] : []) {
       cases.push(productCase(random, { m: 7, n: 40, k, r: 0, transB: true, weightType }));
     }

@@ -7,7 +7,7 @@ export function swigluCases(): Case[] {
   return LENGTHS.flatMap((n) => {
     const random = stream(`swiglu ${n}`);
     const gate = normals(random, n), up = normals(random, n), dout = normals(random, n);
-    // Far out on both sides, where e^−a or e^a overflows in f32.
+    // Large values of both signs, where e^−a or e^a overflows in f32.
     const steep = Float32Array.from(
       { length: n },
       (_, i) => [-120, -88.5, -30, 0, 30, 89, 120][i % 7]!,

@@ -1,12 +1,12 @@
 /**
- * Finding a GPU and asking it for what it has: the adapter that Vulkan (or Metal, DX12) offers first, its real
- * limits instead of WebGPU's small defaults, and words for what is wrong when there is none.
+ * Finds a GPU: the first adapter of Vulkan (or Metal, DX12). Its device is requested with the
+ * limits of the adapter, since WebGPU's default limits are small.
  */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import type { AdapterInfo } from "../../device.ts";
 import { grantable, prepareEnvironment } from "./quirks.ts";
 
-/** Limits that kernels profit from; asked for at the adapter's largest value. */
+/** The limits that kernels use; requested with the adapter's maximum. */
 const LIMITS = [
   "maxStorageBufferBindingSize",
   "maxBufferSize",
@@ -17,8 +17,8 @@ const LIMITS = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** Below these the engine cannot work. */
-const LEAST: Partial<Record<typeof LIMITS[number], number>> = {
+/** The minimum that the kernels need. */
+const MIN_LIMITS: Partial<Record<typeof LIMITS[number], number>> = {
   maxStorageBufferBindingSize: 2 ** 27,
   maxComputeWorkgroupStorageSize: 16_384,
   maxComputeInvocationsPerWorkgroup: 256,
@@ -41,17 +41,17 @@ export function describeAdapter(adapter: GPUAdapter): AdapterInfo {
     name,
     vendor: Number(info.vendor),
     device: Number(info.device),
-    // Deno before 2.7 does not tell; Mesa's and Google's software devices have these names.
+    // Deno before 2.7 does not report it; software adapters of Mesa and Google have these names.
     software: software || /llvmpipe|lavapipe|swiftshader|software/i.test(name),
   };
 }
 
-/** The limits of an adapter that matter here, by their WebGPU names. */
+/** The limits of an adapter that kernels use, by their WebGPU names. */
 export function adapterLimits(adapter: GPUAdapter): Record<string, number> {
   return Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
 }
 
-/** Features that kernels or traces can use, as far as the adapter grants them. */
+/** The features that kernels or traces can use and that the adapter grants. */
 export function usableFeatures(adapter: GPUAdapter): Promise<GPUFeatureName[]> {
   return grantable(adapter, ["shader-f16", "timestamp-query", "subgroups" as GPUFeatureName]);
 }
@@ -62,11 +62,11 @@ export async function requestDevice(
   features: GPUFeatureName[] = [],
 ): Promise<GPUDevice> {
   const limits = adapterLimits(adapter);
-  for (const [name, least] of Object.entries(LEAST)) {
-    if (limits[name]! < least) {
+  for (const [name, min] of Object.entries(MIN_LIMITS)) {
+    if (limits[name]! < min) {
       throw new RgxError(
         `the GPU ${describeAdapter(adapter).name} is too small for rgx: its ${name} is ` +
-          `${limits[name]}, at least ${least} is needed`,
+          `${limits[name]}, at least ${min} is needed`,
         { advice: "compute on the CPU: --device wasm", exitCode: EXIT.usage },
       );
     }

@@ -1,11 +1,12 @@
 /**
- * One card of several. WebGPU has no list of adapters and no index: the process is told, before its first look
- * at WebGPU, to see one card, by environment variables of the Vulkan loader and of Mesa's device-select layer
- * (which sits above every driver, NVIDIA's too). Hence one process a card.
+ * Selects one of several GPUs. WebGPU cannot list adapters or select one by index. Therefore
+ * environment variables of the Vulkan loader, or of Mesa's device-select layer (which works with
+ * every driver, also NVIDIA's), hide all other GPUs. They must be set before the process first uses
+ * WebGPU, so a process can use one GPU only.
  */
 import { UsageError } from "../../../core/errors.ts";
 
-/** A graphics card as the kernel's PCI bus lists it. */
+/** A GPU in the kernel's list of PCI devices. */
 export interface Card {
   /** "0000:41:00.0" */
   address: string;
@@ -18,12 +19,15 @@ const PCI = "/sys/bus/pci/devices";
 const LAYER = "VkLayer_MESA_device_select.json";
 const LAYER_FOLDERS = ["/usr/share/vulkan/implicit_layer.d", "/etc/vulkan/implicit_layer.d"];
 
-/** Makers of the display controllers of servers' remote consoles (ASPEED, Matrox, Huawei): these compute nothing. */
-const CONSOLES = ["1a03", "102b", "19e5"];
+/**
+ * Vendors of display controllers for the remote consoles of servers (ASPEED, Matrox, Huawei), which
+ * cannot compute.
+ */
+const CONSOLE_VENDORS = ["1a03", "102b", "19e5"];
 
 /**
- * Display controllers (PCI class 03) in the order of their addresses, without those of remote consoles; none where
- * there is no PCI bus to read.
+ * The display controllers (PCI class 03) in the order of their addresses, without those of remote
+ * consoles; an empty list when the PCI bus cannot be read.
  */
 export function listCards(root = PCI): Card[] {
   let names: string[];
@@ -43,14 +47,15 @@ export function listCards(root = PCI): Card[] {
     };
     if (!read("class").startsWith("03")) continue;
     const vendor = read("vendor");
-    if (!CONSOLES.includes(vendor)) cards.push({ address, vendor, device: read("device") });
+    if (!CONSOLE_VENDORS.includes(vendor)) cards.push({ address, vendor, device: read("device") });
   }
   return cards;
 }
 
 /**
- * The variables that leave one card visible.
- * @throws UsageError when there is no such card, or when nothing can tell it from its twins.
+ * The environment variables that hide all cards except one.
+ * @throws UsageError when there is no such card, or when it cannot be distinguished from cards of
+ *   the same model
  */
 export function cardEnvironment(
   card: number,
@@ -90,7 +95,7 @@ export function cardEnvironment(
   return { VK_LOADER_DEVICE_SELECT: `${vendor}:${device}` };
 }
 
-/** Must be called before the first use of `navigator.gpu`. */
+/** Hides all other cards. Must be called before the first use of `navigator.gpu`. */
 export function selectCard(card: number): void {
   const haveLayer = LAYER_FOLDERS.some((folder) => {
     try {

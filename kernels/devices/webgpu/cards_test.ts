@@ -1,4 +1,4 @@
-/** Choosing a card, and the words for having none, on made-up machines. */
+/** Selection of a GPU, and messages when there is none, on simulated machines. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { requestDevice } from "./adapter.ts";
@@ -8,14 +8,14 @@ import { type Machine, missingForGpu, noAdapterError } from "./no_adapter.ts";
 const H100 = { vendor: "10de", device: "2330" };
 const TWINS = [{ address: "0000:41:00.0", ...H100 }, { address: "0000:c1:00.0", ...H100 }];
 
-Deno.test("cards are the display controllers of the PCI bus, by address", async () => {
+Deno.test("cards are the display controllers of the PCI bus, sorted by address", async () => {
   const root = await Deno.makeTempDir();
   try {
     const devices: Record<string, [kind: string, vendor: string]> = {
       "0000:c1:00.0": ["0x030200", "0x10de"],
       "0000:00:1f.0": ["0x060100", "0x10de"],
       "0000:41:00.0": ["0x030000", "0x10de"],
-      "0000:03:00.0": ["0x030000", "0x1a03"], // a server's remote console
+      "0000:03:00.0": ["0x030000", "0x1a03"], // the remote console of a server
     };
     for (const [address, [kind, vendor]] of Object.entries(devices)) {
       await Deno.mkdir(`${root}/${address}`);
@@ -30,7 +30,7 @@ Deno.test("cards are the display controllers of the PCI bus, by address", async 
   }
 });
 
-Deno.test("a card is chosen by Mesa's layer, or by its kind where it has no twin", () => {
+Deno.test("a card is selected by Mesa's layer, or by its model if there is only one", () => {
   assert.deepEqual(cardEnvironment(1, TWINS, true), {
     MESA_VK_DEVICE_SELECT: "10de:2330!",
     DRI_PRIME: "pci-0000_c1_00_0",
@@ -40,7 +40,7 @@ Deno.test("a card is chosen by Mesa's layer, or by its kind where it has no twin
   });
 });
 
-Deno.test("a card that is not there, or cannot be told from its twin, is refused", () => {
+Deno.test("a missing card, or one that cannot be distinguished from another, is refused", () => {
   const refuses = (card: number, pattern: RegExp) =>
     assert.throws(
       () => cardEnvironment(card, TWINS, false),
@@ -60,7 +60,7 @@ function machine(files: string[], closed: string[] = [], os = "linux"): Machine 
 
 const LOADER = "/usr/lib/x86_64-linux-gnu/libvulkan.so.1";
 
-Deno.test("without an adapter it is said what is missing and which command mends it", () => {
+Deno.test("without an adapter, the error names what is missing and a command that helps", () => {
   const says = (m: Machine, ...patterns: RegExp[]) => {
     const text = missingForGpu(m).join("\n");
     for (const pattern of patterns) assert.match(text, pattern);
@@ -83,7 +83,7 @@ Deno.test("without an adapter it is said what is missing and which command mends
   assert.match(error.advice ?? "", /--device wasm/);
 });
 
-Deno.test("an adapter whose limits are too small is refused by name, limit and need", async () => {
+Deno.test("an adapter with too small limits is refused; the error names the limit", async () => {
   const limits = {
     maxStorageBufferBindingSize: 2 ** 27,
     maxBufferSize: 2 ** 28,

@@ -1,8 +1,8 @@
 /**
- * The GPU device: Deno's WebGPU, WGSL kernels. Operations are recorded and submitted together; nothing waits
- * until `read`. Float precision is f32. What goes wrong on the GPU is known a moment later: it is thrown by the
- * next call of the device, and no `read` returns without having looked.
- * Left out: several cards in one process (one process a card), buffers beyond the adapter's largest.
+ * The GPU device: WGSL kernels on Deno's WebGPU. Operations are recorded and submitted together,
+ * and only `read` waits for them. Float precision is f32. Errors on the GPU are reported later: the
+ * next call of the device throws them, and `read` checks for them before it returns. Not supported:
+ * several GPUs in one process, and buffers above the adapter's maximum size.
  */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import type { AdapterInfo, Device } from "../../device.ts";
@@ -32,14 +32,15 @@ const USAGE = { storage: 0x80, copySource: 0x4, copyTarget: 0x8 } as const;
 const IDLE_BYTES = 2 ** 30;
 
 export interface WebgpuDeviceOptions {
-  /** Number of the card, of several; null: the one that the system offers first. */
+  /** Index of the GPU; null = the first that the system offers. */
   card?: number | null;
   /**
-   * Times of the kernels: by the GPU's time stamps (where it has them, else by waiting), or by waiting for each;
-   * default: by time stamps where RGX_DEBUG is 2 or more (and printed at the end), else off.
+   * How kernels are timed: "stamps" uses the GPU's time stamps if it has them, else it waits for
+   * each kernel; "waits" always waits. Default: "stamps" if RGX_DEBUG is at least 2 (the times are
+   * printed when the device is closed), else "off".
    */
   trace?: "stamps" | "waits" | "off";
-  /** Smaller limits than the adapter's, for tests of what happens beyond them. */
+  /** Limits below those of the adapter, for tests of larger tensors. */
   limits?: Partial<WebgpuLimits>;
 }
 
@@ -86,7 +87,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#gpu = gpu;
     this.#tracer = tracer;
     this.software = adapter.software;
-    // Whole vectors of four, as bindings are.
+    // A multiple of a vector of four, like the sizes of bindings.
     this.largestTensor = Math.floor(gpu.limits.maxBufferSize / 16) * 16;
     this.limits = {
       bindingElements: Math.floor(gpu.limits.maxStorageBufferBindingSize / 4 / 64) * 64,
@@ -114,9 +115,9 @@ export class WebgpuDevice implements Device, WebgpuContext {
     return { dispatches, submits, readBytes: this.#readBytes, reads: this.#reads, pipelines: size };
   }
 
-  /** Bytes of all buffers on the GPU, idle ones of the pool included. */
+  /** Bytes of all buffers on the GPU, including idle ones of the pool. */
   get heldBytes(): number {
-    return this.#pool.heldBytes + this.#recorder.ownBytes;
+    return this.#pool.heldBytes + this.#recorder.bufferBytes;
   }
 
   create(dtype: DType, length: number, label: string): Tensor {
@@ -141,43 +142,43 @@ export class WebgpuDevice implements Device, WebgpuContext {
   }
 
   write(tensor: Tensor, data: HostArray, offset = 0): void {
-    const own = this.#own(tensor);
+    const checked = this.#checked(tensor);
     checkRange(tensor, offset, data.length, "write");
-    if ((own.dtype === "u32") !== (data instanceof Uint32Array)) {
+    if ((checked.dtype === "u32") !== (data instanceof Uint32Array)) {
       throw new TypeError(
-        `write of ${data.constructor.name} to ${own.dtype} tensor "${tensor.label}"`,
+        `write of ${data.constructor.name} to ${checked.dtype} tensor "${tensor.label}"`,
       );
     }
     if (data.length === 0) return;
-    const whole = !own.isView && offset === 0 && data.length === own.length;
-    if (whole) own.block.stale = false;
-    else this.#clearIfStale(own);
+    const whole = !checked.isView && offset === 0 && data.length === checked.length;
+    if (whole) checked.block.stale = false;
+    else this.#clearIfStale(checked);
     const words = data instanceof Float64Array ? Float32Array.from(data) : data;
     const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-    const start = 4 * (own.offset + offset);
-    this.#recorder.write(own.block.buffer, start, bytes as Uint8Array<ArrayBuffer>);
+    const start = 4 * (checked.offset + offset);
+    this.#recorder.write(checked.block.buffer, start, bytes as Uint8Array<ArrayBuffer>);
   }
 
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
-    const own = this.#own(tensor);
+    const checked = this.#checked(tensor);
     checkRange(tensor, offset, length, "read");
-    const type = own.dtype === "u32" ? Uint32Array : Float32Array;
+    const type = checked.dtype === "u32" ? Uint32Array : Float32Array;
     if (length === 0) return new type(0);
     try {
-      this.#clearIfStale(own);
+      this.#clearIfStale(checked);
       this.submit();
-      // The error scopes of what was submitted are told in a later microtask.
+      // The error scopes of submitted commands are resolved in a later microtask.
       await Promise.resolve();
       this.#mustWork();
       const bytes = 4 * length;
-      const start = 4 * (own.offset + offset);
-      const copy = await this.#readback.read(own.block.buffer.gpu, start, bytes);
+      const start = 4 * (checked.offset + offset);
+      const copy = await this.#readback.read(checked.block.buffer.gpu, start, bytes);
       this.#reads++;
       this.#readBytes += bytes;
       this.#mustWork();
       return new type(copy);
     } catch (error) {
-      // The loss of a device is told later than the errors that follow from it, and explains them.
+      // The loss of a device is reported after the errors that it causes, but explains them.
       await new Promise((resolve) => setTimeout(resolve, 0));
       this.#mustWork();
       throw error;
@@ -185,14 +186,14 @@ export class WebgpuDevice implements Device, WebgpuContext {
   }
 
   free(tensor: Tensor): void {
-    const own = this.#own(tensor);
-    if (own.isView) {
+    const checked = this.#checked(tensor);
+    if (checked.isView) {
       throw new RgxError(`"${tensor.label}" is a view; free the tensor it belongs to`);
     }
-    own.block.freed = true;
-    this.#live.delete(own.block);
-    this.#allocated -= 4 * own.length;
-    this.#pool.give(own.block.buffer);
+    checked.block.freed = true;
+    this.#live.delete(checked.block);
+    this.#allocated -= 4 * checked.length;
+    this.#pool.give(checked.block.buffer);
   }
 
   run<K extends OpName>(op: K, args: Ops[K]): void {
@@ -200,7 +201,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.beforeRun?.();
     validateOp(op, args);
     for (const value of Object.values(args)) {
-      if (typeof value === "object" && value !== null) this.#own(value as Tensor);
+      if (typeof value === "object" && value !== null) this.#checked(value as Tensor);
     }
     this.#running = op;
     try {
@@ -234,7 +235,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     const tensors = kernel.bufferNames.map((name) => {
       const tensor = buffers[name];
       if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
-      return this.#own(tensor);
+      return this.#checked(tensor);
     });
     this.#checkDispatch(call, tensors);
     for (const tensor of tensors) this.#clearIfStale(tensor);
@@ -283,13 +284,13 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#gpu.destroy();
   }
 
-  /** Time of every kernel so far, most expensive first; empty unless it is traced. */
+  /** The time of every kernel so far, most expensive first; empty unless kernels are timed. */
   kernelTimes(): KernelTime[] {
     if (this.#failure === null && !this.#closed) this.#recorder.submit();
     return this.#tracer?.table() ?? [];
   }
 
-  /** Ends the GPU device behind this one's back, as a driver reset would (tests). */
+  /** Destroys the GPU's device without closing this one, like a driver reset (tests). */
   lose(): void {
     this.#gpu.destroy();
   }
@@ -349,7 +350,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#recorder.clear(block.buffer);
   }
 
-  #own(tensor: Tensor): WebgpuTensor {
+  #checked(tensor: Tensor): WebgpuTensor {
     this.#mustBeOpen();
     if (!(tensor instanceof WebgpuTensor) || tensor.device !== this) {
       throw new RgxError(
@@ -382,8 +383,9 @@ function lostError(name: string, message: string): RgxError {
 }
 
 /**
- * A device on the first adapter.
- * @throws RgxError (exit 2, with what to install) when there is none, or when it is too small.
+ * Creates a device on the first adapter.
+ * @throws RgxError (exit 2, with what to install) when there is no adapter, or its limits are too
+ *   small
  */
 export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
   if (!chooseCard(options.card ?? null)) throw hiddenError();

@@ -1,4 +1,4 @@
-/** What the GPU device promises beyond `kernels/device_test.ts`: memory, order, errors, limits. */
+/** Tests of the GPU device beyond kernels/device_test.ts: memory, order, errors, limits. */
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import { elementwiseCases } from "../../conformance/cases/elementwise.ts";
@@ -33,7 +33,7 @@ function gpuTest(
   });
 }
 
-gpuTest("ten thousand tensors leave device memory flat", async (device) => {
+gpuTest("device memory stays constant over ten thousand tensors", async (device) => {
   const keep = upload(device, Float32Array.of(1, 2, 3));
   const round = () => {
     const tensors: Tensor[] = [];
@@ -99,7 +99,7 @@ gpuTest("more operations than a recording holds are submitted in between", async
   assert.equal(device.counters.dispatches, 5000);
 });
 
-gpuTest("a kernel that does not compile is named, with the line that is wrong", async (device) => {
+gpuTest("the error for a kernel that does not compile has its name and line", async (device) => {
   const broken = kernel({
     name: "broken.example",
     buffers: { dst: "write f32" },
@@ -117,7 +117,7 @@ gpuTest("a kernel that does not compile is named, with the line that is wrong", 
   assert.throws(() => device.create("float", 1, "later"), /broken\.example/);
 });
 
-gpuTest("a lost device ends the run with the exit code for going on later", async (device) => {
+gpuTest("a lost device ends the run with the exit code for a resumable run", async (device) => {
   const x = upload(device, Float32Array.of(1, 2));
   device.run("fill", { out: x, n: 2, value: 3 });
   device.lose();
@@ -140,7 +140,7 @@ gpuTest("a tensor beyond the largest buffer is refused with its size", (device) 
 
 const small = { limits: { bindingElements: 1 << 18 } };
 
-gpuTest("grids beyond one dimension of workgroups do all of the work", async (device) => {
+gpuTest("grids with more workgroups than one dimension allows are complete", async (device) => {
   const names = ["add", "rmsnorm", "rmsnorm_backward", "matmul"];
   const tests = [...elementwiseCases(), ...rmsnormCases(), ...matmulCases()];
   for (const name of names) {
@@ -150,7 +150,7 @@ gpuTest("grids beyond one dimension of workgroups do all of the work", async (de
   }
 }, { limits: { groupsPerDimension: 37 } });
 
-gpuTest("tensors beyond one binding are gone through in parts", async (device) => {
+gpuTest("tensors larger than one binding are processed in parts", async (device) => {
   const n = (1 << 18) * 2 + 777;
   const data = Float32Array.from({ length: n }, (_, i) => i % 1000 - 500);
   const a = upload(device, data), b = upload(device, data), out = device.create("float", n, "out");
@@ -161,7 +161,7 @@ gpuTest("tensors beyond one binding are gone through in parts", async (device) =
   const squares = [...await device.read(partial)].reduce((sum, x) => sum + x, 0);
   const expected = data.reduce((sum, x) => sum + x * x, 0);
   assert.ok(Math.abs(squares / expected - 1) < 1e-6);
-  // Rows: a table of 8192 rows of 64 is two bindings long, and so is what is gathered.
+  // A table of 8192 rows of 64 needs two bindings, and so does the output.
   const rows = 8200, d = 64;
   const table = upload(
     device,
@@ -180,7 +180,7 @@ gpuTest("tensors beyond one binding are gone through in parts", async (device) =
   assert.ok(last.every((x) => Math.abs(x - 2) < 1e-5), `${last[0]}`);
 }, small);
 
-gpuTest("a kernel that cannot be cut says what is too long for the adapter", (device) => {
+gpuTest("the error for a tensor that cannot be split names what is too long", (device) => {
   const long = device.create("float", (1 << 18) + 64, "long");
   const touch = kernel({
     name: "touch",

@@ -1,18 +1,18 @@
 /**
- * Memory of the card that computes. WebGPU does not tell; the driver's own tools do: `nvidia-smi` for NVIDIA,
- * files of the kernel for AMD. Nothing is installed for it and nothing is contacted.
+ * The free memory of a GPU. WebGPU does not report it, so it is read from the driver: with
+ * `nvidia-smi` for NVIDIA, from files of the kernel for AMD.
  */
 import { availableBytes } from "../../../core/machine/memory.ts";
 import type { AdapterInfo } from "../../device.ts";
 
 const NVIDIA = 4318, AMD = 4098;
 
-/** Bytes that may still be taken on the adapter; null where nobody tells. */
+/** Bytes that can still be allocated on the adapter; null when unknown. */
 export async function gpuAvailableBytes(
   adapter: AdapterInfo,
   run: (command: string, args: string[]) => Promise<string | null> = output,
 ): Promise<number | null> {
-  // A software adapter, and a card that shares the machine's memory, take from that.
+  // A software adapter uses the memory of the machine.
   if (adapter.software) return await availableBytes();
   if (adapter.vendor === NVIDIA) {
     const query = ["--query-gpu=name,memory.free", "--format=csv,noheader,nounits"];
@@ -22,30 +22,31 @@ export async function gpuAvailableBytes(
 }
 
 /**
- * The least free memory among the cards of this name: which of several twins computes is not known.
- * @param table Lines "name, free MiB".
+ * The minimum of free memory among the cards with this name, because it is unknown which of them
+ * is used.
+ * @param table lines "name, free MiB"
  */
 export function freeOfNvidia(table: string | null, name: string): number | null {
-  let least: number | null = null;
+  let min: number | null = null;
   for (const line of (table ?? "").split("\n")) {
     const comma = line.lastIndexOf(",");
     const free = Number(line.slice(comma + 1));
     if (comma < 0 || !Number.isFinite(free) || line.slice(0, comma).trim() !== name) continue;
-    least = Math.min(least ?? Infinity, free * 2 ** 20);
+    min = Math.min(min ?? Infinity, free * 2 ** 20);
   }
-  return least;
+  return min;
 }
 
 function freeOfAmd(root = "/sys/class/drm"): number | null {
   try {
-    let most: number | null = null;
+    let max: number | null = null;
     for (const { name } of Deno.readDirSync(root)) {
       if (!/^card[0-9]+$/.test(name)) continue;
       const read = (file: string) =>
         Number(Deno.readTextFileSync(`${root}/${name}/device/mem_info_vram_${file}`));
-      most = Math.max(most ?? 0, read("total") - read("used"));
+      max = Math.max(max ?? 0, read("total") - read("used"));
     }
-    return most;
+    return max;
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
-/** Why this machine offers no GPU, as far as files and devices tell, and the command that mends it. */
+/** Explains why no GPU was found, from files and devices, and names the command that helps. */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 
-/** What was looked at, for tests. */
+/** Access to the machine's files, which tests replace. */
 export interface Machine {
   os: string;
   exists(path: string): boolean;
@@ -20,7 +20,7 @@ const LOADERS = [
   "/usr/lib/libvulkan.so.1",
 ];
 
-/** One sentence for each thing that is missing, most basic first. */
+/** One sentence for each missing thing, the most basic first. */
 export function missingForGpu(machine: Machine = thisMachine()): string[] {
   if (machine.os !== "linux") return [];
   const found: string[] = [];
@@ -43,8 +43,9 @@ export function missingForGpu(machine: Machine = thisMachine()): string[] {
   }
   if (devices.length === 0 && !nvidia) {
     found.push(
-      "no graphics card is visible (/dev/nvidia0, /dev/dri/renderD128); ask the scheduler for one " +
-        "(--gres=gpu:1), or install Mesa's software driver for trials: apt-get install mesa-vulkan-drivers",
+      "no graphics card is visible (/dev/nvidia0, /dev/dri/renderD128); ask the scheduler for " +
+        "one (--gres=gpu:1), or install Mesa's software driver for trials: " +
+        "apt-get install mesa-vulkan-drivers",
     );
   }
   return found;

@@ -1,4 +1,4 @@
-/** Which host binding runs which operation on the WebGPU device. One line an operation. */
+/** The implementation of each operation on the WebGPU device, from its folder in ops/. */
 import { adjustLogitsWebgpu } from "../../ops/adjust_logits/webgpu.ts";
 import { attentionBackwardWebgpu, attentionWebgpu } from "../../ops/attention/webgpu.ts";
 import { attentionDecodeWebgpu } from "../../ops/attention_decode/webgpu.ts";

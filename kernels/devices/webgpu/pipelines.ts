@@ -1,7 +1,7 @@
 /**
- * Compute pipelines, cached by kernel and binding pattern, and their bind groups, cached by the buffers in
- * them. Making a pipeline is synchronous in Deno; what is wrong with a kernel's text is known only a moment
- * later, through the error scope around it: `onError` receives it with the kernel's name and the WGSL line.
+ * Compute pipelines, cached by kernel and binding pattern, and their bind groups, cached by the
+ * buffers in them. Deno creates a pipeline synchronously, but reports errors in a kernel's text
+ * later, through an error scope. `onError` then gets the name of the kernel and the line of WGSL.
  */
 import type { WebgpuTensor } from "./tensor.ts";
 import { popError } from "./quirks.ts";
@@ -18,21 +18,21 @@ interface Pipeline {
   readonly pattern: BindingPattern;
 }
 
-/** What a dispatch needs. */
+/** A pipeline with its bind group, for a dispatch. */
 export interface Bound {
   readonly pipeline: GPUComputePipeline;
   readonly group: GPUBindGroup;
 }
 
-/** A kernel's pipelines by pattern, and its bound pipelines by the buffers, offsets and lengths of its tensors. */
+/** A kernel's pipelines by pattern, and with bind groups by its tensors' buffers and ranges. */
 interface KnownKernel {
   readonly bound: Map<string, Bound>;
   readonly pipelines: Map<string, Pipeline>;
 }
 
-/** Bytes of a slot of the parameter arena: WebGPU's largest alignment of dynamic offsets. */
+/** Bytes of a kernel's parameters in the uniform buffer: WebGPU's maximum alignment of offsets. */
 export const PARAMS_SLOT = 256;
-/** Bind groups that are kept, over all pipelines; they are cheap to make again. */
+/** Maximum number of cached bind groups of all pipelines. They are cheap to create again. */
 const MAX_GROUPS = 16_384;
 
 export class Pipelines {
@@ -50,12 +50,12 @@ export class Pipelines {
     this.#onError = onError;
   }
 
-  /** Pipelines made so far. */
+  /** Number of pipelines that were created. */
   get size(): number {
     return this.#byText.size;
   }
 
-  /** The pipeline and the bind group for a kernel whose buffers are these tensors. */
+  /** The pipeline and bind group of a kernel for these tensors. */
   bind(kernel: Kernel, tensors: readonly WebgpuTensor[]): Bound {
     let key = "";
     for (const { block, offset, length } of tensors) {
@@ -93,12 +93,12 @@ export class Pipelines {
     ];
     tensors.forEach((tensor, i) => {
       if (standsFor[i] !== i) return;
-      // One and the same tensor under several names: the longest of the views.
+      // If several names stand for the same tensor, the longest view is bound.
       let length = tensor.length;
       standsFor.forEach((first, j) => {
         if (first === i) length = Math.max(length, tensors[j]!.length);
       });
-      // A binding may not be empty, and one of vec4 must hold at least one element.
+      // A binding must not be empty, and one of vec4 needs at least one element.
       const available = tensor.block.buffer.bytes - 4 * tensor.offset;
       const size = Math.min(available, Math.ceil(Math.max(4 * length, 4) / 16) * 16);
       const resource = { buffer: tensor.block.buffer.gpu, offset: 4 * tensor.offset, size };
@@ -107,7 +107,7 @@ export class Pipelines {
     return this.#device.createBindGroup({ layout, entries });
   }
 
-  /** Drops all bind groups: they keep destroyed buffers from going away. */
+  /** Drops all bind groups, since they keep the memory of destroyed buffers. */
   forgetGroups(): void {
     for (const { bound } of this.#byKernel.values()) bound.clear();
     this.#groupCount = 0;
@@ -157,7 +157,7 @@ export class Pipelines {
   }
 }
 
-/** See {@link BindingPattern}: which tensors are the same, and which must be bound writable. */
+/** Which tensors are the same, and which must be bound as writable; see {@link BindingPattern}. */
 function patternOf(kernel: Kernel, tensors: readonly WebgpuTensor[]): BindingPattern {
   const writes = kernel.bufferNames.map((name) => kernel.buffers[name]!.startsWith("write"));
   const standsFor: number[] = [], writable: boolean[] = [];

@@ -1,50 +1,51 @@
 /**
- * Buffers by size class, kept for the next tensor instead of being destroyed: WebGPU buffers are expensive to
- * make and invisible to the garbage collector. Commands run in order, so a buffer can be given out again while
- * commands that use it still wait. Sizes are rounded up to eighths of a power of two: at most 12.5 % is lost.
+ * A pool of buffers by size class. Freed buffers are kept for later tensors, because WebGPU buffers
+ * are expensive to create and invisible to the garbage collector. Commands run in order, so a
+ * buffer can be used again while earlier commands that use it still wait. Sizes are rounded up to
+ * eighths of a power of two, which wastes at most 12.5 %.
  */
 import type { PooledBuffer } from "./tensor.ts";
 
-const SMALLEST = 256;
+const MIN_BUFFER_BYTES = 256;
 
 /** The size class of a tensor of `bytes`: a multiple of 256. */
 export function sizeClass(bytes: number): number {
-  if (bytes <= SMALLEST) return SMALLEST;
-  const step = Math.max(SMALLEST, 2 ** (Math.floor(Math.log2(bytes - 1)) - 3));
+  if (bytes <= MIN_BUFFER_BYTES) return MIN_BUFFER_BYTES;
+  const step = Math.max(MIN_BUFFER_BYTES, 2 ** (Math.floor(Math.log2(bytes - 1)) - 3));
   return Math.ceil(bytes / step) * step;
 }
 
 export class BufferPool {
   readonly #idle = new Map<number, PooledBuffer[]>();
   readonly #create: (bytes: number, label: string) => GPUBuffer;
-  readonly #limit: number;
-  readonly #largest: number;
+  readonly #maxIdleBytes: number;
+  readonly #maxBufferBytes: number;
   #nextId = 0;
   #idleBytes = 0;
   #heldBytes = 0;
 
   /**
-   * @param limit Most idle bytes that are kept; `trim` destroys the rest.
-   * @param largest Most bytes of a buffer: the last size class, which may be smaller than its step.
+   * @param maxIdleBytes above this number of idle bytes, the pool is `overfull`
+   * @param maxBufferBytes maximum size of a buffer; the last size class ends there
    */
   constructor(
     create: (bytes: number, label: string) => GPUBuffer,
-    limit: number,
-    largest = Infinity,
+    maxIdleBytes: number,
+    maxBufferBytes = Infinity,
   ) {
     this.#create = create;
-    this.#limit = limit;
-    this.#largest = largest;
+    this.#maxIdleBytes = maxIdleBytes;
+    this.#maxBufferBytes = maxBufferBytes;
   }
 
-  /** Bytes of all buffers, idle ones included. */
+  /** Bytes of all buffers, including idle ones. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** `isNew`: never used, so filled with zeros. */
+  /** Takes a buffer. `isNew` means that it was never used and contains zeros. */
   take(bytes: number, label: string): { buffer: PooledBuffer; isNew: boolean } {
-    const size = Math.min(sizeClass(bytes), this.#largest);
+    const size = Math.min(sizeClass(bytes), this.#maxBufferBytes);
     const idle = this.#idle.get(size)?.pop();
     if (idle !== undefined) {
       this.#idleBytes -= size;
@@ -62,12 +63,15 @@ export class BufferPool {
     this.#idleBytes += buffer.bytes;
   }
 
-  /** Whether more is idle than should be kept. */
+  /** Whether there are more idle bytes than should be kept. */
   get overfull(): boolean {
-    return this.#idleBytes > this.#limit;
+    return this.#idleBytes > this.#maxIdleBytes;
   }
 
-  /** Destroys all idle buffers, largest class first, until `keep` bytes of them are left; no command may wait for them. */
+  /**
+   * Destroys idle buffers, from the largest size class on, until at most `keep` idle bytes are
+   * left. No waiting command may use them.
+   */
   trim(keep = 0): void {
     for (const size of [...this.#idle.keys()].sort((a, b) => b - a)) {
       const list = this.#idle.get(size)!;

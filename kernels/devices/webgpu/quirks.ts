@@ -1,26 +1,28 @@
 /**
- * Every workaround for Deno's WebGPU (wgpu 27–29 inside) in one place: what is odd, what is done about it,
- * and when it can go. Nothing here is about kernels; those are in the folders of the operations.
+ * All workarounds for Deno's WebGPU (wgpu 27–29): what the problem is, what is done about it, and
+ * when the workaround can be removed. Workarounds in kernels are in the folders of the operations.
  */
 
-/** Deno versions in which {@link mapsAtOnce} was seen to hold by `quirks_test.ts`, which runs it in a process of its own. */
+/** The versions of Deno for which `quirks_test.ts` has shown that {@link mapsAtOnce} is true. */
 const MAPS_AT_ONCE = ["2.6.10", "2.9.6"];
 
 /**
- * Whether `mapAsync` has already waited and mapped when it returns its promise. Awaiting that promise costs 10 ms,
- * because the future sleeps between two polls; `getMappedRange` right after the call costs 0.1 ms. Where it
- * does not hold, the process aborts, so it cannot be tried out: only versions that were tested use it.
- * Can go when awaiting a mapping costs less than a millisecond.
+ * Whether `mapAsync` has already finished the mapping when it returns its promise. Awaiting the
+ * promise takes 10 ms, because it is polled at intervals; `getMappedRange` right after the call
+ * takes 0.1 ms. If the mapping were not finished, the process would abort, so this cannot be tried
+ * at run time and only tested versions of Deno do it. It can be removed when awaiting a mapping
+ * takes less than a millisecond.
  */
 export function mapsAtOnce(version: string = Deno.version.deno): boolean {
   return MAPS_AT_ONCE.includes(version);
 }
 
 /**
- * Before the first use of `navigator.gpu` in the process:
- * - The default backends include GL, which offers a software adapter where Vulkan has none: ask for Vulkan
- *   (Metal and DX12 on the systems that have them). Can go when an adapter tells its backend.
- * - Mesa complains on stderr where XDG_RUNTIME_DIR is not set; it only looks for a display there.
+ * Sets environment variables. Must be called before the first use of `navigator.gpu`:
+ * - The default backends include GL, which offers a software adapter when Vulkan has none.
+ *   Therefore only Vulkan is allowed (Metal and DX12 on systems that have them). This can be
+ *   removed when adapters report their backend.
+ * - Mesa prints a warning when XDG_RUNTIME_DIR is not set. It only looks for a display there.
  */
 export function prepareEnvironment(os: typeof Deno.build.os = Deno.build.os): void {
   if (Deno.env.get("DENO_WEBGPU_BACKEND") === undefined) {
@@ -33,14 +35,16 @@ export function prepareEnvironment(os: typeof Deno.build.os = Deno.build.os): vo
 }
 
 /**
- * Bytes that `writeBuffer` may stage before an empty submit returns them: staging memory lives until the next
- * submit, so uploading a model without one doubles its memory. Can go when wgpu recycles it by itself.
+ * Bytes that `writeBuffer` may stage before an empty submit. Staging memory is freed at the next
+ * submit, so the upload of a model without submits would need twice its memory. It can be removed
+ * when wgpu reuses staging memory.
  */
 export const STAGED_BYTES = 64 * 2 ** 20;
 
 /**
- * `adapter.features` hides some features that are granted (subgroups), so an ability is known only by asking for
- * it: each of `wanted` alone, against a device that is thrown away. Can go when the list is complete.
+ * The features of `wanted` that the adapter grants. `adapter.features` lacks some of them
+ * (subgroups), so a device is requested with each feature, and destroyed. It can be removed when
+ * the list is complete.
  */
 export async function grantable(
   adapter: GPUAdapter,
@@ -60,8 +64,8 @@ export async function grantable(
 }
 
 /**
- * Ends an error scope and tells what it caught, if anything. Deno 2.6 returns the error itself and not a promise of it;
- * can go with the support of that version.
+ * Ends an error scope and returns the error that it caught, or null. Deno 2.6 returns the error and
+ * not a promise. It can be removed with the support of that version.
  */
 export function popError(device: GPUDevice): Promise<GPUError | null> {
   return Promise.resolve(device.popErrorScope());

@@ -1,18 +1,22 @@
-/** The workarounds hold in this version of Deno. What may abort the process is tried in a process of its own. */
+/**
+ * The workarounds are right for this version of Deno. What may abort the process runs in a separate
+ * process.
+ */
 import assert from "node:assert/strict";
 import { mapsAtOnce } from "./quirks.ts";
 
 const ADAPTER = new URL("./adapter.ts", import.meta.url).href;
 
-/** Maps one buffer many times without awaiting and compares every copy; prints "right" at the end. */
+/** Maps a buffer many times without awaiting, compares every copy, and prints "right". */
 const MAPPING = `
 import { findAdapter, requestDevice } from ${JSON.stringify(ADAPTER)};
 const adapter = await findAdapter();
 if (adapter === null) { console.log("no adapter"); Deno.exit(0); }
 const device = await requestDevice(adapter);
 const size = 4096;
-const source = device.createBuffer({ size, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST });
-const target = device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+const { COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+const source = device.createBuffer({ size, usage: COPY_SRC | COPY_DST });
+const target = device.createBuffer({ size, usage: MAP_READ | COPY_DST });
 await target.mapAsync(GPUMapMode.READ);
 target.unmap();
 for (let round = 1; round <= 300; round++) {
@@ -29,7 +33,7 @@ device.destroy();
 console.log("right");
 `;
 
-Deno.test("a buffer is mapped when mapAsync returns, in the versions of Deno that are listed", async () => {
+Deno.test("in the listed versions of Deno, a buffer is mapped when mapAsync returns", async () => {
   if (!mapsAtOnce()) {
     console.warn(`Deno ${Deno.version.deno} is not listed: readbacks are awaited and slow`);
     return;
@@ -51,6 +55,6 @@ Deno.test("a buffer is mapped when mapAsync returns, in the versions of Deno tha
   }
 });
 
-Deno.test("a version of Deno that nobody has tested awaits its mappings", () => {
+Deno.test("untested versions of Deno await mappings", () => {
   assert.equal(mapsAtOnce("1.0.0"), false);
 });

@@ -1,7 +1,7 @@
 /**
- * Records dispatches into one command encoder and submits them together: hundreds of operations a submit,
- * parameters in one uniform buffer with dynamic offsets. Numbers the recordings, so that the host knows
- * whether a write to a buffer may overtake a command that waits.
+ * Records dispatches in one command encoder and submits hundreds of them together. Their parameters
+ * are in one uniform buffer with dynamic offsets. Recordings have numbers, so that the recorder
+ * knows whether a waiting command uses a buffer that the host writes.
  */
 import type { Dispatch } from "../../ops/common/webgpu_op.ts";
 import { PARAMS_SLOT, Pipelines } from "./pipelines.ts";
@@ -9,19 +9,21 @@ import { popError, STAGED_BYTES } from "./quirks.ts";
 import type { PooledBuffer, WebgpuTensor } from "./tensor.ts";
 import type { Tracer } from "./trace.ts";
 
-/** Dispatches of a submit: many, and few enough for the card to begin while the host still records. */
+/**
+ * Maximum number of dispatches per submit; small enough that the GPU starts while the host records.
+ */
 const SLOTS = 512;
-/** Bytes that can be copied from the host to buffers in use before a submit. */
+/** Maximum bytes per submit that are written to buffers which waiting commands use. */
 const UPLOAD_BYTES = 1 << 20;
 
 export class Recorder {
   readonly pipelines: Pipelines;
-  /** Dispatches and submits since the device was made. */
+  /** Number of dispatches and submits since the device was created. */
   dispatches = 0;
   submits = 0;
   readonly #device: GPUDevice;
   readonly #params: GPUBuffer;
-  // Bytes and not an ArrayBuffer, which Deno 2.6 does not take for `writeBuffer`.
+  // `writeBuffer` of Deno 2.6 does not accept an ArrayBuffer.
   readonly #paramBytes = new Uint8Array(SLOTS * PARAMS_SLOT);
   readonly #paramView = new DataView(this.#paramBytes.buffer);
   readonly #upload: GPUBuffer;
@@ -57,8 +59,8 @@ export class Recorder {
     this.pipelines = new Pipelines(device, this.#params, onError);
   }
 
-  /** Bytes of the recorder's own buffers. */
-  readonly ownBytes = SLOTS * PARAMS_SLOT + UPLOAD_BYTES;
+  /** Bytes of the recorder's buffers. */
+  readonly bufferBytes = SLOTS * PARAMS_SLOT + UPLOAD_BYTES;
 
   dispatch(
     { kernel, params, groups: [x, y = 1, z = 1], flops = 0 }: Dispatch,
@@ -92,7 +94,7 @@ export class Recorder {
     buffer.usedIn = this.#recording;
   }
 
-  /** Bytes into a buffer, after all recorded commands and before all later ones. */
+  /** Writes bytes to a buffer, after all recorded commands and before all later ones. */
   write(buffer: PooledBuffer, offset: number, data: Uint8Array<ArrayBuffer>): void {
     if (buffer.usedIn !== this.#recording) {
       for (let done = 0; done < data.byteLength; done += STAGED_BYTES) {
@@ -125,7 +127,10 @@ export class Recorder {
     this.#uploaded += data.byteLength;
   }
 
-  /** Hands everything recorded to the device. `always`: also nothing, so that staged writes are let go. */
+  /**
+   * Submits all recorded commands.
+   * @param always also submit when nothing is recorded, which frees the memory of staged writes
+   */
   submit(always = false): void {
     this.#endPass();
     const encoder = this.#encoder;
@@ -143,7 +148,7 @@ export class Recorder {
       if (encoder !== null) this.#tracer?.resolve(encoder);
       queue.submit(encoder === null ? [] : [encoder.finish()]);
     } catch (error) {
-      // What was recorded for a device that is gone.
+      // The commands belong to a lost device.
       this.#onError(`${(error as Error).message}\nrecorded: ${summary(names)}`);
     }
     popError(this.#device).then((error) => {
@@ -188,7 +193,7 @@ export class Recorder {
   }
 }
 
-/** Names of kernels with repetitions counted, the last ones first. */
+/** The names of kernels with their counts, the latest first. */
 function summary(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names.toReversed()) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** Tensors of the WebGPU device: a range of a buffer of the pool. */
+/** Tensors of the WebGPU device: each is a range of a buffer of the pool. */
 import type { Device } from "../../device.ts";
 import type { DType, Tensor } from "../../tensor.ts";
 import { checkView } from "../../validation/tensor_range.ts";
@@ -6,19 +6,19 @@ import { checkView } from "../../validation/tensor_range.ts";
 /** A GPU buffer of the pool. */
 export interface PooledBuffer {
   readonly gpu: GPUBuffer;
-  /** Bytes, a size class. */
+  /** Size in bytes, a size class. */
   readonly bytes: number;
-  /** Number that no other buffer of this device has; part of keys. */
+  /** A number that is unique on this device, for keys. */
   readonly id: number;
-  /** Recording in which a command used it last; writes to it must come after that. */
+  /** The last recording with a command that uses the buffer. Host writes must come after it. */
   usedIn: number;
 }
 
-/** One allocation; views share it. */
+/** The memory of one tensor, which its views share. */
 export interface Block {
   readonly buffer: PooledBuffer;
   freed: boolean;
-  /** Holds an earlier tensor's contents, to be cleared before anybody sees them. */
+  /** Whether it contains data of an earlier tensor and must be cleared before use. */
   stale: boolean;
 }
 

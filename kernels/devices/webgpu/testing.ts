@@ -1,4 +1,4 @@
-/** What tests of WGSL kernels share: a device with limits of their own, and snapshots of generated text. */
+/** Helpers for tests of WGSL kernels: a device with chosen limits, and snapshots of WGSL text. */
 import assert from "node:assert/strict";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
@@ -7,7 +7,7 @@ import { type Kernel, kernelText } from "../../ops/common/wgsl/kernel.ts";
 
 const hasAdapter = await findAdapter() !== null;
 
-/** A test on a GPU device, closed whatever happens; ignored without an adapter. */
+/** A test on a GPU device, which is closed at the end; ignored without an adapter. */
 export function testOnWebgpu(
   name: string,
   limits: NonNullable<WebgpuDeviceOptions["limits"]>,
@@ -28,8 +28,9 @@ export function testOnWebgpu(
 }
 
 /**
- * Holds a kernel's text (each buffer a tensor of its own, what it writes and nothing else writable) against
- * `testdata/<name>.wgsl` beside the test, so that a change of generated text is seen. UPDATE_SNAPSHOTS=1 writes it.
+ * Compares a kernel's text with `testdata/<name>.wgsl` beside the test, so that a change of the
+ * generated text is noticed. The text is that for different tensors, of which only the outputs are
+ * writable. UPDATE_SNAPSHOTS=1 writes the file.
  */
 export async function checkSnapshot(test: ImportMeta, name: string, kernel: Kernel): Promise<void> {
   const text = kernelText(kernel, {

@@ -1,12 +1,15 @@
 /**
- * Time of every kernel. With RGX_DEBUG=2 each dispatch is a pass of its own, with a time stamp of the GPU before and
- * after it. Ticks count as nanoseconds, which holds on NVIDIA and on Mesa's lavapipe; WebGPU does not tell the period.
- * Where the adapter has no time stamps each dispatch is submitted alone and waited for: its time then holds some tenths
- * of a millisecond for that. Bytes count each tensor once: a lower bound on the traffic.
+ * Measures the time of every kernel. With RGX_DEBUG=2 each dispatch is a separate pass, with a time
+ * stamp of the GPU before and after it. A tick counts as a nanosecond; this is true for NVIDIA and
+ * Mesa's lavapipe, but WebGPU does not report the period. Without time stamps, each dispatch is
+ * submitted separately and waited for, which adds some tenths of a millisecond to its time. Bytes
+ * count each tensor once, which is a lower bound of the memory traffic.
  */
 import { mapsAtOnce } from "./quirks.ts";
 
-/** Dispatches between two read-outs: two time stamps each, 4096 in a set. */
+/**
+ * Dispatches between two reads of the time stamps: two stamps each, at most 4096 in a query set.
+ */
 const CAPACITY = 1024;
 
 export interface TracedDispatch {
@@ -21,7 +24,7 @@ export interface KernelTime extends TracedDispatch {
 }
 
 export class Tracer {
-  /** Null without time stamps. */
+  /** The time stamps; null when the adapter has none. */
   readonly #stamps: GPUQuerySet | null;
   readonly #resolved: GPUBuffer;
   readonly #staging: GPUBuffer;
@@ -51,7 +54,7 @@ export class Tracer {
     this.#each = each;
   }
 
-  /** null where a mapping cannot be had at once (then there are no times). */
+  /** Creates a tracer; null when mappings must be awaited (`mapsAtOnce`), so there are no times. */
   static async create(
     device: GPUDevice,
     each: ((call: KernelTime) => void) | null = null,
@@ -67,7 +70,7 @@ export class Tracer {
     return this.#waiting.length === (this.#stamps === null ? 1 : CAPACITY);
   }
 
-  /** The descriptor of the pass that holds the next dispatch. */
+  /** The descriptor of the pass for the next dispatch. */
   pass(dispatch: TracedDispatch): GPUComputePassDescriptor {
     const at = 2 * this.#waiting.length;
     this.#waiting.push(dispatch);
@@ -86,7 +89,7 @@ export class Tracer {
     const count = 2 * this.#waiting.length;
     if (count === 0) return;
     if (this.#stamps === null) {
-      // The copy is what the mapping waits for.
+      // Mapping the target of this copy waits for the dispatch.
       encoder.copyBufferToBuffer(this.#resolved, 0, this.#staging, 0, 8 * count);
       this.#started = performance.now();
       return;
@@ -105,7 +108,7 @@ export class Tracer {
     try {
       ticks = new BigUint64Array(this.#staging.getMappedRange(0, 16 * waiting.length).slice(0));
     } catch {
-      return; // the device is lost, which others tell
+      return; // the device is lost, which is reported elsewhere
     }
     this.#staging.unmap();
     const waited = performance.now() - this.#started;
@@ -126,7 +129,7 @@ export class Tracer {
     });
   }
 
-  /** Kernels with their sums, most expensive first. */
+  /** The totals of each kernel, most expensive first. */
   table(): KernelTime[] {
     return [...this.#totals.values()].sort((a, b) => b.milliseconds - a.milliseconds);
   }
@@ -138,7 +141,7 @@ export class Tracer {
   }
 }
 
-/** The table as text: share, time, calls, GFLOP/s where it has a meaning, GB/s. */
+/** The table as text: share, time, calls, GFLOP/s if known, GB/s. */
 export function formatTrace(rows: readonly KernelTime[]): string[] {
   const sum = rows.reduce((total, row) => total + row.milliseconds, 0);
   return rows.map(({ name, calls, milliseconds, flops, bytes }) => {

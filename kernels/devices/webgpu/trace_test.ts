@@ -1,4 +1,4 @@
-/** Times of kernels, with the GPU's time stamps and without. */
+/** Times of kernels, with and without the GPU's time stamps. */
 import assert from "node:assert/strict";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice } from "./device.ts";
@@ -24,7 +24,7 @@ for (const trace of ["stamps", "waits"] as const) {
         assert.equal(rows.find(({ name }) => name === "fill")!.calls, 1);
         const line = formatTrace(rows).find((text) => text.startsWith("add "))!;
         assert.match(line, /^add +[0-9.]+ % +[0-9.]+ ms +5 x +[0-9.]+ GFLOP\/s +[0-9.]+ GB\/s$/);
-        // Of a lost device no times are to be had, and that is not what went wrong.
+        // A lost device has no times, but their absence is not an error.
         device.run("fill", { out: x, n, value: 2 });
         device.lose();
         device.submit();

@@ -1,47 +1,48 @@
 /**
- * Which cards this process may use, where schedulers say so by CUDA_VISIBLE_DEVICES (NVIDIA), HIP_VISIBLE_DEVICES or
- * ROCR_VISIBLE_DEVICES (AMD): indices, or NVIDIA's UUIDs. WebGPU knows none of them and would take the first card of
- * a node that others share. A card whose device file a cgroup denies is none for Vulkan either, and indices count the
- * others. Slices of a card (MIG-…) are not told apart: Vulkan has none.
+ * Which GPUs this process may use. Schedulers set CUDA_VISIBLE_DEVICES (NVIDIA),
+ * HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (AMD) to indices or NVIDIA's UUIDs. WebGPU ignores
+ * these variables and would use the first GPU of a shared node. A GPU whose device file is denied
+ * by a cgroup is invisible to Vulkan too, and indices count only the other GPUs. Slices of a GPU
+ * (MIG-…) are not supported, since Vulkan has none.
  */
 import { type RgxError, UsageError } from "../../../core/errors.ts";
 import { type Env, processEnv } from "../../../core/machine/job.ts";
 import { type Card, listCards, selectCard } from "./cards.ts";
 
-const MAKERS = [
+const VENDORS = [
   { vendor: "10de", variables: ["CUDA_VISIBLE_DEVICES"] },
   { vendor: "1002", variables: ["HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"] },
 ] as const;
 
-/** What NVIDIA's driver says of a card. */
+/** What NVIDIA's driver reports about a card. */
 export interface DriverInfo {
-  /** "GPU-…"; null where nothing tells. */
+  /** "GPU-…"; null when unknown. */
   uuid: string | null;
-  /** Whether its device file may be opened. */
+  /** Whether the card's device file can be opened. */
   allowed: boolean;
 }
 
 export interface CardSources {
   cards: readonly Card[];
   env: Env;
-  /** Null where the driver says nothing of a card. */
+  /** Information from the driver, or null when there is none. */
   driver: (card: Card) => DriverInfo | null;
 }
 
 export interface Visible {
-  /** Places in the list of cards, in the order in which the variable names them; null: nothing narrows them. */
+  /** Indices in the list of cards, in the order of the variable; null = all cards are visible. */
   cards: number[] | null;
-  /** The one that Vulkan takes by itself. */
+  /** The card that Vulkan uses by default. */
   first: number | null;
-  /** The variable that decided, with its value. */
+  /** The variable that was used, with its value. */
   by: string | null;
 }
 
 export function visibleCards(sources: CardSources = machine()): Visible {
   const { cards, env, driver } = sources;
-  for (const { vendor, variables } of MAKERS) {
+  for (const { vendor, variables } of VENDORS) {
     const name = variables.find((variable) => env(variable) !== undefined);
-    const own = cards.flatMap((card, at) => {
+    const vendorCards = cards.flatMap((card, at) => {
       if (card.vendor !== vendor) return [];
       const info = driver(card);
       return info?.allowed === false ? [] : [{ at, uuid: info?.uuid ?? null }];
@@ -50,24 +51,25 @@ export function visibleCards(sources: CardSources = machine()): Visible {
     const by = `${name}=${env(name)}`;
     const chosen: number[] = [];
     for (const token of (env(name) ?? "").split(",").map((text) => text.trim())) {
-      if (/^(GPU|MIG)-/.test(token) && own.some(({ uuid }) => uuid === null)) {
-        return { cards: null, first: null, by: null }; // nobody tells which one it is
+      if (/^(GPU|MIG)-/.test(token) && vendorCards.some(({ uuid }) => uuid === null)) {
+        return { cards: null, first: null, by: null }; // the UUIDs of the cards are unknown
       }
       const found = /^[0-9]+$/.test(token)
-        ? own[Number(token)]
-        : own.find(({ uuid }) => token.startsWith("GPU-") && uuid?.startsWith(token));
-      if (found === undefined) break; // as CUDA does: what follows does not count either
+        ? vendorCards[Number(token)]
+        : vendorCards.find(({ uuid }) => token.startsWith("GPU-") && uuid?.startsWith(token));
+      if (found === undefined) break; // like CUDA: the rest of the list is ignored too
       chosen.push(found.at);
     }
-    const first = own[0]?.at ?? null, isAll = chosen.length === own.length && chosen[0] === first;
+    const first = vendorCards[0]?.at ?? null,
+      isAll = chosen.length === vendorCards.length && chosen[0] === first;
     return { cards: isAll ? null : chosen, first, by };
   }
   return { cards: null, first: null, by: null };
 }
 
 /**
- * Tells this process which card to see, before its first look at WebGPU.
- * @param card place among the visible ones; null: the first
+ * Selects the card of this process. Must be called before the first use of WebGPU.
+ * @param card index among the visible cards; null = the first
  * @returns false when every card is hidden
  * @throws UsageError when there is no such card
  */
@@ -86,7 +88,7 @@ export function chooseCard(card: number | null, sources: CardSources = machine()
   return true;
 }
 
-/** Why there is no card although there are some. */
+/** The error for a machine whose cards are all hidden from this process. */
 export function hiddenError(): RgxError {
   const { by } = visibleCards();
   return new UsageError(`this process may use no graphics card: ${by}`, {
@@ -98,9 +100,9 @@ function machine(): CardSources {
   return { cards: listCards(), env: processEnv, driver: nvidiaInfo };
 }
 
-/** From /proc/driver/nvidia and the device file that it names. */
+/** Reads /proc/driver/nvidia, and checks the device file that it names. */
 function nvidiaInfo({ address, vendor }: Card): DriverInfo | null {
-  if (vendor !== MAKERS[0].vendor) return null;
+  if (vendor !== VENDORS[0].vendor) return null;
   let text: string;
   try {
     text = Deno.readTextFileSync(`/proc/driver/nvidia/gpus/${address}/information`);

@@ -1,4 +1,4 @@
-/** Visible cards on made-up nodes. */
+/** Visible GPUs on simulated nodes. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import { type CardSources, chooseCard, type DriverInfo, visibleCards } from "./visible.ts";
@@ -23,7 +23,7 @@ Deno.test("indices and UUIDs name the cards that a process may use", () => {
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "2" }), [2]);
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "3, 1" }), [3, 1]);
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "GPU-2abc,GPU-0" }), [2, 0]);
-  // As CUDA reads it: nothing counts after what does not exist.
+  // Like CUDA: everything after an unknown index is ignored.
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "1,-1,2" }), [1]);
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "9" }), []);
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "" }), []);
@@ -32,14 +32,14 @@ Deno.test("indices and UUIDs name the cards that a process may use", () => {
   assert.equal(visible({ CUDA_VISIBLE_DEVICES: "GPU-2abc" }, () => null), null);
 });
 
-Deno.test("where a cgroup denies the other cards, indices count those that are left", () => {
+Deno.test("when a cgroup denies some cards, indices count the others", () => {
   const denied = (i: number) => ({ uuid: null, allowed: i === 2 });
   assert.equal(visible({ CUDA_VISIBLE_DEVICES: "0" }, denied), null);
   const two = (i: number) => ({ uuid: null, allowed: i >= 2 });
   assert.deepEqual(visible({ CUDA_VISIBLE_DEVICES: "1" }, two), [3]);
 });
 
-Deno.test("each maker's variable speaks of its own cards, and a machine without cards needs none", () => {
+Deno.test("each vendor's variable applies to its cards only, and without cards to none", () => {
   const none = () => null;
   const amd = [MI300, MI300].map((card, i) => ({ address: `0000:0${i}:00.0`, ...card }));
   assert.deepEqual(visible({ ROCR_VISIBLE_DEVICES: "1" }, none, amd), [1]);
@@ -50,7 +50,7 @@ Deno.test("each maker's variable speaks of its own cards, and a machine without 
   assert.equal(visible({ CUDA_VISIBLE_DEVICES: "" }, none, []), null);
 });
 
-Deno.test("a hidden card is not chosen, and one that is not there is refused", () => {
+Deno.test("a hidden card is not chosen, and a missing one is refused", () => {
   assert.equal(chooseCard(null, node({ CUDA_VISIBLE_DEVICES: "" })), false);
   assert.equal(chooseCard(null, node({})), true);
   assert.equal(chooseCard(null, node({ CUDA_VISIBLE_DEVICES: "0" })), true);
