@@ -10,7 +10,7 @@ import { shellWord } from "../../cluster/quote.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
-import { benchCommands } from "../bench/bench_command.ts";
+import { benchCommands } from "../bench/commands.ts";
 import { given } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { loadConfig } from "../configs/load.ts";
-import { KEY_FLAGS, keyFlagsHelp } from "./key_flags.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { KEY_FLAGS, keyFlagsHelp } from "./commands.ts";
 
 /** A value of the kind that a flag's placeholder names. */
 const VALUES: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const VALUES: Readonly<Record<string, string>> = {
 };
 
 Deno.test("every flag in the help of train sets the key beside it", async () => {
-  const cwd = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const cwd = decodeURIComponent(new URL("../..", import.meta.url).pathname);
   for (const [text, key] of KEY_FLAGS) {
     const [flag, placeholder] = text.split(" ") as [string, string?];
     const overrides = [flag, ...placeholder ? [VALUES[placeholder]!] : []];

@@ -1,9 +1,9 @@
 /** `rgx config show|check`. */
-import { EXIT, RgxError } from "../core/errors.ts";
-import { loadConfig } from "../configs/load.ts";
-import { renderOrigins } from "../configs/show.ts";
-import { reportError } from "./report_error.ts";
-import { log, print } from "./terminal/terminal.ts";
+import { EXIT, RgxError } from "../../core/errors.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { renderOrigins } from "../../configs/show.ts";
+import { reportError } from "../report_error.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 export async function showConfig(
   name: string,

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { collect, examples } from "../flag_types.ts";
 
-export function plotCommands(program: Command): void {
+export function reportCommands(program: Command): void {
   program.command("plot")
     .description("charts from result files: models on a task, or on many and on average")
     .argument("<results...>", "result files of rgx bench, or folders of them")

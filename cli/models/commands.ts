@@ -1,0 +1,169 @@
+/** Flags and help of `rgx generate`, `logprobs`, `export`, `convert` and `pull`. */
+import { type Command, Option } from "commander";
+import { EXPORT_TARGETS, WEIGHT_TYPES } from "../../models/export/export_types.ts";
+import { activations, collect, examples, integer, real } from "../flag_types.ts";
+
+export function modelCommands(program: Command): void {
+  generateCommand(program);
+  logprobsCommand(program);
+  exportCommands(program);
+  pullCommand(program);
+}
+
+/** The flags that `generate` and `logprobs` share: which model, held in which type, on which device. */
+function modelOptions(command: Command): Command {
+  return command
+    .requiredOption(
+      "--model <folder>",
+      "a Hugging Face folder, a GGUF file, a checkpoint or an adapter",
+    )
+    .option("--adapter <folder>", "a PEFT adapter to put on the model (repeatable)", collect, [])
+    .addOption(
+      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
+        .choices(["auto", "float32", "float16", "bfloat16"]),
+    )
+    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
+    .option("--load-in-4bit", "the same in 4 bits (NF4)")
+    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--threads <n>", "threads of the wasm device", integer(1));
+}
+
+function generateCommand(program: Command): void {
+  modelOptions(program.command("generate").description("text from a model"))
+    .argument("[-]", "the prompt comes from stdin, as without --prompt and --file")
+    .option("--prompt <text>", "the prompt")
+    .option("--file <path>", "a file with the prompt; - or nothing: stdin")
+    .option("--ids-file <path>", "a JSON array of token ids instead of a text")
+    .option("--chat", "render the prompt by the model's chat template")
+    .option("--system <text>", "system message, or the name of a built-in one (with --chat)")
+    .option("--ignore-eos", "go on past the end token")
+    .option("--max-new-tokens <n>", "tokens generated at most", integer(1, 2 ** 20 - 1), 256)
+    .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
+    .option("--stop <text>", "end after this text, which is kept (repeatable)", collect, [])
+    .option("--temperature <t>", "0 is greedy", real(0, 100), 1)
+    .option("--top-p <p>", "1 = off", real(0, 1, { above: true }), 1)
+    .option("--top-k <k>", "0 = off", integer(0), 0)
+    .option("--min-p <p>", "0 = off", real(0, 1), 0)
+    .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
+    .option("--seed <n>", "seed of the draws", integer(0), 42)
+    .option("--n <n>", "completions", integer(1, 4096), 1)
+    .addOption(activations())
+    .option("--json", "a JSON document (for each adapter) with ids, log-probabilities and speed")
+    .addHelpText(
+      "after",
+      examples(
+        'rgx generate --model experiments/quickstart --prompt "Reverse the letters: deno"',
+        "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
+      ),
+    )
+    .action(async (stdin, options) => (await import("./generate.ts")).generateText(stdin, options));
+}
+
+function logprobsCommand(program: Command): void {
+  modelOptions(program.command("logprobs").description("log-probabilities of given tokens"))
+    .option("--ids-file <path>", "a JSON array of token ids")
+    .option("--prompt <text>", "or a prompt …")
+    .option("--completion <text>", "… and what follows it")
+    .option("--top <k>", "the k likeliest tokens at each position", integer(0), 0)
+    .option("--json", "a JSON document (for each adapter)")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx logprobs --model ./tiny-llama --ids-file ids.json --top 5 --json",
+        'rgx logprobs --model ./tiny-llama --prompt "Once upon" --completion " a time"',
+      ),
+    )
+    .action(async (options) => (await import("./logprobs.ts")).showLogprobs(options));
+}
+
+function exportCommands(program: Command): void {
+  program.command("export")
+    .description("a trained model for other programs: PEFT adapter, Hugging Face folder or GGUF")
+    .argument("<checkpoint>", "a run, a checkpoint, an adapter or any model")
+    .addOption(
+      new Option(
+        "--to <format>",
+        "adapter: as PEFT has it; hf: merged into its base; gguf: one file",
+      )
+        .choices(EXPORT_TARGETS).makeOptionMandatory(),
+    )
+    .addOption(
+      new Option("--dtype <type>", "default: as the base is stored; q8_0 and q4_0 for gguf only")
+        .choices(WEIGHT_TYPES),
+    )
+    .requiredOption(
+      "--output <path>",
+      "a new folder; for gguf a file ending with .gguf, or a folder",
+    )
+    .option("--force", "replace the model that is there")
+    .option("--json", "one JSON document: path, format, dtype, bytes, notes")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx export runs/a --to adapter --output my-adapter",
+        "rgx export runs/a/checkpoint-50 --to hf --dtype bf16 --output my-model",
+        "rgx export runs/a --to gguf --dtype q8_0 --output my-model.gguf",
+      ) +
+        "\n\nWith q8_0 and q4_0, vectors stay f32, matrices whose rows are no multiples of 32\n" +
+        "weights become f16, and the output head of a q4_0 file is q8_0.",
+    )
+    .action(async (checkpoint, options) =>
+      await (await import("./export.ts")).exportCheckpoint(checkpoint, options)
+    );
+  program.command("convert")
+    .description("a GGUF file, shards or a pytorch_model.bin as a folder with one safetensors file")
+    .argument("<source>", "a GGUF file or a model folder")
+    .requiredOption("--output <folder>", "a new folder")
+    .option("--force", "replace the model that is there")
+    .option("--json", "one JSON document: path, format, dtype, bytes, notes")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx convert SmolLM2-135M-Instruct.Q4_1.gguf --output smollm2",
+        "rgx convert ./sharded-model --output ./one-file",
+      ) +
+        "\n\nTypes stay as they are; quantised weights become f32, which holds them exactly.",
+    )
+    .action(async (source, options) =>
+      await (await import("./export.ts")).convert(source, options)
+    );
+}
+
+function pullCommand(program: Command): void {
+  program.command("pull")
+    .description("a model or data set from the Hugging Face Hub into the local cache")
+    .argument("<repository>", "ORG/NAME, with @REVISION (branch, tag or commit) or without")
+    .argument("[files...]", "only these files, by name or pattern")
+    .option("--dataset", "a data set, not a model")
+    .option("--revision <name>", "branch, tag or commit; as @REVISION")
+    .option(
+      "--include <pattern>",
+      "only files that match, such as '*.gguf' (repeatable)",
+      collect,
+      [],
+    )
+    .option("--exclude <pattern>", "not the files that match (repeatable)", collect, [])
+    .option("--max-workers <n>", "downloads at once", integer(1, 64), 4)
+    .option("--verify", "check the files that are there already, and fetch damaged ones again")
+    .option("--dry-run", "only say which files would be fetched, and how large they are")
+    .option("--json", "one JSON document: commit, path, files, bytes")
+    .option("--quiet", "warnings and errors only")
+    .option("--verbose", "more detail, and stacks of errors")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx pull HuggingFaceTB/SmolLM2-135M-Instruct",
+        "rgx pull org/name-GGUF model.Q4_0.gguf",
+        "rgx pull --dataset openai/gsm8k --include 'main/*'",
+      ) +
+        "\n\nOf a model: configuration, tokenizer and safetensors; of a data set: parquet and\n" +
+        "JSON Lines; other files when they are named. The cache is huggingface_hub's:\n" +
+        "HF_HUB_CACHE or HF_HOME say where it is, HF_TOKEN or the file of `hf auth login`\n" +
+        "opens gated models, HF_ENDPOINT names a mirror, HF_HUB_OFFLINE=1 forbids\n" +
+        "connections. What was cut goes on where it was. The folder that is printed need\n" +
+        "not be remembered: commands find ORG/NAME in the cache.",
+    )
+    .action(async (repository, files, options) => {
+      await (await import("./pull.ts")).pullRepository(repository, files, options);
+    });
+}
