@@ -7,7 +7,7 @@ import { mustNotBeEmpty } from "./rules.ts";
 
 /** Coefficients are integers or have a denominator from 2 to 10, so all are multiples of 1/2520. */
 const UNIT = 2520;
-const LARGEST_DIVISOR = 10;
+const MAX_DIVISOR = 10;
 /** Maximum number of attempts to draw a sum that is not constant. */
 const DRAWS = 20;
 
@@ -74,7 +74,7 @@ function drawSum(
   for (let i = 0; i < terms; i++) {
     const degree = random.int(min_degree, max_degree);
     const size = random.int(min_bounds, max_bounds);
-    const unit = UNIT / (random.chance(0.5) ? 1 : random.int(2, LARGEST_DIVISOR));
+    const unit = UNIT / (random.chance(0.5) ? 1 : random.int(2, MAX_DIVISOR));
     const value = BigInt(size) * BigInt(unit);
     sum.set(degree, (sum.get(degree) ?? 0n) + (random.choice(operators) === "-" ? -value : value));
   }

@@ -7,7 +7,7 @@ import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-const FEWEST_DIGITS = 3, MAX_DIGITS = 5;
+const MIN_DIGITS = 3, MAX_DIGITS = 5;
 
 export default defineTask({
   name: "cryptarithm",
@@ -70,7 +70,7 @@ function drawSum(
   const texts: string[] = [];
   let sum = 0;
   for (let left = random.int(config.min_words, config.max_words); left > 0; left--) {
-    const digits = random.int(FEWEST_DIGITS, MAX_DIGITS);
+    const digits = random.int(MIN_DIGITS, MAX_DIGITS);
     const smallest = config.allow_leading_zero ? 0 : 10 ** (digits - 1);
     const value = random.int(smallest, 10 ** digits - 1);
     sum += value;

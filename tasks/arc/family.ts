@@ -3,7 +3,7 @@ import { type Grid, gridOf } from "./grids.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
 /** Maximum side of a grid. */
-export const LARGEST_SIDE = 30;
+export const MAX_SIDE = 30;
 
 /** `noise`: scattered cells; `full`: no background; `shapes`: some separate areas. */
 export type InputKind = "noise" | "full" | "shapes";

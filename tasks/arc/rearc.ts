@@ -17,7 +17,7 @@ import { pairMeasure } from "./components.ts";
 import { COLOR_FAMILIES } from "./families_colors.ts";
 import { OBJECT_FAMILIES } from "./families_objects.ts";
 import { WHOLE_FAMILIES } from "./families_whole.ts";
-import { drawInput, type Family, type GridRule, LARGEST_SIDE } from "./family.ts";
+import { drawInput, type Family, type GridRule, MAX_SIDE } from "./family.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { ParamValue } from "../types.ts";
 
@@ -196,15 +196,15 @@ function showsColors(examples: readonly Pair[], test: Pair): boolean {
 
 function drawPair(random: RandomStream, plan: Plan, difficulty: number): Pair | null {
   const { family, kind, colors, rule, fill, minSide } = plan;
-  const extra = Math.round(2 * (LARGEST_SIDE - minSide) * difficulty * plan.spread);
+  const extra = Math.round(2 * (MAX_SIDE - minSide) * difficulty * plan.spread);
   const side = () => {
-    const length = Math.min(LARGEST_SIDE, random.int(minSide, minSide + extra));
+    const length = Math.min(MAX_SIDE, random.int(minSide, minSide + extra));
     return family.even ? 2 * Math.ceil(length / 2) : length;
   };
   const input = drawInput(random, { kind, height: side(), width: side(), colors, fill });
   const output = rule(input, colors[0]!);
   if (output === null || output.length === 0 || output[0]!.length === 0) return null;
-  return Math.max(output.length, output[0]!.length) > LARGEST_SIDE ? null : { input, output };
+  return Math.max(output.length, output[0]!.length) > MAX_SIDE ? null : { input, output };
 }
 
 /** Makes ranges of neighbouring bounds. */

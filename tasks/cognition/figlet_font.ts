@@ -2,7 +2,7 @@
 import { bool, defineTask, int, type Param, rangeAttribute } from "../define.ts";
 import { strip } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
-import { LONGEST_WORD, SHORTEST_WORD, wordAt, wordCount } from "../text/words.ts";
+import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../text/words.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { drawWord, type Font, fontNames, loadFont } from "./fonts.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -78,12 +78,16 @@ function textOrNull(description: string): Param<string | null> {
  * A word with `min` to `max` letters. If the list has none that long, several words without spaces.
  */
 function drawText(random: RandomStream, min: number, max: number): string {
-  if (max <= LONGEST_WORD) return drawListed(random, min, max);
-  let left = random.int(Math.max(min, SHORTEST_WORD), max);
+  if (max <= MAX_WORD_LENGTH) return drawListed(random, min, max);
+  let left = random.int(Math.max(min, MIN_WORD_LENGTH), max);
   let text = "";
-  while (left > LONGEST_WORD) {
+  while (left > MAX_WORD_LENGTH) {
     // The rest must be long enough for a word.
-    const word = drawListed(random, SHORTEST_WORD, Math.min(LONGEST_WORD, left - SHORTEST_WORD));
+    const word = drawListed(
+      random,
+      MIN_WORD_LENGTH,
+      Math.min(MAX_WORD_LENGTH, left - MIN_WORD_LENGTH),
+    );
     text += word;
     left -= word.length;
   }

@@ -9,7 +9,7 @@ type Operation = typeof OPERATIONS[number];
 
 const HIT = "✅", MISS = "❌", HOLE = "❔", HIT_CODE = HIT.charCodeAt(0);
 /** Maximum divisor and remainder. Up to it, products of two remainders are exact. */
-const LARGEST = 10_000_000;
+const MAX_OPERAND = 10_000_000;
 /**
  * Maximum number of draws of a rule. After that, remainder 1 of a sum is used, which always has a
  * hit.
@@ -26,9 +26,9 @@ export default defineTask({
     size_y: int(20, "rows", { min: 6, max: 1000 }),
     max_divisor: int(20, "largest divisor; with 1 no remainder is above 0", {
       min: 2,
-      max: LARGEST,
+      max: MAX_OPERAND,
     }),
-    max_target: int(20, "largest remainder", { min: 1, max: LARGEST }),
+    max_target: int(20, "largest remainder", { min: 1, max: MAX_OPERAND }),
     max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000 }),
   },
   curriculum: [

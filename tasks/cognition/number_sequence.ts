@@ -9,7 +9,7 @@ interface Step {
 }
 
 /** Maximum absolute value of a term. */
-const LARGEST = 1000;
+const MAX_TERM = 1000;
 /** Maximum number of rules that are drawn for a sequence. After that, the even numbers are used. */
 const MAX_TRIES = 50;
 
@@ -117,7 +117,7 @@ function follow(steps: readonly Step[], start: number, length: number): number[]
     const last = sequence.at(-1)!;
     // Adding 0 turns a negative zero into 0.
     const next = steps.reduce((value, step) => step.apply(value, previous), last) + 0;
-    if (!(Math.abs(next) <= LARGEST)) return null;
+    if (!(Math.abs(next) <= MAX_TERM)) return null;
     previous = last;
     sequence.push(next);
   }

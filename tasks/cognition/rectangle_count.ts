@@ -9,7 +9,7 @@ import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { ScorableEntry } from "../types.ts";
 
-const SMALLEST_SIDE = 3;
+const MIN_SIDE = 3;
 const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);
 /** Maximum number of attempts to place rectangles, after which the drawing counts as full. */
 const MAX_TRIES = 200;
@@ -59,8 +59,8 @@ function draw(
   let count = 0;
   for (let tries = 0; count < wanted && tries < MAX_TRIES; tries++) {
     // The more attempts fail, the smaller the rectangles become.
-    const w = random.int(SMALLEST_SIDE, largestSide(width, tries));
-    const h = random.int(SMALLEST_SIDE, largestSide(height, tries));
+    const w = random.int(MIN_SIDE, largestSide(width, tries));
+    const h = random.int(MIN_SIDE, largestSide(height, tries));
     const corner = random.int(0, height - h) * stride + random.int(0, width - w);
     const sides = [
       { start: corner, length: w, step: 1, across: stride },
@@ -84,7 +84,7 @@ function draw(
 }
 
 function largestSide(size: number, tries: number): number {
-  return Math.max(SMALLEST_SIDE, Math.floor(size * (1 - 2 * tries / MAX_TRIES)));
+  return Math.max(MIN_SIDE, Math.floor(size * (1 - 2 * tries / MAX_TRIES)));
 }
 
 interface Side {

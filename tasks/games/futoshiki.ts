@@ -18,7 +18,7 @@ import {
 
 /** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
 const MAX_FAILURES = 100;
-const FEWEST_CLUES = 0.1;
+const MIN_CLUE_SHARE = 0.1;
 
 export default defineTask({
   name: "futoshiki",
@@ -132,7 +132,7 @@ function emptied(
   const order = random.shuffle(Array.from(clues, (_, cell) => cell));
   let left = clues.length;
   for (const cell of order) {
-    if (left <= FEWEST_CLUES * clues.length) break;
+    if (left <= MIN_CLUE_SHARE * clues.length) break;
     if (!canBeEmptied(solver, clues, cell, full, MAX_FAILURES)) continue;
     clues[cell] = full;
     left--;

@@ -12,9 +12,9 @@ export interface ListRule {
 
 const MIN_LIST_LENGTH = 3;
 const MAX_LIST_LENGTH = 10;
-const LARGEST = 100;
+const MAX_NUMBER = 100;
 
-function numbers(random: RandomStream, largest = LARGEST): number[] {
+function numbers(random: RandomStream, largest = MAX_NUMBER): number[] {
   return Array.from(
     { length: random.int(MIN_LIST_LENGTH, MAX_LIST_LENGTH) },
     () => random.int(1, largest),
@@ -86,7 +86,7 @@ export const LIST_RULES: readonly ListRule[] = [
   },
   {
     draw(random) {
-      const first = random.int(1, LARGEST);
+      const first = random.int(1, MAX_NUMBER);
       return Array.from(
         { length: random.int(MIN_LIST_LENGTH, MAX_LIST_LENGTH) },
         (_, i) => first * 2 ** i,
@@ -94,5 +94,5 @@ export const LIST_RULES: readonly ListRule[] = [
     },
     apply: (list) => [2 * list.at(-1)!],
   },
-  { draw: (random) => [random.int(1, LARGEST)], apply: (list) => [2 * list[0]! - 4] },
+  { draw: (random) => [random.int(1, MAX_NUMBER)], apply: (list) => [2 * list[0]! - 4] },
 ];

@@ -54,7 +54,7 @@ const PREPOSITIONS = list("in near behind beside above below inside outside beyo
 const CONNECTIVES = list("and but because while although so until whenever after before");
 
 /** Minimum number of words of a clause that is joined to another, and maximum of any clause. */
-const SHORTEST_JOINED = 4, LONGEST_CLAUSE = 12;
+const MIN_JOINED_LENGTH = 4, MAX_CLAUSE_LENGTH = 12;
 
 let story: Map<number, string[]> | undefined;
 
@@ -76,9 +76,9 @@ export function storySentences(): ReadonlyMap<number, readonly string[]> {
 export function makeSentence(random: RandomStream, count: number): string {
   const tokens: string[] = [];
   let left = count;
-  while (left > LONGEST_CLAUSE) {
-    const limit = Math.min(LONGEST_CLAUSE, left - 1 - SHORTEST_JOINED);
-    const size = random.int(SHORTEST_JOINED, limit);
+  while (left > MAX_CLAUSE_LENGTH) {
+    const limit = Math.min(MAX_CLAUSE_LENGTH, left - 1 - MIN_JOINED_LENGTH);
+    const size = random.int(MIN_JOINED_LENGTH, limit);
     tokens.push(...clause(random, size));
     tokens.push(tokens.pop() + ",", random.choice(CONNECTIVES));
     left -= size + 1;

@@ -9,8 +9,8 @@
  */
 import { readAsset } from "../asset.ts";
 
-export const SHORTEST_WORD = 3;
-export const LONGEST_WORD = 11;
+export const MIN_WORD_LENGTH = 3;
+export const MAX_WORD_LENGTH = 11;
 
 let lines: string[] | undefined;
 const decoded = new Map<number, readonly string[]>();
@@ -19,7 +19,7 @@ const decoded = new Map<number, readonly string[]>();
 export function wordsOfLength(length: number): readonly string[] {
   let list = decoded.get(length);
   if (list === undefined) {
-    list = decodeWords(readLines()[length - SHORTEST_WORD] ?? "", length);
+    list = decodeWords(readLines()[length - MIN_WORD_LENGTH] ?? "", length);
     decoded.set(length, list);
   }
   return list;
@@ -28,14 +28,14 @@ export function wordsOfLength(length: number): readonly string[] {
 /** Number of words with `min` to `max` letters. */
 export function wordCount(min: number, max: number): number {
   let count = 0;
-  const last = Math.min(max, LONGEST_WORD);
-  for (let n = Math.max(min, SHORTEST_WORD); n <= last; n++) count += wordsOfLength(n).length;
+  const last = Math.min(max, MAX_WORD_LENGTH);
+  for (let n = Math.max(min, MIN_WORD_LENGTH); n <= last; n++) count += wordsOfLength(n).length;
   return count;
 }
 
 /** Word `index` among those with at least `min` letters. Shorter words come first. */
 export function wordAt(index: number, min: number): string {
-  for (let length = Math.max(min, SHORTEST_WORD); length <= LONGEST_WORD; length++) {
+  for (let length = Math.max(min, MIN_WORD_LENGTH); length <= MAX_WORD_LENGTH; length++) {
     const list = wordsOfLength(length);
     if (index < list.length) return list[index]!;
     index -= list.length;

@@ -11,7 +11,7 @@ import { type Cells, lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING_PATTERNS, type LifePattern, OSCILLATORS } from "./life_patterns.ts";
 
 const MAX_TRIES = 200;
-const SMALLEST_GRID: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
+const MIN_GRID_SIZE: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
 
 export default defineTask({
   name: "game_of_life_halting",
@@ -53,7 +53,7 @@ export default defineTask({
     },
   ],
   validate({ grid_size_x, grid_size_y, difficulty }) {
-    const smallest = SMALLEST_GRID[difficulty]!;
+    const smallest = MIN_GRID_SIZE[difficulty]!;
     return Object.entries({ grid_size_x, grid_size_y }).flatMap(([field, size]) =>
       size >= smallest
         ? []

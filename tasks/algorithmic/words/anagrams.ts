@@ -3,7 +3,7 @@
  * computed when first needed: each letter has a fixed large number, and anagrams have equal sums.
  */
 import { RandomStream } from "../../../core/philox.ts";
-import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../../text/words.ts";
+import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../text/words.ts";
 
 let groups: (readonly string[])[] | undefined;
 
@@ -26,7 +26,7 @@ function letterNumbers(): Float64Array {
 function findGroups(): string[][] {
   const numbers = letterNumbers();
   const found: string[][] = [];
-  for (let length = SHORTEST_WORD; length <= LONGEST_WORD; length++) {
+  for (let length = MIN_WORD_LENGTH; length <= MAX_WORD_LENGTH; length++) {
     const bySum = new Map<number, string | string[]>();
     for (const word of wordsOfLength(length)) {
       let sum = 0;

@@ -6,7 +6,7 @@ import { getTask } from "../../registry.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
 import { storyWords } from "../../text/story.ts";
 import type { Entry } from "../../types.ts";
-import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../../text/words.ts";
+import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../text/words.ts";
 import { anagramGroups } from "./anagrams.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
@@ -17,7 +17,7 @@ const letters = (word: string) => [...word].sort().join("");
 
 Deno.test("caesar_cipher: the rotation with the most English words is the right one", () => {
   const english = new Set(["A", "I", "IN", "OF", "TO", "IT", "ON", "AT", "SO", "NO", "HE"]);
-  for (let n = SHORTEST_WORD; n <= LONGEST_WORD; n++) {
+  for (let n = MIN_WORD_LENGTH; n <= MAX_WORD_LENGTH; n++) {
     for (const word of wordsOfLength(n)) english.add(word.toUpperCase());
   }
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

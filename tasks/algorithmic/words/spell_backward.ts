@@ -1,7 +1,7 @@
 /** Spell a word backward. The words come from the word list. */
 import { defineTask, int, rangeAttribute, text } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
-import { LONGEST_WORD, SHORTEST_WORD, wordAt, wordCount } from "../../text/words.ts";
+import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";
 
 /** The file name that reasoning-gym uses. Here it means the built-in list. */
 const DATA_FILE = "words3to10.txt";
@@ -31,9 +31,9 @@ export default defineTask({
     if (data_file !== DATA_FILE) {
       errors.push(`data_file: only the built-in ${DATA_FILE} is available, found ${data_file}`);
     }
-    if (max_word_len < SHORTEST_WORD || min_word_len > LONGEST_WORD) {
+    if (max_word_len < MIN_WORD_LENGTH || min_word_len > MAX_WORD_LENGTH) {
       errors.push(
-        `min_word_len: the list has words of ${SHORTEST_WORD} to ${LONGEST_WORD} letters, found ` +
+        `min_word_len: the list has words of ${MIN_WORD_LENGTH} to ${MAX_WORD_LENGTH} letters, found ` +
           `min_word_len = ${min_word_len} and max_word_len = ${max_word_len}`,
       );
     }

@@ -5,8 +5,8 @@ import { STORY, storyWords } from "../../text/story.ts";
 import {
   decodeWords,
   encodeWords,
-  LONGEST_WORD,
-  SHORTEST_WORD,
+  MAX_WORD_LENGTH,
+  MIN_WORD_LENGTH,
   wordAt,
   wordCount,
   wordsOfLength,
@@ -14,7 +14,7 @@ import {
 
 Deno.test("the word list is sorted, complete in length and lowercase", () => {
   let total = 0;
-  for (let n = SHORTEST_WORD; n <= LONGEST_WORD; n++) {
+  for (let n = MIN_WORD_LENGTH; n <= MAX_WORD_LENGTH; n++) {
     const list = wordsOfLength(n);
     assert.ok(list.length > 1000, `${list.length} words of ${n} letters`);
     list.forEach((word, i) => {
