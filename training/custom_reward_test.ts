@@ -1,4 +1,6 @@
-/** Rewards from files in whole runs. */
+/**
+ * Whole runs with rewards from files.
+ */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { RgxError } from "../core/errors.ts";
@@ -7,7 +9,7 @@ import { createRubric } from "../rewards/rubric.ts";
 import type { TrainEvent } from "./run/events.ts";
 import { metricsWithoutClock, tinyRunConfig, trainOn, withTempDir } from "./testing.ts";
 
-/** A run of two steps (unless it ends before) with the reward `mine` from this source. */
+/** A run of two steps (unless it ends earlier) with the reward `mine`, whose source is given. */
 async function trainWith(source: string, dir: string, steps = 2) {
   const device = createReferenceDevice();
   const warnings: string[] = [];
@@ -30,7 +32,7 @@ async function trainWith(source: string, dir: string, steps = 2) {
   return warnings;
 }
 
-Deno.test("a reward from a file trains; what it logs stands in metrics and completions", async () => {
+Deno.test("a reward from a file trains; its logs are in metrics and completions", async () => {
   await withTempDir(async (dir) => {
     const source = `export default ({ completion, completionIds, log, logExtra, step }) => {
       log("mine/tokens", completionIds.length);
@@ -65,7 +67,7 @@ Deno.test("a reward from a file trains; what it logs stands in metrics and compl
   });
 });
 
-Deno.test("a file that fails on everything ends the run with a checkpoint, and its Worker", async () => {
+Deno.test("a reward file that always fails ends the run with a checkpoint", async () => {
   await withTempDir(async (dir) => {
     await assert.rejects(
       trainWith("export default () => { throw new Error('never') };", dir, 9),

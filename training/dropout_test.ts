@@ -1,4 +1,6 @@
-/** `lora.lora_dropout` and `training.disable_dropout` through whole runs. */
+/**
+ * Whole runs with `lora.lora_dropout` and `training.disable_dropout`.
+ */
 import assert from "node:assert/strict";
 import { readSafetensors } from "../models/formats/safetensors/safetensors.ts";
 import {
@@ -11,7 +13,7 @@ import {
 } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
 
-/** Runs on the tiny model; gives the metrics and the adapter as it was written. */
+/** Trains the tiny model; returns the metrics and the written adapter. */
 async function runs(
   work: (
     run: (name: string, changes?: Changes) => Promise<Outcome>,
@@ -63,7 +65,7 @@ const WARM_START = {
   max_grad_norm: 1,
 };
 
-Deno.test("lora_dropout takes part in GRPO steps and in the warm start, and is written with the adapter", () =>
+Deno.test("lora_dropout acts in GRPO and the warm start, and is written with the adapter", () =>
   runs(async (run) => {
     const lora = { lora_dropout: 0.05 };
     const without = await run("without"), dropped = await run("dropped", { lora });
@@ -79,13 +81,14 @@ Deno.test("lora_dropout takes part in GRPO steps and in the warm start, and is w
       (await run(name, { sft: warm, ...changes })).metrics
         .filter((line) => line.split === "sft").map((line) => line.loss as number);
     const plain = await losses("warm", {}), masked = await losses("warm dropped", { lora });
-    // B begins at 0: the first step's loss is the same, its gradient and so the second's are not.
+    // B begins at 0: the loss of the first step is the same, but not its gradient, and so not the
+    // second loss.
     assert.equal(masked.length, 2);
     assert.equal(masked[0], plain[0]);
     assert.notEqual(masked[1], plain[1]);
   }));
 
-Deno.test("disable_dropout trains as without dropout, to the bit", () =>
+Deno.test("disable_dropout gives the same bits as no dropout", () =>
   runs(async (run) => {
     const lora = { lora_dropout: 0.5 };
     const without = await run("without");

@@ -1,4 +1,6 @@
-/** Generation batches through whole runs: used several times, in slices, with dynamic sampling. */
+/**
+ * Generation batches in whole runs: used several times, in slices, with dynamic sampling.
+ */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { createDevice } from "../kernels/mod.ts";
@@ -29,7 +31,7 @@ interface Outcome extends FinishedRun {
   has: (file: string) => Promise<boolean>;
 }
 
-/** One GRPO run without warm start; per_device_train_batch_size 4, GA 2, groups of 4. */
+/** A GRPO run without warm start; per_device_train_batch_size 4, GA 2, groups of 4. */
 async function withRun(
   changes: ConfigChanges["training"],
   work: (outcome: Outcome) => Promise<void> | void,
@@ -62,7 +64,7 @@ async function withRun(
   }
 }
 
-Deno.test("a generation serves μ·SPG/GA steps: it is sampled once, and the policy moves away from it", () =>
+Deno.test("a batch is for μ·SPG/GA steps: sampled once, then off-policy", () =>
   withRun(
     { max_steps: 5, num_iterations: 2, steps_per_generation: 4, loss_type: "grpo", epsilon: 0.01 },
     async ({ train, state, has }) => {
@@ -92,7 +94,7 @@ Deno.test("a generation serves μ·SPG/GA steps: it is sampled once, and the pol
     },
   ));
 
-Deno.test("what the sampler saw and what training computes are the same log-probabilities", () =>
+Deno.test("the sampler and the training pass have the same log-probabilities", () =>
   withRun({ max_steps: 3, num_iterations: 2, top_p: 0.9 }, ({ train }) => {
     for (const [k, line] of train.entries()) {
       const mean = line["sampling/sampling_logp_difference/mean"] as number;
@@ -102,7 +104,7 @@ Deno.test("what the sampler saw and what training computes are the same log-prob
     }
   }));
 
-Deno.test("on-policy, the pass that is trained on is held against the sampler in every step", async () => {
+Deno.test("on-policy, every step compares the training pass with the sampler", async () => {
   const changes = [{}, { top_k: 5, repetition_penalty: 1.3 }];
   for (const change of changes) {
     await withRun({ max_steps: 3, per_device_train_batch_size: 2, ...change }, ({ train }) => {
@@ -115,7 +117,7 @@ Deno.test("on-policy, the pass that is trained on is held against the sampler in
   }
 });
 
-Deno.test("a step may take several generations; its records hold all of them", () =>
+Deno.test("a step may take several generation batches; its records hold all of them", () =>
   withRun({ max_steps: 2, steps_per_generation: 1 }, async ({ path, train, state }) => {
     assert.ok(train.every((line) => "reward" in line));
     const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
@@ -124,7 +126,7 @@ Deno.test("a step may take several generations; its records hold all of them", (
     assert.equal(rng.counters.next_prompt, 4);
   }));
 
-Deno.test("the default is one generation a step, to the bit", async () => {
+Deno.test("the default equals one generation batch for each step, to the bit", async () => {
   const losses: unknown[] = [];
   for (const changes of [{}, { steps_per_generation: 2 }, { generation_batch_size: 8 }]) {
     await withRun({ max_steps: 3, ...changes }, ({ train }) => {
@@ -156,7 +158,7 @@ const HALF_FLAT: Rubric = {
   },
 };
 
-Deno.test("dynamic sampling replaces groups that teach nothing until the batch is full", () =>
+Deno.test("dynamic sampling replaces groups without a signal until the batch is full", () =>
   withRun(
     { max_steps: 4, dynamic_sampling: true, dynamic_sampling_max_batches: 20 },
     async ({ path, train, state }) => {
@@ -189,7 +191,7 @@ Deno.test("dynamic sampling replaces groups that teach nothing until the batch i
     HALF_FLAT,
   ));
 
-Deno.test("dynamic sampling that finds too little trains on what there is, also on nothing", () =>
+Deno.test("dynamic sampling that finds too few groups trains on those, even on none", () =>
   withRun(
     { max_steps: 2, dynamic_sampling: true, dynamic_sampling_max_batches: 2 },
     async ({ train, path }) => {

@@ -2,12 +2,12 @@
  * Time of a GRPO step on the CPU device, by phase:
  *
  *     deno task bench:grpo               steps of tinystories-656k, as Markdown
- *     deno task bench:grpo --memory 500  resident memory over steps of the quickstart's shape
+ *     deno task bench:grpo --memory 500  resident memory over steps with the quickstart's sizes
  *
  * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
  * completion), one micro-batch, and rewards of ±1, half of each in every group, so that every
  * completion has a gradient. Every variant is measured in every round, so that a disturbance of the
- * machine meets all. Needs tests/golden/models; the memory mode makes its own model.
+ * machine affects all. Needs tests/golden/models; the memory mode creates a model.
  */
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "../kernels/device.ts";
@@ -26,7 +26,7 @@ import { frozenReference, type ReferencePolicy } from "./step/reference_policy.t
 import { accumulateGradients } from "./step/gradient_accumulation.ts";
 import { goldenPath } from "../tests/golden.ts";
 
-/** Seconds that TRL 1.16 took for this step on a machine of this kind (2 cores). */
+/** Seconds that TRL 1.16 took for this step on a similar machine (2 cores). */
 const TRL_SECONDS = [0.63, 0.92] as const;
 
 const MODEL_FOLDER = goldenPath("models/tinystories-656k");
@@ -41,11 +41,11 @@ export interface StepShape {
   completions: number;
   newTokens: number;
   eosIds: readonly number[];
-  /** True: every completion is a group of its own, so nothing of a prompt is shared. */
+  /** True: every completion is a separate group, so completions do not share their prompt. */
   repeatPrompt: boolean;
 }
 
-/** The parts of one step over a model, without a run around them. */
+/** One step on a model, without a run around it. */
 export class BenchStep {
   readonly #optimizer: AdamW;
   #step = 0;
@@ -125,22 +125,20 @@ export class BenchStep {
   }
 }
 
-/** ±1, half of each, in an order drawn for the group. */
+/** Rewards of ±1, half of each, in a random order for each group. */
 function balancedRewards(size: number, step: number, prompt: number): number[][] {
   const rewards = Array.from({ length: size }, (_, i) => [i < size / 2 ? 1 : -1]);
   RandomStream.forPurpose(step, "shuffle", `rewards of prompt ${prompt}`).shuffle(rewards);
   return rewards;
 }
 
-/** Which linear layers have an adapter. */
+/** The linear layers that have an adapter. */
 export const ADAPTERS: Record<string, "all-linear" | string[]> = {
   "all linear layers": "all-linear",
   "q, v (TRL's default)": ["q_proj", "v_proj"],
 };
 
-/**
- * tinystories-656k with adapters of rank 16, and four prompts of 64 tokens that it wrote itself.
- */
+/** tinystories-656k with adapters of rank 16, and four prompts of 64 tokens that it generated. */
 export async function tinystoriesStep(
   device: Device,
   targetModules: "all-linear" | string[],
@@ -165,7 +163,8 @@ export async function tinystoriesStep(
 }
 
 /**
- * The quickstart's model, batch and loss: 32 prompts × 16, some 25 tokens and at most 16 new ones.
+ * The model, batch and loss of the quickstart: 32 prompts × 16 completions, prompts of about 25
+ * tokens and at most 16 new ones.
  */
 export async function quickstartStep(
   device: Device,
@@ -198,7 +197,8 @@ export async function quickstartStep(
       policy: await frozenReference(device, model, null),
       beta: 0.2,
     }),
-    // Six of 85 tokens end a completion of an untrained model: about ten tokens, of many lengths.
+    // Six of 85 tokens end a completion of the untrained model: about ten tokens, with varying
+    // lengths.
     shape: {
       promptIds,
       completions: 16,
@@ -210,7 +210,7 @@ export async function quickstartStep(
 }
 
 /**
- * Resident memory (bytes) after every step of the quickstart's shape.
+ * Measures the resident memory after every step of the quickstart's sizes.
  * @param onStep called with the number of steps done and the resident bytes
  */
 export async function residentMemory(
@@ -223,7 +223,7 @@ export async function residentMemory(
   try {
     for (let i = 1; i <= steps; i++) {
       await step.run(shape);
-      // The pause of the trainer between steps: finished promises and timers can go.
+      // As the trainer does between steps, so that finished promises and timers are freed.
       await new Promise((resolve) => setTimeout(resolve, 0));
       bytes.push(Deno.memoryUsage().rss);
       onStep(i, bytes.at(-1)!);

@@ -1,6 +1,6 @@
 /**
- * Memory over steps of the quickstart's shape; `deno task bench:grpo --memory 500` looks for
- * longer.
+ * Memory does not grow over steps of the quickstart's sizes. `deno task bench:grpo --memory 500`
+ * measures more steps.
  */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -11,13 +11,13 @@ Deno.test("memory does not grow from step to step", async () => {
   try {
     const allocated: number[] = [];
     const resident = await residentMemory(device, 24, () => allocated.push(device.allocatedBytes));
-    // Buffers have room for longer batches than the first; a later one may still be the longest so
-    // far.
+    // Buffers have room for longer batches than the first one, but a later batch may be the longest
+    // so far.
     assert.ok(
       allocated.at(-1)! <= 1.1 * allocated[3]!,
       `${allocated[3]} → ${allocated.at(-1)} bytes`,
     );
-    // JavaScript's own heap finds its size within the first steps: some tens of megabytes.
+    // The JavaScript heap grows by some tens of megabytes in the first steps.
     assert.ok(resident.at(-1)! - resident[3]! < 60e6, `${resident[3]} → ${resident.at(-1)} bytes`);
     assert.equal(device.allocatedBytes, 0);
   } finally {

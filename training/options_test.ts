@@ -1,5 +1,5 @@
 /**
- * Options of the algorithm and of the data through whole runs: each has an effect, and its metrics.
+ * Options of the algorithm and of the data in whole runs: each has an effect, and its metrics.
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
@@ -19,7 +19,7 @@ import {
 type Training = NonNullable<ConfigChanges["training"]>;
 type Line = Record<string, number>;
 
-/** Step lines of runs of three steps, the last two off-policy. */
+/** The metrics of runs of three steps, of which the last two are off-policy. */
 async function withRuns(
   work: (
     run: (training: Training, more?: ConfigChanges) => Promise<Line[]>,
@@ -66,11 +66,11 @@ Deno.test("every loss type trains, with its own metrics", () =>
       ] as const
     ) {
       const more = loss_type === "cispo" ? { epsilon_high: 1.05 } : {};
-      // Long enough for completions to differ in length.
+      // Enough tokens for completions of different lengths.
       const lines = await run({ loss_type, max_completion_length: 60, ...more });
-      const own = [...CLIP, "cispo_clip_ratio", "vespo/phi_seq_mean"]
+      const logged = [...CLIP, "cispo_clip_ratio", "vespo/phi_seq_mean"]
         .filter((name) => name in lines[0]!);
-      assert.deepEqual(own.sort(), [...metrics].sort(), loss_type);
+      assert.deepEqual(logged.sort(), [...metrics].sort(), loss_type);
       assert.ok(
         lines.every((line) => Number.isFinite(line.loss) && line.grad_norm! > 0),
         loss_type,
@@ -81,7 +81,7 @@ Deno.test("every loss type trains, with its own metrics", () =>
     }
   }));
 
-Deno.test("every option of the algorithm changes what is learned", () =>
+Deno.test("every option of the algorithm changes the result", () =>
   withRuns(async (run) => {
     const base: Training = { loss_type: "grpo", epsilon: 0.05 };
     const expected = JSON.stringify(await run(base));
@@ -124,7 +124,7 @@ Deno.test("every option of the algorithm changes what is learned", () =>
     }
   }));
 
-Deno.test("the entropy bonus logs the policy's loss and its coefficient, the adaptive one as it moves", () =>
+Deno.test("the entropy bonus logs the policy loss and the current coefficient", () =>
   withRuns(async (run) => {
     const whole = { per_device_train_batch_size: 8, gradient_accumulation_steps: 1 };
     for (const line of await run({ entropy_coef: 0.01, ...whole })) {
@@ -145,7 +145,8 @@ Deno.test("the entropy bonus logs the policy's loss and its coefficient, the ada
       .01,
       .005,
     ]);
-    // Above the target the bonus is not applied from the second step on: the loss is the policy's.
+    // Above the target the bonus is not applied from the second step on: the loss is the policy
+    // loss.
     assert.equal(falling[1]!.loss, falling[1]!.policy_loss);
     const rising = await run({ ...adaptive, entropy_target: 100 });
     assert.deepEqual(rising.map((line) => Number(line.entropy_coef!.toFixed(6))), [
@@ -155,7 +156,7 @@ Deno.test("the entropy bonus logs the policy's loss and its coefficient, the ada
     ]);
   }));
 
-Deno.test("the KL term is 0 at first and is measured against a reference that may follow", () =>
+Deno.test("the KL term is 0 at first; the reference may follow the policy", () =>
   withRuns(async (run) => {
     const still = await run({ beta: 0.01 });
     assert.ok(Math.abs(still[0]!.kl!) < 1e-6 && still[2]!.kl! > still[0]!.kl!);
@@ -165,11 +166,11 @@ Deno.test("the KL term is 0 at first and is measured against a reference that ma
       ref_model_sync_steps: 1,
       ref_model_mixup_alpha: 1,
     });
-    // A reference that is the policy after every step: nothing to measure.
+    // A reference that equals the policy after every step: the KL term is 0.
     for (const line of moving) assert.ok(Math.abs(line.kl!) < 1e-6, String(line.kl));
   }));
 
-Deno.test("masked truncated completions count in no token mean", () =>
+Deno.test("masked truncated completions do not count in token means", () =>
   withRuns(async (run) => {
     const [plain] = await run({ loss_type: "dapo" });
     const [masked] = await run({ loss_type: "dapo", mask_truncated_completions: true });

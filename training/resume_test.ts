@@ -1,6 +1,6 @@
 /**
- * A run that was stopped, or killed with SIGKILL at any moment, goes on to the same metrics and the
- * same weights as one that was left alone.
+ * A run that was stopped, or killed with SIGKILL at any moment, resumes to the same metrics and
+ * weights as an uninterrupted run.
  */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
@@ -28,7 +28,7 @@ async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T> {
 const withRewards: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
 const WEIGHTS = ["model.safetensors", "adapter_model.safetensors"];
 
-/** Metrics, final weights, and the names of the completion tables. */
+/** Metrics, final weights, and the names of the completions tables. */
 async function outcome(path: string) {
   const weights: string[] = [];
   for (const name of WEIGHTS) {
@@ -42,7 +42,7 @@ async function outcome(path: string) {
   return { metrics: await metricsWithoutClock(path), weights, tables, log_history };
 }
 
-/** Stops a run after every few questions of the control, resuming until it is through. */
+/** Stops a run after every few calls of its control, and resumes it until it is complete. */
 async function stopAgainAndAgain(
   device: Device,
   path: string,
@@ -52,7 +52,7 @@ async function stopAgainAndAgain(
   for (let sessions = 1;; sessions++) {
     assert.ok(sessions < 100, "the run makes no progress");
     let asked = 0;
-    // Asked before every operation; a step and an evaluation have to fit into some session.
+    // Called before every operation; each session must be long enough for a step or an evaluation.
     const patience = 37 * every + 301 * (sessions % 5);
     const { summary } = await trainOn(device, tinyRunConfig(path, changes), {
       ...withRewards,
@@ -67,7 +67,7 @@ async function stopAgainAndAgain(
   }
 }
 
-/** The kinds of run whose state differs: what is trained, and what the KL term compares with. */
+/** Runs with different state: what is trained, and the reference of the KL term. */
 const KINDS: Record<string, (model: string) => ConfigChanges> = {
   "full fine-tuning after a warm start": () => ({}),
   "full fine-tuning with a frozen reference": () => ({ training: { beta: 0.05 } }),
@@ -176,7 +176,7 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
 };
 
 for (const [kind, changesFor] of Object.entries(KINDS)) {
-  Deno.test(`a run stopped again and again equals one that was not: ${kind}`, async () => {
+  Deno.test(`a run that is stopped repeatedly equals an uninterrupted one: ${kind}`, async () => {
     await withTempDir((dir) =>
       withDevice(async (device) => {
         const model = `${dir}/model`;
@@ -265,14 +265,14 @@ async function runChild(
   return "completed";
 }
 
-Deno.test("a run killed with SIGKILL at any moment equals one that was not", async () => {
+Deno.test("a run killed with SIGKILL at any moment equals an uninterrupted one", async () => {
   await withTempDir(async (dir) => {
     await withDevice((device) =>
       trainOn(device, tinyRunConfig(`${dir}/whole`), { rubric: VARYING_RUBRIC })
     );
     const path = `${dir}/killed`;
-    // In the warm start, in writes of checkpoints, between steps, in generation, in an evaluation,
-    // and at moments that nothing was looking for.
+    // In the warm start, while checkpoints are written, between steps, in generation, in an
+    // evaluation, and at random moments.
     const moments = [
       "step 1",
       "step 3",
@@ -303,7 +303,7 @@ Deno.test("a run killed with SIGKILL at any moment equals one that was not", asy
   });
 });
 
-Deno.test("a run with everything at once, killed again and again, on other numbers of threads", async () => {
+Deno.test("a run with all options, killed repeatedly, on varying numbers of threads", async () => {
   await withTempDir(async (dir) => {
     await tinyModelFolder(`${dir}/model`);
     const { training, ...rest } = KINDS["everything at once"]!(`${dir}/model`);

@@ -1,8 +1,8 @@
 /**
- * Opt-in, since a software adapter takes minutes for it: SmolLM2-135M-Instruct, widened and in its
- * file's blocks of 4 bits, generates and takes a step of GRPO through an adapter on webgpu as on
- * the CPU. RGX_TEST_SMOLLM2_WEBGPU=1 asks for it; RGX_TEST_MODEL may name another copy of the GGUF
- * file.
+ * SmolLM2-135M-Instruct on webgpu, with dequantised weights and with the 4-bit blocks of its file:
+ * generation, and a GRPO step through an adapter, as on the CPU. A software adapter takes minutes
+ * for it, so it runs only with RGX_TEST_SMOLLM2_WEBGPU=1. RGX_TEST_MODEL may name another copy of
+ * the GGUF file.
  */
 import assert from "node:assert/strict";
 import { defaultsOf } from "../configs/types/key_spec.ts";
@@ -25,7 +25,7 @@ const chosen = Deno.env.get("RGX_TEST_MODEL");
 const path = !wanted || chosen === "" ? null : chosen ?? largeModel();
 const hasAdapter = await findAdapter() !== null;
 
-/** Any text that the model has the tokens of. */
+/** A text that the tokenizer can encode. */
 const PROMPT = [1, 4093, 198, 1780, 314, 216, 34, 1232, 216, 35, 47, 2, 198, 1, 520, 9531, 198];
 
 interface Outcome {
@@ -52,7 +52,7 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
     const [sampled] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 4 }], {
       ...{ maxNewTokens: 6, temperature: 0.7, seed: 11, eosIds: [] },
     });
-    // The step is one of given completions: it does not depend on what the sampling brought.
+    // The step has fixed completions, so that it does not depend on sampling.
     const branches = [[788, 216, 34], [504, 3575, 314, 216], [2], [788, 314, 253, 1123]];
     const rows = branches.map((ids, branch) => ({
       ...{ group: 0, promptId: 0, branch, promptIds: PROMPT, ids },
@@ -90,7 +90,7 @@ async function on(create: () => Promise<Device>, dtype: Dtype): Promise<Outcome>
   }
 }
 
-/** Of a log-probability. */
+/** Tolerance of a log-probability. */
 const TOLERANCE = 2e-3;
 
 function assertNear(found: ArrayLike<number>, wanted: ArrayLike<number>, limit: number): void {
@@ -119,7 +119,7 @@ for (const [dtype, what] of [["float32", "in float32"], ["auto", "in its blocks"
       assert.ok(Math.abs(gpu.norm / cpu.norm - 1) < 1e-3, `${gpu.norm}, not ${cpu.norm}`);
       assert.equal(gpu.gradients.size, 2 * 7 * 30);
       for (const [name, grad] of cpu.gradients) {
-        const largest = grad.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+        const largest = grad.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
         assert.ok(largest > 0, name);
         assertNear(gpu.gradients.get(name)!, grad, 2e-3 * largest);
       }

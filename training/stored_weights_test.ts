@@ -1,6 +1,6 @@
 /**
- * Runs on a base whose frozen weights are quantised at load, whole: the adapter learns, and twice
- * the same.
+ * Whole runs on a base model whose frozen weights are quantised when they are loaded: the adapter
+ * learns, and the run is reproducible.
  */
 import assert from "node:assert/strict";
 import { createDevice } from "../kernels/mod.ts";
@@ -16,7 +16,7 @@ const BITS = [
 
 for (const [what, quantisation] of BITS) {
   Deno.test({
-    name: `an adapter trains on a base in ${what}, samples from what it trains, and twice the same`,
+    name: `an adapter on a base in ${what} trains, samples from itself, and is reproducible`,
     fn: () =>
       withTempDir(async (dir) => {
         const run = async (name: string) => {

@@ -43,9 +43,9 @@ class Short implements SampleReward {
   readonly name = "short";
   readonly description = "1 for nothing";
   readonly params = {};
-  readonly most = 20;
+  readonly maxTokens = 20;
   compute({ completionIds }: RewardInput): number {
-    return 1 - completionIds.length / this.most;
+    return 1 - completionIds.length / this.maxTokens;
   }
 }
 
@@ -54,7 +54,7 @@ function has_digit({ completion, info, answer }: RewardInput): number {
   return /\d/.test(completion) ? 1 : 0;
 }
 
-Deno.test("a run on one's own data with rewards that are a function, a class and a name", () =>
+Deno.test("a run on user data with rewards that are a function, an object and a name", () =>
   withOutput(async (options, folder) => {
     const env = new SingleTurnEnv({
       name: "additions",
@@ -91,7 +91,7 @@ Deno.test("a run on one's own data with rewards that are a function, a class and
     assert.ok(!rewardNames().includes("has_digit"), "the reward stays registered after the run");
   }));
 
-Deno.test("an aborted signal saves, and the run goes on to the bits of one that was not interrupted", () =>
+Deno.test("an aborted run is saved, and resumes to the bits of an uninterrupted one", () =>
   withOutput(async (options, folder) => {
     const whole = await train({ config: "quickstart", ...options });
     const weights = await readFile(`${folder}/model.safetensors`);
@@ -112,7 +112,7 @@ Deno.test("an aborted signal saves, and the run goes on to the bits of one that 
     await assert.rejects(train(late), /aborted before the run began/);
   }));
 
-Deno.test("a configuration may be an object, which names what it builds on", () =>
+Deno.test("a configuration may be an object, which names its base", () =>
   withOutput(async (options, folder) => {
     const device = await createDevice("wasm", { threads: 1 });
     try {
@@ -131,7 +131,7 @@ Deno.test("a configuration may be an object, which names what it builds on", () 
       const result = await env.evaluate(loaded, { numExamples: 3, n: 2, maxNewTokens: 8 });
       assert.equal(result.completions.length, 6);
       assert.deepEqual(Object.keys(result.rewards), ["correctness", "has_digit"]);
-      // Greedy: both of a problem are the same.
+      // Greedy decoding: both completions of a problem are equal.
       assert.equal(result.completions[0]!.completion, result.completions[1]!.completion);
       const sum = result.completions.reduce((total, { reward }) => total + reward, 0);
       assert.ok(Math.abs(result.reward - sum / 6) < 1e-12);
@@ -164,7 +164,7 @@ Deno.test("an environment without problems, rewards or names is refused", () => 
   assert.throws(() => read('[{"question":"a","answer":3}]'), /entry 0: the answer is 3/);
 });
 
-Deno.test("one environment serves several at once, and its rewards go with the last", async () => {
+Deno.test("several callers may use one environment at the same time", async () => {
   const env = new SingleTurnEnv({ dataset, rewards: [has_digit] });
   const isKnown = () => rewardNames().includes("has_digit");
   await env.withRewards(async () => {

@@ -2,7 +2,7 @@
  * A training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final
  * model. The trainer emits events and writes the run's folder; it prints nothing.
  *
- * `run` and `#phases` show the whole course of a run. The parts are in files of their own:
+ * `run` and `#phases` show the whole course of a run. The parts are in other files:
  * `warm_start.ts`, `grpo_step.ts` (one step: generate, score, train),
  * `evaluation/run_evaluations.ts`.
  *

@@ -1,4 +1,6 @@
-/** A whole run: what it writes and says, its numbers, and how it ends when something fails. */
+/**
+ * A whole run: its files, events and numbers, and how it ends when something fails.
+ */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
@@ -16,7 +18,7 @@ import {
 } from "./testing.ts";
 import { GrpoTrainer } from "./trainer.ts";
 
-Deno.test("a run writes the files, lines and events that it promises", async () => {
+Deno.test("a run writes the documented files, lines and events", async () => {
   await withReference(async (device, dir) => {
     const { summary, events } = await trainOn(device, shortRunConfig(`${dir}/run`), varying);
     const names = Array.from(Deno.readDirSync(`${dir}/run`), ({ name }) => name).sort();
@@ -41,7 +43,7 @@ Deno.test("a run writes the files, lines and events that it promises", async () 
       "warm-start",
     ]);
     assert.equal(await Deno.readLink(`${dir}/run/latest`), "checkpoint-2");
-    // The final model can be opened like any other.
+    // The final model can be opened like any other model.
     assert.equal((await readModelFolder(`${dir}/run`)).config.numLayers, 2);
 
     const lines = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trimEnd().split("\n")
@@ -120,7 +122,7 @@ Deno.test("a run writes the files, lines and events that it promises", async () 
   });
 });
 
-Deno.test("completions are kept as parquet: one row a completion, with rewards and advantage", async () => {
+Deno.test("completions are written as Parquet, with rewards and advantage", async () => {
   await withReference(async (device, dir) => {
     await trainOn(device, shortRunConfig(`${dir}/run`), varying);
     const file = await Deno.readFile(`${dir}/run/completions/completions_00002.parquet`);
@@ -163,7 +165,7 @@ Deno.test("learning rate 0 leaves the accuracies before and after exactly equal"
   });
 });
 
-Deno.test("a reward that fails on everything ends the run after three steps, with a checkpoint", async () => {
+Deno.test("a reward that fails in three whole steps ends the run, saved", async () => {
   await withReference(async (device, dir) => {
     const path = `${dir}/run`;
     const broken: Rubric = {
@@ -216,7 +218,7 @@ Deno.test("impossible sizes and long prompts are refused before anything is writ
   });
 });
 
-Deno.test("a row of a file that is too long for the model is refused before the run, wherever it stands", async () => {
+Deno.test("any row of a file that is too long is refused before the run", async () => {
   await withReference(async (device, dir) => {
     const rows = Array.from({ length: 300 }, (_, i) => ({ question: `Say ${i}`, answer: `${i}` }));
     rows.push({ question: "long ".repeat(30), answer: "1" });
@@ -241,7 +243,7 @@ Deno.test("a row of a file that is too long for the model is refused before the 
   });
 });
 
-Deno.test("a gradient that is not finite is left out, counted and reported", async () => {
+Deno.test("a step with a non-finite gradient is skipped, counted and reported", async () => {
   await withReference(async (device, dir) => {
     const config = shortRunConfig(`${dir}/run`, {
       sft: null,
@@ -251,7 +253,7 @@ Deno.test("a gradient that is not finite is left out, counted and reported", asy
     const { model, ...parts } = await assemble(config, device);
     const { backward, forward } = Object.getPrototypeOf(model);
     let calls = 0, passes = 0;
-    // The gradient of the run's second micro-batch breaks, and the loss of its sixth.
+    // The gradient of the second micro-batch of the run is NaN, and the loss of the sixth.
     model.backward = function (dlogp: Float64Array, dentropy?: Float64Array) {
       backward.call(this, ++calls === 2 ? dlogp.map(() => NaN) : dlogp, dentropy);
     };
@@ -283,7 +285,7 @@ Deno.test("a gradient that is not finite is left out, counted and reported", asy
   });
 });
 
-Deno.test("gradient accumulation gives the run of one large micro-batch", async () => {
+Deno.test("gradient accumulation equals one large micro-batch", async () => {
   await withReference(async (device, dir) => {
     const results: number[][] = [];
     for (const [size, steps] of [[8, 1], [4, 2], [2, 4]] as const) {
@@ -310,7 +312,7 @@ Deno.test("gradient accumulation gives the run of one large micro-batch", async 
   });
 });
 
-Deno.test("evaluation and training never share a draw", async () => {
+Deno.test("evaluation and training never share random numbers", async () => {
   await withReference(async (device, dir) => {
     const config = shortRunConfig(`${dir}/run`);
     const { model, ...parts } = await assemble(config, device);

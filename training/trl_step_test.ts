@@ -1,5 +1,5 @@
 /**
- * Whole optimizer steps against TRL's own trainer (tests/golden/trl-step): log-probabilities,
+ * Whole optimizer steps against those of TRL's trainer (tests/golden/trl-step): log-probabilities,
  * losses, metrics, gradients of every tensor, and the weights after the last step. In float64 on
  * the reference device, in float32 on both devices, within the tolerances of that folder's README.
  */
@@ -88,7 +88,7 @@ interface CaseGolden {
 }
 
 /**
- * What an implementation must meet; the second number is for g-full's second step, f-cispo's loss.
+ * Tolerances; the second number of each is for the second step of g-full and the loss of f-cispo.
  */
 const LIMITS = {
   f64: {
@@ -287,7 +287,7 @@ async function checkWeights(
   limits: typeof LIMITS.f32,
 ): Promise<void> {
   let off = 0, total = 0;
-  // Only a and b store their weights in float64; elsewhere TRL's float32 run is what there is.
+  // Only the runs a and b have weights in float64; for the others there is TRL's float32 run.
   const exact = name === "a-dapo" || name === "b-grpo-kl";
   const stored = await readSafetensors(`${GOLDEN}/${name}/${exact ? "f64" : "f32"}.safetensors`);
   for (const parameter of model.trainable) {
@@ -295,12 +295,14 @@ async function checkWeights(
     const summary = golden.weight_final?.[parameter.name];
     const expected = summary?.f64.values ??
       await stored.float64(`weight.final.${parameter.name}`);
-    const own = summary === undefined ? found : summary.index.map((i) => found[i]!);
-    const worst = maxDifference(own, expected);
+    const compared = summary === undefined ? found : summary.index.map((i) => found[i]!);
+    const worst = maxDifference(compared, expected);
     const limit = exact && device.float === "f64" ? 1e-12 : 1e-3;
     assert.ok(worst < limit, `${parameter.name} differs by ${worst}`);
-    for (const [i, x] of Array.from(own).entries()) if (Math.abs(x - expected[i]!) > 1e-5) off++;
-    total += own.length;
+    for (const [i, x] of Array.from(compared).entries()) {
+      if (Math.abs(x - expected[i]!) > 1e-5) off++;
+    }
+    total += compared.length;
   }
   assert.ok(
     off <= Math.max(limits.off, exact ? 0 : 1e-3) * total,
@@ -327,7 +329,8 @@ const DEVICES: Record<string, () => Device | Promise<Device>> = {
 };
 for (const [label, create] of Object.entries(DEVICES)) {
   for (const name of CASES) {
-    // In f32 one run a loss type is enough on the slow device: the wasm runs cover all of them.
+    // In float32 one run of each loss type is enough on the slow device: the wasm device does all
+    // of them.
     if (label === "reference f32" && name !== "a-dapo") continue;
     Deno.test({
       name: `optimizer steps equal TRL's: ${name} on ${label}`,

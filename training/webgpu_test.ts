@@ -1,7 +1,7 @@
 /**
- * Training and generation on the GPU (here a software adapter): equal to the other devices as far
- * as floating point lets, the same bits every time, nothing done elsewhere, memory flat, and
- * nothing lost with the device.
+ * Training and generation on the GPU (a software adapter here): results close to the other devices,
+ * the same bits in every run, little data read back, constant memory, and a run that can be resumed
+ * after the device is lost.
  */
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../core/errors.ts";
@@ -41,7 +41,7 @@ async function weightsOf(path: string): Promise<Uint8Array> {
 }
 
 Deno.test({
-  name: "a run on webgpu names its adapter, reads little back, and gives the same bits again",
+  name: "a run on webgpu names its adapter, reads little back, and is reproducible",
   ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     withTempDir(async (folder) => {
@@ -51,7 +51,7 @@ Deno.test({
         await onGpu(async (device) => {
           const perStep: { dispatches: number; readBytes: number }[] = [];
           let last = device.counters;
-          // No checkpoint between the steps: that reads all weights, and should.
+          // No checkpoint between the steps, because a checkpoint has to read all weights.
           const config = tinyRunConfig(path, {
             training: { max_steps: 5, save_steps: 100 },
             sft: { max_steps: 2 },
@@ -69,8 +69,8 @@ Deno.test({
             }],
           });
           assert.equal(summary.status, "completed");
-          // Eight completions of ten tokens: tokens, log-probabilities and sums, but no weights or
-          // activations.
+          // What is read: tokens, log-probabilities and sums of eight completions of ten tokens,
+          // but no weights or activations.
           assert.equal(perStep.length, 5);
           for (const { dispatches, readBytes } of perStep.slice(1)) {
             assert.ok(dispatches > 50, `${dispatches} dispatches`);
@@ -86,7 +86,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a checkpoint made on the CPU goes on on the GPU and back",
+  name: "a run can be resumed on the GPU from the CPU's checkpoint, and back",
   ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     withTempDir(async (folder) => {
@@ -113,10 +113,12 @@ Deno.test({
         assert.equal(summary.status, "completed");
         const steps = (await metricsWithoutClock(path)).filter((line) => "step" in line);
         assert.ok(steps.length >= 3);
-        // The weights differ in their last bits only: the same tokens were sampled.
-        const own = new Float32Array((await weightsOf(alone)).slice(-4 * 1000).buffer);
+        // The weights differ only in their last bits, because the same tokens were sampled.
+        const aloneWeights = new Float32Array((await weightsOf(alone)).slice(-4 * 1000).buffer);
         const mixed = new Float32Array((await weightsOf(path)).slice(-4 * 1000).buffer);
-        own.forEach((x, i) => assert.ok(Math.abs(x - mixed[i]!) < 2e-3, `${x} and ${mixed[i]}`));
+        aloneWeights.forEach((x, i) =>
+          assert.ok(Math.abs(x - mixed[i]!) < 2e-3, `${x} and ${mixed[i]}`)
+        );
       } finally {
         cpu.close();
       }
@@ -124,8 +126,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "a device that is lost ends the run with exit code 75, and the run goes on from its checkpoint",
+  name: "a lost device ends the run with exit code 75, and the run can be resumed",
   ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     withTempDir(async (folder) => {
@@ -184,9 +185,9 @@ Deno.test({
       const model = await CausalLM.create(cpu, CONFIG, weights, { trainable: "none" });
       const expected = await model.generate(requests, options);
       const found = await onGpu(async (gpu) => {
-        const own = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
-        const result = await own.generate(requests, options);
-        own.dispose();
+        const gpuModel = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
+        const result = await gpuModel.generate(requests, options);
+        gpuModel.dispose();
         return result;
       });
       let compared = 0;
@@ -218,14 +219,17 @@ Deno.test({
   },
 });
 
-/** The uniform number that decides a token. */
+/** The uniform random number that a token is sampled with. */
 function uniform(seed: number, promptId: number, branch: number, position: number): number {
   const words = new Uint32Array(4);
   philox4x32(words, 0, ...sampleCounter(promptId, branch, position), ...seedWords(seed));
   return uniform23(words[0]!);
 }
 
-/** How far a draw lies from the nearest step of the cumulative distribution of the next token. */
+/**
+ * Distance of a random number from the nearest step of the cumulative distribution of the next
+ * token.
+ */
 async function boundaryDistance(model: CausalLM, ids: number[], draw: number): Promise<number> {
   let logits = new Float64Array(0);
   await model.positionLogits(ids, (_, row) => logits = Float64Array.from(row), {
@@ -253,7 +257,7 @@ Deno.test({
       const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
       const held: number[] = [];
       for (let step = 0; step < 500; step++) {
-        // Lengths change from step to step, as they do in training.
+        // The lengths vary from step to step, as in training.
         const promptIds = [Array.from({ length: 3 + step % 5 }, (_, i) => i + 6)];
         const eosIds = [0, 1, 2];
         await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds, repeatPrompt: false });
@@ -266,7 +270,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a model whose embedding exceeds one binding trains as one that does not",
+  name: "a model whose embedding exceeds one binding trains like any other",
   ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: async () => {
     const config = { ...CONFIG, vocabSize: 9000 };

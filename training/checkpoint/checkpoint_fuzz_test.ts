@@ -1,6 +1,6 @@
 /**
- * Damaged checkpoints: whatever happened to a folder, going on from it gives the bytes that were
- * written, or an RgxError, or the checkpoint before it; and a save that fails at any place leaves
+ * Damaged checkpoints: whatever happened to a folder, a resume reads the bytes that were written,
+ * or throws an RgxError, or uses the previous checkpoint. A save that fails at any point leaves
  * nothing half-written.
  */
 import assert from "node:assert/strict";
@@ -112,7 +112,7 @@ async function repair(
   }
 }
 
-Deno.test("3,000 damaged checkpoints are read as they were written, or passed over", () =>
+Deno.test("3,000 damaged checkpoints are read as they were written, or skipped", () =>
   withTempDir(async (run) => {
     for (const step of [1, 2]) await saveCheckpoint(run, step, files(step), { write: writeFast });
     const folder = `${run}/checkpoint-2`;
@@ -147,7 +147,7 @@ Deno.test("3,000 damaged checkpoints are read as they were written, or passed ov
     assert.equal((await readCheckpoint(`${run}/checkpoint-1`, WEIGHTS)).state.step, 7);
   }));
 
-/** JSON in which a value was replaced, or a text that was cut or changed. */
+/** JSON with a value replaced, or a text that was cut or changed. */
 const edited = fc.oneof(
   fc.tuple(fc.nat(60), fc.jsonValue()).map(([which, value]) => {
     let n = 0;
@@ -169,7 +169,7 @@ const edited = fc.oneof(
   fc.json(),
 );
 
-Deno.test("3,000 edited states are read with fields of the right kind, or refused by name", () => {
+Deno.test("3,000 edited states are read with valid fields, or refused with a field's name", () => {
   fc.assert(
     fc.property(edited, (json) => {
       let decoded;
@@ -206,7 +206,7 @@ Deno.test("3,000 damaged generation batches are read or refused", async () => {
   );
 });
 
-Deno.test("a save that fails at any place leaves the checkpoints before it, and nothing else", () =>
+Deno.test("a save that fails at any point leaves only the checkpoints before it", () =>
   withTempDir(async (run) => {
     await saveCheckpoint(run, 1, files(1), { write: writeFast });
     await fc.assert(

@@ -58,7 +58,7 @@ Deno.test("a checkpoint is saved, linked, listed and opened", () =>
     );
   }));
 
-Deno.test("the limit deletes the oldest, never the best or the newest", () =>
+Deno.test("the limit deletes the oldest checkpoints, never the best or the newest", () =>
   inTempFolder(async (folder) => {
     const save = (step: number, saveTotalLimit: number, bestStep: number | null = null) =>
       saveCheckpoint(folder, step, files(step), { saveTotalLimit, bestStep });
@@ -77,7 +77,7 @@ Deno.test("the limit deletes the oldest, never the best or the newest", () =>
     assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-7");
   }));
 
-Deno.test("damaged checkpoints neither count nor go", () =>
+Deno.test("damaged checkpoints are neither counted nor deleted", () =>
   inTempFolder(async (folder) => {
     for (const step of [1, 2, 3]) await saveCheckpoint(folder, step, files(step));
     await Deno.remove(`${folder}/checkpoint-2/SHA256SUMS`);
@@ -85,11 +85,11 @@ Deno.test("damaged checkpoints neither count nor go", () =>
     assert.deepEqual(await steps(folder), [2, 3, 4]);
   }));
 
-Deno.test("a damaged checkpoint is named and skipped for the one before", () =>
+Deno.test("a damaged checkpoint is skipped with a warning", () =>
   inTempFolder(async (folder) => {
     for (const step of [1, 2, 3, 4, 5, 6]) await saveCheckpoint(folder, step, files(step));
     const at = (step: number, name: string) => `${folder}/checkpoint-${step}/${name}`;
-    // One bit; a cut-off file; a missing file; no sums; a mark of transformers.
+    // A changed bit; a truncated file; a missing file; no checksums; the mark of transformers.
     const bytes = await Deno.readFile(at(6, "adapter_model.safetensors"));
     bytes[4000]! ^= 1;
     await Deno.writeFile(at(6, "adapter_model.safetensors"), bytes);
@@ -118,12 +118,12 @@ Deno.test("a damaged checkpoint is named and skipped for the one before", () =>
       return true;
     });
     await assert.rejects(openCheckpoint(`${folder}/checkpoint-9`), /there is no such folder/);
-    // The run goes on from 1, reaches 6 again and replaces what is damaged there.
+    // The run resumes from step 1, reaches step 6 again and replaces the damaged checkpoint.
     await saveCheckpoint(folder, 6, files(6));
     assert.equal((await findNewestValid(folder)).newest?.step, 6);
   }));
 
-Deno.test("checkpoints of other trainers have no sums", () =>
+Deno.test("checkpoints of other trainers need no checksums", () =>
   inTempFolder(async (folder) => {
     const path = `${folder}/checkpoint-8`;
     await Deno.mkdir(path);
@@ -136,7 +136,7 @@ Deno.test("checkpoints of other trainers have no sums", () =>
   }));
 
 Deno.test({
-  name: "a full disk leaves the checkpoint before, also when it would be replaced",
+  name: "a full disk leaves the previous checkpoint, even if it was to be replaced",
   ignore: needs(Deno.build.os === "linux", NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
@@ -158,7 +158,7 @@ Deno.test({
     }),
 });
 
-/** Runs `code` in a process of its own and kills it (-9) when it prints, or after `delayMs`. */
+/** Runs `code` in a child process and kills it (-9) when it prints, or after `delayMs`. */
 async function runAndKill(code: string, delayMs: number | null): Promise<void> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["eval", code],
@@ -185,7 +185,7 @@ const imports = `
   const files = (n) => new Map(["a", "b", "c"].map((name) => [name, content(n)]));
 `;
 
-Deno.test("kill -9 in the middle of a file leaves the checkpoint before", () =>
+Deno.test("kill -9 in the middle of a file leaves the previous checkpoint", () =>
   inTempFolder(async (folder) => {
     await saveCheckpoint(folder, 1, files(1));
     for (const step of [1, 2]) {
@@ -213,11 +213,11 @@ Deno.test("kill -9 in the middle of a file leaves the checkpoint before", () =>
     );
   }));
 
-Deno.test("kill -9 at any moment of saving and pruning leaves a whole newest checkpoint", () =>
+Deno.test("kill -9 at any moment of saving and deleting leaves a valid newest checkpoint", () =>
   inTempFolder(async (folder) => {
     let newest = 0;
     for (const delay of [0, 3, 7, 12, 20, 33]) {
-      // Steps go on, and every second save replaces the one just written.
+      // The steps continue, and every second save replaces the checkpoint just written.
       await runAndKill(
         `${imports}
         for (let n = 0; ; n++) {

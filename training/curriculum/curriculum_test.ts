@@ -1,6 +1,6 @@
 /**
- * Levels that move while training, several tasks with metrics of their own, and resuming both bit
- * for bit.
+ * Levels that change while training, several tasks with their metrics, and bit-exact resumes of
+ * both.
  */
 import assert from "node:assert/strict";
 import type { CurriculumSection } from "../../configs/schema/run_config.ts";
@@ -37,13 +37,13 @@ function curriculum(changes: Partial<CurriculumSection> = {}): CurriculumSection
   };
 }
 
-/** Nothing is ever right: the level goes down and stays at the bottom. */
+/** No answer is ever right: the level falls to the lowest and stays there. */
 const FALLING: Partial<CurriculumSection> = {
   curricula: { spell_backward: { attribute_levels: { "*": 2 }, weight: 1 } },
   failure_threshold: 0.6,
 };
 
-/** Up after every other step. */
+/** The level rises after every other step. */
 const AUTOMATIC = curriculum({ schedule: { automatic: true, update_steps: 2 } });
 
 const SPELLING: ConfigChanges = {
@@ -75,7 +75,7 @@ const LEVEL = "curriculum/spell_backward/word_len";
 
 const wordLevels = (lines: Line[]) => steps(lines).map((line) => line[LEVEL]);
 
-Deno.test("levels go up on schedule, are in the metrics and in an event, and shape the next problems", () =>
+Deno.test("levels rise on schedule, are logged, and change the next problems", () =>
   onDevice(async (device, path) => {
     const questions: string[][] = [];
     const rubric: TrainerOptions["rubric"] = {
@@ -108,7 +108,7 @@ Deno.test("levels go up on schedule, are in the metrics and in an event, and sha
     assert.ok(longest[0]! <= 5 && longest[4]! > 5, `lengths of words by step: ${longest}`);
   }));
 
-Deno.test("levels move by the scores of the task, whatever the rewards say", () =>
+Deno.test("levels depend on the scores of the task, not on the rewards", () =>
   onDevice(async (device, path) => {
     await trainOn(device, tinyRunConfig(path, { ...SPELLING, curriculum: curriculum(FALLING) }));
     const lines = await metricsWithoutClock(path);
@@ -117,7 +117,7 @@ Deno.test("levels move by the scores of the task, whatever the rewards say", () 
     assert.ok(moves.every(({ direction, mean }) => direction === "down" && (mean as number) < 0.6));
   }));
 
-Deno.test("a level whose prompts do not fit is not taken, and that is said once", () =>
+Deno.test("a level whose prompts do not fit is refused, with one message", () =>
   onDevice(async (device, path) => {
     const asked: number[] = [];
     const promptMisfit = (tokens: number) => {
@@ -134,7 +134,7 @@ Deno.test("a level whose prompts do not fit is not taken, and that is said once"
 
 Deno.test("max_prompt_length and the model's positions are limits for levels too", () =>
   onDevice(async (device, path) => {
-    // The prompts of level 1 have 26 characters at most, those of level 2 28; completions take 10.
+    // The prompts of level 1 have at most 26 tokens, those of level 2 28; completions have 10.
     const said = async (name: string, changes: ConfigChanges) => {
       const config = tinyRunConfig(`${path}/${name}`, { ...SPELLING, ...changes });
       const { events } = await trainOn(device, config);
@@ -150,7 +150,7 @@ Deno.test("max_prompt_length and the model's positions are limits for levels too
     assert.match(positions!, /28 tokens, with 10 of the completion .* more than the model's 37/);
   }));
 
-Deno.test("several tasks have metrics of their own in steps and evaluations", () =>
+Deno.test("with several tasks each has its metrics in steps and evaluations", () =>
   onDevice(async (device, path) => {
     const { summary } = await trainOn(device, tinyRunConfig(path, MIXED));
     const lines = await metricsWithoutClock(path);
@@ -168,7 +168,7 @@ Deno.test("several tasks have metrics of their own in steps and evaluations", ()
     assert.ok(lines.some((line) => "eval_greedy_tasks/chain_sum/accuracy" in line));
   }));
 
-Deno.test("a run that is stopped again and again has the same levels, metrics and weights", () =>
+Deno.test("a run that is stopped repeatedly has the same levels, metrics and weights", () =>
   onDevice(async (device, path) => {
     const falling = { ...MIXED, curriculum: curriculum({ ...FALLING, last_k: 5 }) };
     const through = tinyRunConfig(`${path}/through`, falling);
@@ -194,7 +194,7 @@ Deno.test("a run that is stopped again and again has the same levels, metrics an
     assert.deepEqual(await bytes("pieces"), await bytes("through"));
   }));
 
-Deno.test("weights that a program changes while training are in the checkpoint", () =>
+Deno.test("task weights that a program changes while training are in the checkpoint", () =>
   onDevice(async (device, path) => {
     const config = tinyRunConfig(path, { ...MIXED, curriculum: null });
     const stop = { stopRequested: () => step >= 3 ? "save" as const : "no" as const };

@@ -16,7 +16,7 @@ const HEALTHY: Metrics = {
   kl: 0.1,
 };
 
-/** Findings of a run of 50 steps (windows of 10), with the step at which each is said. */
+/** Findings of a run of 50 steps (windows of 10 steps), with the step of each. */
 function diagnose(
   at: (step: number) => Metrics,
   changes: ConfigChanges = {},
@@ -31,13 +31,13 @@ function diagnose(
 
 const noise = (step: number) => 0.05 * Math.sin(17 * step);
 
-Deno.test("a run that is well gets no advice, and neither does one whose reward rises", () => {
+Deno.test("a healthy run gets no advice, and neither does one whose reward rises", () => {
   assert.deepEqual(diagnose((step) => ({ reward: 0.5 + noise(step) })), []);
   const rising = (step: number) => ({ reward: step / 50 + noise(step), frac_reward_zero_std: 1 });
   assert.deepEqual(diagnose(rising), []);
 });
 
-Deno.test("groups without signal are named with what every reward gave, once in a while", () => {
+Deno.test("groups without signal are reported with the rewards' means, from time to time", () => {
   const found = diagnose(
     (step) => ({ reward: noise(step), "rewards/correctness/mean": 0, frac_reward_zero_std: 1 }),
     {},
@@ -52,7 +52,7 @@ Deno.test("groups without signal are named with what every reward gave, once in 
   assert.ok(found[0]!.tries.some((key) => key.startsWith("training.num_generations=")));
 });
 
-Deno.test("what is so without exception is said after three steps, and in a shorter run at its end", () => {
+Deno.test("what holds in every step is reported after three steps", () => {
   const nothing = () => ({ reward: -2, frac_reward_zero_std: 1 });
   const when = (at: () => Metrics, steps: number, totalSteps: number) =>
     diagnose(at, {}, steps, totalSteps).map(({ step, finding }) => `${finding} ${step}`);
@@ -60,13 +60,13 @@ Deno.test("what is so without exception is said after three steps, and in a shor
   assert.deepEqual(when(nothing, 2, 2), ["no_signal 2"]);
   assert.match(diagnose(nothing, {}, 1, 1)[0]!.text, /no signal in the last step:/);
   assert.deepEqual(when(() => ({ "completions/clipped_ratio": 1 }), 20, 50), ["truncated 3"]);
-  // Not quite all of them: that takes a window.
+  // Not in every step: that needs a full window.
   assert.deepEqual(when(() => ({ reward: -2, frac_reward_zero_std: 0.98 }), 20, 50), [
     "no_signal 10",
   ]);
 });
 
-Deno.test("a model that never has the format and so gets no signal is to be shown it first", () => {
+Deno.test("a warm start is advised if no completion ever has the format", () => {
   const at = () => ({
     reward: -2,
     frac_reward_zero_std: 1,
@@ -90,14 +90,14 @@ Deno.test("a model that never has the format and so gets no signal is to be show
   assert.equal(warm!.tries[0], "sft.max_steps=12");
 });
 
-Deno.test("where everything is right already, harder problems are the advice", () => {
+Deno.test("if all answers are right, harder problems are advised", () => {
   const [advice] = diagnose(() => ({
     reward: 1,
     "rewards/correctness/mean": 1,
     frac_reward_zero_std: 1,
   }));
   assert.equal(advice!.finding, "solved");
-  // A single reward is what counts, whatever its name.
+  // A single reward counts as the correctness, whatever its name.
   const { "rewards/correctness/mean": _, ...metrics } = HEALTHY;
   const diagnosis = new Diagnosis(tinyRunConfig("out"), 2);
   const seen = { ...metrics, "rewards/format_answer/mean": 0.99, frac_reward_zero_std: 1 };
@@ -105,9 +105,9 @@ Deno.test("where everything is right already, harder problems are the advice", (
   assert.equal(diagnosis.observe(2, seen)[0]!.finding, "solved");
 });
 
-Deno.test("a reward that gives 3 for a right answer is not solved at 1, and a data set has no other problems", () => {
+Deno.test("solved: rewards with another maximum; data sets without harder problems", () => {
   const config = tinyRunConfig("out", { data: { task_name: "gsm8k" } });
-  const told = (value: number) => {
+  const adviceFor = (value: number) => {
     const diagnosis = new Diagnosis(config, 50),
       { "rewards/correctness/mean": _, ...metrics } = HEALTHY;
     const seen = { ...metrics, frac_reward_zero_std: 1 };
@@ -117,19 +117,19 @@ Deno.test("a reward that gives 3 for a right answer is not solved at 1, and a da
         diagnosis.observe(i + 1, { ...seen, "rewards/check_answer_correctness/mean": value }),
     ).flat();
   };
-  assert.deepEqual([1.5, 3].map((value) => told(value)[0]!.finding), ["no_signal", "solved"]);
-  const tries = [1.5, 3].flatMap((value) => told(value)[0]!.tries);
+  assert.deepEqual([1.5, 3].map((value) => adviceFor(value)[0]!.finding), ["no_signal", "solved"]);
+  const tries = [1.5, 3].flatMap((value) => adviceFor(value)[0]!.tries);
   assert.deepEqual(tries.filter((key) => /curriculum|task_config/.test(key)), []);
 });
 
-Deno.test("completions that are all cut off come first", () => {
+Deno.test("truncated completions are reported before other findings", () => {
   const found = diagnose(() => ({ "completions/clipped_ratio": 0.97, frac_reward_zero_std: 1 }));
   assert.deepEqual(found.map(({ finding }) => finding), ["truncated"]);
   assert.match(found[0]!.text, /97 %.*max_completion_length/);
   assert.match(found[0]!.tries[0]!, /^training\.max_completion_length=\d+$/);
 });
 
-Deno.test("a policy that was lost is told from one that has not begun", () => {
+Deno.test("a collapsed policy is distinguished from one that has not learned yet", () => {
   const lost = (share: number) => (step: number) =>
     step <= 4
       ? { reward: 0.4 + noise(step), frac_reward_zero_std: share }
@@ -141,11 +141,11 @@ Deno.test("a policy that was lost is told from one that has not begun", () => {
     "training.learning_rate=0.0001",
     "training.max_grad_norm=0.2",
   ]);
-  // One group of ten with a signal, once, is an accident.
+  // One group of ten with a signal, once, may be chance.
   assert.ok(!diagnose(lost(0.9), {}, 30).some(({ finding }) => finding === "collapsed"));
 });
 
-Deno.test("a format that nothing ever has is named", () => {
+Deno.test("a format that no completion has is reported", () => {
   const found = diagnose(() => ({ "rewards/format_answer/mean": 0 }));
   assert.deepEqual(found.map(({ finding }) => finding), ["format"]);
   assert.match(found[0]!.text, /format_answer is 0/);
@@ -153,7 +153,7 @@ Deno.test("a format that nothing ever has is named", () => {
   assert.deepEqual(diagnose(sometimes), []);
 });
 
-Deno.test("clipped updates, an exploding KL and gradients that are no numbers are named, also while the reward rises", () => {
+Deno.test("clipping, a large KL and NaN gradients are reported in any case", () => {
   const reward = (step: number) => ({ reward: step });
   const clipped = diagnose((step) => ({ ...reward(step), "clip_ratio/region_mean": 0.5 }));
   assert.deepEqual(clipped.map(({ finding }) => finding), ["clipped"]);
@@ -166,7 +166,7 @@ Deno.test("clipped updates, an exploding KL and gradients that are no numbers ar
   assert.deepEqual(gradient.map(({ finding }) => finding), ["gradient"]);
 });
 
-Deno.test("a policy without entropy and a learning rate in warm-up explain a reward that stands still", () => {
+Deno.test("low entropy and the warm-up explain a reward that does not rise", () => {
   for (const share of [0.3, 1]) {
     const entropy = diagnose(() => ({ entropy: 0.001, frac_reward_zero_std: share }));
     assert.deepEqual(entropy.map(({ finding }) => finding), ["entropy"]);
@@ -177,7 +177,7 @@ Deno.test("a policy without entropy and a learning rate in warm-up explain a rew
   assert.deepEqual(warmUp.map(({ finding }) => finding), ["warm_up"]);
 });
 
-Deno.test("steps without a metric, and metrics that are no numbers, say nothing", () => {
+Deno.test("missing and non-finite metrics give no advice", () => {
   const nothing = Object.fromEntries(Object.keys(HEALTHY).map((name) => [name, NaN]));
   assert.deepEqual(diagnose(() => ({ ...nothing, grad_norm: 1 })), []);
   const diagnosis = new Diagnosis(tinyRunConfig("out"), 50);

@@ -1,7 +1,6 @@
 /**
- * What the probe reports is what a model takes: models here do no work, they let a clock go on by
- * known times. And the probe itself takes only seconds, of a model that is fast and of one that is
- * slow.
+ * The probe reports the times of a model. The models here compute nothing: they advance a clock by
+ * known times. The probe takes only a few seconds, for fast and for slow models.
  */
 import assert from "node:assert/strict";
 import { Interrupted } from "../../core/errors.ts";
@@ -9,9 +8,9 @@ import type { Group } from "../../models/network/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import { measureModel, type ModelSpeed, type ProbeInput } from "./speed_probe.ts";
 
-/** Milliseconds that a model takes. */
+/** Milliseconds of a model's operations. */
 interface Costs {
-  /** Of anything, the first time that it is done. */
+  /** Extra time of any operation when it is done for the first time. */
   first: number;
   /** Of any pass. */
   pass: number;
@@ -26,14 +25,17 @@ interface Measured {
   speed: ModelSpeed;
   /** Milliseconds that the probe took. */
   took: number;
-  /** Rows of each training pass, and lanes and prompt tokens of each generation. */
+  /** Rows of each training pass; lanes and prompt tokens of each generation. */
   trained: number[];
   generated: [lanes: number, prompt: number][];
 }
 
 const EOS = 7;
 
-/** @param changes.endEvery each so many tokens are an end; a lane goes on all the same */
+/**
+ * @param changes.endEvery so many tokens until one is an end token; the completion continues after
+ *   it
+ */
 async function measured(
   costs: Costs,
   { endEvery = Infinity, ...input }: Partial<ProbeInput> & { endEvery?: number } = {},
@@ -97,7 +99,7 @@ function near(found: number, expected: number, what: string): void {
   assert.ok(share < 0.05, `${what}: ${found} s, expected ${expected} s`);
 }
 
-Deno.test("rows and tokens take what they take in batches as the run has them, without the first time's extra", async () => {
+Deno.test("the speed is that of the run's batches, without the first pass", async () => {
   const { speed, trained, generated } = await measured(FAST);
   const rows = trained.at(-1)!;
   assert.equal(rows, 128 + 64 * 100, "a whole batch, of a prompt that is cut");
@@ -107,7 +109,7 @@ Deno.test("rows and tokens take what they take in batches as the run has them, w
   assert.deepEqual(generated, [[64, 128], [64, 128]]);
 });
 
-Deno.test("a model that is twice as slow at one thing is so in that number alone", async () => {
+Deno.test("each measured number depends only on the speed of its operation", async () => {
   const { speed: before } = await measured(FAST);
   const ratio = async (change: Partial<Costs>) => {
     const { speed } = await measured({ ...FAST, ...change });
@@ -120,7 +122,7 @@ Deno.test("a model that is twice as slow at one thing is so in that number alone
   assert.deepEqual(await ratio({ first: 100 }), [1, 1, 1]);
 });
 
-Deno.test("the batch is as large as the run's and as what is affordable", async () => {
+Deno.test("the batch is limited by the run's and by the time of a pass", async () => {
   const few = await measured(FAST, { lanes: 3, rows: 2, answerTokens: 5 });
   assert.deepEqual([few.trained.at(-1), few.generated.at(-1)], [128 + 2 * 5, [3, 128]]);
   near(few.speed.newToken, (2 / 3 + 0.1) / 1000, "a token of three lanes");
@@ -129,7 +131,7 @@ Deno.test("the batch is as large as the run's and as what is affordable", async 
   assert.ok(Math.max(...many.trained) * 0.07 < 1000, `${many.trained}`);
 });
 
-Deno.test("the probe takes seconds beside what kernels take to be made, of a slow model that of a few rows", async () => {
+Deno.test("the probe takes a few seconds, or a few rows of a slow model", async () => {
   for (const slower of [1, 10, 100]) {
     const slow = Object.fromEntries(
       Object.entries(FAST).map(([name, ms]) => [name, name === "first" ? 0 : slower * ms]),
@@ -138,8 +140,8 @@ Deno.test("the probe takes seconds beside what kernels take to be made, of a slo
     assert.ok(took < 6000, `${slower} times slower: ${took} ms`);
     near(speed.newToken, slower * (2 / 64 + 0.1) / 1000, "a token");
   }
-  // A second a row: two passes over sixteen tokens and their answer, and one generation's first
-  // tokens.
+  // At one second for each row: two passes over sixteen tokens and their answer, and the first
+  // tokens of one generation.
   const { trained, generated } = await measured({
     ...FAST,
     ...{ pass: 0, forwardRow: 1000, backwardRow: 1000 },
@@ -148,7 +150,7 @@ Deno.test("the probe takes seconds beside what kernels take to be made, of a slo
   assert.ok(generated.every(([, prompt]) => prompt === 16), `${generated}`);
 });
 
-Deno.test("ends are counted among the tokens that were sampled, and a stop is obeyed", async () => {
+Deno.test("ends of completions are counted, and a stop request ends the probe", async () => {
   const { speed: { sampled } } = await measured(FAST, { endEvery: 50 });
   assert.ok(sampled.tokens > 5000, `${sampled.tokens}`);
   near(sampled.ended, sampled.tokens / 50, "ends");
@@ -162,7 +164,7 @@ Deno.test("ends are counted among the tokens that were sampled, and a stop is ob
   assert.ok(took < 4000, `${took} ms`);
 });
 
-Deno.test("of a run that generates nothing, training alone is measured", async () => {
+Deno.test("if the run generates nothing, only training is measured", async () => {
   const { speed, trained, generated } = await measured(FAST, { generates: false });
   const { speed: all } = await measured(FAST);
   assert.deepEqual(generated, []);

@@ -33,40 +33,40 @@ function input(changes: ConfigChanges = {}, warmStartSteps = 0): EstimateInput {
   };
 }
 
-Deno.test("a completion is as long as a worked answer after a warm start, else as the model makes it", () => {
+Deno.test("completions are as long as worked answers after a warm start, else as measured", () => {
   const long = { training: { max_completion_length: 1000 } };
   const tokens = (ended: number, sampled: number, warm = 0) =>
     Math.round(
       expectedTokens(input(long, warm), { ...SPEED, sampled: { tokens: sampled, ended } }),
     );
   assert.equal(tokens(0, 0, 1), 5);
-  // Nothing was seen: twice the worked answer. Then what is seen counts more and more.
+  // Nothing was measured: twice the worked answer. Then the measurement counts more and more.
   assert.equal(tokens(0, 0), 10);
   assert.equal(tokens(9, 490), 50);
   assert.equal(tokens(99, 4990), 50);
-  // One that never ends goes on to the limit.
+  // A completion that never ends has the maximum length.
   assert.ok(tokens(0, 20_000) > 970, `${tokens(0, 20_000)}`);
   const short = { training: { max_completion_length: 3 } };
   assert.equal(expectedTokens(input(short, 1), SPEED), 3);
 });
 
-Deno.test("seconds are those of all prompts, completions and rows of a run", () => {
+Deno.test("the estimate adds the seconds of all prompts, completions and rows", () => {
   const near = (a: number, b: number) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
   const warm = (changes: ConfigChanges = {}) => input(changes, 1);
-  // Prompts beyond what they share, then eight completions of five tokens.
+  // The tokens of prompts beyond those that they share, then eight completions of five tokens.
   const generate = 2 * 8 * 0.001 + 8 * 5 * 0.01, rows = 2 * 20 + 8 * 5;
-  // Three of four groups have a backward pass; the supervised step takes four answers.
+  // Three of four groups have a backward pass; the supervised step has four answers.
   const first = 4 * 25 * 0.005, step = generate + rows * (0.75 * 0.005 + 0.25 * 0.001);
   near(estimateSeconds(warm(), SPEED), first + 2 * step);
-  // With a KL term all have one, and the reference a forward pass.
+  // With a KL term all groups have one, and the reference has a forward pass.
   const held = generate + rows * 0.006;
   near(estimateSeconds(warm({ training: { beta: 0.1 } }), SPEED), first + 2 * held);
-  // Before and after, sampled and greedily.
+  // Evaluations before and after, sampled and greedy.
   const evaluation = 4 * 3 * (8 * 0.001 + 5 * 0.01);
   near(estimateSeconds({ ...warm(), heldOut: 3 }, SPEED), first + 2 * step + evaluation);
 });
 
-Deno.test("the model is measured before a run, which is the same without it", () =>
+Deno.test("measuring the model's speed does not change the run", () =>
   withReference(async (device, dir) => {
     await tinyModelFolder(`${dir}/model`);
     const run = async (path: string, measure: boolean) => {

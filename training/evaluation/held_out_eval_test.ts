@@ -1,6 +1,6 @@
 /**
- * Evaluation while training, and what follows from it: best checkpoint, what is saved when, final
- * model.
+ * Evaluation while training, and what depends on it: the best checkpoint, when a run saves, the
+ * final model.
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
@@ -22,7 +22,7 @@ const config = (path: string, training: ConfigChanges["training"], rest: ConfigC
     training: { learning_rate: 1e-2, ...training },
   });
 
-/** Lines of evaluations while training; those before and after have other names. */
+/** Metrics of the evaluations while training; those before and after training have other names. */
 async function evaluations(path: string): Promise<Line[]> {
   const lines = (await Deno.readTextFile(`${path}/metrics.jsonl`)).trimEnd().split("\n")
     .map((line): Line => JSON.parse(line));
@@ -34,7 +34,7 @@ const checkpoints = (path: string) =>
     .filter((name) => name.startsWith("checkpoint-"))
     .sort().join(" ");
 
-Deno.test("held-out problems are evaluated at the steps asked for, under TRL's names", () =>
+Deno.test("held-out problems are evaluated at the configured steps, with TRL's names", () =>
   withWasm(async (device, dir) => {
     const path = `${dir}/run`;
     const { events } = await trainOn(
@@ -82,7 +82,7 @@ Deno.test("held-out problems are evaluated at the steps asked for, under TRL's n
     assert.ok(state.log_history.some((entry: Line) => "eval_reward" in entry));
   }));
 
-Deno.test("a completion that a stop string ends is not truncated in an evaluation either", () =>
+Deno.test("a completion that a stop string ends is not truncated in an evaluation", () =>
   withWasm(async (device, dir) => {
     const stop = [..."abcdefghijklmnopqrstuvwxyz"], path = `${dir}/run`;
     const sizes = { max_steps: 1, max_completion_length: 40 };
@@ -92,7 +92,7 @@ Deno.test("a completion that a stop string ends is not truncated in an evaluatio
     assert.equal(line!["eval_completions/clipped_ratio"], 0);
   }));
 
-Deno.test("an evaluation changes nothing of the training", () =>
+Deno.test("an evaluation does not change the training", () =>
   withWasm(async (device, dir) => {
     const weights: Uint8Array[] = [];
     for (const [name, eval_strategy] of [["with", "steps"], ["without", "no"]] as const) {
@@ -146,7 +146,7 @@ Deno.test("the best checkpoint is linked, kept, and the result of the run", () =
     }
   }));
 
-Deno.test("save strategies: only what is best, by epochs, never; models alone", () =>
+Deno.test("save strategies: the best only, by epochs, never; models alone", () =>
   withWasm(async (device, dir) => {
     const run = async (name: string, training: ConfigChanges["training"]) => {
       const path = `${dir}/${name}`;
@@ -176,7 +176,7 @@ Deno.test("save strategies: only what is best, by epochs, never; models alone", 
     const small = await run("small", { save_steps: 2, save_only_model: true });
     const files = Array.from(Deno.readDirSync(`${small.path}/checkpoint-2`), ({ name }) => name);
     assert.ok(files.includes("model.safetensors") && !files.includes("optimizer.safetensors"));
-    // Stopped, the run saves all that it takes to go on.
+    // A stopped run saves everything that a resume needs.
     const stopped = `${dir}/stopped`;
     let asked = 0;
     await trainOn(device, config(stopped, { save_steps: 2, save_only_model: true }), {
@@ -187,7 +187,7 @@ Deno.test("save strategies: only what is best, by epochs, never; models alone", 
     assert.ok(await Deno.stat(`${last}/optimizer.safetensors`));
   }));
 
-Deno.test("a run that goes on from a model alone says what it lacks", () =>
+Deno.test("a run that resumes from a model alone says what is missing", () =>
   withWasm(async (device, dir) => {
     const training = { save_steps: 1, save_only_model: true, num_iterations: 2 };
     await trainOn(device, config(`${dir}/run`, { ...training, max_steps: 3 }), {
@@ -202,7 +202,7 @@ Deno.test("a run that goes on from a model alone says what it lacks", () =>
     const warnings = events.filter((event) => event.type === "warning").map((e) => e.message);
     assert.ok(warnings.some((text) => text.includes("optimizer starts fresh")), warnings.join());
     assert.ok(warnings.some((text) => text.includes("holds no generation batch")), warnings.join());
-    // What the loss compares with cannot be made up.
+    // The reference cannot be reconstructed.
     const beta = { ...training, beta: 0.1 };
     await trainOn(device, config(`${dir}/kl`, { ...beta, max_steps: 2 }), {
       rubric: VARYING_RUBRIC,
@@ -216,7 +216,7 @@ Deno.test("a run that goes on from a model alone says what it lacks", () =>
     );
   }));
 
-Deno.test("a metric that there is not is refused at the first evaluation, with those that there are", () =>
+Deno.test("an unknown metric is refused at the first evaluation, with the known ones", () =>
   withWasm((device, dir) =>
     assert.rejects(
       trainOn(
@@ -252,7 +252,7 @@ Deno.test("resume_from_checkpoint: true and a path", () =>
     assert.equal(plan.plan.stepsDone, 2);
   }));
 
-Deno.test("with one completion a problem every advantage is 0", () =>
+Deno.test("with one completion for each problem every advantage is 0", () =>
   withWasm(async (device, dir) => {
     await trainOn(
       device,

@@ -47,7 +47,7 @@ Deno.test("a group with rewards equal up to rounding has advantages of exactly 0
   assert.ok(result.advantages[3]! < -1);
 });
 
-Deno.test("a reward that does not apply is left out, and a lone valid row teaches nothing", () => {
+Deno.test("a reward that does not apply is left out; a lone valid row has advantage 0", () => {
   const result = groupAdvantages({
     rewards: [[1, NaN], [null, null], [null, null]],
     weights: [2, 5],
@@ -61,7 +61,7 @@ Deno.test("a reward that does not apply is left out, and a lone valid row teache
   assert.deepEqual([...result.zeroStd], [0, 0, 0]);
 });
 
-Deno.test("normalised first, a reward alone in its group counts 0 for its row, as in TRL", () => {
+Deno.test("normalised first, a reward alone in its group counts 0, as in TRL", () => {
   const { rewards, advantages } = groupAdvantages({
     rewards: [[1], [0], [1], [null]],
     weights: [1],
@@ -71,7 +71,7 @@ Deno.test("normalised first, a reward alone in its group counts 0 for its row, a
   });
   const half = 0.5 / (Math.SQRT1_2 + 1e-4);
   assert.deepEqual([...rewards], [half, -half, 0, NaN]);
-  // Over three rows, not two: their deviation is `half` itself.
+  // The standard deviation is over three rows, not two: it is `half` itself.
   assert.ok(Math.abs(advantages[0]! - half / (half + 1e-4)) < 1e-12);
   assert.deepEqual([...advantages.subarray(2)], [0, 0]);
 });

@@ -10,7 +10,7 @@ const SETTINGS: EntropySettings = {
   entropy_target: 1,
 };
 
-Deno.test("the coefficient rises at or below the target, falls above it, within its bounds", () => {
+Deno.test("the coefficient rises at or below the target, falls above it, within bounds", () => {
   const control = new EntropyControl(SETTINGS, null);
   const seen = [];
   for (const entropy of [0.5, 1, 0.2, 3, 3, 3, 3, 3, 0.9]) {
@@ -31,7 +31,7 @@ Deno.test("the bonus is applied only after a step whose entropy was at or below 
   assert.equal(control.applied, 0.01);
 });
 
-Deno.test("the state goes on where it was; a constant coefficient has none", () => {
+Deno.test("a restored state continues; a constant coefficient has no state", () => {
   const control = new EntropyControl(SETTINGS, null);
   control.update(2);
   const again = new EntropyControl(SETTINGS, control.state());

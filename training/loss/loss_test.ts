@@ -89,7 +89,10 @@ function build(name: LossType, options: Case) {
   return { input, settings, totals };
 }
 
-/** Through the softmax: ∂loss/∂logits of every cell. [cells][V] */
+/**
+ * The gradient with respect to the logits, through the softmax: ∂loss/∂logits of every cell.
+ * [cells][V]
+ */
 function throughLogits(
   result: { dlogp: Float64Array; dentropy: Float64Array | null },
   temperature: number,
@@ -148,7 +151,7 @@ const CASES: Record<string, [LossType, Case]> = {
   "vespo token_truncate": ["vespo", { importance: "token_truncate" }],
 };
 
-Deno.test("log-probabilities and entropies of the golden batch are as recorded", () => {
+Deno.test("log-probabilities and entropies of the golden batch equal the recorded ones", () => {
   const logp = logpOf("logits", 1), entropy = entropyOf(1);
   for (const [i, { b, t }] of cells.entries()) {
     assert.ok(Math.abs(logp[i]! - golden.logps_temp1[b]![t]!) < 1e-14);
@@ -182,7 +185,7 @@ for (const expected of golden.cases) {
   });
 }
 
-// The further values of the numerics page (TRL 1.16, the same inputs, ten digits).
+// Further values that TRL 1.16 gave for the same inputs, with ten digits.
 const masked = Uint8Array.from(cells, ({ b }) => b === 3 ? 0 : 1);
 const MORE: [string, LossType, Case, number, number][] = [
   ["dapo GA 2 SPG 4", "dapo", { totals: { tokens: 40 } }, -.1344355570, .51944640],
@@ -318,7 +321,7 @@ Deno.test("without unmasked tokens there is no NaN in the loss or its gradient",
   assert.deepEqual([...result.dlogp], [0, 0]);
 });
 
-Deno.test("beta without a reference is refused", () => {
+Deno.test("a beta above 0 without a reference is refused", () => {
   const { input, settings, totals } = build("dapo", { settings: { beta: .1 } });
   assert.throws(() => grpoLoss({ ...input, refLogp: null }, settings, totals), RangeError);
 });

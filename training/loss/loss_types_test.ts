@@ -31,7 +31,7 @@ Deno.test("a name that is no loss type is refused", () => {
   }
 });
 
-Deno.test("a type's parameters stand in the schema with their default values", () => {
+Deno.test("the parameters of a type are in the schema with their default values", () => {
   for (const [type, parameters] of Object.entries(LOSS_TYPE_PARAMETERS)) {
     for (const [name, value] of Object.entries(parameters)) {
       assert.ok(name.startsWith(`${type}_`));

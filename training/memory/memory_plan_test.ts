@@ -1,6 +1,6 @@
 /**
- * The memory plan against what runs take, and the choice to recompute activations that follows from
- * it.
+ * The memory plan compared with the memory that runs take, and the choice to recompute activations
+ * that depends on it.
  */
 import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
@@ -21,7 +21,7 @@ interface Taken {
   weights: Uint8Array | null;
 }
 
-/** Runs a configuration with completions of full length, which is what the plan is for. */
+/** Runs a configuration with completions of maximum length, which the plan assumes. */
 async function take(
   config: RunConfig,
   options: { availableBytes?: number; phases?: "sft" } = {},
@@ -92,7 +92,7 @@ Deno.test("the measured peak is within 10 % of the plan: the quickstart", async 
     env: {},
   });
   assertPlanned(await take(config));
-  // Its supervised part alone takes no more, although a generation and a step of GRPO would.
+  // The supervised part alone does not take more, although a generation and a GRPO step would.
   for (const num_examples of [40, 1]) {
     const evaluated = { ...config, eval: { ...config.eval, num_examples } };
     const { planned, measured } = await take(evaluated, { phases: "sft" });
@@ -100,7 +100,7 @@ Deno.test("the measured peak is within 10 % of the plan: the quickstart", async 
   }
 });
 
-Deno.test("what a run takes is at most the plan: prompts that do not fill their panels of the cache", async () => {
+Deno.test("the plan is an upper bound where prompts do not fill the cache's panels", async () => {
   const init = {
     ...tinyRunConfig("").model.init!,
     ...{ hidden_size: 64, intermediate_size: 128, num_hidden_layers: 4 },
@@ -129,7 +129,8 @@ Deno.test({
     });
     const roomy = await take(config);
     assert.equal(roomy.recompute, false);
-    // Half of what is there is less than the run would take: it recomputes, with the same result.
+    // Half of the available memory is less than the run would take: it recomputes, with the same
+    // result.
     const tight = await take(config, { availableBytes: 1.9 * roomy.planned });
     assert.equal(tight.recompute, true);
     assertPlanned(roomy);
@@ -144,7 +145,7 @@ Deno.test({
   },
 });
 
-Deno.test("a run that does not fit is refused before it begins, with settings that do", async () => {
+Deno.test("a run that does not fit is refused with settings that fit", async () => {
   const config = tinyRunConfig("", { training: { per_device_train_batch_size: 64 } });
   await assert.rejects(
     take(config, { availableBytes: 3e6 }),
@@ -154,7 +155,7 @@ Deno.test("a run that does not fit is refused before it begins, with settings th
   );
 });
 
-Deno.test("a model that does not fit is refused before any of it is made", async () => {
+Deno.test("a model that does not fit is refused before it is created", async () => {
   const { model } = tinyRunConfig("");
   const huge = { hidden_size: 16_384, intermediate_size: 65_536, num_hidden_layers: 64 };
   const device = await createDevice("wasm", { threads: 1 });

@@ -1,6 +1,6 @@
 /**
- * Memory plans of models that are not on this machine: the sizes are the real ones, the parts add
- * up.
+ * Memory plans of models that are not on this machine: the sizes are the published ones, and the
+ * parts add up.
  */
 import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
@@ -12,7 +12,7 @@ import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { planFromShape, type ShapePlan } from "./shape_plan.ts";
 import { parameterCount } from "./smaller_model.ts";
 
-/** Parameters of the published weights, tied heads counted once. */
+/** Number of parameters of the published weights; tied heads count once. */
 const PUBLISHED: Record<string, number> = {
   "Qwen/Qwen2.5-0.5B-Instruct": 494_032_768,
   "Qwen/Qwen2.5-1.5B-Instruct": 1_543_714_304,
@@ -63,7 +63,7 @@ async function plan(
   }
 }
 
-Deno.test("on a card generation gets half of what the run leaves free, and never keeps it from fitting", async () => {
+Deno.test("on a GPU generation gets half of the free memory, and always fits", async () => {
   const adapter = { name: "a card", software: false };
   const card = { name: "webgpu", float: "f32", adapter, allocatedBytes: 0 } as unknown as Device;
   const overrides = ["training.num_generations=16", "training.generation_batch_size=64"];
@@ -73,14 +73,14 @@ Deno.test("on a card generation gets half of what the run leaves free, and never
   const small = await memory(30e9), left = small.available - small.peak;
   assert.ok(small.generationRoom > 2 ** 30 && left > 0, `${left}`);
   const large = await memory(80e9);
-  // All completions at once take less than there is.
+  // All completions together take less than there is.
   assert.ok(large.generationRoom > 20e9 && large.peak < 60e9, `${large.peak}`);
   assert.ok(large.generation > small.generation);
-  const least = small.peak - (small.generationRoom - 2 ** 30);
-  assert.equal((await memory(least)).generationRoom, 2 ** 30);
+  const minBytes = small.peak - (small.generationRoom - 2 ** 30);
+  assert.equal((await memory(minBytes)).generationRoom, 2 ** 30);
 });
 
-Deno.test("a 7B model is planned from its configuration, and refused with what would fit", async () => {
+Deno.test("a 7B model is planned from its configuration, and refused with advice", async () => {
   const { seen, fits, error } = await plan([], 4e9);
   assert.equal(fits, false);
   assert.match(
@@ -107,7 +107,7 @@ const GSM8K_SIZES = [
   "lora.target_modules=[q_proj,v_proj]",
 ];
 
-Deno.test("a model with few positions is planned with prompts that they leave room for", async () => {
+Deno.test("a model with few positions is planned with prompts that fit into them", async () => {
   const overrides = ["model_name=microsoft/DialoGPT-medium", "lora.target_modules=[c_attn]"];
   await assert.rejects(
     plan(overrides, 8e9, "gsm8k"),
@@ -132,7 +132,7 @@ Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory"
   assert.equal(one.fits, true);
 });
 
-Deno.test("settings that fit are named, and the plan with them does", async () => {
+Deno.test("settings that fit are suggested, and the plan with them fits", async () => {
   const small = "model.model_name_or_path=Qwen/Qwen2.5-0.5B-Instruct";
   const roomy = await plan([small], 4.2e9), room = 0.97 * roomy.seen.memory.peak;
   const { error } = await plan([small], room);
@@ -140,7 +140,7 @@ Deno.test("settings that fit are named, and the plan with them does", async () =
   assert.equal((await plan([small, setting], room)).fits, true);
 });
 
-Deno.test("a model of unknown sizes that is not there is an error that says where it was looked for", async () => {
+Deno.test("a missing model of unknown sizes is an error with the places searched", async () => {
   const device = await createDevice("wasm", { threads: 1 });
   try {
     const { config } = await loadConfig("leg_counting_qwen7b", {
@@ -156,11 +156,11 @@ Deno.test("a model of unknown sizes that is not there is an error that says wher
   }
 });
 
-Deno.test("the GSM8K recipe with its 3 B model in 4 bits takes 8 GB, and 6 GB at batch 1", async () => {
+Deno.test("GSM8K with a 3B model in 4 bits takes 8 GB, and 6 GB at batch 1", async () => {
   const whole = await plan([], 16e9, "gsm8k");
   assert.ok(whole.fits, whole.error?.message);
   assert.ok(whole.seen.memory.peak <= 8e9, `${whole.seen.memory.peak}`);
-  // Everything but the weights, and those weights that have to be there, within what kernels reach.
+  // Everything except the weights, and the weights that must be in the kernels' memory.
   const { parameters, peak, weightRoom } = whole.seen.memory;
   assert.ok(weightRoom! > 0.6e9 && weightRoom! < parameters, `${weightRoom}`);
   assert.ok(peak - parameters + weightRoom! < 2 ** 32);

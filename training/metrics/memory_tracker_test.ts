@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDevice } from "../../kernels/mod.ts";
 import { MemoryTracker } from "./memory_tracker.ts";
 
-Deno.test("memory is booked by phase: tensors, what the device took for them, and the process", async () => {
+Deno.test("memory is recorded by phase: tensors, the device, the process", async () => {
   const device = await createDevice("wasm", { threads: 1 });
   try {
     const tracker = new MemoryTracker(device), before = tracker.peakBytes;

@@ -12,7 +12,7 @@ async function withFile(test: (path: string) => Promise<void>): Promise<void> {
   }
 }
 
-Deno.test("records are lines, and what JSON cannot hold is null", () =>
+Deno.test("records are lines, and values that JSON cannot hold are null", () =>
   withFile(async (path) => {
     const log = await MetricsLog.open(path);
     assert.equal(log.bytes, 0);
@@ -28,7 +28,7 @@ Deno.test("records are lines, and what JSON cannot hold is null", () =>
     assert.equal(log.bytes, new TextEncoder().encode(text).length);
   }));
 
-Deno.test("on resume the file is cut back, and goes on as if nothing had happened", () =>
+Deno.test("on resume the file is cut back and continued", () =>
   withFile(async (path) => {
     const log = await MetricsLog.open(path);
     await log.append({ step: 1 });
@@ -44,7 +44,7 @@ Deno.test("on resume the file is cut back, and goes on as if nothing had happene
     assert.equal(await Deno.readTextFile(path), "");
   }));
 
-Deno.test("a torn last line is dropped", () =>
+Deno.test("an incomplete last line is dropped", () =>
   withFile(async (path) => {
     await Deno.writeTextFile(path, `{"step":1}\n{"st`);
     assert.equal((await MetricsLog.open(path)).bytes, 11);
@@ -53,7 +53,7 @@ Deno.test("a torn last line is dropped", () =>
     assert.equal((await MetricsLog.open(path)).bytes, 0);
   }));
 
-Deno.test("a file shorter than its checkpoint says is kept, and the loss is known", () =>
+Deno.test("a file shorter than its checkpoint says is kept, and the loss is counted", () =>
   withFile(async (path) => {
     assert.equal((await MetricsLog.open(path, { truncateTo: 50 })).missingBytes, 50);
     await Deno.writeTextFile(path, `{"step":1}\n`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { averageMetrics, finiteOrNull, MetricAverager } from "./metrics.ts";
 
-Deno.test("values are averaged, totals keep their last value, nothing valid is null", () => {
+Deno.test("values are averaged, totals have their last value, no valid value is null", () => {
   const averager = new MetricAverager();
   averager.add({ loss: 1, num_tokens: 10, kl: NaN, epoch: 0.1 });
   averager.add({ loss: 3, num_tokens: 30, kl: null, epoch: 0.2, extra: Infinity });
@@ -16,7 +16,7 @@ Deno.test("values are averaged, totals keep their last value, nothing valid is n
   assert.deepEqual(averager.means(), {});
 });
 
-Deno.test("a restored averager continues where the saved one stood", () => {
+Deno.test("a restored averager continues the saved one", () => {
   const whole = new MetricAverager();
   whole.add({ loss: 1 });
   const restored = new MetricAverager(JSON.parse(JSON.stringify(whole.state())));

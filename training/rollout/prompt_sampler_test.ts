@@ -16,7 +16,7 @@ Deno.test("an epoch visits every problem at most once and drops the incomplete c
   }
 });
 
-Deno.test("the order depends on seed, epoch and name, and not on what was asked before", () => {
+Deno.test("the order depends on seed, epoch and name, and not on earlier calls", () => {
   const forward = Array.from({ length: 8 }, (_, k) => make().at(k).indices.join());
   const sampler = make();
   for (const k of [7, 0, 3, 6, 1]) assert.equal(sampler.at(k).indices.join(), forward[k]);

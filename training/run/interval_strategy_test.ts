@@ -8,7 +8,7 @@ const make = (changes: Partial<Training>, total = 10, perEpoch = 4) =>
 const steps = (when: (step: number) => boolean, total = 10) =>
   Array.from({ length: total + 1 }, (_, step) => step).filter(when).join(" ");
 
-Deno.test("logging: every so many steps, first and last, by epochs, never; a value below 1 is a share", () => {
+Deno.test("logging: by steps, shares of all steps or epochs, first and last step, never", () => {
   const log = (changes: Partial<Training>) => {
     const intervals = make(changes);
     return steps((step) => step > 0 && intervals.logsAt(step));
@@ -20,7 +20,7 @@ Deno.test("logging: every so many steps, first and last, by epochs, never; a val
   assert.equal(log({ logging_strategy: "no" }), "");
 });
 
-Deno.test("evaluating: after a delay, on start, by epochs, at the end; eval_steps is logging_steps by default", () => {
+Deno.test("evaluating: after a delay, on start, by steps or epochs, at the end", () => {
   const evaluate = (changes: Partial<Training>) => {
     const intervals = make({ logging_steps: 5, ...changes });
     return steps((step) => intervals.evaluatesAt(step));
@@ -37,7 +37,7 @@ Deno.test("evaluating: after a delay, on start, by epochs, at the end; eval_step
   assert.equal(evaluate({ eval_strategy: "epoch", eval_delay: 2 }), "8 10");
 });
 
-Deno.test("saving: by steps or epochs and at the end, only what is best, never", () => {
+Deno.test("saving: by steps or epochs and at the end, the best only, never", () => {
   const save = (changes: Partial<Training>, best: number[] = []) => {
     const intervals = make(changes);
     return steps((step) => intervals.savesAt(step, best.includes(step)));

@@ -1,4 +1,6 @@
-/** The folder of a run: which ones it may use, and going on in one that was used. */
+/**
+ * The folder of a run: which folders a run may use, and resuming in a used one.
+ */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { assemble } from "../assemble.ts";
@@ -11,7 +13,7 @@ import {
   withReference,
 } from "../testing.ts";
 
-Deno.test("a folder that holds something is refused without resume or force, and nothing is lost", async () => {
+Deno.test("a folder with files is refused without resume or force", async () => {
   await withReference(async (device, dir) => {
     const path = `${dir}/run`;
     await trainOn(device, shortRunConfig(path), varying);
@@ -69,7 +71,7 @@ Deno.test("two runs cannot use one folder at a time", async () => {
   });
 });
 
-Deno.test("a run whose files are deleted says so; one that misses a single file goes on", async () => {
+Deno.test("a run whose files are deleted says so; one missing file does not end it", async () => {
   await withReference(async (device, dir) => {
     const losing = (name: string, lost: string) =>
       trainOn(device, shortRunConfig(`${dir}/${name}`), {
@@ -91,7 +93,7 @@ Deno.test("a run whose files are deleted says so; one that misses a single file 
   });
 });
 
-Deno.test("a damaged checkpoint is named and skipped for the one before", async () => {
+Deno.test("a damaged checkpoint is skipped with a warning", async () => {
   await withReference(async (device, dir) => {
     const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
     await trainOn(device, shortRunConfig(path, changes), varying);
@@ -125,7 +127,7 @@ Deno.test("a damaged checkpoint is named and skipped for the one before", async 
   });
 });
 
-Deno.test("a completed run that is resumed with more steps goes on", async () => {
+Deno.test("a completed run can be resumed with more steps", async () => {
   await withReference(async (device, dir) => {
     const path = `${dir}/run`;
     const constant = { lr_scheduler_type: "constant" as const };
@@ -149,7 +151,7 @@ Deno.test("a completed run that is resumed with more steps goes on", async () =>
   });
 });
 
-Deno.test("resuming where there is no checkpoint yet begins the run, with a warning", async () => {
+Deno.test("resuming without a checkpoint starts the run, with a warning", async () => {
   await withReference(async (device, dir) => {
     const { summary, events } = await trainOn(device, shortRunConfig(`${dir}/run`), {
       ...varying,
@@ -162,7 +164,7 @@ Deno.test("resuming where there is no checkpoint yet begins the run, with a warn
   });
 });
 
-Deno.test("what is only checked looks for the checkpoint that is named", async () => {
+Deno.test("a check without a run looks for the named checkpoint", async () => {
   await withReference(async (device, dir) => {
     const config = shortRunConfig(`${dir}/run`);
     const { model, ...parts } = await assemble(config, device);

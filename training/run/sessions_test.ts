@@ -29,7 +29,7 @@ function session(id: string | null, restart: number | null, from: string): Sessi
   };
 }
 
-Deno.test("starts of a job that come no further are counted, those of a person are not", () => {
+Deno.test("starts of a job without progress are counted, those of a person are not", () => {
   const here = "GRPO step 4";
   const stalled = (sessions: Session[], now: SlurmJob | null) =>
     stalledRestarts(sessions, now, here);
@@ -38,13 +38,13 @@ Deno.test("starts of a job that come no further are counted, those of a person a
   assert.equal(stalled(two, null), 0);
   assert.equal(stalled(two, job("8", 3)), 0);
   assert.equal(stalled([...two, session("7", 3, "GRPO step 3")], job("7", 4)), 0);
-  // By hand, again and again within one allocation.
+  // Started by hand several times within one allocation.
   const byHand = Array.from({ length: 9 }, () => session("7", 0, here));
   assert.equal(stalled(byHand, job("7", 0)), 0);
   assert.equal(stalled(byHand, job("7", 1)), 1);
 });
 
-Deno.test("a job that is restarted without end is refused, with what to do", () => {
+Deno.test("a job that restarts endlessly is refused, with advice", () => {
   const sessions = Array.from(
     { length: MAX_STALLED_RESTARTS },
     (_, i) => session("7", i, "the beginning"),
@@ -59,20 +59,20 @@ Deno.test("a job that is restarted without end is refused, with what to do", () 
   const further = addSession(run, job("7", MAX_STALLED_RESTARTS), "GRPO step 1");
   assert.equal(further.stalled, 0);
   assert.equal(addSession(run, job("8"), "the beginning").stalled, 0);
-  // What still counts as running was killed.
+  // A session that is still "running" was killed.
   assert.deepEqual(
     new Set(further.sessions.map(({ status }) => status)),
     new Set(["killed", "running"]),
   );
 });
 
-Deno.test("sessions of a damaged run.json are none", () => {
+Deno.test("a damaged run.json has no sessions", () => {
   for (const run of [null, {}, { sessions: 3 }, { sessions: [null, 4, { start: 1 }] }]) {
     assert.deepEqual(readSessions(run), []);
   }
 });
 
-Deno.test("a requeued job knows its own run", () => {
+Deno.test("a requeued job recognises its run", () => {
   const run = { sessions: [session("7", 0, "the beginning")] };
   assert.ok(isOwnRestart(run, job("7", 1)));
   assert.ok(!isOwnRestart(run, job("7", 0)));
@@ -81,7 +81,7 @@ Deno.test("a requeued job knows its own run", () => {
   assert.ok(!isOwnRestart(null, job("7", 1)));
 });
 
-Deno.test("run.json tells every start of a run: its job, its restarts, where it came, why it ended", () =>
+Deno.test("run.json has every session: its job, its restarts, its progress, why it ended", () =>
   withTempDir(async (dir) => {
     const device = await createDevice("wasm", { threads: 1 });
     try {
@@ -105,7 +105,7 @@ Deno.test("run.json tells every start of a run: its job, its restarts, where it 
         node: "n1",
         restarts: 0,
       });
-      // Killed without a word in its second start.
+      // Killed with SIGKILL in its second start.
       run.sessions.push({
         ...run.sessions[0],
         status: "running",

@@ -16,7 +16,7 @@ import {
 
 const SETTINGS: LossSettings = defaultsOf(TRAINING);
 
-/** Three groups of four; the middle one has nothing to learn from. */
+/** Three groups of four; the middle one has no advantages. */
 const ROWS: TrainingRow[] = Array.from({ length: 12 }, (_, i) => ({
   group: Math.floor(i / 4),
   promptId: 20 + Math.floor(i / 4),
@@ -91,7 +91,7 @@ Deno.test("the gradient does not depend on how a step is cut, even through group
   });
 });
 
-Deno.test("the reference follows the policy by a share at a time", async () => {
+Deno.test("sync_ref_model moves the reference towards the policy", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
     const reference = await frozenReference(device, model, null);
@@ -102,7 +102,7 @@ Deno.test("the reference follows the policy by a share at a time", async () => {
     reference.sync(0.25);
     const moved = await frozenReference(device, model, await reference.save());
     const read = async () => {
-      // The copy is seen through the log-probabilities of a model that holds it.
+      // The copy is observed through the log-probabilities of a model that holds it.
       const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
       return [...Array.from(await moved.logp(groups, 1))];
     };
@@ -143,24 +143,24 @@ Deno.test("with dropout too, the gradient does not depend on how a step is cut",
   });
 });
 
-Deno.test("skipping the backward pass of groups without advantages changes no gradient", async () => {
+Deno.test("skipping the backward pass of groups without advantages is exact", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
     const short = await accumulateGradients(model, ROWS, OPTIONS);
     const found = await gradients(model);
-    // A bonus far below rounding makes every row count without changing a digit.
+    // An entropy bonus far below rounding gives every row a gradient without changing a digit.
     const settings = { ...SETTINGS, entropy_coef: 1e-300 };
     const long = await accumulateGradients(model, ROWS, { ...OPTIONS, settings });
     assertClose(await gradients(model), found);
     assert.ok(Math.abs(long.metrics.entropy! - short.metrics.entropy!) < 1e-14);
-    // Nothing to learn at all: the gradient is 0.
+    // No advantages at all: the gradient is 0.
     await accumulateGradients(model, ROWS.map((row) => ({ ...row, advantage: 0 })), OPTIONS);
     for (const values of (await gradients(model)).values()) assert.ok(values.every((x) => x === 0));
     model.dispose();
   });
 });
 
-Deno.test("references: the adapter switched off, and a copy that outlives training", async () => {
+Deno.test("references: the model without adapter, and a frozen copy", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
     const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5], [6]] }];
@@ -209,12 +209,13 @@ Deno.test("with a reference every row has a gradient, and the policy is unchange
   });
 });
 
-Deno.test("what the sampler saw is held against the pass that is trained on, token by token", () =>
+Deno.test("the sampler's log-probabilities are compared with the training pass", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
     const logp = await policyLogp(model, ROWS, OPTIONS);
     const name = "sampling/sampling_logp_difference";
-    // One token in row 1 and one in row 6, which has nothing to learn from; row 2 is not known.
+    // A token in row 1 and one in row 6, which has no advantage; row 2 has no sampler's
+    // log-probabilities.
     const moved = ROWS.map((row, i) => {
       const samplerLogp = logp[i]!.slice();
       if (i === 1) samplerLogp[0]! += 0.5;

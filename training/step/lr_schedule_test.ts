@@ -78,7 +78,7 @@ Deno.test("a warm-up below 1 is a share of all steps, rounded up", () => {
   assert.deepEqual(factors(make("linear", { warmupSteps: 0.25 })), factors(make("linear")));
 });
 
-Deno.test("without a warm-up the first step has the full rate, also in a run of one step", () => {
+Deno.test("without a warm-up the first step has the full rate, even if it is the only one", () => {
   assert.equal(rateFactor(make("linear", { warmupSteps: 0, totalSteps: 3 }), 0), 1);
   assert.equal(rateFactor(make("cosine", { warmupSteps: 0, totalSteps: 1 }), 0), 1);
   assert.equal(rateFactor(make("linear", { warmupSteps: 2, totalSteps: 2 }), 1), 0.5);

@@ -15,7 +15,7 @@ const text = (schedule: MicroSchedule, steps: number) =>
       schedule.microBatches(k).map(({ generation, slice }) => `${generation}.${slice}`).join(" "),
   );
 
-Deno.test("by default one generation batch serves one step, on-policy", () => {
+Deno.test("by default each generation batch is for one step, on-policy", () => {
   const schedule = make(2, 2, 1);
   assert.deepEqual(text(schedule, 4), ["0.0 0.1", "1.0 1.1", "2.0 2.1", "3.0 3.1"]);
   assert.equal(schedule.stepsPerEpoch, 3);

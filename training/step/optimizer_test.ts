@@ -16,7 +16,7 @@ const createModel = (device: Device) =>
   randomModel(device, tinyConfig(true), { trainable: "full" });
 type Model = Awaited<ReturnType<typeof createModel>>;
 
-/** Writes gradients that differ by step and element; element 0 of the first tensor can be given. */
+/** Writes gradients that differ by step and element; element 0 of the first tensor may be set. */
 function fillGradients(model: Model, step: number, first?: number): Map<string, Float64Array> {
   const all = new Map<string, Float64Array>();
   for (const [i, { name, grad }] of model.trainable.entries()) {
@@ -36,7 +36,7 @@ async function values(model: Model): Promise<Map<string, Float64Array>> {
   return all;
 }
 
-Deno.test("three clipped AdamW steps equal the formula; only matrices have weight decay", async () => {
+Deno.test("three clipped AdamW steps with weight decay equal the formula", async () => {
   await withReference(async (device) => {
     const model = await createModel(device);
     const optimizer = new AdamW(device, model, SETTINGS);
@@ -92,7 +92,7 @@ Deno.test("a gradient that is not finite changes nothing, not even the moments",
   });
 });
 
-Deno.test("a restored optimizer goes on to the same bits, in f32 and f64", async () => {
+Deno.test("a restored optimizer continues to the same bits, in f32 and f64", async () => {
   for (const float of ["f32", "f64"] as const) {
     await withReference(async (device) => {
       const [model, twin] = [await createModel(device), await createModel(device)];
@@ -105,8 +105,8 @@ Deno.test("a restored optimizer goes on to the same bits, in f32 and f64", async
       const restored = new AdamW(device, twin, SETTINGS);
       await restored.load(saved, "optimizer.safetensors");
       for (const { name, value } of model.trainable) {
-        const own = twin.trainable.find((parameter) => parameter.name === name)!;
-        device.write(own.value, await device.read(value));
+        const target = twin.trainable.find((parameter) => parameter.name === name)!;
+        device.write(target.value, await device.read(value));
       }
       fillGradients(model, 3);
       fillGradients(twin, 3);

@@ -4,7 +4,7 @@ import type { TrainingRow } from "./gradient_accumulation.ts";
 
 const rows = (count: number, old = true): TrainingRow[] =>
   Array.from({ length: count }, (_, i) => ({
-    // Neighbouring groups may have the same prompt: the number tells them apart.
+    // Adjacent groups may have the same prompt: the number distinguishes them.
     group: 2 ** 40 + Math.floor(i / 3),
     promptId: 2 ** 40 + Math.floor(i / 3),
     branch: i % 3,
@@ -27,7 +27,7 @@ Deno.test("a batch is decoded exactly, with and without old log-probabilities", 
   assert.deepEqual(await RolloutBuffer.decode(empty.encode(), ""), empty);
 });
 
-Deno.test("slices take the rows in order, evenly, each once", () => {
+Deno.test("slices take all rows in order, in equal shares", () => {
   for (const [count, slices] of [[12, 3], [12, 4], [7, 3], [2, 4], [0, 2]] as const) {
     const buffer = new RolloutBuffer(0, slices, rows(count));
     const parts = Array.from({ length: slices }, (_, i) => buffer.slice(i));
