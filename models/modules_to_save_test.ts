@@ -142,11 +142,11 @@ Deno.test("the model is its base before the first step and whenever the adapter 
       assert.deepEqual(await model.lastLogits(ids, { adapter: false }), wanted);
       const off = { temperature: 1, train: false, adapter: false };
       assert.deepEqual(await model.forward(groups, off), await base.forward(groups, off));
-      const [own, theirs] = [
+      const [ours, theirs] = [
         await model.generate(request, { ...ask, adapter: false }),
         await base.generate(request, ask),
       ];
-      assert.deepEqual(own, theirs);
+      assert.deepEqual(ours, theirs);
       // Generation reports the same log-probabilities that a forward computes.
       const sampled = (await model.generate(request, { ...ask, temperature: 1 }))[0]![0]!;
       const { ids: branch, logprobs } = sampled;

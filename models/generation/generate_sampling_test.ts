@@ -23,7 +23,7 @@ const RULES: [string, Partial<GenerateOptions>][] = [
   ["no rule", {}],
   ["penalty", { repetitionPenalty: 1.7 }],
   ["reward", { repetitionPenalty: 0.6 }],
-  ["least length", { minNewTokens: 4 }],
+  ["minimum length", { minNewTokens: 4 }],
   ["fixed length", { minNewTokens: 9 }],
   ["stop rule", { stopWhen }],
   ["all", { repetitionPenalty: 1.4, minNewTokens: 3, stopWhen }],
@@ -126,13 +126,13 @@ Deno.test("with penalties, a sample does not depend on batch, slots, memory or r
     for (const [name, params] of RULES.slice(1)) {
       const options = { ...base, ...params };
       const together = await model.generate(requests, options);
-      const ways: Partial<GeneratorLimits>[] = [
+      const variants: Partial<GeneratorLimits>[] = [
         { stepsPerRead: 4 },
         { stepsPerRead: 100 },
         { bytes: 1 },
         { bytes: 12_000, stepsPerRead: 2 },
       ];
-      for (const limits of ways) {
+      for (const limits of variants) {
         const found = await model.generate(requests, options, limits);
         assert.deepEqual(found, together, `${name}, ${JSON.stringify(limits)}`);
       }

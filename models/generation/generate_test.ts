@@ -97,7 +97,7 @@ for (const [kind, how] of MODELS) {
         branches: 3,
         maxNewTokens: options.maxNewTokens,
       });
-      const ways: Partial<GeneratorLimits>[] = [
+      const variants: Partial<GeneratorLimits>[] = [
         { stepsPerRead: 4 },
         { stepsPerRead: 100 },
         { bytes: 1 },
@@ -106,7 +106,7 @@ for (const [kind, how] of MODELS) {
         { slots: 2, prefillRows: 1 },
         { slots: 4, stepsPerRead: 3 },
       ];
-      for (const limits of ways) {
+      for (const limits of variants) {
         const run = spyOn(device);
         assert.deepEqual(await model.generate(requests, options, limits), together);
         // In the last layer only the last row of a prompt is computed.

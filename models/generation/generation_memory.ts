@@ -75,7 +75,7 @@ export function planGenerationBytes(sizes: ModelSizes, generation: GenerationSiz
 /** Bytes of the largest of these buffers. */
 export function planLargestBuffer(sizes: ModelSizes, generation: GenerationSizes): number {
   const { floats } = generationBuffers(sizes, generation);
-  return sizes.floatBytes * floats.reduce((most, n) => Math.max(most, bufferCapacity(n)), 0);
+  return sizes.floatBytes * floats.reduce((max, n) => Math.max(max, bufferCapacity(n)), 0);
 }
 
 /** Elements of each buffer of floats and of u32. */

@@ -76,13 +76,13 @@ const GENERATIONS: [string, ModelConfig, LoraOptions, adjusted: boolean, Storage
   ["", config, lora, false],
   [" on weights in halves", config, everywhere, false, { dtype: "float16" }],
   [
-    " with a head of its own on weights in halves",
+    " with a copy of the head on weights in halves",
     config,
     { ...everywhere, modulesToSave: ["lm_head"] },
     false,
     { dtype: "float16" },
   ],
-  [" with rules", config, lora, true],
+  [" with a penalty", config, lora, true],
   ...OTHERS.map(([part, other]): [string, ModelConfig, LoraOptions, boolean] => [
     ` with ${part}`,
     other,

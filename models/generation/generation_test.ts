@@ -54,7 +54,10 @@ const ids = (groups: Completion[][]) =>
 const flat = (groups: Completion[][]) => groups.flat().flatMap(({ logprobs }) => logprobs);
 
 for (
-  const [what, asked] of [["one kind of rules", requests], ["rules of their own", mixed]] as const
+  const [what, asked] of [["the same parameters", requests], [
+    "different parameters",
+    mixed,
+  ]] as const
 ) {
   for (const [part, config] of TINY_MODELS) {
     Deno.test(`requests with ${what} give the same alone and with others, with ${part}`, () =>
@@ -78,7 +81,7 @@ Deno.test("requests can be added while others run, and each gets its own tokens"
     const alone = await oneAtATime(model, mixed);
     const room = { branches: 5, promptRows: 40, maxNewTokens: 14, adjusted: true };
     const generation = model.openGeneration(room, options, { prefillRows: 20 });
-    const told = mixed.map(({ n }) => Array.from({ length: n }, () => [] as number[]));
+    const received = mixed.map(({ n }) => Array.from({ length: n }, () => [] as number[]));
     const results: Promise<Completion[]>[] = [];
     let next = 0;
     const addOne = () => {
@@ -87,9 +90,9 @@ Deno.test("requests can be added while others run, and each gets its own tokens"
       results[r] = generation.add({
         ...request,
         onToken: (branch, token) => {
-          told[r]![branch]!.push(token);
+          received[r]![branch]!.push(token);
           // The next request is added in the middle of this one.
-          if (branch === 0 && told[r]![0]!.length === 2) addOne();
+          if (branch === 0 && received[r]![0]!.length === 2) addOne();
         },
       });
       results[r].then(() => r === next - 1 && addOne());
@@ -103,7 +106,7 @@ Deno.test("requests can be added while others run, and each gets its own tokens"
     const found = await Promise.all(results);
     assert.deepEqual(ids(found), ids(alone));
     if (device.name !== "webgpu") assert.deepEqual(found, alone);
-    assert.deepEqual(told, found.map((group) => group.map(({ ids }) => ids)));
+    assert.deepEqual(received, found.map((group) => group.map(({ ids }) => ids)));
   }));
 
 Deno.test("generation stays within its memory limit", () =>
@@ -139,7 +142,7 @@ Deno.test("a slot goes to the next branch as soon as its branch has ended", () =
     const found = await model.generate([long, ...short], { ...options, eosIds: [] }, { slots: 2 });
     device.run = run;
     assert.deepEqual(found.map(([c]) => c!.ids.length), [30, ...short.map(() => 2)]);
-    assert.equal(steps / 3, 29, "the short ones take no step of their own");
+    assert.equal(steps / 3, 29, "the short ones take no extra step");
   }));
 
 Deno.test("an aborted request releases its memory for the others", () =>

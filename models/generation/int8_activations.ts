@@ -26,8 +26,8 @@ export function requireInt8Weights(
   },
   weights: StorageOptions,
 ): void {
-  const asked: StorageOptions = { ...weights, activations: "int8" };
-  const storage = planStorage(config, "none", asked, (name) => files.typeOf(name));
+  const withInt8: StorageOptions = { ...weights, activations: "int8" };
+  const storage = planStorage(config, "none", withInt8, (name) => files.typeOf(name));
   const { inOut, names } = architectureOf(config), head = headName(config);
   const isProduct = (name: string) => name === head || !inOut && name !== names.embedding;
   const held = modelTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))

@@ -120,7 +120,7 @@ Deno.test("support for int8 activations is known from the headers of files", () 
   // It is enough when the head is in blocks, but not when only the embedding is.
   const only = (name: string): WeightReader => ({
     ...blocks(),
-    typeOf: (asked) => asked === name ? "q4_0" : null,
+    typeOf: (wanted) => wanted === name ? "q4_0" : null,
   });
   requireInt8Weights({ ...folder, files: only("model.embed_tokens.weight") }, {});
   const untied = { ...config, tieWordEmbeddings: false };

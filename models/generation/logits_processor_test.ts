@@ -14,9 +14,9 @@ Deno.test("penalties count the completion's tokens, biases are added", () => {
   assert.deepEqual([...logits], [-99, 1, 3, 13.25]);
   assert.equal(logitsProcessor({}, 4), null);
   assert.equal(logitsProcessor({ presencePenalty: 0, logitBias: new Map([[9, 0]]) }, 4), null);
-  const refused = (rules: Parameters<typeof logitsProcessor>[0], text: RegExp) =>
+  const refused = (options: Parameters<typeof logitsProcessor>[0], text: RegExp) =>
     assert.throws(
-      () => logitsProcessor(rules, 4),
+      () => logitsProcessor(options, 4),
       (e) => e instanceof RgxError && text.test(e.message),
     );
   refused({ logitBias: new Map([[4, 1]]) }, /token id 4 is not in the vocabulary \(0 … 3\)/);

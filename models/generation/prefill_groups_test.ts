@@ -52,8 +52,8 @@ Deno.test("a whole prompt may be the prefix of others", () => {
 });
 
 Deno.test("prompts that share too little are packed one after the other", () => {
-  for (const least of [2, Infinity]) {
-    const packed = packPrefillGroups([[1, 2, 3], [1, 3, 3], [4]], least, limits);
+  for (const minShared of [2, Infinity]) {
+    const packed = packPrefillGroups([[1, 2, 3], [1, 3, 3], [4]], minShared, limits);
     assert.equal(packed.rowOfToken, null);
     assert.deepEqual([...packed.tokens], [1, 2, 3, 1, 3, 3, 4]);
     assert.deepEqual([...packed.lastPromptRow], [2, 5, 6]);
@@ -84,7 +84,7 @@ Deno.test("a GPU computes a shared prefix once and samples the same tokens", () 
       }
       rows.length = 0;
       const together = await model.generate(requests, options);
-      assert.deepEqual(together.map((own) => own.map(({ ids }) => ids)), alone);
+      assert.deepEqual(together.map((group) => group.map(({ ids }) => ids)), alone);
       assert.deepEqual(rows, Array(config.numLayers).fill(90 + 21));
       model.dispose();
     }

@@ -117,7 +117,7 @@ Deno.test("recordings do not outlive changed weights or a switched adapter", asy
   }));
   const lora = { r: 2, alpha: 4, targetModules: "all-linear" };
   const options = { maxNewTokens: 30, temperature: 0.9, seed: 5, eosIds: [] };
-  const ways = [];
+  const results = [];
   for (const records of [false, true]) {
     const device = await createWasmDevice({ threads: 2 });
     if (!records) (device as Device).record = undefined;
@@ -131,7 +131,7 @@ Deno.test("recordings do not outlive changed weights or a switched adapter", asy
     device.close();
     assert.notDeepEqual(found[0], found[1]);
     assert.notDeepEqual(found[0], found[2]);
-    ways.push(found);
+    results.push(found);
   }
-  assert.deepEqual(ways[1], ways[0]);
+  assert.deepEqual(results[1], results[0]);
 });

@@ -26,21 +26,21 @@ Deno.test("runs do not overlap and are aligned, and an empty cache has room for 
       (rows, align, steps) => {
         const cache = new RowAllocator(rows, align), held: RowRange[] = [];
         const owner = new Array<boolean>(rows).fill(false);
-        for (const [least, more, release] of steps) {
+        for (const [below, more, release] of steps) {
           if (release && held.length > 0) {
-            const [run] = held.splice(least % held.length, 1);
+            const [run] = held.splice(below % held.length, 1);
             const middle = Math.min(run!.end, run!.begin + more);
             cache.release({ begin: middle, end: run!.end });
             cache.release({ begin: run!.begin, end: middle });
             owner.fill(false, run!.begin, run!.end);
           } else {
-            const run = cache.allocate(least + 1, least + 1 + more);
+            const run = cache.allocate(below + 1, below + 1 + more);
             if (run === null) continue;
             assert.equal(run.begin % align, 0);
             const length = run.end - run.begin;
-            assert.ok(length > least && length <= least + 1 + more && run.end <= rows);
+            assert.ok(length > below && length <= below + 1 + more && run.end <= rows);
             for (let row = run.begin; row < run.end; row++) {
-              assert.ok(!owner[row], `row ${row} is lent twice`);
+              assert.ok(!owner[row], `row ${row} is allocated twice`);
               owner[row] = true;
             }
             held.push(run);

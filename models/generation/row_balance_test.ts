@@ -28,7 +28,7 @@ function keysOfShares(rows: readonly Row[], threads: number): number[] {
 
 Deno.test("threads get about the same number of keys", () => {
   for (
-    const [groups, n, threads, most] of [[36, 1, 2, 1.02], [35, 1, 2, 1.1], [72, 1, 4, 1.05], [
+    const [groups, n, threads, maxRatio] of [[36, 1, 2, 1.02], [35, 1, 2, 1.1], [72, 1, 4, 1.05], [
       8,
       8,
       2,
@@ -37,7 +37,7 @@ Deno.test("threads get about the same number of keys", () => {
   ) {
     const rows = balanceRows(rowsOf(groups, n), threads), keys = keysOfShares(rows, threads);
     assert.equal(keys.length, threads);
-    assert.ok(Math.max(...keys) <= most * Math.min(...keys), `${groups} x ${n}: ${keys}`);
+    assert.ok(Math.max(...keys) <= maxRatio * Math.min(...keys), `${groups} x ${n}: ${keys}`);
   }
 });
 
