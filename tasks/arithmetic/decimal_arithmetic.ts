@@ -241,7 +241,7 @@ function magnitude({ digits, exponent }: Decimal): number {
   return digits.length + exponent;
 }
 
-/** The number in units of 10^-WIDEST. Further digits only count as slightly more than zero. */
+/** The number in units of 10^-WIDEST. Digits beyond that raise its size by one unit. */
 function scaled({ negative, digits, exponent }: Decimal): bigint {
   const places = WIDEST + exponent;
   const cut = digits.slice(0, Math.max(0, digits.length + Math.min(0, places)));

@@ -1,7 +1,8 @@
 /**
  * Random arithmetic expressions with exact divisions. A divisor is drawn from the divisors of the
- * dividend. If the divisor has several numbers, its last number is chosen such that the result
- * divides the dividend. If no small enough number does that, the divisor becomes a single number.
+ * dividend. If the divisor is an expression, its last number is chosen such that the value of the
+ * expression divides the dividend. If that number would be too large, the divisor becomes a single
+ * number.
  */
 import type { RandomStream } from "../../core/philox.ts";
 

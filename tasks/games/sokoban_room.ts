@@ -19,7 +19,7 @@ export interface Room {
 }
 
 const TRIES = 300, PATIENCE = 30;
-/** Minimum wanted number of moves, as a share of the maximum; it is drawn from here to 1. */
+/** The wanted number of moves is drawn between this share of the maximum and the maximum. */
 const MIN_MOVES_SHARE = 0.07;
 /** Minimum and maximum share of walls inside the border. */
 const MIN_WALLS = 0.05, MAX_WALLS = 0.3;
