@@ -3,8 +3,8 @@
 //   transposed [d][TILE], for S = Q·Kᵀ and dP = dO·Vᵀ;
 //   panels [d/16][TILE][16]: rows cut into pieces of 16 columns, padded with zeros, for P·V and the
 //   other products.
-// The register tile is 6 × 16, the fastest of those measured (docs/log.md). Each output is ONE
-// chain of multiply-adds in the order of its inner index, however the work is tiled.
+// The register tile is 6 × 16, the fastest of those measured (docs/log/matrix-products.md). Each
+// output is ONE chain of multiply-adds in the order of its inner index, however the work is tiled.
 
 /** Number of queries or keys in a tile: a multiple of the register tile's 6 rows and 16 columns. */
 export const TILE: i32 = 96;

@@ -1,7 +1,7 @@
 // Elementary functions on vectors of four floats, shared by the kernels.
 // Constants are kept in memory. V8 loads and broadcasts one in a single instruction, but assembles
 // the constant of a `splat` from two 64-bit halves wherever it is used (2.5 times as slow,
-// docs/log.md).
+// docs/log/attention.md).
 
 /**
  * The constants of exp_f32x4. ln 2 is split into two parts: the first has few bits, so that its

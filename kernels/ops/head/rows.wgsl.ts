@@ -1,6 +1,7 @@
 /**
- * WGSL of what the fused head does between its matrix products: one workgroup goes through a row of a chunk of
- * logits. Where the width of the chunk allows it, four logits are loaded at a time.
+ * WGSL of the passes that the fused head makes between its matrix products: one workgroup for each
+ * row of a chunk of logits. Where the width of the chunk allows it, four logits are loaded at a
+ * time.
  */
 import { entryPoint } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
@@ -15,27 +16,31 @@ export interface RowOptions {
   vectors: boolean;
 }
 
-/** WGSL: the entry point and `number`, the row of the chunk that this workgroup has. */
-function entry(invocations: number): string {
+/** WGSL: the entry point and `number`, the row of the chunk that this workgroup does. */
+function rowEntry(invocations: number): string {
   return `${entryPoint(invocations)}
   let number = group.x + group.y * groups.x;
   if (number >= p.rows) { return; }
   let row = p.row + number;`;
 }
 
-/** How logits are reached: the type of one load, a loop over the row's, one logit, and functions of a load. */
-function access({ invocations, vectors }: RowOptions) {
+/** WGSL that accesses a row of logits, by loads of one or of four of them. */
+function logitAccess({ invocations, vectors }: RowOptions) {
   const width = vectors ? "(p.width / 4u)" : "p.width";
   return {
-    type: vectors ? "vec4<f32>" : "f32",
-    /** `begin` and `end` of the row in loads. */
-    range: `let begin = number * ${width};
+    /** Type of a load. */
+    loadType: vectors ? "vec4<f32>" : "f32",
+    /** Declares `begin` and `end` of the row, in loads. */
+    rowRange: `let begin = number * ${width};
   let end = begin + ${width};`,
-    loop: (body: string) =>
+    /** The loop over the loads that this invocation does. */
+    eachLoad: (body: string) =>
       `for (var i = begin + local; i < end; i += ${invocations}u) { ${body} }`,
-    one: vectors ? "logits[begin + (column >> 2u)][column & 3u]" : "logits[begin + column]",
-    /** Which invocation of the loop has the logit `column`. */
-    owner: `${vectors ? "(column >> 2u)" : "column"} % ${invocations}u`,
+    /** The logit of `column`. */
+    columnLogit: vectors ? "logits[begin + (column >> 2u)][column & 3u]" : "logits[begin + column]",
+    /** The invocation whose loop includes `column`. */
+    columnOwner: `${vectors ? "(column >> 2u)" : "column"} % ${invocations}u`,
+    /** Declares the functions of a load. */
     functions: `
 alias Load = ${vectors ? "vec4f" : "f32"};
 ${
@@ -54,18 +59,20 @@ fn max_load(x: f32) -> f32 { return x; }`
 }
 
 /**
- * Merges a chunk of logits, columns p.first …, into the running values of its rows (largest logit m, Σ e^(z−m),
- * Σ e^(z−m)·(z−m)), and takes the targets' logits; with the last chunk come the results. `mean`: leaves e^(z−m) in
- * place of the logits, and brings the mean of the columns before to the new m; with the last chunk both are
- * divided by the whole sum, so that adding their product makes the mean.
+ * Merges a chunk of logits, the columns from p.first on, into the running values of its rows: the
+ * largest logit m, Σ e^(z−m) and Σ e^(z−m)·(z−m). It also stores the logits of the targets. The
+ * last chunk gives the results.
+ * With `mean` it also replaces the logits by e^(z−m), and scales the mean over the earlier columns
+ * to the new m. In the last chunk both are divided by the total sum: then their product only has to
+ * be added to the mean.
  */
 export const mergeLogits = variants((options: RowOptions & { mean: boolean }) => {
   const { invocations, mean } = options;
-  const { type, range, loop, one, functions } = access(options);
+  const { loadType, rowRange, eachLoad, columnLogit, functions } = logitAccess(options);
   return {
     name: `head.merge${mean ? "_mean" : ""}`,
     buffers: {
-      logits: `${mean ? "write" : "read"} ${type}`,
+      logits: `${mean ? "write" : "read"} ${loadType}`,
       pair_start: "read u32",
       targets: "read u32",
       running: "write vec4<f32>",
@@ -85,22 +92,22 @@ export const mergeLogits = variants((options: RowOptions & { mean: boolean }) =>
     code: `${EXP}${LOG}${reduceSum(invocations, invocations)}${
       reduceMax(invocations, invocations)
     }${functions}
-${entry(invocations)}
-  ${range}
+${rowEntry(invocations)}
+  ${rowRange}
   let pair_end = pair_start[row + 1u];
   for (var pair = pair_start[row] + local; pair < pair_end; pair += ${invocations}u) {
     let column = targets[pair] - p.first;
-    if (column < p.width) { logp[pair] = ${one}; }
+    if (column < p.width) { logp[pair] = ${columnLogit}; }
   }
   var before = vec4f(-3.0e38, 0.0, 0.0, 0.0);
   if (p.first > 0u) { before = running[number]; }
   var high = Load(-3.0e38);
-  ${loop("high = max(high, logits[i]);")}
+  ${eachLoad("high = max(high, logits[i]);")}
   let m = max(before.x, reduce_max(local, max_load(high)));
   var sums = Load(0.0);
   var shifted = Load(0.0);
   ${
-      loop(`let x = logits[i] - Load(m);
+      eachLoad(`let x = logits[i] - Load(m);
     let e = exp_load(x);
     sums += e;
     shifted = fma(e, x, shifted);`)
@@ -108,13 +115,13 @@ ${entry(invocations)}
   let fade = exp_f32(before.x - m);
   let l = reduce_sum(local, sum_load(sums)) + fade * before.y;
   let s = reduce_sum(local, sum_load(shifted)) + fade * fma(before.x - m, before.y, before.z);
-  // All have read \`before\`, and the targets' logits, when anyone overwrites them.
+  // Nothing is overwritten before all invocations have read \`before\` and the targets' logits.
   storageBarrier();
   if (local == 0u) { running[number] = vec4f(m, l, s, 0.0); }
   ${
       mean
         ? `let share = select(1.0, 1.0 / l, p.last == 1u);
-  ${loop("logits[i] = exp_load(logits[i] - Load(m)) * share;")}
+  ${eachLoad("logits[i] = exp_load(logits[i] - Load(m)) * share;")}
   if (p.first > 0u) {
     for (var j = local; j < p.d; j += ${invocations}u) { means[number * p.d + j] *= fade * share; }
   }`
@@ -139,14 +146,18 @@ const ALPHA = `let pair_begin = pair_start[row];
   var alpha = 0.0;
   for (var pair = pair_begin; pair < pair_end; pair++) { alpha += dlogp[pair]; }`;
 
-/** Turns a chunk of logits, columns p.first …, into the loss's derivative by them. */
+/**
+ * Replaces a chunk of logits, the columns from p.first on, by the derivative of the loss by them.
+ */
 export const logitSlopes = variants((options: RowOptions & { dentropy: boolean }) => {
   const { invocations, dentropy } = options;
-  const { type, range, loop, one, owner, functions } = access(options);
+  const { loadType, rowRange, eachLoad, columnLogit, columnOwner, functions } = logitAccess(
+    options,
+  );
   return {
     name: "head_backward.slopes",
     buffers: {
-      logits: `write ${type}`,
+      logits: `write ${loadType}`,
       pair_start: "read u32",
       targets: "read u32",
       lse: "read f32",
@@ -161,8 +172,8 @@ export const logitSlopes = variants((options: RowOptions & { dentropy: boolean }
       first: "u32" as const,
     },
     code: `${EXP}${functions}
-${entry(invocations)}
-  ${range}
+${rowEntry(invocations)}
+  ${rowRange}
   ${ALPHA}
   let shift = lse[row];
   ${
@@ -170,22 +181,23 @@ ${entry(invocations)}
         ? `let slope = -dentropy[row];
   let level = fma(slope, entropy[row], -alpha);
   ${
-          loop(`let x = logits[i] - Load(shift);
+          eachLoad(`let x = logits[i] - Load(shift);
     logits[i] = exp_load(x) * fma(Load(slope), x, Load(level));`)
         }`
-        : loop("logits[i] = exp_load(logits[i] - Load(shift)) * -alpha;")
+        : eachLoad("logits[i] = exp_load(logits[i] - Load(shift)) * -alpha;")
     }
   for (var pair = pair_begin; pair < pair_end; pair++) {
     let column = targets[pair] - p.first;
-    if (column < p.width && ${owner} == local) { ${one} += dlogp[pair]; }
+    if (column < p.width && ${columnOwner} == local) { ${columnLogit} += dlogp[pair]; }
   }
 }`,
   };
 });
 
 /**
- * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean): one workgroup a row. p.tokens rows of the
- * weight from token p.first on are bound; the call with the first ones begins the sum.
+ * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean), with one workgroup for
+ * each row. The weight's rows of p.tokens tokens from p.first on are bound. The call with p.first =
+ * 0 begins the sum, later ones add to it.
  */
 export const fromMean = variants(
   ({ invocations, type }: { invocations: number; type: WeightType | "f32" }) => {
@@ -209,7 +221,7 @@ export const fromMean = variants(
         scale: "f32" as const,
         ...(stored ? BLOCK_PARAMS : {}),
       },
-      code: `${stored ? rowFour("weight", type) : ""}${entry(invocations)}
+      code: `${stored ? rowFour("weight", type) : ""}${rowEntry(invocations)}
   ${ALPHA}
 ${stored ? fourColumns(invocations) : oneColumn(invocations)}
 }`,
@@ -217,7 +229,7 @@ ${stored ? fourColumns(invocations) : oneColumn(invocations)}
   },
 );
 
-/** WGSL: the loop of {@link fromMean} over a row's columns, where floats are read. */
+/** WGSL: the loop of {@link fromMean} over the columns of a row, for a weight of floats. */
 function oneColumn(invocations: number): string {
   return `  for (var j = local; j < p.d; j += ${invocations}u) {
     let at = number * p.d + j;
@@ -231,9 +243,9 @@ function oneColumn(invocations: number): string {
   }`;
 }
 
-/** The same where stored weights are read, four elements at once. */
+/** The same for a stored weight, of which four elements are read at once. */
 function fourColumns(invocations: number): string {
-  const lanes = (code: (lane: string, at: string) => string) =>
+  const eachLane = (code: (lane: string, at: string) => string) =>
     ["x", "y", "z", "w"].map((lane, k) =>
       `    if (j + ${k}u < p.d) { ${code(`sum.${lane}`, `[at + ${k}u]`)} }`
     ).join("\n");
@@ -241,8 +253,9 @@ function fourColumns(invocations: number): string {
     let at = number * p.d + j;
     var sum = vec4f(0.0);
 ${
-    lanes((sum, at) =>
-      `if (p.first == 0u) { ${sum} = -alpha * p.scale * means${at}; } else { ${sum} = dhidden${at}; }`
+    eachLane((sum, at) =>
+      `if (p.first == 0u) { ${sum} = -alpha * p.scale * means${at}; } ` +
+      `else { ${sum} = dhidden${at}; }`
     )
   }
     for (var pair = pair_begin; pair < pair_end; pair++) {
@@ -251,6 +264,6 @@ ${
         sum = fma(vec4f(dlogp[pair] * p.scale), row_four(token, j, p.d), sum);
       }
     }
-${lanes((sum, at) => `dhidden${at} = ${sum};`)}
+${eachLane((sum, at) => `dhidden${at} = ${sum};`)}
   }`;
 }

@@ -1,18 +1,22 @@
-// The fused head. Forward: a thread takes a block of rows through the vocabulary, chunk after
-// chunk: logits into scratch, one pass over each row, and with `mean` a second product, as
-// attention does with its values. Running values per row, float64: maximum m, l = Σ e^(z−m), s = Σ
-// e^(z−m)·(z−m); the shift by m keeps the entropy exact for large logits. Backward: a pass over a
-// chunk of logits, or a gather where there is a mean.
+// The fused head (kernels/ops/head/spec.ts). Forward: for a block of rows a thread goes through the
+// vocabulary chunk by chunk. It computes logits into scratch, makes one pass over each row, and
+// with `mean` a second matrix product, like attention does with its values. The running values of a
+// row, in float64, are the maximum m, l = Σ e^(z−m) and s = Σ e^(z−m)·(z−m). The shift by m keeps
+// the entropy exact for large logits. Backward: a pass over a chunk of logits, or from the mean.
 
 import { exp_f32x4 } from "../common/math.as";
 import { widen_row } from "../../weights/rows.as";
 import { multiply_packed } from "../matmul/wasm/packed.as";
 
-/** Rows of a work unit: whole register tiles. */
+/** Number of rows in a work unit of the forward: whole register tiles. */
 const UNIT_ROWS = 48;
 const TILE_ROWS = 6;
+/** Bytes of a row's running values. */
 const STATS_BYTES: usize = 24;
-/** Parts of a thread's scratch: sums of a row pass, edges of a product; then the logits. */
+/**
+ * Parts of a thread's scratch: sums of a pass over a row, scratch of matmul_blocks; then the
+ * logits.
+ */
 const SUMS_BYTES: usize = 64;
 const EDGE_BYTES: usize = UNIT_ROWS * 64;
 const HEAD_BYTES: usize = SUMS_BYTES + EDGE_BYTES;
@@ -24,7 +28,7 @@ function sum4(x: v128): f64 {
     (f32x4.extract_lane(x, 2) as f64) + (f32x4.extract_lane(x, 3) as f64);
 }
 
-/** e^x of one number, the same as in four lanes. */
+/** e^x of one number, with the same bits as in four lanes. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function exp1(x: f32): f32 {
@@ -56,11 +60,13 @@ function row_max(z: usize, width: i32): f32 {
   return high;
 }
 
-// The loops over exponentials are functions of their own, exported so that they are not inlined,
-// and work on pairs of vectors that are stored side by side: the form that V8's revectorizer
-// widens.
+// V8's revectorizer widens loops over pairs of neighbouring vectors. The loops over exponentials
+// have that form. They are separate functions, and exported, because it does not widen inlined
+// code.
 
-/** Σ e^(z−m) and Σ e^(z−m)·(z−m) in eight lanes each, over `width` (a multiple of 8) logits. */
+/**
+ * sums = Σ e^(z−m) and Σ e^(z−m)·(z−m), in eight lanes each, over `width` (a multiple of 8) logits.
+ */
 export function head_sums(z: usize, width: i32, m: f32, sums: usize): void {
   const high = f32x4.splat(m);
   let l0 = f32x4.splat(0);
@@ -84,7 +90,7 @@ export function head_sums(z: usize, width: i32, m: f32, sums: usize): void {
   v128.store(sums, s1, 48);
 }
 
-/** The same; leaves e^(z−m) in place of the logits. */
+/** head_sums that also replaces the logits by e^(z−m). */
 export function head_weights(z: usize, width: i32, m: f32, sums: usize): void {
   const high = f32x4.splat(m);
   let l0 = f32x4.splat(0);
@@ -140,9 +146,9 @@ function scale_row(x: usize, count: i32, factor: f32): void {
 }
 
 /**
- * Merges one row's logits of columns first … first + width into its running values, and puts those
- * of targets into `logp`. With a mean ([d]; 0 without) it leaves e^(z−m) in place of the logits and
- * brings the mean of the columns before to the new maximum.
+ * Merges a row's logits of the columns first … first + width into its running values, and stores
+ * those of targets in `logp`. With a mean ([d]; else 0) it also replaces the logits by e^(z−m), and
+ * scales the mean over the earlier columns to the new maximum.
  */
 function head_row(
   z: usize, width: i32, first: i32, stats: usize,
@@ -187,7 +193,7 @@ function head_row(
   store<f64>(stats, s, 16);
 }
 
-/** lse, entropy, log-probabilities and mean of one row from its running values. */
+/** lse, entropy, log-probabilities and mean of a row from its running values. */
 function head_finish(
   stats: usize, pairs: usize, logp: usize, lse: usize, entropy: usize, mean: usize, d: i32,
 ): void {
@@ -205,12 +211,13 @@ function head_finish(
 }
 
 /**
- * Log-probabilities, log-sum-exps, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit =
- * UNIT_ROWS rows. Goes through the columns from `firstColumn` to `endColumn` of the vocabulary; the
- * running values of the rows wait in `stats` for the next ones. `panels`: these columns of the
- * weights, packed for the first product; `values`: as rows of the second, packed chunk by chunk.
- * `chunk` columns at a time, a multiple of 16. `kBlock` and `chunkBlock`: terms summed one after
- * the other in the two products. Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
+ * Log-probabilities, lse, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit: UNIT_ROWS
+ * rows. One call does the columns from `firstColumn` to `endColumn` of the vocabulary, `chunk` (a
+ * multiple of 16) at a time; between the calls the running values of the rows are kept in `stats`.
+ * `panels` are these columns of the weight, packed for the first product; `values` are the same,
+ * packed chunk by chunk as rows of the second. `kBlock` and `chunkBlock` are the numbers of terms
+ * that the two products sum in order.
+ * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
 export function head_forward(
   hidden: usize, panels: usize, values: usize, stats: usize, rows: i32, vocab: i32,
@@ -275,8 +282,9 @@ function add_row(out: usize, x: usize, count: i32, factor: f32): void {
 }
 
 /**
- * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit = row. `type`: of a
- * stored weight, or −1; scratch for one: d floats, rounded up to 64 bytes, and ROW_BYTES.
+ * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit: a row. `type` is
+ * that of a stored weight, or −1. Scratch for a stored weight: d floats, rounded up to 64 bytes,
+ * and ROW_BYTES of kernels/weights/rows.as.ts.
  */
 export function head_from_mean(
   mean: usize, weight: usize, type: i32, pairStart: usize, targets: usize, dlogp: usize,
@@ -307,9 +315,7 @@ export function head_from_mean(
   }
 }
 
-/**
- * Turns a chunk of logits into the loss's derivative by them, in place. Unit = row of the chunk.
- */
+/** Replaces a chunk of logits by the derivative of the loss by them. Unit: a row of the chunk. */
 export function head_dlogits(
   z: usize, width: i32, first: i32, row: i32, pairStart: usize, targets: usize,
   lse: usize, entropy: usize, dlogp: usize, dentropy: usize,

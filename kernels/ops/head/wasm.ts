@@ -1,8 +1,10 @@
 /**
- * Host binding of the fused head on the WASM device. Forward: blocks of rows are dealt to the threads, each
- * goes through a part of the vocabulary by itself. Backward: from the forward's mean where that is enough, else chunks
- * of rows × chunks of the vocabulary, each a matrix product into scratch, one pass over its rows, and a
- * product or two, in a fixed order. The logits are recomputed with the forward's sums: the same bits.
+ * CPU bindings of the fused head.
+ * Forward: the threads share blocks of rows; a thread does a block for a part of the vocabulary by
+ * itself. Backward: from the forward's mean where that is enough. Otherwise, for chunks of rows ×
+ * chunks of the vocabulary in a fixed order: a matrix product into scratch, one pass over its rows,
+ * and one or two matrix products. The logits have the same bits as in the forward, because their
+ * terms are summed in the same order.
  */
 import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
 import { packedLength } from "../matmul/spec.ts";
@@ -13,20 +15,28 @@ import { storedWords } from "../../weights/types.ts";
 import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
-/** Rows of a work unit of the forward, bytes of its scratch beside the logits, of a row's running values (wasm.as.ts). */
+/**
+ * Of wasm.as.ts: rows in a work unit of the forward; bytes of its scratch without the logits; bytes
+ * of a row's running values.
+ */
 const UNIT_ROWS = 48;
 const UNIT_BYTES = 64 + UNIT_ROWS * 64;
 const STATS_BYTES = 24;
-/** The vocabulary is packed in parts of this size: a large one would take more memory than the weight itself. */
+/**
+ * The weight is packed in parts of this size, because a packed copy of all would take much memory.
+ */
 const PART_BYTES = 2 ** 23;
-/** Columns of a chunk of the forward: with UNIT_ROWS rows 192 KB, which stay in a core's own cache. */
+/** Columns in a chunk of the forward. Its logits are 192 KB, which fit a core's private cache. */
 const UNIT_COLUMNS = 1024;
-/** A chunk of logits of the backward is 1 MB: it stays in the caches of two or more cores between the passes. */
+/**
+ * A chunk of logits of the backward has 1 MB, which fits the caches of two cores between the
+ * passes.
+ */
 const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
-/** Multiply-adds worth handing to a thread (about 20 µs). */
+/** Number of multiply-adds in a chunk of work (about 20 µs). */
 const UNIT_ELEMENTS = 1_000_000;
-/** Elements of a row pass worth handing to a thread (about 3 µs). */
+/** Number of elements in a chunk of a pass over rows (about 3 µs). */
 const CHUNK_ELEMENTS = 4096;
 
 /** Calls `body` for every chunk [first, first + count) of [0, total). */
@@ -38,7 +48,7 @@ function rowGrain(width: number): number {
   return Math.max(1, Math.ceil(CHUNK_ELEMENTS / width));
 }
 
-/** Where row `first` of the weight lies; in blocks it is the first of a panel. */
+/** Address of row `first` of the weight. In a type with blocks it must be the first of a panel. */
 function weightAt(
   ctx: WasmContext,
   { weight, weightType, d }: Pick<HeadArgs, "weight" | "weightType" | "d">,
@@ -49,7 +59,7 @@ function weightAt(
 }
 
 /** z [rows, width] = hidden[row …]·weight[first …]ᵀ / temperature. */
-function logits(
+function makeLogits(
   ctx: WasmContext,
   args: Pick<HeadArgs, "hidden" | "weight" | "weightType" | "d" | "temperature">,
   z: number,
@@ -71,7 +81,7 @@ function logits(
   });
 }
 
-/** Rows [first, first + count) of the weight, packed as columns of hidden·weightᵀ. */
+/** Packs the rows [first, first + count) of the weight as columns of hidden·weightᵀ. */
 function packLogits(
   ctx: WasmContext,
   args: Pick<HeadArgs, "weight" | "weightType" | "d">,
@@ -83,7 +93,7 @@ function packLogits(
   else packPanels(ctx, weightType, b, d, count, packed);
 }
 
-/** The same as rows of p·weight. */
+/** Packs the same rows as rows of p·weight. */
 function packValues(
   ctx: WasmContext,
   args: Pick<HeadArgs, "weight" | "weightType" | "d">,
@@ -98,6 +108,7 @@ function packValues(
 export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
   const { rows, vocab, d, mean } = args;
   if (rows === 0) return;
+  // Columns at a time, and columns that are packed at once.
   const chunk = Math.min(UNIT_COLUMNS, Math.ceil(vocab / 16) * 16);
   const part = Math.min(vocab, chunk * Math.max(1, Math.floor(PART_BYTES / (4 * chunk * d))));
   const panels = ctx.scratch(4 * packedLength(part, d));
@@ -141,7 +152,7 @@ export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
   });
 };
 
-/** Without a trained weight and without entropies nothing of the logits is needed but their mean. */
+/** Where neither the weight is trained nor the entropies matter, the logits' mean is enough. */
 const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext): void =>
   ctx.parallel({
     kernel: "head_from_mean",
@@ -167,7 +178,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const z = ctx.scratch(4 * Math.min(rows, ROW_CHUNK) * Math.min(vocab, VOCAB_CHUNK));
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
-  const pass = [
+  const passArguments = [
     ctx.pointer(args.pairStart),
     ctx.pointer(args.targets),
     ctx.pointer(args.lse),
@@ -179,12 +190,12 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const plain = { transA: false, transB: false, alpha };
   eachChunk(rows, ROW_CHUNK, (row, count) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
-      logits(ctx, args, z, [row, count], [first, width]);
+      makeLogits(ctx, args, z, [row, count], [first, width]);
       ctx.parallel({
         kernel: "head_dlogits",
         units: count,
         grain: rowGrain(width),
-        args: [z, width, first, row, ...pass],
+        args: [z, width, first, row, ...passArguments],
       });
       gemm(ctx, {
         ...plain,

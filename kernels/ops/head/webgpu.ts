@@ -1,7 +1,8 @@
 /**
- * The fused head on the GPU: chunks of rows × chunks of the vocabulary, each a matrix product into one bounded piece
- * of scratch and a pass over its rows, in a fixed order. The backward makes the logits again, or starts from the
- * forward's mean where that is enough. How chunks are cut depends on the device's limits.
+ * GPU bindings of the fused head. For chunks of rows × chunks of the vocabulary in a fixed order: a
+ * matrix product into scratch of bounded size, and a pass over its rows. The backward computes the
+ * logits again, or starts from the forward's mean where that is enough. The size of the chunks
+ * depends on the device's limits.
  */
 import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import type { MatmulArgs } from "../matmul/spec.ts";
@@ -18,11 +19,16 @@ import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /**
- * Most rows and most logits of a chunk. On a card 64 MiB: enough workgroups for every product of a chunk, while
- * writing and reading it takes some percent of the time of the products.
+ * Max number of rows and of logits in a chunk. On a card a chunk has up to 64 MiB: enough
+ * workgroups for each of its products, while writing and reading it takes a few percent of the
+ * products' time.
  */
-const CHUNK = { card: { rows: 4096, logits: 2 ** 24 }, software: { rows: 256, logits: 2 ** 18 } };
+const MAX_CHUNK = {
+  card: { rows: 4096, logits: 2 ** 24 },
+  software: { rows: 256, logits: 2 ** 18 },
+};
 
+/** Rows [row, row + rows) × tokens [first, first + width) of the logits. */
 interface Chunk {
   row: number;
   rows: number;
@@ -30,23 +36,26 @@ interface Chunk {
   width: number;
 }
 
-/** Sizes of chunks: multiples of a view's alignment (in tokens: of the weight's), or the whole. */
+/**
+ * Sizes of the chunks: multiples of the alignment of views (of the weight's views, for tokens), or
+ * all.
+ */
 function chunkSizes(
   { rows, vocab, d, weightType }: Pick<HeadArgs, "rows" | "vocab" | "d" | "weightType">,
   { limits: { bindingElements }, software }: WebgpuContext,
 ): { rows: number; width: number } {
-  const most = software ? CHUNK.software : CHUNK.card;
+  const max = software ? MAX_CHUNK.software : MAX_CHUNK.card;
   const unit = weightType === undefined ? VIEW_ALIGNMENT : storedAlignment(weightType);
   const aligned = (n: number, unit: number) => Math.max(1, Math.floor(n / unit)) * unit;
   const narrowest = Math.min(vocab, unit);
   const fittingRows = aligned(bindingElements / Math.max(d, narrowest), VIEW_ALIGNMENT);
-  const count = Math.min(rows, most.rows, fittingRows);
-  const fitting = aligned(Math.min(most.logits, bindingElements) / Math.max(1, count), unit);
+  const count = Math.min(rows, max.rows, fittingRows);
+  const fitting = aligned(Math.min(max.logits, bindingElements) / Math.max(1, count), unit);
   const even = vocab / Math.ceil(vocab / fitting);
   return { rows: count, width: Math.min(vocab, Math.ceil(even / unit) * unit) };
 }
 
-/** Some tokens' rows of the weight, as an operand of a product. */
+/** The weight's rows of some tokens, as an operand of a matrix product. */
 function weightRows(
   { weight, weightType, d }: Pick<HeadArgs, "weight" | "weightType" | "d">,
   first: number,
@@ -57,7 +66,7 @@ function weightRows(
     : { b: storedRowsView(weight, weightType, d, first, width), weightType };
 }
 
-/** Calls `each` for the chunks of the logits, with the logits of each made. */
+/** Computes the logits of each chunk and calls `each` for it. */
 function eachChunk(
   args: Pick<
     HeadArgs,
@@ -93,7 +102,7 @@ function eachChunk(
   }
 }
 
-/** How a workgroup goes through a row. */
+/** How a workgroup reads a row of a chunk. */
 function rowOptions({ width }: Chunk): { invocations: number; vectors: boolean } {
   return { invocations: width <= 512 ? 64 : 256, vectors: width % 4 === 0 };
 }

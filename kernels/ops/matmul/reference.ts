@@ -1,10 +1,12 @@
-/** Reference of the matrix product: row by row of the output, sums in float64 along k. */
+/** Reference of the matrix product: row by row of the output, with sums in float64. */
 import { floats, words } from "../common/reference_tensor.ts";
 import { unpackStored } from "../../weights/layout.ts";
 import { roundRows } from "./int8_rows.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 
-/** Where element (j, 0) of a weight [n, k] lies in its packed form; the next ones follow PANEL apart. */
+/**
+ * Index of element (j, 0) of a packed weight [n, k]; the row's next elements follow PANEL apart.
+ */
 function packedStart(j: number, k: number): number {
   return (j - j % PANEL) * k + j % PANEL;
 }

@@ -1,4 +1,4 @@
-/** Host binding of the matrix product on the WASM device. */
+/** CPU bindings of the matrix product and of packing. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import { gemm, packColumns } from "./wasm/gemm.ts";
 import type { MatmulArgs, PackWeightArgs } from "./spec.ts";

@@ -3,8 +3,9 @@
  *
  *     deno task bench:matmul [part of a shape's name]
  *
- * Best of many runs, one and two threads. The last column is the share, with one thread, of what the
- * bare register tile reaches on packed panels in the first cache: the machine's practical peak.
+ * The best of many runs, with one and with two threads. The last column is the speed with one
+ * thread relative to that of the register tile alone on packed panels in the first-level cache,
+ * which is the practical peak of the machine.
  */
 import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
@@ -40,7 +41,9 @@ const SHAPES: Shape[] = [
   dytX(16, 128, 2304),
 ];
 
-/** Milliseconds of the fastest of many runs of each call, in turns, within half a second. */
+/**
+ * Milliseconds of the fastest of many runs of each call; the calls take turns for half a second.
+ */
 function fastest(calls: readonly (() => void)[], flops: number): number[] {
   const inner = Math.max(1, Math.round(2e7 / flops));
   const until = performance.now() + 500;
@@ -77,7 +80,7 @@ function product(device: WasmDevice, { m, n, k, transA, transB }: Shape) {
   };
 }
 
-/** GFLOP/s of the 6×16 tile on operands that lie in the first cache. */
+/** GFLOP/s of the 6×16 tile with operands in the first-level cache. */
 function tilePeak(device: WasmDevice): number {
   const k = 192;
   const tiles = 8;
@@ -85,7 +88,7 @@ function tilePeak(device: WasmDevice): number {
   const s = device.pointer(memory);
   const v = s + 4 * 6 * k;
   const c = v + 4 * 16 * k;
-  // Rows that lie on top of one another (step 0) keep S small.
+  // All rows of S have the same address (step 0), which keeps S small.
   const args = [s, 0, 0, v, 64, 1, 0, c, 64, 6 * tiles, 16, k, k, tiles, 1, 0, 0];
   const job = { kernel: "matmul_blocks", units: 1, grain: 1, args };
   const flops = 2 * 96 * tiles * k;

@@ -1,4 +1,4 @@
-/** The matrix product on the CPU device against a triple loop in float64, over odd shapes. */
+/** The matrix product on the CPU device against a triple loop in float64, for many shapes. */
 import { strict as assert } from "node:assert";
 import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
@@ -12,7 +12,7 @@ interface Shape {
   accumulate?: boolean;
 }
 
-/** Numbers in (−1, 1) from a small generator, different for every seed. */
+/** Numbers in (−1, 1) from a small generator; every seed gives different ones. */
 function noise(length: number, seed: number): Float32Array {
   const values = new Float32Array(length);
   let state = (seed * 2654435761 + 12345) >>> 0;
@@ -27,7 +27,7 @@ async function product(device: WasmDevice, shape: Shape): Promise<Float32Array> 
   const { m, n, k } = shape;
   const a = device.create("float", m * k, "a");
   const b = device.create("float", k * n, "b");
-  // Guard elements behind the result show stores beyond it.
+  // The elements behind the result show whether anything is stored there.
   const out = device.create("float", m * n + 16, "out");
   device.write(a, noise(m * k, 1));
   device.write(b, noise(k * n, 2));
@@ -38,7 +38,7 @@ async function product(device: WasmDevice, shape: Shape): Promise<Float32Array> 
   return result;
 }
 
-/** The expected product, and for each element the bound on its error. */
+/** The expected product, and the maximum error of each element. */
 function reference(shape: Shape): { expected: Float64Array; bound: Float64Array } {
   const { m, n, k, transA, transB, alpha = 1, accumulate } = shape;
   const a = noise(m * k, 1), b = noise(k * n, 2), before = noise(m * n + 16, 3);

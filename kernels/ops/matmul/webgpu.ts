@@ -1,8 +1,9 @@
 /**
- * The matrix product on the GPU: which kernel for which shape, and the pieces of what exceeds a binding. The choice
- * depends on the whole product's shape alone (and on whether the adapter is software), never on the pieces, so a
- * product that is cut gives the same bits as one that is not, as long as a block of its sum fits a binding.
- * Left out: kernels in f16 and with subgroups; dy·W of few rows is done by tiles.
+ * GPU bindings of the matrix product: which kernel is used for which shape, and how a product
+ * beyond one binding is divided into pieces. The choice depends only on the shape of the whole
+ * product (and on whether the adapter is software), never on the pieces. So a divided product has
+ * the same bits as an undivided one, as long as a block of its sum fits one binding.
+ * Left out: kernels with f16 arithmetic or subgroups; a special kernel for dy·W with few rows.
  */
 import type { Tensor } from "../../tensor.ts";
 import { isBlockType, panelWords, storedWords } from "../../weights/types.ts";
@@ -18,26 +19,30 @@ import { tileKernel, type TileOptions, type TileShape } from "./webgpu/tile.wgsl
 import { storedVectorKernel, TERMS } from "./webgpu/stored_vector.wgsl.ts";
 import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./webgpu/vector.wgsl.ts";
 
-/** Shapes of tiles, from the fastest for large products to the one that makes most of few outputs. */
+/** Shapes of tiles: from the fastest for large products to the fastest for few outputs. */
 export const TILES = {
   large: { bm: 128, bn: 128, tm: 8, tn: 8, bk: 16, slices: 1 },
   medium: { bm: 64, bn: 64, tm: 4, tn: 4, bk: 32, slices: 1 },
   small: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 64, slices: 4 },
   skinny: { bm: 16, bn: 16, tm: 4, tn: 4, bk: 128, slices: 16 },
-  // A CPU behind Vulkan takes a second to compile much text, and gains little from many invocations.
+  // A CPU behind Vulkan takes a second to compile long kernels, and gains little from invocations.
   software: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 16, slices: 1 },
 } as const satisfies Record<string, TileShape>;
 
-/** A product gets the largest tile that cuts its result in this many workgroups: some for each core of a card. */
+/**
+ * A product uses the largest tile that gives at least so many workgroups: several for each core.
+ */
 const ENOUGH_GROUPS = 192;
-/** Up to this many rows are done as vectors. */
+/** Up to this many rows, the kernels for vectors are used. */
 const VECTOR_ROWS = 3;
-/** Sums from this length on keep a large workgroup busy with few columns. */
+/** From this length on, a sum keeps a large workgroup busy even with few columns. */
 const LONG_SUM = 512;
-/** Weights with fewer rows than this are cut more finely, to have enough workgroups. */
+/**
+ * With fewer rows of a weight, a workgroup makes fewer columns, so that there are enough of them.
+ */
 const WIDE = 4096;
-/** Most terms of an accumulator before it is added to the others. */
-const BLOCK_TERMS = 512;
+/** Max number of terms in an accumulator before it is added to the output. */
+const MAX_BLOCK_TERMS = 512;
 
 const tile = variants(tileKernel);
 const vector = variants(vectorKernel);
@@ -50,13 +55,13 @@ export function chooseTile(m: number, n: number, software: boolean): TileShape {
   const { large, medium, small, skinny } = TILES;
   for (const shape of [large, medium, small]) {
     const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
-    // Half empty, a tile does the work of four smaller ones or less.
+    // A tile that is more than half empty takes longer than smaller ones.
     if (groups >= ENOUGH_GROUPS && 2 * Math.min(m, n) > shape.bm) return shape;
   }
   return skinny;
 }
 
-/** What computes a product: the kernel for few rows, or a tile. */
+/** What computes a product: a kernel for few rows, or a tile. */
 export type Choice = "vector" | TileShape;
 
 export function chooseKernel({ m, n, transA, transB, packedB }: MatmulArgs, software: boolean) {
@@ -67,12 +72,14 @@ export function chooseKernel({ m, n, transA, transB, packedB }: MatmulArgs, soft
 export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) =>
   matmulWith(chooseKernel(args, ctx.software), args, ctx);
 
-/** The product by that kernel, which must suit it; tiles suit every product. */
+/**
+ * Computes the product with the given kernel, which must support it; tiles support every product.
+ */
 export function matmulWith(shape: Choice, args: MatmulArgs, ctx: WebgpuContext): void {
   const { m, n, k } = args;
   if (m === 0 || n === 0) return;
   if (m === 1 && args.transA) {
-    // One row is the same either way.
+    // One row is stored the same whether it is transposed or not.
     matmulWith(shape, { ...args, transA: false }, ctx);
     return;
   }
@@ -89,25 +96,27 @@ export function matmulWith(shape: Choice, args: MatmulArgs, ctx: WebgpuContext):
   }
 }
 
-/** Tiles whose terms one accumulator adds up: at least two blocks, as soon as there are two tiles. */
+/**
+ * Number of tiles that one accumulator sums. A sum of two tiles or more has at least two blocks.
+ */
 function tilesOfBlock(k: number, { bk, slices }: TileShape): number {
   const tiles = Math.ceil(k / bk);
-  return Math.max(1, Math.min(tiles >> 1, Math.floor(BLOCK_TERMS * slices / bk)));
+  return Math.max(1, Math.min(tiles >> 1, Math.floor(MAX_BLOCK_TERMS * slices / bk)));
 }
 
-/** A piece of the product with what to bind. */
+/** A piece of the product, with its bindings and parameters. */
 interface Call {
   piece: Piece;
   buffers: Record<string, Tensor>;
   bases: { a_base: number; out_base: number };
-  /** How b's kernel finds it. */
+  /** Parameters by which the kernel finds the elements of b. */
   bParams: Record<string, number>;
-  /** The adapter's part; it comes with the last terms. */
+  /** The adapter's product, which is added with the last terms. */
   lora: { r: number; x_base: number; w_base: number; lora_scale: number } | null;
   add: number;
   alpha: number;
   n: number;
-  /** Everything begins and goes on in vectors of four. */
+  /** All matrices can be read and written as vectors of four. */
   aligned: boolean;
   bType: TileOptions["bType"];
 }
@@ -148,7 +157,10 @@ function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Cal
   };
 }
 
-/** What to bind of b for a piece, the kernel's parameters, and what must be a multiple of four for vectors. */
+/**
+ * What to bind of b for a piece, the kernel's parameters, and the sizes that must be multiples of
+ * four for vectors.
+ */
 function boundB(
   { b, n, k, transB, packedB, weightType }: MatmulArgs,
   { n0, k0, ...piece }: Piece,
@@ -174,10 +186,10 @@ function boundB(
   return { tensor, params: { ldb: length, b_base }, steps: [length, b_base, transB ? piece.k : 0] };
 }
 
-/** Columns of a workgroup that makes vectors from panels: more, finer ones where a weight has few rows. */
+/** Columns of a workgroup that reads panels: fewer where a weight has few rows. */
 const panelColumns = (n: number) => n >= WIDE ? 16 : 8;
 
-/** Invocations of a workgroup: as many as find work. */
+/** Number of invocations in a workgroup: as many as there is work for. */
 function storedThreads(k: number, columns: number): number {
   const busy = columns / 4 * Math.ceil(k / TERMS);
   return busy > 128 ? 256 : busy > 64 ? 128 : 64;
@@ -226,7 +238,7 @@ function dispatchTile(
     lora: lora !== null,
   };
   const lda = transA ? wholeM : wholeK;
-  // Neighbouring workgroups share the larger operand.
+  // Neighbouring workgroups read the same part of the larger operand.
   const m_first = m <= n ? 1 : 0;
   const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
   ctx.dispatch({
@@ -263,8 +275,8 @@ const pack = kernel({
 
 export const packWeightWebgpu: WebgpuOp<PackWeightArgs> = ({ weight, out, n, k }, ctx) => {
   if (n === 0 || k === 0) return;
-  const most = Math.floor((ctx.limits.bindingElements - 64) / (PANEL * k)) * PANEL;
-  const step = Math.max(PANEL, most);
+  const maxRows = Math.floor((ctx.limits.bindingElements - 64) / (PANEL * k)) * PANEL;
+  const step = Math.max(PANEL, maxRows);
   for (let first = 0; first < n; first += step) {
     const rows = Math.min(step, n - first), count = packedLength(rows, k);
     const from = bound(weight, first * k, rows * k, ctx.limits);

@@ -3,9 +3,10 @@
  *
  *     deno task bench:matmul:gpu [--tiles] [part of a shape's name]
  *
- * Shapes of training and decoding with Qwen2.5-0.5B and 1.5B, and 4096³; tiny ones on a software adapter. Each line is
- * the median of several runs, which end with a small read. `--tiles` tries every tile of the table on every shape;
- * RGX_MATMUL_TILE=bm,bn,tm,tn,bk,slices tries one more, to look for better ones on a new card.
+ * The shapes are those of training and decoding with Qwen2.5-0.5B and 1.5B, and 4096³; on a
+ * software adapter tiny ones. Each line is the median of several runs, which end with a small read.
+ * `--tiles` measures every tile on every shape. RGX_MATMUL_TILE=bm,bn,tm,tn,bk,slices adds one
+ * more, to look for better tiles on a new card.
  */
 import type { Tensor } from "../../tensor.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";
@@ -43,7 +44,7 @@ const packed = (name: string, m: number, n: number, k: number): Shape => ({
   ...{ m, n, k, packedB: true },
 });
 
-/** Either direction, with weights in halves, in bytes and in codes of 4 bits. */
+/** Both directions, with weights in bf16, in 8 bits and in 4 bits. */
 const stored = (name: string, m: number, n: number, k: number): Shape[] =>
   (["bf16", "q8_0", "q4_1", "nf4"] as const).flatMap((weightType) => [
     { ...xWt(`${name}, ${weightType}`, m, n, k), weightType },
@@ -92,7 +93,7 @@ const SOFTWARE: Shape[] = [
   dytX("LoRA A", 16, 256, 256),
 ];
 
-/** The arguments of a product of a shape, with tensors that are to be freed. */
+/** The arguments of a product of a shape, and the tensors to free afterwards. */
 function operands(device: WebgpuDevice, shape: Shape): { args: MatmulArgs; tensors: Tensor[] } {
   const { name: _, r = 0, ...product } = shape;
   const { m, n, k, transB, packedB, weightType } = product;
@@ -114,7 +115,7 @@ function operands(device: WebgpuDevice, shape: Shape): { args: MatmulArgs; tenso
 
 const median = (values: number[]) => values.toSorted((x, y) => x - y)[values.length >> 1]!;
 
-/** Milliseconds of one call: the median of runs of many, within `budget` milliseconds. */
+/** Milliseconds of one call: the median of runs of many calls, within `budget` milliseconds. */
 async function time(device: WebgpuDevice, look: Tensor, call: () => void, budget: number) {
   const run = async (calls: number) => {
     const start = performance.now();
@@ -131,8 +132,8 @@ async function time(device: WebgpuDevice, look: Tensor, call: () => void, budget
   return median(times);
 }
 
-/** What RGX_MATMUL_TILE asks for. */
-function ownTile(): Record<string, TileShape> {
+/** The tile of RGX_MATMUL_TILE. */
+function tileOfEnvironment(): Record<string, TileShape> {
   const text = Deno.env.get("RGX_MATMUL_TILE");
   if (text === undefined) return {};
   const [bm, bn, tm, tn, bk, slices] = text.split(",").map(Number);
@@ -155,7 +156,7 @@ if (import.meta.main) {
     const { args, tensors } = operands(device, shape);
     const { m, n, k, r = 0 } = shape;
     const chosen = chooseKernel(args, device.software);
-    const tiles: Record<string, TileShape> = { ...(all ? TILES : {}), ...ownTile() };
+    const tiles: Record<string, TileShape> = { ...(all ? TILES : {}), ...tileOfEnvironment() };
     const candidates = [
       [`chosen: ${typeof chosen === "string" ? chosen : label("", chosen)}`, chosen] as const,
       ...Object.entries(tiles).map(([name, tile]) => [label(name, tile), tile] as const),

@@ -1,4 +1,6 @@
-/** The matrix product on the GPU: every tile, what exceeds a binding, and the text of the kernels. */
+/**
+ * The matrix product on the GPU: every tile, products beyond one binding, and the kernels' text.
+ */
 import assert from "node:assert/strict";
 import { matmulCases, productCase } from "../../conformance/cases/matmul.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
@@ -14,14 +16,14 @@ import { storedVectorKernel } from "./webgpu/stored_vector.wgsl.ts";
 import { panelVectorKernel, vectorKernel } from "./webgpu/vector.wgsl.ts";
 import { chooseKernel, chooseTile, matmulWith, TILES } from "./webgpu.ts";
 
-/** Cases of these shapes: [m×k]·[k×n]. */
+/** The cases of these shapes: [m×k]·[k×n]. */
 function ofShapes(...shapes: string[]): Case[] {
   const picked = matmulCases().filter(({ name }) => shapes.some((shape) => name.startsWith(shape)));
   assert.ok(picked.length >= 6 * shapes.length);
   return picked;
 }
 
-/** Weights beyond 2^13 words, in panels and as halves: cut between rows in either direction. */
+/** Products with weights beyond 2^13 words, in panels and in halves, in both directions. */
 const STORED = (["q4_1", "nf4", "f16"] as const).flatMap((weightType) => {
   const random = stream(`cut ${weightType}`);
   return [
@@ -31,7 +33,7 @@ const STORED = (["q4_1", "nf4", "f16"] as const).flatMap((weightType) => {
   ];
 });
 
-/** The device with every product done by one tile. */
+/** The device with every product computed by one tile. */
 function withTile(device: WebgpuDevice, tile: TileShape): Device {
   return {
     name: device.name,
@@ -50,13 +52,13 @@ function withTile(device: WebgpuDevice, tile: TileShape): Device {
   };
 }
 
-/** Each tile, and one whose invocations fetch blocks of one operand and then of the other. */
+/** Each tile, and one whose invocations load blocks of one operand and then of the other. */
 const TESTED: readonly (readonly [string, TileShape])[] = [
   ...Object.entries(TILES),
   ["two rounds", { bm: 32, bn: 32, tm: 4, tn: 4, bk: 32, slices: 1 }],
 ];
 
-/** A product of that number with a weight in blocks, in either direction by turns. */
+/** A product with a weight in blocks; the types and the two directions take turns. */
 function storedProduct(number: number): Case {
   const weightType = (["q4_k", "nf4", "q8_0", "q5_0", "q4_1", "q6_k"] as const)[number]!;
   const random = stream(`tile ${weightType}`);
@@ -78,7 +80,7 @@ TESTED.forEach(([name, tile], number) => {
       "[17×6]·[6×35]",
       "[70×68]·[68×130]",
     );
-    // Every tile another fifth of them: compiling all variants of all tiles takes minutes.
+    // Each tile gets another fifth of the cases: compiling all variants of all tiles takes minutes.
     const some = cases.filter((_, i) => i % 5 === number);
     const tests = [...some, storedProduct(number)];
     for (const test of tests) await checkCase(withTile(device, tile), test);
@@ -98,7 +100,7 @@ testOnWebgpu("products beyond one binding", { bindingElements: 2 ** 13 }, async 
   for (const test of packing) await checkCase(device, test);
 });
 
-testOnWebgpu("a product that is cut has the bits of one that is not", {}, async (whole) => {
+testOnWebgpu("a divided product has the bits of an undivided one", {}, async (whole) => {
   const cut = await createWebgpuDevice({ limits: { bindingElements: 4096 } });
   const run = async (device: Device, args: Omit<MatmulArgs, "a" | "b" | "out">) => {
     const { m, n, k, transB, weightType } = args, random = stream(`cut ${m} ${n} ${k}`);
@@ -135,7 +137,7 @@ testOnWebgpu("a product that is cut has the bits of one that is not", {}, async 
   }
 });
 
-Deno.test("a product's kernel follows from its shape", () => {
+Deno.test("the kernel of a product is chosen by its shape", () => {
   const shape = (m: number, n: number) => chooseTile(m, n, false);
   assert.equal(shape(4096, 4096), TILES.large);
   assert.equal(shape(4096, 128), TILES.small);
@@ -152,7 +154,7 @@ Deno.test("a product's kernel follows from its shape", () => {
   assert.equal(kernelOf(1, {}), TILES.skinny);
 });
 
-Deno.test("the text of the product's kernels is as it was", async () => {
+Deno.test("the text of the product's kernels has not changed", async () => {
   const layout = { a: "along", b: "along", bType: "f32", aligned: true, lora: false } as const;
   const texts = {
     large: tileKernel({ ...TILES.large, ...layout }),

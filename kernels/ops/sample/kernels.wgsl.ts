@@ -1,8 +1,9 @@
 /**
- * WGSL of sampling: the weights of chunks of a row, and the draw. A row is cut into chunks, at most as many as a
- * workgroup has invocations, so that many workgroups share a long row; each chunk leaves its largest logit and its
- * Σ e^((x − largest)/T), and one workgroup a row merges these, picks the chunk by a prefix sum, and a token in
- * it by another. All sums are fixed trees. Exponents are of differences of logits, so that any temperature is safe.
+ * WGSL of sampling: the weights of chunks of a row, and the draw. A row is divided into chunks, at
+ * most as many as a workgroup has invocations, so that many workgroups share a long row. Each chunk
+ * outputs its largest logit and its Σ e^((x − largest)/T). Then one workgroup for each row merges
+ * these, chooses the chunk by a prefix sum, and the token within it by another. All sums are fixed
+ * trees. The exponents are differences of logits, so that every temperature is safe.
  */
 import { entryPoint } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
@@ -10,7 +11,7 @@ import { EXP, LOG } from "../common/wgsl/math.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
 import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
 
-/** WGSL: `ordered_key(x)`, a u32 that is ordered as x; −0 counts as 0. */
+/** WGSL: `ordered_key(x)`, u32 numbers in the order of x; −0 counts as 0. */
 export const ORDERED_KEY = `
 fn ordered_key(x: f32) -> u32 {
   let raw = bitcast<u32>(x);
@@ -19,25 +20,31 @@ fn ordered_key(x: f32) -> u32 {
 }
 `;
 
-/** WGSL: a logit as a finite number: −∞ (a forbidden token) has no weight like the lowest. */
+/** WGSL: `finite(x)`: −∞ (a forbidden token) becomes the lowest number, whose weight is 0, too. */
 export const FINITE = `
 fn finite(x: f32) -> f32 { return max(x, -3.0e38); }
 `;
 
-/** WGSL: the entry point and `number`, which workgroup this is. */
-export function entry(invocations: number): string {
+/** WGSL: the entry point and `number`, the number of this workgroup. */
+export function numberedEntry(invocations: number): string {
   return `${entryPoint(invocations)}
   let number = group.x + group.y * groups.x;`;
 }
 
-/** Tokens that filters leave; `limits` of a row: lowest key, bits of the largest logit (threshold.wgsl.ts). */
+/**
+ * WGSL: `kept`, whether the filters keep a token. The limits of a row are its lowest key that is
+ * kept, and the bits of its largest logit (threshold.wgsl.ts).
+ */
 const KEPT = `
-fn kept(x: f32, best: f32, least: u32) -> bool {
-  return ordered_key(x) >= least && (x - best) * p.inverse >= p.log_min_p;
+fn kept(x: f32, best: f32, lowest: u32) -> bool {
+  return ordered_key(x) >= lowest && (x - best) * p.inverse >= p.log_min_p;
 }
 `;
 
-/** Largest logit and weight of each chunk; `filtered`: of the kept tokens, relative to the row's largest. */
+/**
+ * Largest logit and weight of each chunk. With `filtered`: the row's largest logit, and the weight
+ * of the kept tokens relative to it.
+ */
 export const weighChunks = variants((
   { invocations, filtered }: { invocations: number; filtered: boolean },
 ) => ({
@@ -58,7 +65,7 @@ export const weighChunks = variants((
   code: `${EXP}${FINITE}${reduceSum(invocations, invocations)}${
     filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations)
   }
-${entry(invocations)}
+${numberedEntry(invocations)}
   if (number >= p.rows * p.chunks) { return; }
   let row = number / p.chunks;
   let begin = row * p.vocab;
@@ -66,7 +73,7 @@ ${entry(invocations)}
   let end = min(begin + p.vocab, first + p.size);
   ${
     filtered
-      ? `let least = row_limits[2u * row];
+      ? `let lowest = row_limits[2u * row];
   let best = bitcast<f32>(row_limits[2u * row + 1u]);`
       : `var high = -3.0e38;
   for (var i = first + local; i < end; i += ${invocations}u) { high = max(high, logits[i]); }
@@ -75,7 +82,7 @@ ${entry(invocations)}
   var sum = 0.0;
   for (var i = first + local; i < end; i += ${invocations}u) {
     let x = finite(logits[i]);
-    ${filtered ? "if (!kept(x, best, least)) { continue; }" : ""}
+    ${filtered ? "if (!kept(x, best, lowest)) { continue; }" : ""}
     sum += exp_f32((x - best) * p.inverse);
   }
   let weight = reduce_sum(local, sum);
@@ -83,7 +90,7 @@ ${entry(invocations)}
 }`,
 }));
 
-/** `prefix_sum`: of the values of this invocation and those before it, by doubling steps. */
+/** WGSL: `prefix_sum`, the sum of the values of this invocation and all before it. */
 function prefixSum(invocations: number): string {
   const steps: string[] = [];
   for (let step = 1; step < invocations; step *= 2) {
@@ -107,18 +114,21 @@ fn prefix_sum(local: u32, value: f32) -> f32 {
 
 export interface DrawOptions {
   invocations: number;
-  /** Whether row limits apply. */
+  /** There are row limits. */
   filtered: boolean;
-  /** Take the first of the largest instead of drawing. */
+  /** Takes the first largest logit instead of drawing. */
   greedy: boolean;
 }
 
-/** One workgroup a row. `stats` are the chunks of what is drawn from, `all_stats` those of `scored`. */
+/**
+ * One workgroup for each row. `stats` are the weights of the chunks that are drawn from,
+ * `all_stats` those of `scored`.
+ */
 export const drawTokens = variants(({ invocations, filtered, greedy }: DrawOptions) => {
-  const token = greedy
+  const tokenWeight = greedy
     ? "select(0.0, 1.0, x == best)"
     : filtered
-    ? "select(0.0, exp_f32((x - best) * p.inverse), kept(x, best, least))"
+    ? "select(0.0, exp_f32((x - best) * p.inverse), kept(x, best, lowest))"
     : "exp_f32((x - best) * p.inverse)";
   return {
     name: `sample.${greedy ? "greedy" : filtered ? "draw_kept" : "draw"}`,
@@ -149,7 +159,9 @@ ${reduceSum(invocations, invocations)}${reduceMax(invocations, invocations)}${
     }
 var<workgroup> first_beyond: atomic<u32>;
 var<workgroup> last_with_any: atomic<u32>;
-/** The first invocation with a value whose prefix sum exceeds the target, else the last with a value. */
+/**
+ * The first invocation with a value whose prefix sum exceeds aim, else the last one with a value.
+ */
 fn pick(local: u32, value: f32, upto: f32, aim: f32) -> u32 {
   workgroupBarrier();
   if (local == 0u) {
@@ -165,7 +177,7 @@ fn pick(local: u32, value: f32, upto: f32, aim: f32) -> u32 {
   let beyond = atomicLoad(&first_beyond);
   return select(atomicLoad(&last_with_any), beyond, beyond < ${invocations}u);
 }
-${entry(invocations)}
+${numberedEntry(invocations)}
   if (number >= p.rows) { return; }
   let row = number;
   let begin = row * p.vocab;
@@ -177,7 +189,7 @@ ${entry(invocations)}
   let scored_total = reduce_sum(local, scored_mass);
   let part = stats[chunk];
   let best = reduce_max(local, part.x);
-  ${filtered ? "let least = row_limits[2u * row];" : ""}
+  ${filtered ? "let lowest = row_limits[2u * row];" : ""}
   let mass = select(0.0, ${
       greedy ? "select(0.0, 1.0, part.x == best)" : "part.y * exp_f32((part.x - best) * p.inverse)"
     }, here);
@@ -197,20 +209,20 @@ ${entry(invocations)}
   let span = p.size / ${invocations}u;
   let first = begin + chosen * p.size + local * span;
   let end = min(begin + p.vocab, first + span);
-  var own = 0.0;
+  var span_mass = 0.0;
   for (var i = first; i < end; i++) {
     let x = finite(logits[i]);
-    own += ${token};
+    span_mass += ${tokenWeight};
   }
-  let up_to_own = prefix_sum(local, own);
-  let winner = pick(local, own, up_to_own, rest);
+  let upto_span = prefix_sum(local, span_mass);
+  let winner = pick(local, span_mass, upto_span, rest);
   if (local != winner) { return; }
   var sum = 0.0;
   if (winner > 0u) { sum = prefix_slots[winner - 1u]; }
   var drawn = first;
   for (var i = first; i < end; i++) {
     let x = finite(logits[i]);
-    let weight = ${token};
+    let weight = ${tokenWeight};
     if (weight == 0.0) { continue; }
     drawn = i;
     sum += weight;

@@ -1,6 +1,6 @@
 /**
  * Reference of sampling. The thresholds of top-k and top-p are found bit by bit over ordered 32-bit
- * keys, without a sort; that search is the definition, and other devices must keep the same tokens.
+ * keys, without sorting. This search is the definition: other devices must keep the same tokens.
  */
 import { philox4x32, uniform23 } from "../../../core/philox.ts";
 import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
@@ -8,14 +8,16 @@ import type { SampleArgs } from "./spec.ts";
 
 const bits = new DataView(new ArrayBuffer(4));
 
-/** A u32 that is ordered as the f32 nearest to x is. */
+/** The key of x: u32 numbers that have the same order as the f32 nearest to x. */
 export function orderedKey(x: number): number {
   bits.setFloat32(0, x === 0 ? 0 : x); // −0 and 0 are one value
   const word = bits.getUint32(0);
   return (word & 0x8000_0000 ? ~word : word | 0x8000_0000) >>> 0;
 }
 
-/** The largest t with `enough(t)`, which holds for 0 and for everything below a t for which it holds. */
+/**
+ * The largest t with `enough(t)`. That must hold for 0, and for all numbers below a t that holds.
+ */
 function largestThreshold(enough: (t: number) => boolean): number {
   let t = 0;
   for (let bit = 31; bit >= 0; bit--) {
@@ -49,7 +51,7 @@ export function sample(args: SampleArgs): void {
   }
 }
 
-/** z = logits/temperature; returns the lowest index of the largest. */
+/** z = logits/temperature; returns the lowest index of the largest element. */
 function scaleRow(z: Float64Array, logits: FloatArray, from: number, temperature: number): number {
   let best = 0;
   for (let t = 0; t < z.length; t++) {

@@ -1,11 +1,15 @@
 /**
- * Draws one token per row of logits. Order as in transformers: temperature → top-k → top-p → min-p → draw.
- * Temperature 0 is greedy (lowest index wins ties). A token is kept when its ordered bits reach a threshold
- * (largest t with #{z ≥ t} ≥ topK; then largest t with mass{z ≥ t} ≥ topP·mass; then z ≥ max + ln minP), so
- * ties at the threshold are all kept. The draw is the inverse transform in index order of one uniform,
- * Philox(seed; c0 = 0, c1, c2, c3) → word 0 → `uniform23`: it does not depend on the batch or the grid.
- * `logp` is log-softmax(scored/temperature)[token] before top-k/top-p (temperature 1 when greedy), where
- * `scored` are the logits themselves, or the policy's own where a rule of sampling has adjusted the logits.
+ * Draws one token for each row of logits. The order is that of transformers: temperature → top-k →
+ * top-p → min-p → draw. Temperature 0 is greedy: the largest logit, of equal ones that with the
+ * lowest index.
+ * With z = logits/temperature, a token is kept when the ordered bits of z reach a threshold: the
+ * largest t with #{z ≥ t} ≥ topK, then the largest t with mass{z ≥ t} ≥ topP·mass. Then
+ * z ≥ max + ln minP must hold. All tokens that equal the threshold are kept.
+ * The draw is the inverse transform, in index order, of one uniform number: word 0 of
+ * Philox(seed; c0 = 0, c1, c2, c3), by `uniform23`. It does not depend on the batch or the grid.
+ * `logp` is log-softmax(scored/temperature)[token] before top-k, top-p and min-p (temperature 1
+ * when greedy). `scored` are the logits, or the model's logits where sampling rules have adjusted
+ * them.
  */
 import type { Tensor } from "../../tensor.ts";
 

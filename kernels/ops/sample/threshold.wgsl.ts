@@ -1,16 +1,17 @@
 /**
- * WGSL of top-k and top-p: one workgroup a row finds the lowest key (`ordered_key` of a logit) that is kept, from the
- * top digit of the keys to the last. Each digit takes one pass that adds up, in workgroup memory, how many keys or
- * how much weight have each value of the digit, and one search in these sums from the largest value down. Weights
- * are added as integers of 64 bits (a weight of 1 is 2^42), and so are counts: sums are the same in any order.
+ * WGSL of top-k and top-p: one workgroup for each row finds the lowest key (`ordered_key` of a
+ * logit) that is kept, digit by digit from the top. For each digit, one pass sums in workgroup
+ * memory how many keys (or how much weight) have each value of the digit. Then a search goes
+ * through these sums from the largest value down. Counts and weights are added as 64-bit integers
+ * (a weight of 1 is 2^42), so the sums are the same in any order.
  */
 import { variants } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
 import { MUL_HIGH } from "../common/wgsl/philox.ts";
 import { reduceMax } from "../common/wgsl/reduce.ts";
-import { entry, FINITE, ORDERED_KEY } from "./kernels.wgsl.ts";
+import { FINITE, numberedEntry, ORDERED_KEY } from "./kernels.wgsl.ts";
 
-/** Integers of 64 bits as (low, high). */
+/** WGSL: 64-bit integers as (low, high). */
 const WIDE = `
 fn wide_sum(a: vec2u, b: vec2u) -> vec2u {
   let low = a.x + b.x;
@@ -26,17 +27,18 @@ fn wide_below(a: vec2u, b: vec2u) -> bool {
 
 export interface ThresholdOptions {
   invocations: number;
-  /** Bits of each digit, from the top; 32 in all. */
+  /** Number of bits of each digit, from the top; 32 in total. */
   digits: readonly number[];
-  /** Logits that an invocation loads before it uses the first of them: waiting times overlap. */
+  /** Number of logits that an invocation loads before it uses the first: the loads overlap. */
   loads: number;
   topK: boolean;
   topP: boolean;
 }
 
 /**
- * Inclusive prefix sums of `value` over the workgroup, and the search: the digit where the sum from the largest
- * value down reaches `wanted`. Leaves that digit, and what is still wanted within it, in workgroup variables.
+ * WGSL: `sums_from_top`, and `search`, which finds the digit where the sum from the largest value
+ * down reaches `wanted`. It stores that digit, and how much is still wanted within it, in workgroup
+ * variables.
  */
 function searchDigits(invocations: number): string {
   const steps: string[] = [];
@@ -51,7 +53,7 @@ var<workgroup> wide_slots: array<vec2u, ${invocations}>;
 var<workgroup> found_digit: u32;
 var<workgroup> found_rest: vec2u;
 fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
-/** Sums from digit \`size\` − 1 down to the last of this invocation's \`each\` digits. */
+/** Sum from digit \`size\` − 1 down to the last of this invocation's \`each\` digits. */
 fn sums_from_top(local: u32, size: u32, each: u32) -> vec2u {
   var upto = vec2u(0u);
   for (var j = 0u; j < each; j++) {
@@ -83,7 +85,9 @@ fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
 `;
 }
 
-/** WGSL: `digit_at(pass)`: its shift, how many values it has, and a mask of the bits above it. */
+/**
+ * WGSL: `digit_at(pass)`: a digit's shift, its number of values, and a mask of the bits above it.
+ */
 function digitTable(digits: readonly number[]): string {
   let shift = 32;
   const cases = digits.map((bits, pass) => {
@@ -102,7 +106,13 @@ fn digit_at(pass_number: u32) -> vec3u {
 `;
 }
 
-/** WGSL that finds `name`, the largest key from which on the weight (or the count) is as much as wanted. */
+/**
+ * WGSL that finds the key `name`: the largest one for which the keys that are not less have the
+ * wanted count or weight.
+ * @param skip condition on the keys that count, beginning with " && ", or ""
+ * @param add WGSL that adds the key to the sums of its digit
+ * @param wanted WGSL expression of the wanted count or weight
+ */
 function searchKey(
   name: string,
   { invocations, digits, loads }: ThresholdOptions,
@@ -110,14 +120,16 @@ function searchKey(
   add: string,
   wanted: string,
 ): string {
-  const at = (load: number) => load === 0 ? "i" : `i + ${load * invocations}u`;
-  const every = Array.from({ length: loads }, (_, load) => load);
-  const loadAll = every.map((load) => `let x${load} = finite(logits[min(${at(load)}, end - 1u)]);`);
-  const uses = every.map((load) =>
+  const logitIndex = (load: number) => load === 0 ? "i" : `i + ${load * invocations}u`;
+  const loadNumbers = Array.from({ length: loads }, (_, load) => load);
+  const loadAll = loadNumbers.map((load) =>
+    `let x${load} = finite(logits[min(${logitIndex(load)}, end - 1u)]);`
+  );
+  const uses = loadNumbers.map((load) =>
     `{
         let x = x${load};
         let key = ordered_key(x);
-        if (${at(load)} < end && (key & place.z) == ${name}${skip}) {
+        if (${logitIndex(load)} < end && (key & place.z) == ${name}${skip}) {
           let digit = (key >> place.x) & (place.y - 1u);
           ${add}
         }
@@ -147,17 +159,19 @@ function searchKey(
   }`;
 }
 
-/** Per row: the lowest key that is kept (0: all), and the bits of the largest logit. */
+/**
+ * The limits of each row: the lowest key that is kept (0: all), and the bits of the largest logit.
+ */
 export const rowLimits = variants((options: ThresholdOptions) => {
   const { invocations, digits, topK, topP } = options, bins = 2 ** Math.max(...digits);
   const byCount = topK
-    ? searchKey("least_by_count", options, "", "atomicAdd(&low[digit], 1u);", "vec2u(p.top_k, 0u)")
-    : "let least_by_count = 0u;";
+    ? searchKey("lowest_by_count", options, "", "atomicAdd(&low[digit], 1u);", "vec2u(p.top_k, 0u)")
+    : "let lowest_by_count = 0u;";
   const byMass = topP
     ? searchKey(
-      "least_by_mass",
+      "lowest_by_mass",
       options,
-      topK ? " && key >= least_by_count" : "",
+      topK ? " && key >= lowest_by_count" : "",
       `let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
@@ -166,7 +180,7 @@ export const rowLimits = variants((options: ThresholdOptions) => {
     if (carried > 0u) { atomicAdd(&high[digit], carried); }`,
       `share(wide_slots[${invocations - 1}])`,
     )
-    : "let least_by_mass = 0u;";
+    : "let lowest_by_mass = 0u;";
   return {
     name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}`,
     buffers: { logits: "read f32", stats: "read vec2<f32>", row_limits: "write u32" },
@@ -190,7 +204,7 @@ var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(invocatio
     }
 ${
       topP
-        ? `/** top-p of the whole weight; at least the smallest. */
+        ? `/** p.top_p (in steps of 2^-32) of the total weight; at least the smallest weight. */
 fn share(total: vec2u) -> vec2u {
   let product = vec2u(total.y * p.top_p, mul_high(total.y, p.top_p));
   let wanted = wide_sum(product, vec2u(mul_high(total.x, p.top_p), 0u));
@@ -198,7 +212,7 @@ fn share(total: vec2u) -> vec2u {
 }`
         : ""
     }
-${entry(invocations)}
+${numberedEntry(invocations)}
   if (number >= p.rows) { return; }
   let begin = number * p.vocab;
   let end = begin + p.vocab;
@@ -210,7 +224,7 @@ ${entry(invocations)}
   ${byCount}
   ${byMass}
   if (local == 0u) {
-    row_limits[2u * number] = max(least_by_count, least_by_mass);
+    row_limits[2u * number] = max(lowest_by_count, lowest_by_mass);
     row_limits[2u * number + 1u] = bitcast<u32>(best);
   }
 }`,

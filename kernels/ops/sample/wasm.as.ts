@@ -1,19 +1,19 @@
-// Draws one token per row of logits (kernels/ops/sample/spec.ts). Work unit: one row.
-// What decides which tokens are kept is computed from z = logit/temperature in float64, as in the reference,
-// so that ordered keys and the comparison of min-p are the same numbers. Weights e^(z − max) are float32,
-// summed in float32 over blocks and in float64 from then on; a draw looks at block sums before it looks at
-// tokens. The thresholds of top-k and top-p are built from histograms of 8 bits of the key at a time: four
-// passes and no sort.
+// Draws one token for each row of logits (kernels/ops/sample/spec.ts). Work unit: one row.
+// Which tokens are kept is decided from z = logit/temperature in float64, as in the reference, so
+// that the keys and the comparison of min-p have the same bits. Weights e^(z − max) are float32.
+// They are summed in float32 within blocks, and in float64 over the blocks. A draw first looks for
+// its block. The thresholds of top-k and top-p are found with histograms of 8 bits of the key at a
+// time: four passes and no sorting.
 import { exp_f32x4 } from "../common/math.as";
 
-/** Bytes of the weights of a block: 64 tokens. */
+/** Bytes of the weights of a block of 64 tokens. */
 const BLOCK: usize = 256;
-/** Bytes of its running sums. */
+/** Bytes of the running sums of a block. */
 const BLOCK_SUMS: usize = 32;
 
 /**
- * Scratch: 256 f64 bins, weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8, and the running
- * sums of each block and of one more.
+ * Scratch: 256 f64 bins; weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8;
+ * the running sums of each block and of one more.
  */
 export function sample(
   logits: usize,
@@ -36,7 +36,7 @@ export function sample(
   const padded = (bytes + 31) & ~31;
   const bins = scratch, weights = scratch + 2048, keys = weights + padded, sums = keys + padded;
   const t: f64 = temperature == 0 ? 1 : temperature;
-  // Finite for any temperature: 0 must stay 0.
+  // Finite for every temperature, so that 0 times it is 0.
   const inverse = min(1 / t, 3e38) as f32;
   const filtered = temperature != 0 && ((topK > 0 && topK < vocab) || topP < 1);
   for (let row = begin; row < end; row++) {
@@ -94,7 +94,7 @@ function largest_lane(x: v128): f32 {
   );
 }
 
-/** Largest element. */
+/** The largest element. */
 function maximum(x: usize, bytes: usize): f32 {
   let c: usize = 0;
   let best = load<f32>(x);
@@ -133,8 +133,8 @@ function sum_lanes(x: v128): f64 {
 }
 
 /**
- * weights = e^((x − max)·inverse) of `bytes` (a multiple of 32), block after block, with eight running sums for each.
- * Exported, so that it is not inlined: the form that V8's revectorizer widens.
+ * weights = e^((x − max)·inverse) of `bytes` bytes (a multiple of 32), with eight running sums for
+ * each block. It is exported because V8's revectorizer does not widen it when it is inlined.
  */
 export function sample_blocks(
   x: usize,
@@ -167,7 +167,10 @@ function block_sum(sums: usize): f64 {
   return sum_lanes(f32x4.add(v128.load(sums), v128.load(sums, 16)));
 }
 
-/** weights = e^((x − max)·inverse), 0 up to the next multiple of 8, and block sums; returns the sum of all. */
+/**
+ * weights = e^((x − max)·inverse), with zeros up to the next multiple of 8, and the block sums as
+ * float64. Returns the total sum.
+ */
 function exponentials(
   x: usize,
   weights: usize,
@@ -179,7 +182,7 @@ function exponentials(
   const whole = bytes & ~31;
   sample_blocks(x, weights, whole, max, inverse, sums);
   let total: f64 = 0, c: usize = 0, at = sums;
-  // Block sums are shorter than what they are made of.
+  // The block sums overwrite the running sums, which are longer.
   for (let running = sums; c < whole; c += BLOCK, running += BLOCK_SUMS, at += 8) {
     const sum = block_sum(running);
     store<f64>(at, sum);
@@ -189,7 +192,7 @@ function exponentials(
   const rest = bytes - whole;
   memory.copy(weights + whole, x + whole, rest);
   for (let i = rest; i < 32; i += 4) store<f32>(weights + whole + i, -Infinity);
-  if (c > whole) at -= 8; // The last block has room for it.
+  if (c > whole) at -= 8; // The rest belongs to the last block, which is not full.
   else store<f64>(at, 0);
   sample_blocks(weights + whole, weights + whole, 32, max, inverse, at + 8);
   const sum = block_sum(at + 8);
@@ -197,7 +200,7 @@ function exponentials(
   return total + sum;
 }
 
-/** A u32 for each token that is ordered as the f32 nearest to z is; −0 counts as 0. */
+/** The key of each token: u32 numbers in the order of the f32 nearest to z; −0 counts as 0. */
 function ordered_keys(x: usize, keys: usize, bytes: usize, t: f64): void {
   for (let c: usize = 0; c < bytes; c += 4) {
     const bits = reinterpret<u32>(((load<f32>(x + c) as f64) / t) as f32 + 0);
@@ -208,7 +211,7 @@ function ordered_keys(x: usize, keys: usize, bytes: usize, t: f64): void {
 /** The largest t with #{key ≥ t} ≥ wanted. */
 function count_threshold(keys: usize, bytes: usize, bins: usize, wanted: i32): u32 {
   let prefix: u32 = 0;
-  let above: i32 = 0; // keys beyond the range that `prefix` selects
+  let above: i32 = 0; // number of keys above the range that `prefix` selects
   for (let shift = 24; shift >= 0; shift -= 8) {
     memory.fill(bins, 0, 2048);
     for (let c: usize = 0; c < bytes; c += 4) {
@@ -246,7 +249,7 @@ function mass_threshold(
       const bin = bins + ((((key >>> (shift as u32)) & 255) as usize) << 3);
       store<f64>(bin, load<f64>(bin) + (load<f32>(weights + c) as f64));
     }
-    // When rounding leaves the sum short of `wanted`, the lowest bin that holds anything is right.
+    // If rounding leaves the sum below `wanted`, the lowest bin with any mass is taken.
     let bin = 255, lowest = -1;
     let before = above;
     for (; bin >= 0; bin--) {
@@ -268,7 +271,7 @@ function mass_threshold(
   return prefix;
 }
 
-/** Weight 0 for keys below the threshold; returns the sum of the others. */
+/** Sets the weights of keys below the threshold to 0; returns the sum of the others. */
 function drop_below(keys: usize, weights: usize, bytes: usize, threshold: u32): f64 {
   let mass: f64 = 0;
   for (let c: usize = 0; c < bytes; c += 4) {
@@ -278,7 +281,7 @@ function drop_below(keys: usize, weights: usize, bytes: usize, threshold: u32): 
   return mass;
 }
 
-/** Weight 0 for z below `lowest`; returns the sum of the others. */
+/** Sets the weights of tokens with z < `lowest` to 0; returns the sum of the others. */
 function drop_unlikely(x: usize, weights: usize, bytes: usize, t: f64, lowest: f64): f64 {
   let mass: f64 = 0;
   for (let c: usize = 0; c < bytes; c += 4) {
@@ -289,8 +292,8 @@ function drop_unlikely(x: usize, weights: usize, bytes: usize, t: f64, lowest: f
 }
 
 /**
- * Byte offset of the first token from `c` on whose cumulative weight exceeds `target`, else of the last
- * kept one; `cumulative` is the weight before `c`.
+ * Byte offset of the first token from `c` on whose cumulative weight exceeds `target`, or of the
+ * last kept token if there is none. `cumulative` is the weight before `c`.
  */
 function draw(weights: usize, c: usize, bytes: usize, cumulative: f64, target: f64): usize {
   let last = c;
@@ -304,7 +307,7 @@ function draw(weights: usize, c: usize, bytes: usize, cumulative: f64, target: f
   return last;
 }
 
-/** The same over all tokens, in the block whose sum exceeds the target, else in the last with any weight. */
+/** The same over all tokens: first finds the block that contains the token. */
 function draw_by_blocks(weights: usize, sums: usize, bytes: usize, target: f64): usize {
   let cumulative: f64 = 0, before: f64 = 0;
   let block: usize = 0;

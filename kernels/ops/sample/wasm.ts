@@ -2,7 +2,7 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { SampleArgs } from "./spec.ts";
 
-/** Logits of a chunk: some 2.5 µs. */
+/** Number of logits in a chunk: about 2.5 µs. */
 const CHUNK = 4096;
 
 export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
@@ -11,7 +11,7 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
     kernel: "sample",
     units: args.rows,
     grain: Math.ceil(CHUNK / args.vocab),
-    // Bins, weights, ordered keys, block sums (wasm.as.ts).
+    // Bins, weights, keys and block sums (wasm.as.ts).
     scratchBytes: 2048 + 2 * padded + 32 * (Math.ceil(args.vocab / 64) + 1),
     args: [
       ctx.pointer(args.logits),

@@ -1,3 +1,4 @@
+/** Sampling on the CPU device: the tokens of the reference. */
 import assert from "node:assert/strict";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import type { Device } from "../../device.ts";

@@ -1,7 +1,8 @@
 /**
- * Sampling on the GPU: weights of chunks, limits of top-k, top-p and min-p where there are any and the weights of
- * what they keep, then the draw. Nothing comes back to the host. Top-k and top-p order the logits themselves: two
- * that only the division by the temperature makes equal are told apart.
+ * GPU binding of sampling: the weights of chunks; with top-k, top-p or min-p the limits of each row
+ * and the weights of the tokens that are kept; then the draw. Nothing is read back to the host.
+ * Top-k and top-p order the logits before the division by the temperature. Two logits that are
+ * equal only after the division are therefore different here.
  */
 import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
@@ -9,18 +10,23 @@ import type { SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";
 
-/** Tokens of a chunk for each invocation, where that makes no more chunks than invocations. */
-const SPAN = 16;
+/**
+ * Min number of tokens of a chunk for each invocation; more, if there were more chunks than those.
+ */
+const MIN_SPAN = 16;
 
-/** How a row is cut and shared. Sums depend on it, so it depends on the vocabulary alone. */
+/**
+ * How a row is divided into chunks. The bits of sums depend on it, so only the vocabulary decides
+ * it.
+ */
 function shapeOf(vocab: number): { invocations: number; size: number; chunks: number } {
   const invocations = vocab <= 128 ? 32 : vocab <= 1024 ? 64 : 256;
-  const span = Math.max(SPAN, Math.ceil(vocab / invocations / invocations));
+  const span = Math.max(MIN_SPAN, Math.ceil(vocab / invocations / invocations));
   const size = span * invocations;
   return { invocations, size, chunks: Math.ceil(vocab / size) };
 }
 
-/** Invocations and digits of the search for limits, which no result depends on. */
+/** Invocations and digits of the search for limits. No result depends on them. */
 function searchShape(vocab: number, { limits }: WebgpuContext) {
   if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], loads: 1 };
   if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], loads: 1 };
@@ -39,17 +45,17 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
     vocab,
     chunks,
     size,
-    // Finite for any temperature: 0 times it must stay 0.
+    // Finite for every temperature, so that 0 times it is 0.
     inverse: greedy ? 1 : Math.min(1 / temperature, 3e38),
     log_min_p: minP > 0 ? Math.log(minP) : -3e38,
   };
   inRowParts(ctx, rows, Math.max(vocab, 3), (part, count) => {
     const params = { ...shared, rows: count };
-    const weigh = (of: typeof logits, label: string) => {
+    const weigh = (weighed: typeof logits, label: string) => {
       const stats = ctx.scratch("float", 2 * count * chunks, label);
       ctx.dispatch({
         kernel: weighChunks({ invocations, filtered: false }),
-        buffers: { logits: part(of, vocab), stats },
+        buffers: { logits: part(weighed, vocab), stats },
         params,
         groups: ctx.grid(count * chunks),
       });

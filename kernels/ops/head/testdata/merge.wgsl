@@ -118,7 +118,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let fade = exp_f32(before.x - m);
   let l = reduce_sum(local, sum_load(sums)) + fade * before.y;
   let s = reduce_sum(local, sum_load(shifted)) + fade * fma(before.x - m, before.y, before.z);
-  // All have read `before`, and the targets' logits, when anyone overwrites them.
+  // Nothing is overwritten before all invocations have read `before` and the targets' logits.
   storageBarrier();
   if (local == 0u) { running[number] = vec4f(m, l, s, 0.0); }
   

@@ -36,7 +36,8 @@ fn block_b(first: u32, depth: u32) -> mat4x4f {
 fn put(row: u32, column: u32, value: vec4f, scale: f32, add: bool) {
   if (row >= p.m || column >= p.n) { return; }
   let at = (p.out_base + row * p.ldo + column) >> 2u;
-  if (add) { mat_out[at] = fma(vec4f(scale), value, mat_out[at]); } else { mat_out[at] = scale * value; }
+  if (add) { mat_out[at] = fma(vec4f(scale), value, mat_out[at]); }
+  else { mat_out[at] = scale * value; }
 }
 
 @compute @workgroup_size(256)

@@ -1,7 +1,11 @@
 /**
- * Plans a matrix product on the WASM device: which operand is spread over the lanes, what is packed,
- * how the work is cut. Works on addresses, so that other operations (the fused head) can use it on
- * scratch memory. The plan depends on the shape alone, never on the number of threads.
+ * Plans a matrix product on the WASM device: the elements of which operand are broadcast to all
+ * lanes of a vector, what is packed, and how the work is divided. It works on addresses, so that
+ * other operations (the fused head) can use it for scratch memory. The plan depends only on the
+ * shape, never on the number of threads.
+ *
+ * In the kernels (blocks.as.ts), S is the operand whose elements are broadcast, and V the one whose
+ * columns fill the lanes.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { GemmArgs } from "./gemm_args.ts";
@@ -11,34 +15,37 @@ import { storedProduct } from "./stored.ts";
 import {
   blockTiles,
   CHUNK_WORK,
-  MOST_BLOCK_TILES,
+  MAX_BLOCK_TILES,
   termsInOrder,
   TILE_ROWS,
   tileCount,
 } from "./tiling.ts";
 
 const LANES = PANEL;
-/** Packed elements worth handing to a thread (about 2.5 µs). */
+/** Number of elements that are packed in a chunk of work (about 2.5 µs). */
 const CHUNK_PACK = 10_000;
 /**
- * Packed rows of both operands of aᵀ·b that stay in the second-level cache, from which width of the
- * result on packing pays, and how many rows a chunk may have.
+ * For aᵀ·b of tall matrices: bytes of the packed rows of both operands in a chunk, which fit the
+ * second-level cache; min width of the result; min and max number of rows in a chunk.
  */
 const TALL_BYTES = 400 * 1024;
-const TALL_WIDTH = 40;
-const TALL_LEAST = 128;
-const TALL_MOST = 512;
-/** Elements of a unit of matmul_sum_partial. */
+const TALL_MIN_WIDTH = 40;
+const TALL_MIN_ROWS = 128;
+const TALL_MAX_ROWS = 512;
+/** Elements in a unit of matmul_sum_partial. */
 const SUM_UNIT = 64;
-/** Up to this many rows x·Wᵀ is done by dot products. */
-const DOT_MOST_ROWS = 8;
-/** From this many rows on, a copy of b in panels pays for itself. */
+/** Max number of rows for which x·Wᵀ is computed by dot products. */
+const DOT_MAX_ROWS = 8;
+/** With at least this many rows, packing b in panels saves time. */
 const PACK_FROM_ROWS = 25;
-/** Up to this many columns a transposed a is read where it lies. */
+/** Max number of columns for which a transposed a is read in place. */
 const NARROW = 64;
-/** From this many columns of b on, a copy of a transposed a in tiles pays for itself. */
+/** With at least this many columns of b, packing a transposed a in tiles saves time. */
 const PACK_TILES_FROM_COLUMNS = 65;
-/** Rough costs in ns: one multiply-add at full speed, packing and storing transposed one element. */
+/**
+ * Approximate costs in ns: a multiply-add at full speed; packing an element transposed; storing an
+ * element transposed.
+ */
 const MADD_NS = 2 / 110;
 const PACK_TRANSPOSED_NS = 0.25;
 const STORE_TRANSPOSED_NS = 0.25;
@@ -49,18 +56,18 @@ export function gemm(ctx: WasmContext, g: GemmArgs): void {
   if (m === 0 || n === 0) return;
   if (g.packedB) {
     const mark = ctx.mark();
-    const spread = { ...spreadA(ctx, g), rows: m, columns: n, swapped: false };
-    blocks(ctx, g, spread, { address: 0, step: 0, panels: 0, packed: g.b });
+    const broadcast = { ...broadcastA(ctx, g), rows: m, columns: n, swapped: false };
+    blocks(ctx, g, broadcast, { address: 0, step: 0, panels: 0, packed: g.b });
     ctx.release(mark);
     return;
   }
-  // Of an empty weight nothing is read: it may be of any type.
+  // A stored weight without elements is not read.
   if (g.weightType !== undefined && k > 0) {
     if (g.int8) int8Product(ctx, g, g.weightType);
     else storedProduct(ctx, g, g.weightType);
     return;
   }
-  if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {
+  if (g.transB && !g.transA && m <= DOT_MAX_ROWS && k % 8 === 0 && n % 4 === 0) {
     dots(ctx, g);
     return;
   }
@@ -70,27 +77,22 @@ export function gemm(ctx: WasmContext, g: GemmArgs): void {
     tall(ctx, g, depth);
   } else if (g.transB && !g.transA && swapPays(m, n, k)) {
     const packed = packColumns(ctx, g.a, m, k);
-    const spread = { s: g.b, sStep: 4 * k, layout: S_ROWS, rows: n, columns: m, swapped: true };
-    blocks(ctx, g, spread, {
-      address: 0,
-      step: 0,
-      panels: 0,
-      packed,
-    });
+    const broadcast = { s: g.b, sStep: 4 * k, layout: S_ROWS, rows: n, columns: m, swapped: true };
+    blocks(ctx, g, broadcast, { address: 0, step: 0, panels: 0, packed });
   } else {
-    const spread = { ...spreadA(ctx, g), rows: m, columns: n, swapped: false };
-    blocks(ctx, g, spread, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
+    const broadcast = { ...broadcastA(ctx, g), rows: m, columns: n, swapped: false };
+    blocks(ctx, g, broadcast, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
   }
   ctx.release(mark);
 }
 
-/** Values of the kernel's sLayout. */
+/** Values of the kernel's sLayout: row-major, transposed, or packed by matmul_pack_tiles. */
 const S_ROWS = 0;
 const S_COLUMNS = 1;
 const S_PACKED = 2;
 
-/** The operand that is spread over all lanes, and the shape seen from it. */
-interface Spread {
+/** The operand S, with the shape of S·V. `swapped`: a and b have changed places. */
+interface Broadcast {
   s: number;
   sStep: number;
   layout: number;
@@ -99,7 +101,7 @@ interface Spread {
   swapped: boolean;
 }
 
-/** The operand that fills the lanes: `panels` panels read in place, the others from `packed`. */
+/** The operand V: its first `panels` panels are read in place, the others from `packed`. */
 interface Lanes {
   address: number;
   step: number;
@@ -107,8 +109,8 @@ interface Lanes {
   packed: number;
 }
 
-/** a as the spread operand; transposed and read by several panels, it is first packed by tiles. */
-function spreadA(ctx: WasmContext, { a, m, n, k, transA }: GemmArgs) {
+/** a as S. A transposed a that several panels need is first packed in tiles. */
+function broadcastA(ctx: WasmContext, { a, m, n, k, transA }: GemmArgs) {
   if (!transA) return { s: a, sStep: 4 * k, layout: S_ROWS };
   if (m <= NARROW || n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, layout: S_COLUMNS };
   const packed = ctx.scratch(4 * m * k);
@@ -122,7 +124,7 @@ function spreadA(ctx: WasmContext, { a, m, n, k, transA }: GemmArgs) {
   return { s: packed, sStep: 0, layout: S_PACKED };
 }
 
-/** For x·Wᵀ: whether to spread W and fill the lanes with x, which then is what must be packed. */
+/** For x·Wᵀ: whether it takes less time with S = W and V = xᵀ, so that x is packed instead of W. */
 function swapPays(m: number, n: number, k: number): boolean {
   const round = (x: number) => Math.ceil(x / LANES) * LANES;
   const keep = m * round(n) * k * MADD_NS + n * k * PACK_TRANSPOSED_NS;
@@ -131,7 +133,7 @@ function swapPays(m: number, n: number, k: number): boolean {
   return swap < keep;
 }
 
-/** Packs `source` [columns, k], read along its rows, in panels of 16 columns; returns their address. */
+/** Packs the transpose of `source` [columns, k] in panels of 16 columns; returns their address. */
 export function packColumns(
   ctx: WasmContext,
   source: number,
@@ -169,7 +171,10 @@ function lanesTransposed(ctx: WasmContext, { b, n, k }: GemmArgs): Lanes {
   return { address: 0, step: 0, panels: 0, packed: packColumns(ctx, b, n, k) };
 }
 
-/** b [k, n] can be read in place, except for a last panel that is not full; packing pays for many rows. */
+/**
+ * b [k, n] as V. It is read in place, except for a last panel that is not full. With many rows it
+ * is packed.
+ */
 function lanesDirect(ctx: WasmContext, { b, m, n, k }: GemmArgs): Lanes {
   const panels = Math.ceil(n / LANES);
   const direct = m >= PACK_FROM_ROWS ? 0 : Math.floor(n / LANES);
@@ -180,13 +185,13 @@ function lanesDirect(ctx: WasmContext, { b, m, n, k }: GemmArgs): Lanes {
 }
 
 /**
- * Rows of a chunk of aᵀ·b that is packed and multiplied within TALL_BYTES; 0 when chunks would be too flat,
- * or too few to be worth their partial results.
+ * Number of rows in a chunk of aᵀ·b that is packed and multiplied within TALL_BYTES. It is 0 where
+ * the chunks would have too few rows, or where there would be too few chunks.
  */
 function tallDepth(m: number, n: number, k: number): number {
-  if (Math.min(m, n) < TALL_WIDTH) return 0;
-  const depth = Math.min(TALL_MOST, Math.floor(TALL_BYTES / (4 * (m + n))));
-  return depth >= TALL_LEAST && k >= 4 * depth ? depth : 0;
+  if (Math.min(m, n) < TALL_MIN_WIDTH) return 0;
+  const depth = Math.min(TALL_MAX_ROWS, Math.floor(TALL_BYTES / (4 * (m + n))));
+  return depth >= TALL_MIN_ROWS && k >= 4 * depth ? depth : 0;
 }
 
 function tall(
@@ -194,7 +199,7 @@ function tall(
   { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
   depth: number,
 ) {
-  const chunks = Math.ceil(k / depth), tiles = Math.min(MOST_BLOCK_TILES, tileCount(m));
+  const chunks = Math.ceil(k / depth), tiles = Math.min(MAX_BLOCK_TILES, tileCount(m));
   const partial = ctx.scratch(4 * chunks * m * n);
   ctx.parallel({
     kernel: "matmul_tall",
@@ -211,7 +216,7 @@ function tall(
   });
 }
 
-/** x·Wᵀ for few rows: dot products, nothing packed. */
+/** x·Wᵀ for few rows, by dot products without packing. */
 function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: GemmArgs): void {
   ctx.parallel({
     kernel: "matmul_dot",
@@ -222,9 +227,10 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: GemmA
   });
 }
 
-function blocks(ctx: WasmContext, g: GemmArgs, spread: Spread, lanes: Lanes): void {
+/** S·V by the blocked kernel. */
+function blocks(ctx: WasmContext, g: GemmArgs, broadcast: Broadcast, lanes: Lanes): void {
   const { k } = g;
-  const { rows, columns } = spread;
+  const { rows, columns } = broadcast;
   const panels = Math.ceil(columns / LANES);
   const tiles = tileCount(rows), inBlock = blockTiles(rows, k);
   const unitWork = inBlock * TILE_ROWS * LANES * k;
@@ -233,9 +239,9 @@ function blocks(ctx: WasmContext, g: GemmArgs, spread: Spread, lanes: Lanes): vo
     units: Math.ceil(tiles / inBlock) * panels,
     grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
     args: [
-      spread.s,
-      spread.sStep,
-      spread.layout,
+      broadcast.s,
+      broadcast.sStep,
+      broadcast.layout,
       lanes.address,
       lanes.step,
       lanes.panels,
@@ -249,7 +255,7 @@ function blocks(ctx: WasmContext, g: GemmArgs, spread: Spread, lanes: Lanes): vo
       inBlock,
       g.alpha,
       g.accumulate ? 1 : 0,
-      spread.swapped ? 1 : 0,
+      broadcast.swapped ? 1 : 0,
     ],
     scratchBytes: inBlock * TILE_ROWS * LANES * 4,
   });

@@ -1,7 +1,7 @@
-/** A matrix product on the WASM device as its planners see it: addresses instead of tensors. */
+/** The arguments of a matrix product on the WASM device, with addresses instead of tensors. */
 import type { WeightType } from "../../../weights/types.ts";
 
-/** Addresses and shape of out = alpha·op(a)·op(b), dense row-major as in MatmulArgs. */
+/** out = (with `accumulate` +=) alpha·op(a)·op(b); dense and row-major as in MatmulArgs. */
 export interface GemmArgs {
   a: number;
   b: number;
@@ -11,7 +11,7 @@ export interface GemmArgs {
   k: number;
   transA: boolean;
   transB: boolean;
-  /** b is packed (spec.ts); transB then says nothing. */
+  /** b is packed (spec.ts), and transB is not used. */
   packedB?: boolean;
   /** b is a stored weight (spec.ts). */
   weightType?: WeightType | undefined;

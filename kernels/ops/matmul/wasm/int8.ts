@@ -1,6 +1,6 @@
 /**
- * Plans a product of a 4-bit weight with activations in bytes on the WASM device (int8.as.ts): how the work is cut.
- * The plan depends on the shape alone, and no bit depends on the plan.
+ * Plans a product of a 4-bit weight with activations in bytes on the WASM device (int8.as.ts): how
+ * the work is divided. The plan depends only on the shape, and no bit depends on the plan.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { WeightType } from "../../../weights/types.ts";
@@ -10,14 +10,14 @@ import { ACTIVATION_BLOCK } from "../int8_rows.ts";
 import { PANEL } from "../spec.ts";
 
 const TILE_ROWS = 5;
-/** Most rows of a unit: their bytes stay in the second-level cache. */
-const UNIT_ROWS = 300;
-/** Work worth handing to a thread (about 2.5 µs): multiply-adds, weights that are read, elements that are rounded. */
+/** Max number of rows in a unit: their bytes stay in the second-level cache. */
+const MAX_UNIT_ROWS = 300;
+/** A chunk of work (about 2.5 µs) in multiply-adds, in weights to read, in elements to round. */
 const CHUNK_WORK = 250_000;
 const CHUNK_WEIGHTS = 70_000;
 const CHUNK_ELEMENTS = 8_000;
 
-/** Runs the product; nothing is empty, k is a multiple of ACTIVATION_BLOCK. */
+/** Runs the product. m, n and k are positive, k is a multiple of ACTIVATION_BLOCK. */
 export function int8Product(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const { m, n, k } = g, blocks = k / ACTIVATION_BLOCK;
   const mark = ctx.mark();
@@ -28,14 +28,23 @@ export function int8Product(ctx: WasmContext, g: GemmArgs, type: WeightType): vo
     grain: Math.max(1, Math.round(CHUNK_ELEMENTS / k)),
     args: [g.a, k, bytes, scales],
   });
-  const unitRows = Math.min(m, UNIT_ROWS), weights = PANEL * k;
+  const unitRows = Math.min(m, MAX_UNIT_ROWS), weights = PANEL * k;
   ctx.parallel({
     kernel: "matmul_int8",
     units: Math.ceil(m / unitRows) * Math.ceil(n / PANEL),
     grain: Math.max(1, Math.round(1 / (unitRows * weights / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
     args: [
-      ...[typeCode(type), bytes, scales, g.b, g.out, m, n, k, unitRows],
-      ...[g.alpha, g.accumulate ? 1 : 0],
+      typeCode(type),
+      bytes,
+      scales,
+      g.b,
+      g.out,
+      m,
+      n,
+      k,
+      unitRows,
+      g.alpha,
+      g.accumulate ? 1 : 0,
     ],
     scratchBytes: 64 * TILE_ROWS + (type === "q4_k" ? 128 * blocks : 0),
   });

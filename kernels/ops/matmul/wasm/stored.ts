@@ -1,6 +1,7 @@
 /**
- * Plans a product with a stored weight on the WASM device (stored.as.ts): which kernel, how the work is cut, how
- * much is widened at once. The plan depends on the shape alone, never on the number of threads.
+ * Plans a product with a stored weight on the WASM device (stored.as.ts): which kernel is used, how
+ * the work is divided, and how much is widened at once. The plan depends only on the shape, never
+ * on the number of threads.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
@@ -9,37 +10,44 @@ import type { GemmArgs } from "./gemm_args.ts";
 import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
-/** Up to this many rows are multiplied with the codes as they lie; halves in steps of so many. */
+/**
+ * Max number of rows that are multiplied with the stored codes directly. For weights in halves, k
+ * must be a multiple of HALVES_STEP for that.
+ */
 const DOT_ROWS = 2;
 const HALVES_STEP = 16;
-/** Weights that are read (by a dot) or widened in the time that is worth handing to a thread. */
+/** Number of weights that a chunk of work reads (for dot products) or widens. */
 const CHUNK_WEIGHTS = 50_000;
-/** Elements of rows that are made ready for a dot in such a time. */
+/** Number of elements that a chunk of work prepares for dot products. */
 const CHUNK_ELEMENTS = 8_000;
 /**
- * Most steps of k that are summed one after the other: a panel's, and those of up to 24 rows, share the first-level
- * cache. The same for any number of rows (but one and two), and so a row's result has the same bits in any company.
+ * Max number of terms that are summed in order: those of a panel and of up to 24 rows together fit
+ * the first-level cache. It is the same for every number of rows (except one and two). So the bits
+ * of a row's result do not depend on how many other rows there are.
  */
-const STEPS = 192;
-/** Tiles of few rows take a multiple of so many steps (READ_AHEAD of generate.ts). */
-const TILE_STEPS = 16;
-/** Up to this many rows so many are widened at once. */
+const MAX_TERMS = 192;
+/** Tiles of few rows do a multiple of so many terms (READ_AHEAD of generate.ts). */
+const TILE_TERMS = 16;
+/** Up to this many rows, only the terms that are summed in order are widened at once. */
 const SLICED_ROWS = 96;
-/** Most steps of k that are widened at once for more rows. */
-const MOST_SLICE = 2048;
-/** Most rows of a unit: their slice stays in the second-level cache. */
-const UNIT_ROWS = 288;
-/** Units of work that are enough for many threads: then they may be larger, which spares reading rows again. */
+/** Max number of terms that are widened at once for more rows. */
+const MAX_SLICE = 2048;
+/** Max number of rows in a unit: their slice stays in the second-level cache. */
+const MAX_UNIT_ROWS = 288;
+/**
+ * With so many units there are enough for many threads. Beyond that, units may have more panels or
+ * columns, so that rows are read less often.
+ */
 const ENOUGH_UNITS = 32;
-const MOST_UNIT_PANELS = 4;
-const MOST_UNIT_COLUMNS = 128;
+const MAX_UNIT_PANELS = 4;
+const MAX_UNIT_COLUMNS = 128;
 
-/** Columns of a weight that can be widened apart: whole blocks, and whole panels of them. */
+/** Smallest number of columns of a weight that can be widened: whole blocks and whole panels. */
 function columnsAtOnce(type: WeightType): number {
   return Math.max(PANEL, blockOf(type));
 }
 
-/** Runs the product with b a stored weight; nothing is empty but perhaps k. */
+/** Runs the product; b is a stored weight. m, n and k are positive. */
 export function storedProduct(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   if (!g.transB) alongColumns(ctx, g, type);
   else if (g.m > DOT_ROWS) alongRows(ctx, g, type);
@@ -76,37 +84,38 @@ function dots(
   ctx.release(mark);
 }
 
-/** x·Wᵀ for one or two rows and a weight in halves. */
+/** x·Wᵀ for one or two rows, with a weight in halves. */
 function halvesDots(ctx: WasmContext, g: GemmArgs, type: "f16" | "bf16"): void {
   const { m, n, k } = g;
-  // The kernel takes f16 for numbers 2^112 times too small: half of the difference is in x, half in the result.
-  const mend = type === "f16" ? 2 ** 56 : 1;
+  // The kernel reads an f16 as a number that is 2^112 times too small. x and the result are each
+  // multiplied by the square root of that.
+  const factor = type === "f16" ? 2 ** 56 : 1;
   const mark = ctx.mark(), x = ctx.scratch(4 * m * k);
   ctx.parallel({
     kernel: "matmul_halves_prepare",
     units: m,
     grain: Math.ceil(CHUNK_ELEMENTS / k),
-    args: [g.a, k, mend, x],
+    args: [g.a, k, factor, x],
   });
   ctx.parallel({
     kernel: "matmul_halves_dot",
     units: Math.ceil(n / 4),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (4 * Math.max(1, k)))),
-    args: [type === "bf16" ? 1 : 0, x, g.b, g.out, m, n, k, mend * g.alpha, g.accumulate ? 1 : 0],
+    args: [type === "bf16" ? 1 : 0, x, g.b, g.out, m, n, k, factor * g.alpha, g.accumulate ? 1 : 0],
     scratchBytes: 256,
   });
   ctx.release(mark);
 }
 
-/** Rows of a unit: about equally many in each, whole tiles. */
+/** Number of rows in a unit: about the same in each unit, and whole tiles. */
 function rowsOfUnit(m: number): number {
-  const rows = Math.ceil(m / Math.ceil(m / UNIT_ROWS));
+  const rows = Math.ceil(m / Math.ceil(m / MAX_UNIT_ROWS));
   return Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
 }
 
-/** Steps that are widened at once, at most `most`, in about equal parts and whole blocks. */
-function sliceOf(k: number, most: number, block: number): number {
-  const even = k / Math.max(1, Math.ceil(k / most));
+/** Length of the slices of k: whole blocks, about the same in each, and about `max` at most. */
+function sliceOf(k: number, max: number, block: number): number {
+  const even = k / Math.max(1, Math.ceil(k / max));
   return Math.max(block, Math.ceil(even / block) * block);
 }
 
@@ -114,13 +123,13 @@ function sliceOf(k: number, most: number, block: number): number {
 function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const { m, n, k } = g;
   const few = m <= SLICED_ROWS;
-  const steps = sliceOf(k, STEPS, Math.max(TILE_STEPS, blockOf(type)));
-  const slice = few ? steps : steps * Math.max(1, Math.floor(Math.min(k, MOST_SLICE) / steps));
-  const kBlock = steps < k ? steps : Math.ceil(termsInOrder(k) / TILE_STEPS) * TILE_STEPS;
+  const terms = sliceOf(k, MAX_TERMS, Math.max(TILE_TERMS, blockOf(type)));
+  const slice = few ? terms : terms * Math.max(1, Math.floor(Math.min(k, MAX_SLICE) / terms));
+  const kBlock = terms < k ? terms : Math.ceil(termsInOrder(k) / TILE_TERMS) * TILE_TERMS;
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
-  const unitPanels = few ? 1 : Math.max(1, Math.min(MOST_UNIT_PANELS, roomy));
+  const unitPanels = few ? 1 : Math.max(1, Math.min(MAX_UNIT_PANELS, roomy));
   const tiles = blockTiles(Math.min(m, unitRows), slice);
   const unitWork = Math.min(m, unitRows) * unitPanels * PANEL * k;
   const weights = unitPanels * PANEL * k;
@@ -128,46 +137,66 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
     kernel: "matmul_stored",
     units: chunks * Math.ceil(panels / unitPanels),
     grain: Math.max(1, Math.round(1 / (unitWork / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
-    args: [
-      typeCode(type),
-      g.a,
-      g.b,
-      g.out,
-      ...[m, n, k, unitRows, unitPanels, slice, kBlock, tiles],
-      ...[g.alpha, g.accumulate ? 1 : 0],
-    ],
+    args: storedArguments(g, type, unitRows, unitPanels, slice, kBlock, tiles),
     scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * unitPanels * PANEL,
   });
 }
 
-/** dy·W: W lies with its rows along k. */
+/**
+ * The arguments of matmul_stored and of matmul_stored_rows, in the order of their parameters.
+ * @param unitWidth panels of a unit, or columns
+ */
+function storedArguments(
+  { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
+  type: WeightType,
+  unitRows: number,
+  unitWidth: number,
+  slice: number,
+  kBlock: number,
+  blockTiles: number,
+): number[] {
+  return [
+    typeCode(type),
+    a,
+    b,
+    out,
+    m,
+    n,
+    k,
+    unitRows,
+    unitWidth,
+    slice,
+    kBlock,
+    blockTiles,
+    alpha,
+    accumulate ? 1 : 0,
+  ];
+}
+
+/** dy·W: the rows of W are the terms. */
 function alongColumns(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const { m, n, k } = g, step = columnsAtOnce(type);
   const slice = sliceOf(k, K_BLOCK, PANEL), unitRows = rowsOfUnit(m);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * n / ENOUGH_UNITS);
-  const most = Math.max(step, Math.min(MOST_UNIT_COLUMNS, roomy));
-  const unitColumns = most - most % step;
+  const maxColumns = Math.max(step, Math.min(MAX_UNIT_COLUMNS, roomy));
+  const unitColumns = maxColumns - maxColumns % step;
+  const kBlock = k > slice ? slice : termsInOrder(k);
   const tiles = blockTiles(Math.min(m, unitRows), slice);
   const unitWork = Math.min(m, unitRows) * unitColumns * k;
   ctx.parallel({
     kernel: "matmul_stored_rows",
     units: chunks * Math.ceil(n / unitColumns),
     grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
-    args: [
-      typeCode(type),
-      g.a,
-      g.b,
-      g.out,
-      ...[m, n, k, unitRows, unitColumns, slice, k > slice ? slice : termsInOrder(k), tiles],
-      ...[g.alpha, g.accumulate ? 1 : 0],
-    ],
+    args: storedArguments(g, type, unitRows, unitColumns, slice, kBlock, tiles),
     scratchBytes: WORK_BYTES + 64 * unitColumns + tiles * TILE_ROWS * PANEL * 4 +
       4 * slice * unitColumns,
   });
 }
 
-/** `count` rows of a weight [*, k], from address `b` on, widened to panels [k][PANEL] at `packed`. */
+/**
+ * Widens `count` rows of a weight [*, k], from address `b` on, to panels [k][PANEL] at `packed`.
+ */
 export function packPanels(
   ctx: WasmContext,
   type: WeightType,
@@ -185,7 +214,10 @@ export function packPanels(
   });
 }
 
-/** `count` rows of a weight [*, width], from address `b` on, widened to panels [count][PANEL] of their columns. */
+/**
+ * Widens `count` rows of a weight [*, width], from address `b` on, to panels [count][PANEL] of
+ * their columns at `packed`.
+ */
 export function packPanelColumns(
   ctx: WasmContext,
   type: WeightType,

@@ -1,26 +1,26 @@
 /**
- * WGSL that reads four neighbouring elements of a row-major matrix of floats or halves. (Weights in blocks:
- * kernels/weights/widen.wgsl.ts.)
+ * WGSL that reads four neighbouring elements of a row-major matrix of f32, f16 or bf16. (For
+ * weights in blocks see kernels/weights/widen.wgsl.ts.)
  */
 import { widenPair } from "../../../weights/widen.wgsl.ts";
 
 export type ElementType = "f32" | "f16" | "bf16";
 
-/** `aligned`: every row begins at a multiple of four elements and holds a multiple of four. */
+/** `aligned`: every row begins at a multiple of four elements and has a multiple of four. */
 export interface Elements {
   type: ElementType;
   aligned: boolean;
 }
 
-/** The buffer's element type in the kernel. */
+/** Element type of the buffer in the kernel. */
 export function bufferType({ type, aligned }: Elements): string {
   if (type === "f32") return aligned ? "vec4<f32>" : "f32";
   return aligned ? "vec2<u32>" : "u32";
 }
 
 /**
- * fn four_<name>(start, i, end): elements i … i + 3 of the row that begins at `start`, zero from `end` on; i is a
- * multiple of 4. `buffer` is the variable to read.
+ * fn four_<name>(start, i, end): the elements i … i + 3 of the row that begins at `start`; those
+ * from `end` on are zero. i is a multiple of 4. `buffer` is the variable that is read.
  */
 export function fourElements(name: string, buffer: string, elements: Elements): string {
   return `

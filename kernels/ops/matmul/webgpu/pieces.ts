@@ -1,13 +1,16 @@
 /**
- * Cuts a matrix product so that no operand of a piece needs more than one binding, and finds the binding. Matrices
- * are cut between rows; what is bound begins at a view's alignment, and the kernel is told where in it the rows begin.
+ * Divides a matrix product into pieces whose operands fit one binding each, and finds the bindings.
+ * Matrices are divided between rows. A binding begins at a multiple of the alignment of views; a
+ * parameter says where in it the rows begin.
  */
 import { type Tensor, VIEW_ALIGNMENT } from "../../../tensor.ts";
 import type { WebgpuLimits } from "../../common/webgpu_op.ts";
 import { isBlockType, panelWords } from "../../../weights/types.ts";
 import { type MatmulArgs, PANEL, type WeightType } from "../spec.ts";
 
-/** A part of a product: rows and columns of the result, and terms of the sum; `end` exclusive. */
+/**
+ * A part of a product: rows [m0, m0 + m), columns [n0, n0 + n), and terms [k0, k0 + k) of the sum.
+ */
 export interface Piece {
   m0: number;
   m: number;
@@ -17,23 +20,26 @@ export interface Piece {
   k: number;
 }
 
-/** The pieces in order; those along k follow one another. `block` terms along k are best kept together. */
+/**
+ * The pieces in order; those of the same outputs follow one another.
+ * @param block number of terms along k that should stay in one piece
+ */
 export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): Generator<Piece> {
   const { m, n, k, r = 0, transA, transB, packedB, weightType } = args;
-  const most = limits.bindingElements - VIEW_ALIGNMENT;
-  /** Most rows of this length in one binding. */
-  const fitting = (length: number) => Math.max(1, Math.floor(most / Math.max(1, length)));
+  const maxElements = limits.bindingElements - VIEW_ALIGNMENT;
+  /** Max number of rows of this length in one binding. */
+  const maxRows = (length: number) => Math.max(1, Math.floor(maxElements / Math.max(1, length)));
   const wholeRows = transB || packedB;
   const panels = packedB || (weightType !== undefined && isBlockType(weightType));
   const bRow = rowWords(weightType, wholeRows ? k : n);
-  const bMost = panels ? Math.max(PANEL, wholeBlocks(fitting(bRow), PANEL)) : fitting(bRow);
-  const mMost = Math.min(fitting(n), transA ? m : fitting(k), fitting(r), m);
-  const nMost = Math.min(wholeRows ? bMost : n, fitting(r), n);
-  const kMost = Math.min(transA ? fitting(m) : k, wholeRows ? k : bMost, k);
-  const least = panels ? PANEL : 1;
-  const mStep = mMost < m ? wholeBlocks(mMost, 128) : m;
-  const nStep = nMost < n ? wholeBlocks(nMost, panels ? PANEL : 128, least) : n;
-  const kStep = kMost < k ? wholeBlocks(kMost, block, least) : Math.max(1, k);
+  const maxB = panels ? Math.max(PANEL, wholeBlocks(maxRows(bRow), PANEL)) : maxRows(bRow);
+  const maxM = Math.min(maxRows(n), transA ? m : maxRows(k), maxRows(r), m);
+  const maxN = Math.min(wholeRows ? maxB : n, maxRows(r), n);
+  const maxK = Math.min(transA ? maxRows(m) : k, wholeRows ? k : maxB, k);
+  const unit = panels ? PANEL : 1;
+  const mStep = maxM < m ? wholeBlocks(maxM, 128) : m;
+  const nStep = maxN < n ? wholeBlocks(maxN, panels ? PANEL : 128, unit) : n;
+  const kStep = maxK < k ? wholeBlocks(maxK, block, unit) : Math.max(1, k);
   for (let m0 = 0; m0 < m; m0 += mStep) {
     for (let n0 = 0; n0 < n; n0 += nStep) {
       for (let k0 = 0; k0 === 0 || k0 < k; k0 += kStep) {
@@ -50,19 +56,24 @@ export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): 
   }
 }
 
-/** Words of a row of so many elements of b, on average over a panel. */
+/** Number of words of a row of b with so many elements, on average over a panel. */
 function rowWords(type: WeightType | undefined, length: number): number {
   if (type === undefined) return length;
   return isBlockType(type) ? panelWords(type, length) / PANEL : length / 2;
 }
 
-/** As many whole blocks as fit, or of 4 or 1 where not one fits; a multiple of `least` in any case. */
-function wholeBlocks(count: number, block: number, least = 1): number {
-  const unit = count >= block ? block : Math.max(least, count >= 4 ? 4 : 1);
-  return Math.max(least, count - count % unit);
+/**
+ * `count` rounded down to a multiple of `block`; if it is less than a block, to a multiple of 4 or
+ * 1. The result is a multiple of `unit`, and at least that.
+ */
+function wholeBlocks(count: number, block: number, unit = 1): number {
+  const step = count >= block ? block : Math.max(unit, count >= 4 ? 4 : 1);
+  return Math.max(unit, count - count % step);
 }
 
-/** What to bind for elements [start, start + length) of a tensor, and where in it they begin. */
+/**
+ * What to bind for the elements [start, start + length) of a tensor, and where in it they begin.
+ */
 export function bound(
   tensor: Tensor,
   start: number,

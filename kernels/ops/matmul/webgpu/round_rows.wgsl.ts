@@ -1,27 +1,29 @@
-/** Activations rounded to bytes and widened again (int8_rows.ts): one invocation a block. */
+/** Activations rounded to bytes and widened again (int8_rows.ts): one invocation for each block. */
 import type { Tensor } from "../../../tensor.ts";
 import { perElement } from "../../common/wgsl/entry.ts";
 import { kernel } from "../../common/wgsl/kernel.ts";
 import { inRowParts } from "../../common/webgpu_parts.ts";
 import { GROUP } from "../../common/wgsl/reduce.ts";
 import type { WebgpuContext } from "../../common/webgpu_op.ts";
-import { ACTIVATION_BLOCK, LEAST } from "../int8_rows.ts";
+import { ACTIVATION_BLOCK, MIN_MAGNITUDE } from "../int8_rows.ts";
 
 export const roundRowsKernel = kernel({
   name: "matmul.round_rows",
   buffers: { rows_in: "read f32", rows_out: "write f32" },
   params: { n: "u32" },
   code: perElement(`let first = i * ${ACTIVATION_BLOCK}u;
-  var most = 0.0;
-  for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) { most = max(most, abs(rows_in[first + j])); }
-  let inverse = select(0.0, 127.0 / most, most >= ${LEAST});
-  let scale = most / 127.0;
+  var largest = 0.0;
+  for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) {
+    largest = max(largest, abs(rows_in[first + j]));
+  }
+  let inverse = select(0.0, 127.0 / largest, largest >= ${MIN_MAGNITUDE});
+  let scale = largest / 127.0;
   for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) {
     rows_out[first + j] = scale * round(rows_in[first + j] * inverse);
   }`),
 });
 
-/** A rounded copy of a [m, k], in the operation's scratch. */
+/** A rounded copy of a [m, k] in the operation's scratch. */
 export function roundedRows(a: Tensor, m: number, k: number, ctx: WebgpuContext): Tensor {
   const out = ctx.scratch("float", m * k, "rounded");
   inRowParts(ctx, m * k / ACTIVATION_BLOCK, ACTIVATION_BLOCK, (part, n) =>

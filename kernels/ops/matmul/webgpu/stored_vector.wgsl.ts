@@ -1,9 +1,10 @@
 /**
- * WGSL of the product of one to three rows with a weight in blocks (decoding), as in vector.wgsl.ts: a workgroup makes
- * columns of the result that lie in one panel. An invocation takes 16 terms of four of them at a time: they share
- * their scales, which are then made once, and all their words are on the way together.
+ * WGSL of the product of one to three rows with a weight in blocks (for decoding), like in
+ * vector.wgsl.ts. A workgroup makes columns of the result that are in one panel. An invocation does
+ * 16 terms of four columns at a time: these share their scales, which are computed once, and the
+ * loads of all their words overlap.
  */
-import { finish, head, LORA_PARAMS, loraTerms, PARAMS } from "./vector.wgsl.ts";
+import { LORA_PARAMS, loraTerms, PARAMS, sumAndStore, vectorEntry } from "./vector.wgsl.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 import type { BlockType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, widenBlocks } from "../../../weights/widen.wgsl.ts";
@@ -11,15 +12,15 @@ import { BLOCK_PARAMS, widenBlocks } from "../../../weights/widen.wgsl.ts";
 export interface StoredVectorOptions {
   /** 1 … 3. */
   rows: number;
-  /** Invocations; 64 or more. */
+  /** Number of invocations, at least 64. */
   threads: number;
-  /** Of a workgroup: 8 or 16. */
+  /** Number of columns of a workgroup: 8 or 16. */
   columns: number;
   type: BlockType;
   lora: boolean;
 }
 
-/** Terms of a row that an invocation takes at a time. */
+/** Number of terms of a row that an invocation does at a time. */
 export const TERMS = 16;
 
 const range = (n: number) => [...Array(n).keys()];
@@ -28,10 +29,10 @@ export function storedVectorKernel(
   { rows, threads, columns, type, lora }: StoredVectorOptions,
 ): KernelSpec {
   const each = range(rows), quads = columns / 4, fours = range(TERMS / 4);
-  const x = (i: number, u: number) => `x${i}_${u}`;
+  const inputName = (i: number, u: number) => `x${i}_${u}`;
   const code = [
     widenBlocks("mat_b", type),
-    ...head(rows, threads),
+    ...vectorEntry(rows, threads),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
     `  let column = first + 4u * (local % ${quads}u);`,
@@ -39,18 +40,22 @@ export function storedVectorKernel(
     `  for (var at = local / ${quads}u * ${TERMS}u; at < p.k; at += ${threads / quads * TERMS}u) {`,
     ...fours.map((u) => `    let words${u} = block_words(column, at + ${4 * u}u);`),
     ...each.flatMap((i) =>
-      fours.map((u) => `    let ${x(i, u)} = mat_a[((p.a_base + ${i}u * p.k + at) >> 2u) + ${u}u];`)
+      fours.map((u) =>
+        `    let ${inputName(i, u)} = mat_a[((p.a_base + ${i}u * p.k + at) >> 2u) + ${u}u];`
+      )
     ),
     ...fours.flatMap((u) => [
       `    let w${u} = block_values(words${u}, at + ${4 * u}u);`,
       ...range(4).flatMap((j) =>
-        each.map((i) => `    c${i} = fma(vec4f(${x(i, u)}.${"xyzw"[j]}), w${u}[${j}], c${i});`)
+        each.map((i) =>
+          `    c${i} = fma(vec4f(${inputName(i, u)}.${"xyzw"[j]}), w${u}[${j}], c${i});`
+        )
       ),
     ]),
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
     ...(lora ? loraTerms(rows, threads, quads) : []),
-    ...finish(rows, threads, quads, each.map((i) => `c${i}`)),
+    ...sumAndStore(rows, threads, quads, each.map((i) => `c${i}`)),
   ];
   return {
     name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}`,

@@ -1,14 +1,20 @@
 /**
- * WGSL of the tiled matrix product. A workgroup makes a block of bm × bn outputs; tile after tile of bk terms lies in
- * workgroup memory, as lines [k][row] of both operands, while each invocation adds tm × tn products a term to named
- * accumulators. What an invocation fetches is a block of 4 × 4 elements, so that vectors are read along either
- * direction and stored along rows; the next tile's blocks are on their way while this one is multiplied. Of a weight in
- * blocks (kernels/weights/) these are words, which are widened just before they go to workgroup memory.
+ * WGSL of the tiled matrix product. A workgroup makes a block of bm × bn outputs. It loops over
+ * tiles of bk terms, which are in workgroup memory as lines [k][row] of both operands. For each
+ * term, every invocation adds tm × tn products to named accumulators. An invocation loads blocks of
+ * 4 × 4 elements, so that vectors are read along either direction and stored along rows. The blocks
+ * of the next tile are loaded while this one is multiplied. Of a weight in blocks
+ * (kernels/weights/) words are loaded, which are widened just before they are stored in workgroup
+ * memory.
  *
- * The sum is made of blocks: every `flush` tiles the accumulators are added to `out` and begin again. That bounds the
- * rounding error without a second set of registers, and cuts along k leave the same bits. With `slices` > 1 as
- * many groups of invocations share a tile's terms and their sums are added up first: few outputs and long sums
- * then still fill a workgroup. A LoRA product is more tiles of the same loop, with operands and scale of its own.
+ * The sum consists of blocks of terms: after every `flush` tiles the accumulators are added to the
+ * output and set to zero. That limits the rounding error without a second set of registers, and a
+ * product that is divided along k has the same bits.
+ *
+ * With `slices` > 1, so many groups of invocations share the terms of a tile, and their sums are
+ * added first. So a product with few outputs and long sums still fills a workgroup.
+ *
+ * A LoRA product is done by further tiles of the same loop, with other operands and another scale.
  */
 import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
@@ -16,26 +22,28 @@ import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 import { type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
-/** How a tile is cut. bm and bn are multiples of 4·(threads across); tm and tn of 4. */
+/** The shape of a tile. bm and bn are multiples of 4·(invocations across), tm and tn of 4. */
 export interface TileShape {
-  /** Outputs of a workgroup, and of an invocation. */
+  /** Outputs of a workgroup (bm × bn) and of an invocation (tm × tn). */
   bm: number;
   bn: number;
   tm: number;
   tn: number;
-  /** Terms in workgroup memory; a multiple of 4 and of `slices`. */
+  /** Number of terms in workgroup memory; a multiple of 4 and of `slices`. */
   bk: number;
   slices: number;
 }
 
-/** How an operand lies: along k, across it, or in the panels of `pack_weight`. */
+/**
+ * How an operand is stored: its rows run along k, or across k, or it is in panels of `pack_weight`.
+ */
 export type Layout = "along" | "across" | "panels";
 
 export interface TileOptions extends TileShape {
   a: Layout;
   b: Layout;
   bType: "f32" | WeightType;
-  /** Everything begins and goes on in vectors of four (whether or not b is in blocks, which always are). */
+  /** All matrices can be read and written as vectors of four (a weight in blocks always can). */
   aligned: boolean;
   lora: boolean;
 }
@@ -44,7 +52,10 @@ export function threadsOf({ bm, bn, tm, tn, slices }: TileShape): number {
   return (bm / tm) * (bn / tn) * slices;
 }
 
-/** Elements of 16 bytes of workgroup memory: both operands' tiles, or the slices' sums. */
+/**
+ * Number of vec4 of workgroup memory: for the tiles of both operands, or for the sums of the
+ * slices.
+ */
 export function sharedVectors(shape: TileShape): number {
   const { bm, bn, bk, slices } = shape;
   return Math.max(bk * (bm + bn), slices > 1 ? bm * bn * slices : 0) / 4;
@@ -99,20 +110,22 @@ export function tileKernel(options: TileOptions): KernelSpec {
           block("w", "along", "n", "p.w_base", "p.r", "p.r"),
         ]
         : []),
-      put(aligned),
-      main(options),
+      putFunction(aligned),
+      mainFunction(options),
     ].join("\n"),
   };
 }
 
-/** How a kernel reads b: its buffer's element type, its parameters, and the WGSL that fetches from it. */
+/**
+ * How a kernel reads b: the buffer's element type, the parameters, and the WGSL that loads from it.
+ */
 interface OperandB {
   buffer: string;
   params: Readonly<Record<string, "u32">>;
   code: string;
 }
 
-/** Floats and halves; panels are aligned whatever the shape. */
+/** b of f32, f16 or bf16, row-major or in panels, which are always aligned. */
 function rowMajorOperand(elements: Elements, layout: Layout): OperandB {
   return {
     buffer: bufferType(elements),
@@ -123,10 +136,11 @@ ${block("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
 }
 
 /**
- * Blocks, which are fetched as words and widened when they are stored: an invocation does not wait for them before it
- * multiplies. "across": the rows of the weight are the terms, and the result begins at its column b_column.
- *   fn fetch_b(first, depth) -> Fetched            zeros (which stand for zeros) from the last term on
- *   fn widened_b(fetched, first, depth) -> mat4x4f as block_b
+ * b in blocks. They are loaded as words and widened when they are stored in workgroup memory, so
+ * that an invocation does not wait for them before it multiplies. With "across" the rows of the
+ * weight are the terms, and the result begins at its column b_column.
+ *   fn fetch_b(first, depth) -> Fetched            beyond the last term: zeros, which widen to
+ *   zeros fn widened_b(fetched, first, depth) -> mat4x4f the elements, like block_b
  */
 function storedOperand(type: BlockType, layout: Layout): OperandB {
   const along = layout === "along";
@@ -160,8 +174,9 @@ fn floats_of(fetched: Fetched) -> mat4x4f {
 }
 
 /**
- * fn block_<name>(first, depth): terms depth … depth + 3 (columns of the result) of the rows first … first + 3.
- * Terms from the end on are zero; rows beyond the last one are anything, since nobody stores what comes of them.
+ * fn block_<name>(first, depth): the terms depth … depth + 3 (columns of the matrix) of the rows
+ * first … first + 3. Terms beyond the last one are zero. Rows beyond the last one may hold
+ * anything, because their results are not stored.
  */
 function block(
   name: string,
@@ -191,14 +206,15 @@ ${signature}
 }`;
 }
 
-/** fn put(row, column, value, scale, add): four outputs. */
-function put(aligned: boolean): string {
+/** fn put(row, column, value, scale, add): stores four outputs. */
+function putFunction(aligned: boolean): string {
   const signature = "fn put(row: u32, column: u32, value: vec4f, scale: f32, add: bool) {";
   if (aligned) {
     return `${signature}
   if (row >= p.m || column >= p.n) { return; }
   let at = (p.out_base + row * p.ldo + column) >> 2u;
-  if (add) { mat_out[at] = fma(vec4f(scale), value, mat_out[at]); } else { mat_out[at] = scale * value; }
+  if (add) { mat_out[at] = fma(vec4f(scale), value, mat_out[at]); }
+  else { mat_out[at] = scale * value; }
 }`;
   }
   return `
@@ -216,15 +232,17 @@ ${
 }`;
 }
 
-/** One round of fetching: each invocation its block of 4 × 4 elements of a or of b. */
+/** A round of loads, number q: each invocation loads a block of 4 × 4 elements of a or of b. */
 interface Round {
   /** WGSL: the declarations before the loop. */
   setup: string;
-  /** WGSL: `blockQ = …` (`fetchedQ = …` where b is widened later) for the tile with this first term. */
+  /**
+   * WGSL: loads `block<q>` (or `fetched<q>`, to be widened) for the tile that begins at this term.
+   */
   fetch: (operands: readonly [string, string], depth: string) => string;
-  /** WGSL: `blockQ` of what was fetched for `tile`. */
+  /** WGSL: makes `block<q>` of what was loaded for `tile`. */
   widen: string;
-  /** WGSL: storing it. */
+  /** WGSL: stores the block in workgroup memory. */
   store: string;
 }
 
@@ -254,17 +272,17 @@ function rounds(options: TileOptions): Round[] {
   let first${q} = row${q} + ${choose("origin_m", "origin_n")};
   var ${later ? `fetched${q} = Fetched()` : `block${q} = mat4x4f()`};`,
       fetch: ([left, right], depth) => {
-        const of = (name: string) => {
+        const fetchFrom = (name: string) => {
           const block = `block_${name}(first${q}, ${depth} + term${q})`;
           if (!later) return `block${q} = ${block};`;
           if (name !== "b") return `fetched${q} = fetched_floats(${block});`;
           return `fetched${q} = fetch_b(first${q}, ${depth} + term${q});`;
         };
         const code = !hasB
-          ? of(left)
+          ? fetchFrom(left)
           : !hasA
-          ? of(right)
-          : `if (in_a${q}) { ${of(left)} } else { ${of(right)} }`;
+          ? fetchFrom(right)
+          : `if (in_a${q}) { ${fetchFrom(left)} } else { ${fetchFrom(right)} }`;
         return guard(code);
       },
       widen: !later ? "" : widenRound(q, hasA, hasB, options),
@@ -275,7 +293,10 @@ function rounds(options: TileOptions): Round[] {
   });
 }
 
-/** What the round's invocations fetched becomes floats: a's, and an adapter's, are. */
+/**
+ * WGSL: makes floats of what a round loaded. What was loaded of a or of an adapter is floats
+ * already.
+ */
 function widenRound(q: number, hasA: boolean, hasB: boolean, { bk, lora }: TileOptions): string {
   const floats = `    var block${q} = floats_of(fetched${q});`;
   if (!hasB) return `${floats}\n`;
@@ -287,8 +308,9 @@ function widenRound(q: number, hasA: boolean, hasB: boolean, { bk, lora }: TileO
 }
 
 /**
- * Which block of a tile of `rows` × bk is the id-th, as (row, term), both counted in fours. Neighbours read
- * neighbouring memory; along k, eight rows come first, so that a store of eight invocations meets all banks.
+ * WGSL: the position (row, term), both in units of four, of block number `id` in a tile of `rows` ×
+ * bk. Neighbouring blocks are neighbours in memory. For rows along k, eight rows come first, so
+ * that the stores of eight invocations use all memory banks.
  */
 function placeInTile(id: string, rows: number, bk: number, layout: Layout): [string, string] {
   const high = rows / 4, deep = bk / 4;
@@ -300,7 +322,7 @@ function placeInTile(id: string, rows: number, bk: number, layout: Layout): [str
   ];
 }
 
-function main(options: TileOptions): string {
+function mainFunction(options: TileOptions): string {
   const { bm, bn, bk, tm, tn, slices, lora } = options;
   const threads = threadsOf(options), lanes = threads / slices, wide = bn / tn;
   const rows = range(tm), columns = range(tn / 4);
@@ -347,7 +369,7 @@ ${fetching.map(({ store }) => `    ${store}`).join("\n")}
     if (tile + 1u < tiles) {
 ${fetchAll("tile + 1u", "      ")}
     }
-${range(bk / slices).map((step) => term(options, step)).join("\n")}
+${range(bk / slices).map((step) => multiplyTerm(options, step)).join("\n")}
     if (tile + 1u == tiles${
     lora ? " || tile + 1u == tiles_k" : ""
   } || (tile + 1u) % p.flush == 0u) {
@@ -362,16 +384,18 @@ ${sums.map((c) => `      ${c} = vec4f(0.0);`).join("\n")}
 }`;
 }
 
-/** One term of every product of an invocation. */
-function term({ bm, bn, bk, tm, tn, slices }: TileOptions, step: number): string {
-  const at = (lines: number, offset: number, thread: string) => {
-    // Neighbouring slices take neighbouring terms: their lines then lie in different banks.
+/** WGSL: one term of every product of an invocation. */
+function multiplyTerm({ bm, bn, bk, tm, tn, slices }: TileOptions, step: number): string {
+  const lineAt = (lines: number, offset: number, thread: string) => {
+    // Neighbouring slices do neighbouring terms, whose lines are in different memory banks.
     const slice = slices > 1 ? ` + slice * ${lines}u` : "";
     return `lines[${thread}${slice} + ${offset + step * slices * lines}u]`;
   };
-  const a = range(tm / 4).map((g) => `    let a${step}_${g} = ${at(bm / 4, g * (bm / tm), "ty")};`);
+  const a = range(tm / 4).map((g) =>
+    `    let a${step}_${g} = ${lineAt(bm / 4, g * (bm / tm), "ty")};`
+  );
   const b = range(tn / 4).map((h) =>
-    `    let b${step}_${h} = ${at(bn / 4, bm * bk / 4 + h * (bn / tn), "tx")};`
+    `    let b${step}_${h} = ${lineAt(bn / 4, bm * bk / 4 + h * (bn / tn), "tx")};`
   );
   const madds = range(tm).flatMap((i) =>
     range(tn / 4).map((h) => {
@@ -382,7 +406,7 @@ function term({ bm, bn, bk, tm, tn, slices }: TileOptions, step: number): string
   return [...a, ...b, ...madds].join("\n");
 }
 
-/** Row and column of accumulator (i, h), within the block. */
+/** WGSL: the row and column of accumulator (i, h) within the block of outputs. */
 function outputAt({ bm, bn, tm, tn }: TileShape, i: number, h: number): [string, string] {
   return [
     `4u * (ty + ${(i >> 2) * (bm / tm)}u) + ${i & 3}u`,
@@ -400,14 +424,18 @@ function putSums(options: TileOptions): string {
   ).join("\n");
 }
 
-/** The slices' sums meet in workgroup memory, as [slice][row][column], and are added in their order. */
+/**
+ * WGSL: stores the sums of the slices as [slice][row][column], adds them in order, and outputs
+ * them.
+ */
 function addSlices(options: TileOptions): string {
   const { bm, bn, tm, tn, slices } = options;
   const block = bm * bn / 4, wide = bn / 4, threads = threadsOf(options);
-  const meet = range(tm).flatMap((i) =>
+  const storeSums = range(tm).flatMap((i) =>
     range(tn / 4).map((h) => {
       const [row, column] = outputAt(options, i, h);
-      return `      lines[slice * ${block}u + (${row}) * ${wide}u + (${column}) / 4u] = c${i}_${h};`;
+      const at = `slice * ${block}u + (${row}) * ${wide}u + (${column}) / 4u`;
+      return `      lines[${at}] = c${i}_${h};`;
     })
   );
   const outputs = range(Math.ceil(block / threads)).map((q) => {
@@ -418,5 +446,6 @@ function addSlices(options: TileOptions): string {
     const guard = (q + 1) * threads > block ? `if (${at} < ${block}u) { ${code} }` : code;
     return `      let ${at} = local + ${q * threads}u;\n      ${guard}`;
   });
-  return ["      workgroupBarrier();", ...meet, "      workgroupBarrier();", ...outputs].join("\n");
+  const barrier = "      workgroupBarrier();";
+  return [barrier, ...storeSums, barrier, ...outputs].join("\n");
 }

@@ -1,10 +1,11 @@
 /**
- * WGSL of the product of one to three rows with a weight (decoding): bound by reading the weight once. A workgroup
- * makes 4 to 16 columns of the result. Its invocations share out the terms, so that they read neighbouring memory,
- * and add up their sums in a fixed tree. A LoRA product joins the same sums.
- *   rows of a weight [n, k]: an invocation takes four terms of four rows at a time;
- *   panels of `pack_weight`: a term of four of a panel's rows.
- * Weights in blocks: stored_vector.wgsl.ts.
+ * WGSL of the product of one to three rows with a weight (for decoding). Its time is that of
+ * reading the weight once. A workgroup makes 4 to 16 columns of the result. Its invocations divide
+ * the terms among them, so that they read neighbouring memory, and add their sums in a fixed tree.
+ * A LoRA product is added to the same sums.
+ *   rows of a weight [n, k]: an invocation does four terms of four rows at a time;
+ *   panels of `pack_weight`: one term of four rows of a panel at a time.
+ * For weights in blocks see stored_vector.wgsl.ts.
  */
 import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
@@ -13,7 +14,7 @@ import type { KernelSpec, ParamType } from "../../common/wgsl/kernel.ts";
 export interface VectorOptions {
   /** 1 … 3. */
   rows: number;
-  /** Invocations; 64 or more. */
+  /** Number of invocations, at least 64. */
   threads: number;
   bType: ElementType;
   aligned: boolean;
@@ -23,16 +24,16 @@ export interface VectorOptions {
 export interface PanelVectorOptions {
   rows: number;
   threads: number;
-  /** Of a workgroup: 4, 8 or 16, so that they lie in one panel. */
+  /** Number of columns of a workgroup: 4, 8 or 16, all in one panel. */
   columns: number;
   lora: boolean;
 }
 
-/** Columns of a workgroup that reads rows. */
+/** Number of columns of a workgroup that reads rows. */
 export const VECTOR_COLUMNS = 4;
-/** Most sums of a result that are left for one invocation. */
+/** Max number of partial sums that one invocation adds in the last step. */
 const LAST_SUMS = 16;
-/** Terms of a panel that an invocation reads at once, to have them on the way together. */
+/** Number of terms of a panel that an invocation loads at once, so that the loads overlap. */
 const AT_ONCE = 4;
 
 const range = (n: number) => [...Array(n).keys()];
@@ -54,7 +55,8 @@ export const LORA_PARAMS: Record<string, ParamType> = {
   lora_scale: "f32",
 };
 
-export function head(rows: number, threads: number): string[] {
+/** WGSL: the workgroup memory and the entry point, in lines. */
+export function vectorEntry(rows: number, threads: number): string[] {
   return [
     `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
     entryPoint(threads),
@@ -62,36 +64,38 @@ export function head(rows: number, threads: number): string[] {
 }
 
 /**
- * Adds up `values` (one vec4f a row, of the columns of quad `local % quads`) over the invocations, and writes them.
+ * WGSL: adds `values` over the invocations and stores the result. There is one value, a vec4f, for
+ * each row: the sums of an invocation for the columns of quad `local % quads`.
  */
-export function finish(
+export function sumAndStore(
   rows: number,
   threads: number,
   quads: number,
   values: readonly string[],
 ): string[] {
-  // All rows are added up at once: each needs invocations of its own.
+  // All rows are added at once, each by different invocations.
   let left = LAST_SUMS;
   while (rows * left * quads > threads) left /= 2;
   const last = left * quads;
-  const strided = (count: number, step: number) =>
+  const sumOf = (count: number, step: number) =>
     range(count).map((s) => `partial[begin + ${s * step}u]`).join(" + ");
   return [
     ...values.map((value, i) => `  partial[local + ${i * threads}u] = ${value};`),
     "  workgroupBarrier();",
     `  if (local < ${rows * last}u) {`,
     `    let begin = local / ${last}u * ${threads}u + local % ${last}u;`,
-    `    partial[begin] = ${strided(threads / last, last)};`,
+    `    partial[begin] = ${sumOf(threads / last, last)};`,
     "  }",
     "  workgroupBarrier();",
     `  if (local < ${rows * quads}u) {`,
     `    let begin = local / ${quads}u * ${threads}u + local % ${quads}u;`,
-    `    let sum = ${strided(left, quads)};`,
+    `    let sum = ${sumOf(left, quads)};`,
     `    let column = first + 4u * (local % ${quads}u);`,
     `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
     ...range(4).map((j) => {
       const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
-      return `    if (column + ${j}u < p.n) { ${out} = select(${lane}, ${out} + ${lane}, p.add != 0u); }`;
+      const value = `select(${lane}, ${out} + ${lane}, p.add != 0u)`;
+      return `    if (column + ${j}u < p.n) { ${out} = ${value}; }`;
     }),
     "  }",
     "}",
@@ -102,8 +106,8 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
   const f32: Elements = { type: "f32", aligned }, weight: Elements = { type: bType, aligned };
   const each = range(rows), columns = range(VECTOR_COLUMNS);
   const sums = each.flatMap((i) => columns.map((j) => `c${i}_${j}`));
-  /** Adds the products of the rows of x and of w, `length` terms each, to all sums. */
-  const products = (x: string, w: string, length: string, scale: string) => [
+  /** WGSL: adds the products of the rows of x and of w, `length` terms each, to all sums. */
+  const addProducts = (x: string, w: string, length: string, scale: string) => [
     `  for (var at = 4u * local; at < ${length}; at += ${4 * threads}u) {`,
     ...each.map((i) =>
       `    let x${i} = ${scale}four_${x}(p.${x}_base + ${i}u * ${length}, at, ${length});`
@@ -115,23 +119,23 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
     ...each.flatMap((i) => columns.map((j) => `    c${i}_${j} = fma(x${i}, w${j}, c${i}_${j});`)),
     "  }",
   ];
-  const total = (c: string) => `(${c}.x + ${c}.y) + (${c}.z + ${c}.w)`;
+  const laneSum = (c: string) => `(${c}.x + ${c}.y) + (${c}.z + ${c}.w)`;
   const code = [
     fourElements("a", "mat_a", f32),
     fourElements("b", "mat_b", weight),
     ...(lora ? [fourElements("x", "lora_x", f32), fourElements("w", "lora_w", f32)] : []),
-    ...head(rows, threads),
+    ...vectorEntry(rows, threads),
     `  let first = (group.x + group.y * groups.x) * ${VECTOR_COLUMNS}u;`,
     "  if (first >= p.n) { return; }",
     ...sums.map((c) => `  var ${c} = vec4f(0.0);`),
-    ...products("a", "b", "p.k", ""),
+    ...addProducts("a", "b", "p.k", ""),
     ...sums.map((c) => `  ${c} *= p.alpha;`),
-    ...(lora ? products("x", "w", "p.r", "p.lora_scale * ") : []),
-    ...finish(
+    ...(lora ? addProducts("x", "w", "p.r", "p.lora_scale * ") : []),
+    ...sumAndStore(
       rows,
       threads,
       1,
-      each.map((i) => `vec4f(${columns.map((j) => total(`c${i}_${j}`)).join(", ")})`),
+      each.map((i) => `vec4f(${columns.map((j) => laneSum(`c${i}_${j}`)).join(", ")})`),
     ),
   ];
   return {
@@ -147,7 +151,10 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
   };
 }
 
-/** Adds an adapter's product to c0 …, sums of the four columns from `column` on; an invocation takes a term at a time. */
+/**
+ * WGSL: adds an adapter's product to c0 …, the sums of the four columns from `column` on. An
+ * invocation does one term at a time.
+ */
 export function loraTerms(rows: number, threads: number, quads: number): string[] {
   return [
     `  for (var at = local / ${quads}u; at < p.r; at += ${threads / quads}u) {`,
@@ -165,8 +172,8 @@ export function panelVectorKernel(
   { rows, threads, columns, lora }: PanelVectorOptions,
 ): KernelSpec {
   const each = range(rows), quads = columns / 4, depth = threads / quads;
-  /** Reads terms `at`, `at + depth` …, then multiplies. */
-  const terms = (count: number) => [
+  /** WGSL: loads the terms `at`, `at + depth` …, then multiplies. */
+  const addTerms = (count: number) => [
     ...range(count).map((u) => `    let w${u} = mat_b[panel + (at + ${u * depth}u) * 4u];`),
     ...each.flatMap((i) =>
       range(count).map((u) => {
@@ -176,7 +183,7 @@ export function panelVectorKernel(
     ),
   ];
   const code = [
-    ...head(rows, threads),
+    ...vectorEntry(rows, threads),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
     `  let column = first + 4u * (local % ${quads}u);`,
@@ -184,14 +191,14 @@ export function panelVectorKernel(
     ...each.map((i) => `  var c${i} = vec4f(0.0);`),
     `  var at = local / ${quads}u;`,
     `  for (; at + ${(AT_ONCE - 1) * depth}u < p.k; at += ${AT_ONCE * depth}u) {`,
-    ...terms(AT_ONCE),
+    ...addTerms(AT_ONCE),
     "  }",
     `  for (; at < p.k; at += ${depth}u) {`,
-    ...terms(1),
+    ...addTerms(1),
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
     ...(lora ? loraTerms(rows, threads, quads) : []),
-    ...finish(rows, threads, quads, each.map((i) => `c${i}`)),
+    ...sumAndStore(rows, threads, quads, each.map((i) => `c${i}`)),
   ];
   return {
     name: `matmul.panels${rows}${lora ? ".lora" : ""}`,

@@ -164,7 +164,9 @@ fn prefix_sum(local: u32, value: f32) -> f32 {
 
 var<workgroup> first_beyond: atomic<u32>;
 var<workgroup> last_with_any: atomic<u32>;
-/** The first invocation with a value whose prefix sum exceeds the target, else the last with a value. */
+/**
+ * The first invocation with a value whose prefix sum exceeds aim, else the last one with a value.
+ */
 fn pick(local: u32, value: f32, upto: f32, aim: f32) -> u32 {
   workgroupBarrier();
   if (local == 0u) {
@@ -211,13 +213,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let span = p.size / 256u;
   let first = begin + chosen * p.size + local * span;
   let end = min(begin + p.vocab, first + span);
-  var own = 0.0;
+  var span_mass = 0.0;
   for (var i = first; i < end; i++) {
     let x = finite(logits[i]);
-    own += exp_f32((x - best) * p.inverse);
+    span_mass += exp_f32((x - best) * p.inverse);
   }
-  let up_to_own = prefix_sum(local, own);
-  let winner = pick(local, own, up_to_own, rest);
+  let upto_span = prefix_sum(local, span_mass);
+  let winner = pick(local, span_mass, upto_span, rest);
   if (local != winner) { return; }
   var sum = 0.0;
   if (winner > 0u) { sum = prefix_slots[winner - 1u]; }

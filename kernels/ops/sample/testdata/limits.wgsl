@@ -82,7 +82,7 @@ var<workgroup> wide_slots: array<vec2u, 1024>;
 var<workgroup> found_digit: u32;
 var<workgroup> found_rest: vec2u;
 fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
-/** Sums from digit `size` − 1 down to the last of this invocation's `each` digits. */
+/** Sum from digit `size` − 1 down to the last of this invocation's `each` digits. */
 fn sums_from_top(local: u32, size: u32, each: u32) -> vec2u {
   var upto = vec2u(0u);
   for (var j = 0u; j < each; j++) {
@@ -168,7 +168,7 @@ fn digit_at(pass_number: u32) -> vec3u {
   }
 }
 
-/** top-p of the whole weight; at least the smallest. */
+/** p.top_p (in steps of 2^-32) of the total weight; at least the smallest weight. */
 fn share(total: vec2u) -> vec2u {
   let product = vec2u(total.y * p.top_p, mul_high(total.y, p.top_p));
   let wanted = wide_sum(product, vec2u(mul_high(total.x, p.top_p), 0u));
@@ -186,8 +186,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     highest = max(highest, stats[number * p.chunks + c].x);
   }
   let best = reduce_max(local, highest);
-  var least_by_count = 0u;
-  var least_by_count_rest = vec2u(0u);
+  var lowest_by_count = 0u;
+  var lowest_by_count_rest = vec2u(0u);
   for (var pass_number = 0u; pass_number < 4u; pass_number++) {
     let place = digit_at(pass_number);
     for (var b = local; b < place.y; b += 1024u) {
@@ -203,7 +203,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x0;
         let key = ordered_key(x);
-        if (i < end && (key & place.z) == least_by_count) {
+        if (i < end && (key & place.z) == lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           atomicAdd(&low[digit], 1u);
         }
@@ -211,7 +211,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x1;
         let key = ordered_key(x);
-        if (i + 1024u < end && (key & place.z) == least_by_count) {
+        if (i + 1024u < end && (key & place.z) == lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           atomicAdd(&low[digit], 1u);
         }
@@ -219,7 +219,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x2;
         let key = ordered_key(x);
-        if (i + 2048u < end && (key & place.z) == least_by_count) {
+        if (i + 2048u < end && (key & place.z) == lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           atomicAdd(&low[digit], 1u);
         }
@@ -227,7 +227,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x3;
         let key = ordered_key(x);
-        if (i + 3072u < end && (key & place.z) == least_by_count) {
+        if (i + 3072u < end && (key & place.z) == lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           atomicAdd(&low[digit], 1u);
         }
@@ -236,14 +236,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     workgroupBarrier();
     let each = (place.y + 1023u) / 1024u;
     let upto = sums_from_top(local, place.y, each);
-    if (pass_number == 0u) { least_by_count_rest = vec2u(p.top_k, 0u); }
-    search(local, place.y, each, upto, least_by_count_rest);
-    least_by_count |= found_digit << place.x;
-    least_by_count_rest = found_rest;
+    if (pass_number == 0u) { lowest_by_count_rest = vec2u(p.top_k, 0u); }
+    search(local, place.y, each, upto, lowest_by_count_rest);
+    lowest_by_count |= found_digit << place.x;
+    lowest_by_count_rest = found_rest;
     workgroupBarrier();
   }
-  var least_by_mass = 0u;
-  var least_by_mass_rest = vec2u(0u);
+  var lowest_by_mass = 0u;
+  var lowest_by_mass_rest = vec2u(0u);
   for (var pass_number = 0u; pass_number < 4u; pass_number++) {
     let place = digit_at(pass_number);
     for (var b = local; b < place.y; b += 1024u) {
@@ -259,7 +259,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x0;
         let key = ordered_key(x);
-        if (i < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+        if (i < end && (key & place.z) == lowest_by_mass && key >= lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
@@ -272,7 +272,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x1;
         let key = ordered_key(x);
-        if (i + 1024u < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+        if (i + 1024u < end && (key & place.z) == lowest_by_mass && key >= lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
@@ -285,7 +285,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x2;
         let key = ordered_key(x);
-        if (i + 2048u < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+        if (i + 2048u < end && (key & place.z) == lowest_by_mass && key >= lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
@@ -298,7 +298,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       {
         let x = x3;
         let key = ordered_key(x);
-        if (i + 3072u < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+        if (i + 3072u < end && (key & place.z) == lowest_by_mass && key >= lowest_by_count) {
           let digit = (key >> place.x) & (place.y - 1u);
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
@@ -312,14 +312,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     workgroupBarrier();
     let each = (place.y + 1023u) / 1024u;
     let upto = sums_from_top(local, place.y, each);
-    if (pass_number == 0u) { least_by_mass_rest = share(wide_slots[1023]); }
-    search(local, place.y, each, upto, least_by_mass_rest);
-    least_by_mass |= found_digit << place.x;
-    least_by_mass_rest = found_rest;
+    if (pass_number == 0u) { lowest_by_mass_rest = share(wide_slots[1023]); }
+    search(local, place.y, each, upto, lowest_by_mass_rest);
+    lowest_by_mass |= found_digit << place.x;
+    lowest_by_mass_rest = found_rest;
     workgroupBarrier();
   }
   if (local == 0u) {
-    row_limits[2u * number] = max(least_by_count, least_by_mass);
+    row_limits[2u * number] = max(lowest_by_count, lowest_by_mass);
     row_limits[2u * number + 1u] = bitcast<u32>(best);
   }
 }
