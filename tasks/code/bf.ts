@@ -67,7 +67,7 @@ function printWord(random: RandomStream): Program {
   return { source: main(`print("${word}");`), code: compiler.code };
 }
 
-/** Cells: the sum, the rest up to the target (0 ends the loop), the rest to a threshold, a helper. */
+/** Cells: the sum, the rest to the target (0 ends the loop), the rest to a threshold, a helper. */
 const SUM = 0, LEFT = 1, UNDER = 2, HELPER = 3;
 
 function sumLoop(random: RandomStream): Program {
