@@ -1,20 +1,24 @@
-// A panel of weights that were widened, times few rows, while the bytes that will be widened next are on their way.
+// Products of few rows with a panel of widened weights, which bring the bytes that are widened next
+// into the caches at the same time.
 //
-// Widening a slice asks for all its lines at once, and then none for as long as the tiles run over it: the processor's
-// prefetchers, which would foresee a steady stream, let it wait for memory. WebAssembly has no instruction that only
-// prefetches; so the tiles read a byte of the next slice every sixteen steps, and the prefetchers keep ahead of them.
+// Widening a slice reads all its cache lines at once. Then none is read as long as the tiles
+// multiply. The hardware prefetchers follow only a steady stream of reads, so each slice would wait
+// for memory. WebAssembly has no prefetch instruction. Instead the tiles read a byte of the next
+// slice every sixteen terms, and the prefetchers stay ahead of these reads.
 
 import * as tiles from "./tiles.as";
 
 const TILE_ROWS = 6;
-/** READ_AHEAD of generate.ts. */
-const STEPS = 16;
-/** Bytes between two reads at most: prefetchers follow lines side by side, and lose a stream that leaves some out. */
+/** Number of terms between two reads: READ_AHEAD of generate.ts. */
+const TERMS = 16;
+/**
+ * Max bytes between two reads: prefetchers follow neighbouring lines, and lose a stream with gaps.
+ */
 const LINE: usize = 64;
 
 function tile_ahead(
-  height: i32, s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, add: bool,
-  at: usize, step: usize,
+  height: i32, s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32,
+  add: bool, at: usize, step: usize,
 ): i32 {
   if (add) {
     switch (height) {
@@ -37,17 +41,19 @@ function tile_ahead(
 }
 
 /**
- * out [rows, 16] = (or +=) alpha · a [rows, k] · panel [k, 16], `kBlock` steps summed one after the other; both multiples
- * of 16. Meanwhile `bytes` bytes from `ahead` on are brought to the caches; `ahead` is an address also when there are
- * none. Returns a number that means nothing, but that the compiler must not leave the reads out for.
+ * out [rows, 16] = (with `accumulate` +=) alpha · a [rows, k] · panel [k, 16]. `kBlock` terms are
+ * summed in order; k and kBlock are multiples of 16. Meanwhile `bytes` bytes from `ahead` on are
+ * brought into the caches; `ahead` must be a valid address even if bytes is 0. The returned number
+ * has no meaning: it keeps the compiler from removing the reads.
  */
 export function multiply_panel(
   a: usize, aStep: usize, panel: usize, out: usize, outStep: usize, rows: i32, k: i32, kBlock: i32,
   alpha: f32, accumulate: bool, ahead: usize, bytes: usize,
 ): i32 {
   const count = (rows + TILE_ROWS - 1) / TILE_ROWS, low = rows / count, high = rows % count;
-  const whole = bytes / ((count * (k / STEPS)) as usize), step = min(whole, LINE);
-  // What a tile's reads leave of its share follows behind it; of a single tile widening itself would come right after.
+  const whole = bytes / ((count * (k / TERMS)) as usize), step = min(whole, LINE);
+  // The rest of a tile's share is read behind the tile. With a single tile there is no need to,
+  // because the bytes are widened right after.
   const share = count > 1 ? whole : step;
   let read = 0;
   for (let kk = 0; kk < k; kk += kBlock) {
@@ -57,7 +63,7 @@ export function multiply_panel(
     for (let t = 0; t < count; t++) {
       const height = t < high ? low + 1 : low;
       read += tile_ahead(height, s, aStep, v, c, outStep, depth, alpha, add, ahead, step);
-      const steps = (depth / STEPS) as usize, next = ahead + steps * share;
+      const steps = (depth / TERMS) as usize, next = ahead + steps * share;
       for (let at = ahead + steps * step; at < next; at += LINE) read += load<u8>(at);
       ahead = next;
       s += (height as usize) * aStep;
@@ -67,7 +73,7 @@ export function multiply_panel(
   return read;
 }
 
-/** Copies `rows` rows of 16 numbers. */
+/** Copies `rows` rows of 16 floats. */
 export function copy_block(
   from: usize, fromStep: usize, to: usize, toStep: usize, rows: i32,
 ): void {

@@ -1,12 +1,15 @@
-// Blocked matrix product on top of the register tiles: out[rows, columns] = alpha · S · V (or +=).
+// Blocked matrix product from register tiles: out[rows, columns] = (with `accumulate` +=) alpha ·
+// S·V.
 //
-// S [rows, k] is read where it lies, one element spread over all lanes; V [k, columns] gives the
-// lanes and comes in panels of 16 columns, either packed (pack.as.ts) or straight from a row-major
-// matrix. For x·Wᵀ the roles may be swapped (S = W, V = xᵀ): the result then is the transpose of
-// `out`, and each finished block is transposed back through the thread's scratch.
+// The elements of S [rows, k] are broadcast to all lanes of a vector; S is read in place or packed.
+// V [k, columns] fills the lanes. It is read in panels of 16 columns, either packed (pack.as.ts) or
+// in place from a row-major matrix. For x·Wᵀ the operands may be swapped (S = W, V = xᵀ): the
+// result is then the transpose of `out`, and each finished block is transposed through the thread's
+// scratch.
 //
-// Blocking: a panel's slice of K (KC · 64 bytes) stays in the first cache while the tiles of a row
-// block run over it; the row block of S stays in the second while panel after panel passes.
+// Blocking: a slice of a panel (kBlock · 64 bytes) stays in the first-level cache while the tiles
+// of a row block use it. The row block of S stays in the second-level cache while panel after panel
+// is done.
 
 import * as tiles from "./tiles.as";
 
@@ -81,7 +84,7 @@ function put(at: usize, value: v128, add: bool): void {
   v128.store(at, add ? f32x4.add(v128.load(at), value) : value);
 }
 
-/** The same with the block's transpose: out[columns, rows]. */
+/** Stores (or adds) the transpose of a block: out[columns, rows]. */
 function store_block_transposed(
   block: usize, rows: i32, columns: i32, out: usize, outStep: usize, add: bool,
 ): void {
@@ -122,8 +125,11 @@ const S_ROWS = 0;
 const S_COLUMNS = 1;
 
 /**
- * Unit = (row block, panel), panels running fastest. A row block is `blockTiles` tiles; tile
- * heights differ by at most one, so that no tile is much lower than the best height.
+ * Unit: a row block × a panel; the panel varies fastest. A row block has `blockTiles` tiles. The
+ * heights of tiles differ by at most one, so that none is much lower than the best height. `kBlock`
+ * is the number of terms that are summed in order before they are added to the output.
+ * `sStep`, `vDirectStep` and `outStep` are bytes between rows. The first `directPanels` panels of V
+ * are read in place at `vDirect`, the others packed at `vPacked`. `swapped`: out [columns, rows].
  * Scratch: 64 bytes per row of a block.
  */
 export function matmul_blocks(
@@ -154,7 +160,7 @@ export function matmul_blocks(
       ? vDirect + (p as usize) * 64
       : vPacked + ((p - directPanels) as usize) * (k as usize) * 64;
     const vStep: usize = direct ? vDirectStep : 64;
-    // Blocks of k are added to what is there one after the other, as in whole panels.
+    // The blocks of k are added to the old values one after the other, as in whole panels.
     if (part && accumulate != 0) {
       copy_columns(to, outStep, scratch, BLOCK_STEP, endRow - firstRow, width);
     }

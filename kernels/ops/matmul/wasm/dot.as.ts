@@ -1,12 +1,12 @@
-// x·Wᵀ for a few rows of x, when nothing is worth packing: rows of x and of W are read in order, eight
-// running sums for every product.
+// x·Wᵀ for a few rows of x, where packing would not save time. Rows of x and of W are read in
+// order; each dot product has eight running sums.
 
 import { touch } from "../../common/memory.as";
 import * as tiles from "./tiles.as";
 
 const GROUP = 8;
 
-/** The four sums over eight lanes each at `sums`, as four lanes. */
+/** The sums of the four groups of eight floats at `sums`, as four lanes. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function reduce4(sums: usize): v128 {
@@ -34,7 +34,7 @@ function put4(at: usize, value: v128, add: i32): void {
   v128.store(at, add ? f32x4.add(v128.load(at), value) : value);
 }
 
-/** Stores lanes (0, 1) of a value. */
+/** Stores (or adds) the lanes 0 and 1 of a value. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function put_low(at: usize, value: v128, add: i32): void {
@@ -49,8 +49,8 @@ function put_high(at: usize, value: v128, add: i32): void {
 }
 
 /**
- * out [m, n] = (or +=) alpha · x [m, k] · w [n, k]ᵀ; k is a multiple of 8, n of 4.
- * Unit = eight rows of w. Scratch: 256 bytes.
+ * out [m, n] = (with `accumulate` +=) alpha · x [m, k] · w [n, k]ᵀ. k is a multiple of 8, n of 4.
+ * Unit: eight rows of w. Scratch: 256 bytes.
  */
 export function matmul_dot(
   x: usize, w: usize, out: usize, m: i32, n: i32, k: i32, alpha: f32, accumulate: i32,

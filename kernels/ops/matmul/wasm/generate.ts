@@ -1,48 +1,54 @@
 /**
- * The text of `tiles.as.ts`: the register tiles of the matrix product, 1 to 6 rows × 16 columns, unrolled, and
- * those of dot products for a few rows.
+ * Generates `tiles.as.ts`: the register tiles of the matrix product (1 to 6 rows × 16 columns) and
+ * of dot products for a few rows, unrolled. The file exists only while the compiler runs
+ * (kernels/devices/wasm/build.ts); to read it:
  *
- *     deno run -A kernels/ops/matmul/wasm/generate.ts
+ *     deno task build:wasm --print tiles.as.ts
  *
- * The shape of the code is what V8's revectorizer (`--experimental-wasm-revectorize`) turns into 256-bit
- * instructions: ONE loop without unrolling, neighbouring accumulators, ONE group of stores, all loads of a
- * row before its stores, and of two stores the upper first (else it stores the lower one twice). Anything
- * else (a second loop for the rest of an unrolled one, a branch around the stores, loads between them) costs
- * a third to two thirds of the speed. So every height, layout and way of storing is a function of its own.
+ * The code has the form that V8's revectorizer (`--experimental-wasm-revectorize`) turns into
+ * 256-bit instructions: ONE loop without unrolling, neighbouring accumulators, ONE group of stores,
+ * all loads of a row before its stores, and of two neighbouring stores the upper one first
+ * (otherwise it stores the lower one twice). Other forms are slower by a third to two thirds: a
+ * second loop for the rest of an unrolled one, a branch around the stores, loads between the
+ * stores. So there is a separate function for every height, layout and way of storing.
  */
 const VECTORS = 4;
-export const MOST_ROWS = 6;
+const MAX_ROWS = 6;
 
 /**
- * How the tile reads its rows: `rows`: row-major, four bytes a step; `columns`: a stride a step. `ahead`: as `rows`, of
- * a packed panel; every READ_AHEAD steps it also reads a byte of what another tile will need.
+ * How a tile reads its rows. `rows`: row-major, four bytes per term. `columns`: one stride per
+ * term. `ahead`: like `rows`, with a packed panel; after every READ_AHEAD terms it also reads a
+ * byte that will be needed later.
  */
 type Layout = "rows" | "columns" | "ahead";
-/** Steps between two such bytes; k is a multiple of it. A variable in its place costs what reading ahead gains. */
+/**
+ * Number of terms between two such bytes; k is a multiple of it. It is a constant, because a
+ * variable would cost as much time as reading ahead saves.
+ */
 const READ_AHEAD = 16;
-/** What it does with the block of `out`: overwrite it, or add to it. */
+/** Whether a tile overwrites the block of `out` or adds to it. */
 type Store = "set" | "add";
 
 function tile(rows: number, layout: Layout, store: Store): string {
   const row = [...Array(rows).keys()];
   const vector = [...Array(VECTORS).keys()];
-  const all = (line: (i: number) => string) => row.map((i) => "  " + line(i)).join("\n");
-  const each = (part: (j: number) => string) => vector.map(part).join(" ");
-  const put = (j: number, value: string) => `v128.store(c, ${value}, ${16 * j});`;
+  const eachRow = (line: (i: number) => string) => row.map((i) => "  " + line(i)).join("\n");
+  const eachVector = (part: (j: number) => string) => vector.map(part).join(" ");
+  const storeVector = (j: number, value: string) => `v128.store(c, ${value}, ${16 * j});`;
   const stores = (value: (j: number) => string) =>
-    [1, 0, 3, 2].map((j) => put(j, value(j))).join(" ") + " c += cStep;";
+    [1, 0, 3, 2].map((j) => storeVector(j, value(j))).join(" ") + " c += cStep;";
   const apart = layout !== "columns", ahead = layout === "ahead";
   const pointer = (i: number) => apart ? `s${i}` : "s";
   const offset = (i: number) => apart ? 0 : 4 * i;
   const block = [
     `export function tile_${layout}_${store}_${rows}(`,
     ahead
-      ? "  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,\n" +
-        "  aheadStep: usize,\n): i32 {\n  let read: i32 = 0;"
-      : "  s: usize, sStep: usize, v: usize, vStep: usize, c: usize, cStep: usize, k: i32, alpha: f32,\n" +
-        "): void {",
-    all((i) => each((j) => `let c${i}${j} = f32x4.splat(0);`)),
-    ...(apart ? [all((i) => `let s${i} = s + ${i} * sStep;`)] : []),
+      ? "  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32,\n" +
+        "  ahead: usize, aheadStep: usize,\n): i32 {\n  let read: i32 = 0;"
+      : "  s: usize, sStep: usize, v: usize, vStep: usize, c: usize, cStep: usize, k: i32,\n" +
+        "  alpha: f32,\n): void {",
+    eachRow((i) => eachVector((j) => `let c${i}${j} = f32x4.splat(0);`)),
+    ...(apart ? [eachRow((i) => `let s${i} = s + ${i} * sStep;`)] : []),
     ...(ahead
       ? [
         "  for (const last = v + (k as usize) * 64; v < last;) {",
@@ -51,19 +57,19 @@ function tile(rows: number, layout: Layout, store: Store): string {
         `  for (const end = v + ${64 * READ_AHEAD}; v < end;) {`,
       ]
       : ["  for (; k > 0; k--) {"]),
-    "    " + each((j) => `const v${j} = v128.load(v, ${16 * j});`),
-    all((i) =>
+    "    " + eachVector((j) => `const v${j} = v128.load(v, ${16 * j});`),
+    eachRow((i) =>
       `  const a${i} = v128.load32_splat(${pointer(i)}, ${offset(i)}); ` +
-      each((j) => `c${i}${j} = f32x4.relaxed_madd(a${i}, v${j}, c${i}${j});`)
+      eachVector((j) => `c${i}${j} = f32x4.relaxed_madd(a${i}, v${j}, c${i}${j});`)
     ),
     apart ? "    " + row.map((i) => `s${i} += 4;`).join(" ") : "    s += sStep;",
     ahead ? "    v += 64;\n  }" : "    v += vStep;",
     "  }",
     "  const scale = f32x4.splat(alpha);",
-    all((i) =>
+    eachRow((i) =>
       store === "set"
         ? stores((j) => `f32x4.mul(scale, c${i}${j})`)
-        : each((j) => `const o${i}${j} = v128.load(c, ${16 * j});`) + "\n    " +
+        : eachVector((j) => `const o${i}${j} = v128.load(c, ${16 * j});`) + "\n    " +
           stores((j) => `f32x4.relaxed_madd(scale, c${i}${j}, o${i}${j})`)
     ),
     ...(ahead ? ["  return read;"] : []),
@@ -72,10 +78,12 @@ function tile(rows: number, layout: Layout, store: Store): string {
   return block.join("\n");
 }
 
-/** Rows of x × rows of w whose products one dot tile sums. */
-export const DOT_TILES = [[1, 4], [2, 4], [3, 2], [4, 2]] as const;
+/** The dot tiles: numbers of rows of x and of rows of w. */
+const DOT_TILES = [[1, 4], [2, 4], [3, 2], [4, 2]] as const;
 
-/** Dot products along rows that both lie in order: eight running sums each, stored unreduced. */
+/**
+ * Dot products of rows of x with rows of w: eight running sums each, which are stored as they are.
+ */
 function dotTile(rows: number, columns: number): string {
   const row = [...Array(rows).keys()];
   const column = [...Array(columns).keys()];
@@ -110,13 +118,13 @@ function dotTile(rows: number, columns: number): string {
 /** The whole generated file. */
 export function tilesSource(): string {
   const parts = [
-    "// Register tiles of the matrix product. Generated by kernels/ops/matmul/wasm/generate.ts; do not edit.\n" +
-    "// c[rows, 16] = or += alpha · Σ_k s[row, k] · v[k, 16]; steps in bytes. All are exported because an\n" +
-    "// exported function is not inlined into its only caller, which would stop the revectorizer.",
+    "// Register tiles of the matrix product. Generated by kernels/ops/matmul/wasm/generate.ts.\n" +
+    "// c[rows, 16] = or += alpha · Σ_k s[row, k] · v[k, 16]; steps are in bytes. All functions\n" +
+    "// are exported because the revectorizer does not widen inlined ones.",
   ];
   for (const layout of ["rows", "columns", "ahead"] as const) {
     for (const store of ["set", "add"] as const) {
-      for (let rows = 1; rows <= MOST_ROWS; rows++) parts.push(tile(rows, layout, store));
+      for (let rows = 1; rows <= MAX_ROWS; rows++) parts.push(tile(rows, layout, store));
     }
   }
   for (const [rows, columns] of DOT_TILES) parts.push(dotTile(rows, columns));

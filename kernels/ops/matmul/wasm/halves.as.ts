@@ -1,11 +1,12 @@
-// One or two rows of x times a weight in halves, which is multiplied as it is stored.
+// Products of one or two rows of x with a weight in halves, which is not widened in memory.
 
 import * as codes from "../../../weights/codes.as";
 import { touch } from "../../common/memory.as";
 import { reduce4 } from "./dot.as";
 
 /**
- * Rows of x as matmul_halves_dot wants them: of every 16 elements first the even ones, all times `factor`. Unit = row.
+ * Prepares rows of x for matmul_halves_dot: of every 16 elements first the even ones, then the odd
+ * ones, all multiplied by `factor`. Unit: a row.
  */
 export function matmul_halves_prepare(
   x: usize, k: i32, factor: f32, to: usize,
@@ -26,8 +27,9 @@ export function matmul_halves_prepare(
 }
 
 /**
- * out [m, n] = (or +=) alpha · x·Wᵀ for one or two rows of x, prepared; k is a multiple of 16. Of f16 the products are
- * 2^−112 times too small. Unit = four rows of W. Scratch: 256 bytes.
+ * out [m, n] = (with `accumulate` +=) alpha · x·Wᵀ for one or two prepared rows of x. k is a
+ * multiple of 16. With f16 the result is 2^112 times too small. Unit: four rows of W. Scratch: 256
+ * bytes.
  */
 export function matmul_halves_dot(
   bf16: i32, x: usize, w: usize, out: usize, m: i32, n: i32, k: i32, alpha: f32, accumulate: i32,
@@ -36,7 +38,7 @@ export function matmul_halves_dot(
   const step = (k as usize) * 2, xStep = (k as usize) * 4, outStep = (n as usize) * 4;
   for (let row = begin * 4, last = min(n, end * 4); row < last;) {
     const from = w + (row as usize) * step;
-    // Fewer than four rows: one by one, four times the same.
+    // Fewer than four rows are done one by one: the four sums are then the same.
     const whole = last - row >= 4, wStep: usize = whole ? step : 0;
     if (whole) touch(from, 4 * step, scratch);
     if (bf16) {

@@ -1,5 +1,6 @@
-// Products of 4-bit weights with rows of x that are rounded to bytes (kernels/ops/matmul/wasm/int8.ts). Sums of a block are
-// exact, blocks are added in order: a row has the same bits whatever its neighbours.
+// Products of 4-bit weights with rows of x that are rounded to bytes
+// (kernels/ops/matmul/int8_rows.ts). The sum of a block is exact, and blocks are added in order. So
+// the bits of a row do not depend on the other rows.
 
 import { scales_q4_k } from "../../../weights/scales.as";
 import { panel_bytes, Q4_1, Q4_K, record_bytes } from "../../../weights/types.as";
@@ -9,9 +10,12 @@ const LANES = 16;
 const TILE_ROWS = 5;
 const BLOCK = 32;
 /** As in int8_rows.ts. */
-const LEAST: f32 = 3.009265538105056e-36; // 2^-118
+const MIN_MAGNITUDE: f32 = 3.009265538105056e-36; // 2^-118
 
-/** Largest magnitude in 32 floats, in all lanes; NaN when one is: as a whole number it is above all others. */
+/**
+ * The largest magnitude of 32 floats, in all lanes. It is NaN if one of them is: magnitudes are
+ * compared as integers, and NaN is the largest.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function largest(x: usize): v128 {
@@ -27,8 +31,8 @@ function largest(x: usize): v128 {
 }
 
 /**
- * Rows of x [m, k] as bytes [m, k], of every eight the even ones first, and [m, k/32, 2] scales s and s·Σ(bytes).
- * Unit = row.
+ * Rounds rows of x [m, k] to bytes [m, k], of every eight the even ones first; scales [m, k/32, 2]
+ * are s and s·Σ(bytes) of each block. Unit: a row.
  */
 export function matmul_int8_prepare(
   x: usize, k: i32, bytes: usize, scales: usize,
@@ -39,10 +43,10 @@ export function matmul_int8_prepare(
   x += first * 4;
   bytes += first;
   scales += first / BLOCK * 8;
-  const steps = f32x4.splat(127), least = f32x4.splat(LEAST);
+  const steps = f32x4.splat(127), lowest = f32x4.splat(MIN_MAGNITUDE);
   for (let block = 0; block < count; block++) {
-    const most = largest(x);
-    const inverse = v128.and(f32x4.div(steps, most), f32x4.ge(most, least));
+    const magnitude = largest(x);
+    const inverse = v128.and(f32x4.div(steps, magnitude), f32x4.ge(magnitude, lowest));
     let sum = i32x4.splat(0);
     for (let half: usize = 0; half < 32; half += 16) {
       const from = x + half * 4;
@@ -55,7 +59,7 @@ export function matmul_int8_prepare(
         i8x16.shuffle(narrow, narrow, 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15),
       );
     }
-    const scale = f32x4.extract_lane(f32x4.div(most, steps), 0);
+    const scale = f32x4.extract_lane(f32x4.div(magnitude, steps), 0);
     const total = i32x4.extract_lane(sum, 0) + i32x4.extract_lane(sum, 1) +
       i32x4.extract_lane(sum, 2) + i32x4.extract_lane(sum, 3);
     store<f32>(scales, scale);
@@ -72,12 +76,15 @@ function round4(x: usize, inverse: v128): v128 {
   return i32x4.relaxed_trunc_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(x), inverse)));
 }
 
-/** Blocks of a record of q4_k, the bytes of their codes, and of their scales as floats. */
+/**
+ * Of a record of q4_k: number of blocks of 32, bytes of their codes, bytes of their scales as
+ * floats.
+ */
 const PARTS = 8;
 const CODES_BYTES: usize = 2048;
 const SCALES_BYTES: usize = 1024;
 
-/** The scales of a panel of q4_k, as floats. */
+/** Expands the scales of a panel of q4_k to floats. */
 function panel_scales(panel: usize, blocks: i32, to: usize): void {
   for (; blocks > 0; blocks -= PARTS, panel += record_bytes(Q4_K), to += SCALES_BYTES) {
     scales_q4_k(panel + CODES_BYTES, to);
@@ -90,11 +97,30 @@ function tile_q4_k(
 ): void {
   for (; blocks > 0; blocks -= PARTS) {
     switch (rows) {
-      case 1: tiles.int8_tile_q4_k_1(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
-      case 2: tiles.int8_tile_q4_k_2(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
-      case 3: tiles.int8_tile_q4_k_3(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
-      case 4: tiles.int8_tile_q4_k_4(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
-      default: tiles.int8_tile_q4_k_5(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS);
+      case 1:
+        tiles.int8_tile_q4_k_1(
+          panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS,
+        );
+        break;
+      case 2:
+        tiles.int8_tile_q4_k_2(
+          panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS,
+        );
+        break;
+      case 3:
+        tiles.int8_tile_q4_k_3(
+          panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS,
+        );
+        break;
+      case 4:
+        tiles.int8_tile_q4_k_4(
+          panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS,
+        );
+        break;
+      default:
+        tiles.int8_tile_q4_k_5(
+          panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS,
+        );
     }
     panel += record_bytes(Q4_K);
     weightScales += SCALES_BYTES;
@@ -126,7 +152,7 @@ function tile(
   }
 }
 
-/** out (or +=) alpha · `rows` rows of totals [16], of which `columns` are there. */
+/** out = (with `add` +=) alpha · `rows` rows of totals [16], of which the first `columns` exist. */
 function put(
   totals: usize, rows: i32, columns: i32, out: usize, outStep: usize, alpha: f32, add: bool,
 ): void {
@@ -147,8 +173,9 @@ function put(
 }
 
 /**
- * out [m, n] = (or +=) alpha · x·Wᵀ, x [m, k] prepared, W [n, k]. Unit = (`unitRows` rows of x, panel), panels running
- * fastest. Scratch: 64 bytes a row of a tile; of q4_k 128 bytes a block of k behind them.
+ * out [m, n] = (with `accumulate` +=) alpha · x·Wᵀ; x [m, k] prepared by matmul_int8_prepare, W [n,
+ * k]. Unit: `unitRows` rows of x × a panel; the panels vary fastest. Scratch: 64 bytes per row of a
+ * tile; for q4_k also 128 bytes per block of k.
  */
 export function matmul_int8(
   type: i32, bytes: usize, scales: usize, w: usize, out: usize, m: i32, n: i32, k: i32,
@@ -162,7 +189,7 @@ export function matmul_int8(
     const panel = w + (p as usize) * step, weightScales = scratch + TILE_ROWS * 64;
     if (type == Q4_K) panel_scales(panel, blocks, weightScales);
     const first = (unit / panels) * unitRows, count = min(unitRows, m - first);
-    // Heights differ by one at most.
+    // The heights of tiles differ by at most one.
     const tileCount = (count + TILE_ROWS - 1) / TILE_ROWS;
     const low = count / tileCount, high = count % tileCount;
     let row = first;

@@ -1,4 +1,4 @@
-/** Products with activations in bytes, beyond the conformance suite. */
+/** Products with activations in bytes on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
 import { randomStored } from "../../../conformance/cases/random_stored.ts";
 import type { HostArray } from "../../../tensor.ts";
@@ -9,7 +9,7 @@ import { testOnWebgpu } from "../../../devices/webgpu/testing.ts";
 import { roundRows } from "../int8_rows.ts";
 import { INT8_ACTIVATIONS, type MatmulArgs, type WeightType } from "../spec.ts";
 
-Deno.test("of a block the largest magnitude has 127 steps, and halves go to the even one", () => {
+Deno.test("the largest magnitude of a block is 127 steps, and ties are rounded to even", () => {
   const block = new Float32Array(64);
   block.set([127, -0.5, 0.5, 1.5, -1.5, 2.5, 126.49, -127, 0.49]);
   block.set([-1270, 5, 15, -15, 14.9], 32);
@@ -36,7 +36,7 @@ async function product(
   return found;
 }
 
-Deno.test("a row times 4-bit weights has the same bits alone, in any company, and on more threads", async () => {
+Deno.test("the bits of a row depend neither on other rows nor on the threads", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const two = await createWasmDevice({ threads: 2 });
   await two.ready();
@@ -56,7 +56,7 @@ Deno.test("a row times 4-bit weights has the same bits alone, in any company, an
   two.close();
 });
 
-Deno.test("a number that is none spoils its row and no other", async () => {
+Deno.test("NaN and Infinity change their row and no other", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const weight = randomStored(stream("none"), "q4_1", n, k);
   for (const bad of [NaN, Infinity]) {
@@ -70,7 +70,7 @@ Deno.test("a number that is none spoils its row and no other", async () => {
   device.close();
 });
 
-Deno.test("a block of numbers near zero is a block of zeros", async () => {
+Deno.test("a block of numbers near zero becomes zeros", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const weight = randomStored(stream("none"), "q4_1", n, k), rows = normals(stream("rows"), 3 * k);
   for (const [row, size] of [1e-37, 1e-40, 0].entries()) {
@@ -91,7 +91,7 @@ Deno.test("a block of numbers near zero is a block of zeros", async () => {
   device.close();
 });
 
-Deno.test("int8 activations are refused where they have no meaning", () => {
+Deno.test("int8 activations are refused for other types of weights", () => {
   const device = createReferenceDevice();
   const a = device.create("float", 64, "a"), out = device.create("float", 64, "out");
   const q4 = upload(device, randomStored(stream("q4"), "q4_0", 1, 64));
@@ -111,7 +111,7 @@ Deno.test("int8 activations are refused where they have no meaning", () => {
 });
 
 testOnWebgpu(
-  "rows that exceed a binding are rounded in parts",
+  "rows beyond one binding are rounded in parts",
   { bindingElements: 4096 },
   async (device) => {
     const m = 40, k = 256, n = 32, random = stream("parts");

@@ -1,9 +1,12 @@
-// Packing of the operand whose columns fill the vector lanes: panels of 16 columns, [k, 16] each, the
-// columns beyond the matrix zero; and of a transposed operand whose rows are spread: tiles of rows.
+// Packs the operand V, whose columns fill the lanes of vectors, in panels of 16 columns, [k, 16]
+// each; columns beyond the matrix are zero. Packs a transposed operand S, whose elements are
+// broadcast, in tiles of rows.
 
 const LANES = 16;
 
-/** Panels of `source` [k, columns] (row stride in bytes), from panel `firstPanel` on; unit = panel. */
+/**
+ * Panels of `source` [k, columns] (row stride in bytes), from panel `firstPanel` on. Unit: a panel.
+ */
 export function matmul_pack(
   source: usize,
   stride: usize,
@@ -43,12 +46,14 @@ export function matmul_pack(
   }
 }
 
-/** Steps along k that are copied tile by tile, so that their lines are read from the first cache. */
+/**
+ * Number of rows of the source that are copied at once, so that they stay in the first-level cache.
+ */
 const TILE_STEPS = 16;
 
 /**
- * Copies `source` [k, rows] (row stride in bytes) to tiles of `low` rows, the first `high` ones a row
- * more: tile by tile [k, height], so that a tile is read in order. Unit = tile.
+ * Copies `source` [k, rows] (row stride in bytes) to tiles [k, height], which a product reads in
+ * order. The first `high` tiles have low + 1 rows, the others `low`. Unit: a tile.
  */
 export function matmul_pack_tiles(
   source: usize,

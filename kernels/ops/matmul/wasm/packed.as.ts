@@ -3,8 +3,8 @@
 import { matmul_blocks } from "./blocks.as";
 
 /**
- * out [rows, columns] = (with `accumulate` +=) alpha · S · V on this thread: the units [0, units) of
- * matmul_blocks, with S [rows, k] row-major and V [k, columns] packed.
+ * out [rows, columns] = (with `accumulate` +=) alpha · S · V on this thread: the units [0, units)
+ * of matmul_blocks, with S [rows, k] row-major and V [k, columns] packed.
  */
 // @ts-ignore: decorator of AssemblyScript
 @inline

@@ -1,6 +1,6 @@
 // Products with stored weights (kernels/weights/types.ts). One or two rows of x are multiplied with
-// the codes as they lie; for more rows a thread widens some panels into its own scratch and
-// multiplies them with the register tiles. For dy·W the widened panels are transposed on the way.
+// the codes directly. For more rows a thread widens some panels into its scratch and multiplies
+// them with the register tiles. For dy·W the widened panels are also transposed.
 
 import { widen_halves } from "../../../weights/halves.as";
 import { dot_panel, widen_panel, WORK_BYTES } from "../../../weights/panel.as";
@@ -16,8 +16,9 @@ const LANES = 16;
 const TILE_ROWS = 6;
 
 /**
- * Rows of x as dot_panel wants them: for codes of 4 bits element i times 16^−(i mod 4), and the
- * sums of blocks of 32; for split codes of every eight elements the even ones first. Unit = row.
+ * Prepares rows of x for dot_panel. For 4-bit codes element i is multiplied by 16^−(i mod 4), and
+ * `sums` gets the sums of blocks of 32. For split codes, of every eight elements the even ones come
+ * first. Unit: a row.
  */
 export function matmul_stored_prepare(
   type: i32, x: usize, k: i32, to: usize, sums: usize,
@@ -53,8 +54,9 @@ export function matmul_stored_prepare(
 }
 
 /**
- * out [m, n] = (or +=) alpha · x·Wᵀ for one or two rows of x, prepared (of q8_0 and int8 as they
- * are); W [n, k]. Unit = panel. Scratch: 128 bytes and WORK_BYTES of kernels/weights/panel.as.ts.
+ * out [m, n] = (with `accumulate` +=) alpha · x·Wᵀ for one or two rows of x; W [n, k]. x is
+ * prepared by matmul_stored_prepare, except for q8_0 and int8. Unit: a panel. Scratch: 128 bytes
+ * and WORK_BYTES of kernels/weights/panel.as.ts.
  */
 export function matmul_stored_dot(
   type: i32, x: usize, sums: usize, w: usize, out: usize, m: i32, n: i32, k: i32, alpha: f32,
@@ -77,10 +79,10 @@ export function matmul_stored_dot(
 }
 
 /**
- * out [m, n] = (or +=) alpha · a [m, k] · Wᵀ, W [n, k]. Unit = (`unitRows` rows of a, `unitPanels`
- * panels of W), panels running fastest. `slice` steps of k (whole blocks) are widened at once,
- * `kBlock` of them summed one after the other; `blockTiles` as in matmul_blocks.
- * Scratch: WORK_BYTES, 64 bytes a row of a block, 64 · slice · unitPanels.
+ * out [m, n] = (with `accumulate` +=) alpha · a [m, k] · Wᵀ; W [n, k]. Unit: `unitRows` rows of a ×
+ * `unitPanels` panels of W; the panels vary fastest. `slice` terms (whole blocks) are widened at
+ * once; `kBlock` and `blockTiles` are those of matmul_blocks.
+ * Scratch: WORK_BYTES, 64 bytes per row of a row block, 64 · slice · unitPanels bytes.
  */
 export function matmul_stored(
   type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
@@ -99,11 +101,12 @@ export function matmul_stored(
     const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
     const units = ((tiles + blockTiles - 1) / blockTiles) * count;
     const to = out + (row as usize) * outStep + (first as usize) * 64;
-    // Few rows are summed in scratch: those of a wide result often share a few sets of the caches.
+    // Few rows are summed in the scratch: rows of a wide result often map to the same few cache
+    // sets.
     const few = units == 1 && columns == LANES && (k & 15) == 0;
     if (few && accumulate) copy_block(to, outStep, edge, 64, rows);
     if (type <= BF16) {
-      // Rows of halves are widened side by side, slice by slice: an order that no prefetcher
+      // 16 rows of halves are widened slice by slice, in an order that no hardware prefetcher
       // follows.
       touch(w + (first as usize) * step, (columns as usize) * (k as usize) * 2, scratch);
     }
@@ -144,7 +147,7 @@ export function matmul_stored(
 }
 
 /**
- * Transposes widened weights [columns][16 rows] to `count` rows of panels of 16 columns,
+ * Transposes widened weights [columns][16 rows] to `count` rows of panels of 16 columns, which are
  * `panelStep` bytes apart.
  */
 function transpose_panel(
@@ -164,7 +167,9 @@ function transpose_panel(
   }
 }
 
-/** The same of halves: `count` rows of `columns` columns, `stride` bytes apart. */
+/**
+ * Widens halves to panels of 16 columns: `count` rows of `columns` columns, `stride` bytes apart.
+ */
 function widen_halves_columns(
   from: usize, stride: usize, count: i32, columns: i32, to: usize, bf16: i32,
 ): void {
@@ -176,8 +181,9 @@ function widen_halves_columns(
 }
 
 /**
- * Rows `row` … of W [*, width] as panels of 16 columns, from column `first` on: `count` rows,
- * `columns` columns (whole blocks), `row` a multiple of 16. `work`: WORK_BYTES and 64 · columns.
+ * Widens `count` rows of W [*, width] from `row` (a multiple of 16) on to panels of 16 columns:
+ * `columns` columns (whole blocks) from column `first` on. `work`: WORK_BYTES and 64 · columns
+ * bytes.
  */
 function widen_columns(
   type: i32, w: usize, width: i32, row: i32, count: i32, first: i32, columns: i32, to: usize,
@@ -200,10 +206,11 @@ function widen_columns(
 }
 
 /**
- * out [m, n] = (or +=) alpha · a [m, k] · W, W [k, n]. Unit = (`unitRows` rows of a, `unitColumns`
- * columns: whole blocks), columns running fastest. `slice` steps of k, a multiple of 16, are
- * widened at once and summed one after the other. Scratch: WORK_BYTES, 64 bytes a column of a unit,
- * 64 bytes a row of a block, 4 · slice · unitColumns.
+ * out [m, n] = (with `accumulate` +=) alpha · a [m, k] · W; W [k, n]. Unit: `unitRows` rows of a ×
+ * `unitColumns` columns (whole blocks); the columns vary fastest. `slice` terms, a multiple of 16,
+ * are widened at once; `kBlock` and `blockTiles` are those of matmul_blocks.
+ * Scratch: WORK_BYTES, 64 bytes per column of a unit, 64 bytes per row of a row block,
+ * 4 · slice · unitColumns bytes.
  */
 export function matmul_stored_rows(
   type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
@@ -233,7 +240,7 @@ export function matmul_stored_rows(
   }
 }
 
-/** Panels [k][16] of `rows` rows of W [*, k]. Unit = panel. Scratch: WORK_BYTES. */
+/** Widens `rows` rows of W [*, k] to panels [k][16]. Unit: a panel. Scratch: WORK_BYTES. */
 export function stored_panels(
   type: i32, w: usize, rows: i32, k: i32, to: usize,
   begin: i32, end: i32, scratch: usize,
@@ -248,8 +255,8 @@ export function stored_panels(
 }
 
 /**
- * `rows` rows of W [*, width] as panels [rows][16] of columns. Unit = `unitColumns` columns: whole
- * blocks and panels. Scratch: WORK_BYTES and 64 bytes a column of a unit.
+ * Widens `rows` rows of W [*, width] to panels [rows][16] of columns. Unit: `unitColumns` columns
+ * (whole blocks and panels). Scratch: WORK_BYTES and 64 bytes per column of a unit.
  */
 export function stored_columns(
   type: i32, w: usize, width: i32, rows: i32, unitColumns: i32, to: usize,

@@ -3,10 +3,12 @@
  *
  *     deno task bench:stored [types, comma-separated] [rows, comma-separated]
  *
- * For every type and number of rows: the time of all products of a forward (30 layers, and the tied head) that are
- * made with this type alone, GFLOP/s, GB/s of storage that is read, and the tokens a second that this allows; for
- * many rows without the head (a prompt needs one row of logits), and dx = dy·W beside it. Best of several passes.
- * Rows of 576 become 768 for types in blocks of 256. With one thread times are of the processor, not of the wall.
+ * For every type and number of rows it prints: the time of all products of a forward pass (30
+ * layers and the tied head) with weights in this type, GFLOP/s, GB/s of storage that is read, and
+ * the tokens per second that this allows. For many rows the head is left out (a prompt needs one
+ * row of logits), and dx = dy·W is measured, too. Each is the best of several passes. Rows of 576
+ * become 768 for types with blocks of 256. With one thread, times are CPU time instead of
+ * wall-clock time.
  */
 import process from "node:process";
 import { stream } from "../../../testing.ts";
@@ -29,14 +31,14 @@ const LAYER: readonly [number, number][] = [
 ];
 const HEAD: [number, number] = [49_152, 576];
 const LAYERS = 30;
-/** From this many rows on the head is left out. */
+/** With at least this many rows the head is left out. */
 const PROMPT = 64;
-/** Calls that are timed together. */
+/** Number of calls that are timed together. */
 const RUNS = 3;
 
 type Kind = WeightType | "f32";
 
-/** Weights of one kind, and a function that makes the products with m rows of one layer or of the head. */
+/** The weights of one kind: those of a layer, and the head. */
 function weights(device: WasmDevice, kind: Kind) {
   const random = stream("bench");
   const block = kind === "f32" ? 1 : blockOf(kind);
@@ -47,7 +49,7 @@ function weights(device: WasmDevice, kind: Kind) {
       device.write(b, new Float32Array(n * k).map((_, i) => (i % 11) / 11 - 0.4));
       return { b, n, k };
     }
-    // Rows repeat: making random blocks for all of the head would take longer than measuring.
+    // Rows repeat, because random blocks for the whole head would take longer than the measurement.
     const part = randomStored(random, kind, 64, k);
     const b = device.create("u32", part.length * n / 64, "w");
     for (let at = 0; at < b.length; at += part.length) device.write(b, part, at);
@@ -55,14 +57,14 @@ function weights(device: WasmDevice, kind: Kind) {
   });
 }
 
-/** Milliseconds of the wall, or that the processor worked for this process. */
+/** Milliseconds of wall-clock time, or of CPU time of this process. */
 function clock(ofProcess: boolean): number {
   if (!ofProcess) return performance.now();
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Milliseconds of the fastest of some runs within a second. */
+/** Milliseconds of the fastest of several runs within a second. */
 function fastest(call: () => void, ofProcess: boolean): number {
   call();
   let best = Infinity;
@@ -81,7 +83,7 @@ interface Measured {
   bytes: number;
 }
 
-/** All products of a forward with m rows; `backward`: dx = dy·W in place of them. */
+/** All products of a forward pass with m rows; with `backward` dx = dy·W instead. */
 function measure(device: WasmDevice, kind: Kind, m: number, backward: boolean): Measured {
   const all = weights(device, kind);
   const total: Measured = { ms: 0, flops: 0, bytes: 0 };

@@ -5,12 +5,12 @@ import { normals, sameBits, stream, upload } from "../../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../../../weights/types.ts";
 
-/** Rows long enough for several blocks of a sum, and a last panel that is not whole. */
+/** A shape whose sums have several blocks, and whose last panel is not full. */
 function shape(type: WeightType) {
   return { n: 40, k: Math.ceil(704 / blockOf(type)) * blockOf(type) };
 }
 
-/** More than is widened at once; whole blocks of every type. */
+/** A length of rows that is more than is widened at once; whole blocks of every type. */
 const LONG = 2304;
 
 async function product(
@@ -30,7 +30,7 @@ async function product(
   return found;
 }
 
-Deno.test("a row of three or more has the same bits in any company", async () => {
+Deno.test("the bits of a row are the same for every number of rows from three on", async () => {
   const device = await createWasmDevice({ threads: 1 });
   for (const type of WEIGHT_TYPES) {
     for (const size of [shape(type), { n: 40, k: LONG }]) {

@@ -1,6 +1,7 @@
-// aᵀ·b of two tall matrices (gradients of weights: many rows, a small result). A chunk of rows is packed,
-// multiplied while it lies in the core's own cache, and leaves a partial result; the partial results are
-// then added up in the order of the chunks. Which chunks there are depends on the shape alone.
+// aᵀ·b of two tall matrices, as for gradients of weights: many rows and a small result. A chunk of
+// rows is packed, and multiplied while it is in the private cache of a core; that gives a partial
+// result. The partial results are added in the order of the chunks. The chunks depend only on the
+// shape.
 
 import { matmul_pack, matmul_pack_tiles } from "./pack.as";
 import { matmul_blocks } from "./blocks.as";
@@ -9,9 +10,10 @@ const LANES = 16;
 const TILE_ROWS = 6;
 
 /**
- * partial[chunk] = a[rows of the chunk]ᵀ · b[rows of the chunk]; a [k, m], b [k, n], partial [chunks, m, n].
- * Unit = chunk of `depth` rows. Scratch: depth · (m + n rounded up to 16) floats, and 64 bytes for each row
- * of a block of `blockTiles` tiles.
+ * partial[chunk] = a[rows of the chunk]ᵀ · b[rows of the chunk]; a [k, m], b [k, n],
+ * partial [chunks, m, n]. Unit: a chunk of `depth` rows.
+ * Scratch: depth · (m + n rounded up to 16) floats, and 64 bytes for each row of a block of
+ * `blockTiles` tiles.
  */
 export function matmul_tall(
   a: usize, b: usize, partial: usize, m: i32, n: i32, k: i32, depth: i32, kBlock: i32,
@@ -38,7 +40,10 @@ export function matmul_tall(
   }
 }
 
-/** out = (or +=) alpha · Σ_chunks partial, in their order, of `size` elements each. Unit = 64 elements. */
+/**
+ * out = (with `accumulate` +=) alpha · Σ_chunks partial, summed in their order, of `size` elements
+ * each. Unit: 64 elements.
+ */
 export function matmul_sum_partial(
   partial: usize, chunks: i32, size: i32, out: usize, alpha: f32, accumulate: i32,
   begin: i32, end: i32, scratch: usize,
