@@ -20,7 +20,7 @@ export interface ArraySpec {
   /** null = all elements. */
   indices: number[] | null;
   /** Maximum number of elements that run in parallel; null = no limit. */
-  atOnce: number | null;
+  maxParallel: number | null;
 }
 
 /**
@@ -46,17 +46,17 @@ export function parseArray(text: string): ArraySpec {
   }
   return {
     indices: list === "" ? null : [...new Set(indices)].sort((a, b) => a - b),
-    atOnce: limit === undefined ? null : Number(limit),
+    maxParallel: limit === undefined ? null : Number(limit),
   };
 }
 
 /** The value of sbatch's `--array`. */
-export function arrayOption(indices: readonly number[], atOnce: number | null): string {
+export function arrayOption(indices: readonly number[], maxParallel: number | null): string {
   const first = indices[0]!, last = indices.at(-1)!;
   const list = indices.length > 1 && last - first + 1 === indices.length
     ? `${first}-${last}`
     : indices.join(",");
-  return atOnce === null ? list : `${list}%${atOnce}`;
+  return maxParallel === null ? list : `${list}%${maxParallel}`;
 }
 
 /**

@@ -45,9 +45,9 @@ Deno.test("invalid searches are refused", async () => {
 });
 
 Deno.test("lists of elements have the syntax of sbatch", async () => {
-  assert.deepEqual(parseArray("0-7%2"), { indices: [0, 1, 2, 3, 4, 5, 6, 7], atOnce: 2 });
+  assert.deepEqual(parseArray("0-7%2"), { indices: [0, 1, 2, 3, 4, 5, 6, 7], maxParallel: 2 });
   assert.deepEqual(parseArray("5,1-3,0-10:5").indices, [0, 1, 2, 3, 5, 10]);
-  assert.deepEqual(parseArray("%4"), { indices: null, atOnce: 4 });
+  assert.deepEqual(parseArray("%4"), { indices: null, maxParallel: 4 });
   assert.equal(arrayOption([0, 1, 2], 2), "0-2%2");
   assert.equal(arrayOption([1, 4], null), "1,4");
   assert.equal(arrayOption([3], null), "3");

@@ -36,7 +36,7 @@ export interface BenchScriptOptions extends CommonOptions {
   /** One job with all GPUs instead of an array. */
   oneNode?: boolean;
   /** Maximum number of elements of the array that run in parallel. */
-  atOnce?: number;
+  maxParallel?: number;
   /** Additional flags of `rgx bench`, such as `--temperature 0.7`. */
   further?: readonly string[];
   /** The device of every process; default: its GPU. */
@@ -93,7 +93,7 @@ export async function benchScript(
   }
   const script = resolve(options.script);
   requireScriptPath(script, "--output");
-  const array = oneNode ? null : `0-${gpus - 1}${concurrencyLimit(options.atOnce)}`;
+  const array = oneNode ? null : `0-${gpus - 1}${concurrencyLimit(options.maxParallel)}`;
   const header = headerLines(job, { jobName, log: logs, array });
   const names = await Promise.all(models.map((model) => placeOf(model, workDir)));
   for (const { name, exists } of names) {
@@ -128,7 +128,7 @@ export async function benchScript(
       workers: options.device === undefined
         ? '--devices "$(seq -s, 0 $((NUM_GPUS - 1)))"'
         : '--workers "$NUM_GPUS"',
-      limit: concurrencyLimit(options.atOnce),
+      limit: concurrencyLimit(options.maxParallel),
       join_options: joinOptions(job),
       gres: cards === 0 ? "" : `--gres=${gres({ ...job, gpus: 0 }).replace(/0$/, "")}"$NUM_GPUS" `,
     },
@@ -138,7 +138,8 @@ export async function benchScript(
   return { text: filled, jobName, logs, notes };
 }
 
-const concurrencyLimit = (atOnce?: number) => atOnce === undefined ? "" : `%${atOnce}`;
+const concurrencyLimit = (maxParallel?: number) =>
+  maxParallel === undefined ? "" : `%${maxParallel}`;
 
 /** Finds a path from the job's folder, or else from the current folder, and makes this absolute. */
 async function placeOf(name: string, workDir: string): Promise<{ name: string; exists: boolean }> {

@@ -16,7 +16,12 @@ const bench = (more: Partial<BenchScriptOptions> = {}) =>
   benchScript("acct", { ...options, ...what, tasks, ...more });
 
 Deno.test("an array has a GPU per element, and variables at the top of the script", async () => {
-  const { text, jobName } = await bench({ gpus: 6, atOnce: 2, numExamples: 200, maxNewTokens: 64 });
+  const { text, jobName } = await bench({
+    gpus: 6,
+    maxParallel: 2,
+    numExamples: 200,
+    maxNewTokens: 64,
+  });
   assert.equal(jobName, "bench");
   const header = sbatch(text);
   assert.ok(header.includes("--array=0-5%2") && header.includes("--gres=gpu:a100:1"));
@@ -148,8 +153,8 @@ Deno.test("each element gets its shard; with sbatch the first one submits the me
 
 Deno.test("the environment has precedence over the variables in the script", async () => {
   const given = { MODELS: "a b", TASKS: "chain_sum", NUM_EXAMPLES: "7", MAX_NEW_TOKENS: "5" };
-  const own = await called({}, ["element"], { ...element(1), ...given, NUM_GPUS: "3" });
-  assert.deepEqual(own.calls, [
+  const fromEnv = await called({}, ["element"], { ...element(1), ...given, NUM_GPUS: "3" });
+  assert.deepEqual(fromEnv.calls, [
     "srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1 rgx bench --models a b --tasks chain_sum " +
     "--num-examples 7 --output-dir benchmark_results --resume --max-new-tokens 5 --shard 1/3",
   ]);

@@ -74,8 +74,8 @@ Deno.test("a job that SLURM is ending is not requeued", async () => {
     assert.equal((await tryJob({ program: "exit 75", state })).requeued, "");
   }
   // TERM arrives while the program saves; the script waits until it has finished.
-  const told = await tryJob({ program: "kill -TERM $PPID; sleep 0.3; exit 75" });
-  assert.deepEqual([told.codes, told.requeued], [[75], ""]);
+  const ended = await tryJob({ program: "kill -TERM $PPID; sleep 0.3; exit 75" });
+  assert.deepEqual([ended.codes, ended.requeued], [[75], ""]);
   assert.equal((await tryJob({ program: "exit 75", requeue: false })).requeued, "");
 });
 

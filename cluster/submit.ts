@@ -44,9 +44,11 @@ export async function submit(command: readonly string[], folder: string): Promis
   const { success, out, err } = await run(command, folder, outsideOfJobs(Deno.env.toObject()));
   const ids = out.split("\n").map((line) => line.split(";")[0]!.trim()).filter((id) => id !== "");
   if (success && ids.every((id) => /^\d+$/.test(id))) return ids;
-  const said = err.replaceAll(/^sbatch: (error: )?/gm, "").trim();
+  const message = err.replaceAll(/^sbatch: (error: )?/gm, "").trim();
   const submitted = ids.length === 0 ? "" : ` (submitted: ${ids.join(", ")})`;
-  throw new RgxError(`sbatch refused the job${submitted}: ${said === "" ? out.trim() : said}`);
+  throw new RgxError(
+    `sbatch refused the job${submitted}: ${message === "" ? out.trim() : message}`,
+  );
 }
 
 /**

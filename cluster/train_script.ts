@@ -82,7 +82,7 @@ export async function slurmScript(
   const name = options.template?.name ?? "the built-in template";
   const elements = variants.length === 0
     ? null
-    : arrayOption(variants.map(({ index }) => index), array?.atOnce ?? null);
+    : arrayOption(variants.map(({ index }) => index), array?.maxParallel ?? null);
   const header = headerLines(job, { jobName, log: logs, array: elements });
   const progress = !isKnown
     ? UNKNOWN_PROGRESS
@@ -169,7 +169,7 @@ function variantsOf(sweep: readonly string[], array: ArraySpec | null, seed: num
   if (sweep.length === 0) {
     if (array === null) return [];
     if (array.indices !== null) return seedVariants(array.indices, seed);
-    throw new UsageError(`--array %${array.atOnce}: expected numbers too, or --sweep`, {
+    throw new UsageError(`--array %${array.maxParallel}: expected numbers too, or --sweep`, {
       advice: "For example --array 0-4%2: the seeds of the configuration and four more.",
     });
   }

@@ -143,18 +143,18 @@ Deno.test("a search is one array with different values, names and folders", asyn
 });
 
 Deno.test("a user's template is filled in and checked for mistakes SLURM ignores", async () => {
-  const own = (text: string) =>
+  const fromTemplate = (text: string) =>
     slurmScript("quickstart", "acct", { ...options, template: { name: "own.sh", text } });
-  const { text } = await own(
+  const { text } = await fromTemplate(
     "#!/bin/sh\n{{sbatch}}\ncd {{work_dir}}\n{{program}} train {{config}}\n",
   );
   assert.match(text, /^#SBATCH --requeue$/m);
   assert.match(text, /cd \/tmp\n\/opt\/rgx train quickstart\n$/);
   assert.equal(
-    (await own(TRAIN_TEMPLATE)).text,
+    (await fromTemplate(TRAIN_TEMPLATE)).text,
     (await slurmScript("quickstart", "acct", options)).text,
   );
-  const spaced = await own("#!/bin/sh\n{{ sbatch }}\ntrain {{ config }}\n");
+  const spaced = await fromTemplate("#!/bin/sh\n{{ sbatch }}\ntrain {{ config }}\n");
   assert.match(spaced.text, /^train quickstart$/m);
   // For a job that is not requeued, the printed template's part for requeuing is left out too.
   const once = { ...options, requeue: false };
@@ -176,7 +176,7 @@ Deno.test("a user's template is filled in and checked for mistakes SLURM ignores
     ["#!/bin/sh\n{{sbatch}}\n{{config}} {{JOB-NAME}}", "unknown placeholder {{JOB-NAME}}"],
     ["#!/bin/sh\nset -e\n{{sbatch}}\n{{config}}", "stands after the first command"],
   ];
-  for (const [template, why] of cases) await refuses(() => own(template), ["own.sh", why]);
+  for (const [template, why] of cases) await refuses(() => fromTemplate(template), ["own.sh", why]);
 });
 
 Deno.test("what cannot run is refused before anything is written", async () => {

@@ -1,6 +1,6 @@
 /**
  * Means, extremes, standard deviations and quantiles. Confidence intervals are in intervals.ts and
- * evaluation/intervals.ts, paired tests in evaluation/paired_test.ts.
+ * evaluation/intervals.ts, paired tests in evaluation/matched_pairs.ts.
  */
 
 /** Mean; NaN without values. */

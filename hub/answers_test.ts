@@ -15,8 +15,8 @@ import { failure, get, places, TAG, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("errors for a missing, private or gated repository and for a refused token", async () => {
   await withHub(async (hub, cache) => {
-    const own = { settings: settingsFor(hub, cache, { token: TOKEN }) };
-    const none = await failure(get(hub, cache, own));
+    const withToken = { settings: settingsFor(hub, cache, { token: TOKEN }) };
+    const none = await failure(get(hub, cache, withToken));
     assert.match(
       none,
       /^2 org\/tiny: there is no such model on http.* \(404\)\n.*--dataset org\/tiny/,

@@ -95,10 +95,12 @@ export async function remoteFile(
   });
   const redirected = headers.get("location") !== null;
   const etag = plainTag(headers.get("x-linked-etag") ?? headers.get("etag"));
-  const where = `${repository.name}: ${name}`, said = headers.get("x-repo-commit");
+  const where = `${repository.name}: ${name}`, commitHeader = headers.get("x-repo-commit");
   const etagChecksum = etag === null ? null : checksumOf(etag);
   // Without a commit this may be the page of any server, unless a checksum can prove the content.
-  if (etag === null || said !== commit && (said !== null || etagChecksum === null)) {
+  if (
+    etag === null || commitHeader !== commit && (commitHeader !== null || etagChecksum === null)
+  ) {
     const found = etag === null ? "no entity tag" : "another commit than asked for, or none";
     throw new RgxError(`${where}: the answer of ${settings.endpoint} has ${found}`, {
       advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",

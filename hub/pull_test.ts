@@ -213,10 +213,10 @@ Deno.test("at most maxWorkers downloads run in parallel", async () => {
       lfs: true,
     }));
     hub.add("datasets/org/sums", files);
-    let now = 0, most = 0;
+    let now = 0, max = 0;
     hub.misbehave = (seen) => {
       if (seen.server === "content") {
-        most = Math.max(most, ++now);
+        max = Math.max(max, ++now);
         return new Promise((resolve) =>
           setTimeout(() => {
             now--;
@@ -228,7 +228,7 @@ Deno.test("at most maxWorkers downloads run in parallel", async () => {
       return null;
     };
     const pulled = await get(hub, cache, { maxWorkers: 3 }, DATA);
-    assert.ok(most > 1 && most <= 3, String(most));
+    assert.ok(max > 1 && max <= 3, String(max));
     assert.equal(pulled.files.length, 9);
   });
 });

@@ -57,7 +57,7 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
   const { settings, repository, revision, file } = request;
   const { status, code } = error, { name, kind } = repository;
   const page = `${settings.endpoint}/${addressOf(repository)}`;
-  const said = error.message === "" ? "" : `: ${shown(error.message)}`;
+  const serverMessage = error.message === "" ? "" : `: ${shown(error.message)}`;
   const way = withoutNetwork(request), options = { cause: error };
   if (code === "GatedRepo") {
     return new RgxError(
@@ -84,7 +84,7 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
   }
   const isWrongToken = /invalid (?:credentials|username|user|token)/i.test(error.message);
   if (settings.token !== null && status === 401 && isWrongToken) {
-    return new RgxError(`${subject(request)}: the token is refused (401)${said}`, {
+    return new RgxError(`${subject(request)}: the token is refused (401)${serverMessage}`, {
       ...options,
       advice: tokenAdvice(settings),
     });
@@ -98,7 +98,7 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
       : `not there, private or gated (${status}${
         settings.token === null ? ", no token was sent" : ""
       })`;
-    return new RgxError(`${subject(request)}: ${found}${status === 404 ? "" : said}`, {
+    return new RgxError(`${subject(request)}: ${found}${status === 404 ? "" : serverMessage}`, {
       exitCode: status === 404 ? EXIT.usage : EXIT.failure,
       advice: `Check the name on ${page} (${other}). If it is private or gated: ${
         tokenAdvice(settings)
@@ -107,7 +107,7 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
     });
   }
   return new RgxError(
-    `${subject(request)}: ${settings.endpoint} answers ${status}${said}${tries(attempts)}`,
+    `${subject(request)}: ${settings.endpoint} answers ${status}${serverMessage}${tries(attempts)}`,
     { ...options, advice: `Try again later; what is downloaded is kept. ${way}` },
   );
 }

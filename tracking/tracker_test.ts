@@ -3,7 +3,7 @@ import { trackedRunId } from "./run_id.ts";
 import { withTracked } from "./testing.ts";
 import { trackedMetrics } from "./tracker.ts";
 
-Deno.test("metrics are named as in transformers' integrations; non-finite ones are left out", () => {
+Deno.test("metrics are named as in transformers' integrations, without non-finite ones", () => {
   assert.deepEqual(
     trackedMetrics({
       loss: 1,

@@ -1,4 +1,7 @@
-/** `rgx slurm` and `rgx slurm bench`: flags to a job script, written and, where asked, submitted. */
+/**
+ * `rgx slurm` and `rgx slurm bench`: turn flags into a job script, write it, and submit it if asked
+ * to.
+ */
 import { Command, CommanderError } from "commander";
 import { resolve } from "node:path";
 import { isTask, unknownTasks } from "../../bench/plan/test_set.ts";
@@ -14,7 +17,7 @@ import { benchCommands } from "../bench/commands.ts";
 import { given } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
 
-/** Of both commands. */
+/** The flags of both commands. */
 export interface SlurmFlags {
   workDir?: string;
   partition?: string;
@@ -85,8 +88,8 @@ export async function slurmBench(
       advice: "For example: rgx slurm bench my_account --models runs/a --tasks leg_counting",
     });
   }
-  const atOnce = flags.array === undefined ? undefined : /^%([1-9]\d{0,5})$/.exec(flags.array);
-  if (atOnce === null) {
+  const maxParallel = flags.array === undefined ? undefined : /^%([1-9]\d{0,5})$/.exec(flags.array);
+  if (maxParallel === null) {
     throw new UsageError(`--array ${flags.array}: expected %N, the elements that run at once`, {
       advice: "--gpus says how many there are.",
     });
@@ -100,7 +103,7 @@ export async function slurmBench(
       maxNewTokens: flags.maxNewTokens,
       outputDir: flags.outputDir,
       oneNode: flags.oneNode,
-      atOnce: atOnce === undefined ? undefined : Number(atOnce[1]),
+      maxParallel: maxParallel === undefined ? undefined : Number(maxParallel[1]),
       device: flags.device,
     }),
     further,
@@ -111,7 +114,7 @@ export async function slurmBench(
   await deliver(script, output, flags, (path) => ["bash", path]);
 }
 
-/** As `rgx bench` reads them. @throws UsageError for one that does not exist */
+/** Splits task names as `rgx bench` does. @throws UsageError for an unknown task */
 function taskNames(texts: readonly string[]): string[] {
   const isFile = (text: string) => text.includes("=") || /\.jsonl?$/.test(text);
   const tasks = texts.flatMap((text) => isFile(text) ? [text] : text.split(","))
@@ -121,11 +124,11 @@ function taskNames(texts: readonly string[]): string[] {
   return tasks;
 }
 
-/** Flags of `rgx bench` that the script sets by itself. */
+/** Flags of `rgx bench` that the script itself sets. */
 const SET_BY_SCRIPT = ["models", "tasks", "numExamples", "maxNewTokens", "outputDir", "resume"]
   .concat("merge", "shard", "device", "devices", "workers");
 
-/** @throws UsageError for what `rgx bench` would not take */
+/** Checks the flags after `--`. @throws UsageError for what `rgx bench` does not accept */
 function checkBenchFlags(given: readonly string[]): void {
   const program = new Command();
   benchCommands(program, () => {});
@@ -137,9 +140,9 @@ function checkBenchFlags(given: readonly string[]): void {
     if (!(error instanceof CommanderError)) throw error;
     throw new UsageError(`rgx bench: ${error.message.replace(/^error: /, "")}`);
   }
-  const own = SET_BY_SCRIPT.find((name) => bench.getOptionValueSource(name) === "cli");
-  if (own === undefined) return;
-  const { long } = bench.options.find((option) => option.attributeName() === own)!;
+  const refused = SET_BY_SCRIPT.find((name) => bench.getOptionValueSource(name) === "cli");
+  if (refused === undefined) return;
+  const { long } = bench.options.find((option) => option.attributeName() === refused)!;
   throw new UsageError(`${long}: the script sets this flag itself; write it before --`);
 }
 

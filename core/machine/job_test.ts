@@ -198,9 +198,9 @@ Deno.test("on a node without SLURM's commands the time left is unknown", async (
 });
 
 Deno.test("a job has ended when the queue shows this job but not that one as active", async () => {
-  const own = slurmJob(from({ SLURM_JOB_ID: "20" }))!;
+  const current = slurmJob(from({ SLURM_JOB_ID: "20" }))!;
   const ended = (list: string | null, id = "17") =>
-    jobHasEnded(id, own, (command, args) => {
+    jobHasEnded(id, current, (command, args) => {
       assert.deepEqual([command, ...args], ["squeue", "-h", "-j", `20,${id}`, "-o", "%i %T"]);
       return Promise.resolve(list);
     });

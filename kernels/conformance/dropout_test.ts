@@ -14,7 +14,7 @@ interface Settings {
   seed?: number;
 }
 
-/** dropout(x) with rows' keys [rows, 3]. */
+/** Runs dropout(x). @param keys [rows, 3] */
 async function drop(
   device: Device,
   x: HostArray,
@@ -34,14 +34,14 @@ async function drop(
   return out;
 }
 
-/** Row r is position r of a branch. */
+/** The keys of a branch's rows: row r is position r. */
 function keysOf(rows: number, branch = 0): Uint32Array {
   return Uint32Array.from(
     Array.from({ length: rows }, (_, r) => dropoutCounter(1, 9, branch, r)).flat(),
   );
 }
 
-/** 1 where an element is kept. */
+/** A mask with 1 for kept elements and 0 for dropped ones. */
 async function mask(device: Device, rows: number, d: number, settings?: Settings, branch = 0) {
   const out = await drop(
     device,
@@ -52,7 +52,7 @@ async function mask(device: Device, rows: number, d: number, settings?: Settings
   return Uint8Array.from(out, (x) => x === 0 ? 0 : 1);
 }
 
-testOnEveryDevice("a mask is what the counters say, element by element", async (device) => {
+testOnEveryDevice("every element of a mask follows from its counters", async (device) => {
   const rows = 5, d = 39, site = 1234, p = 0.4;
   const found = await mask(device, rows, d, { p, site }), keys = keysOf(rows);
   const words = new Uint32Array(4);
@@ -69,7 +69,7 @@ testOnEveryDevice("a mask is what the counters say, element by element", async (
   }
 });
 
-testOnEveryDevice("a row's mask does not depend on the rows around it", async (device) => {
+testOnEveryDevice("a row's mask does not depend on other rows", async (device) => {
   const rows = 60, d = 50, x = normals(stream("dropout rows"), rows * d), keys = keysOf(rows);
   const whole = await drop(device, x, keys);
   const order = stream("dropout order").shuffle(Array.from({ length: rows }, (_, r) => r));
@@ -85,7 +85,7 @@ testOnEveryDevice("a row's mask does not depend on the rows around it", async (d
   }
 });
 
-testOnEveryDevice("the share that is kept is 1 − p, and the mean stays", async (device) => {
+testOnEveryDevice("1 − p of the elements are kept, and the mean is unchanged", async (device) => {
   const rows = 200, d = 500, n = rows * d;
   for (const p of [0, 1e-3, 0.05, 0.5, 0.9]) {
     const kept = (await mask(device, rows, d, { p })).reduce((sum, x) => sum + x, 0);
@@ -98,7 +98,7 @@ testOnEveryDevice("the share that is kept is 1 − p, and the mean stays", async
 });
 
 testOnEveryDevice(
-  "masks of other seeds, sites, rows and columns are independent",
+  "masks of different seeds, sites, rows and columns are independent",
   async (device) => {
     const rows = 100, d = 400, n = rows * d, p = 0.5;
     const base = await mask(device, rows, d, { p });
@@ -119,7 +119,7 @@ testOnEveryDevice(
 );
 
 testOnEveryDevice(
-  "what is dropped is 0 whatever it was, and the rest is not hidden",
+  "dropped elements are 0 even if they were NaN or infinite; kept ones are not hidden",
   async (device) => {
     const rows = 4, d = 37, kept = await mask(device, rows, d);
     for (const value of [NaN, Infinity, -1]) {
@@ -141,7 +141,7 @@ testOnEveryDevice("p = 0 changes no bit", async (device) => {
   assert.ok(sameBits(await drop(device, x, keysOf(3), { p: 0 }), x));
 });
 
-testOnEveryDevice("the gradient is the same operation: it is its own transpose", async (device) => {
+testOnEveryDevice("the gradient is dropout with the same mask", async (device) => {
   const rows = 9, d = 45, random = stream("dropout transpose");
   const x = normals(random, rows * d), dout = normals(random, rows * d), keys = keysOf(rows);
   const out = await drop(device, x, keys), dx = await drop(device, dout, keys);

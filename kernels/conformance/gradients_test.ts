@@ -1,6 +1,7 @@
 /**
- * Every backward against central differences of its forward, on the float64 reference device:
- * L = Σ r·outputs for a random r, step 1e−6·max(1, |x|), relative to the largest derivative.
+ * Compares every backward with central differences of its forward, on the float64 reference device.
+ * The loss is L = Σ r·outputs for a random r, the step is 1e−6·max(1, |x|), and errors are relative
+ * to the largest derivative.
  */
 import assert from "node:assert/strict";
 import type { HostArray } from "../tensor.ts";
@@ -28,7 +29,7 @@ function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return sum;
 }
 
-/** Holds `gradient` against differences of `loss`, which reads `x` (changed and restored). */
+/** Compares `gradient` with differences of `loss`, which reads `x`; `x` is changed and restored. */
 async function checkGradient(
   what: string,
   x: Float64Array,
@@ -96,7 +97,7 @@ Deno.test("rmsnorm_backward is the gradient of rmsnorm", async () => {
     });
     const dx = backward.get("dx")!.map((g, i) => g - dxBefore[i]!);
     const dweight = backward.get("dweight")!.map((g, i) => g - dwBefore[i]!);
-    // With d = 1 the norm removes nearly everything: dx is of the order of eps.
+    // With d = 1 the output is nearly constant: dx is of the order of eps.
     if (d > 1) await checkGradient("dx", x, dx, loss);
     await checkGradient("dweight", weight, dweight, loss);
     const frozen = await run("rmsnorm_backward", {
@@ -111,7 +112,7 @@ Deno.test("rmsnorm_backward is the gradient of rmsnorm", async () => {
   }
 });
 
-Deno.test("layernorm_backward is the gradient of layernorm, add_bias_backward that of its bias", async () => {
+Deno.test("layernorm_backward and add_bias_backward are gradients", async () => {
   for (const [rows, d] of [[1, 5], [4, 7], [3, 16]] as const) {
     const sizes = { rows, d }, eps = 1e-5;
     const x = random64("layernorm x", rows * d), weight = random64("layernorm w", d);
@@ -229,14 +230,14 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
       dv: empty(k.length),
     });
     await checkGradient(`dv of ${what}`, v, back.get("dv")!, loss);
-    // A row that sees itself alone gives it the weight 1 whatever the scores are.
+    // A row that attends only to itself has the weight 1 for any score.
     if (window === 1) continue;
     await checkGradient(`dq of ${what}`, q, back.get("dq")!, loss);
     await checkGradient(`dk of ${what}`, k, back.get("dk")!, loss);
   }
 });
 
-Deno.test("a packed group attends as its separate sequences do", async () => {
+Deno.test("a packed group gives the same attention as its separate sequences", async () => {
   const heads = 2, kvHeads = 1, headDim = 4, prompt = 3, branches = [4, 1, 0, 2];
   const packed = packLengths([[prompt, branches]]);
   const shared = { heads, kvHeads, headDim, scale: 0.5 };
@@ -273,7 +274,7 @@ Deno.test("a packed group attends as its separate sequences do", async () => {
   }
 });
 
-Deno.test("attention_decode gives the last row of attention", async () => {
+Deno.test("attention_decode equals the last row of attention", async () => {
   const heads = 4, kvHeads = 2, headDim = 4, scale = 0.5, prompt = 5, branches = [3, 1, 4];
   const { rows, segmentCount, segments, rowSegment } = packLengths([[prompt, branches]]);
   const width = kvHeads * headDim, maxNew = 6, slots = [2, 0, 1];
@@ -384,8 +385,7 @@ Deno.test("scatter_add_rows is the gradient of gather_rows", async () => {
 });
 
 Deno.test("adamw takes PyTorch's steps", async () => {
-  // torch.optim.AdamW(lr 0.1, betas 0.9 0.99, eps 1e-8, weight_decay 0.01), worked out in its
-  // order.
+  // The steps of torch.optim.AdamW(lr 0.1, betas 0.9 0.99, eps 1e-8, weight_decay 0.01).
   const lr = 0.1, beta1 = 0.9, beta2 = 0.99, eps = 1e-8, weightDecay = 0.01;
   let param: HostArray = Float64Array.from([1, -2, 0.5]), m: HostArray = empty(3);
   let v: HostArray = empty(3);
@@ -411,7 +411,7 @@ Deno.test("adamw takes PyTorch's steps", async () => {
   assertWithin(param, want, 1e-14, "param");
   assertWithin(m, wantM, 1e-14, "m");
   assertWithin(v, wantV, 1e-14, "v");
-  // By hand: the first step moves by lr whatever the size of the gradient.
+  // The first step has the size lr for any gradient.
   const first = await run("adamw", {
     ...{ param: Float64Array.of(1), grad: Float64Array.of(123), m: empty(1), v: empty(1), n: 1 },
     ...{ lr, beta1, beta2, eps: 0, weightDecay: 0, gradScale: 1 },

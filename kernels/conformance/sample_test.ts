@@ -1,4 +1,4 @@
-/** Sampling on every device: distribution, kept sets, ties, and independence of the batch. */
+/** Sampling on every device: distribution, truncation, ties, and independence of the batch. */
 import assert from "node:assert/strict";
 import { testOnEveryDevice } from "./devices.ts";
 import {
@@ -25,13 +25,18 @@ const CUTS: readonly SampleOptions[] = [
   { temperature: 1.3, topK: 20, topP: 0.8, minP: 0.02 },
 ];
 
-testOnEveryDevice("a token is the inverse transform of its own uniform number", async (device) => {
-  for (const options of CUTS) {
-    for (const [rows, vocab] of [[1, 1], [2, 2], [3, 7], [7, 63], [2, 1025], [5, 4099]] as const) {
-      await checkDraws(device, rows, vocab, options);
+testOnEveryDevice(
+  "a token is the inverse transform of its row's uniform number",
+  async (device) => {
+    for (const options of CUTS) {
+      for (
+        const [rows, vocab] of [[1, 1], [2, 2], [3, 7], [7, 63], [2, 1025], [5, 4099]] as const
+      ) {
+        await checkDraws(device, rows, vocab, options);
+      }
     }
-  }
-});
+  },
+);
 
 testOnEveryDevice("100 000 draws follow the probabilities", async (device) => {
   const draws = 100_000, vocab = 40;
@@ -58,13 +63,13 @@ testOnEveryDevice("100 000 draws follow the probabilities", async (device) => {
       chi += (rareCount - rareExpected) ** 2 / Math.max(rareExpected, 1);
       bins++;
     }
-    const df = bins - 1; // the 99.9 % quantile by Wilson and Hilferty
+    const df = bins - 1; // the limit is the 99.9 % quantile by Wilson and Hilferty
     const limit = df * (1 - 2 / (9 * df) + 3.09 * Math.sqrt(2 / (9 * df))) ** 3;
     assert.ok(chi < limit, `χ² ${chi} of ${df} degrees of freedom, limit ${limit}`);
   }
 });
 
-testOnEveryDevice("exactly the kept tokens are ever drawn", async (device) => {
+testOnEveryDevice("all tokens inside the truncation are drawn, and no others", async (device) => {
   const vocab = 12, draws = 3000;
   const row = Float32Array.from({ length: vocab }, (_, t) => ((t * 5) % vocab) * 0.25);
   const logits = new Float32Array(draws * vocab);
@@ -89,7 +94,7 @@ testOnEveryDevice("ties at a threshold are all kept", async (device) => {
 });
 
 testOnEveryDevice(
-  "greedy takes the lowest index of the largest, with its plain logp",
+  "greedy takes the lowest index of the maximum, with its logp at temperature 1",
   async (device) => {
     for (const vocab of [1, 2, 3, 17, 64, 65, 1000]) {
       const rows = 9, logits = logitsOf("greedy", rows, vocab), best = new Uint32Array(rows);
@@ -111,7 +116,7 @@ testOnEveryDevice(
 );
 
 testOnEveryDevice(
-  "logits of one sign, zeros of both signs and negative ones are ordered",
+  "logits of one sign, zeros of both signs and negative logits are ordered",
   async (device) => {
     const options = { ...PLAIN, topK: 1 };
     for (
@@ -142,7 +147,7 @@ testOnEveryDevice("a sample does not depend on its place in the batch", async (d
   }
 });
 
-testOnEveryDevice("another seed word or counter word gives other draws", async (device) => {
+testOnEveryDevice("a different seed word or counter word gives different draws", async (device) => {
   const rows = 64, vocab = 50, logits = new Float32Array(rows * vocab);
   const base = countersOf(rows);
   const { tokens } = await drawTokens(device, logits, base, vocab, PLAIN);
@@ -155,16 +160,17 @@ testOnEveryDevice("another seed word or counter word gives other draws", async (
 });
 
 testOnEveryDevice(
-  "where logits were adjusted, the draw is from those and logp from the policy's own",
+  "with adjusted logits, tokens are drawn from these, and logp is that of `scored`",
   async (device) => {
     for (const [vocab, temperature] of [[1, 1], [17, 0], [64, 0.8], [1003, 1.3]] as const) {
       const rows = 21, counters = countersOf(rows), options = { ...PLAIN, temperature };
-      const own = logitsOf("policy", rows, vocab), adjusted = own.map((x) => x > 0 ? x / 3 : x);
+      const policyLogits = logitsOf("policy", rows, vocab),
+        adjusted = policyLogits.map((x) => x > 0 ? x / 3 : x);
       const alone = await drawTokens(device, adjusted, counters, vocab, options);
-      const both = await drawTokens(device, adjusted, counters, vocab, options, own);
+      const both = await drawTokens(device, adjusted, counters, vocab, options, policyLogits);
       assert.deepEqual(both.tokens, alone.tokens);
       for (let r = 0; r < rows; r++) {
-        const row = own.subarray(r * vocab, (r + 1) * vocab);
+        const row = policyLogits.subarray(r * vocab, (r + 1) * vocab);
         const p = keptDistribution(row, { ...PLAIN, temperature: temperature || 1 });
         assert.ok(Math.abs(both.logp[r]! - Math.log(p[both.tokens[r]!]!)) < 1e-5, `row ${r}`);
       }

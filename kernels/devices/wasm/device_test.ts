@@ -138,9 +138,9 @@ Deno.test("every unit of a job is run, for many threads and few units", async ()
   for (const threads of [2, 5, 18]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
-    const most = 4000, data = device.create("float", 16 * most, "data");
-    const ones = new Float32Array(16 * most).fill(1);
-    for (const units of [1, 2, 3, 7, 17, 18, 19, 40, 333, most - 1]) {
+    const maxUnits = 4000, data = device.create("float", 16 * maxUnits, "data");
+    const ones = new Float32Array(16 * maxUnits).fill(1);
+    for (const units of [1, 2, 3, 7, 17, 18, 19, 40, 333, maxUnits - 1]) {
       for (const grain of [1, 2, 16, 100, Infinity]) {
         device.write(data, ones);
         device.parallel({ kernel: "zero", units, grain, args: [device.pointer(data)] });

@@ -196,11 +196,11 @@ Deno.test("freeing a tensor drops its recordings and frees their memory", async 
 
 Deno.test("hundreds of recordings share their scratch", async () => {
   const device = await createWasmDevice({ threads: 4 });
-  const vocab = 2 ** 17, most = 200, big = 4 * vocab;
+  const vocab = 2 ** 17, count = 200, big = 4 * vocab;
   const logits = device.create("float", big, "logits"), out = device.create("float", big, "out");
-  const [counters, tokens] = [3, 1].map((width) => device.create("u32", width * most, "rows"));
-  const logp = device.create("float", most, "logp"), before = device.reservedBytes;
-  const recordings = Array.from({ length: most }, (_, i) =>
+  const [counters, tokens] = [3, 1].map((width) => device.create("u32", width * count, "rows"));
+  const logp = device.create("float", count, "logp"), before = device.reservedBytes;
+  const recordings = Array.from({ length: count }, (_, i) =>
     device.record!(() => {
       // Private scratch of each thread, and scratch that all threads share.
       device.run("sample", {
