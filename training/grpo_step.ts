@@ -1,40 +1,29 @@
 /**
  * One GRPO step of a run: generate, score, train, and record what happened.
  */
-import { RgxError } from "../core/errors.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { dropoutOf } from "./model/adapter_options.ts";
 import { EntropyControl } from "./loss/entropy_control.ts";
-import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import type { ReferencePolicy } from "./step/reference_policy.ts";
+import { FailingRewards } from "./rollout/failing_rewards.ts";
 import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout/rollout.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { SamplerDrift } from "./metrics/rollout_metrics.ts";
 import type { RunContext } from "./run/run_context.ts";
+import { recordStep } from "./run/step_records.ts";
 import type { PromptSampler } from "./rollout/prompt_sampler.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 
-/** After so many steps in a row in which a reward fails on every completion, the run gives up. */
-const FAILING_STEPS = 3;
-
-/**
- * A reward has failed too often. The step that noticed it was completed, so a checkpoint can be
- * saved.
- */
-export class RewardFailure extends RgxError {
-  override name = "RewardFailure";
-}
-
+/** The GRPO steps of a run. */
 export class GrpoSteps {
   readonly #sampler: PromptSampler;
   readonly #entropy: EntropyControl;
   /** The generation batch that is being trained on. */
   #buffer: RolloutBuffer | null;
-  /** Number of steps in a row in which each reward failed on every completion. */
-  readonly #failing = new Map<string, number>();
+  readonly #failingRewards: FailingRewards;
 
   /** @param buffer the generation batch that a restored run was training on */
   constructor(
@@ -47,6 +36,7 @@ export class GrpoSteps {
     this.#sampler = run.createSampler("GRPO", run.sizes.promptsPerGeneration);
     this.#entropy = new EntropyControl(training, run.state.entropy);
     this.#buffer = buffer;
+    this.#failingRewards = new FailingRewards(run.options.rubric.names);
   }
 
   /**
@@ -99,7 +89,7 @@ export class GrpoSteps {
     // A single NaN would make the mean loss of the run NaN.
     if (Number.isFinite(result.loss)) state.lossSum += result.loss;
     const scores = this.#scores(rollout);
-    await this.#record(start, rollout, result.tokens, {
+    await recordStep(this.run, start, rollout, result.tokens, {
       // First, so that no reward can overwrite a metric of the trainer.
       ...rollout?.logged,
       loss: result.loss,
@@ -113,7 +103,8 @@ export class GrpoSteps {
       ...this.run.curriculum?.metrics(),
     });
     await this.#moveLevels(scores);
-    if (rollout !== null) await this.#watchRewards(rollout);
+    if (rollout === null) return;
+    await this.#failingRewards.check(rollout, (message) => this.run.warn(message));
   }
 
   #passes<T>(work: () => Promise<T>): Promise<T> {
@@ -233,104 +224,5 @@ export class GrpoSteps {
       }));
     }
     return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows);
-  }
-
-  /** Writes the metrics and completions of a step, and emits its events. */
-  async #record(
-    start: number,
-    rollout: Rollout | null,
-    trained: number,
-    metrics: Metrics,
-  ): Promise<void> {
-    const { run } = this, { config, rubric } = run.options, { training } = config;
-    const { step } = run.state, { totalSteps } = run.sizes, epoch = run.epoch();
-    const clockMetrics = run.clockMetrics(start);
-    const { step_time = NaN } = clockMetrics;
-    const generated = rollout?.completionTokens ?? 0;
-    if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
-    await run.store.appendMetrics({
-      step,
-      epoch,
-      split: "train",
-      ...finiteOrNull(metrics),
-      ...clockMetrics,
-    });
-    if (training.log_completions && rollout !== null) {
-      await run.store.writeCompletions(step, rollout, rubric.names);
-    }
-    run.averager.add({ ...metrics, step_time, epoch });
-    run.emit({
-      type: "step",
-      phase: "grpo",
-      step,
-      totalSteps,
-      metrics: { ...metrics, ...clockMetrics },
-      tokens: { generated, trained },
-    });
-    if (rollout !== null) this.#showCompletions(step, rollout);
-    await run.diagnose(step, metrics);
-    if (!run.intervals.logsAt(step)) return;
-    const means = run.averager.means();
-    run.averager.reset();
-    run.store.addLog({ ...means, step });
-    run.emit({ type: "log", step, totalSteps, metrics: means });
-    if (rollout !== null) this.#showSample(step, rollout);
-  }
-
-  #showCompletions(step: number, rollout: Rollout): void {
-    const byGroup = Map.groupBy(rollout.rows, (row) => row.group);
-    this.run.emit({
-      type: "completions",
-      step,
-      rewardNames: this.run.options.rubric.names,
-      groups: rollout.groups.map(({ entry, prompt }, group) => ({
-        question: entry.question,
-        answer: entry.answer,
-        prompt: prompt.text,
-        completions: byGroup.get(group) ?? [],
-      })),
-    });
-  }
-
-  #showSample(step: number, rollout: Rollout): void {
-    // A group with different rewards shows more than one without a signal.
-    const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
-    const { entry, prompt } = rollout.groups[shown]!;
-    this.run.emit({
-      type: "sample",
-      step,
-      question: entry.question,
-      answer: entry.answer,
-      prompt: prompt.text,
-      rewardNames: this.run.options.rubric.names,
-      completions: rollout.rows.filter((row) => row.group === shown),
-    });
-  }
-
-  /**
-   * Reports a failing reward once. Gives up if one fails on every completion of several steps in a
-   * row.
-   */
-  async #watchRewards(rollout: Rollout): Promise<void> {
-    for (const name of this.run.options.rubric.names) {
-      const errors = rollout.errors.filter((error) => error.name === name);
-      const all = errors.length === rollout.rows.length;
-      const before = this.#failing.get(name);
-      if (errors.length > 0 && before === undefined) {
-        const { message, completion } = errors[0]!;
-        await this.run.warn(
-          `reward ${name} failed and counts 0: ${message}; the completion was ` +
-            JSON.stringify(completion),
-        );
-      }
-      if (errors.length > 0 || before !== undefined) {
-        this.#failing.set(name, all ? (before ?? 0) + 1 : 0);
-      }
-      if (this.#failing.get(name) !== FAILING_STEPS) continue;
-      throw new RewardFailure(
-        `reward ${name} failed on every completion of ${FAILING_STEPS} steps in a row`,
-        { advice: "Repair the reward, then continue with --resume." },
-      );
-    }
   }
 }

@@ -22,7 +22,8 @@ import {
 import { changedWeights } from "./curriculum/task_weights.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { evaluateAround, evaluateIfDue, loadBest } from "./evaluation/run_evaluations.ts";
-import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
+import { GrpoSteps } from "./grpo_step.ts";
+import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
 import { RunContext } from "./run/run_context.ts";

@@ -1,0 +1,49 @@
+/** Watches the rewards of a run for failures. */
+import { RgxError } from "../../core/errors.ts";
+import type { Rollout } from "./rollout.ts";
+
+/** After so many steps in a row in which a reward fails on every completion, the run gives up. */
+const FAILING_STEPS = 3;
+
+/**
+ * A reward has failed too often. The step that noticed it was completed, so a checkpoint can be
+ * saved.
+ */
+export class RewardFailure extends RgxError {
+  override name = "RewardFailure";
+}
+
+export class FailingRewards {
+  /** Number of steps in a row in which each reward failed on every completion, by its name. */
+  readonly #failedSteps = new Map<string, number>();
+
+  /** @param names names of the rewards */
+  constructor(private readonly names: readonly string[]) {}
+
+  /**
+   * Takes what a step generated. Reports a reward the first time that it fails.
+   * @throws RewardFailure when one fails on every completion of several steps in a row
+   */
+  async check(rollout: Rollout, warn: (message: string) => Promise<void>): Promise<void> {
+    for (const name of this.names) {
+      const errors = rollout.errors.filter((error) => error.name === name);
+      const all = errors.length === rollout.rows.length;
+      const before = this.#failedSteps.get(name);
+      if (errors.length > 0 && before === undefined) {
+        const { message, completion } = errors[0]!;
+        await warn(
+          `reward ${name} failed and counts 0: ${message}; the completion was ` +
+            JSON.stringify(completion),
+        );
+      }
+      if (errors.length > 0 || before !== undefined) {
+        this.#failedSteps.set(name, all ? (before ?? 0) + 1 : 0);
+      }
+      if (this.#failedSteps.get(name) !== FAILING_STEPS) continue;
+      throw new RewardFailure(
+        `reward ${name} failed on every completion of ${FAILING_STEPS} steps in a row`,
+        { advice: "Repair the reward, then continue with --resume." },
+      );
+    }
+  }
+}
