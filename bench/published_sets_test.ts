@@ -150,16 +150,16 @@ Deno.test("MMLU-Pro: the right option is a letter or an index; else it is refuse
 Deno.test("problems without an answer give a warning; without any answer an error", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/x.jsonl`, tasks = [{ name: "file", path, label: "mine" }];
-    const told = async (...answers: unknown[]) => {
+    const notesFor = async (...answers: unknown[]) => {
       const rows = answers.map((answer, i) => JSON.stringify({ question: `${i}?`, answer }));
       await Deno.writeTextFile(path, rows.join("\n"));
       return withoutAnswers(await planTasks({ tasks }, 1));
     };
-    assert.deepEqual(await told("1", 2), []);
-    assert.deepEqual(await told("1", null), [
+    assert.deepEqual(await notesFor("1", 2), []);
+    assert.deepEqual(await notesFor("1", null), [
       "mine: 1 of 2 problems have no answer to compare with",
     ]);
-    await assert.rejects(told(null, null), /x\.jsonl: none of its problems has an answer/);
+    await assert.rejects(notesFor(null, null), /x\.jsonl: none of its problems has an answer/);
   });
 });
 
@@ -173,12 +173,12 @@ Deno.test("a warning says when the first problems leave out most categories", as
         category: names[Math.floor(i / 3)],
       }));
     await Deno.writeTextFile(path, rows.join("\n"));
-    const told = async (numExamples: number) =>
+    const notesFor = async (numExamples: number) =>
       fewCategories(await planTasks({ tasks, numExamples }, 1));
-    assert.deepEqual(await told(5), [
+    assert.deepEqual(await notesFor(5), [
       "mmlu_pro: its first 5 problems are of 2 of 4 categories (business, law)",
     ]);
-    assert.deepEqual(await told(9), []);
+    assert.deepEqual(await notesFor(9), []);
     assert.deepEqual(fewCategories(await planTasks({ tasks: ["chain_sum"] }, 1)), []);
   });
 });
@@ -188,13 +188,13 @@ Deno.test("a warning says when a task has fewer questions than the user asked fo
     const path = `${folder}/x.jsonl`, row = (i: number) => `{"question":"${i % 3}?","answer":"1"}`;
     await Deno.writeTextFile(path, Array.from({ length: 6 }, (_, i) => row(i)).join("\n"));
     const tasks = [{ name: "file", label: "mine", path }, "chain_sum"];
-    const told = async (options: { numExamples?: number; limit?: number }) =>
+    const notesFor = async (options: { numExamples?: number; limit?: number }) =>
       fewerThanAsked({ tasks, ...options }, await planTasks({ tasks, ...options }, 1));
-    assert.deepEqual(await told({ numExamples: 5 }), [
+    assert.deepEqual(await notesFor({ numExamples: 5 }), [
       "mine has 3 different questions, 5 were asked for",
     ]);
-    assert.deepEqual(await told({ numExamples: 5, limit: 3 }), []);
-    assert.deepEqual(await told({}), []);
+    assert.deepEqual(await notesFor({ numExamples: 5, limit: 3 }), []);
+    assert.deepEqual(await notesFor({}), []);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * A benchmark of a checkpoint on its run's held-out problems gives the run's own evaluation, item by
- * item.
+ * A benchmark of a checkpoint on its run's held-out problems gives the run's own evaluation, item
+ * by item.
  */
 import assert from "node:assert/strict";
 import { renderYaml } from "../configs/render.ts";

@@ -34,14 +34,15 @@ export async function writeEvalReports(
     const folder = `${outputDir}/${fileName(model)}_${only}${result.stamp}${suffix}`;
     const summary: Record<string, Record<string, unknown>> = {};
     for (const task of tasks) {
-      const own = task.models[model];
-      if (own === undefined) continue;
+      const modelResult = task.models[model];
+      if (modelResult === undefined) continue;
       const category = task.category ?? "other";
-      const numbers = numbersOf(own);
+      const numbers = numbersOf(modelResult);
       await Deno.mkdir(`${folder}/${fileName(category)}`, { recursive: true });
       await writeFileAtomic(
         `${folder}/${fileName(category)}/${fileName(task.task)}.json`,
-        JSON.stringify(report(task, own, numbers, saveMetadata, saveFullResults), null, 2) + "\n",
+        JSON.stringify(report(task, modelResult, numbers, saveMetadata, saveFullResults), null, 2) +
+          "\n",
       );
       (summary[category] ??= {})[task.task] = numbers;
     }
@@ -62,10 +63,12 @@ function numbersOf(result: ModelResult) {
   const { accuracy, ci95, mean_score_ci95, correct, total, num_examples, errors } = result;
   const scores = result.examples.map((example) =>
     samplesOf(example).filter(({ error }) => error === undefined).map(({ score }) => score)
-  ).filter((own) => own.length > 0);
+  ).filter(({ length }) => length > 0);
   return {
-    average_mean_score: scores.length === 0 ? 0 : mean(scores.map((own) => mean(own))),
-    average_best_score: scores.length === 0 ? 0 : mean(scores.map((own) => Math.max(...own))),
+    average_mean_score: scores.length === 0 ? 0 : mean(scores.map((ofProblem) => mean(ofProblem))),
+    average_best_score: scores.length === 0
+      ? 0
+      : mean(scores.map((ofProblem) => Math.max(...ofProblem))),
     mean_score_ci95,
     ...{ accuracy, ci95, correct, total, num_examples, errors },
     format_rate: result.format_rate,

@@ -235,13 +235,13 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
     path = newest ?? path;
   }
   const folder = await readModelFolder(path), weights = Deno.realPathSync(folder.path);
-  const ownPath = config === null ? null : config.model.model_name_or_path;
+  const basePathOfRun = config === null ? null : config.model.model_name_or_path;
   const basePath = folder.adapter !== null
     ? weights
-    : ownPath === null
+    : basePathOfRun === null
     ? null
-    : realPath((await findModel(ownPath)).path ?? ownPath);
-  const made = config !== null && ownPath === null && basePath === null
+    : realPath((await findModel(basePathOfRun)).path ?? basePathOfRun);
+  const made = config !== null && basePathOfRun === null && basePath === null
     ? await untrainedOf(config)
     : null;
   const held = config === null || folder.adapter === null ? {} : storageOf(config);
@@ -253,13 +253,13 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   }
   if (asked.includeBase && config !== null && basePath === null) {
     warnings.push(
-      ownPath === null
+      basePathOfRun === null
         ? `${name}: what its run began with cannot be made again: its tokenizer is not here`
-        : `${name}: its base model ${ownPath} is not here and is left out`,
+        : `${name}: its base model ${basePathOfRun} is not here and is left out`,
     );
   }
   if (basePath === null || basePath === path) return { ...found, base: null };
-  const baseName = ownPath ?? folder.adapter?.config.baseModel ?? basePath;
+  const baseName = basePathOfRun ?? folder.adapter?.config.baseModel ?? basePath;
   const base = { kind: "local" as const, path: basePath, weights: basePath, ...held };
   const tokenizerName = config?.model.tokenizer_name_or_path ?? null;
   if (tokenizerName === null) return { ...found, base: { name: baseName, where: base } };

@@ -23,9 +23,9 @@ Deno.test("runs count as equal in settings that the user gives", () => {
   assert.deepEqual([undecided.repetition_penalty, undecided.min_new_tokens], [1, undefined]);
   assert.match(warnings.join(), /the runs differ in repetition_penalty/);
 
-  const told: string[] = [];
-  const decided = samplingOf({ repetition_penalty: 1.3 }, runs, told);
+  const none: string[] = [];
+  const decided = samplingOf({ repetition_penalty: 1.3 }, runs, none);
   assert.deepEqual([decided.repetition_penalty, decided.min_new_tokens], [1.3, 2]);
   assert.equal(decided.max_new_tokens, 80);
-  assert.deepEqual(told, []);
+  assert.deepEqual(none, []);
 });

@@ -147,7 +147,10 @@ export function fewerThanAsked(
   });
 }
 
-/** Sets with problems whose answer is not told, in words. @throws UsageError where none has one */
+/**
+ * Notes for tasks with problems without an answer.
+ * @throws UsageError where no problem of a task has one
+ */
 export function withoutAnswers(sets: readonly TestSet[]): string[] {
   return sets.flatMap(({ label, entries, parameters }) => {
     const unknown = entries.filter(({ answer, metadata }) =>

@@ -1,12 +1,13 @@
 /**
- * What a chart shows, gathered from result files: which tasks, which models, and the result of each pair. A pair that was
- * measured more than once is drawn once: the newest, so that `results_all_tasks_*` beside its parts, or all files of a
- * folder, can be given together. What a reader of the chart should know comes back as notes.
+ * Gathers from result files what a chart shows: the tasks, the models, and the result of each pair.
+ * Where a pair was measured several times, the newest result is drawn. So `results_all_tasks_*` may
+ * be given together with its parts, or all files of a folder. Notes say what a reader of the chart
+ * should know.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { ModelResult, ResultFile, TaskResults } from "../../bench/results/result_file.ts";
 
-/** A result file and where it comes from (for messages). */
+/** A result file and its path (for messages). */
 export interface NamedResult {
   path: string;
   result: ResultFile;
@@ -18,9 +19,9 @@ export interface ChartData {
   models: string[];
   /** Task → model → result; a pair that was not measured is missing. */
   results: Map<string, Map<string, ModelResult>>;
-  /** Newest stamp of the files. */
+  /** The newest stamp of the files. */
   stamp: string;
-  /** Sentences for the user. */
+  /** Notes for the user. */
   notes: string[];
 }
 
@@ -28,7 +29,7 @@ interface Found {
   path: string;
   created: string;
   stamp: string;
-  /** What makes problems and answers comparable. */
+  /** Settings that must be equal for results to be comparable. */
   setting: ReadonlyMap<string, string>;
   result: ModelResult;
 }
@@ -37,7 +38,7 @@ interface Found {
 export function gatherResults(files: readonly NamedResult[]): ChartData {
   const found = new Map<string, Map<string, Found>>();
   const models = new Set<string>(), notes: string[] = [];
-  /** How many results of which file were given up for which other one. */
+  /** Number of results that were replaced by newer ones, by a text that names both files. */
   const chosen = new Map<string, number>();
   for (const { path, result: file } of files) {
     for (const task of file.kind === "task" ? [file] : Object.values(file.tasks)) {
@@ -64,17 +65,17 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
   for (const { result: file } of files) {
     if (file.kind !== "all_tasks") continue;
     for (const { task, model } of file.failures) {
-      // Another file may have what failed here.
+      // Another file may have the result that failed here.
       if (!found.get(task)?.has(model)) notes.push(`${model} failed on ${task}`);
     }
   }
-  const unlike = new Map<string, string[]>();
+  const differing = new Map<string, string[]>();
   for (const [task, ofTask] of found) {
     const found = differences([...ofTask.values()].map(({ setting }) => setting));
-    if (found !== "") unlike.set(found, [...unlike.get(found) ?? [], task]);
+    if (found !== "") differing.set(found, [...differing.get(found) ?? [], task]);
   }
-  for (const [found, tasks] of unlike) {
-    const where = tasks.length <= MOST_NAMED ? tasks.join(", ") : `${tasks.length} tasks`;
+  for (const [found, tasks] of differing) {
+    const where = tasks.length <= MAX_NAMED ? tasks.join(", ") : `${tasks.length} tasks`;
     notes.push(`${where}: not the same measurement for all models: ${found}`);
   }
   for (const [choice, n] of chosen) {
@@ -103,32 +104,32 @@ function choiceOf(a: Found, b: Found): string {
   return `drawn from ${kept.path}, which is newer, not from ${left.path}`;
 }
 
-/** Tasks that a note names. */
-const MOST_NAMED = 5;
-/** Greedy completions do not depend on these. */
-const OF_DRAWS = ["top_p", "top_k", "min_p"];
+/** Maximum number of tasks that a note names. */
+const MAX_NAMED = 5;
+/** Settings of the draws; greedy completions do not depend on them. */
+const DRAW_SETTINGS = ["top_p", "top_k", "min_p"];
 
 function settingOf(file: ResultFile, task: TaskResults): ReadonlyMap<string, string> {
   const { seed = file.seed, parameters } = task;
   const isGreedy = file.sampling.temperature === 0;
   const all = { seed, ...file.sampling, parameters };
   return new Map(
-    Object.entries(all).filter(([name]) => !isGreedy || !OF_DRAWS.includes(name))
+    Object.entries(all).filter(([name]) => !isGreedy || !DRAW_SETTINGS.includes(name))
       .map(([name, value]) => [name, JSON.stringify(value)]),
   );
 }
 
-/** "seed 1 | 2; max_new_tokens 8 | 64": what is not the same in all; "" when all is. */
+/** The settings that differ, such as "seed 1 | 2; max_new_tokens 8 | 64"; "" when none do. */
 function differences(settings: readonly ReadonlyMap<string, string>[]): string {
   const names = new Set(settings.flatMap((setting) => [...setting.keys()]));
   return [...names].flatMap((name) => {
-    const among = settings.filter((setting) => setting.has(name) || !OF_DRAWS.includes(name));
+    const among = settings.filter((setting) => setting.has(name) || !DRAW_SETTINGS.includes(name));
     const values = new Set(among.map((setting) => setting.get(name) ?? "none"));
     return values.size > 1 ? [`${name} ${[...values].join(" | ")}`] : [];
   }).join("; ");
 }
 
-/** The same with other names of models, in the same order. */
+/** The data with other names of the models. */
 export function renameModels(data: ChartData, names: ReadonlyMap<string, string>): ChartData {
   const nameOf = (model: string) => names.get(model) ?? model;
   return {

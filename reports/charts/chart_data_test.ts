@@ -3,7 +3,7 @@ import { RgxError } from "../../core/errors.ts";
 import { gatherResults, renameModels } from "./chart_data.ts";
 import { allTasksFile, chartData, taskFile } from "./testing.ts";
 
-Deno.test("the combined file beside its parts is not counted twice", () => {
+Deno.test("the combined file and its parts are not counted twice", () => {
   const parts = { a: { base: 10, tuned: 20 }, b: { base: 5, tuned: 7 } };
   const { tasks, models, results, notes } = gatherResults([
     { path: "results_a.json", result: taskFile("a", parts.a) },
@@ -16,7 +16,7 @@ Deno.test("the combined file beside its parts is not counted twice", () => {
   assert.deepEqual(notes, []);
 });
 
-Deno.test("of two measurements the newest is drawn, and a note says so", () => {
+Deno.test("the newer of two measurements is drawn, and a note says so", () => {
   const { results, stamp, notes } = gatherResults([
     { path: "new.json", result: taskFile("a", { base: 11 }, "20260105_000000") },
     { path: "old.json", result: taskFile("a", { base: 10, other: 1 }, "20260103_000000") },
@@ -27,7 +27,7 @@ Deno.test("of two measurements the newest is drawn, and a note says so", () => {
   assert.deepEqual(notes, ["1 result is drawn from new.json, which is newer, not from old.json"]);
 });
 
-Deno.test("what failed is told, unless another file has it", () => {
+Deno.test("a note names failures, unless another file has the result", () => {
   const failures = [{ model: "lost", task: "a", error: "e" }, {
     model: "other",
     task: "a",
@@ -40,7 +40,7 @@ Deno.test("what failed is told, unless another file has it", () => {
   ]);
 });
 
-Deno.test("models measured on different problems are pointed out", () => {
+Deno.test("a note names models that were measured on different problems", () => {
   const { notes } = gatherResults([
     { path: "1.json", result: taskFile("a", { base: 10 }) },
     { path: "2.json", result: { ...taskFile("a", { tuned: 12 }), seed: 2 } },
@@ -49,7 +49,7 @@ Deno.test("models measured on different problems are pointed out", () => {
   assert.match(notes[0]!, /^a: not the same measurement for all models: seed 1 \| 2$/);
 });
 
-Deno.test("what differs in the sampling is told once for all tasks, of greedy completions not how draws are made", () => {
+Deno.test("a note names different sampling once; greedy results ignore draw settings", () => {
   const file = (task: string, model: string, sampling: Record<string, number>) => {
     const result = taskFile(task, { [model]: 10 });
     return {
@@ -70,7 +70,7 @@ Deno.test("what differs in the sampling is told once for all tasks, of greedy co
   ]);
 });
 
-Deno.test("a benchmark of which nothing succeeded has nothing to draw", () => {
+Deno.test("a benchmark without any result has nothing to draw", () => {
   assert.throws(
     () => gatherResults([{ path: "x.json", result: allTasksFile({}) }]),
     (error: unknown) => error instanceof RgxError && /no results in x\.json/.test(error.message),

@@ -1,4 +1,4 @@
-/** `comparison_{task}.png`: all models on one task, a bar each with its 95 % interval. */
+/** `comparison_{task}.png`: a bar with its 95 % interval for each model on one task. */
 import type { ChartData } from "./chart_data.ts";
 import type { Figure } from "./figure.ts";
 import { drawHeading, drawPanel, sampleSize, valueOf, valueWidth } from "./panel.ts";
@@ -20,7 +20,7 @@ export function comparisonFigure(data: ChartData, task: string, title?: string):
   const left = MARGIN + linesWidth(names.flat(), SIZE) + 14;
   const intervals = linesWidth(["[100.0, 100.0]"], SIZE - 1);
   const width = WIDTH - MARGIN - left - valueWidth(SIZE) - intervals - 12;
-  // Few bars may be thick.
+  // With few models the bars are thicker.
   const thickness = data.models.length <= 4 ? 38 : 26;
   let y = top + 6;
   const rows = data.models.map((model, i) => {

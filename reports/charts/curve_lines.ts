@@ -1,22 +1,27 @@
 /**
- * What a run looks like in a panel of curves: a thin line for the steps and a thick one for their running mean, or points
- * where they are few; evaluations with their intervals. And the scale of a panel's values.
+ * The lines of a run in a panel of curves: a thin line for the values and a thick line for their
+ * running mean; single points where there are few; evaluations with their intervals. Also the scale
+ * of a panel's values.
  */
 import type { Point, RunMetrics } from "./run_metrics.ts";
 import { escapeText, INK, lineStyle, wrapText } from "./style.ts";
 
-/** Names of runs are wrapped at this width. */
+/** Font size of the legend, and the width at which names of runs are wrapped. */
 export const LEGEND_SIZE = 15, LEGEND_WIDTH = 420;
-/** Up to so many points are shown one by one. */
+/** Up to this many points are drawn as single points. */
 const FEW_POINTS = 25;
-const MOST_POINTS = 1500;
-/** Intervals at one step stand side by side: shares of the steps' range between two of them, and in all. */
+/** Maximum number of points of a line. */
+const MAX_POINTS = 1500;
+/**
+ * Intervals at the same step are drawn side by side: their distance, and the maximum for all of
+ * them, as shares of the range of steps.
+ */
 const BESIDE = 0.008, ALL_BESIDE = 0.03;
 
-/** Whether points are evaluations: each has its interval. */
+/** Whether the points are evaluations, which have intervals. */
 const isEvaluation = (points: readonly Point[]) => points.every(({ ci95 }) => ci95 !== undefined);
 
-/** What kinds of lines and points a figure has, in words. */
+/** A description of the kinds of lines and points in a figure. */
 export function explanation(runs: readonly RunMetrics[], metrics: readonly string[]): string {
   const all = metrics.flatMap((metric) => runs.flatMap(({ series }) => [series.get(metric) ?? []]))
     .filter(({ length }) => length > 0);
@@ -40,7 +45,7 @@ export function valueAxis(runs: readonly RunMetrics[], metric: string): Record<s
     high = Math.max(high, ci95?.[1] ?? value);
   }
   const size = Math.max(Math.abs(low), Math.abs(high));
-  // Values that are the same but for rounding have no scale of their own.
+  // Values that differ only by rounding give no scale.
   const isFlat = high - low <= 1e-6 * size;
   const range = isShare ? [0, 1.05] : size === 0 ? [-1, 1] : [low - size / 2, high + size / 2];
   return {
@@ -55,9 +60,9 @@ const isShareOf = (metric: string) => ({ value }: Point) =>
 
 /**
  * The thin and the thick line of a run, or its points.
- * @param r its place among `runs` of them
- * @param id of the panel's axes
- * @param steps range of the panel
+ * @param r index of the run among `runs` runs
+ * @param id number of the panel's axes
+ * @param steps range of steps of the panel
  */
 export function curveLines(
   name: string,
@@ -81,7 +86,7 @@ export function curveLines(
     return [{
       ...common,
       mode: "lines+markers",
-      // A point at 0 % is seen whole.
+      // Points at 0 % must not be clipped.
       cliponaxis: false,
       x: points.map(({ step }) => step + shift),
       y: points.map(({ value }) => value),
@@ -110,7 +115,7 @@ export function curveLines(
       showlegend: true,
     }];
   }
-  const stride = Math.ceil(points.length / MOST_POINTS);
+  const stride = Math.ceil(points.length / MAX_POINTS);
   const thin = stride === 1 ? points : extremes(points, 2 * stride);
   const values = points.map(({ value }) => value), reach = Math.ceil(points.length / 40);
   return [
@@ -135,7 +140,7 @@ export function curveLines(
   ];
 }
 
-/** The lowest and the highest of every `size` points, so that no peak is lost. */
+/** The lowest and the highest of every `size` points, so that no peak disappears. */
 export function extremes(points: readonly Point[], size: number): Point[] {
   const kept: Point[] = [];
   for (let i = 0; i < points.length; i += size) {
@@ -147,12 +152,12 @@ export function extremes(points: readonly Point[], size: number): Point[] {
   return kept;
 }
 
-/** Of every `stride`-th value the mean over the `reach` values before and after it, as far as there are any. */
+/** For every `stride`-th value the mean of it and up to `reach` values before and after it. */
 export function runningMean(values: readonly number[], reach: number, stride = 1): number[] {
   const means: number[] = [];
   for (let i = 0; i < values.length; i += stride) {
     const near = values.slice(Math.max(0, i - reach), i + reach + 1), [first] = near;
-    // Of the differences, so that the mean of equal values is their value.
+    // Averages differences, so that the mean of equal values is exactly that value.
     means.push(first! + near.reduce((sum, value) => sum + (value - first!), 0) / near.length);
   }
   return means;

@@ -1,6 +1,6 @@
 /**
- * Training curves of one or several runs, a panel for each metric (curve_lines.ts has what stands in it). Of very long
- * runs only the lowest and highest of every few steps are drawn.
+ * Training curves of one or several runs, with a panel for each metric (curve_lines.ts draws its
+ * lines). For very long runs only the lowest and the highest value of every few steps are drawn.
  */
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";
@@ -21,8 +21,8 @@ import {
 } from "./style.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
-/** Drawn when nothing is asked for, as far as a run has them. */
-const USUAL = [
+/** Metrics that are drawn by default, where a run has them. */
+const DEFAULTS = [
   "reward",
   "eval_accuracy",
   "completions/mean_length",
@@ -32,20 +32,24 @@ const USUAL = [
   "grad_norm",
   "sft/loss",
 ];
-/** Of these it is told, too, when nothing but zeros was reached. */
-const ALWAYS = ["reward", "eval_accuracy"];
-const MOST_USUAL = 6;
-/** Pixels of a legend's entry beside its text. */
+/** Those of them that are drawn even when all values are 0. */
+const DRAWN_IF_ZERO = ["reward", "eval_accuracy"];
+/** Maximum number of metrics that are drawn by default. */
+const MAX_DEFAULTS = 6;
+/** Width of a legend's entry without its text, in pixels. */
 const SYMBOL = 45;
-/** Below the second width there is one panel a row. */
+/** Width of a figure. Below NARROW there is one panel a row. */
 const WIDTH = 1120, NARROW = 700, MARGIN = 24, SIZE = 16;
 
-/** Which curves are drawn, and where they go. */
+/** Which curves are drawn, and into which file. */
 export interface CurvesOptions {
   /** Names as in metrics.jsonl; `sft/…` for the supervised warm start. */
   metrics?: readonly string[];
   title?: string;
-  /** A path that ends in .png, .svg or .html; default `curves.png` in the first run's folder. An existing file is replaced. */
+  /**
+   * A path that ends in .png, .svg or .html; default `curves.png` in the first run's folder. An
+   * existing file is replaced.
+   */
   output?: string;
 }
 
@@ -61,7 +65,8 @@ export interface Curves {
 /**
  * Draws the curves of training runs.
  * @param paths run folders or their `metrics.jsonl`
- * @throws UsageError on runs that are not there and metrics that no run has; RgxError on damaged files
+ * @throws UsageError for runs that do not exist and metrics that no run has; RgxError for damaged
+ *   files
  */
 export async function plotCurves(
   paths: readonly string[],
@@ -79,13 +84,13 @@ export async function plotCurves(
   return { path, metrics, runs: runs.map(({ name }) => name), notes: [...notes, ...drawn] };
 }
 
-/** In the run's folder, whether that or its `metrics.jsonl` was named. */
+/** The path in the run's folder; `run` may be the folder or its `metrics.jsonl`. */
 async function defaultPath(run: string): Promise<string> {
   const isFolder = (await Deno.stat(run)).isDirectory;
   return `${isFolder ? run.replace(/\/+$/, "") : folderOf(run)}/curves.png`;
 }
 
-/** @throws UsageError on a name that no run has, or when there is nothing to draw */
+/** @throws UsageError for a name that no run has, or when there is nothing to draw */
 export function chooseMetrics(
   runs: readonly RunMetrics[],
   asked: readonly string[] | undefined,
@@ -97,10 +102,10 @@ export function chooseMetrics(
     );
   }
   if (asked === undefined) {
-    const usual = USUAL.filter((name) =>
-      known.has(name) && (ALWAYS.includes(name) || !isConstantZero(runs, name))
+    const defaults = DEFAULTS.filter((name) =>
+      known.has(name) && (DRAWN_IF_ZERO.includes(name) || !isConstantZero(runs, name))
     );
-    return (usual.length > 0 ? usual : [...known]).slice(0, MOST_USUAL);
+    return (defaults.length > 0 ? defaults : [...known]).slice(0, MAX_DEFAULTS);
   }
   if (asked.length === 0) throw new UsageError("no metrics were named");
   for (const name of asked) {
@@ -117,7 +122,7 @@ function isConstantZero(runs: readonly RunMetrics[], name: string): boolean {
   return runs.every(({ series }) => (series.get(name) ?? []).every(({ value }) => value === 0));
 }
 
-/** @param width in pixels; a narrow figure has one panel beside another no more */
+/** @param width width in pixels; a narrow figure has one panel a row */
 export function curvesFigure(
   runs: readonly RunMetrics[],
   metrics: readonly string[],
@@ -158,7 +163,7 @@ export function curvesFigure(
       domain: [x / width, (x + plotWidth) / width],
       anchor: `y${id}`,
       ...(metric.startsWith("sft/") ? {} : { range: common }),
-      // Steps are whole numbers.
+      // Ticks are at whole steps.
       ...(common[1] - common[0] < 8 && !metric.startsWith("sft/") ? { dtick: 1 } : { nticks: 7 }),
       showgrid: false,
     };
@@ -189,7 +194,7 @@ export function curvesFigure(
       figure.data.push(...curveLines(run.name, [r, runs.length], points, id, common));
     });
   });
-  // Every run has a line in the legend, whether or not the first panel has it.
+  // Every run gets one entry in the legend, from the first panel that shows it.
   const named = new Set<unknown>();
   for (const trace of figure.data) {
     if (trace["showlegend"] !== true) continue;
@@ -199,7 +204,7 @@ export function curvesFigure(
   return figure;
 }
 
-/** One range of steps for all panels, so that they can be compared; the warm start counts for itself. */
+/** The same range of steps for all panels; the warm start has its own range. */
 function stepRange(runs: readonly RunMetrics[], metrics: readonly string[]): [number, number] {
   let low = Infinity, high = -Infinity;
   for (const metric of metrics.filter((name) => !name.startsWith("sft/"))) {
@@ -223,7 +228,7 @@ interface Note {
   isCentred?: boolean;
 }
 
-/** An annotation whose left end, or middle, and middle line are at a pixel of the picture. */
+/** Places an annotation by pixels of the picture: its left end or centre, and its middle line. */
 function at(width: number, height: number) {
   return ({ x, y, lines, size, color = INK, isCentred = false }: Note) => ({
     text: lines.map(escapeText).join("<br>"),
@@ -239,7 +244,7 @@ function at(width: number, height: number) {
   });
 }
 
-/** Title, explanation, and where the legend goes. */
+/** Title, explanation, and position of the legend. */
 function heading(
   runs: readonly RunMetrics[],
   metrics: readonly string[],
@@ -253,7 +258,7 @@ function heading(
   const legendTop = 24 + titleHeight + explained.length * small * LINE_SPACING + 8;
   const names = textRows(runs.map(({ name }) => name), small, LEGEND_WIDTH);
   const entry = linesWidth(names.flat(), small) + 8;
-  // Plotly puts as many entries into a row as the whole width has room for; each has its symbol and space besides.
+  // Plotly fills rows of the legend with entries; each takes its text, its symbol and some space.
   const columns = Math.max(1, Math.floor((width - 2 * MARGIN) / (entry + SYMBOL)));
   const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 13;
   const legendHeight = runs.length > 1 ? Math.ceil(runs.length / columns) * rowHeight + 10 : 0;
@@ -278,7 +283,7 @@ function heading(
       yanchor: "top",
       entrywidth: Math.max(entry, (width - 2 * MARGIN) / columns - SYMBOL),
       entrywidthmode: "pixels",
-      // Of the figure's height; Plotly hides what is more behind a scroll bar.
+      // A share of the figure's height; Plotly hides the rest behind a scroll bar.
       maxheight: 1,
       font: { size: small },
     },

@@ -8,7 +8,7 @@ import { parseMetrics, readRuns } from "./run_metrics.ts";
 
 const line = (value: unknown) => JSON.stringify(value) + "\n";
 
-/** A run of 60 steps with a warm start and two evaluations. */
+/** The metrics of a run of 60 steps with a warm start and two evaluations. */
 function metricsText(gain = 0.01): string {
   let text = line({ step: 1, split: "sft", loss: 3, epoch: 0 });
   const evaluation = (step: number, accuracy: number) =>
@@ -26,7 +26,7 @@ function metricsText(gain = 0.01): string {
     line({ step: 60, split: "final", train_loss: 1 });
 }
 
-Deno.test("metrics are read by name and split; events and sums are no steps", () => {
+Deno.test("metrics are read by name and split; events and final sums are ignored", () => {
   const series = parseMetrics(metricsText(), "m");
   assert.deepEqual([...series.keys()].sort(), ["eval_accuracy", "kl", "reward", "sft/loss"]);
   assert.equal(series.get("reward")!.length, 60);
@@ -37,7 +37,7 @@ Deno.test("metrics are read by name and split; events and sums are no steps", ()
   });
 });
 
-Deno.test("a line that is still being written is left out, a damaged one is an error", () => {
+Deno.test("a last line that is being written is ignored, a damaged line is an error", () => {
   const text = metricsText() + '{"step":61,"split":"train","rew';
   assert.equal(parseMetrics(text, "m").get("reward")!.length, 60);
   assert.equal(
@@ -57,7 +57,7 @@ Deno.test("a line that is still being written is left out, a damaged one is an e
   );
 });
 
-Deno.test("the usual metrics are those that a run has and that are not always 0", () => {
+Deno.test("the default metrics are those of the run that are not always 0", () => {
   const runs = [{ name: "a", series: parseMetrics(metricsText(), "m") }];
   assert.deepEqual(chooseMetrics(runs, undefined), ["reward", "eval_accuracy", "sft/loss"]);
   assert.deepEqual(chooseMetrics(runs, ["kl", "kl"]), ["kl"]);
@@ -68,12 +68,12 @@ Deno.test("the usual metrics are those that a run has and that are not always 0"
   assert.throws(() => chooseMetrics([{ name: "a", series: new Map() }], undefined), UsageError);
 });
 
-Deno.test("a running mean is over what there is, also at both ends", () => {
+Deno.test("a running mean uses the available values at both ends", () => {
   assert.deepEqual(runningMean([1, 2, 3, 4, 5], 2), [2, 2.5, 3, 3.5, 4]);
   assert.deepEqual(runningMean([0, 3, 0], 1), [1.5, 1, 1.5]);
 });
 
-Deno.test("a running mean of equal values is that value, also beside one that is far away", () => {
+Deno.test("a running mean of equal values is exactly that value", () => {
   const values = Array.from({ length: 50 }, () => 0.123456789);
   assert.deepEqual(runningMean(values, 2), values);
   values[10] = 1e30;
@@ -81,7 +81,7 @@ Deno.test("a running mean of equal values is that value, also beside one that is
   assert.deepEqual(runningMean([1, 2, 3, 4, 5], 1, 2), [1.5, 3, 4.5]);
 });
 
-Deno.test("a peak of a very long run is drawn, with few points", () => {
+Deno.test("a very long run is drawn with few points, and keeps its peaks", () => {
   const points = Array.from(
     { length: 5001 },
     (_, step) => ({ step, value: step === 3001 ? 9 : 0 }),
@@ -98,7 +98,7 @@ Deno.test("a peak of a very long run is drawn, with few points", () => {
   assert.deepEqual(extremes(falling, 3).map(({ step }) => step), [1, 3, 4, 5]);
 });
 
-Deno.test("values that are all the same stand in the middle of a scale of their size", () => {
+Deno.test("equal values are in the middle of a scale of their size", () => {
   const axis = (metric: string, ...values: number[]) => {
     const points = values.map((value, i) => ({ step: i, value }));
     return valueAxis([{ name: "a", series: new Map([[metric, points]]) }], metric)["range"];
@@ -111,7 +111,7 @@ Deno.test("values that are all the same stand in the middle of a scale of their 
   assert.equal(axis("loss", 1, 2), undefined);
 });
 
-Deno.test("evaluations of several runs at one step stand side by side, and tell their step", () => {
+Deno.test("evaluations of several runs at one step are side by side", () => {
   const runs = ["a", "b", "c"].map((name) => ({ name, series: parseMetrics(metricsText(), "m") }));
   const { data, layout } = curvesFigure(runs, ["eval_accuracy"], "t");
   const traces = data as { x: number[]; customdata: number[][] }[];
@@ -127,7 +127,7 @@ Deno.test("evaluations of several runs at one step stand side by side, and tell 
   assert.deepEqual(alone[0]!.x, [0, 60]);
 });
 
-Deno.test("evaluations have their intervals however many there are", () => {
+Deno.test("evaluations have intervals, however many there are", () => {
   const points = Array.from({ length: 60 }, (_, step) => ({
     step,
     value: 0.5,
@@ -143,7 +143,7 @@ Deno.test("evaluations have their intervals however many there are", () => {
   );
 });
 
-Deno.test("every run is in the legend once, and panels share their steps", () => {
+Deno.test("every run is in the legend once, and panels share the range of steps", () => {
   const runs = ["a", "b"].map((name, i) => ({
     name,
     series: parseMetrics(metricsText(0.01 * (i + 1)), "m"),
@@ -156,7 +156,7 @@ Deno.test("every run is in the legend once, and panels share their steps", () =>
   assert.ok(range("xaxis")[0] < 0 && range("xaxis")[1] > 60);
 });
 
-Deno.test("a legend of many runs is shown whole, above the panels", async () => {
+Deno.test("a legend of many runs is completely visible above the panels", async () => {
   const points = [1, 2].map((step) => ({ step, value: step }));
   const runs = Array.from({ length: 91 }, (_, i) => ({
     name: `a_run_with_the_learning_rate_number_${i}`,
@@ -177,7 +177,7 @@ Deno.test("a legend of many runs is shown whole, above the panels", async () => 
   }
 });
 
-Deno.test("names of metrics stand within their panels, and a title begins at the left", () => {
+Deno.test("names of metrics are within their panels, and a title begins at the left", () => {
   const metrics = ["reward", `rewards/${"check_answer_".repeat(9)}/mean`];
   const points = [1, 2].map((step) => ({ step, value: step }));
   const runs = [{ name: "a", series: new Map(metrics.map((name) => [name, points])) }];
@@ -194,7 +194,7 @@ Deno.test("names of metrics stand within their panels, and a title begins at the
   }
 });
 
-Deno.test("in a narrow figure the panels stand below one another, with the same data", () => {
+Deno.test("a narrow figure has its panels below each other, with the same data", () => {
   const runs = [{ name: "a", series: parseMetrics(metricsText(), "m") }];
   const drawn = (width?: number) => curvesFigure(runs, ["reward", "eval_accuracy"], "t", width);
   const domains = ({ layout }: ReturnType<typeof drawn>, axis: string) =>
@@ -207,7 +207,7 @@ Deno.test("in a narrow figure the panels stand below one another, with the same 
   assert.ok(domains(phone, "yaxis")[0]![0] > domains(phone, "yaxis")[1]![1]);
 });
 
-Deno.test("curves of run folders become a picture, by default in the first of them", async () => {
+Deno.test("curves of run folders become a picture, by default in the first folder", async () => {
   const root = await Deno.makeTempDir();
   try {
     for (const name of ["x/run", "y/run"]) {

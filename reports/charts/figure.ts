@@ -1,10 +1,10 @@
-/** A Plotly figure as data, and the pieces of it that the charts use (names as in Plotly's reference). */
+/** A Plotly figure as data; the names are those of Plotly's reference. */
 
-/** `width` and `height` are in pixels of a screen; a PNG has `PNG_SCALE` times as many each way. */
+/** `width` and `height` are in screen pixels; a PNG has `PNG_SCALE` times as many. */
 export interface Figure {
   data: Record<string, unknown>[];
   layout: Record<string, unknown> & { width: number; height: number };
 }
 
-/** Sharp on a slide that fills a screen. */
+/** Makes pictures sharp on a slide that fills a screen. */
 export const PNG_SCALE = 2;

@@ -1,39 +1,40 @@
 /**
- * The font of all charts, and the widths of texts in it: Plotly asks a browser how wide a text is, and without a browser
- * the font's own tables have the answer. Layout of the tables: the OpenType specification (`cmap` formats 4 and
- * 12, `hmtx`), the WOFF 1.0 recommendation for the file. Left out: kerning and ligatures (a width is up to
- * some percent too large by that, never too small), right-to-left and combining scripts.
+ * The font of all charts, and the widths of texts in it. Plotly asks a browser for the width of a
+ * text; without a browser the widths come from the font's tables. Sources: the OpenType
+ * specification (`cmap` formats 4 and 12, `hmtx`) and the WOFF 1.0 recommendation. Left out:
+ * kerning and ligatures (so a width may be a few percent too large, but not too small),
+ * right-to-left and combining scripts.
  */
 import { inflateSync } from "node:zlib";
 import packed from "./assets/dejavu_sans_condensed.woff" with { type: "bytes" };
 
-/** Families by preference; the first is embedded, the others are alike in width. */
+/** Font families by preference; the first is embedded, the others have similar widths. */
 export const FONT_FAMILY =
   "DejaVu Sans Condensed, DejaVu Sans, Liberation Sans, Arial, Helvetica, sans-serif";
 
-/** Width of a character that the font does not have, in em: what other fonts need for a wide one. */
+/** Width of a character that the font lacks, in em: that of a wide character in other fonts. */
 const UNKNOWN_WIDTH = 1;
 
-/** The font as browsers take it. */
+/** The font as a WOFF file, for browsers. */
 export function fontWoff(): Uint8Array {
   return packed;
 }
 
 let unpacked: Uint8Array<ArrayBuffer> | undefined;
 
-/** The font as TrueType. */
+/** The font as a TrueType file. */
 export function fontTtf(): Uint8Array<ArrayBuffer> {
   return unpacked ??= unpackWoff(packed);
 }
 
-/** Puts the tables of a WOFF 1.0 file back into a TrueType file. */
+/** Converts a WOFF 1.0 file to a TrueType file. */
 function unpackWoff(woff: Uint8Array): Uint8Array<ArrayBuffer> {
   const source = view(woff);
   const count = source.getUint16(12);
   const ttf = new Uint8Array(source.getUint32(16)), target = view(ttf);
   target.setUint32(0, source.getUint32(4));
   target.setUint16(4, count);
-  // The three fields for binary search, as the specification wants them.
+  // The three fields for binary search that the specification demands.
   const power = 2 ** Math.floor(Math.log2(count));
   target.setUint16(6, power * 16);
   target.setUint16(8, Math.log2(power));
@@ -57,11 +58,11 @@ function view(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** What the layout of a line needs, in em. */
+/** Measures for the layout of a line, in em. */
 interface Metrics {
   /** Advance widths of the font's glyphs by code point. */
   widths: Map<number, number>;
-  /** Above and below the baseline. */
+  /** Height above and below the baseline. */
   ascent: number;
   descent: number;
 }
@@ -72,14 +73,14 @@ export function fontMetrics(): Metrics {
   return metrics ??= readMetrics(fontTtf());
 }
 
-/** Characters of a text that the font has no picture of, each once. */
+/** The characters of a text that the font lacks, each once. */
 export function missingCharacters(text: string): string[] {
   return [...new Set(text)].filter((char) => lacks(char) && !INVISIBLE.test(char));
 }
 
 /**
- * The text with a box for each character that the font lacks. What draws pictures would put boxes of its own, but so
- * that they overlap where several characters make one sign; what joins them to one is left out.
+ * Replaces each character that the font lacks by a box. The renderer would draw boxes itself, but
+ * they would overlap where several characters form one sign; joining characters are dropped.
  */
 export function withBoxes(text: string): string {
   return text.replaceAll(
@@ -124,7 +125,7 @@ function readMetrics(ttf: Uint8Array): Metrics {
   };
 }
 
-/** Pairs (code point, glyph) of the Unicode sub-tables. */
+/** The pairs (code point, glyph) of the Unicode sub-tables. */
 function* charMap(data: DataView, cmap: number): Generator<[code: number, glyph: number]> {
   for (let i = 0; i < data.getUint16(cmap + 2); i++) {
     const table = cmap + data.getUint32(cmap + 8 + 8 * i);
@@ -142,7 +143,7 @@ function* charMap(data: DataView, cmap: number): Generator<[code: number, glyph:
   }
 }
 
-/** `cmap` format 4: segments with a shift of codes to glyphs, or an offset into a list of glyphs. */
+/** `cmap` format 4: segments with an offset from codes to glyphs, or into a list of glyphs. */
 function* segments(data: DataView, table: number): Generator<[code: number, glyph: number]> {
   const bytes = data.getUint16(table + 6);
   const ends = table + 14,

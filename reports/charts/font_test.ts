@@ -8,7 +8,7 @@ function checksum(bytes: Uint8Array): number {
   return sum;
 }
 
-Deno.test("the font unpacks to a TrueType file whose tables have the checksums it states", () => {
+Deno.test("the font unpacks to a TrueType file with correct checksums", () => {
   const ttf = fontTtf(), data = new DataView(ttf.buffer);
   const count = data.getUint16(4);
   assert.ok(count > 8);
@@ -21,12 +21,12 @@ Deno.test("the font unpacks to a TrueType file whose tables have the checksums i
   }
 });
 
-Deno.test("characters without a picture in the font are listed once, spaces and marks of control are none", () => {
+Deno.test("missing characters are listed once, without spaces and control characters", () => {
   assert.deepEqual(missingCharacters("Ünïcode ½ ∑ é … ←\n\t\u00a0\u200b"), []);
   assert.deepEqual(missingCharacters("a 模型 b 型🙂"), ["模", "型", "🙂"]);
 });
 
-Deno.test("a character that the font lacks becomes one box, what joins several to one sign nothing", () => {
+Deno.test("a missing character becomes one box, and joining characters vanish", () => {
   assert.equal(withBoxes("Ünïcode ½ モ a"), "Ünïcode ½ □ a");
   assert.equal(withBoxes("👩\u200d👧\ufe0f!").replaceAll(/[\u200d\ufe0f]/g, ""), "□□!");
 });

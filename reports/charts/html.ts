@@ -1,6 +1,6 @@
 /**
- * A figure as one HTML file that needs nothing else: Plotly, the font and the numbers are inside. Bars and points
- * answer to the pointer.
+ * A figure as a single HTML file that contains Plotly, the font and the numbers. Bars and points
+ * show details under the pointer.
  */
 import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
 import { type Figure, PNG_SCALE } from "./figure.ts";
@@ -29,7 +29,7 @@ ${drawScript(figure, "chart", title)}
 `;
 }
 
-/** The rule that brings the charts' font. */
+/** The CSS rule with the charts' font. */
 export function fontFace(): string {
   return `@font-face {
   font-family: "${FAMILY}";
@@ -37,14 +37,14 @@ export function fontFace(): string {
 }`;
 }
 
-/** Plotly itself. */
+/** The script element with Plotly. */
 export function plotlyScript(): string {
   return `<script>${plotlySource.replaceAll("</script", "<\\/script")}</script>`;
 }
 
 /**
- * Draws a figure into the element of that id, once the font is there.
- * @param narrow the same data laid out for windows in which the figure is too wide
+ * A script that draws a figure into the element with this id, when the font is loaded.
+ * @param narrow the layout of the same data for windows that are too narrow for the figure
  */
 export function drawScript(
   { data, layout }: Figure,
@@ -52,7 +52,7 @@ export function drawScript(
   title: string,
   narrow: Figure["layout"] = layout,
 ): string {
-  // A text of the user's that looks like the end of the script must not end it.
+  // A text that looks like the end of the script must not end it.
   const json = (value: unknown) => JSON.stringify(value).replaceAll("<", "\\u003c");
   const config = {
     displaylogo: false,

@@ -1,13 +1,13 @@
-/** Bars of accuracies on a common scale from 0 to 100 %, and what charts write above them. */
+/** Bars of accuracies on a common scale from 0 to 100 %, and the heading above them. */
 import type { Interval, ModelResult } from "../../bench/results/result_file.ts";
 import type { Sheet } from "./sheet.ts";
 import { FAINT_INK, GRID, LINE_SPACING, percent, type SeriesStyle, wrapText } from "./style.ts";
 
-/** What a bar shows; null where there is no result. */
+/** The value of a bar; null where there is no result. */
 export type Value = { accuracy: number; ci95: Interval; hover: readonly string[] } | null;
 
 export interface PanelRow {
-  /** Middle of the bar. */
+  /** Vertical centre of the bar. */
   y: number;
   height: number;
   style: SeriesStyle;
@@ -21,20 +21,20 @@ export interface PanelArea {
   width: number;
   /** Font size of the numbers. */
   size: number;
-  /** Percentages that have a line. */
+  /** Percentages with a grid line. */
   ticks: readonly number[];
-  /** Whether these are written below. */
+  /** Whether the percentages are written below the lines. */
   tickLabels: boolean;
-  /** Whether numbers have their "%". */
+  /** Whether numbers are written with "%". */
   units: boolean;
 }
 
-/** Room to the right of the bars for their numbers. */
+/** Width of the numbers to the right of the bars, in pixels. */
 export function valueWidth(size: number, units = true): number {
   return (units ? 4.7 : 3.6) * size;
 }
 
-/** Draws rows into an area; the numbers stand right of it. */
+/** Draws rows into an area, with the numbers to its right. */
 export function drawPanel(sheet: Sheet, area: PanelArea, rows: readonly PanelRow[]): void {
   const { x, top, bottom, width, size } = area;
   for (const tick of area.ticks) {
@@ -60,7 +60,7 @@ export function drawPanel(sheet: Sheet, area: PanelArea, rows: readonly PanelRow
   }
 }
 
-/** Title and subtitle in the upper left corner. @returns where the next thing may begin */
+/** Draws title and subtitle in the upper left corner. @returns the y below them */
 export function drawHeading(sheet: Sheet, title: string, subtitle: string, width: number): number {
   const size = 25, small = 15, left = 24;
   const titleLines = title.trim() === "" ? [] : wrapText(title, size, width - 2 * left);
@@ -72,7 +72,7 @@ export function drawHeading(sheet: Sheet, title: string, subtitle: string, width
   return y + height + 14;
 }
 
-/** What the pointer shows on a bar. */
+/** The text that a bar shows under the pointer. */
 function hoverLines(model: string, task: string, result: ModelResult): string[] {
   const [low, high] = result.ci95;
   return [
@@ -92,7 +92,7 @@ export function valueOf(model: string, task: string, result: ModelResult | undef
   return { accuracy, ci95, hover: hoverLines(model, task, result) };
 }
 
-/** "n = 100 problems", or the range where results differ; unanswered ones are not counted. */
+/** "n = 100 problems", or a range where results differ; without unanswered problems. */
 export function sampleSize(results: Iterable<ModelResult>): string {
   const counts = new Set<number>(), draws = new Set<number>();
   for (const { total, samples } of results) {

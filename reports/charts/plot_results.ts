@@ -1,6 +1,6 @@
 /**
- * A chart from result files: of one task a comparison of the models, of several a summary. Which of them it is shows in
- * the results themselves. The figures are made here, the drawing is loaded when it is needed.
+ * A chart from result files: a comparison of the models on one task, or a summary of several tasks;
+ * the results decide which. The renderer is loaded only when it is needed.
  */
 import { UsageError } from "../../core/errors.ts";
 import { fileName, folderOf } from "../../core/paths.ts";
@@ -12,14 +12,17 @@ import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rena
 import { summaryFigure, summaryTitle } from "./summary.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
-/** How a chart of results looks, and where it goes. */
+/** Title, names and file of a chart of results. */
 export interface PlotOptions {
   title?: string;
-  /** Names of models in the chart: `{ model: name }`, or `["model=name", …]`. */
+  /** Names of the models in the chart: `{ model: name }`, or `["model=name", …]`. */
   rename?: Readonly<Record<string, string>> | readonly string[];
   /** A JSON file of such names. */
   renameFile?: string;
-  /** A path that ends in .png, .svg or .html; an existing file is replaced. Default: a new PNG beside the results. */
+  /**
+   * A path that ends in .png, .svg or .html; an existing file is replaced. Default: a new PNG in
+   * the folder of the results.
+   */
   output?: string;
 }
 
@@ -28,7 +31,7 @@ export interface Plot {
   path: string;
   kind: "comparison" | "summary";
   tasks: string[];
-  /** As they are called in the chart. */
+  /** Names of the models in the chart. */
   models: string[];
   /** What the reader of the chart should know. */
   notes: string[];
@@ -37,8 +40,8 @@ export interface Plot {
 /**
  * Draws the results of a benchmark.
  * @param results result files, folders of them, or results themselves
- * @throws UsageError on files that are not there, renames that fit no model, other kinds of output;
- *   RgxError on files that hold no results of this version, or when the chart cannot be written
+ * @throws UsageError for files that do not exist, renames that fit no model, other kinds of output;
+ *   RgxError for files without results of this version, or when the chart cannot be written
  */
 export async function plotResults(
   results: readonly (string | ResultFile)[],
@@ -112,7 +115,7 @@ async function filesIn(path: string): Promise<string[]> {
   return names.sort().map((name) => `${path.replace(/\/+$/, "")}/${name}`);
 }
 
-/** A name that is still free, in the folder of the first result. */
+/** A new path in the folder of the first result. */
 async function newPath(
   results: readonly (string | ResultFile)[],
   kind: Plot["kind"],

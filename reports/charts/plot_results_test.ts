@@ -35,7 +35,7 @@ function textsOf(figure: Figure): string[] {
 const isUsage = (message: RegExp) => (error: unknown) =>
   error instanceof UsageError && message.test(error.message);
 
-Deno.test("one task becomes a comparison, several a summary, each a new PNG beside the results", () =>
+Deno.test("one task gives a comparison, several a summary, each in a new PNG", () =>
   inFolder({
     "results_a.json": taskFile("a/b", { base: 10, tuned: 30 }),
     "results_c.json": taskFile("c", { base: 0, tuned: 50 }),
@@ -60,7 +60,7 @@ Deno.test("one task becomes a comparison, several a summary, each a new PNG besi
     }
   }));
 
-Deno.test("an SVG and an HTML page hold title and names, and the page needs nothing else", () =>
+Deno.test("an SVG and an HTML page have title and names; the page needs no other file", () =>
   inFolder({}, async (folder) => {
     const results = [allTasksFile({ a: { "<b>base</b>": 10, tuned: 20 } })];
     const options = { title: 'Title </script> & "x"', rename: ["tuned=Fine-tuned"] };
@@ -76,7 +76,7 @@ Deno.test("an SVG and an HTML page hold title and names, and the page needs noth
     assert.match(page, /Fine-tuned/);
   }));
 
-Deno.test("characters that a PNG cannot show are told, other pictures leave them to the reader's fonts", () =>
+Deno.test("a note names characters that a PNG cannot show", () =>
   inFolder({ "results_a.json": taskFile("a", { "模型 ü": 10 }) }, async (folder) => {
     const notes = async (ending: string) =>
       (await plotResults([folder], { output: `${folder}/chart.${ending}` })).notes;
@@ -89,7 +89,7 @@ Deno.test("characters that a PNG cannot show are told, other pictures leave them
     assert.match(many[0]!, /: 模 型 一 二 三 四 五 六 七 八 … \(/);
   }));
 
-Deno.test("what cannot be drawn is refused before anything is read", async () => {
+Deno.test("impossible options are refused before anything is read", async () => {
   await assert.rejects(plotResults(["none.json"], { output: "x.jpg" }), isUsage(/\.png, \.svg or/));
   await assert.rejects(plotResults(["none.json"]), isUsage(/none\.json: there is no such file/));
   await assert.rejects(plotResults([]), isUsage(/no result files/));
@@ -101,7 +101,7 @@ Deno.test("what cannot be drawn is refused before anything is read", async () =>
   });
 });
 
-Deno.test("bars and intervals stand where the numbers say", () => {
+Deno.test("bars and intervals are where the numbers say", () => {
   const figure = comparisonFigure(chartData({ a: { zero: 0, half: 25, all: 50 } }), "a");
   const [bars] = figure.data as {
     x: number[];
@@ -133,7 +133,7 @@ Deno.test("the average is over the tasks that all models have, and says so", () 
   assert.ok(!never.some((text) => text.includes("average")));
 });
 
-Deno.test("n counts the problems that were answered, of several samples too", () => {
+Deno.test("n counts the answered problems, with several samples too", () => {
   const samples = { k: 2, problems: 50, pass_at: {}, avg_at_k: 0.5, majority_at_k: 0.5 };
   const of = (total: number) => ({ ...modelResult(0, total), num_examples: 8, samples });
   assert.equal(sampleSize([of(16), of(16)]), "n = 8 problems × 2 samples");
@@ -143,7 +143,7 @@ Deno.test("n counts the problems that were answered, of several samples too", ()
   assert.equal(sampleSize([modelResult(0, 0)]), "n = 0");
 });
 
-Deno.test("a model without any result leaves the others their average", () => {
+Deno.test("a model without any result does not remove the average of the others", () => {
   const data = chartData({ a: { x: 10, y: 20, lost: 0 }, b: { x: 20, y: 40, lost: 0 } });
   for (const ofTask of data.results.values()) ofTask.set("lost", modelResult(0, 0));
   const texts = textsOf(summaryFigure(data));
@@ -151,7 +151,7 @@ Deno.test("a model without any result leaves the others their average", () => {
   assert.equal(texts.filter((text) => text === "no result").length, 3);
 });
 
-Deno.test("what the pointer shows is wrapped, and without a title there is no room for one", () => {
+Deno.test("hover texts are wrapped, and an empty title takes no space", () => {
   const name = "/projects/somebody/experiments/".repeat(8), data = chartData({ a: { [name]: 10 } });
   const figure = comparisonFigure(data, "a");
   const [bars] = figure.data as { customdata: string[] }[];
@@ -161,7 +161,7 @@ Deno.test("what the pointer shows is wrapped, and without a title there is no ro
   assert.ok(comparisonFigure(data, "a", " ").layout.height < figure.layout.height);
 });
 
-Deno.test("with many models and tasks nothing stands outside the picture, and no name is cut", async () => {
+Deno.test("many models and tasks fit into the picture, and no name is cut", async () => {
   const models = Array.from(
     { length: 14 },
     (_, i) =>

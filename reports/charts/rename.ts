@@ -1,24 +1,24 @@
 /**
- * Names for charts: `--rename A=B` and files of them. A rename that changes nothing is refused with the nearest name,
- * since a misspelt one would go unnoticed; a file may name models that are not in these results (one file serves
- * many charts), as long as it names one that is.
+ * New names for models in charts: `--rename A=B`, and files of such names. A rename that fits no
+ * model is an error with the nearest name, since a typo would go unnoticed. A file may also name
+ * models that are not in these results, since it may serve many charts; one of its names must fit.
  */
 import { parseDocument } from "yaml";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { readText, whyUnreadable } from "../../core/text_file.ts";
 
-/** A rename and where it was asked for. */
+/** A rename, and where the user gave it. */
 export interface Rename {
   from: string;
   to: string;
   place: string;
-  /** From a file of renames, which may hold more than is needed. */
+  /** It comes from a file, which may have names that are not needed. */
   inFile: boolean;
 }
 
 /**
- * `A=B`; where a name has `=` in it, the cut is the last one whose left side is a model's name.
+ * Reads `A=B`. Where a name contains `=`, the last one whose left side is a model's name separates.
  * @throws UsageError
  */
 export function parseRename(text: string, models: readonly string[]): Rename {
@@ -34,7 +34,7 @@ export function parseRename(text: string, models: readonly string[]): Rename {
 }
 
 /**
- * A JSON object of names (YAML will do as well).
+ * Reads a JSON or YAML object of names.
  * @throws UsageError when it cannot be read, is something else, or names a model twice
  */
 export async function readRenameFile(path: string): Promise<Rename[]> {
@@ -44,7 +44,7 @@ export async function readRenameFile(path: string): Promise<Rename[]> {
   } catch (cause) {
     throw new UsageError(`cannot read the rename file ${path}: ${whyUnreadable(cause)}`, { cause });
   }
-  // JSON.parse would keep the last of two equal keys and say nothing.
+  // JSON.parse would silently keep the last of two equal keys.
   const document = parseDocument(text, { uniqueKeys: true });
   const [error] = document.errors;
   if (error !== undefined) {
@@ -77,8 +77,8 @@ function namesOf(document: ReturnType<typeof parseDocument>, path: string): unkn
 }
 
 /**
- * What each model is called; models that are not renamed are not in it.
- * @returns also a note on names of files that are not in these results
+ * The new names of the models that are renamed.
+ * @returns also a note on names in files that fit none of these results
  * @throws UsageError when a model is renamed twice, two models get one name, or a name is unknown
  */
 export function resolveRenames(
@@ -123,7 +123,7 @@ export function resolveRenames(
 }
 
 function unknownModel({ from, place }: Rename, models: readonly string[]): UsageError {
-  // A path's last part is far from the whole path, but it is what people type.
+  // People type the last part of a path, although it is far from the whole path.
   const [longer] = models.filter((model) => model.includes(from));
   const meant = longer === undefined ? didYouMean(from, models) : `, did you mean ${longer}?`;
   return new UsageError(

@@ -6,7 +6,7 @@ const models = ["Qwen/Qwen2.5-7B-Instruct", "runs/lr=1e-4/checkpoint-9"];
 const refuses = (message: RegExp) => (error: unknown) =>
   error instanceof UsageError && message.test(error.message);
 
-Deno.test("a rename is cut at the sign that leaves a model's name on the left", () => {
+Deno.test("a rename is split where the left side is a model's name", () => {
   const one = parseRename("Qwen/Qwen2.5-7B-Instruct=Qwen = 7B", models);
   assert.deepEqual([one.from, one.to], [models[0], "Qwen = 7B"]);
   const two = parseRename("runs/lr=1e-4/checkpoint-9=tuned", models);
@@ -30,7 +30,7 @@ Deno.test("an unknown name is refused with the nearest one", () => {
   );
 });
 
-Deno.test("a model renamed twice, or two models of one name, are refused", () => {
+Deno.test("a model renamed twice, and two models with one name, are refused", () => {
   const to = (from: string, name: string) => parseRename(`${from}=${name}`, models);
   assert.throws(
     () => resolveRenames([to(models[0]!, "a"), to(models[0]!, "b")], models),
@@ -46,7 +46,7 @@ Deno.test("a model renamed twice, or two models of one name, are refused", () =>
   );
 });
 
-Deno.test("a file of renames may hold more than is needed, but not the same model twice", async () => {
+Deno.test("a file of renames may have unused names, but no model twice", async () => {
   const folder = await Deno.makeTempDir();
   const file = async (text: string) => {
     await Deno.writeTextFile(`${folder}/names.json`, text);

@@ -1,7 +1,8 @@
 /**
- * Pictures of Plotly figures without a browser: Plotly itself draws the SVG in a document of jsdom that measures texts
- * with the embedded font, and resvg makes the pixels with that same font. Loaded only when a chart is drawn: the
- * packages are large. The document is kept for the next figure.
+ * Renders Plotly figures without a browser. Plotly draws the SVG in a jsdom document that measures
+ * texts with the embedded font, and resvg renders the pixels with the same font. This file is
+ * loaded only when a chart is drawn, since the packages are large. The document is kept for the
+ * next figure.
  */
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import resvgWasm from "@resvg/resvg-wasm/index_bg.wasm" with { type: "bytes" };
@@ -11,14 +12,14 @@ import { type Figure, PNG_SCALE } from "./figure.ts";
 import { FONT_FAMILY, fontTtf, withBoxes } from "./font.ts";
 import { installTextLayout } from "./text_layout.ts";
 
-/** What is used of Plotly. */
+/** The part of Plotly that is used. */
 interface Plotly {
   toImage(figure: unknown, options: Record<string, unknown>): Promise<string>;
 }
 
 interface Loaded {
   plotly: Plotly;
-  /** Begins the names that Plotly draws for parts of a picture anew, so that a figure gives the same bytes each time. */
+  /** Restarts the names of the picture's parts, so that a figure always gives the same bytes. */
   restartNames(): void;
 }
 
@@ -27,7 +28,7 @@ let loaded: Loaded | undefined;
 function load(): Loaded {
   if (loaded !== undefined) return loaded;
   const { window } = new JSDOM("<!doctype html><body></body>", { runScripts: "outside-only" });
-  // What Plotly calls and jsdom does not have. Nothing is animated, so a frame is there at once.
+  // Functions that Plotly calls and jsdom lacks. Nothing is animated, so frames come at once.
   window.URL.createObjectURL = () => "";
   window.HTMLCanvasElement.prototype.getContext = () => null;
   window.requestAnimationFrame = (callback: (time: number) => void) => {
@@ -35,7 +36,8 @@ function load(): Loaded {
     return 0;
   };
   window.cancelAnimationFrame = () => {};
-  // Plotly resolves the entities of the finished SVG once, which turned a text "&lt;" into "<" and "a&b;" into no XML.
+  // Plotly resolves the entities of the finished SVG once more. That would turn the text "&lt;"
+  // into "<", and "a&b;" into invalid XML.
   const { serializeToString } = window.XMLSerializer.prototype;
   window.XMLSerializer.prototype.serializeToString = function (this: XMLSerializer, node: Node) {
     return serializeToString.call(this, node).replaceAll("&amp;", "&amp;amp;");
@@ -50,12 +52,12 @@ function load(): Loaded {
   };
 }
 
-/** The figure as SVG; its texts are texts. */
+/** The figure as SVG, with texts as text elements. */
 export async function renderSvg({ data, layout }: Figure): Promise<string> {
   const { plotly, restartNames } = load();
   restartNames();
   const { width, height } = layout;
-  // Plotly writes into what it is given. A figure that stood in the document already would be drawn twice.
+  // Plotly changes its input: a figure that was drawn before would be drawn twice.
   const figure = { data: structuredClone(data), layout: structuredClone(layout) };
   return await plotly.toImage(
     { ...figure, config: { staticPlot: true } },
@@ -65,17 +67,17 @@ export async function renderSvg({ data, layout }: Figure): Promise<string> {
 
 let ready: Promise<unknown> | undefined;
 
-/** Pixels of a PNG each way, and in all: more than that, common viewers refuse. */
-const MOST_PIXELS_A_SIDE = 32_000, MOST_PIXELS = 200e6;
+/** Maximum width and height of a PNG, and maximum number of pixels, for common viewers. */
+const MAX_SIDE = 32_000, MAX_PIXELS = 200e6;
 
-/** The figure as PNG on white, twice as large as its layout where that is not too large. */
+/** The figure as PNG on white, with PNG_SCALE times its layout's size unless that is too large. */
 export async function renderPng(figure: Figure): Promise<Uint8Array<ArrayBuffer>> {
   const svg = withBoxes(await renderSvg(figure));
   const { width, height } = figure.layout;
   const value = Math.min(
     PNG_SCALE,
-    MOST_PIXELS_A_SIDE / Math.max(width, height),
-    Math.sqrt(MOST_PIXELS / (width * height)),
+    MAX_SIDE / Math.max(width, height),
+    Math.sqrt(MAX_PIXELS / (width * height)),
   );
   await (ready ??= initWasm(resvgWasm));
   const family = FONT_FAMILY.split(",")[0]!;

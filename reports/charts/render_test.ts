@@ -36,14 +36,14 @@ Deno.test("a legend is as wide as its longest name in the font", async () => {
   assert.ok(width > text + 30 && width < text + 60, `${width} for a text of ${text}`);
 });
 
-Deno.test("a figure is not changed by drawing it, and drawing again gives the same", async () => {
+Deno.test("drawing does not change a figure, and drawing again gives the same bytes", async () => {
   const before = structuredClone(figure);
   const first = await renderSvg(figure), second = await renderSvg(figure);
   assert.ok(first === second);
   assert.deepEqual(figure, before);
 });
 
-Deno.test("a text with signs of markup is drawn as it is written", async () => {
+Deno.test("a text with markup characters is drawn as written", async () => {
   const texts = ["AT&T;x", "&lt;b&gt; &amp; c", "<i>a</i>", '50 % "quoted"'];
   const svg = await renderSvg({
     data: [{

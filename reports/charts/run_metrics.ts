@@ -1,6 +1,6 @@
 /**
- * The numbers of a training run by name, from its `metrics.jsonl`. Names are those of the file; the lines of the
- * supervised warm start, whose steps count for themselves, get `sft/` in front.
+ * Reads the metrics of a training run from its `metrics.jsonl`, by name. Metrics of the supervised
+ * warm start, which counts its own steps, get the prefix `sft/`.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
@@ -8,18 +8,18 @@ import { readText } from "../../core/text_file.ts";
 export interface Point {
   step: number;
   value: number;
-  /** The 95 % interval that stands beside an accuracy. */
+  /** The 95 % interval of an accuracy. */
   ci95?: readonly [low: number, high: number];
 }
 
 export interface RunMetrics {
-  /** Its folder's name, or as much of the path as tells it from others. */
+  /** The folder's name, or as many parts of its path as distinguish it from other runs. */
   name: string;
   series: Map<string, Point[]>;
 }
 
 const METRICS_FILE = "metrics.jsonl";
-/** Fields of a line that are no measurements. */
+/** Fields of a line that are not measurements. */
 const NO_METRICS = new Set(["step", "epoch"]);
 
 /**
@@ -28,7 +28,7 @@ const NO_METRICS = new Set(["step", "epoch"]);
  */
 export async function readRuns(paths: readonly string[]): Promise<RunMetrics[]> {
   if (paths.length === 0) throw new UsageError("no runs were named");
-  // A run that is called "." has a better name, and one that is named twice is one.
+  // Real paths give "." a name, and show when a run is named twice.
   const named = new Map<string, string>();
   for (const path of paths) {
     const whole = await Deno.realPath(path).catch(() => path);
@@ -52,16 +52,17 @@ async function readSeries(path: string): Promise<Map<string, Point[]>> {
     const found = isFolder ? `${path} holds no ${METRICS_FILE}` : `there is no ${path}`;
     const near = isFolder ? await runsNear(path.replace(/\/+$/, "")) : [];
     const advice = near.length > 0
-      ? `runs: ${near.slice(0, MOST_NAMED).join(", ")}${near.length > MOST_NAMED ? ", …" : ""}`
+      ? `runs: ${near.slice(0, MAX_NAMED).join(", ")}${near.length > MAX_NAMED ? ", …" : ""}`
       : "Name the output folder of a run of rgx train.";
     throw new UsageError(`no metrics of a run: ${found}`, { advice, cause });
   }
   return parseMetrics(text, file);
 }
 
-const MOST_NAMED = 10;
+/** Maximum number of runs that a message names. */
+const MAX_NAMED = 10;
 
-/** The run of a checkpoint's folder, or those in a folder of runs. */
+/** The run that a checkpoint's folder belongs to, or the runs in a folder. */
 async function runsNear(folder: string): Promise<string[]> {
   const folders = [folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : "."];
   for await (const { name } of Deno.readDir(folder)) folders.push(`${folder}/${name}`);
@@ -72,7 +73,10 @@ async function runsNear(folder: string): Promise<string[]> {
   return runs;
 }
 
-/** @param file for messages. A last line that is still being written is left out. */
+/**
+ * A last line that is still being written is ignored.
+ * @param file the path, for messages
+ */
 export function parseMetrics(text: string, file: string): Map<string, Point[]> {
   const series = new Map<string, Point[]>();
   const lines = text.split("\n");
@@ -91,7 +95,7 @@ export function parseMetrics(text: string, file: string): Map<string, Point[]> {
       throw new RgxError(`${file}:${i + 1}: expected an object, found ${line.trim().slice(0, 60)}`);
     }
     const { step, split } = row as Record<string, unknown>;
-    // Events have no split; the last line sums the run up.
+    // Lines of events have no split; the last line, "final", sums up the run.
     if (typeof step !== "number" || typeof split !== "string" || split === "final") continue;
     for (const [key, value] of Object.entries(row)) {
       if (typeof value !== "number" || NO_METRICS.has(key)) continue;
@@ -110,11 +114,11 @@ function isInterval(value: unknown): value is readonly [number, number] {
   return Array.isArray(value) && value.length === 2 && value.every((v) => typeof v === "number");
 }
 
-/** As many last parts of each path as tell them all apart. */
+/** The last parts of each path, as many as distinguish all paths. */
 function shortNames(paths: readonly string[]): string[] {
   const parts = paths.map((path) => path.split(/[/\\]/));
   for (let n = 1; n < Math.max(...parts.map(({ length }) => length)); n++) {
-    const names = parts.map((own) => own.slice(-n).join("/"));
+    const names = parts.map((path) => path.slice(-n).join("/"));
     if (new Set(names).size === names.length) return names;
   }
   return [...paths];

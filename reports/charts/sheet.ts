@@ -1,13 +1,16 @@
 /**
- * A figure whose coordinates are pixels from the upper left corner, for charts that lay themselves out: every text is
- * measured before it is placed, so nothing is cut and a picture is the same with and without a browser. Bars and
- * intervals are Plotly's own (they answer to the pointer in HTML).
+ * A figure whose coordinates are pixels from the upper left corner, for charts that compute their
+ * own layout. Every text is measured before it is placed, so that nothing is cut and pictures are
+ * the same with and without a browser. Bars and intervals are drawn by Plotly, so that they show
+ * details under the pointer in HTML.
  */
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY } from "./font.ts";
 import { escapeText, INK, type SeriesStyle, wrapText } from "./style.ts";
 
-/** A bar from (x, y) to the right, y being its middle; `low` and `high` are ends of the interval from x on. */
+/**
+ * A bar from x to the right with its centre at y; `low` and `high` bound the interval, from x on.
+ */
 export interface Bar {
   x: number;
   y: number;
@@ -16,18 +19,18 @@ export interface Bar {
   low: number;
   high: number;
   style: SeriesStyle;
-  /** Lines that show when the pointer is on it. */
+  /** Lines of text that are shown under the pointer. */
   hover: readonly string[];
 }
 
 export interface TextOptions {
   size?: number;
-  /** Which side of the text stands at x. */
+  /** Which side of the text is at x. */
   anchor?: "left" | "middle" | "right";
   color?: string;
 }
 
-/** Lines that show at the pointer are wrapped at this width. */
+/** Width at which the text under the pointer is wrapped. */
 const HOVER_WIDTH = 500;
 
 interface Text extends Required<TextOptions> {
@@ -45,10 +48,10 @@ export class Sheet {
     this.#bars.push(bar);
   }
 
-  /** Lines of text whose middle stands at y. */
+  /** Draws lines of text whose vertical centre is at y. */
   text(x: number, y: number, lines: readonly string[], options: TextOptions = {}): void {
     const { size = 14, anchor = "left", color = INK } = options;
-    // Plotly centres the box of a line, which has more room above the letters than below them.
+    // Plotly centres the box of a line, which has more space above the letters than below.
     const middle = y + 0.08 * size;
     this.#texts.push({
       x,
@@ -70,7 +73,7 @@ export class Sheet {
     this.#shapes.push({ type: "rect", x0, y0, x1, y1, fillcolor, line, layer: "below" });
   }
 
-  /** A small bar that says which colour is whose. */
+  /** Draws a small bar for the legend. */
   swatch(x: number, y: number, size: number, style: SeriesStyle): void {
     const height = size, length = size * 1.6;
     this.#bars.push({ x, y, length, height, low: length, high: length, style, hover: [] });
@@ -104,7 +107,7 @@ export class Sheet {
     };
   }
 
-  /** Swatches have no interval, so they are a trace of their own. */
+  /** Swatches have no interval, so they are a separate trace. */
   #barTraces(): Record<string, unknown>[] {
     const withInterval = this.#bars.filter(({ low, high }) => low !== high);
     const plain = this.#bars.filter(({ low, high }) => low === high);
@@ -123,7 +126,8 @@ export class Sheet {
           fillmode: "overlay",
           fgcolor: INK,
           fgopacity: 0.55,
-          // Diagonal ones repeat after √2 sizes, and tiles that are no whole pixels leave seams in a PNG.
+          // Diagonal patterns repeat after √2 sizes; tiles of fractional pixels leave seams in a
+          // PNG.
           size: bars.map(({ style }) => style.pattern === "." ? 7 : 10 / Math.SQRT2),
           solidity: 0.2,
         },

@@ -1,13 +1,13 @@
 /**
- * What all charts look like: colours, sizes, and names that are wrapped and never cut. The colours are told apart by
- * readers with any of the colour vision deficiencies, and without any colour: neighbours differ in lightness (CIE L*
- * 42, 77, 57, 91, 59, 68), and the later ones carry a pattern besides.
+ * The style of all charts: colours, sizes, and names that are wrapped and never cut. Readers with
+ * any colour vision deficiency can distinguish the colours, even in greyscale: neighbours differ in
+ * lightness (CIE L* 42, 77, 57, 91, 59, 68), and the later ones also have a pattern.
  */
 import { textWidth } from "./font.ts";
 
 export interface SeriesStyle {
   color: string;
-  /** Plotly's pattern shape; "" is none. */
+  /** Plotly's pattern shape; "" = none. */
   pattern: "" | "/" | "x" | ".";
 }
 
@@ -20,7 +20,7 @@ const SERIES: readonly SeriesStyle[] = [
   { color: "#b58fc4", pattern: "." },
 ];
 
-/** Styles that are told apart without names beside them; from there on they repeat. */
+/** Number of different styles; after that they repeat. */
 export const DISTINCT_STYLES = SERIES.length;
 
 export function seriesStyle(index: number): SeriesStyle {
@@ -30,7 +30,7 @@ export function seriesStyle(index: number): SeriesStyle {
 const DASHES = ["solid", "dash", "dot", "dashdot"] as const;
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"] as const;
 
-/** Of lines and their points; colours repeat after six, colours and dashes together after 24. */
+/** Style of a line and its points. Colours repeat after 6 lines, colours with dashes after 24. */
 export function lineStyle(index: number): { color: string; dash: string; symbol: string } {
   const shifted = index + Math.floor(index / SERIES.length), { color } = seriesStyle(index);
   return {
@@ -40,7 +40,7 @@ export function lineStyle(index: number): { color: string; dash: string; symbol:
   };
 }
 
-/** A line needs more contrast to white than an area does. */
+/** Darker colours for lines, which need more contrast to white than areas. */
 const LINE_COLORS: Readonly<Record<string, string>> = {
   "#dfe6ec": "#5b6670",
   "#f5b335": "#c98500",
@@ -51,24 +51,24 @@ export const FAINT_INK = "#59636d";
 export const GRID = "#dde2e6";
 export const BAND = "#f1f4f6";
 
-/** Lines of a text are this many font sizes apart (Plotly's own spacing). */
+/** Distance of a text's lines in font sizes, as in Plotly. */
 export const LINE_SPACING = 1.3;
 
-/** A text as Plotly must get it, which reads some HTML: characters that mean something are spelled out. */
+/** Escapes the characters of HTML, some of which Plotly interprets. */
 export function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /**
- * Lines of at most `width` pixels, about equally long: broken after a space or one of `/ _ - . : = ,`, and within a
- * word only where the word alone is too wide.
+ * Wraps a text into lines of at most `width` pixels and about the same length. Lines break after a
+ * space or one of `/ _ - . : = ,`; within a word only where the word alone is too wide.
  */
 export function wrapText(text: string, size: number, width: number): string[] {
   const clean = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\ufffe\uffff]+/gu, " ").trim();
   const pieces = (clean.match(/[^\s/_\-.:=,]*[\s/_\-.:=,]?/g) ?? []).filter((piece) => piece !== "")
     .flatMap((piece) => textWidth(piece.trimEnd(), size) <= width ? [piece] : [...piece]);
   const lines = fill(pieces, size, width);
-  // The narrowest width that needs no more lines.
+  // Searches the smallest width with the same number of lines.
   let narrow = width;
   while (narrow > width / 2 && fill(pieces, size, narrow - size).length === lines.length) {
     narrow -= size;
@@ -77,7 +77,7 @@ export function wrapText(text: string, size: number, width: number): string[] {
   return linesWidth(balanced, size) <= width ? balanced : lines;
 }
 
-/** Puts pieces into lines, each taking as many as it holds. */
+/** Fills lines with as many pieces as fit. */
 function fill(pieces: readonly string[], size: number, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -92,12 +92,12 @@ function fill(pieces: readonly string[], size: number, width: number): string[] 
   return lines;
 }
 
-/** Each name as lines of at most `width` pixels. */
+/** Wraps each name into lines of at most `width` pixels. */
 export function textRows(names: readonly string[], size: number, width: number): string[][] {
   return names.map((name) => wrapText(name, size, width));
 }
 
-/** Width of the widest line in pixels. */
+/** Width of the widest line, in pixels. */
 export function linesWidth(lines: readonly string[], size: number): number {
   return Math.max(0, ...lines.map((line) => textWidth(line, size)));
 }

@@ -22,7 +22,7 @@ Deno.test("styles differ in black and white: by a pattern, or by ten steps of li
   }
 });
 
-Deno.test("wrapping keeps every character, and no line is wider than asked", () => {
+Deno.test("wrapping keeps every character, and no line is too wide", () => {
   const names = [
     "tiny",
     "experiments/leg_counting_qwen7b/checkpoint-450",
@@ -41,13 +41,13 @@ Deno.test("wrapping keeps every character, and no line is wider than asked", () 
   assert.deepEqual(wrapText("", 15, 300), [""]);
 });
 
-Deno.test("lines of a wrapped name are about equally long", () => {
+Deno.test("lines of a wrapped name have about the same length", () => {
   const lines = wrapText("experiments/leg_counting_qwen7b/checkpoint-450", 16, 300);
   assert.equal(lines.length, 2);
   assert.ok(textWidth(lines[1]!, 16) > 0.6 * textWidth(lines[0]!, 16), lines.join(" | "));
 });
 
-Deno.test("what looks like markup is shown as it is written", () => {
+Deno.test("texts that look like markup are shown as written", () => {
   assert.equal(escapeText("<b>a & b</b>"), "&lt;b&gt;a &amp; b&lt;/b&gt;");
   assert.equal(percent(0.6321), "63.2 %");
 });

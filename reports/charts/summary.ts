@@ -1,9 +1,10 @@
 /**
- * `summary_all_tasks.png`: all models on all tasks and on average. Few bars stand in groups, one a task, with a legend;
- * many are cut into a panel a task, with the models' names beside each row of panels, so that twenty tasks and
- * a dozen models can be read without matching colours.
+ * `summary_all_tasks.png`: all models on all tasks, and their averages. Few bars are drawn in
+ * groups, one for each task, with a legend. Many bars are drawn in panels, one for each task, with
+ * the models' names beside each row of panels, so that a reader need not match colours.
  *
- * The average is over the tasks that every model has, since averages over different tasks say nothing.
+ * The average is over the tasks that all models have, since averages over different tasks cannot be
+ * compared.
  */
 import { averageAccuracy } from "../../bench/results/average.ts";
 import type { ChartData } from "./chart_data.ts";
@@ -29,7 +30,7 @@ import {
 } from "./style.ts";
 
 const MARGIN = 24;
-/** More bars than this become panels. */
+/** With more bars than this, panels are drawn. */
 const BARS_IN_GROUPS = 40;
 
 /** A task, or the average over tasks, with a value for each model. */
@@ -62,12 +63,12 @@ function groupsOf({ tasks, models, results }: ChartData): Group[] {
     values: models.map((model) => valueOf(model, task, results.get(task)!.get(model))),
     isAverage: false,
   }));
-  // A model that has no result at all, because it could not be reached, takes no task from the others.
+  // A model without any result, for example one that was not reachable, removes no task.
   const isMeasured = models.map((_, i) => groups.some(({ values }) => values[i] !== null));
   const shared = groups.filter(({ values }) =>
     values.every((value, i) => value !== null || !isMeasured[i])
   );
-  // Over one task of several an average says nothing new.
+  // The average over a single task says nothing new.
   if (shared.length < 2) return groups;
   const label = shared.length === tasks.length
     ? `average of ${tasks.length} tasks`
@@ -120,7 +121,7 @@ function groupedFigure(
   return sheet.figure(width, Math.ceil(y + 42));
 }
 
-/** Swatches and names in as many lines as they need. @returns where the next thing may begin */
+/** Draws swatches and names, in as many rows as they need. @returns the y below them */
 function drawLegend(
   sheet: Sheet,
   models: readonly string[],
@@ -138,11 +139,11 @@ function drawLegend(
       y += height + 4;
       height = 0;
     }
-    const ownHeight = lines.length * size * LINE_SPACING, first = y + size * LINE_SPACING / 2;
+    const nameHeight = lines.length * size * LINE_SPACING, first = y + size * LINE_SPACING / 2;
     sheet.swatch(x, first, swatch, seriesStyle(i));
-    sheet.text(x + before, y + ownHeight / 2, lines, { size });
+    sheet.text(x + before, y + nameHeight / 2, lines, { size });
     x += needed + gap;
-    height = Math.max(height, ownHeight);
+    height = Math.max(height, nameHeight);
   });
   return y + height + 14;
 }
@@ -171,8 +172,8 @@ function panelsFigure(
   let top = drawHeading(sheet, title, subtitle, width);
   for (let first = 0; first < groups.length; first += columns) {
     const inRow = groups.slice(first, first + columns);
-    const most = Math.max(...inRow.map((_, c) => labels[first + c]!.length));
-    const labelHeight = most * size * LINE_SPACING + 8, start = top + labelHeight;
+    const maxLines = Math.max(...inRow.map((_, c) => labels[first + c]!.length));
+    const labelHeight = maxLines * size * LINE_SPACING + 8, start = top + labelHeight;
     const bottom = start + bodyHeight;
     inRow.forEach(({ values, isAverage }, c) => {
       const g = first + c, x = MARGIN + namesWidth + c * (panelWidth + gap);
@@ -195,12 +196,12 @@ function panelsFigure(
   return sheet.figure(width, Math.ceil(top + 4));
 }
 
-/** How many panels side by side give a picture near to a slide's shape, and few empty places. */
+/** The number of columns that gives a picture about the shape of a slide, with few gaps. */
 function columnsOf(panels: number, beside: number, width: number, height: number): number {
   const misfit = (columns: number) => {
     const above = 100, rows = Math.ceil(panels / columns);
     const shape = Math.abs(Math.log((beside + columns * width) / (above + rows * height) / 1.7));
-    // A last row that is nearly empty is ugly.
+    // A nearly empty last row counts against a number of columns.
     return shape + 1.5 * (rows * columns - panels) / (rows * columns);
   };
   let best = 1;

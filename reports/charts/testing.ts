@@ -60,7 +60,7 @@ export const header = {
   },
 } as const;
 
-/** Correct of 50 by model. */
+/** Number of correct answers of 50, by model. */
 type Counts = Record<string, number>;
 
 function taskResults(task: string, counts: Counts): TaskResults {

@@ -1,8 +1,8 @@
 /**
- * Sizes of what stands in an SVG, for a document without a browser: Plotly asks `getBBox`, `getComputedTextLength` and
- * `getBoundingClientRect` how large its texts are and makes room for them. Texts are measured in the embedded
- * font, with their lines (`tspan.line`), anchors and transforms. Left out: shapes other than rectangles, since
- * Plotly places those itself.
+ * Sizes of SVG elements without a browser. Plotly calls `getBBox`, `getComputedTextLength` and
+ * `getBoundingClientRect` to make room for its texts. Texts are measured in the embedded font, with
+ * their lines (`tspan.line`), anchors and transforms. Left out: shapes other than rectangles, since
+ * Plotly computes their places itself.
  */
 import { fontMetrics, textWidth } from "./font.ts";
 
@@ -18,7 +18,7 @@ type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f
 
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
-/** Puts the measures into the classes of a window. */
+/** Adds the measuring functions to the classes of a window. */
 export function installTextLayout(window: {
   Element: { prototype: Element };
   SVGElement: { prototype: SVGElement };
@@ -41,7 +41,7 @@ export function installTextLayout(window: {
 
 const NOTHING: Box = { left: 0, top: 0, right: 0, bottom: 0 };
 
-/** Box in the element's own coordinates; null: it has no size. */
+/** The box in the element's coordinates; null for an element without a size. */
 function boxOf(element: Element): Box | null {
   const name = element.tagName.toLowerCase();
   if (name === "text") return textBox(element);
@@ -78,7 +78,7 @@ function textBox(element: Element): Box | null {
   return sum;
 }
 
-/** Lines of a text; `dy` in em. */
+/** The lines of a text; `dy` is in em. */
 function linesOf(element: Element): { text: string; x: number; y: number; dy: number }[] {
   const at = (part: Element, text: string) => ({
     text,
@@ -97,7 +97,7 @@ function numberOf(element: Element, attribute: string, otherwise = 0): number {
   return Number.isFinite(value) ? value : otherwise;
 }
 
-/** Font size in pixels, of the element or what it stands in. */
+/** Font size in pixels, of the element or of an element around it. */
 function fontSize(element: Element): number {
   for (let at: Element | null = element; at !== null; at = at.parentElement) {
     const found = /font-size:\s*([\d.]+)px/.exec(at.getAttribute("style") ?? "");
@@ -128,7 +128,7 @@ function transformed({ left, top, right, bottom }: Box, [a, b, c, d, e, f]: Matr
   };
 }
 
-/** From an element's coordinates to those of its picture. */
+/** The transform from an element's coordinates to those of the picture. */
 function toScreen(element: Element): Matrix {
   let matrix = IDENTITY;
   for (let at: Element | null = element; at !== null; at = at.parentElement) {

@@ -3,7 +3,7 @@ import { JSDOM } from "jsdom";
 import { fontMetrics, textWidth } from "./font.ts";
 import { installTextLayout } from "./text_layout.ts";
 
-/** An SVG in a document that measures, and its element with id "x". */
+/** The element with id "x" of an SVG, in a document that measures texts. */
 function measured(svg: string): SVGGraphicsElement {
   const { window } = new JSDOM(`<body><svg>${svg}</svg></body>`);
   installTextLayout(window);
@@ -13,7 +13,7 @@ function measured(svg: string): SVGGraphicsElement {
 const near = (found: number, expected: number) =>
   assert.ok(Math.abs(found - expected) < 1e-6, `${found} instead of ${expected}`);
 
-Deno.test("a text is as wide as its glyphs, and stands where its anchor says", () => {
+Deno.test("a text is as wide as its glyphs, and its anchor places it", () => {
   const width = textWidth("model", 20), { ascent, descent } = fontMetrics();
   for (const [anchor, shift] of [["start", 0], ["middle", 0.5], ["end", 1]] as const) {
     const text = measured(
@@ -27,7 +27,7 @@ Deno.test("a text is as wide as its glyphs, and stands where its anchor says", (
   }
 });
 
-Deno.test("a text of lines is as wide as the widest, and as high as all", () => {
+Deno.test("a text of several lines is as wide as the widest, and as high as all", () => {
   const text = measured(
     '<text id="x" style="font-size: 10px"><tspan class="line" dy="0em">a</tspan>' +
       '<tspan class="line" dy="1.3em">wider</tspan></text>',
@@ -38,7 +38,7 @@ Deno.test("a text of lines is as wide as the widest, and as high as all", () => 
   near((text as SVGTextElement).getComputedTextLength(), textWidth("wider", 10));
 });
 
-Deno.test("groups hold what is in them, moved, scaled and turned", () => {
+Deno.test("the box of a group contains its moved, scaled and rotated elements", () => {
   const group = measured(
     '<g transform="translate(10,20)"><g id="x"><rect x="0" y="0" width="30" height="10"/>' +
       '<g transform="translate(100,0) rotate(90)"><rect width="30" height="10"/></g>' +

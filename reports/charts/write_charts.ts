@@ -1,4 +1,4 @@
-/** The pictures that a benchmark leaves beside its result files: one a task and one of all. */
+/** Writes the pictures of a benchmark: one for each task and one for all tasks. */
 import { fileName } from "../../core/paths.ts";
 import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
 import { gatherResults } from "./chart_data.ts";
@@ -7,8 +7,9 @@ import { summaryFigure } from "./summary.ts";
 import { writeFigure } from "./write_figure.ts";
 
 /**
- * Writes `comparison_{task}_{stamp}.png` and `summary_all_tasks_{stamp}.png` into a folder that is there.
- * @returns paths, that of the summary last; of a benchmark without any result nothing is drawn
+ * Writes `comparison_{task}_{stamp}.png` and `summary_all_tasks_{stamp}.png` into an existing
+ * folder.
+ * @returns the paths, with the summary last; without results nothing is drawn
  */
 export async function writeCharts(folder: string, result: AllTasksResultFile): Promise<string[]> {
   if (!Object.values(result.tasks).some(({ models }) => Object.keys(models).length > 0)) return [];

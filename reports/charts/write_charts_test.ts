@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { allTasksFile } from "./testing.ts";
 import { writeCharts } from "./write_charts.ts";
 
-Deno.test("a benchmark leaves a picture of each task and one of all, named by its stamp", async () => {
+Deno.test("a benchmark writes a picture of each task and one of all tasks", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const counts = { base: 5, tuned: 25 };

@@ -1,14 +1,14 @@
-/** A figure into a file; its name's ending says which kind. What draws is loaded only then. */
+/** Writes a figure to a file, whose name says the kind. The renderer is loaded only then. */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";
 import type { Figure } from "./figure.ts";
 import { missingCharacters } from "./font.ts";
 
-/** Characters that a note names. */
-const MOST_NAMED = 10;
+/** Maximum number of characters that a note names. */
+const MAX_NAMED = 10;
 
-/** @throws UsageError unless the name ends in .png, .svg or .html, in a folder that is there */
+/** @throws UsageError unless the name ends in .png, .svg or .html, in an existing folder */
 export function checkPicturePath(path: string): "png" | "svg" | "html" {
   const kind = /\.(png|svg|html)$/i.exec(path)?.[1]?.toLowerCase();
   if (kind !== "png" && kind !== "svg" && kind !== "html") {
@@ -30,17 +30,17 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * @param title of the page, in HTML
- * @returns what whoever looks at it should know
- * @throws UsageError on another kind of file, RgxError when it cannot be written
+ * @param title title of the HTML page
+ * @returns notes for the reader of the chart
+ * @throws UsageError for another kind of file, RgxError when it cannot be written
  */
 export async function writeFigure(path: string, figure: Figure, title: string): Promise<string[]> {
   const kind = checkPicturePath(path);
   await writeFileAtomic(path, await render(kind, figure, title));
-  // Other pictures are shown with the fonts of the machine that shows them.
+  // Other kinds of pictures are shown with the fonts of the reader's machine.
   const missing = kind === "png" ? missingCharacters(JSON.stringify(figure)) : [];
   if (missing.length === 0) return [];
-  const some = missing.slice(0, MOST_NAMED).join(" ") + (missing.length > MOST_NAMED ? " …" : "");
+  const some = missing.slice(0, MAX_NAMED).join(" ") + (missing.length > MAX_NAMED ? " …" : "");
   return [
     `boxes stand for characters that the font of PNGs lacks: ${some} (.svg and .html show them)`,
   ];

@@ -1,4 +1,4 @@
-/** A run's report as one page that needs nothing else; its curves answer to the pointer. */
+/** A run's report as a single HTML page without other files; its curves are interactive. */
 import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
 import { FONT_FAMILY } from "../charts/font.ts";
 import { drawScript, fontFace, plotlyScript } from "../charts/html.ts";
@@ -55,10 +55,10 @@ ${
 `;
 }
 
-/** Pixels: what most phones have. */
+/** Width of a phone's screen in pixels. */
 const PHONE = 390;
-/** More curves than this are not looked at. */
-const MOST_REWARDS = 6;
+/** Maximum number of rewards with a curve. */
+const MAX_REWARDS = 6;
 
 const STYLE = `
 body { margin: 0; background: #ffffff; color: ${INK}; font: 16px/1.5 ${FONT_FAMILY}; }
@@ -70,23 +70,25 @@ h2 { margin: 32px 0 8px; font-size: 20px; }
 .chart { margin: 24px -24px 0; }
 .beside { display: flex; flex-wrap: wrap; gap: 48px; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 12px; text-align: left; border-bottom: 1px solid ${GRID}; white-space: nowrap; }
+th, td { padding: 3px 12px; text-align: left; border-bottom: 1px solid ${GRID}; \
+white-space: nowrap; }
 th:first-child, td:first-child { padding-left: 0; }
 .numbers th:not(:first-child), .numbers td:not(:first-child) { text-align: right; }
 .facts td:nth-child(2) { white-space: normal; overflow-wrap: anywhere; }
 .part { padding-left: 16px; }
-pre { background: ${BAND}; padding: 8px 12px; margin: 4px 0 12px; white-space: pre-wrap; overflow-wrap: anywhere;
+pre { background: ${BAND}; padding: 8px 12px; margin: 4px 0 12px; \
+white-space: pre-wrap; overflow-wrap: anywhere;
   font: 13px/1.4 ui-monospace, monospace; }
 .given { color: ${FAINT_INK}; font-size: 14px; }
 code { background: ${BAND}; padding: 1px 4px; font: 13px ui-monospace, monospace; }
 summary { cursor: pointer; margin-top: 32px; }
 `.trim();
 
-/** The usual curves; of several rewards each beside them. */
+/** The usual metrics; where there are several rewards, each of them too. */
 function shownMetrics({ metrics }: RunRecord): string[] {
   const rewards = [...metrics.series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
   const [first, ...others] = chooseMetrics([metrics], undefined);
-  return [first!, ...(rewards.length > 1 ? rewards.slice(0, MOST_REWARDS) : []), ...others];
+  return [first!, ...(rewards.length > 1 ? rewards.slice(0, MAX_REWARDS) : []), ...others];
 }
 
 const text = escapeText;

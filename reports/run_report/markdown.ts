@@ -1,4 +1,4 @@
-/** A run's report as Markdown that reads well as plain text too. */
+/** A run's report as Markdown that is also readable as plain text. */
 import type { RunRecord } from "./run_record.ts";
 import { reportSections, short, type Table } from "./sections.ts";
 
@@ -33,7 +33,7 @@ export function reportMarkdown(record: RunRecord): string {
   return parts.join("\n\n") + "\n";
 }
 
-/** Padded, so that it reads as a table without a renderer. */
+/** A table with padded cells, so that it is readable without a renderer. */
 function table({ rows }: Table): string {
   const cells = rows.map((row) => row.map((cell) => inline(cell).replaceAll("|", "\\|")));
   const widths = cells[0]!.map((_, c) => Math.max(3, ...cells.map((row) => [...row[c]!].length)));
@@ -51,12 +51,12 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? space + text : text + space;
 }
 
-/** On one line; leading spaces become a dash, which survives rendering. */
+/** The text on one line; leading spaces become a dash, since rendering removes spaces. */
 function inline(text: string): string {
   return text.replaceAll(/\s*\n\s*/g, " ").replace(/^ {2}/, "– ");
 }
 
-/** A block that nothing in the text can close. */
+/** A code block whose fence is longer than any in the text. */
 function fenced(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);

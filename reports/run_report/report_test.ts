@@ -83,7 +83,7 @@ async function withRun(
   }
 }
 
-Deno.test("a report says what came of a run, with the interval of the difference", () =>
+Deno.test("a report states the result of a run, with the interval of the difference", () =>
   withRun(async (folder) => {
     const { verdict, evaluation, course, remarks, samples, cost, phases } = reportSections(
       await readRunRecord(folder),
@@ -144,7 +144,7 @@ Deno.test("a report says what came of a run, with the interval of the difference
     ]);
   }));
 
-Deno.test("a gain within chance is not called one, and a run without held-out problems says so", async () => {
+Deno.test("a report does not call a gain within chance a gain", async () => {
   const run = (before: unknown, after: unknown) =>
     JSON.stringify({ status: "stopped", steps: 4, eval_before: before, eval_after: after });
   await withRun(async (folder) => {
@@ -162,7 +162,7 @@ Deno.test("a gain within chance is not called one, and a run without held-out pr
   }, { "run.json": run(null, null) });
 });
 
-Deno.test("Markdown and HTML keep what a model has written from breaking them", () =>
+Deno.test("texts of a model cannot break the Markdown or the HTML", () =>
   withRun(async (folder) => {
     const { markdown, html } = await writeReport(`${folder}/`);
     assert.deepEqual([markdown, html], [`${folder}/report.md`, `${folder}/report.html`]);
@@ -176,7 +176,7 @@ Deno.test("Markdown and HTML keep what a model has written from breaking them", 
     assert.match(page, /Plotly\.newPlot\("curves", \[.*, innerWidth < 1120 \? \{"width":390/);
   }));
 
-Deno.test("only the metrics must be there", async () => {
+Deno.test("a report needs only the metrics", async () => {
   const bare = { "config.yaml": null, "run.json": "{cut", "run.log": null };
   await withRun(async (folder) => {
     await Deno.remove(`${folder}/completions`, { recursive: true });
@@ -193,7 +193,7 @@ Deno.test("only the metrics must be there", async () => {
   );
 });
 
-Deno.test("a run of nothing but supervised steps shows these, not the settings of what it did not do", async () => {
+Deno.test("a report of only supervised steps leaves the other settings out", async () => {
   const steps = [3, 2, 1].map((loss, i) => ({
     step: i + 1,
     split: "sft",
@@ -227,7 +227,7 @@ Deno.test("a run of nothing but supervised steps shows these, not the settings o
   assert.match(both, /warm start[^]*dapo, beta 0\.2[^]*\| reward +\| +0\.5 \|/);
 });
 
-Deno.test("the most memory is that of all sessions, not of the last one", async () => {
+Deno.test("the maximum memory is that of all sessions, not of the last one", async () => {
   await withRun(async (folder) => {
     const text = reportMarkdown(await readRunRecord(folder));
     assert.match(text, /\| tensors, at most +\| 900 MB +\|/);
@@ -236,7 +236,7 @@ Deno.test("the most memory is that of all sessions, not of the last one", async 
   });
 });
 
-Deno.test("a run that has not come to its end says what was measured so far", async () => {
+Deno.test("a report of an unfinished run states what was measured so far", async () => {
   const verdictOf = async (change: Record<string, string | null>) => {
     let text = "";
     await withRun(async (folder) => {
@@ -268,7 +268,10 @@ Deno.test("a run that has not come to its end says what was measured so far", as
       "run.json": JSON.stringify({ status: "stopped", steps: 9, eval_before: share(10, 50) }),
       "metrics.jsonl": evaluated(0, 10) + trained + evaluated(8, 40),
     }),
-    /^Held-out accuracy 20\.0 → 80\.0 % .* interval \+41\.\d to .* better\. The run was stopped after step 9\.$/,
+    new RegExp(
+      "^Held-out accuracy 20\\.0 → 80\\.0 % .* interval \\+41\\.\\d to .* better\\. " +
+        "The run was stopped after step 9\\.$",
+    ),
   );
   assert.match(
     await verdictOf({

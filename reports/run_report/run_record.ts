@@ -1,6 +1,6 @@
 /**
- * What a training run left in its folder, read back for its report: `run.json`, `config.yaml`, `metrics.jsonl`,
- * `run.log` and the completions of its first and last step. Only `metrics.jsonl` must be there.
+ * Reads the folder of a training run for its report: `run.json`, `config.yaml`, `metrics.jsonl`,
+ * `run.log`, and the completions of the first and the last step. Only `metrics.jsonl` is required.
  */
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
@@ -24,14 +24,14 @@ export interface RunRecord {
   folder: string;
   /** The configuration's `run_name`, or the folder's name. */
   name: string;
-  /** run.json; empty when it is not there. */
+  /** Contents of run.json; empty when there is none. */
   run: Json;
   config: Json;
   configText: string;
   metrics: RunMetrics;
-  /** Warnings and advice, in order, each once. */
+  /** Warnings and advice in their order; each text once. */
   remarks: { kind: "warning" | "advice"; step: number | null; text: string; tries: string[] }[];
-  /** A group of the first step and one of the last. */
+  /** A group of completions of the first step, and one of the last step. */
   samples: SampledGroup[];
 }
 
@@ -60,7 +60,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
   };
 }
 
-/** What a file holds, or nothing where it is damaged: a report of the rest is better than none. */
+/** Reads an object; a damaged file gives an empty one, so that the rest can be reported. */
 function objectOf(read: () => unknown): Json {
   try {
     const value = read();
@@ -106,7 +106,7 @@ async function readSamples(folder: string): Promise<SampledGroup[]> {
   return groups;
 }
 
-/** Columns of the table that are no rewards. */
+/** Columns of the completions that are not rewards. */
 const OTHER_COLUMNS = new Set(["step", "prompt", "completion", "advantage"]);
 
 /** The first group whose completions differ in reward, else the first. */
@@ -119,11 +119,11 @@ async function readGroup(path: string): Promise<SampledGroup | null> {
   }
   const chosen = rows.find(({ advantage }) => advantage !== 0) ?? rows[0];
   if (chosen === undefined) return null;
-  const own = rows.filter(({ prompt }) => prompt === chosen["prompt"]);
+  const group = rows.filter(({ prompt }) => prompt === chosen["prompt"]);
   return {
     step: Number(chosen["step"]),
     prompt: String(chosen["prompt"]),
-    completions: own.map((row) => ({
+    completions: group.map((row) => ({
       text: String(row["completion"]),
       rewards: Object.fromEntries(
         Object.entries(row)

@@ -1,6 +1,7 @@
 /**
- * The contents of a run's report, the same for Markdown and HTML: what it was, what it achieved with intervals,
- * how the metrics went, what was noticed, what it cost, samples.
+ * The contents of a run's report, for Markdown and for HTML: the settings of the run, its
+ * accuracies with their intervals, the course of the metrics, warnings and advice, the cost, and
+ * samples.
  */
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
@@ -15,24 +16,24 @@ export interface Table {
 
 export interface ReportSections {
   title: string;
-  /** One sentence: what came of it. */
+  /** The result of the run, in a few sentences. */
   verdict: string;
   facts: Table;
-  /** Null when nothing was held out. */
+  /** null when no problems were held out. */
   evaluation: Table | null;
-  /** Metrics at some ten steps. */
+  /** Metrics at about ten steps. */
   course: Table | null;
   remarks: RunRecord["remarks"];
   cost: Table;
-  /** Time and memory; null when nothing was measured. */
+  /** Time and memory of each phase; null when nothing was measured. */
   phases: Table | null;
   samples: RunRecord["samples"];
 }
 
-/** Of TRL's names; those that a run has are shown. */
+/** Metrics with TRL's names; those that a run has are shown. */
 const COURSE = ["reward", "reward_std", "frac_reward_zero_std", "completions/mean_length"];
 const MORE_COURSE = ["completions/clipped_ratio", "entropy", "kl", "loss", "grad_norm"];
-/** Of a run that is nothing but a supervised warm start. */
+/** Metrics of a run that consists only of a supervised warm start. */
 const SUPERVISED_COURSE = ["sft/loss", "sft/entropy", "sft/grad_norm"];
 const COURSE_STEPS = 10;
 const SHOWN_COMPLETIONS = 4;
@@ -52,7 +53,9 @@ export function reportSections(record: RunRecord): ReportSections {
   };
 }
 
-/** Different texts, from the highest advantage to the lowest; of many the ends. */
+/**
+ * The different texts from the highest advantage to the lowest; of many, the first and the last.
+ */
 function bestAndWorst({ completions }: SampledGroup): SampledGroup["completions"] {
   const seen = new Set<string>();
   const sorted = completions.toSorted((a, b) => b.advantage - a.advantage)
@@ -72,7 +75,7 @@ interface Share {
 const isShare = (value: unknown): value is Share =>
   typeof (value as Share | null)?.accuracy === "number" && Array.isArray((value as Share).ci95);
 
-/** The first evaluation and the last: by run.json, or by the metrics of a run that has not come to its end. */
+/** The first and the last evaluation: from run.json, or for an unfinished run from its metrics. */
 function evaluations(
   { run, metrics: { series } }: RunRecord,
 ): [before: Share | null, after: Share | null] {
@@ -82,12 +85,12 @@ function evaluations(
       series.get(`eval_${name}`)?.find((one) => one.step === step)?.value
     );
     if (ci95 === undefined || total === undefined) return null;
-    // While training there are several completions of a problem; its interval counts problems.
+    // Evaluations during training have several completions a problem; the interval counts problems.
     const share = { accuracy, correct: accuracy * total, total, ci95 };
     return format_rate === undefined ? share : { ...share, format_rate };
   };
   const { eval_before, eval_after } = run, [first, ...others] = points;
-  // At its end a run knows which evaluation before may be compared.
+  // run.json of a finished run has only an `eval_before` that may be compared.
   if (isShare(eval_after)) return [isShare(eval_before) ? eval_before : null, eval_after];
   const before = isShare(eval_before) ? eval_before : first ? at(first) : null;
   const last = others.length > 0 ? at(others.at(-1)!) : null;
@@ -131,7 +134,7 @@ function verdict(record: RunRecord, before: Share | null, after: Share | null): 
   }, ${after.total} problems). ${sure}${format}${end}`;
 }
 
-/** How many answers stood in the form that was asked for; "" without a change beyond chance. */
+/** Change in the share of answers in the requested form; "" where it is within chance. */
 function formatChange(before: Share, after: Share): string {
   const [a, b] = [formatCount(before), formatCount(after)];
   if (a === null || b === null) return "";
@@ -141,12 +144,12 @@ function formatChange(before: Share, after: Share): string {
   return ` The answer format ${low > 0 ? "rose" : "fell"} from ${from} to ${to} %.`;
 }
 
-/** Of the sampled completions, one a problem. */
+/** Number of sampled completions, one a problem, whose answers have the requested form. */
 function formatCount({ format_rate: rate, total }: Share) {
   return rate === undefined ? null : { successes: Math.round(rate * total), total };
 }
 
-/** What a reader of a run that was not completed must know; "" of one that was. */
+/** How an incomplete run ended; "" for a completed run. */
 function ending({ run: { status, steps }, metrics: { series } }: RunRecord): string {
   if (status === "completed") return "";
   const names = [...series.keys()].filter((name) => !name.startsWith("sft/"));
@@ -189,7 +192,7 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
     const { max_steps: steps, per_device_train_batch_size: size, learning_rate: rate } = sft;
     add("warm start", `${steps} supervised steps of ${size}, learning rate ${rate}`);
   }
-  // What only its warm start was run of has not used the settings of the rest.
+  // A run that only did its warm start has not used the other settings.
   if (training !== undefined && !(isSupervised && !series.has("reward"))) {
     add("rewards", rewards?.map((r) => `${r.name ?? r.path} × ${r.weight ?? 1}`).join(", "));
     add(
@@ -239,8 +242,9 @@ function evaluation(before: Share | null, after: Share | null): Table | null {
       `${b.total}`,
     ]);
   };
-  const greedy = (of: Share) => (of as Share & { greedy?: unknown }).greedy;
-  const tasks = (of: Share) => (of as Share & { tasks?: Record<string, unknown> }).tasks ?? {};
+  const greedy = (share: Share) => (share as Share & { greedy?: unknown }).greedy;
+  const tasks = (share: Share) =>
+    (share as Share & { tasks?: Record<string, unknown> }).tasks ?? {};
   add("accuracy, sampled", before, after);
   for (const name of Object.keys(tasks(after))) {
     add(`  ${name}`, tasks(before)[name], tasks(after)[name]);
@@ -287,19 +291,19 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   const rows: string[][] = [["cost", ""]];
   const seconds = run["seconds"];
   if (typeof seconds === "number") rows.push(["time", duration(seconds)]);
-  const most = (name: string, own?: unknown) => {
+  const maxOf = (name: string, inRecord?: unknown) => {
     const values = [name, `sft/${name}`].flatMap((one) => series.get(one) ?? [])
       .map(({ value }) => value);
-    if (typeof own === "number") values.push(own);
+    if (typeof inRecord === "number") values.push(inRecord);
     return values.length === 0 ? undefined : values.reduce((a, b) => Math.max(a, b));
   };
   const memory: [string, unknown][] = [
     ["tensors, planned at most", run["memory_planned_bytes"]],
-    // run.json knows that of the last session.
-    ["tensors, at most", most("memory/peak_bytes", run["peak_memory_bytes"])],
-    ["memory of the CPU's kernels", most("memory/wasm_bytes")],
-    ["memory of the card", most("memory/webgpu_bytes")],
-    ["memory of the process", most("memory/host_bytes")],
+    // run.json has only the maximum of the last session.
+    ["tensors, at most", maxOf("memory/peak_bytes", run["peak_memory_bytes"])],
+    ["memory of the CPU's kernels", maxOf("memory/wasm_bytes")],
+    ["memory of the card", maxOf("memory/webgpu_bytes")],
+    ["memory of the process", maxOf("memory/host_bytes")],
   ];
   for (const [name, bytes] of memory) {
     if (typeof bytes === "number") rows.push([name, bytesText(bytes)]);
@@ -309,7 +313,7 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   return { rows };
 }
 
-/** Columns of the phases' memory: what stands behind the phase's name in a metric's, and the heading. */
+/** Columns of the phases' memory: the suffix of the metric's name, and the heading. */
 const MEMORY: readonly (readonly [suffix: string, title: string])[] = [
   ["", "tensors"],
   ["_wasm", "kernels"],
@@ -317,9 +321,9 @@ const MEMORY: readonly (readonly [suffix: string, title: string])[] = [
   ["_host", "process"],
 ];
 
-/** Time of each phase, and the most memory in it. */
+/** Time and maximum memory of each phase. */
 function phases({ run, metrics: { series } }: RunRecord): Table | null {
-  // A run that has ended knows the time of what belongs to no step too.
+  // run.json of a finished run also has the time outside of steps.
   const total = Object.entries((run["seconds_by_phase"] ?? {}) as Record<string, number>);
   const seconds = new Map<string, number>(total), bytes = new Map<string, number>();
   for (const [name, points] of series) {
@@ -367,7 +371,7 @@ function interval({ ci95: [low, high] }: Share): string {
   return `${points(low)} – ${points(high)}`;
 }
 
-/** Three digits; what is left of a difference of equal numbers is 0. */
+/** A number with three digits; rounding errors around 0 become 0. */
 export function short(value: number): string {
   return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(3)));
 }

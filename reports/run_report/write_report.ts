@@ -1,4 +1,4 @@
-/** Writes `report.md` and `report.html` into a run's folder, from what the run has left there. */
+/** Writes `report.md` and `report.html` into the folder of a run, from the files in that folder. */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { reportHtml } from "./html.ts";
 import { reportMarkdown } from "./markdown.ts";
@@ -11,7 +11,7 @@ export interface Report {
 }
 
 /**
- * Writes the report of a run anew; it needs nothing but what the folder holds.
+ * Writes the report of a run; an earlier report is replaced.
  * @returns the paths
  * @throws UsageError when the folder holds no metrics of a run, RgxError when they are damaged
  */

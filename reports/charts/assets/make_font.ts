@@ -1,11 +1,12 @@
 /**
- * Makes `dejavu_sans_condensed.woff` from the npm package `dejavu-fonts-ttf` 2.37.3 (run by hand, once):
+ * Makes `dejavu_sans_condensed.woff` from the npm package `dejavu-fonts-ttf` 2.37.3. It is run by
+ * hand, once:
  *
  *     npm pack dejavu-fonts-ttf@2.37.3 && tar xzf dejavu-fonts-ttf-2.37.3.tgz
  *     deno run -A reports/charts/assets/make_font.ts package/ttf/DejaVuSansCondensed.ttf
  *
- * WOFF 1.0 is the font's own tables, each compressed by zlib, so nothing of the font is changed, browsers take the
- * file as it is, and the program unpacks it with what Deno has. Half the size of the TrueType file.
+ * A WOFF 1.0 file contains the tables of the font, each compressed by zlib: the font is unchanged,
+ * browsers read the file, and Deno's zlib can unpack it. It has half the size of the TrueType file.
  */
 import { deflateSync } from "node:zlib";
 
