@@ -1,4 +1,7 @@
-/** What flags take: integers, numbers, several values, or nothing; and the examples below a command's help. */
+/**
+ * Parsers for the values of flags, flags that several commands share, and the examples below a help
+ * text.
+ */
 import { InvalidArgumentError, Option } from "commander";
 
 /** Parses a flag's value as an integer from `min` to `max`. */
@@ -37,7 +40,7 @@ export function examples(...lines: string[]): string {
   return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
 }
 
-/** What products with weights of 4 bits take. */
+/** --activations: how inputs of products with 4-bit weights are represented. */
 export function activations(): Option {
   return new Option(
     "--activations <type>",
@@ -45,7 +48,7 @@ export function activations(): Option {
   ).choices(["float32", "int8"]);
 }
 
-/** Without what is undefined. */
+/** The object without its undefined values. */
 export function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,4 +1,6 @@
-/** The device that a command computes on: `--device`, then RGX_DEVICE, then the fastest there is. */
+/**
+ * Opens the device that a command computes on: `--device`, else RGX_DEVICE, else the fastest one.
+ */
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 
@@ -7,7 +9,7 @@ export interface DeviceFlags {
   threads?: number;
 }
 
-/** @throws UsageError for an unknown name; RgxError when the device cannot be had. */
+/** @throws UsageError for an unknown name; RgxError when the device is not available. */
 export function openDevice({ device, threads }: DeviceFlags): Promise<Device> {
   return createDevice(
     device ?? Deno.env.get("RGX_DEVICE") ?? "auto",

@@ -1,6 +1,7 @@
 /**
- * The command line: names, flags and help of every command. Each command's code is loaded only when it
- * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
+ * The command line. Every folder of `cli/` has a `commands.ts` with the names, flags and help of
+ * its commands; this file puts them together. The other files do the work. They are loaded only
+ * when their command runs, so that `rgx --version` and `--help` start fast.
  */
 import { Command, CommanderError, Help } from "commander";
 import { EXIT } from "../core/errors.ts";
@@ -25,7 +26,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = createProgram((code) => exitCode = code);
   try {
-    // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
+    // A bare --resume has no value, so that CONFIG in `--resume CONFIG` is the configuration.
     const given = (await withConfigName(args)).map((arg) =>
       arg === "--resume" && TRAINS.includes(args[0] ?? "") ? "--resume=latest" : arg
     );
@@ -40,7 +41,10 @@ export async function runCli(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `help a b` as `a b --help`; behind what is no command `--help` is dropped, so that it is refused as that. */
+/**
+ * Turns `help a b` into `a b --help`. After a word that is no command, `--help` is dropped, so that
+ * the word is refused as an unknown command.
+ */
 function withHelpFlag(program: Command, args: readonly string[]): string[] {
   let command = program, at = 0;
   for (;;) {
@@ -56,7 +60,7 @@ function withHelpFlag(program: Command, args: readonly string[]): string[] {
   return args.filter((arg) => arg !== "--help" && arg !== "-h");
 }
 
-/** Hydra's and TRL's flags, where a command takes a configuration. */
+/** Replaces the flags of Hydra and TRL for commands that take a configuration. */
 async function withConfigName(args: readonly string[]): Promise<string[]> {
   const words = args[0] === "config" ? 2 : 1;
   if (!["train", "sft", "config"].includes(args[0] ?? "")) return [...args];
@@ -78,7 +82,7 @@ function createProgram(setExit: (code: number) => void): Command {
       getErrHelpWidth: columns,
     })
     .configureHelp({
-      // Arguments and flags stand in each command's own help.
+      // The arguments and flags are listed in the help of each command.
       subcommandTerm: (command) => command.name(),
       optionDescription(option) {
         return Array.isArray(option.defaultValue) && option.defaultValue.length === 0
@@ -119,7 +123,7 @@ function* allCommands(command: Command): Generator<Command> {
   }
 }
 
-/** How the executable starts itself for a user's reward. */
+/** The hidden command by which the executable runs a user's reward in a process of its own. */
 function rewardHostCommand(program: Command): void {
   program.command(HOST_COMMAND, { hidden: true })
     .argument("[hosts...]")

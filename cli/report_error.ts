@@ -1,6 +1,6 @@
 /**
- * The one place where an error becomes text and an exit code. A user's mistake is a message and an
- * advice; anything unexpected says that it is a bug and how to get its stack.
+ * The only place where an error becomes text and an exit code. A mistake of the user is shown as a
+ * message and advice. Any other error is shown as a defect of rgx, with the way to get its stack.
  */
 import { EXIT, RgxError } from "../core/errors.ts";
 import { log, OutputClosed, paint } from "./terminal/terminal.ts";
@@ -28,7 +28,7 @@ export function reportError(error: unknown, verbose: boolean): number {
   return EXIT.failure;
 }
 
-/** What the operating system refused, in words, or null when the error is none of its. */
+/** The refusal of the operating system in words, or null for any other error. */
 function explainSystemError(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code } = error as { code?: unknown };

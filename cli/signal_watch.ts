@@ -1,22 +1,22 @@
 /**
- * Signals heard while the program computes. Deno hands a signal to its listeners only when the event loop turns,
- * and a forward or backward pass does not turn it; so a Worker, whose own event loop is idle, listens too and
- * leaves the number of the first signal in shared memory.
+ * Notices signals while the program computes. Deno calls signal listeners only when the event loop
+ * turns, which it does not during a forward or backward pass. So a Worker, whose event loop is
+ * idle, listens too and writes the number of the first signal into shared memory.
  */
 
-/** Runs in the Worker: message = [shared memory, names of signals]. */
+/** The code of the Worker. Its message is [shared memory, names of signals]. */
 const LISTENER = `onmessage = ({ data: [first, signals] }) => {
   signals.forEach((signal, i) =>
     Deno.addSignalListener(signal, () => Atomics.compareExchange(first, 0, 0, i + 1)));
 };`;
 
 export interface SignalWatch {
-  /** The first of the signals that came, or null; asking costs next to nothing. */
+  /** The first signal that arrived, or null. The call costs next to nothing. */
   first(): Deno.Signal | null;
   close(): void;
 }
 
-/** Watches from soon on: a Worker takes a moment to start. */
+/** Starts watching. A Worker takes a moment to start. */
 export function watchSignals(signals: readonly Deno.Signal[]): SignalWatch {
   const first = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(`data:text/javascript,${encodeURIComponent(LISTENER)}`, {

@@ -1,8 +1,9 @@
 /**
- * How a run is asked to stop: by a signal or by a time limit, its own or that of the job it is in. The first
- * request lets the trainer end what is under way and save (exit 75); a second signal ends the process at once
- * (130 or 143), while a checkpoint is being written only one of the same kind. In a job of SLURM only Ctrl-C does:
- * the scheduler sends its warnings twice, and ends what does not end in time by itself.
+ * How a run is asked to stop: by a signal, by its time limit, or by the end of the job that it is
+ * in. After the first request the trainer finishes what is under way and saves (exit 75). A second
+ * signal ends the process at once (130 or 143); while a checkpoint is being written, only a second
+ * signal of the same kind does. In a SLURM job only a second Ctrl-C does: SLURM sends its warnings
+ * twice, and itself kills what does not end in time.
  */
 import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/machine/job.ts";
@@ -10,31 +11,35 @@ import type { TrainControl } from "../training/run/train_control.ts";
 import { watchSignals } from "./signal_watch.ts";
 import { log } from "./terminal/terminal.ts";
 
-/** SIGHUP counts too, unless the process was started with nohup. */
+/** SIGHUP is one of them, unless the process was started with nohup. */
 const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"];
 
-/** Seconds before the end of a job, at most this share of what was left, in which a checkpoint is written. */
+/**
+ * Time reserved for the checkpoint before the end of a job, in seconds, and its maximum share of
+ * the time that was left.
+ */
 const RESERVE = 120, RESERVE_SHARE = 0.25;
 
 export interface StopControl extends TrainControl {
   /** Why the run was asked to stop, or null. */
   readonly reason: string | null;
-  /** From now on there is something to save. */
+  /** Call it when there is something to save. */
   begin(): void;
-  /** The job ends in so many seconds: stop in time before. Null: it does not say. */
+  /** The job ends in this many seconds, so the run stops before. Null: the end is not known. */
   jobEnds(seconds: number | null): void;
   /**
-   * All is done and the process about to end: from now on a signal does not change the code that it ends with. The
-   * listeners stay, for without them a signal would end it at once, and finished work would look lost.
+   * All work is done and the process is about to end. From now on a signal does not change its exit
+   * code. The listeners stay: without them a signal would end the process at once, and finished
+   * work would look lost.
    */
   ended(): void;
-  /** Removes the listeners, where the process goes on. */
+  /** Removes the listeners, if the process goes on. */
   close(): void;
 }
 
-/** Seconds in `HH:MM:SS`. @throws UsageError */
+/** Parses `HH:MM:SS` into seconds. @throws UsageError */
 export function parseDuration(text: string): number {
   const match = /^(\d+):([0-5]\d):([0-5]\d)$/.exec(text);
   if (!match) {
@@ -43,12 +48,12 @@ export function parseDuration(text: string): number {
   return Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
 }
 
-/** Seconds that a run in a job may take which ends in so many. */
+/** Seconds that a run may take in a job that ends in `left` seconds. */
 export function usableSeconds(left: number): number {
   return left - Math.min(RESERVE, RESERVE_SHARE * left);
 }
 
-/** Whether SIGHUP is ignored, as under nohup (bit 0 of SigIgn; elsewhere than on Linux: no). */
+/** Whether SIGHUP is ignored, as under nohup (bit 0 of SigIgn). Always false except on Linux. */
 function ignoresHangup(): boolean {
   try {
     const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(Deno.readTextFileSync("/proc/self/status"));
@@ -58,12 +63,17 @@ function ignoresHangup(): boolean {
   }
 }
 
-/** Asked before anything listens: Deno takes over SIGHUP with the first listener to any signal. */
+/**
+ * Read before any listener exists: Deno takes over SIGHUP with the first listener for any signal.
+ */
 const HANGUP_IGNORED = ignoresHangup();
 
 let early: (() => void) | null = null;
 
-/** Until `listenForStop`: a signal that comes while the program is loading ends it as one that comes soon after. */
+/**
+ * Listens until `listenForStop` is called, so that a signal ends the process with the same code
+ * (75) while the program is still loading.
+ */
 export function listenEarly(): void {
   const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
   const end = () => Deno.exit(EXIT.resumable);
@@ -75,8 +85,9 @@ export function listenEarly(): void {
 }
 
 /**
- * Listens from now on. `maxSeconds` counts from now as well. Until `begin` a signal ends the process at once (75):
- * loading a large model takes longer than a job has after its warning, and nothing would be lost.
+ * Starts to listen. `maxSeconds` is counted from now, too. Until `begin` is called, a signal ends
+ * the process at once (75): loading a large model takes longer than a job has after its warning,
+ * and nothing is lost.
  * @param plan what is done before the end, in words
  */
 export function listenForStop(
@@ -88,10 +99,10 @@ export function listenForStop(
   const inJob = slurmJob() !== null;
   const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
   const watch = watchSignals(counting);
-  /** Whether a second one ends the process at once. */
+  /** Whether a second signal ends the process at once. */
   const ends = (signal: Deno.Signal) => !inJob || signal === "SIGINT";
   const heard = (signal: Deno.Signal) => {
-    // Without a listener, SIGHUP would end the process all the same.
+    // Without a listener, SIGHUP would end the process anyway.
     if (isOver || !counting.includes(signal)) return;
     if (!begun) {
       log(`${signal}: ending; nothing has begun yet`);
@@ -131,7 +142,8 @@ export function listenForStop(
       if (at < limit.at) limit = { at, why: "the end of the job" };
     },
     stopRequested() {
-      // Asked before every operation of a device, most often without a limit: the clock would be what costs.
+      // This runs before every operation of a device. Mostly there is no limit, and then the clock,
+      // which costs most, is not read.
       if (reason === null && limit.at < Infinity && performance.now() >= limit.at) {
         reason = limit.why;
         log(`${limit.why}: ${plan}`);

@@ -9,23 +9,23 @@ Deno.test("durations are hours, minutes and seconds", () => {
   }
 });
 
-Deno.test("two minutes before the end of a job are kept, a quarter of a short one", () => {
+Deno.test("two minutes before the end of a job are reserved, a quarter of a short one", () => {
   assert.equal(usableSeconds(3600), 3480);
   assert.equal(usableSeconds(480), 360);
   assert.equal(usableSeconds(60), 45);
   assert.equal(usableSeconds(0), 0);
 });
 
-Deno.test("the earlier of the own limit and the job's end counts, and is the reason", () => {
-  const cases: [own: number | null, job: number | null, reason: string | null][] = [
+Deno.test("the earlier of the time limit and the job's end counts, and is the reason", () => {
+  const cases: [limit: number | null, job: number | null, reason: string | null][] = [
     [0, null, "the time limit"],
     [1000, 0, "the end of the job"],
     [0, 4000, "the time limit"],
     [null, 4000, null],
     [null, null, null],
   ];
-  for (const [own, job, reason] of cases) {
-    const control = listenForStop(own);
+  for (const [limit, job, reason] of cases) {
+    const control = listenForStop(limit);
     try {
       control.jobEnds(job);
       assert.equal(control.stopRequested(), reason === null ? "no" : "save");
@@ -36,7 +36,7 @@ Deno.test("the earlier of the own limit and the job's end counts, and is the rea
   }
 });
 
-Deno.test("a signal is heard while nothing lets events in", async () => {
+Deno.test("a signal is noticed while the event loop does not turn", async () => {
   const control = listenForStop(null);
   control.begin();
   try {
@@ -48,12 +48,13 @@ Deno.test("a signal is heard while nothing lets events in", async () => {
     assert.equal(control.stopRequested(), "save");
     assert.equal(control.reason, "SIGUSR2");
   } finally {
-    await new Promise((resolve) => setTimeout(resolve, 50)); // let this process's own listener have it
+    // Time for the listener of this process.
+    await new Promise((resolve) => setTimeout(resolve, 50));
     control.close();
   }
 });
 
-Deno.test("a signal that comes when all is done does not change how the process ends", async () => {
+Deno.test("a signal after the end of the work does not change the exit code", async () => {
   const module = new URL("./stop_control.ts", import.meta.url).href;
   const program = (signal: string) => `
     const { listenForStop } = await import(${JSON.stringify(module)});

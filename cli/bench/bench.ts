@@ -1,4 +1,6 @@
-/** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
+/**
+ * `rgx bench` and `rgx eval`: turns flags into a benchmark and shows its progress and its table.
+ */
 import { resolve } from "node:path";
 import { writeCharts } from "../../reports/charts/write_charts.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "../../bench/benchmark.ts";
@@ -119,8 +121,8 @@ export async function bench(flags: BenchFlags): Promise<number> {
     "finishing what is under way; the samples so far are kept",
   );
   secondsLeft().then((left) => stop.jobEnds(left));
-  stop.begin(); // every answer is kept as it comes
-  // A pass over many long prompts may take longer than a job has after its warning.
+  stop.begin(); // every answer is stored when it arrives
+  // A forward pass over many long prompts may take longer than a job has after its warning.
   if (device !== null) {
     device.beforeRun = () => {
       if (stop.stopRequested() !== "no") throw new Interrupted();
@@ -149,10 +151,10 @@ export async function bench(flags: BenchFlags): Promise<number> {
       if (flags.charts) await add(writeCharts(folder, done.result));
     }
     if (flags.samplesOut !== undefined) await add(writeSamples(flags.samplesOut, done));
-    // The table of a part would read like a result.
+    // The table of one shard would look like a result.
     if (shard === null || flags.json) show(done, flags, others);
     else log(`part ${flags.shard}: ${done.evaluated} new samples, ${done.resumed} known`);
-    // The numbers are there; what cannot be drawn or written must not keep them back.
+    // The numbers are printed before an error in drawing or writing is thrown.
     if (failure !== null) throw failure;
     return done.exitCode;
   } catch (error) {
@@ -170,7 +172,10 @@ export async function bench(flags: BenchFlags): Promise<number> {
   }
 }
 
-/** What cannot be written at the end is not worth the work; the folder of the results is made for them. */
+/**
+ * Checks before the work that the file can be written after it. The folder of the results need not
+ * exist: it is made.
+ */
 async function checkFolder(path: string, outputDir: string): Promise<void> {
   const folder = folderOf(path);
   if (resolve(folder) === resolve(outputDir)) return;
@@ -178,7 +183,7 @@ async function checkFolder(path: string, outputDir: string): Promise<void> {
   throw new UsageError(`--samples-out ${path}: there is no folder ${folder}`);
 }
 
-/** `0/8`, the first of eight parts; null without --shard. */
+/** The shard of `0/8`, which is the first of eight; null without --shard. */
 function shardOf({ shard, merge }: BenchFlags): Shard | null {
   if (shard === undefined) return null;
   const [, index, count] = /^(\d{1,6})\/(\d{1,6})$/.exec(shard) ?? [];
@@ -191,7 +196,7 @@ function shardOf({ shard, merge }: BenchFlags): Shard | null {
   return { index: Number(index), count: Number(count) };
 }
 
-/** What the flags say wins over the file. */
+/** The options of the file, overridden by the flags. */
 function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
   const sampling = given<Partial<Sampling>>({
     temperature: flags.temperature,
@@ -243,7 +248,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     models: flags.models.length > 0 ? flags.models : from.models,
     tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0 || flags.level !== undefined
       ? readTasks(flags.tasks, { set, setLevel, ...given({ level: flags.level }) })
-      : withoutOwn(from.tasks, flags),
+      : withoutOverridden(from.tasks, flags),
     sampling: { ...from.sampling, ...sampling },
     prompt: { ...from.prompt, ...prompt },
     includeBase: flags.base,
@@ -253,25 +258,25 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
   };
 }
 
-/** A file's tasks without the sizes and seeds that the command line gives for all. */
-function withoutOwn(
+/** The tasks of a file without the sizes and seeds that the command line sets for all tasks. */
+function withoutOverridden(
   tasks: BenchmarkOptions["tasks"],
   { numExamples, seed }: BenchFlags,
 ): BenchmarkOptions["tasks"] {
   return tasks.map((task) => {
     if (typeof task === "string") return task;
-    const { size, seed: own, ...rest } = task;
+    const { size, seed: written, ...rest } = task;
     return {
       ...rest,
       ...given({
         size: numExamples === undefined ? size : undefined,
-        seed: seed === undefined ? own : undefined,
+        seed: seed === undefined ? written : undefined,
       }),
     };
   });
 }
 
-/** Worker processes for the models of this machine; null = none, they run in this process. */
+/** Worker processes for the models of this machine. Null: models run in this process. */
 function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions | null {
   const named = flags.devices?.split(",").map((text) => {
     const name = /^\d+$/.test(text.trim()) ? `webgpu:${text.trim()}` : text.trim();
@@ -291,7 +296,7 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
     );
   }
   const local = models.filter((name) => !isRemoteName(name)).length;
-  // Where models are remote, --workers says how many requests they get at once.
+  // For remote models, --workers is the number of concurrent requests.
   const count = local < models.length ? named?.length ?? 1 : flags.workers ?? named?.length ?? 1;
   if (local === 0 || (count <= 1 && named === undefined)) return null;
   const devices = named ?? [flags.device ?? Deno.env.get("RGX_DEVICE") ?? "auto"];
@@ -335,7 +340,7 @@ function show(done: Benchmark, flags: BenchFlags, others: string[]): void {
   }
 }
 
-/** Of an answer that failed; null where none did. */
+/** The error of the first answer that failed, or null. */
 function firstError({ tasks }: Benchmark["result"]): string | null {
   for (const { models } of Object.values(tasks)) {
     for (const { examples } of Object.values(models)) {
@@ -349,7 +354,7 @@ function firstError({ tasks }: Benchmark["result"]): string | null {
 function remoteText(usage: RemoteUsage): string {
   const { prompt_tokens, completion_tokens, cost, requests, cached } = usage;
   const { seconds_per_request: each, tokens_per_second: speed } = usage;
-  // Some servers say nothing about tokens.
+  // Some servers report no numbers of tokens.
   const counted = each === null || prompt_tokens + completion_tokens > 0;
   const parts = [
     `remote: ${requests} ${requests === 1 ? "request" : "requests"}`,

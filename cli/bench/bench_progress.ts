@@ -1,6 +1,6 @@
 /**
- * What a benchmark shows while it runs, on stderr: lines that redraw themselves on a terminal, else new ones every
- * half minute; of every worker how far it is and how long it will take.
+ * The progress of a benchmark on stderr: lines that are redrawn on a terminal, or new lines every
+ * half minute elsewhere. For each worker they show how far it is and how long it will take.
  */
 import type { BenchEvent } from "../../bench/benchmark_run.ts";
 import { shortName, shownNames } from "./bench_table.ts";
@@ -8,15 +8,15 @@ import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
-/** Before so much of a worker's time nothing is foretold. */
-const TELLING_MS = 1000;
-/** Columns of the sparkline, one a second. */
+/** No time is predicted before a worker has worked this long, in milliseconds. */
+const MIN_ESTIMATE_MS = 1000;
+/** Columns of the sparkline. Each is one second. */
 const SPARKS = 16;
 const BARS = "▁▂▃▄▅▆▇█";
 
 interface WorkerState {
   model: string;
-  /** Share of its weights that are there; 0 = none is known of, or it has answered. */
+  /** Share of its weights that are loaded; 0 = not known, or it has answered. */
   loading: number;
   done: number;
   total: number;
@@ -30,7 +30,7 @@ export class BenchProgress {
   #second = 0;
   #inSecond = 0;
   #last = performance.now();
-  /** To be answered. */
+  /** Number of samples to answer. */
   #samples = 0;
   readonly #lines = new RedrawnLines();
 
@@ -52,7 +52,7 @@ export class BenchProgress {
         const { worker, model, share: loading } = event, now = performance.now();
         const state = this.#workers.get(worker) ?? { done: 0, total: 0, started: now };
         this.#workers.set(worker, { ...state, model, loading });
-        // The line of a load does not stay until the first answer.
+        // The line about loading is removed before the first answer.
         return this.#draw(now, loading === 1 && this.#lines.drawn);
       }
       case "progress":
@@ -102,7 +102,7 @@ export class BenchProgress {
     this.#lines.draw(...lines);
   }
 
-  /** Of all workers together. */
+  /** The progress of all workers together. */
   #overall(): string {
     let done = 0;
     for (const worker of this.#workers.values()) done += worker.done;
@@ -125,7 +125,7 @@ function workerText(
   now: number,
   workers: number,
 ): string {
-  const left = done === 0 || now - started < TELLING_MS
+  const left = done === 0 || now - started < MIN_ESTIMATE_MS
     ? ""
     : `, ${clock(((now - started) / done) * (total - done) / 1000)} left`;
   const who = workers > 1 ? `worker ${number}: ` : "";
@@ -145,8 +145,8 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(s % 60)}` : `${minutes}:${two(s % 60)}`;
 }
 
-/** Samples a second, the newest last. */
+/** Samples per second as a sparkline, the newest last. */
 function sparkline(values: readonly number[]): string {
-  const most = Math.max(1, ...values);
-  return values.map((value) => BARS[Math.round((value / most) * (BARS.length - 1))]).join("");
+  const max = Math.max(1, ...values);
+  return values.map((value) => BARS[Math.round((value / max) * (BARS.length - 1))]).join("");
 }

@@ -1,9 +1,9 @@
-/** What a benchmark shows while it runs. */
+/** The progress that a benchmark shows. */
 import assert from "node:assert/strict";
 import { BenchProgress } from "./bench_progress.ts";
 import { shown } from "../terminal/terminal_testing.ts";
 
-/** Two models that load for a minute each, with one answer between them. */
+/** Two models that load for a minute each, with one answer in between. */
 function twoModels(live: boolean, quiet = false): string[] {
   return shown(live, (setTime) => {
     const progress = new BenchProgress(quiet);
@@ -22,7 +22,7 @@ function twoModels(live: boolean, quiet = false): string[] {
   });
 }
 
-Deno.test("a model that loads says how far it is, the next one as the first", () => {
+Deno.test("a model that loads shows how far it is, the next one like the first", () => {
   assert.deepEqual(twoModels(false), [
     "loading a: 50 %\n",
     "1/4, 3:06 left (a)\n",
@@ -39,7 +39,7 @@ Deno.test("a model that loads says how far it is, the next one as the first", ()
   ]);
 });
 
-Deno.test("a warning is not wider than the terminal, and one line elsewhere", () => {
+Deno.test("a warning is wrapped on a terminal, and one line elsewhere", () => {
   const text = "runs/mine was trained on spell_backward with max_word_len=4, ".repeat(3).trim();
   const warned = (live: boolean) => shown(live, () => new BenchProgress(true).warn(text));
   assert.deepEqual(warned(false), [`warning: ${text}\n`]);

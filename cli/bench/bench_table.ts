@@ -1,4 +1,7 @@
-/** The numbers of a benchmark as text: task × model with intervals, and what else a reader must know. */
+/**
+ * The result of a benchmark as text: a table of tasks × models with intervals, and what else a
+ * reader must know.
+ */
 import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
 import { columns, table } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
@@ -6,8 +9,9 @@ import { textWidth } from "../terminal/text_width.ts";
 const percent = (value: number) => (100 * value).toFixed(1);
 
 /**
- * "45.0 ± 9.6": how far the farther end of the interval is, in points; of nothing, a dash. Intervals are lopsided
- * near 0 and 100 %: half their width would put the farther end too near.
+ * "45.0 ± 9.6": the distance from the value to the farther end of the interval, in points; a dash
+ * without examples. Intervals are lopsided near 0 and 100 %, so half of their width would be too
+ * small.
  */
 function accuracyCell(
   { accuracy, ci95: [low, high], n }: Pick<ModelResult, "accuracy" | "ci95"> & { n: number },
@@ -16,7 +20,7 @@ function accuracyCell(
   return `${percent(accuracy)} ± ${percent(Math.max(accuracy - low, high - accuracy))}`;
 }
 
-/** Last part of a path; of a checkpoint with its run. */
+/** The last part of a path; for a checkpoint, with the name of its run. */
 export function shortName(name: string): string {
   const parts = name.replace(/\/+$/, "").split("/");
   return /^(checkpoint-\d+|latest|best)$/.test(parts.at(-1)!)
@@ -28,7 +32,7 @@ function modelNames({ tasks }: AllTasksResultFile): string[] {
   return [...new Set(Object.values(tasks).flatMap(({ models }) => Object.keys(models)))];
 }
 
-/** Short names where no two are the same. */
+/** Short names, made longer until no two are equal. */
 export function shownNames(names: readonly string[]): string[] {
   const short = names.map(shortName);
   return new Set(short).size === short.length ? short : [...names];
@@ -42,26 +46,27 @@ function accuracyRows(result: AllTasksResultFile): string[][] {
       task,
       String(n),
       ...names.map((name) => {
-        const own = models[name];
-        if (own === undefined) return "–";
-        const { total, errors, too_long, num_examples } = own;
+        const model = models[name];
+        if (model === undefined) return "–";
+        const { total, errors, too_long, num_examples } = model;
         const answered = Math.round(num_examples * total / (total + errors + too_long));
-        const cell = accuracyCell({ ...own, n: total });
+        const cell = accuracyCell({ ...model, n: total });
         return answered === n || total === 0 ? cell : `${cell} (n ${answered})`;
       }),
     ];
   });
-  // An average over fewer tasks is no match for one over all of them.
+  // An average over fewer tasks is not comparable with one over all of them.
   const averages = names.map((name) => {
-    const own = result.average[name]!, cell = accuracyCell({ ...own, n: own.tasks });
-    const few = `${own.tasks} ${own.tasks === 1 ? "task" : "tasks"}`;
-    return own.tasks === rows.length || own.tasks === 0 ? cell : `${cell} (${few})`;
+    const average = result.average[name]!;
+    const cell = accuracyCell({ ...average, n: average.tasks });
+    const few = `${average.tasks} ${average.tasks === 1 ? "task" : "tasks"}`;
+    return average.tasks === rows.length || average.tasks === 0 ? cell : `${cell} (${few})`;
   });
   const last = ["average", "", ...averages];
   return [["task", "n", ...shownNames(names)], ...rows, ...(rows.length > 1 ? [last] : [])];
 }
 
-/** Of each model over all tasks; what is nothing with all of them is left out. */
+/** Details of each model over all tasks. Columns that are empty for all models are left out. */
 function detailRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
   const header = [
@@ -105,14 +110,14 @@ function sampleRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
   const all = Object.values(result.tasks).flatMap(({ task, models }) =>
     names.flatMap((name, i) => {
-      const own = models[name];
-      return own?.samples ? [{ task, name: shown[i]!, own, samples: own.samples }] : [];
+      const result = models[name];
+      return result?.samples ? [{ task, name: shown[i]!, result, samples: result.samples }] : [];
     })
   );
   if (all.length === 0) return [];
   const [{ samples: { k, pass_at } }] = all as [typeof all[number]];
-  // Of a problem of which some samples have no answer nothing counts here, though they count above.
-  const isPart = all.some(({ own, samples }) => samples.problems < own.num_examples);
+  // A problem counts here only if all of its samples have answers, although it counts above.
+  const isPart = all.some(({ result, samples }) => samples.problems < result.num_examples);
   const passes = Object.keys(pass_at).map((level) => `pass@${level}`);
   return [
     ["task", "model", ...(isPart ? ["n"] : []), ...passes, `avg@${k}`, `maj@${k}`],
@@ -123,7 +128,7 @@ function sampleRows(result: AllTasksResultFile): string[][] {
   ];
 }
 
-/** Every two models of every task, by the paired test. */
+/** Every pair of models on every task, by the paired test. */
 function comparisonRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
   const nameOf = (name: string) => shown[names.indexOf(name)]!;
@@ -138,21 +143,24 @@ function comparisonRows(result: AllTasksResultFile): string[][] {
   return rows.length === 0 ? [] : [["task", "models", "difference in points [95 %]", "p"], ...rows];
 }
 
-/** A table, in parts where it is wider than the terminal: one for each text in column `by`, under that text. */
+/**
+ * A table. If it is wider than the terminal it is split: one table per text in column `by`, under
+ * that text.
+ */
 function parted(rows: readonly (readonly string[])[], by: number, width: number): string {
   const whole = table(rows);
   if (fits(whole, width)) return whole;
   const [header, ...body] = rows, without = (row: readonly string[]) => row.toSpliced(by, 1);
   return [...new Set(body.map((row) => row[by]!))].map((text) => {
-    const own = body.filter((row) => row[by] === text);
-    return `${text}\n${table([header!, ...own].map(without))}`;
+    const part = body.filter((row) => row[by] === text);
+    return `${text}\n${table([header!, ...part].map(without))}`;
   }).join("\n\n");
 }
 
 const fits = (text: string, width: number) =>
   text.split("\n").every((line) => textWidth(line) <= width);
 
-/** A column for each model, or where that is too wide a row for each. */
+/** One column per model; if that is too wide, one row per model. */
 function accuracyTable(result: AllTasksResultFile, width: number): string {
   const rows = accuracyRows(result), wide = table(rows);
   if (fits(wide, width)) return wide;
@@ -190,7 +198,7 @@ export function markdownTable(result: AllTasksResultFile): string {
     .join("\n");
 }
 
-/** One row a combination, all numbers, names as given. */
+/** One row per combination of task and model, with all numbers and full names. */
 export function csvTable(result: AllTasksResultFile): string {
   const quote = (cell: string) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
   const all = Object.values(result.tasks).flatMap(({ models }) => Object.values(models));

@@ -1,4 +1,4 @@
-/** The report in the terminal: nothing wider than the terminal, nothing in it that says nothing. */
+/** The report in the terminal: it is never wider than the terminal, and has no empty columns. */
 import assert from "node:assert/strict";
 import { averages } from "../../bench/results/summarize.ts";
 import { allTasksFile } from "../../reports/charts/testing.ts";
@@ -28,7 +28,7 @@ function result(samples: boolean): AllTasksResultFile {
   return file;
 }
 
-Deno.test("a report of a narrow terminal says the same as a wide one, in parts", () => {
+Deno.test("a narrow terminal gets the same report as a wide one, in parts", () => {
   const file = result(true), narrow = textReport(file, 75), wide = textReport(file, 200);
   assert.ok(narrow.split("\n").every((line) => line.length <= 75), narrow);
   assert.match(wide, /^task +n +leg_counting_qwen7b\/checkpoint-450 +Qwen2\.5-7B-Instruct$/m);
@@ -39,7 +39,7 @@ Deno.test("a report of a narrow terminal says the same as a wide one, in parts",
   assert.deepEqual(missing, ["models"], "the head of what has become headings");
 });
 
-Deno.test("of several samples, on how many problems; all numbers are in the CSV", () => {
+Deno.test("several samples: the number of problems; all numbers are in the CSV", () => {
   const file = result(true), heads = (pattern: RegExp) => pattern.test(textReport(file, 200));
   assert.ok(heads(/^task +model +pass@1 .* maj@8$/m));
   file.tasks["gsm_symbolic"]!.models[BASE]!.samples!.problems = 7;
@@ -60,7 +60,7 @@ Deno.test("letters of two columns count as two", () => {
   assert.match(narrow, /^task +n +model +accuracy$/m, "two names side by side take more than 80");
 });
 
-Deno.test("columns in which nothing stands are left out", () => {
+Deno.test("empty columns are left out", () => {
   const file = result(false), [one] = Object.values(file.tasks);
   assert.doesNotMatch(textReport(file, 200), /trained on|unanswered|too long|pass@/);
   one!.models[TRAINED]!.overlap = 0;
@@ -70,14 +70,14 @@ Deno.test("columns in which nothing stands are left out", () => {
   assert.match(report, /12\.0 +0 +0\n.* 12\.0 +– +3\n/);
 });
 
-Deno.test("a model that answered fewer problems than others says how many", () => {
+Deno.test("a model that answered fewer problems than others shows how many", () => {
   const file = allTasksFile({ gcd: { all: 40, few: 4 } });
   file.average = averages(file.tasks);
   Object.assign(file.tasks["gcd"]!.models["few"]!, { total: 7, too_long: 43 });
   assert.match(textReport(file, 200), /^gcd +50 +80\.0 ± [\d.]+ +8\.0 ± [\d.]+ \(n 7\)$/m);
 });
 
-Deno.test("models with the same last name are told apart wherever they stand", () => {
+Deno.test("models with the same last name get longer names everywhere", () => {
   const file = allTasksFile({ gcd: { "a/model": 40, "b/model": 30 } });
   file.average = averages(file.tasks);
   file.tasks["gcd"]!.comparisons = [{
@@ -90,7 +90,7 @@ Deno.test("models with the same last name are told apart wherever they stand", (
   assert.match(report, /^failed: b\/model on lcm/m);
 });
 
-Deno.test("an interval that is lopsided is not shown as if it were shorter", () => {
+Deno.test("a lopsided interval is shown by its longer side", () => {
   const file = allTasksFile({ gsm_symbolic: { [TRAINED]: 0, [BASE]: 25 } });
   file.average = averages(file.tasks);
   const { models } = file.tasks["gsm_symbolic"]!;
@@ -102,7 +102,7 @@ Deno.test("an interval that is lopsided is not shown as if it were shorter", () 
   assert.match(textReport(file, 200), new RegExp(`^gsm_symbolic +50 +${none} +${half}$`, "m"));
 });
 
-Deno.test("an average over fewer tasks than the other's says over how many", () => {
+Deno.test("an average over fewer tasks shows over how many", () => {
   const file = allTasksFile({ gcd: { all: 40, few: 30 }, lcm: { all: 10 } });
   file.average = averages(file.tasks);
   assert.match(textReport(file, 200), /^average +50\.0 ± [\d.]+ +60\.0 ± [\d.]+ \(1 task\)$/m);

@@ -1,4 +1,4 @@
-/** The tasks of `rgx bench` as they are typed: names, files of data sets, and parameters of tasks. */
+/** Parses the tasks of `rgx bench`: names, files of data sets, and parameters of tasks. */
 import { isTask } from "../../bench/plan/test_set.ts";
 import type { TaskRequest } from "../../bench/plan/test_set.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -7,11 +7,11 @@ import { DATASET_NAMES } from "../../data/published_sets.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 
-/** @throws UsageError for a path, a parameter or a level where there can be none */
+/** @throws UsageError for an invalid path, parameter or level */
 export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {
   const requests = withPlaces(texts.flatMap(requestsOf));
   const names = requests.map(({ name }) => name).filter(hasTask);
-  // What is no task is told by the benchmark, all of it at once.
+  // Unknown tasks are reported by the benchmark, all of them together.
   const areTasks = requests.every(({ name }) => isTask(name));
   const flags = areTasks ? [...params.set, ...params.setLevel] : [];
   for (const text of flags) {
@@ -24,7 +24,7 @@ export function readTasks(texts: readonly string[], params: TaskParamOptions): T
   }
   const { level } = params;
   const hasLevels = (name: string) => getTask(name).curriculum !== undefined;
-  // Of a single task this is told with its parameters.
+  // For a single task this error is reported with its parameters.
   if (areTasks && level !== undefined && names.length !== 1 && !names.some(hasLevels)) {
     throw new UsageError(`--level ${level}: no task that has levels is named`);
   }
@@ -36,7 +36,7 @@ export function readTasks(texts: readonly string[], params: TaskParamOptions): T
   });
 }
 
-/** Files of one name in several folders are told by their folders too. */
+/** Adds the folders to the labels of files that have the same name. */
 function withPlaces(requests: readonly TaskRequest[]): TaskRequest[] {
   return requests.map((request) => {
     const { path, label } = request;
@@ -47,7 +47,7 @@ function withPlaces(requests: readonly TaskRequest[]): TaskRequest[] {
 
 const withoutEnding = (path: string) => path.replace(/\.[a-z]+$/, "");
 
-/** `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
+/** Parses `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
 function requestsOf(text: string): TaskRequest[] {
   const [, name, path] = /^([A-Za-z0-9_-]+)=(.+)$/.exec(text) ?? [];
   if (name !== undefined) {

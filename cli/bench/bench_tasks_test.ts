@@ -1,4 +1,4 @@
-/** Tasks as they are typed: what of it becomes a request, and what is refused. */
+/** Tasks on the command line: which requests they become, and what is refused. */
 import assert from "node:assert/strict";
 import { readTasks } from "./bench_tasks.ts";
 
@@ -18,7 +18,7 @@ Deno.test("names, lists of names, data sets and files become requests", () => {
   assert.throws(() => readTasks(["gcd=x.jsonl"], none), /only a data set has a path: gsm8k/);
 });
 
-Deno.test("parameters and levels go to the task that they name, or to the only one", () => {
+Deno.test("parameters and levels are set for the task that they name, or the only one", () => {
   assert.deepEqual(readTasks(["chain_sum", "gsm8k"], { set: ["min_terms=3"], setLevel: [] }), [
     { name: "chain_sum", parameters: { min_terms: 3 } },
     { name: "gsm8k" },
@@ -33,7 +33,7 @@ Deno.test("parameters and levels go to the task that they name, or to the only o
   assert.equal(levels[1]!.parameters, undefined);
 });
 
-Deno.test("parameters without their task are refused, but not before a task that there is not", () => {
+Deno.test("parameters without their task are refused, after unknown tasks", () => {
   const set = ["min_terms=3"];
   assert.throws(
     () => readTasks(["chain_sum", "gcd"], { set, setLevel: [] }),

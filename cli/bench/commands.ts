@@ -50,7 +50,10 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     });
 }
 
-/** What both have in common. @param folder what is said about the default of --output-dir */
+/**
+ * The flags that both share.
+ * @param folder the words about the default of --output-dir
+ */
 function runFlags(command: Command, folder: string, setExit: (code: number) => void): Command {
   return command
     .option("--limit <n>", "at most so many problems of any task", integer(1))

@@ -64,7 +64,7 @@ export function slurmCommands(program: Command): void {
     );
 }
 
-/** What both have in common. */
+/** The flags that both share. */
 function jobFlags(command: Command, gpus: string): Command {
   return command
     .option("--work-dir <folder>", "where the job runs (default: the current folder)")

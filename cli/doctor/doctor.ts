@@ -1,7 +1,7 @@
 /**
- * `rgx doctor`: what this machine offers and what to fix. Measures each device with one matrix product and one
- * copy for about a second; says nothing about other machines. Inside a job also what SLURM gave
- * (`doctor_job.ts`), and with a configuration whether that fits (`doctor_fit.ts`).
+ * `rgx doctor`: what this machine offers and what to fix. Each device is measured for about a
+ * second with one matrix product and one copy. Inside a job it also shows what SLURM granted
+ * (`doctor_job.ts`); with a configuration, whether it fits (`doctor_fit.ts`).
  */
 import { grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
@@ -27,9 +27,9 @@ import { print, table, wrap } from "../terminal/terminal.ts";
 interface DeviceReport {
   name: string;
   threads: number;
-  /** Matrix product in f32. */
+  /** Speed of a matrix product in f32. */
   gflops: number;
-  /** Copy, bytes read and written. */
+  /** Speed of a copy: bytes read and written. */
   gbytes_per_second: number;
 }
 
@@ -37,22 +37,24 @@ interface AdapterReport {
   name: string;
   vendor: number;
   device: number;
-  /** A CPU behind the graphics interface. */
+  /** Whether the adapter is a CPU. */
   software: boolean;
-  /** What it may still take; null where nothing tells. */
+  /** Free memory; null when it is not known. */
   available_bytes: number | null;
   limits: Record<string, number>;
-  /** Features that kernels can use and the adapter grants. */
+  /** Features that kernels can use and that the adapter has. */
   features: string[];
-  /** Everything that the adapter lists. */
+  /** All features of the adapter. */
   listed_features: string[];
-  /** Whether results come back without a pause of 10 ms in this version of Deno. */
+  /** Whether results are read back without a pause of 10 ms in this version of Deno. */
   fast_readback: boolean;
-  /** Display controllers of this machine; one of several is chosen by --device webgpu:N. */
+  /** Display controllers of this machine. --device webgpu:N selects one of several. */
   cards: string[];
 }
 
-/** The median milliseconds of the later half of runs that together last about `limit` ms. */
+/**
+ * The median time, in milliseconds, of the later half of runs that together last about `limit` ms.
+ */
 async function median(limit: number, run: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   const begin = performance.now();
@@ -61,12 +63,15 @@ async function median(limit: number, run: () => Promise<unknown>): Promise<numbe
     await run();
     times.push(performance.now() - start);
   }
-  // The first half warms the compiler up.
+  // The first half is for warming up.
   const late = times.slice(times.length >> 1).sort((x, y) => x - y);
   return late[late.length >> 1]!;
 }
 
-/** Shapes of x[m, k]·Wᵀ[k, n] and elements copied: enough work for the device, not more than a moment. */
+/**
+ * Shapes [m, k, n] of the product x·Wᵀ, with x[m, k] and W[n, k], and the number of copied
+ * elements: enough work for the device, and only for a moment.
+ */
 function sizes(device: Device): { product: [number, number, number]; copied: number } {
   if (device.name === "reference") return { product: [32, 144, 192], copied: 2 ** 18 };
   const isCard = device.adapter !== undefined && !device.adapter.software;
@@ -144,8 +149,11 @@ function adviceFor(
   if (oneThread.gflops < 60) {
     advice.push(
       Deno.build.standalone
-        ? "the wasm device is slow: the machine is busy, or the executable was built by `deno task compile:safe` (`deno task compile` sets the V8 flags that double the speed)"
-        : "the wasm device is slow: start through `deno task rgx` or the executable built by `deno task compile`, which set the V8 flags that double its speed (or the machine is busy)",
+        ? "the wasm device is slow: the machine is busy, or the executable was built by " +
+          "`deno task compile:safe` (`deno task compile` sets the V8 flags that double the speed)"
+        : "the wasm device is slow: start through `deno task rgx` or the executable built by " +
+          "`deno task compile`, which set the V8 flags that double its speed " +
+          "(or the machine is busy)",
     );
   }
   if (memory < 2 * 2 ** 30) advice.push("less than 2 GiB of memory are free: only tiny models fit");
@@ -158,7 +166,8 @@ function adviceFor(
   }
   if (gpu !== null && !gpu.fast_readback) {
     advice.push(
-      `Deno ${Deno.version.deno} is not known to map buffers at once: every look at the GPU's results costs 10 ms more`,
+      `Deno ${Deno.version.deno} is not known to map buffers at once: ` +
+        "every look at the GPU's results costs 10 ms more",
     );
   }
   return advice;
@@ -170,7 +179,7 @@ export async function doctor(
   overrides: string[],
   options: { json?: boolean },
 ): Promise<number> {
-  const room = memoryRoom(); // before the measuring below takes some
+  const room = memoryRoom(); // before the measurements below take some
   const fit = config === undefined ? null : await fitReport(config, overrides);
   const job = await jobReport();
   const gpu = await adapterReport();

@@ -1,4 +1,7 @@
-/** Whether a configuration fits this machine, or the job it is looked at in: memory, time, what its files name. */
+/**
+ * Whether a configuration fits this machine, or the present job: memory, time, and the files that
+ * it names.
+ */
 import { bytesText } from "../../core/bytes.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { duration } from "../../core/duration.ts";
@@ -17,11 +20,11 @@ export interface FitReport {
   device: string;
   memory_planned_bytes: number | null;
   memory_available_bytes: number | null;
-  /** Of the whole run; null where the model is not on this machine. */
+  /** Of the whole run; null when the model is not on this machine. */
   estimated_seconds: number | null;
-  /** What keeps it from running here. */
+  /** What prevents the run here. */
   misfits: string[];
-  /** What it can live with. */
+  /** What does not prevent it. */
   notes: string[];
 }
 

@@ -1,4 +1,7 @@
-/** What the doctor says inside a job: what SLURM gave, what this process really has of it, and what does not agree. */
+/**
+ * What the doctor says inside a job: what SLURM granted, what this process can use of it, and what
+ * does not agree.
+ */
 import { grantedCores, kernelLimits } from "../../core/machine/cgroup.ts";
 import { duration } from "../../core/duration.ts";
 import { type Env, processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
@@ -10,30 +13,32 @@ export interface JobReport {
   id: string;
   name: string | null;
   partition: string | null;
-  /** As SLURM names this node; null: this process is not on a node of the job. */
+  /** The name of this node in SLURM; null: this process is not on a node of the job. */
   node: string | null;
   node_list: string | null;
   restarts: number;
   array: { job: string; task: number; count: number | null } | null;
   tasks: number | null;
-  /** Null: the job has no limit, or nobody tells. */
+  /** Null: the job has no time limit, or it is not known. */
   seconds_left: number | null;
-  /** Cores that the job was given for this process, and threads that the wasm device takes. */
+  /** Cores that the job has for this process, and threads that the wasm device uses. */
   cpus: number | null;
   threads: number;
-  /** Cores that affinity mask and quota leave to this process. */
+  /** Cores that the affinity mask and the quota leave to this process. */
   usable_cpus: number;
-  /** Bytes of the job on this node; null: SLURM does not limit it. */
+  /** Memory of the job on this node in bytes; null: SLURM does not limit it. */
   memory_bytes: number | null;
-  /** Cards by SLURM, and as this process is told to see them; null: nobody says. */
+  /**
+   * GPUs that SLURM granted, and GPUs that the environment lets this process see; null: not known.
+   */
   gpus: string[] | null;
   visible_gpus: string[] | null;
 }
 
-/** The variables that narrow what a process sees of its cards. */
+/** Variables that limit the GPUs that a process sees. */
 const VISIBLE = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
 
-/** null outside of a job. */
+/** The report, or null outside of a job. */
 export async function jobReport(env: Env = processEnv): Promise<JobReport | null> {
   const job = slurmJob(env);
   if (job === null) return null;
@@ -57,7 +62,7 @@ export async function jobReport(env: Env = processEnv): Promise<JobReport | null
   };
 }
 
-/** "NoDevFiles" is what SLURM says where there is none. */
+/** A list of GPUs. SLURM writes "NoDevFiles" when there is none. */
 function list(text: string): string[] {
   return text.split(",").map((id) => id.trim())
     .filter((id) => id !== "" && id !== "-1" && id !== "NoDevFiles");
@@ -92,22 +97,24 @@ export function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
 }
 
 /**
- * What does not agree.
- * @param cards the adapter is a graphics card
+ * Advice about what does not agree.
+ * @param cards whether the adapter is a graphics card
  */
 export function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv): string[] {
   const advice: string[] = [];
   const { cpus, usable_cpus: usable, gpus, visible_gpus: visible } = job;
   if (job.node === null) {
     advice.push(
-      `this shell is not on a node of job ${job.id}: start what computes with srun (srun --pty bash for a shell)`,
+      `this shell is not on a node of job ${job.id}: start what computes with srun ` +
+        "(srun --pty bash for a shell)",
     );
     return advice;
   }
   if (cpus !== null && usable < cpus) {
     advice.push(
-      `the job has ${cpus} cores for this process, but it may use ${usable}: mpirun binds a process to one core ` +
-        "(--bind-to none), and srun needs --cpus-per-task too (export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
+      `the job has ${cpus} cores for this process, but it may use ${usable}: mpirun binds a ` +
+        "process to one core (--bind-to none), and srun needs --cpus-per-task too " +
+        "(export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
     );
   }
   const layout = processLayout(env);
@@ -128,12 +135,14 @@ export function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv)
   }
   if (given > 0 && !cards) {
     advice.push(
-      "the job was given a GPU, but no graphics card is found on this node (see the lines on the GPU)",
+      "the job was given a GPU, but no graphics card is found on this node " +
+        "(see the lines on the GPU)",
     );
   }
   if (given === 0 && cards && (visible?.length ?? 0) === 0) {
     advice.push(
-      "a graphics card is visible that the job was not given: ask for one (--gres=gpu:1), or use --device wasm",
+      "a graphics card is visible that the job was not given: ask for one (--gres=gpu:1), " +
+        "or use --device wasm",
     );
   }
   if (given > 0 && visible !== null && visible.length !== given) {

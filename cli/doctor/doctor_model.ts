@@ -1,4 +1,7 @@
-/** `rgx doctor --model M`: what a model's weights are stored as, and what holding them otherwise would cost. */
+/**
+ * `rgx doctor --model M`: the storage types of the weights of a model, and the errors of other
+ * types.
+ */
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { bytesText } from "../../core/bytes.ts";
@@ -9,7 +12,7 @@ import { LoadProgress } from "../models/load_progress.ts";
 import { openDevice } from "../open_device.ts";
 import { log, print, table } from "../terminal/terminal.ts";
 
-/** @throws UsageError when there is no such model, or a config beside it */
+/** @throws UsageError when there is no such model, or when a configuration is given too */
 export async function doctorModel(
   config: string | undefined,
   options: { model: string; json?: boolean; device?: string },

@@ -10,7 +10,7 @@ export function modelCommands(program: Command): void {
   pullCommand(program);
 }
 
-/** The flags that `generate` and `logprobs` share: which model, held in which type, on which device. */
+/** The flags that `generate` and `logprobs` share: the model, its storage type, and the device. */
 function modelOptions(command: Command): Command {
   return command
     .requiredOption(

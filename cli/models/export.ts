@@ -28,7 +28,7 @@ export async function convert(source: string, flags: OutputFlags): Promise<void>
   report(await stoppable(work), "hf", flags);
 }
 
-/** A signal ends the work after the tensor in hand, so that no half-written file stays. */
+/** A signal ends the work after the current tensor, so that no half-written file remains. */
 async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return await abortable(
     work,

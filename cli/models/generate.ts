@@ -26,7 +26,7 @@ export interface GenerateFlags extends ModelFlags {
   json?: boolean;
 }
 
-/** @param stdin "-" where the prompt comes from there by name */
+/** @param stdin "-" if the command line names stdin as the source of the prompt */
 export async function generateText(stdin: string | undefined, flags: GenerateFlags): Promise<void> {
   if (stdin !== undefined && stdin !== "-") {
     throw new UsageError(`${JSON.stringify(stdin)}: a prompt is given by --prompt or --file`, {
@@ -119,7 +119,7 @@ function json({ ids, logprobs, finishReason }: Completion, text: string | null) 
   return { ids, text, finish_reason: finishReason, logprobs };
 }
 
-/** Prompt tokens by the prefill's time, new tokens beyond the first by the rest. */
+/** Prompt tokens per second of prefill, and new tokens after the first per second of decoding. */
 function tokensPerSecond(
   timings: readonly GenerationTiming[],
 ): { prefill: number; decode: number } {

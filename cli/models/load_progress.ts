@@ -1,6 +1,7 @@
 /**
- * What the loading of a large model shows, on stderr: nothing while it is short; then one line that redraws itself on a
- * terminal, elsewhere a line now and then, and at the end how long it took.
+ * The progress of loading a large model, on stderr. A short load shows nothing. Then there is one
+ * line that is redrawn on a terminal, or a line now and then elsewhere, and at the end how long it
+ * took.
  */
 import { duration } from "../../core/duration.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -16,7 +17,7 @@ export class LoadProgress {
 
   constructor(private readonly quiet = false) {}
 
-  /** Told how far a model is, from 0 on; the next one may follow. */
+  /** Called with how far a model is, from 0 on. Another model may follow. */
   readonly on = (done: number, total: number): void => {
     const now = performance.now();
     if (done === 0) this.#start = this.#last = now;
@@ -33,13 +34,13 @@ export class LoadProgress {
     this.#line.draw(text);
   };
 
-  /** Takes the line away. */
+  /** Removes the line. */
   close(): void {
     this.#line.clear();
   }
 }
 
-/** @param seconds since it began */
+/** @param seconds time since the load began */
 export function loadText(done: number, total: number, seconds: number): string {
   const count = (values: number) =>
     values < 1e9 ? `${(values / 1e6).toFixed(0)} M` : `${(values / 1e9).toFixed(2)} B`;

@@ -1,17 +1,17 @@
-/** What is shown while a model loads, where it is shown and when. */
+/** What is shown while a model loads, where, and when. */
 import assert from "node:assert/strict";
 import { LoadProgress, loadText } from "./load_progress.ts";
 import { shown } from "../terminal/terminal_testing.ts";
 
-/** Weights of the model that loads here. */
+/** Bytes of the weights of the model in these tests. */
 const TOTAL = 2e8;
 /** Empties the line of a terminal. */
 const CLEAR = "\r\x1b[K";
 
 /**
- * What a load wrote to stderr.
- * @param steps milliseconds and the share that is loaded then; null = it is closed
- * @param on.live a terminal
+ * The text that a load writes to stderr.
+ * @param steps milliseconds, and the share that is loaded then; null = closed
+ * @param on.live whether stderr is a terminal
  */
 function written(
   steps: readonly (readonly [number, number] | null)[],
@@ -30,18 +30,18 @@ function written(
   });
 }
 
-Deno.test("a model that loads says how far it is and how long it will take", () => {
+Deno.test("a load shows how far it is and how long it will take", () => {
   assert.equal(loadText(0.8e9, 3.21e9, 5), "loading: 24 % of 3.21 B weights, 15 s left");
   assert.equal(loadText(134.5e6, 134.5e6, 3.4), "loaded 135 M weights in 3 s");
   assert.match(loadText(0, 2e8, 4), /^loading: 0 % of 200 M weights/);
 });
 
-Deno.test("a short load says nothing, on a terminal or elsewhere", () => {
+Deno.test("a short load shows nothing, on a terminal or elsewhere", () => {
   const steps = [[0, 0], [600, 0.3], [1200, 0.6], [1900, 1], null] as const;
   for (const live of [false, true]) assert.deepEqual(written(steps, { live }), []);
 });
 
-Deno.test("elsewhere than on a terminal there is a line every ten seconds, and one at the end", () => {
+Deno.test("not on a terminal: a line every ten seconds, and one at the end", () => {
   const steps = [[0, 0], [3000, 0.1], [10_000, 0.4], [12_000, 0.5], [19_900, 0.9]] as const;
   assert.deepEqual(written([...steps, [20_000, 1], null]), [
     "loading: 40 % of 200 M weights, 15 s left\n",
@@ -49,7 +49,7 @@ Deno.test("elsewhere than on a terminal there is a line every ten seconds, and o
   ]);
 });
 
-Deno.test("on a terminal one line redraws itself, not too often, and gives way to the last", () => {
+Deno.test("on a terminal one line is redrawn, not too often, and replaced at the end", () => {
   const steps = [[0, 0], [1000, 0.25], [3000, 0.5], [3100, 0.6], [3200, 0.8], [4000, 1]] as const;
   assert.deepEqual(written([...steps, null], { live: true }), [
     `${CLEAR}loading: 50 % of 200 M weights, 3 s left`,
@@ -59,7 +59,7 @@ Deno.test("on a terminal one line redraws itself, not too often, and gives way t
   ]);
 });
 
-Deno.test("the line of a load that failed is taken away, and the next load begins anew", () => {
+Deno.test("the line of a failed load is removed, and the next load begins anew", () => {
   const steps = [[0, 0], [3000, 0.5], null, null, [3500, 0], [5000, 1]] as const;
   assert.deepEqual(written(steps, { live: true }), [
     `${CLEAR}loading: 50 % of 200 M weights, 3 s left`,

@@ -1,4 +1,7 @@
-/** What `generate` and `logprobs` have in common: the model with its adapter, and ids and texts from files. */
+/**
+ * The input that `generate` and `logprobs` share: the model with its adapter, and ids and texts
+ * from files.
+ */
 import { UsageError } from "../../core/errors.ts";
 import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
@@ -9,9 +12,9 @@ import { type DeviceFlags, openDevice } from "../open_device.ts";
 
 export interface ModelFlags extends DeviceFlags {
   model: string;
-  /** Ids in place of a text: the model need not have a tokenizer. */
+  /** Token ids in place of a text. The model then needs no tokenizer. */
   idsFile?: string;
-  /** Put on the model one after the other; none = the model as it is. */
+  /** Adapters to try one after the other; none = the model alone. */
   adapter: string[];
   dtype?: StorageOptions["dtype"];
   loadIn8bit?: boolean;
@@ -20,9 +23,10 @@ export interface ModelFlags extends DeviceFlags {
 }
 
 /**
- * Loads the model, with each adapter in turn (its base is read once), hands it on, and releases everything whatever
- * happens.
- * @param body is told the adapter's folder where there are several; it has a tokenizer unless ids are given
+ * Loads the model, with each adapter in turn (the base model is read once), calls `body`, and
+ * releases everything in any case.
+ * @param body gets the folder of the adapter if there are several. The model has a tokenizer unless
+ *   ids are given.
  */
 export async function withModel(
   flags: ModelFlags,
@@ -61,7 +65,10 @@ function storageOf({ dtype, loadIn8bit, loadIn4bit }: ModelFlags): StorageOption
   return { quantize, ...(dtype === undefined ? {} : { dtype }) };
 }
 
-/** The whole text of a file, or of stdin (-). @throws UsageError when it cannot be read, or is no UTF-8 */
+/**
+ * The whole text of a file, or of stdin (-).
+ * @throws UsageError when it cannot be read or is not UTF-8
+ */
 export async function readInput(path: string): Promise<string> {
   let bytes: Uint8Array;
   try {
@@ -83,7 +90,7 @@ export async function readInput(path: string): Promise<string> {
 /**
  * The token ids of a JSON array.
  * @param path the file that it comes from, for messages
- * @throws UsageError naming the file and what was found
+ * @throws UsageError that names the file and what was found
  */
 export function parseIds(text: string, path: string, vocabSize: number): number[] {
   let ids: unknown;

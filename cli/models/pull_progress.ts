@@ -1,6 +1,6 @@
 /**
- * What a pull shows while it runs, on stderr: one line that redraws itself on a terminal, else a line every half
- * minute; how much is there, how fast it comes and how long it will take.
+ * The progress of a pull on stderr: one line that is redrawn on a terminal, or a line every half
+ * minute elsewhere. It shows how much is downloaded, how fast, and how long it will take.
  */
 import { bytesText } from "../../core/bytes.ts";
 import type { PullEvent } from "../../hub/pull.ts";
@@ -8,7 +8,7 @@ import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { isInteractive, log, paint } from "../terminal/terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
-/** The speed is that of the last seconds. */
+/** The speed is measured over this many last milliseconds. */
 const WINDOW_MS = 8_000;
 
 export class PullProgress {
@@ -18,7 +18,7 @@ export class PullProgress {
   #last = performance.now();
   readonly #line = new RedrawnLines();
 
-  /** @param bar whether a line may redraw itself where stderr is a terminal */
+  /** @param bar whether a line may be redrawn if stderr is a terminal */
   constructor(private readonly quiet: boolean, bar: boolean) {
     this.#interactive = bar && isInteractive();
   }
@@ -51,11 +51,11 @@ export class PullProgress {
     this.#line.clear();
   }
 
-  /** Bytes a second. */
+  /** Bytes per second. */
   #speed(): number {
     const first = this.#samples[0]!, last = this.#samples.at(-1)!;
     const ms = last.at - first.at;
-    // The first moments, in which connections are made, say nothing.
+    // In the first moments connections are made, so the speed is not known.
     return ms < 1000 ? 0 : Math.max(0, last.present - first.present) / ms * 1000;
   }
 
@@ -75,7 +75,7 @@ function planText({ files, cached, bytes, present }: PullEvent & { type: "plan" 
   return `${files} ${files === 1 ? "file" : "files"}, ${bytesText(bytes)}${known}${kept}`;
 }
 
-/** "1.20 of 4.56 GB", of which share, how fast, how long still: at most 79 columns. */
+/** "1.20 of 4.56 GB", the share, the speed, the remaining time: at most 79 columns. */
 export function progressText(
   { present, bytes }: { present: number; bytes: number },
   files: { done: number; all: number },

@@ -1,4 +1,4 @@
-/** The line that a pull shows: it fits 80 columns, and says how far, how fast and how long. */
+/** The progress line of a pull: it fits 80 columns and shows how far, how fast and how long. */
 import assert from "node:assert/strict";
 import { progressText, timeText } from "./pull_progress.ts";
 

@@ -20,8 +20,10 @@ export function reportCommands(program: Command): void {
       "after",
       examples(
         "rgx plot benchmark_results/results_*.json",
-        'rgx plot results_leg_counting_20260102_030405.json --rename "Qwen/Qwen2.5-7B-Instruct=Qwen 7B"',
-        'rgx plot benchmark_results --rename-file names.json --title "After training" --output chart.html',
+        "rgx plot results_leg_counting_20260102_030405.json " +
+          '--rename "Qwen/Qwen2.5-7B-Instruct=Qwen 7B"',
+        "rgx plot benchmark_results --rename-file names.json " +
+          '--title "After training" --output chart.html',
       ),
     )
     .action(async (results, options) => (await import("./plot.ts")).plot(results, options));

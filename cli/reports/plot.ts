@@ -1,4 +1,7 @@
-/** `rgx plot` and `rgx curves`: charts of benchmarks and of training runs. Prints the path of the picture. */
+/**
+ * `rgx plot` and `rgx curves`: draw charts of benchmarks and of training runs, and print the path
+ * of the picture.
+ */
 import { plotCurves } from "../../reports/charts/curves.ts";
 import { plotResults } from "../../reports/charts/plot_results.ts";
 import { log, print } from "../terminal/terminal.ts";

@@ -1,4 +1,4 @@
-/** `rgx report`: writes a run's report anew and prints where it is. */
+/** `rgx report`: writes the report of a run again and prints where it is. */
 import { writeReport } from "../../reports/run_report/write_report.ts";
 import { print } from "../terminal/terminal.ts";
 

@@ -1,7 +1,7 @@
 /**
- * `rgx score`: answers or completions in, scores out, line by line and in order. The input is cut into pieces at the
- * ends of lines; a few of them are in memory at a time. A large input is scored by all cores; of one that comes
- * slowly each line is answered as soon as it is there.
+ * `rgx score`: reads answers or completions and writes scores, line by line and in order. The input
+ * is cut at line ends into pieces. Only a few of them are in memory at a time. A large input is
+ * scored by all cores; when the input comes slowly, each line is answered at once.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
@@ -11,15 +11,15 @@ import { writeResult } from "../terminal/terminal.ts";
 
 export interface ScoreOptions {
   completions?: boolean;
-  /** Default: one a core. */
+  /** Default: one per core. */
   threads?: number;
 }
 
-/** Bytes that are read at once. */
+/** Number of bytes that are read together. */
 const PIECE = 1 << 18;
-/** Bytes that are scored before threads are started, which takes about as long. */
+/** Number of bytes that are scored before threads are started, which takes about as long. */
 const ALONE = 1 << 20;
-/** Pieces in memory for each thread. */
+/** Number of pieces in memory per thread. */
 const AHEAD = 3;
 
 /** Returns the exit code: 1 when no line could be scored. */
@@ -40,7 +40,7 @@ export async function scoreFile(file: string, options: ScoreOptions): Promise<nu
     total.scored += scored;
     total.failed += failed;
   };
-  /** Pieces that are not written yet, oldest first; each is written when those before it are. */
+  /** Pieces that are not written yet, the oldest first. Each is written after those before it. */
   const pending: Promise<void>[] = [];
   try {
     for await (const lines of pieces(opened ?? Deno.stdin)) {
@@ -69,7 +69,7 @@ export async function scoreFile(file: string, options: ScoreOptions): Promise<nu
   return total.scored === 0 && total.failed > 0 ? EXIT.failure : EXIT.ok;
 }
 
-/** What is there of the input, cut at the ends of lines; a line that is longer than a piece stays whole. */
+/** The input so far, cut at line ends. A line that is longer than a piece stays whole. */
 async function* pieces(
   input: { read(buffer: Uint8Array): Promise<number | null> },
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {

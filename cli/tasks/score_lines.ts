@@ -1,17 +1,20 @@
-/** Lines of `rgx score` to lines of results: what one worker does with a piece of the input. */
+/** Scores lines of `rgx score`. A worker calls it with one piece of the input. */
 import { publishedFormat } from "../../data/published_formats.ts";
 import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../../data/score.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { ScorableEntry } from "../../tasks/types.ts";
 
 export interface ScoredPiece {
-  /** One JSON line for each line that is not blank, in order. */
+  /** One JSON line per line of input that is not blank, in order. */
   text: string;
   scored: number;
   failed: number;
 }
 
-/** @param completions the lines hold whole completions, from which the answer is taken as in training */
+/**
+ * @param completions whether lines hold whole completions. The answer is then extracted as in
+ *   training.
+ */
 export function scoreLines(lines: string, completions: boolean): ScoredPiece {
   const piece: ScoredPiece = { text: "", scored: 0, failed: 0 };
   for (const line of lines.split("\n")) {
@@ -46,7 +49,7 @@ function scoreLine(line: string, completions: boolean): LineResult {
     return { score: 0, error: "entry.metadata.source_dataset: expected the task's name" };
   }
   try {
-    // Problems of data sets are scored as benchmarks do; any other name must be a task's.
+    // Problems of published data sets are scored as in benchmarks. Any other name must be a task.
     if (publishedFormat(name) === null && name !== FILE_SOURCE) getTask(name);
     if (completions && typeof completion !== "string") {
       return { score: 0, error: "completion: expected a string (with --completions)" };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { scoreLines } from "./score_lines.ts";
 
-Deno.test("an answer that is no text is an error of its line, not a wrong answer", () => {
+Deno.test("an answer that is not text is an error of its line, not a wrong answer", () => {
   const metadata = { source_dataset: "chain_sum" }, entry = { question: "1 + 1", metadata };
   const lines = [
     { entry: { ...entry, answer: "2" }, answer: 2 },

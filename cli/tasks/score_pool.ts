@@ -1,4 +1,4 @@
-/** The threads of `rgx score`: each takes a piece at a time, and a piece is never divided. */
+/** The threads of `rgx score`. Each scores one piece at a time. */
 import { RgxError } from "../../core/errors.ts";
 import type { PieceReply, PieceRequest } from "./score_worker.ts";
 

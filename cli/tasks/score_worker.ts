@@ -1,4 +1,4 @@
-/** A thread of `rgx score`: pieces of the input in, pieces of the output back, one at a time. */
+/** A thread of `rgx score`: receives pieces of the input and returns pieces of the output. */
 import { type ScoredPiece, scoreLines } from "./score_lines.ts";
 
 export interface PieceRequest {
@@ -6,7 +6,7 @@ export interface PieceRequest {
   completions: boolean;
 }
 
-/** `text` as bytes, so that nothing is copied on the way. */
+/** The reply holds `text` as bytes, so that it is transferred without a copy. */
 export type PieceReply = Omit<ScoredPiece, "text"> & { text: Uint8Array<ArrayBuffer> };
 
 const scope = self as unknown as {

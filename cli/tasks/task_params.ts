@@ -1,4 +1,4 @@
-/** Parameters of a task as they are typed: `--set key=value`, `--level L`, `--set-level attribute=L`. */
+/** Parses the parameters of a task: `--set key=value`, `--level L`, `--set-level attribute=L`. */
 import { parse } from "yaml";
 import { plainScalar } from "../../configs/documents/yaml_source.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -13,21 +13,21 @@ export interface TaskParamOptions {
 }
 
 /**
- * What the flags say about a task.
- * @param prefix of the flags that are about this task, where a command takes several: "chain_sum."
- * @throws UsageError for a flag without a value, and for a level or attribute that there is not
+ * What the flags set for a task.
+ * @param prefix prefix of the flags for this task, if a command has several tasks: "chain_sum."
+ * @throws UsageError for a flag without a value, and for an unknown level or attribute
  */
 export function readTaskParams(
   task: Task,
   options: TaskParamOptions,
   prefix = "",
 ): Record<string, ParamValue> {
-  const own = (texts: readonly string[]) =>
+  const ofThisTask = (texts: readonly string[]) =>
     texts.filter((text) => text.startsWith(prefix)).map((text) => text.slice(prefix.length));
   const levels: Record<string, number> = {};
   const hasLevels = prefix === "" || task.curriculum !== undefined;
   if (options.level !== undefined && hasLevels) levels["*"] = options.level;
-  for (const text of own(options.setLevel)) {
+  for (const text of ofThisTask(options.setLevel)) {
     const [attribute, value] = splitPair(text, "--set-level", "attribute=level");
     const level = Number(value);
     if (!Number.isInteger(level) || level < 0) {
@@ -39,7 +39,7 @@ export function readTaskParams(
     ? curriculumConfig(task, levels, { onClamp: (text) => log(`note: ${text}`) })
     : {};
   noteLastLevels(task, levels);
-  for (const text of own(options.set)) {
+  for (const text of ofThisTask(options.set)) {
     const [key, value] = splitPair(text, "--set", "key=value");
     if (key === "seed" || key === "size") {
       throw new UsageError(`--set ${text}: write --${key} ${value}`);
@@ -49,7 +49,7 @@ export function readTaskParams(
   return params;
 }
 
-/** Says of which attributes `--level` was meant to be higher than there are levels. */
+/** Notes the attributes that have fewer levels than `--level` asks for. */
 function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<string, number>>): void {
   const { "*": asked = 0, ...named } = levels;
   const lower = curriculum.filter(({ name, levels: { length } }) =>
@@ -60,7 +60,10 @@ function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<strin
   log(`note: --level ${asked}: the last level is taken where there are fewer: ${last}`);
 }
 
-/** A value as in a configuration's overrides: plain text stays text, brackets and quotes are YAML. */
+/**
+ * A value, parsed as in the overrides of a configuration: plain text is text; brackets and quotes
+ * are YAML.
+ */
 function readValue(text: string, flag: string): ParamValue {
   if (!/^\s*["'[{]/.test(text)) return plainScalar(text.trim());
   try {

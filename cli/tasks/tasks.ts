@@ -1,4 +1,4 @@
-/** `rgx tasks list|show|sample`: the registry and its data sets, printed. */
+/** `rgx tasks list|show|sample`: prints the registry of tasks and entries of their data sets. */
 import { UsageError } from "../../core/errors.ts";
 import { SPLIT, type Split } from "../../core/philox.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -37,7 +37,7 @@ export function listTasks(options: { category?: string; json?: boolean }): void 
   );
 }
 
-/** A table whose last column is a text that is wrapped into what is left of `width`. */
+/** A table. The texts of the last column are wrapped, so that it fits into `width`. */
 function described(cells: string[][], texts: string[], width: number): string[] {
   const rows = table(cells).split("\n");
   const indent = Math.max(...rows.map((row) => row.length)) + 2;

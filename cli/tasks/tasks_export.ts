@@ -30,11 +30,11 @@ export interface ExportOptions {
   instructions: boolean;
 }
 
-/** Stands for the split's name in `--output`: a file for each. */
+/** In `--output` it stands for the name of the split: each split gets a file. */
 const PLACEHOLDER = "{split}";
-/** Splits in the order in which their questions are kept apart: a later one avoids those of the earlier ones. */
+/** Splits in order of precedence: a later one does not repeat questions of an earlier one. */
 const PRECEDENCE: readonly Split[] = ["test", "validation", "train"];
-/** Draws for an entry whose question another split has, before it is kept as it is. */
+/** Maximum number of new draws for an entry whose question another split has. Then it is kept. */
 const REDRAWS = 100;
 const REDRAW_STRIDE = 2 ** 40;
 
@@ -61,13 +61,13 @@ export async function exportTasks(names: string[], options: ExportOptions): Prom
   const files = options.output.includes(PLACEHOLDER)
     ? [...sizes].map(([split, size]) => new Map([[split, size]]))
     : [sizes];
-  for (const own of files) {
-    const path = options.output.replaceAll(PLACEHOLDER, [...own.keys()][0]!);
-    const shape = own.size > 1 && format !== "verl"
+  for (const fileSplits of files) {
+    const path = options.output.replaceAll(PLACEHOLDER, [...fileSplits.keys()][0]!);
+    const shape = fileSplits.size > 1 && format !== "verl"
       ? withSplit(ROW_FORMATS[format])
       : ROW_FORMATS[format];
     const rows = function* (): Generator<Row> {
-      for (const [split, size] of own) {
+      for (const [split, size] of fileSplits) {
         for (const set of sets) {
           for (const entry of set.entries(split, size)) yield shape.row(entry, split, rowOptions);
         }
@@ -76,7 +76,9 @@ export async function exportTasks(names: string[], options: ExportOptions): Prom
     const isThere = await Deno.stat(path).then(() => true, () => false);
     if (kind === "jsonl") await writeJsonLines(path, rows());
     else await writeParquet(path, shape.columns, rows());
-    const counts = [...own].map(([split, size]) => `${split} ${size * sets.length}`).join(", ");
+    const counts = [...fileSplits].map(([split, size]) => `${split} ${size * sets.length}`).join(
+      ", ",
+    );
     log(`wrote ${path} (${counts})${isThere ? " in place of the file that was there" : ""}`);
   }
   for (const { name, kept } of sets) {
@@ -91,7 +93,7 @@ function formatOf(format: string): ExportFormat {
   throw new UsageError(`--format ${format}: expected one of ${EXPORT_FORMATS.join(", ")}`);
 }
 
-/** `train=1000,test=100` */
+/** Parses `train=1000,test=100`. */
 function readSplits(text: string): Map<Split, number> {
   const sizes = new Map<Split, number>();
   for (const part of text.split(",")) {
@@ -99,7 +101,8 @@ function readSplits(text: string): Map<Split, number> {
     if (!Object.hasOwn(SPLIT, split)) {
       const near = didYouMean(split, Object.keys(SPLIT));
       throw new UsageError(
-        `--splits ${text}: expected train=N,validation=N,test=N (any of them), found "${part}"${near}`,
+        `--splits ${text}: expected train=N,validation=N,test=N (any of them), ` +
+          `found "${part}"${near}`,
       );
     }
     const size = Number(count);
@@ -116,12 +119,14 @@ function readSplits(text: string): Map<Split, number> {
   return sizes;
 }
 
-/** One task's entries; no split asks a question of another one, where the task has enough of them. */
+/**
+ * The entries of one task. No split has a question of another one, if the task has enough of them.
+ */
 class TaskSplits {
   readonly #sets: Record<Split, Dataset>;
-  /** Questions of each split that a later one must not ask. */
+  /** The questions of each split, which a later split must not repeat. */
   readonly #questions = new Map<Split, ReadonlySet<string>>();
-  /** Entries that ask what another split asks. */
+  /** Number of entries whose question another split has too. */
   kept = 0;
 
   constructor(readonly name: string, isOneOfSeveral: boolean, options: ExportOptions) {

@@ -1,9 +1,9 @@
-/** Work that a signal ends in an orderly way; a second signal ends the process at once. */
+/** Work that a signal ends in an orderly way. A second signal ends the process at once. */
 import { EXIT, type RgxError } from "../../core/errors.ts";
 
 const EXIT_CODES = { SIGINT: EXIT.sigint, SIGTERM: EXIT.sigterm } as const;
 
-/** @param reason what the work ends with when a signal comes */
+/** @param reason the error that the work ends with when a signal arrives */
 export async function abortable<T>(
   work: (signal: AbortSignal) => Promise<T>,
   reason: (name: string, exitCode: number) => RgxError,

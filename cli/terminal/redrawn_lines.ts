@@ -1,23 +1,23 @@
-/** Lines on a terminal that are drawn again in place, until they are taken away. */
+/** Lines on a terminal that are redrawn in place until they are removed. */
 import { clip, columns, log, logRaw } from "./terminal.ts";
 
 export class RedrawnLines {
   #lines: readonly string[] = [];
 
-  /** Whether there are any. */
+  /** Whether lines are drawn at present. */
   get drawn(): boolean {
     return this.#lines.length > 0;
   }
 
-  /** In place of those that stand there, each cut to the terminal's width. */
+  /** Draws lines in place of the present ones. Each is cut to the width of the terminal. */
   draw(...lines: string[]): void {
-    // A line that is broken, or ends in the last column, could not be taken away.
+    // A line that wraps, or that ends in the last column, could not be removed.
     const cut = lines.map((line) => clip(line, columns() - 1));
     logRaw(this.#erased() + cut.join("\n"));
     this.#lines = cut;
   }
 
-  /** A line that stays, above them. */
+  /** Prints a permanent line above them. */
   say(text: string): void {
     if (this.drawn) logRaw(this.#erased());
     log(text);
@@ -29,7 +29,7 @@ export class RedrawnLines {
     this.#lines = [];
   }
 
-  /** What takes them away and leaves the cursor where the first began. */
+  /** The control sequence that removes them and puts the cursor where the first one began. */
   #erased(): string {
     return `\r\x1b[K${"\x1b[A\x1b[K".repeat(Math.max(0, this.#lines.length - 1))}`;
   }

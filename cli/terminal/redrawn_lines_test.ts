@@ -1,9 +1,9 @@
-/** What a terminal shows of lines that are drawn again, and what it is sent. */
+/** Redrawn lines: what a terminal shows, and what is sent to it. */
 import assert from "node:assert/strict";
 import { RedrawnLines } from "./redrawn_lines.ts";
 import { shown } from "./terminal_testing.ts";
 
-/** The lines that stand on a terminal to which this was written. */
+/** The lines on a terminal after this text was written to it. */
 function screen(written: string): string[] {
   const lines = [""];
   let row = 0, column = 0;
@@ -25,7 +25,7 @@ function screen(written: string): string[] {
 const after = (work: (lines: RedrawnLines) => void) =>
   screen(shown(true, () => work(new RedrawnLines())).join(""));
 
-Deno.test("lines are drawn in place of those before, however many", () => {
+Deno.test("lines replace those before, however many there are", () => {
   assert.deepEqual(after((lines) => lines.draw("a")), ["a"]);
   assert.deepEqual(
     after((lines) => {
@@ -51,7 +51,7 @@ Deno.test("what is said stays above them", () => {
   );
 });
 
-Deno.test("what is taken away leaves nothing, and nothing more is sent then", () => {
+Deno.test("removed lines leave nothing, and nothing more is sent", () => {
   assert.deepEqual(
     after((lines) => {
       lines.draw("one", "two");
@@ -72,7 +72,7 @@ Deno.test("what is taken away leaves nothing, and nothing more is sent then", ()
   );
 });
 
-Deno.test("a line is cut before the last column, where a terminal would begin another", () => {
+Deno.test("a line is cut before the last column, where a terminal would wrap it", () => {
   const [line] = after((lines) => lines.draw("x".repeat(500)));
   assert.equal(line, "x".repeat(58) + "…");
 });

@@ -1,15 +1,18 @@
 /**
- * What may be written where: colour, width and progress by the rules of NO_COLOR, FORCE_COLOR, TERM
- * and CI; plain text tables. Results go to stdout, everything else to stderr.
+ * Output: results go to stdout, everything else to stderr. Colour, width and progress follow
+ * NO_COLOR, FORCE_COLOR, TERM and CI. Also plain text tables.
  */
 import { beginning, textWidth } from "./text_width.ts";
 
 const encoder = new TextEncoder();
 
-/** Thrown when the reader of stdout has gone (`rgx … | head`): not an error, the program just ends. */
+/**
+ * Thrown when the reader of stdout has closed it (`rgx … | head`). It is no error: the program
+ * ends.
+ */
 export class OutputClosed extends Error {}
 
-/** Writes all of `text` to a stream, synchronously, so that nothing is lost at exit. */
+/** Writes all of `text` to a stream synchronously, so that nothing is lost at exit. */
 function writeAll(stream: { writeSync(data: Uint8Array): number }, text: string): void {
   writeBytes(stream, encoder.encode(text));
 }
@@ -23,17 +26,17 @@ function writeBytes(stream: { writeSync(data: Uint8Array): number }, bytes: Uint
   }
 }
 
-/** A line (or several) of result on stdout. */
+/** Prints a result on stdout: one line or several. */
 export function print(text: string): void {
   writeAll(Deno.stdout, text + "\n");
 }
 
-/** Result as bytes on stdout, whole lines. */
+/** Writes a result to stdout as bytes, in whole lines. */
 export function writeResult(bytes: Uint8Array): void {
   writeBytes(Deno.stdout, bytes);
 }
 
-/** Many lines of result on stdout, written in large pieces. */
+/** Writes many lines of a result to stdout in large pieces. */
 export class LineWriter {
   #text = "";
 
@@ -42,14 +45,14 @@ export class LineWriter {
     if (this.#text.length >= 1 << 16) this.flush();
   }
 
-  /** To be called at the end. */
+  /** Call it at the end. */
   flush(): void {
     if (this.#text !== "") writeAll(Deno.stdout, this.#text);
     this.#text = "";
   }
 }
 
-/** A line for the person watching, on stderr. A closed stderr is nobody watching. */
+/** Prints a line on stderr, for the person who watches. If stderr is closed, nobody does. */
 export function log(text: string): void {
   try {
     writeAll(Deno.stderr, text + "\n");
@@ -58,12 +61,12 @@ export function log(text: string): void {
   }
 }
 
-/** Raw text on stderr, for a progress line that redraws itself. */
+/** Writes raw text to stderr, for a progress line that is redrawn. */
 export function logRaw(text: string): void {
   writeAll(Deno.stderr, text);
 }
 
-/** True when stderr is a terminal on which a line may be redrawn. */
+/** Whether stderr is a terminal on which a line may be redrawn. */
 export function isInteractive(): boolean {
   return Deno.stderr.isTerminal() && !Deno.env.get("CI") && Deno.env.get("TERM") !== "dumb";
 }
@@ -99,7 +102,7 @@ export function clip(text: string, width: number): string {
   return textWidth(text) <= width ? text : beginning(text, width - 1) + "…";
 }
 
-/** Spaces, but for those between a number and its unit. */
+/** Spaces, except those between a number and its unit. */
 const BREAKS = /(?<!\d) | (?!(?:[kMGT]?B|[KMG]|s|min|h|%)(?!\w))/;
 
 /** Breaks a text at spaces into lines of at most `width` columns. */
@@ -107,7 +110,7 @@ export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split("\n")) {
     if (textWidth(paragraph) <= width) {
-      lines.push(paragraph); // as it is, indentation and columns included
+      lines.push(paragraph); // unchanged, with indentation and columns
       continue;
     }
     let line = "";
@@ -122,7 +125,7 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** Rows as aligned columns, two spaces apart; cells that are numbers align right. */
+/** Rows as aligned columns, two spaces apart. Numbers are aligned to the right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {

@@ -1,9 +1,12 @@
-/** What a part of the program shows on stderr, for tests: on a terminal or not, at times of their choice. */
+/**
+ * For tests: what a part of the program writes to stderr, on a terminal or not, with a clock that
+ * the test sets.
+ */
 
 /**
  * The texts that `work` writes to stderr, piece by piece.
  * @param live whether stderr is a terminal, of 60 columns
- * @param work is synchronous; it begins at 0 ms and sets the time itself
+ * @param work synchronous; it begins at 0 ms and sets the time itself
  */
 export function shown(live: boolean, work: (setTime: (ms: number) => void) => void): string[] {
   const texts: string[] = [], { stderr } = Deno;

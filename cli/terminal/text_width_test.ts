@@ -20,7 +20,7 @@ Deno.test("a character takes one column, two, or none", () => {
   for (const [text, width] of widths) assert.equal(textWidth(text), width, text);
 });
 
-Deno.test("a text is cut where it is too wide, and never within a character", () => {
+Deno.test("a text that is too wide is cut, never within a character", () => {
   assert.equal(beginning("模型 a", 3), "模");
   assert.equal(beginning("模型 a", 4), "模型");
   assert.equal(beginning("🙂🙂", 3), "🙂");
@@ -31,7 +31,7 @@ Deno.test("a text is cut where it is too wide, and never within a character", ()
   assert.equal(clip("plain text", 6), "plain…");
 });
 
-Deno.test("tables and lines are set by what a terminal shows", () => {
+Deno.test("tables and lines are aligned by what a terminal shows", () => {
   assert.equal(
     table([["model", "score"], ["模型", "0.5"], ["llama", "12.0"]]),
     "model  score\n模型     0.5\nllama   12.0",

@@ -1,10 +1,14 @@
-/** Flags and help of `rgx train`, `rgx sft` and `rgx config`, the commands that take a configuration. */
+/**
+ * Flags and help of `rgx train`, `rgx sft` and `rgx config`, the commands that take a
+ * configuration.
+ */
 import type { Command } from "commander";
 import { examples, integer } from "../flag_types.ts";
 
 /**
- * Frequent keys of a configuration, which the help of `train` and `sft` lists: the flag with its argument,
- * and the key that it sets. Every other key is a flag too (`configs/reading/overrides.ts`).
+ * Frequent keys of a configuration, which the help of `train` and `sft` lists: the flag with its
+ * argument, and the key that it sets. Every other key is a flag too
+ * (`configs/reading/overrides.ts`).
  */
 export const KEY_FLAGS: readonly (readonly [flag: string, key: string])[] = [
   ["--model-name <model>", "model.model_name_or_path"],
@@ -61,8 +65,8 @@ function runCommand(
     .action(async (config, overrides, options, command: Command) => {
       (await import("../stop_control.ts")).listenEarly();
       const { train } = await import("./train.ts");
-      const own = command.options.map((option) => option.long ?? "");
-      setExit(await train(config, overrides, options, own, phases));
+      const commandOptions = command.options.map((option) => option.long ?? "");
+      setExit(await train(config, overrides, options, commandOptions, phases));
     });
 }
 

@@ -1,4 +1,4 @@
-/** `rgx config show|check`. */
+/** The work of `rgx config show` and `rgx config check`. */
 import { EXIT, RgxError } from "../../core/errors.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { renderOrigins } from "../../configs/show.ts";
@@ -17,7 +17,9 @@ export async function showConfig(
   } else print(renderOrigins(loaded));
 }
 
-/** Checks every config, prints all errors of all of them; exit 2 when there are any. */
+/**
+ * Checks every configuration and prints all errors of all of them. Returns 2 when there are any.
+ */
 export async function checkConfigs(names: string[]): Promise<number> {
   let bad = false;
   for (const name of names) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
 import { KEY_FLAGS, keyFlagsHelp } from "./commands.ts";
 
-/** A value of the kind that a flag's placeholder names. */
+/** A value for each placeholder of a flag. */
 const VALUES: Readonly<Record<string, string>> = {
   "<model>": "some-model",
   "<path>": "deno.json",

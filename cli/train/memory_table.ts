@@ -1,4 +1,6 @@
-/** The memory plan as `--dry-run` shows it: one line a part, what each would be otherwise, and the sum. */
+/**
+ * The memory plan that `--dry-run` shows: one line per part, with the alternatives, and the sum.
+ */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
@@ -35,7 +37,7 @@ export function memoryTable({ parts, peak, available }: MemoryPlan): string {
   ]);
 }
 
-/** The same for a model that is not on this machine. */
+/** The plan of a model that is not on this machine. */
 export function shapePlanText(plan: ShapePlan, { training }: RunConfig): string {
   const millions = (plan.parameters / 1e6).toFixed(1);
   const tokens = `${plan.estimated ? "about " : ""}${plan.prompt}`;

@@ -1,4 +1,6 @@
-/** Commands that are one process refuse to be several: each would do the same work and write the same files. */
+/**
+ * Refuses to run as one of several processes: each would do the same work and write the same files.
+ */
 import { UsageError } from "../../core/errors.ts";
 import { processLayout } from "../../core/machine/job.ts";
 

@@ -1,4 +1,7 @@
-/** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
+/**
+ * `rgx train` and `rgx sft`: reads the configuration, assembles the parts, runs the trainer and
+ * shows its progress.
+ */
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
@@ -59,7 +62,7 @@ export async function train(
   if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
 
   refuseOtherRanks();
-  // Asked now, so that the answer is there when it is needed.
+  // The query is started now, so that the answer is there when it is needed.
   const jobEnd = secondsLeft();
   const resume = await resumeOf(loaded.config.training.output_dir, options);
   const device = await openDevice(options);
@@ -71,7 +74,7 @@ export async function train(
     (message) => progress.on({ type: "warning", message }),
   );
   const loading = new LoadProgress(options.quiet || options.logFormat === "json");
-  /** Whether the folder is this run's. */
+  /** Whether the output folder belongs to this run. */
   let begun = false;
   try {
     if (options.dryRun) {
@@ -87,7 +90,7 @@ export async function train(
     const parts = await assemble(loaded.config, device, {
       phases,
       onLoad: loading.on,
-      // A model that is made here has no sizes that need explaining.
+      // A model that is made from a seed has no sizes that need an explanation.
       ...(options.dryRun && loaded.config.model.init === null
         ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
         : {}),
@@ -108,9 +111,9 @@ export async function train(
     });
     progress.memory = parts.memory;
     progress.secondsLeft = await jobEnd;
-    // The model is measured for it, so only where somebody is told.
-    const isTold = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
-    if (isTold) progress.estimatedSeconds = await trainer.estimateSeconds();
+    // The estimate measures the model, so it is only made if somebody sees it.
+    const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
+    if (isShown) progress.estimatedSeconds = await trainer.estimateSeconds();
     control.jobEnds(progress.secondsLeft);
     control.begin();
     if (options.dryRun) {
@@ -122,7 +125,7 @@ export async function train(
       return EXIT.ok;
     }
     const summary = await trainer.run().finally(() => {
-      // A job that was warned leaves while it can; the report is written when it has come to its end.
+      // A job that was warned ends while it can. The report is written when the run is done.
       const hurry = control.reason !== null && slurmJob() !== null;
       if (!begun || hurry) return;
       const quiet = options.quiet || options.logFormat === "json";
@@ -139,7 +142,7 @@ export async function train(
   }
 }
 
-/** What a dry run prints with --json: as much as is known of what the summary of a run says. */
+/** The JSON object of a dry run: the part of the summary of a run that is known before it. */
 function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: TrainPlan) {
   return {
     output_dir: training.output_dir,
@@ -156,7 +159,10 @@ function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: Trai
   };
 }
 
-/** Of any run that has done a step, however it ended; the run itself counts, not its report. */
+/**
+ * Writes the report of a run that has done a step, however it ended. A failure to write it does not
+ * fail the run.
+ */
 async function report(outputDir: string, quiet: boolean): Promise<void> {
   const { writeReport } = await import("../../reports/run_report/write_report.ts");
   const written = await writeReport(outputDir).catch(() => null);
@@ -164,7 +170,7 @@ async function report(outputDir: string, quiet: boolean): Promise<void> {
 }
 
 /**
- * Whether to go on from a checkpoint. A job that was put back into the queue goes on with what it has begun,
+ * Whether to resume, and from which checkpoint. A job that was requeued resumes its own run,
  * whatever its script says: a named checkpoint or --force was meant for its first start.
  */
 async function resumeOf(

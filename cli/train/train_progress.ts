@@ -1,7 +1,8 @@
 /**
- * What a person sees of a training run, on stderr: what will happen and about how long, a progress line
- * (redrawn on a terminal, a plain line now and then elsewhere), a sample of prompt, completions, rewards
- * and advantages, and at the end the honest table and what to try next.
+ * The progress of a training run on stderr: first the plan and the estimated time; then a progress
+ * line, which is redrawn on a terminal and written now and then elsewhere; samples of a prompt with
+ * completions, rewards and advantages; at the end the table of held-out results and what to try
+ * next.
  */
 import { bestMetric } from "../../configs/best_metric.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
@@ -19,11 +20,11 @@ import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { clip, columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
 
-/** Seconds between plain progress lines where nothing else is printed. */
+/** Maximum number of seconds without any output, when stderr is no terminal. */
 const QUIET_SECONDS = 30;
 /** Milliseconds between redraws of the progress line. */
 const REDRAW_MS = 100;
-/** Keys of the line that is printed at every logging step; all others are in metrics.jsonl. */
+/** Metrics in the line of each logging step. All others are in metrics.jsonl. */
 const SHOWN = ["loss", "grad_norm", "learning_rate", "reward", "reward_std", "epoch"];
 
 /** Events without a line of their own in `--log-format json`. */
@@ -44,7 +45,7 @@ export class TrainProgress {
   /** Shown in the header once it is known. */
   memory: MemoryPlan | null = null;
   estimatedSeconds: number | null = null;
-  /** Until the end of the job that the run is in; null: no job, or it does not say. */
+  /** Seconds to the end of the job that the run is in. Null: no job, or its end is not known. */
   secondsLeft: number | null = null;
   readonly #live: boolean;
   readonly #json: boolean;
@@ -52,7 +53,7 @@ export class TrainProgress {
   readonly #line = new RedrawnLines();
   #lastDraw = 0;
   #lastPlain = performance.now();
-  /** Start of the phase, and the step it started from. */
+  /** The current phase, its start time, and the step that it started from. */
   #phase = { name: "", begin: performance.now(), step: 0 };
   /** Sums since the last line. */
   #recent = { generations: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
@@ -76,7 +77,10 @@ export class TrainProgress {
     if (event.type === "plan") this.#warnOfTime(event.plan);
   }
 
-  /** What `--dry-run` shows: everything that would happen, and one prompt as the model would get it. */
+  /**
+   * The output of `--dry-run`: everything that would happen, and one prompt as the model would get
+   * it.
+   */
   showDryRun(
     plan: TrainPlan,
     sample: { prompt: string; tokens: number; answer: string | null },
@@ -207,13 +211,13 @@ export class TrainProgress {
     }
   }
 
-  /** What was seen, and what to try: a line each, to be copied. */
+  /** Shows an observation and what to try, one line each, for copying. */
   #showAdvice({ text, tries }: Advice, step: number): void {
     this.#printWrapped(`${paint("yellow", "advice:")} ${text} (step ${step})`);
     tries.forEach((key, i) => this.#print(`  ${i === 0 ? "try" : " or"} ${key}`));
   }
 
-  /** What a job's owner should know before it computes for hours. */
+  /** Warns when the job ends before the run does. */
   #warnOfTime(plan: TrainPlan): void {
     if (this.secondsLeft === null || this.estimatedSeconds === null) return;
     const { stepsDone, steps, warmStartDone, warmStartSteps } = plan;
@@ -250,7 +254,8 @@ export class TrainProgress {
 
   #step(event: Extract<TrainEvent, { type: "step" }>): void {
     const { metrics, step, totalSteps, tokens } = event, recent = this.#recent;
-    // Of GRPO, those generated: unless a generation serves several steps, which then have none.
+    // Counts generated tokens in GRPO. If a generation serves several steps, the others generate
+    // none, so trained tokens are counted.
     const everyStep = (this.#plan?.stepsPerGeneration ?? 1) <= 1;
     recent.tokens += event.phase === "grpo" && everyStep ? tokens.generated : tokens.trained;
     if (typeof metrics["reward"] === "number") {
@@ -275,7 +280,7 @@ export class TrainProgress {
     } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
     parts.push(`${Math.round(rate)} tokens/s`);
     parts.push(`${left} left`);
-    // Of tensors, and of the process.
+    // Memory of tensors, and of the whole process.
     const { "memory/peak_bytes": tensors, "memory/host_bytes": host } = metrics;
     if (typeof tensors === "number" && typeof host === "number") {
       parts.push(bytesOf(tensors, host));
@@ -300,7 +305,7 @@ export class TrainProgress {
 
   #sample(event: Extract<TrainEvent, { type: "sample" }>): void {
     const count = this.config.training.num_completions_to_print;
-    // One sample every few logs is enough to see what the model does.
+    // A sample every few logging steps is enough to see what the model does.
     const every = this.#loggingSteps(this.#plan!.steps);
     if (count <= 0 || (event.step % (5 * every) !== 0 && event.step !== every)) return;
     const width = columns();
@@ -327,7 +332,10 @@ export class TrainProgress {
     }
   }
 
-  /** A progress text: redrawn on a terminal; elsewhere a line when due or after a silence. */
+  /**
+   * Shows a progress text. On a terminal it is redrawn; elsewhere it is a line when due, or after a
+   * silence.
+   */
   #progress(text: string, due: boolean): void {
     const now = performance.now();
     if (this.#live) {
@@ -346,7 +354,7 @@ export class TrainProgress {
     this.#lastPlain = performance.now();
   }
 
-  /** Broken at spaces on a terminal; in a file a line stays a line, for those who parse it. */
+  /** Wraps a text on a terminal. In a file a line stays one line, so that it can be parsed. */
   #printWrapped(text: string): void {
     for (const line of this.#live ? wrap(text, columns()) : [text]) this.#print(line);
   }
@@ -365,7 +373,7 @@ export class TrainProgress {
   }
 }
 
-/** "50 GRPO steps of 4 prompts × 8", or with the steps that each generation serves. */
+/** "50 GRPO steps of 4 prompts × 8", or with the number of steps that each generation serves. */
 function grpoText(plan: TrainPlan, noun: string): string {
   const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
   const size = `${promptsPerGeneration} prompts × ${numGenerations}`;
@@ -382,7 +390,10 @@ function percent({ accuracy, ci95 }: { accuracy: number; ci95: readonly number[]
   return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
 }
 
-/** Different texts from both ends of the advantages, best first: what is learned and what is unlearned. */
+/**
+ * Distinct texts with the highest and the lowest advantages, best first: what is reinforced and
+ * what is suppressed.
+ */
 function bestAndWorst<T extends { text: string; advantage: number }>(
   completions: readonly T[],
   count: number,

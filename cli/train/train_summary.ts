@@ -1,4 +1,7 @@
-/** The end of a run: the held-out table before and after, with n and intervals, and the next commands. */
+/**
+ * The end of a run: the held-out results before and after, with n and intervals, and the next
+ * commands.
+ */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
@@ -10,7 +13,7 @@ import { paint, table } from "../terminal/terminal.ts";
 const p = (x: number) => (100 * x).toFixed(1);
 const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;
 
-/** Lines for the terminal. */
+/** The lines for the terminal. */
 export function summaryTable(
   summary: TrainSummary,
   config: RunConfig,
@@ -75,7 +78,7 @@ export function summaryTable(
   return lines;
 }
 
-/** Whether any problem was both trained on and held out. */
+/** Says whether any problem was both trained on and held out. */
 function separation({ item_overlap: both, items_redrawn: redrawn }: TrainSummary): string {
   if (both === null) {
     return "Whether held-out problems were trained on is not known: others were held out before.";
@@ -86,14 +89,14 @@ function separation({ item_overlap: both, items_redrawn: redrawn }: TrainSummary
     : `${both} of the training problems were held out too${again}.`;
 }
 
-/** The command that repeats a run: its merged configuration, whatever it was started with. */
+/** The command that repeats a run from its merged configuration. */
 function rerun(summary: TrainSummary, phases: TrainPlan["phases"]): string {
   return `rgx ${phases === "sft" ? "sft" : "train"} ${
     shellWord(`${summary.output_dir}/config.yaml`)
   }`;
 }
 
-/** Quoted where a shell would take it apart. */
+/** Quotes a text for the shell where that is needed. */
 function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -118,8 +121,8 @@ function evalTable(before: EvalResult, after: EvalResult): string[] {
   return table([
     ["held-out", "before", "95 %", "after", "95 %", "n"],
     row(`accuracy, sampled at T ${after.temperature}`, before, after),
-    ...Object.entries(before.tasks ?? {}).map(([task, own]) =>
-      row(`  ${task}`, own, after.tasks?.[task] ?? own)
+    ...Object.entries(before.tasks ?? {}).map(([task, measured]) =>
+      row(`  ${task}`, measured, after.tasks?.[task] ?? measured)
     ),
     row("accuracy, greedy", before.greedy, after.greedy),
     format("answer format, sampled", before, after),

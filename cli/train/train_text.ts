@@ -3,7 +3,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 
-/** One log line in the style that the field knows: {'loss': 0.0123, 'reward': 0.41, …}. */
+/** A log line in the usual style: {'loss': 0.0123, 'reward': 0.41, …}. */
 export function dictLine(
   metrics: Readonly<Record<string, number | null>>,
   keys: readonly string[] | null,
@@ -26,7 +26,7 @@ export function levelLine({ task, direction, mean, levels }: LevelChange): strin
   return `${task} ${direction}: ${now} (${why})`;
 }
 
-/** "1.37/216 MB": the unit once where it is the same. */
+/** "1.37/216 MB": the unit is written once if both have the same. */
 export function bytesOf(part: number, whole: number): string {
   const [a, b] = [bytesText(part), bytesText(whole)], unit = b.slice(b.indexOf(" "));
   return `${a.endsWith(unit) ? a.slice(0, -unit.length) : a}/${b}`;
