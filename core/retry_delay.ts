@@ -5,7 +5,7 @@
 
 const MAX_BACKOFF_MS = 60_000;
 /** If a server asks to wait longer, the request fails for good. */
-export const MAX_PATIENCE_MS = 600_000;
+export const MAX_RETRY_DELAY_MS = 600_000;
 
 /**
  * Milliseconds to wait after attempt `attempt`, which counts from 1.

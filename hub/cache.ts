@@ -96,14 +96,14 @@ export class RepositoryCache {
     const depth = await this.#makeParents(snapshot, file);
     const target = `${"../".repeat(depth + 2)}blobs/${etag}`;
     try {
-      if (symlinks && await this.#symlinked(target, pointer)) return;
-      await copied(this.blob(etag), pointer);
+      if (symlinks && await this.#placeSymlink(target, pointer)) return;
+      await placeCopy(this.blob(etag), pointer);
     } catch (error) {
       throw explainFileError(error, "put the file into the snapshot", pointer);
     }
   }
 
-  async #symlinked(target: string, pointer: string): Promise<boolean> {
+  async #placeSymlink(target: string, pointer: string): Promise<boolean> {
     try {
       await Deno.symlink(target, pointer);
       return true;
@@ -141,7 +141,7 @@ export class RepositoryCache {
 }
 
 /** Places a blob without a symbolic link: as a hard link, or else as a copy. */
-async function copied(blob: string, pointer: string): Promise<void> {
+async function placeCopy(blob: string, pointer: string): Promise<void> {
   const temporary = `${blob}.copy-${crypto.randomUUID()}`;
   try {
     await Deno.link(blob, temporary).catch(() => Deno.copyFile(blob, temporary));

@@ -5,9 +5,9 @@
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
-import { askedDelay, backoff, MAX_PATIENCE_MS } from "../core/retry_delay.ts";
+import { askedDelay, backoff, MAX_RETRY_DELAY_MS } from "../core/retry_delay.ts";
 import { VERSION } from "../core/version.ts";
-import { HttpStatus, refusal, type Request, TooLate } from "./refusal.ts";
+import { HttpStatus, refusal, type Request, TimedOut } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HttpOptions {
@@ -92,7 +92,7 @@ export class HubHttp {
       this.#checkSignal();
       const asked = error instanceof HttpStatus ? error.delay : null;
       const tried = Math.max(1, count);
-      if (!isTemporary(error) || tried >= this.#attempts || (asked ?? 0) > MAX_PATIENCE_MS) {
+      if (!isTemporary(error) || tried >= this.#attempts || (asked ?? 0) > MAX_RETRY_DELAY_MS) {
         throw refusal(error, request, tried);
       }
       const pause = asked ?? backoff(tried, this.#firstDelay, Math.random());
@@ -108,36 +108,36 @@ export class HubHttp {
   /**
    * Sends one request and follows redirects. With `stay` it stops at the first response of the Hub
    * that describes the file, even if this is a redirect.
-   * @throws HttpStatus, TooLate, TypeError (no connection), Interrupted
+   * @throws HttpStatus, TimedOut, TypeError (no connection), Interrupted
    */
   async send(
     method: "GET" | "HEAD",
     address: string,
     options: { timeout: number; stay?: boolean; range?: string },
   ): Promise<Reply> {
-    const patience = new Patience(options.timeout, this.#signal);
+    const idleTimeout = new IdleTimeout(options.timeout, this.#signal);
     let response: Response | null = null;
     try {
       let url = new URL(address);
       for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-        response = await this.#fetch(method, url, options.range, patience);
-        patience.wind();
+        response = await this.#fetch(method, url, options.range, idleTimeout);
+        idleTimeout.restart();
         const next = redirect(response, url);
         // The Hub redirects to another origin for the content; the headers of this redirect
         // describe the file.
         const { headers } = response, isElsewhere = next !== null && next.origin !== url.origin;
         const stays = next === null || options.stay === true && headers.has("x-repo-commit") &&
             (isElsewhere || headers.has("x-linked-etag"));
-        if (stays && (response.ok || next !== null)) return reply(response, patience);
+        if (stays && (response.ok || next !== null)) return reply(response, idleTimeout);
         if (stays) throw await statusOf(response);
         await discard(response);
         url = next;
       }
       throw new RgxError(`${new URL(address).origin}: redirects without end`);
     } catch (error) {
-      patience.close();
+      idleTimeout.close();
       await discard(response);
-      throw this.#signal?.aborted ? interruption(this.#signal) : patience.explain(error);
+      throw this.#signal?.aborted ? interruption(this.#signal) : idleTimeout.explain(error);
     }
   }
 
@@ -145,7 +145,7 @@ export class HubHttp {
     method: string,
     url: URL,
     range: string | undefined,
-    patience: Patience,
+    idleTimeout: IdleTimeout,
   ): Promise<Response> {
     const { token, endpoint } = this.settings;
     const headers: Record<string, string> = {
@@ -161,7 +161,7 @@ export class HubHttp {
       method,
       headers,
       redirect: "manual",
-      signal: patience.signal,
+      signal: idleTimeout.signal,
       ...(this.#client === null ? {} : { client: this.#client }),
     });
   }
@@ -190,7 +190,7 @@ export function interruption(signal: AbortSignal): Error {
 }
 
 /** The time-out of a request: aborts when nothing arrives for `limit` ms or `outer` aborts. */
-class Patience {
+class IdleTimeout {
   readonly #control = new AbortController();
   readonly #stop = () => this.#control.abort();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -199,7 +199,7 @@ class Patience {
   constructor(readonly limit: number, readonly outer: AbortSignal | null) {
     outer?.addEventListener("abort", this.#stop);
     if (outer?.aborted) this.#stop();
-    this.wind();
+    this.restart();
   }
 
   get signal(): AbortSignal {
@@ -207,7 +207,7 @@ class Patience {
   }
 
   /** Restarts the time-out. */
-  wind(): void {
+  restart(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#late = true;
@@ -216,7 +216,7 @@ class Patience {
   }
 
   explain(error: unknown): unknown {
-    return this.#late ? new TooLate(`no sign of life for ${this.limit / 1000} s`) : error;
+    return this.#late ? new TimedOut(`no sign of life for ${this.limit / 1000} s`) : error;
   }
 
   close(): void {
@@ -225,26 +225,26 @@ class Patience {
   }
 }
 
-function reply(response: Response, patience: Patience): Reply {
+function reply(response: Response, idleTimeout: IdleTimeout): Reply {
   return {
     response,
     async *body() {
       try {
         for await (const bytes of response.body ?? []) {
-          patience.wind();
+          idleTimeout.restart();
           yield bytes;
         }
       } catch (error) {
-        if (patience.outer?.aborted) throw interruption(patience.outer);
+        if (idleTimeout.outer?.aborted) throw interruption(idleTimeout.outer);
         // A broken connection becomes a TypeError, which counts as temporary (`isTemporary`).
-        const explained = patience.explain(error);
-        throw explained instanceof Error && !(explained instanceof TooLate)
+        const explained = idleTimeout.explain(error);
+        throw explained instanceof Error && !(explained instanceof TimedOut)
           ? new TypeError(`the connection was cut: ${networkReason(explained)}`)
           : explained;
       }
     },
     async close() {
-      patience.close();
+      idleTimeout.close();
       await discard(response);
     },
   };
@@ -285,6 +285,6 @@ async function statusOf(response: Response): Promise<HttpStatus> {
 
 function isTemporary(error: unknown): boolean {
   if (error instanceof HttpStatus) return TEMPORARY.has(error.status) || error.status >= 500;
-  if (error instanceof TooLate) return true;
+  if (error instanceof TimedOut) return true;
   return error instanceof TypeError && !isCertificateError(networkReason(error));
 }

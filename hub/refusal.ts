@@ -24,7 +24,7 @@ export class HttpStatus extends Error {
 }
 
 /** Nothing was received within the time-out. */
-export class TooLate extends Error {}
+export class TimedOut extends Error {}
 
 /** What was requested, for messages. */
 export interface Request {
@@ -39,7 +39,7 @@ export interface Request {
 export function refusal(error: unknown, request: Request, attempts: number): unknown {
   if (error instanceof RgxError) return error;
   if (error instanceof HttpStatus) return statusRefusal(error, request, attempts);
-  if (!(error instanceof TooLate || error instanceof TypeError)) return error;
+  if (!(error instanceof TimedOut || error instanceof TypeError)) return error;
   const { settings } = request, reason = networkReason(error);
   const hint = isCertificateError(reason)
     ? "SSL_CERT_FILE names a file with the certificate of your proxy's or mirror's authority. "

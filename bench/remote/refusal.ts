@@ -1,5 +1,5 @@
 /** Errors of a server, and whether it may help to ask again. */
-import { askedDelay, MAX_PATIENCE_MS } from "../../core/retry_delay.ts";
+import { askedDelay, MAX_RETRY_DELAY_MS } from "../../core/retry_delay.ts";
 
 type Json = Record<string, unknown>;
 
@@ -46,7 +46,7 @@ export function isHopeless(error: HttpError): boolean {
 
 /** Whether the server asks for a longer wait than makes sense. */
 export function wantsPatience({ status, delay }: HttpError): boolean {
-  return isPassing(status) && (delay ?? 0) > MAX_PATIENCE_MS;
+  return isPassing(status) && (delay ?? 0) > MAX_RETRY_DELAY_MS;
 }
 
 export async function httpError(response: Response): Promise<HttpError> {
