@@ -1,22 +1,23 @@
 /**
- * A tokenizer made on the spot: one token for each character of an alphabet, plus special tokens
- * that are recognised inside a text. It is an ordinary Hugging Face tokenizer (BPE without merges),
- * so that a model trained from scratch is saved and loaded like any other.
+ * Makes a tokenizer with one token for each character of an alphabet, and with special tokens that
+ * are recognised inside a text. It is an ordinary Hugging Face tokenizer (BPE without merges), so
+ * a model that is trained from scratch is saved and loaded like any other.
  */
 import { UsageError } from "../../core/errors.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 
 export interface CharacterTokenizerOptions {
-  /** Every character once; a character is a Unicode code point. */
+  /** Every character (a Unicode code point) once. */
   alphabet: string;
-  /** Must hold <eos> and <unk>; they get the first ids, in this order. */
+  /** <eos> and <unk> must be among them. They get the first ids, in the given order. */
   special_tokens: readonly string[];
 }
 
 /**
- * Tokens that carry no text and vanish under `skipSpecialTokens`. All others, such as <answer>, are
- * part of what a model says: they must survive decoding for an answer to be found.
+ * Tokens that carry no text, and that `skipSpecialTokens` leaves out. All others, such as
+ * <answer>, are part of what a model says, and must be in the decoded text for an answer to be
+ * found.
  */
 const CONTROL_TOKENS: Readonly<Record<string, string>> = {
   "<pad>": "pad_token",
@@ -25,7 +26,7 @@ const CONTROL_TOKENS: Readonly<Record<string, string>> = {
   "<eos>": "eos_token",
 };
 
-/** @throws UsageError when a token or character is given twice, is empty, or <eos> or <unk> is missing */
+/** @throws UsageError when something is given twice, too short, empty, or not at all */
 export function createCharacterTokenizer(options: CharacterTokenizerOptions): Tokenizer {
   const tokens = [...options.special_tokens];
   for (const token of tokens) {
@@ -81,7 +82,7 @@ function tokenizerFiles(
     normalizer: null,
     pre_tokenizer: null,
     post_processor: null,
-    // Without a decoder Hugging Face would put spaces between the tokens.
+    // Without a decoder, spaces would be put between the tokens.
     decoder: { type: "Fuse" },
     model: {
       type: "BPE",

@@ -1,7 +1,8 @@
 /**
- * Chat templates: the Jinja text that a model's makers ship, rendered as transformers does it
- * (`apply_chat_template(…, add_generation_prompt=True)`). Left out: tools and documents, which a template sees as
- * none. What the library leaves out of Python's `strip` is put in its place.
+ * Chat templates: the Jinja text that comes with a model, rendered as transformers does it
+ * (`apply_chat_template(…, add_generation_prompt=True)`). The library's `strip` ignores its
+ * argument, so the templates call functions of ours instead.
+ * Left out: tools and documents, which a template sees as none.
  */
 import { Template } from "@huggingface/jinja";
 import { messageOf, RgxError } from "../../core/errors.ts";
@@ -15,9 +16,9 @@ export interface ChatMessage {
 export type ChatRenderer = (messages: readonly ChatMessage[]) => string;
 
 /**
- * The template of a tokenizer, from `chat_template.jinja` where there is one (it wins), else from
- * `tokenizer_config.json`: a text, or a list of {name, template} of which "default" is taken.
- * @param where the file it comes from, for messages
+ * The chat template that `tokenizer_config.json` holds: a text, or a list of {name, template}, of
+ * which "default" is used.
+ * @param where the file, for messages
  * @throws RgxError when the entry has another form
  */
 export function selectChatTemplate(entry: unknown, where: string): string | null {
@@ -39,9 +40,10 @@ export function selectChatTemplate(entry: unknown, where: string): string | null
 }
 
 /**
- * @param specialTokens what the template sees as bos_token, eos_token, …
- * @param where the file the template comes from, for messages
- * @throws RgxError when the template cannot be parsed; the renderer throws one when it refuses the messages
+ * @param specialTokens the values of bos_token, eos_token, … in the template
+ * @param where the file of the template, for messages
+ * @throws RgxError when the template cannot be parsed. The renderer throws one when the template
+ *   refuses the messages.
  */
 export function compileChatTemplate(
   template: string,
@@ -50,7 +52,7 @@ export function compileChatTemplate(
 ): ChatRenderer {
   let compiled: Template;
   try {
-    // Jinja takes every kind of line end for a line feed; the library knows that one only.
+    // Jinja reads every kind of line end as a line feed, which is the only one the library knows.
     compiled = new Template(template.replaceAll(/\r\n?/g, "\n"));
   } catch (error) {
     throw new RgxError(`${where}: the chat template cannot be parsed: ${messageOf(error)}`, {
@@ -85,7 +87,7 @@ export function compileChatTemplate(
   };
 }
 
-/** Python's methods that take characters off a text's ends; none (the library's undefined) = white space. */
+/** Python's methods that remove characters, or else white space, from the ends of a text. */
 const STRIPS: Readonly<Record<string, (text: string, characters?: string) => string>> = {
   rgx_strip: (text, characters) => strip(text, characters, true, true),
   rgx_lstrip: (text, characters) => strip(text, characters, true, false),
@@ -108,7 +110,7 @@ function strip(
   return all.slice(from, to).join("");
 }
 
-/** A node of a parsed template, as far as it matters here. */
+/** The fields of a parsed template's node that matter here. */
 interface TemplateNode {
   type?: string;
   value?: unknown;
@@ -119,7 +121,7 @@ interface TemplateNode {
   computed?: boolean;
 }
 
-/** `text.strip(characters)`, of which the library ignores the characters, becomes `rgx_strip(text, characters)`. */
+/** Turns `text.strip(characters)` into `rgx_strip(text, characters)` in a node and below it. */
 function callOurStrips(node: unknown): void {
   if (node === null || typeof node !== "object") return;
   const call: TemplateNode = node, method = call.callee;

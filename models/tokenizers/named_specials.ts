@@ -1,13 +1,14 @@
 /**
- * The special tokens that `tokenizer_config.json` (or `special_tokens_map.json`) names: by their roles, and as added
- * tokens. As in transformers, a token that has a role is special even where `tokenizer.json` has it among its
- * vocabulary only. Left out: those that are in no vocabulary, whose ids a model has no rows for.
+ * The special tokens that `tokenizer_config.json` (or `special_tokens_map.json`) names: by their
+ * roles, and as added tokens. As in transformers, a token that has a role is special even where
+ * `tokenizer.json` only lists it in its vocabulary.
+ * Left out: tokens that are in no vocabulary. A model has no embedding for them.
  */
-type Json = Readonly<Record<string, unknown>>;
+import type { Json } from "./components/component.ts";
 
 const ROLES = [
   ...["bos_token", "eos_token", "pad_token", "unk_token"],
-  // Of which only chat templates make use.
+  // Only chat templates use these.
   ...["sep_token", "cls_token", "mask_token"],
 ];
 
@@ -15,12 +16,15 @@ const ROLES = [
 export interface NamedSpecials {
   /** Role → text of the token. */
   roles: Record<string, string>;
-  /** Without a role. */
+  /** Special tokens without a role. */
   others: string[];
   all: string[];
 }
 
-/** @param config of `tokenizer_config.json`, which counts more than `map` of `special_tokens_map.json` */
+/**
+ * @param config content of `tokenizer_config.json`, which takes precedence
+ * @param map content of `special_tokens_map.json`
+ */
 export function namedSpecials(config: Json, map: Json): NamedSpecials {
   const roles = { ...rolesOf(map), ...rolesOf(config) }, others = othersOf(config);
   return { roles, others, all: [...Object.values(roles), ...others] };
@@ -48,7 +52,7 @@ function tokenText(value: unknown): string | null {
   return null;
 }
 
-/** A checked `tokenizer.json` with those of the tokens as added ones that its vocabulary has and its list lacks. */
+/** A checked `tokenizer.json`, with those of the tokens that its vocabulary has as added ones. */
 export function withSpecials(json: Json, tokens: Iterable<string>): Json {
   const { added_tokens: listed, model } = json, { vocab } = model as Json;
   const added = (listed ?? []) as readonly Json[];
@@ -67,7 +71,7 @@ const PLAIN = {
   special: true,
 };
 
-/** −1 = not there. */
+/** @returns −1 when the vocabulary lacks it */
 function idIn(vocab: unknown, token: string): number {
   if (Array.isArray(vocab)) return vocab.findIndex(([piece]) => piece === token);
   const ids = (vocab ?? {}) as Readonly<Record<string, number>>;

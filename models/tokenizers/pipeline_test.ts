@@ -43,7 +43,7 @@ Deno.test("added tokens stand alone, and take spaces along, where they say so", 
   assertFast(1000, () => ids(words, " ".repeat(100_000) + "x<m>".repeat(10_000)));
 });
 
-Deno.test("normalizers take Unicode's spaces and letters, and replacements as they are written", () => {
+Deno.test("normalizers follow Unicode, and put replacements in as they are written", () => {
   const normalized = (normalizer: unknown, text: string) => {
     // A token for every character that may come out.
     const vocab = byName(..." \u0085aο\u039fδσς\ufeff▁\u0001\n\u200bi\u0307\u0130_$&1".split(""));
@@ -63,7 +63,7 @@ Deno.test("normalizers take Unicode's spaces and letters, and replacements as th
   assert.equal(normalized(prefixed, " a "), spaced("_a"));
 });
 
-Deno.test("characters without a token are bytes, one for a word, or gone, as the model says", () => {
+Deno.test("characters without a token become bytes or unknown tokens, or are dropped", () => {
   const bytes = Array.from(
     { length: 256 },
     (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`,

@@ -1,20 +1,20 @@
 /**
- * Special tokens that stand in a user's text as text. A chat template mixes its own special tokens with
- * the messages' contents; here what is content is marked before the mixing, so that whoever turns the
- * whole into ids can tell the two apart.
+ * Special tokens that stand in a user's text and have to stay text. A chat template mixes its
+ * special tokens with the contents of the messages. Here the tokens in the contents are marked
+ * before that, so that the tokenizer can tell the two kinds apart.
  */
 
-/** A code point that Unicode keeps for a program's own use; put after the first character of a token. */
+/** Put behind the first character of a token. Unicode reserves this code point for internal use. */
 const MARK = "\ufdd0";
 
 export interface TextPiece {
   text: string;
-  /** True for a special token, false for text that is nothing but text. */
+  /** Whether it is a special token, and not ordinary text. */
   special: boolean;
 }
 
 export class SpecialTokens {
-  /** Any of the tokens, the longest first. */
+  /** Any of the tokens. Longer ones are tried first. */
   readonly #any: RegExp | null;
   readonly #anyOrMarked: RegExp | null;
 
@@ -29,18 +29,18 @@ export class SpecialTokens {
       : new RegExp(`(${either(sorted.map(marked))})|(${either(sorted)})`, "gu");
   }
 
-  /** The text with every special token in it marked as text. */
+  /** The text, with a mark in each of its special tokens. */
   mark(text: string): string {
     return this.#any === null ? text : text.replaceAll(this.#any, marked);
   }
 
-  /** Whether `pieces` is needed to read this text. */
+  /** Whether the text holds a marked token, so that `pieces` is needed to read it. */
   hasMarks(text: string): boolean {
     if (this.#anyOrMarked === null || !text.includes(MARK)) return false;
     return [...text.matchAll(this.#anyOrMarked)].some((match) => match[1] !== undefined);
   }
 
-  /** The text cut at its special tokens; marked ones are text, without their marks. */
+  /** The text, cut at its special tokens. Marked ones become text without their marks. */
   pieces(text: string): TextPiece[] {
     const pieces: TextPiece[] = [];
     let plain = "", at = 0;
@@ -62,7 +62,7 @@ export class SpecialTokens {
     return pieces;
   }
 
-  /** The text cut within each special token of two characters or more, so that no part holds one. */
+  /** The text, cut behind the first character of each special token: no part holds a long one. */
   apart(text: string): string[] {
     return this.mark(text).split(MARK);
   }

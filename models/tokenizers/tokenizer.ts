@@ -19,7 +19,7 @@ import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 
-/** Everything in a model folder that belongs to its tokenizer. */
+/** The files of a model folder that belong to its tokenizer. */
 export const TOKENIZER_FILES = [
   "tokenizer.json",
   "tokenizer_config.json",
@@ -53,7 +53,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   return tokenizerFromFiles(files, folder);
 }
 
-/** @param where the folder or file without one */
+/** The error for a folder or file without a tokenizer. @param where its path */
 export function noTokenizer(where: string, advice: string): UsageError {
   return new UsageError(`${where}: no tokenizer: looked for tokenizer.json`, {
     advice: `${advice} Older tokenizers (tokenizer.model, vocab.txt) are converted by saving ` +
@@ -61,7 +61,7 @@ export function noTokenizer(where: string, advice: string): UsageError {
   });
 }
 
-/** Whether a folder has a tokenizer, or a part of one. */
+/** Whether a folder has any file of a tokenizer's vocabulary. */
 export async function hasTokenizer(folder: string): Promise<boolean> {
   const names: readonly string[] = ["tokenizer.json", ...VOCABULARY_FILES];
   for await (const { name } of Deno.readDir(folder)) {
@@ -71,8 +71,9 @@ export async function hasTokenizer(folder: string): Promise<boolean> {
 }
 
 /**
- * The same from files in memory, name → text; `tokenizer.json` must be among them.
- * @param where folder or other origin, for messages
+ * Makes a tokenizer from files in memory. The last few that were made are kept and used again.
+ * @param files name → text; `tokenizer.json` must be among them
+ * @param where the folder or other origin of the files, for messages
  * @throws RgxError when a file cannot be used
  */
 export function tokenizerFromFiles(
@@ -85,13 +86,13 @@ export function tokenizerFromFiles(
   }
   const tokenizer = new HuggingFaceTokenizer(files, where);
   recent.unshift(new WeakRef(tokenizer));
-  recent.length = Math.min(recent.length, MOST_RECENT);
+  recent.length = Math.min(recent.length, MAX_RECENT);
   return tokenizer;
 }
 
-/** A model is looked at, then loaded, and others on its base follow: their tokenizer is made once. */
+/** Loading a model, and others with the same base, asks for the same tokenizer several times. */
 const recent: WeakRef<HuggingFaceTokenizer>[] = [];
-const MOST_RECENT = 4;
+const MAX_RECENT = 4;
 
 const NOTHING = { before: [], after: [] };
 
@@ -104,7 +105,7 @@ class HuggingFaceTokenizer implements Tokenizer {
   readonly #specialIds: ReadonlySet<number>;
   readonly #specials: SpecialTokens;
   readonly #unknownId: number | null;
-  /** Find all added tokens but the special ones. Made when they are needed first. */
+  /** Finders of the added tokens that are not special. Made when they are first needed. */
   #plainFinders: Finders | null = null;
   readonly #cleanUpSpaces: boolean;
   readonly #decodeTable: DecodeTable | null;
@@ -160,7 +161,7 @@ class HuggingFaceTokenizer implements Tokenizer {
     return after.length === 0 ? ids : [...ids, ...after];
   }
 
-  /** Ids of a text some (or all, if it is literal) of whose special tokens are text. */
+  /** The ids of a text of whose special tokens the marked ones (or all, if literal) are text. */
   #encodeMarked(text: string, literal: boolean): number[] {
     if (literal) return this.#encodeLiteral(text);
     return this.#specials.pieces(text).flatMap((piece) =>
@@ -168,11 +169,11 @@ class HuggingFaceTokenizer implements Tokenizer {
     );
   }
 
-  /** Ids of a text whose special tokens are text. */
+  /** The ids of a text whose special tokens are all text. */
   #encodeLiteral(text: string): number[] {
     const ids = this.#checked(text, () => this.#pipeline.encode(text));
     if (!ids.some((id) => this.#specialIds.has(id))) return ids;
-    // The unknown token stands for what has no token. It may have another role, too.
+    // The unknown token stands for a character without a token, even if it has another role too.
     const isRead = (id: number) => this.#specialIds.has(id) && id !== this.#unknownId;
     this.#plainFinders ??= this.#pipeline.finders(
       this.#pipeline.added.filter(({ id }) => !this.#specialIds.has(id)),
@@ -182,7 +183,7 @@ class HuggingFaceTokenizer implements Tokenizer {
       this.#checked(text, () => this.#pipeline.encodeWith(finders, part));
     const again = encode(text);
     if (!again.some(isRead)) return again;
-    // The model itself has them as pieces of text.
+    // The model itself makes special tokens of pieces of text, unless the text is cut up.
     return this.#specials.apart(text).flatMap(encode).filter((id) => !isRead(id));
   }
 
@@ -191,7 +192,10 @@ class HuggingFaceTokenizer implements Tokenizer {
     return this.#around ??= this.#checked(null, () => this.#pipeline.surroundings());
   }
 
-  /** @param text that is encoded; null: the message of the error names it */
+  /**
+   * Runs an encoding, and names the text when something in it has no token.
+   * @param text what is encoded, or null for the text that the error names
+   */
   #checked<T>(text: string | null, encode: () => T): T {
     try {
       return encode();
@@ -205,7 +209,7 @@ class HuggingFaceTokenizer implements Tokenizer {
     }
   }
 
-  /** Ids beyond the vocabulary (a model's padding rows) decode to nothing. */
+  /** Ids beyond the vocabulary (those of a model's padding rows) have no text. */
   decode(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
     const skip = options.skipSpecialTokens ?? false;
     const known = this.#decodeTable === null ? null : decodeByTable(this.#decodeTable, ids, skip);
@@ -232,7 +236,7 @@ class HuggingFaceTokenizer implements Tokenizer {
     return this.#files;
   }
 
-  /** Whether it was made of these files. */
+  /** Whether it was made from these files. */
   isFrom(files: ReadonlyMap<string, string>, where: string): boolean {
     return where === this.#where && files.size === this.#files.size &&
       [...files].every(([name, text]) => this.#files.get(name) === text);
@@ -252,7 +256,7 @@ class HuggingFaceTokenizer implements Tokenizer {
   }
 }
 
-/** @param specials texts of tokens that are special, as far as the vocabulary has them */
+/** @param specials contents of special tokens; those that are not in the vocabulary do not count */
 function createPipeline(
   json: Record<string, unknown>,
   where: string,

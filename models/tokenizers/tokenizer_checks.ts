@@ -1,14 +1,13 @@
 /**
- * What must hold of a `tokenizer.json` before the library sees it: tokens are texts, ids are small counts, and
- * merges join tokens to tokens.
+ * What must hold of a `tokenizer.json` before its components are made: tokens are texts, and ids
+ * are small integers.
  */
 import { RgxError } from "../../core/errors.ts";
 import { DAMAGED_ADVICE } from "../../core/json_file.ts";
+import type { Json } from "./components/component.ts";
 
-/** Above any vocabulary; an id is an index of an array in the library. */
+/** More than any vocabulary has. Ids are the indices of arrays. */
 const MAX_ID = 2 ** 24;
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** @throws RgxError that names the first thing that is wrong */
 export function checkTokenizerJson(json: Json, where: string): void {

@@ -1,6 +1,6 @@
 /**
- * Damaged tokenizers: files with bytes changed and GGUF metadata of arbitrary values are usable or refused
- * with an RgxError, and so is every text that is then encoded.
+ * Damaged tokenizers: files with changed bytes and GGUF metadata with arbitrary values are usable,
+ * or refused with an RgxError. The same holds for every text that is then encoded.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,7 +1,7 @@
 /**
- * Full-size tokenizers against recorded ids (tests/golden/tokenizers), in every form they come in:
- * `tokenizer.json`, `vocab.json` with `merges.txt`, and GGUF metadata; texts there and back; and special
- * tokens in texts, which stay text.
+ * Full-size tokenizers against recorded ids (tests/golden/tokenizers), in every form that they come
+ * in: `tokenizer.json`, `vocab.json` with `merges.txt`, and GGUF metadata. Texts are encoded and
+ * decoded again, and special tokens in texts stay text.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -15,7 +15,7 @@ import { tokenizerFromVocabulary } from "./vocab_merges.ts";
 import { cases } from "../../tests/cases.ts";
 
 const golden = goldenPath("tokenizers");
-const cases = (): Record<string, { text: string; ids: number[] }[]> =>
+const recordedIds = (): Record<string, { text: string; ids: number[] }[]> =>
   JSON.parse(Deno.readTextFileSync(`${golden}/ids.json`));
 
 interface TokenizerJson {
@@ -88,7 +88,7 @@ for (const { name, packageName, pre } of MODELS) {
           );
           tokenizers["vocab.json"] = await loadTokenizer(folder);
         }
-        const expected = cases()[name]!;
+        const expected = recordedIds()[name]!;
         assert.equal(expected.length, 47);
         for (const [form, tokenizer] of Object.entries(tokenizers)) {
           for (const { text, ids } of expected) {

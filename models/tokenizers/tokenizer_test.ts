@@ -97,7 +97,7 @@ Deno.test("special tokens come as text or as objects, from either file", () => {
   assert.equal(extra.decode([0, 1, 2]), "ab</s>");
 });
 
-Deno.test("a token that has a role is special, though tokenizer.json has it in its vocabulary only", () => {
+Deno.test("a token with a role is special, even if it is only in the vocabulary", () => {
   const pieces = { type: "Unigram", vocab: [["a", 0], ["b", 0], ["</s>", 0]], unk_id: 0 };
   for (const change of [{}, { model: pieces }]) {
     const files = tinyFiles({ eos_token: "</s>" }, { added_tokens: [], ...change });
@@ -109,7 +109,7 @@ Deno.test("a token that has a role is special, though tokenizer.json has it in i
   assert.equal(tokenizerFromFiles(tinyFiles({ mask_token: "<mask>" }), "m").vocabSize, 3);
 });
 
-Deno.test("chat templates: the jinja file wins, then the config's text, then the default of a list", () => {
+Deno.test("chat templates: from the jinja file, the text in the configuration, or its list", () => {
   const template = "{{ bos_token }}{% for m in messages %}[{{ m['role'] }}] {{ m.content }}\n" +
     "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
   const chat = [{ role: "user", content: "2+2?" }];

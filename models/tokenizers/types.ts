@@ -1,23 +1,23 @@
-/** What training, generation and benchmarks see of a tokenizer. */
+/** The interface of tokenizers. */
 
-/** Text to ids and back; the same object for training, generation and benchmarks. */
+/** Turns texts into ids and back, for training, generation and benchmarks. */
 export interface Tokenizer {
   readonly vocabSize: number;
   readonly eosId: number | null;
   readonly padId: number | null;
   /**
-   * Ids of a text. Special tokens written in it are recognised, unless it is `literal` or
-   * `applyChatTemplate` has marked them as a message's content.
+   * The ids of a text. Special tokens in it are recognised, unless the text is `literal`, or
+   * `applyChatTemplate` has marked them as the content of a message.
    */
   encode(text: string, options?: { addSpecialTokens?: boolean; literal?: boolean }): number[];
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
-  /** Id of one token, or null. */
+  /** The id of a token, or null when there is no such token. */
   tokenId(token: string): number | null;
   /**
-   * Chat template rendered to text, or null when the model has none. Special tokens in a content carry an
-   * invisible mark, by which `encode` knows them to be text.
+   * The chat template, rendered with these messages, or null when the model has none. Special
+   * tokens in the contents carry an invisible mark, so that `encode` treats them as text.
    */
   applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null;
-  /** Files to store beside weights: name → content ("tokenizer.json", "tokenizer_config.json", …). */
+  /** The files to store beside the weights, name → content ("tokenizer.json", …). */
   files(): ReadonlyMap<string, string>;
 }

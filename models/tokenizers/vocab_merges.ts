@@ -1,14 +1,16 @@
 /**
- * Byte-level BPE tokenizers in their older form, `vocab.json` and `merges.txt`, as the `tokenizer.json`
- * that they stand for. How text is split is known by the tokenizer's class, or else by the model's type.
+ * Reads byte-level BPE tokenizers in their older form, `vocab.json` and `merges.txt`, as the
+ * `tokenizer.json` that they stand for. The class of the tokenizer, or else the type of the model,
+ * tells how a text is cut into words.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { type AddedToken, byteLevelBpe, splitMerges } from "./byte_level_bpe.ts";
 import { parseJsonObject, readJsonObject } from "../../core/json_file.ts";
+import type { AddedToken } from "./components/added_tokens.ts";
+import { byteLevelBpe, splitMerges } from "./make_tokenizer_json.ts";
 
 export const VOCABULARY_FILES = ["vocab.json", "merges.txt"] as const;
 
-/** Class of a tokenizer (without "Fast"), or type of a model → name of its splitting rule. */
+/** The class of a tokenizer (without "Fast") or the type of a model → its rule of cutting text. */
 const SPLITTING: Readonly<Record<string, string>> = {
   GPT2Tokenizer: "gpt-2",
   Qwen2Tokenizer: "qwen2",
@@ -17,14 +19,14 @@ const SPLITTING: Readonly<Record<string, string>> = {
   qwen3: "qwen2",
 };
 
-/** What both kinds take for begin, end and padding where nothing else is said. */
+/** The token for the beginning and the end of a text, where the files name none. */
 const DEFAULT_SPECIAL = "<|endoftext|>";
 const ROLES = ["bos_token", "eos_token", "unk_token", "pad_token"] as const;
 
 /**
- * @param files those of the tokenizer that were found, name → text
- * @returns `files` with a `tokenizer.json` and the special tokens that are understood by themselves
- * @throws UsageError for a kind that is not known, RgxError when a file is missing or damaged
+ * @param files the other files of the tokenizer, name → text
+ * @returns `files` with a `tokenizer.json`, and with the special tokens that go without saying
+ * @throws UsageError for an unknown kind, RgxError when a file is missing or damaged
  */
 export async function tokenizerFromVocabulary(
   folder: string,
@@ -104,7 +106,7 @@ function readVocabulary(text: string, where: string): Record<string, number> {
   return vocab;
 }
 
-/** Lines of `merges.txt` but the first, if it says the version. */
+/** The lines of `merges.txt`, without a first line that says the version. */
 function mergeLines(text: string): string[] {
   const lines = text.split(/\r?\n/);
   if (lines[0]?.startsWith("#version")) lines.shift();

@@ -1,18 +1,18 @@
 /**
- * The text of each token, for decoders that put tokens together one by one: those of SentencePiece vocabularies
- * (Replace, ByteFallback, Fuse, Strip in this order). The library goes over a text once for each of these steps.
- * Here the bytes of the tokens are copied side by side, which leaves no string for each of them behind. Tokens that
- * are a part of a character have no text of their own; texts with one are left to the library.
+ * A fast way to decode, for the decoders of SentencePiece vocabularies: a Sequence of Replace,
+ * ByteFallback, Fuse and perhaps Strip. A table holds the bytes of each token's text. Decoding
+ * copies them one after the other, and makes a single string at the end. A token that is only a
+ * part of a character has no text. A list of ids with such a token is left to the decoder.
  */
 
 export interface DecodeTable {
-  /** UTF-8 of all tokens, one after the other. */
+  /** The texts of all tokens in UTF-8, one after the other. */
   bytes: Uint8Array;
-  /** Where each begins, and the end of the last. A token that does not exist has no bytes. */
+  /** Where the text of each token begins, and the end of the last. Missing tokens have no bytes. */
   starts: Uint32Array;
-  /** By id: 1 for special tokens, 2 for parts of a character. */
+  /** By id: flags for special tokens (1) and for parts of a character (2). */
   kinds: Uint8Array;
-  /** Taken from the beginning of the whole once, if it is there. */
+  /** Removed once from the beginning of the whole text, if it is there. */
   strip: string;
 }
 
@@ -21,7 +21,7 @@ const SPECIAL = 1, PART = 2;
 /**
  * @param decoder of a `tokenizer.json`
  * @param tokens by id
- * @param special ids that may be left out
+ * @param special ids of special tokens
  * @returns null for a decoder of another kind
  */
 export function decodeTable(
@@ -44,21 +44,20 @@ export function decodeTable(
   const encoder = new TextEncoder();
   const texts = Array.from(
     tokens,
-    (token) => token === undefined ? "" : alone(token.replaceAll(from, to)),
+    (token) => token === undefined ? "" : ownText(token.replaceAll(from, to)),
   );
   const encoded = texts.map((text) => encoder.encode(text ?? ""));
   const starts = new Uint32Array(texts.length + 1), kinds = new Uint8Array(texts.length);
-  encoded.forEach((own, id) => starts[id + 1] = starts[id]! + own.length);
+  encoded.forEach((text, id) => starts[id + 1] = starts[id]! + text.length);
   const bytes = new Uint8Array(starts[texts.length]!);
   texts.forEach((text, id) => {
     bytes.set(encoded[id]!, starts[id]!);
-    // What special tokens are does not matter where they are left out.
     kinds[id] = (special.has(id) ? SPECIAL : 0) | (text === null ? PART : 0);
   });
   return { bytes, starts, kinds, strip: stripped };
 }
 
-/** As the file has it: nothing of it is certain. */
+/** A component as the file has it, with values of any kind. */
 interface Part {
   type?: unknown;
   pattern?: { String?: unknown };
@@ -67,14 +66,17 @@ interface Part {
   stop?: unknown;
 }
 
-/** Of a decoder that strips one character at the beginning; null for others. */
+/** The character that a Strip decoder removes at the beginning; null if it does anything else. */
 function strippedText({ type, content, start, stop }: Part): string | null {
   const isOne = type === "Strip" && start === 1 && stop === 0;
   return isOne && typeof content === "string" && content.length === 1 ? content : null;
 }
 
-/** A token such as <0x0A> is a byte, and up to 0x7F a character by itself. Half a surrogate pair is a part, too. */
-function alone(token: string): string | null {
+/**
+ * The text of a token by itself, or null for a part of a character: a byte above 0x7F (such as
+ * <0xE2>), or half of a surrogate pair.
+ */
+function ownText(token: string): string | null {
   if (!(token.length === 6 && token.startsWith("<0x") && token.endsWith(">"))) {
     return token.isWellFormed() ? token : null;
   }
@@ -83,10 +85,10 @@ function alone(token: string): string | null {
 }
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Where a text is put together; grows as needed. */
+/** Where texts are put together. It grows as needed. */
 let text = new Uint8Array(4096);
 
-/** The text of these ids, with or without special tokens; null where the library has to do it. */
+/** The text of these ids, with or without special tokens, or null when the decoder has to do it. */
 export function decodeByTable(
   { bytes, starts, kinds, strip }: DecodeTable,
   ids: readonly number[],

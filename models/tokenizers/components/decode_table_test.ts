@@ -28,7 +28,7 @@ const TOKENS = [
   "😀",
 ];
 
-Deno.test("any ids, special ones kept or left out: the text is the decoder's, or left to it", () => {
+Deno.test("any ids, with and without special ones: the decoder's text, or none", () => {
   for (const decoder of [decoderWith(), decoderWith(strip)]) {
     const decode = decoderOf(decoder)!, table = decodeTable(decoder, TOKENS, new Set([1]))!;
     const some = fc.array(fc.nat(TOKENS.length - 1), { minLength: 1 });

@@ -3,7 +3,8 @@
  * tokenizers run them with it), translated for JavaScript's `v` mode. The differences that matter:
  * `\s`, `\d`, `\w` and `\b` follow Unicode; `^` and `$` are about lines; `(?m)` is about dots;
  * character classes nest; quantifiers can be possessive.
- * Left out, and refused: `\X`, `\K`, `\G`, `\y`, conditions, calls, absent groups, and the `x` option.
+ * Left out, and refused: `\X`, `\K`, `\G`, `\y`, conditions, calls, absent groups, blocks of
+ * characters (`\p{InGreek}`), and the `x` option.
  * Left out silently: case folding that changes the number of characters ("ß" for "ss").
  */
 

@@ -11,9 +11,12 @@ export type PreTokenizer = (text: string, first: boolean) => string[];
 
 const SPACES = /\p{White_Space}+/gu;
 const NOT_SPACES = /\P{White_Space}+/gu;
-/** GPT-2's words, as far as the expression can tell: a few short endings, letters, numbers… */
-const GPT2 =
-  /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+/** GPT-2's words: English endings, and runs of letters, of numbers, of other signs, of spaces. */
+const GPT2 = new RegExp(
+  String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+` +
+    String.raw`|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+`,
+  "gu",
+);
 /** Runs of letters, digits, marks and connectors, or of what is neither that nor a space. */
 const WORDS = new RegExp(
   String.raw`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\p{White_Space}]+`,

@@ -7,7 +7,7 @@ interface Golden {
   parts: { part: Record<string, unknown>; pieces: string[][] }[];
 }
 
-Deno.test("every pre-tokenizer cuts as Hugging Face's do, whatever JavaScript takes for a space", async () => {
+Deno.test("every pre-tokenizer cuts difficult texts as Hugging Face's do", async () => {
   const golden: Golden = JSON.parse(
     await Deno.readTextFile(new URL("../../../tests/golden/pre_tokenizers.json", import.meta.url)),
   );

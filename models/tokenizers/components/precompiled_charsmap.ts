@@ -1,13 +1,14 @@
 /**
- * SentencePiece's own normalization (`Precompiled` in a `tokenizer.json`): a table from characters to texts, in base64:
- * the length of a trie in bytes (u32), the trie (a double array of u32 units, as darts-clone has it), and the texts,
- * each ended by a zero. Computed as Hugging Face's tokenizers do, which look up clusters of characters of less than six
- * bytes, then single characters, and take the shortest entry that one begins with for the whole.
+ * SentencePiece's normalization (`Precompiled` in a `tokenizer.json`): a table from characters to
+ * texts. In base64 it holds the length of a trie in bytes (u32), the trie (a double array of u32
+ * units, in the layout of darts-clone), and the texts, each of which ends with a zero byte.
+ * As in Hugging Face's tokenizers, grapheme clusters of less than six bytes are looked up first,
+ * then single characters. The shortest entry that a cluster begins with replaces all of it.
  */
 
-const MOST_BYTES = 5;
+const MAX_BYTES = 5;
 
-/** @throws Error when it is no such table */
+/** @throws Error when the text is not such a table */
 export function precompiledNormalizer(base64: string): (text: string) => string {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   if (bytes.length === 0) return (text) => text;
@@ -20,7 +21,7 @@ export function precompiledNormalizer(base64: string): (text: string) => string 
   const encoder = new TextEncoder(), decoder = new TextDecoder();
   const clusters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-  /** What stands for a text that begins with an entry; null: none does. */
+  /** The text that replaces one that begins with an entry, or null when it begins with none. */
   const lookUp = (key: Uint8Array): string | null => {
     let node = unit(0), at = offset(node);
     for (const byte of key) {
@@ -39,7 +40,7 @@ export function precompiledNormalizer(base64: string): (text: string) => string 
     let found = known.get(cluster);
     if (found === undefined) {
       const key = encoder.encode(cluster);
-      const whole = key.length <= MOST_BYTES ? lookUp(key) : null;
+      const whole = key.length <= MAX_BYTES ? lookUp(key) : null;
       found = whole ?? Array.from(cluster, (c) => lookUp(encoder.encode(c)) ?? c).join("");
       if (known.size < 10_000) known.set(cluster, found);
     }

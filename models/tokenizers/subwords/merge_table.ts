@@ -32,21 +32,19 @@ export class MergeTable {
   /** Appends to `ids` what is left of the symbols of a word when everything is merged. */
   merge(word: readonly number[], ids: number[]): void {
     const n = word.length;
+    if (n === 1) {
+      ids.push(word[0]!);
+      return;
+    }
     this.#reserve(n);
     const symbols = this.#symbols, next = this.#next, before = this.#before;
-    const rankAt = this.#rankAt, ranks = this.#ranks, heap = this.#heap;
-    const offer = (at: number) => {
-      const right = next[at]!;
-      const rank = right < n ? ranks.get(symbols[at]!, symbols[right]!) : -1;
-      rankAt[at] = rank;
-      if (rank >= 0) push(heap, rank * n + at);
-    };
+    const rankAt = this.#rankAt, heap = this.#heap;
     for (let at = 0; at < n; at++) {
       symbols[at] = word[at]!;
       next[at] = at + 1;
       before[at] = at - 1;
     }
-    for (let at = 0; at < n; at++) offer(at);
+    for (let at = 0; at < n; at++) this.#offer(at, n);
     while (heap.length > 0) {
       const first = pop(heap), at = first % n, rank = (first - at) / n;
       // The pair that was offered may have been merged with another neighbour since.
@@ -56,10 +54,18 @@ export class MergeTable {
       rankAt[right] = -1;
       next[at] = after;
       if (after < n) before[after] = at;
-      offer(at);
-      if (before[at]! >= 0) offer(before[at]!);
+      this.#offer(at, n);
+      if (before[at]! >= 0) this.#offer(before[at]!, n);
     }
     for (let at = 0; at < n; at = next[at]!) ids.push(symbols[at]!);
+  }
+
+  /** Puts the pair that begins at a place of a word of `n` places among those to merge. */
+  #offer(at: number, n: number): void {
+    const right = this.#next[at]!;
+    const rank = right < n ? this.#ranks.get(this.#symbols[at]!, this.#symbols[right]!) : -1;
+    this.#rankAt[at] = rank;
+    if (rank >= 0) push(this.#heap, rank * n + at);
   }
 
   #reserve(places: number): void {

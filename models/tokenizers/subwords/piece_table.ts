@@ -1,19 +1,20 @@
 /**
- * Ids by pieces of texts, found without making a string of the piece: a hash over its code units, then the units
- * themselves. A Map would need a new string for every question. A full table forgets everything.
+ * A hash table whose keys are pieces of texts. A piece is looked up by a hash of its code units,
+ * and then by the units themselves, where a Map would need a new string for every lookup. A full
+ * table forgets everything.
  */
 
-/** Pieces that are kept at most; twice as many places, so that searches stay short. */
-const MOST = 8192, PLACES = 2 * MOST;
+/** Maximum number of pieces. There are twice as many places, so that searches stay short. */
+const MAX_PIECES = 8192, PLACES = 2 * MAX_PIECES;
 
-/** The hash of one more unit: begin with 0. */
+/** The hash of a piece with one more code unit. The hash of no units is 0. */
 export const hashed = (hash: number, unit: number) => Math.imul(hash ^ unit, 0x9e3779b1);
 
 export class PieceTable<Value> {
   #entries: ({ hash: number; piece: string; value: Value } | undefined)[] = [];
-  #size = MOST;
+  #size = MAX_PIECES;
 
-  /** @returns undefined when it is not here */
+  /** @returns undefined for a piece that the table does not hold */
   get(text: string, from: number, to: number, hash: number): Value | undefined {
     for (let at = place(hash);; at = (at + 1) % PLACES) {
       const entry = this.#entries[at];
@@ -22,9 +23,9 @@ export class PieceTable<Value> {
     }
   }
 
-  /** Of a piece that is not here. */
+  /** Adds a piece that the table does not hold. */
   set(piece: string, hash: number, value: Value): void {
-    if (this.#size === MOST) {
+    if (this.#size === MAX_PIECES) {
       this.#entries = Array.from({ length: PLACES }, () => undefined);
       this.#size = 0;
     }
@@ -35,7 +36,7 @@ export class PieceTable<Value> {
   }
 }
 
-/** The upper bits have taken in all units. */
+/** The upper bits of a hash depend on all units, the lower ones do not. */
 const place = (hash: number) => (hash >>> 16) % PLACES;
 
 function isAt(piece: string, text: string, from: number, to: number): boolean {

@@ -1,4 +1,4 @@
-/** Ids by pieces: each its own, also of pieces with one hash, and after more than there is room for. */
+/** Pieces keep their values, even if they share a hash, and if there are more than fit. */
 import assert from "node:assert/strict";
 import { hashed, PieceTable } from "./piece_table.ts";
 
@@ -17,14 +17,14 @@ Deno.test("a piece is found in the middle of any text", () => {
   assert.equal(table.get(text, 4, 7, hashOf("two")), 2);
 });
 
-Deno.test("pieces with one hash are kept apart", () => {
+Deno.test("pieces that share a hash are kept apart", () => {
   const table = new PieceTable<string>(), pieces = ["a", "b", "ab", "😀"];
   for (const piece of pieces) table.set(piece, -1, piece);
   for (const piece of pieces) assert.equal(table.get(piece, 0, piece.length, -1), piece);
   assert.equal(table.get("c", 0, 1, -1), undefined);
 });
 
-Deno.test("what is asked for stays right while more comes than there is room for", () => {
+Deno.test("values stay right when more pieces are added than fit", () => {
   const table = new PieceTable<number>();
   for (let i = 0; i < 30_000; i++) {
     const piece = `${i}`, hash = hashOf(piece);

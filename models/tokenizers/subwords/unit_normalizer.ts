@@ -1,21 +1,21 @@
 /**
- * Normalizers of SentencePiece vocabularies: a prefix, then one character in place of another. Both can be done
- * while a text is read, and need no second text.
+ * Normalizers of SentencePiece vocabularies, which put a prefix before a text and then replace one
+ * character by another. Both can be done while the text is read, without making a second text.
  */
 
 export interface UnitNormalizer {
-  /** Put before a text. */
+  /** What is put before a text. */
   prepend: string;
-  /** Every unit `replaced` of what is then there counts as `by`; −1: none does. */
+  /** The code unit that is read as `by`, in the prefix too; −1 if none is. */
   replaced: number;
   by: number;
-  /** A part of such a text, normalized. */
+  /** Normalizes a part of the text that has its prefix. */
   replace(part: string): string;
-  /** A regular expression for whatever becomes a normalized text. */
+  /** A regular expression for all texts that become a given normalized text. */
   pattern(normal: string): string;
 }
 
-/** As in `tokenizer.json`: nothing of it is certain. */
+/** A component as the file has it, with values of any kind. */
 interface Config {
   type?: unknown;
   normalizers?: unknown;
@@ -24,7 +24,7 @@ interface Config {
   content?: unknown;
 }
 
-/** @returns null for a normalizer that does more; no normalizer at all (null) does nothing */
+/** @returns null for a normalizer that does more. No normalizer (null) changes nothing. */
 export function unitNormalizer(config: unknown): UnitNormalizer | null {
   const parts = (config === null ? [] : partsOf(config)).map((part) => Object(part) as Config);
   const prefix = parts[0]?.type === "Prepend" ? parts.shift()!.prepend : "";
@@ -55,6 +55,6 @@ function withReplacement(prepend: string, from: string, to: string): UnitNormali
   };
 }
 
-/** A character, not half of one. */
+/** Whether it is a single code unit that is a character. */
 const isUnit = (text: unknown): text is string =>
   typeof text === "string" && text.length === 1 && text.isWellFormed();

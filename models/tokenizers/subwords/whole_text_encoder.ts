@@ -42,7 +42,10 @@ export function wholeTextEncoder(
   const joined = neighbours(bpe.merges, vocabulary), fused = bpe.fusedId;
   const known = new PieceTable<readonly number[] | null>();
 
-  /** Ids of a piece; null when it holds a character that is dropped: others then become neighbours. */
+  /**
+   * The ids of a piece, or null when it holds a character that is dropped. The characters around it
+   * then become neighbours, perhaps across two pieces.
+   */
   const idsOf = (
     text: string,
     from: number,

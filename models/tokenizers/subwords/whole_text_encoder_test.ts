@@ -1,4 +1,4 @@
-/** Texts cut where no merge reaches: the ids of the whole, on random vocabularies and on a real one. */
+/** Texts that are cut where no merge reaches get the ids of the whole text. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { goldenPath } from "../../../tests/golden.ts";
@@ -67,7 +67,7 @@ const NORMALIZERS = [
   { type: "Lowercase" },
 ];
 
-Deno.test("texts that begin alike, one after the other: the ids of each", () => {
+Deno.test("texts with a common beginning, one after the other: the ids of each", () => {
   const part = fc.array(fc.constantFrom(" ", "A", "é", ...LETTERS), { maxLength: 12 });
   const texts = fc.array(fc.tuple(fc.nat(12), part), { minLength: 2, maxLength: 8 });
   const normalizer = fc.constantFrom(...NORMALIZERS);
@@ -91,7 +91,7 @@ Deno.test("added tokens are found in any text, however it is normalized", () => 
   }
 });
 
-Deno.test("a real vocabulary: the same ids of known, unknown and repeated texts, at the second time too", async () => {
+Deno.test("a real vocabulary: known, unknown and repeated texts, each of them twice", async () => {
   const folder = goldenPath("models/tinystories-656k");
   const { model, normalizer } = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
   const { pieces, whole } = encodersOf({ model, normalizer, added: ["<|end_story|>"] });

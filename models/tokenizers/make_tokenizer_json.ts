@@ -1,24 +1,19 @@
 /**
- * A `tokenizer.json` for what says less: byte-level BPE as GGUF metadata or as `vocab.json` and
- * `merges.txt`, and SentencePiece pieces with scores. How text is cut before merging is not in those, only
- * its name; the expressions are those of the models' own tokenizers. An unknown name is refused.
+ * Makes a `tokenizer.json` from forms that say less: byte-level BPE from GGUF metadata or from
+ * `vocab.json` and `merges.txt`, and SentencePiece vocabularies. These forms do not say how a text
+ * is cut into words, or only name the rule. The regular expressions here are those of the models'
+ * published tokenizers. An unknown name is refused.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
-
-export interface AddedToken {
-  id: number;
-  content: string;
-  /** Left out of decoded text on request, and never read out of a message's text. */
-  special: boolean;
-}
+import type { AddedToken } from "./components/added_tokens.ts";
 
 export interface TokenizerParts {
-  /** Token → id. Made without a prototype: any text may be a token. */
+  /** Token → id, without a prototype, because any text can be a token. */
   vocab: Readonly<Record<string, number>>;
-  /** Pairs of tokens, the first merged first. */
+  /** Pairs of tokens. Pairs that come earlier are merged earlier. */
   merges: readonly (readonly [left: string, right: string])[];
   added: readonly AddedToken[];
-  /** Ids put before and after a text. */
+  /** Ids that are put before and after every text. */
   before: readonly number[];
   after: readonly number[];
   unknown: string | null;
@@ -32,10 +27,10 @@ const modern = (digits: string) =>
   String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
 
 interface Splitting {
-  /** Applied one after the other; a match is a piece, and so is what is left over. */
+  /** Applied in turn. Each match is a piece, and so is what lies between two matches. */
   patterns: readonly string[];
   normalizer: Record<string, unknown> | null;
-  /** A piece that is a token as it stands is not merged up from its bytes. */
+  /** Whether a piece that is a token already is not merged from its bytes. */
   ignoreMerges: boolean;
 }
 
@@ -55,8 +50,8 @@ const SPLITTINGS: Readonly<Record<string, Splitting>> = {
 };
 
 /**
- * Name of the rule that a byte-level `tokenizer.json` cuts text by, or null when it is none of those that
- * have one. The pieces of such a file are ByteLevel, Split by an expression, and Digits.
+ * The name of the rule by which a byte-level `tokenizer.json` cuts text, or null when the rule has
+ * no name. The pre-tokenizers of such a file are ByteLevel, Split by an expression, and Digits.
  */
 export function splittingName(json: Readonly<Record<string, unknown>>): string | null {
   const parts = flatten(json["pre_tokenizer"], "pretokenizers");
@@ -80,7 +75,7 @@ export function splittingName(json: Readonly<Record<string, unknown>>): string |
   return found?.[0] ?? null;
 }
 
-/** The parts of a Sequence, or the one part that there is. */
+/** The components of a Sequence, or the only component that there is. */
 function flatten(part: unknown, key: string): Record<string, unknown>[] {
   if (part === null || typeof part !== "object") return [];
   const inner = (part as Record<string, unknown>)[key];
@@ -128,7 +123,7 @@ export function byteLevelBpe(
 
 const INCOMPLETE = "The file is incomplete: fetch the tokenizer again.";
 
-/** Merges as files have them: "left right". @throws RgxError for one of another form */
+/** @param merges as files write them: "left right". @throws RgxError for one of another form */
 export function splitMerges(
   merges: readonly string[],
   where: string,
@@ -161,9 +156,7 @@ function checkMerges({ vocab, merges }: TokenizerParts, where: string): void {
   }
 }
 
-/**
- * @param prefix a blank stands before the text, as most SentencePiece models want it
- */
+/** @param prefix whether a blank is put before the text, as most SentencePiece models want it */
 export function sentencePieceBpe(
   parts: TokenizerParts,
   prefix: boolean,
