@@ -9,7 +9,7 @@ import { UsageError } from "../../core/errors.ts";
 import { memoryRoom as machineRoom } from "../../core/machine/memory.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
 import type { Device } from "../../kernels/device.ts";
-import { WEIGHTS_WITHIN } from "../../kernels/devices/wasm/memory.ts";
+import { MAX_WEIGHT_ROOM } from "../../kernels/devices/wasm/memory.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { generationRoom } from "../../models/generation/generation_room.ts";
 import { planParameterBytes, refuseIfTooLarge } from "../../models/network/memory_plan.ts";
@@ -23,8 +23,8 @@ import {
   type Lengths,
   type MemoryParts,
   memoryParts,
-  type Needs,
   planStep,
+  type RunNeeds,
   type StepSize,
   stepSize,
 } from "./step_memory.ts";
@@ -123,7 +123,7 @@ export function promptMisfit(
   device: Device,
   modelSizes: ModelSizes,
   maxPositions: number,
-  needs: Needs,
+  needs: RunNeeds,
   { available, generationRoom }: MemoryPlan,
 ): (tokens: number) => string | null {
   const completion = maxGenerated(config, needs.supervisedOnly);
@@ -152,7 +152,7 @@ export async function needsRecompute(
   config: RunConfig,
   device: Device,
   sizes: ModelSizes,
-  needs: Needs,
+  needs: RunNeeds,
   available?: number,
 ): Promise<boolean> {
   const onDevice = { ...sizes, floatBytes: floatBytes(device) };
@@ -178,7 +178,7 @@ export async function planMemory(
   config: RunConfig,
   device: Device,
   modelSizes: ModelSizes,
-  needs: Needs,
+  needs: RunNeeds,
   { available, onPlan = () => {}, smaller = () => null }: PlanOptions = {},
 ): Promise<MemoryPlan> {
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) },
@@ -288,5 +288,5 @@ function weightRoom(
   if (bytes === withWeights) return null;
   const { values, gradients, largestFrozen: [largest, second] } = planParameterBytes(sizes);
   const others = peak - (values - gradients);
-  return Math.max(largest, Math.min(WEIGHTS_WITHIN, bytes - others - second));
+  return Math.max(largest, Math.min(MAX_WEIGHT_ROOM, bytes - others - second));
 }

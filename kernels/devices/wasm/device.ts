@@ -16,7 +16,7 @@ import { profileByEnvironment } from "../profile.ts";
 import { checkRange, checkView } from "../../validation/tensor_range.ts";
 import { validateOp } from "../../validation/validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
-import { WasmMemory, WEIGHTS_WITHIN } from "./memory.ts";
+import { MAX_WEIGHT_ROOM, WasmMemory } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
 import type { Recorder } from "./recorder.ts";
 import { Recordings } from "./recording.ts";
@@ -29,8 +29,8 @@ export interface WasmDeviceOptions {
   threads?: number;
   /** Compiled kernels that replace the built-in ones (tests). */
   module?: WebAssembly.Module;
-  /** Maximum bytes of weights in the shared memory; default WEIGHTS_WITHIN. */
-  weightsWithin?: number;
+  /** Maximum bytes of weights in the shared memory; default MAX_WEIGHT_ROOM. */
+  weightRoom?: number;
 }
 
 class WasmTensor implements Tensor {
@@ -92,7 +92,7 @@ export class WasmDevice implements Device, WasmContext {
   constructor(
     module: WebAssembly.Module,
     threads: number,
-    public weightRoom = WEIGHTS_WITHIN,
+    public weightRoom = MAX_WEIGHT_ROOM,
   ) {
     this.threads = threads;
     this.#pool = new ThreadPool(module, this.#memory.memory, threads);
@@ -365,7 +365,7 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
   const module = options.module ?? await compiled;
-  const device = new WasmDevice(module, threads, options.weightsWithin);
+  const device = new WasmDevice(module, threads, options.weightRoom);
   profileByEnvironment(device);
   return device;
 }

@@ -17,7 +17,7 @@ const MAX_PAGES = 65535;
 /** The first page contains the static data of the module. */
 const HEAP_BEGIN = PAGE;
 /** Maximum bytes of weights: half of the memory. The rest is for other tensors and scratch. */
-export const WEIGHTS_WITHIN = 2 ** 31;
+export const MAX_WEIGHT_ROOM = 2 ** 31;
 /** Minimum growth in pages; large steps mean few calls. */
 const GROW_STEP_PAGES = 256;
 

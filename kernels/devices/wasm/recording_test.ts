@@ -220,7 +220,7 @@ Deno.test("hundreds of recordings share their scratch", async () => {
 });
 
 Deno.test("operations that read on the host or use outside weights are not recorded", async () => {
-  const device = await createWasmDevice({ threads: 1, weightsWithin: 0 });
+  const device = await createWasmDevice({ threads: 1, weightRoom: 0 });
   const table = device.create("float", N, "table", "weight"), x = device.create("float", N, "x");
   assert.equal(device.record!(() => device.run("copy", { src: table, out: x, n: N })), null);
   device.run("copy", { src: table, out: x, n: N });

@@ -201,8 +201,8 @@ Deno.test("quantising trained weights, or weights in blocks, is refused", () => 
 
 Deno.test("weights outside the CPU device's memory give the same bits", async () => {
   const results = [];
-  for (const weightsWithin of [2 ** 31, 0]) {
-    const device = await createWasmDevice({ threads: 2, weightsWithin });
+  for (const weightRoom of [2 ** 31, 0]) {
+    const device = await createWasmDevice({ threads: 2, weightRoom });
     try {
       for (const weights of [{}, { quantize: "nf4", dtype: "bfloat16" }] as const) {
         const config = roomy(tinyConfig(false));
