@@ -5,7 +5,7 @@
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
-import { LORA } from "../configs/schema/schema_model.ts";
+import { LORA } from "../configs/schema/model_keys.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";

@@ -116,7 +116,7 @@ export class GrpoTrainer {
       await evaluateIfDue(run, this.#reference);
       if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
       if (state.step >= run.sizes.totalSteps) break;
-      run.stopIfAsked();
+      run.stopIfRequested();
       await this.#steps!.step();
       await yieldToEvents();
     }

@@ -16,7 +16,7 @@ import type { TrainPlan } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
 import { readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
-import { isOwnRestart } from "../../training/run/sessions.ts";
+import { isRequeuedRestart } from "../../training/run/sessions.ts";
 import { planFromShape } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
@@ -179,7 +179,7 @@ async function resumeOf(
 ): Promise<{ resume: boolean | string; force: boolean }> {
   const job = slurmJob();
   const run = job === null ? null : await readRun(outputDir);
-  if (isOwnRestart(run, job)) {
+  if (isRequeuedRestart(run, job)) {
     if (!quiet) log(`note: job ${job!.id} was restarted (${job!.restarts}): going on with its run`);
     return { resume: true, force: false };
   }

@@ -5,7 +5,7 @@ import {
   LOSS_TYPES,
   type LossType,
 } from "../../configs/schema/loss_types.ts";
-import { ALGORITHM_KEYS } from "../../configs/schema/schema_algorithm.ts";
+import { ALGORITHM_KEYS } from "../../configs/schema/algorithm_keys.ts";
 import golden from "../../tests/golden/grpo-golden.json" with { type: "json" };
 import { lossRules } from "./loss_types.ts";
 

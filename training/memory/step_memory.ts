@@ -31,7 +31,7 @@ export interface Lengths {
 }
 
 /** What the memory depends on besides the configuration. */
-export interface Needs extends Lengths {
+export interface RunNeeds extends Lengths {
   /** Whether the reference of the KL term is a copy of the trained values. */
   copiedReference: boolean;
   /** Whether the run is the supervised warm start alone. */
@@ -39,7 +39,7 @@ export interface Needs extends Lengths {
 }
 
 /** The prompts of one generation and their completions. */
-interface Wave {
+interface EqualGeneration {
   prompts: number;
   /** Completions of each prompt. */
   each: number;
@@ -63,7 +63,7 @@ export interface StepSize {
   /** Problems of a supervised step; 0 = no warm start. */
   items: number;
   /** The generations of evaluations: before and after training, and while training. */
-  evaluations: Wave[];
+  evaluations: EqualGeneration[];
   /** The longest prompt and worked answer, in tokens. */
   prompt: number;
   answer: number;
@@ -72,7 +72,7 @@ export interface StepSize {
   generationRoom: number;
 }
 
-export function stepSize(config: RunConfig, needs: Needs): StepSize {
+export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
   const { training, sft, eval: heldOut } = config, sizes = batchSizes(training);
   const each = sizes.generationsInEval;
   const during = training.eval_strategy === "no" && !training.eval_on_start
@@ -106,7 +106,7 @@ export function planStep(
   sizes: ModelSizes,
   size: StepSize,
 ): { reference: number; generation: number; training: number } {
-  const { passes, wave, inference } = work(sizes, size);
+  const { passes, wave, inference } = largestPasses(sizes, size);
   const merged = Math.max(
     ...(sizes.dropout === null ? passes : []).map(({ rows }) => mergedBytes(sizes, rows)),
     mergedBytes(sizes, inference.rows),
@@ -132,7 +132,7 @@ interface Pass {
  * The training passes of a run; the largest sizes of its generations, which share their buffers;
  * and the largest pass without gradient.
  */
-function work(
+function largestPasses(
   sizes: ModelSizes,
   size: StepSize,
 ): { passes: Pass[]; wave: GenerationSizes; inference: Pass } {
@@ -199,7 +199,7 @@ export interface MemoryParts {
 export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const { values, gradients, optimizer } = planParameterBytes(sizes);
   const { reference, generation, training } = planStep(sizes, size),
-    { passes, wave } = work(sizes, size);
+    { passes, wave } = largestPasses(sizes, size);
   const bytes = (pass: Pass) => planPassBytes(sizes, pass.rows, pass.pairs, true);
   const largest = passes.reduce((best, pass) => bytes(pass) > bytes(best) ? pass : best);
   const { kept, recomputed } = planActivationBytes(sizes, largest.rows);

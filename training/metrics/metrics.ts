@@ -6,7 +6,7 @@
 
 export type Metrics = Record<string, number | null>;
 
-/** Metrics whose last value is logged. */
+/** Metrics that are logged with their last value. */
 const LAST_VALUE: ReadonlySet<string> = new Set([
   "num_tokens",
   "epoch",

@@ -158,7 +158,7 @@ export class RunContext {
   }
 
   /** @throws Interrupted when a stop was requested */
-  stopIfAsked(): void {
+  stopIfRequested(): void {
     if (this.stopRequested()) throw new Interrupted();
   }
 

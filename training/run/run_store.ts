@@ -15,7 +15,7 @@ import type { TrainSummary } from "./events.ts";
 import { RunCheckpoints } from "./run_checkpoints.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
-import { addSession, type Session, standing } from "./sessions.ts";
+import { addSession, progressText, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunStore {
@@ -41,7 +41,7 @@ export class RunStore {
   async begin(restored: Restored | null): Promise<void> {
     const { config, configText, device } = this.options;
     const earlier = await this.folder.readRun(), job = this.#job;
-    const from = standing(restored?.state ?? null);
+    const from = progressText(restored?.state ?? null);
     const { sessions, stalled } = addSession(earlier, job, from);
     this.#sessions = sessions;
     await this.checkpoints.removeAbandoned();
@@ -177,7 +177,7 @@ export class RunStore {
     state: RunState,
     reason: string | null,
   ): Promise<void> {
-    const end = new Date().toISOString(), to = standing(state);
+    const end = new Date().toISOString(), to = progressText(state);
     const why = reason === null ? {} : { [status === "failed" ? "error" : "reason"]: reason };
     await this.folder.log(status, why);
     const sessions = this.#sessions.with(-1, {

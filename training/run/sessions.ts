@@ -43,7 +43,7 @@ export function readSessions(run: Record<string, unknown> | null): Session[] {
 }
 
 /** The progress of a run, in words. */
-export function standing(state: RunState | null): string {
+export function progressText(state: RunState | null): string {
   if (state === null) return "the beginning";
   const { phase, warmStartStep, step } = state;
   if (phase === "grpo") return `GRPO step ${step}`;
@@ -67,7 +67,10 @@ export function stalledRestarts(
 }
 
 /** Whether this job was requeued after it has worked on the run before. */
-export function isOwnRestart(run: Record<string, unknown> | null, job: SlurmJob | null): boolean {
+export function isRequeuedRestart(
+  run: Record<string, unknown> | null,
+  job: SlurmJob | null,
+): boolean {
   return job !== null && job.restarts > 0 &&
     readSessions(run).some(({ job: id, restart }) =>
       id === job.id && restart !== null && restart < job.restarts

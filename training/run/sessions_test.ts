@@ -4,7 +4,7 @@ import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import {
   addSession,
-  isOwnRestart,
+  isRequeuedRestart,
   MAX_STALLED_RESTARTS,
   readSessions,
   type Session,
@@ -74,11 +74,11 @@ Deno.test("a damaged run.json has no sessions", () => {
 
 Deno.test("a requeued job recognises its run", () => {
   const run = { sessions: [session("7", 0, "the beginning")] };
-  assert.ok(isOwnRestart(run, job("7", 1)));
-  assert.ok(!isOwnRestart(run, job("7", 0)));
-  assert.ok(!isOwnRestart(run, job("8", 1)));
-  assert.ok(!isOwnRestart(run, null));
-  assert.ok(!isOwnRestart(null, job("7", 1)));
+  assert.ok(isRequeuedRestart(run, job("7", 1)));
+  assert.ok(!isRequeuedRestart(run, job("7", 0)));
+  assert.ok(!isRequeuedRestart(run, job("8", 1)));
+  assert.ok(!isRequeuedRestart(run, null));
+  assert.ok(!isRequeuedRestart(null, job("7", 1)));
 });
 
 Deno.test("run.json has every session: its job, its restarts, its progress, why it ended", () =>
