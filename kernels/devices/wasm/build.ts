@@ -3,9 +3,9 @@
  * needs no compiler. The same sources give the same bytes everywhere. Three of the sources are
  * generated when the compiler reads them; they are not stored as files.
  *
- *     deno task build:wasm                     compiles the file
- *     deno task build:wasm --check             fails when the committed file is not up to date
- *     deno task build:wasm --print NAME.as.ts  prints a generated source
+ *     deno task build:wasm                       compiles the file
+ *     deno task build:wasm --check               fails when the committed file is not up to date
+ *     deno task build:wasm --print <NAME>.as.ts  prints a generated source
  */
 import asc from "assemblyscript/asc";
 import { tilesSource } from "../../ops/matmul/wasm/generate.ts";
