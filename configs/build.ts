@@ -11,7 +11,7 @@ import {
   type Problems,
 } from "./documents/node.ts";
 import { FOLDED_KEYS } from "./foreign/foreign_keys.ts";
-import { checkCombinations } from "./rules/combinations.ts";
+import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { ModelInit, RunConfig } from "./schema/run_config.ts";
 import { type KeySpec, REQUIRED, type Section } from "./types/key_spec.ts";
@@ -24,8 +24,8 @@ import {
   LOGGING,
   SFT,
   SHAPING,
-} from "./schema/schema_data.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "./schema/schema_model.ts";
+} from "./schema/data_keys.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
 
 /** The node of a section or key. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {
@@ -60,7 +60,7 @@ export function buildRunConfig(
   };
   config.model.shape = shapeOfModel(config.model, tree, problems);
   const limit = shaping["model.max_seq_length"];
-  checkCombinations(config, limit ?? null, tree, problems, phases);
+  checkRules(config, limit ?? null, tree, problems, phases);
   if (limit !== null && config.training.max_prompt_length === null) {
     config.training.max_prompt_length = limit - config.training.max_completion_length;
   }

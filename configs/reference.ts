@@ -8,7 +8,7 @@ import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
 import { OF_VERL, VERL, VERL_SECTIONS } from "./foreign/verl.ts";
 import { type AnySection, type KeySpec, REQUIRED } from "./types/key_spec.ts";
-import { ALGORITHM_KEYS } from "./schema/schema_algorithm.ts";
+import { ALGORITHM_KEYS } from "./schema/algorithm_keys.ts";
 import {
   CURRICULUM,
   CURRICULUM_SCHEDULE,
@@ -17,10 +17,10 @@ import {
   LOGGING,
   SFT,
   SHAPING,
-} from "./schema/schema_data.ts";
-import { LOOP_KEYS } from "./schema/schema_loop.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "./schema/schema_model.ts";
-import { SAMPLING_KEYS } from "./schema/schema_sampling.ts";
+} from "./schema/data_keys.ts";
+import { LOOP_KEYS } from "./schema/loop_keys.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
+import { SAMPLING_KEYS } from "./schema/sampling_keys.ts";
 
 type Keys = AnySection["keys"];
 

@@ -6,8 +6,8 @@
  * To add a key:
  * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the
  *    entry;
- * 2. add the entry to the table of its group: `schema_model.ts`, `schema_data.ts`,
- *    `schema_loop.ts`, `schema_sampling.ts` or `schema_algorithm.ts`;
+ * 2. add the entry to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
+ *    `sampling_keys.ts` or `algorithm_keys.ts`;
  * 3. if several keys must agree, add a rule in `configs/rules/`;
  * 4. obey it, and run `deno task docs:config`.
  *
@@ -16,19 +16,11 @@
 import type { AnySection, Section } from "../types/key_spec.ts";
 import { FOLDED_KEYS } from "../foreign/foreign_keys.ts";
 import type { RunConfig } from "./run_config.ts";
-import { ALGORITHM_KEYS } from "./schema_algorithm.ts";
-import {
-  CURRICULUM,
-  CURRICULUM_SCHEDULE,
-  DATA,
-  EVAL,
-  LOGGING,
-  SFT,
-  SHAPING,
-} from "./schema_data.ts";
-import { LOOP_KEYS } from "./schema_loop.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
-import { SAMPLING_KEYS } from "./schema_sampling.ts";
+import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
+import { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT, SHAPING } from "./data_keys.ts";
+import { LOOP_KEYS } from "./loop_keys.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
+import { SAMPLING_KEYS } from "./sampling_keys.ts";
 
 export const TRAINING: Section<RunConfig["training"]> = {
   path: "training",

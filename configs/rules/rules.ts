@@ -3,13 +3,13 @@
  * about the problems and about section `training` are in files of their own. A rule is checked only
  * if every key that it reads has a valid value.
  */
-import { DataRules } from "./combinations_data.ts";
+import { DataRules } from "./data_rules.ts";
 import type { MapNode, Problems } from "../documents/node.ts";
-import { TrainingRules } from "./combinations_training.ts";
+import { TrainingRules } from "./training_rules.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { ModelInit, RunConfig } from "../schema/run_config.ts";
 
-export function checkCombinations(
+export function checkRules(
   config: RunConfig,
   maxSeqLength: number | null,
   tree: MapNode,
