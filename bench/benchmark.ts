@@ -9,7 +9,7 @@ import type { Took } from "./answerer.ts";
 import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local/local_model.ts";
 import { LocalModels } from "./local/local_models.ts";
-import { type Asked, isRemoteName, planModels } from "./plan/model_plan.ts";
+import { type AskedModels, isRemoteName, planModels } from "./plan/model_plan.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TaskRequest } from "./plan/test_set.ts";
 import { RemoteModel } from "./remote/model.ts";
@@ -45,8 +45,8 @@ export interface BenchmarkOptions {
    * as are fastest.
    */
   batchSize?: number;
-  prompt?: Asked["prompt"];
-  systemPrompts?: Asked["systemPrompts"];
+  prompt?: AskedModels["prompt"];
+  systemPrompts?: AskedModels["systemPrompts"];
   /** Also measure the models that adapters and runs began with; default true. */
   includeBase?: boolean;
   /** Default `benchmark_results`. */

@@ -98,9 +98,12 @@ export class LocalModel implements Answerer {
         const began = performance.now();
         try {
           for (const { asked: { question, firstSample, promptIds }, completions } of ended) {
-            completions.forEach((completion, i) =>
-              onAnswer(question, firstSample + i, this.#read(completion, promptIds.length))
-            );
+            completions.forEach((completion, i) => {
+              onAnswer(question, firstSample + i, this.#read(completion, promptIds.length));
+              // The generation keeps all completions until its end: a benchmark may have millions.
+              completion.ids = [];
+              completion.logprobs = [];
+            });
           }
         } catch (error) {
           failure ??= { error };

@@ -31,7 +31,7 @@ export const REMOTE_PREFIX = "openai:";
 export const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 /** The user's settings for all models. The rest comes from the checkpoints' runs, else defaults. */
-export interface Asked {
+export interface AskedModels {
   prompt?: Partial<PromptSettings>;
   sampling?: Partial<Sampling>;
   /** Seed of the draws. */
@@ -70,7 +70,7 @@ interface Found {
  */
 export async function planModels(
   names: readonly string[],
-  asked: Asked,
+  asked: AskedModels,
 ): Promise<{ models: PlannedModel[]; sampling: Sampling; warnings: string[] }> {
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new UsageError(`the model ${twice} is named twice`);
@@ -156,7 +156,7 @@ function namedTwice(local: readonly Found[]): string[] {
 function askedOtherwise(
   local: readonly Found[],
   models: readonly PlannedModel[],
-  { systemPrompts = {} }: Asked,
+  { systemPrompts = {} }: AskedModels,
 ): string[] {
   const promptOf = ({ settings: { prompt } }: PlannedModel) =>
     JSON.stringify([prompt.system_prompt, prompt.add_instructions, prompt.format]);
@@ -221,7 +221,7 @@ async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | nul
 }
 
 /** @throws UsageError naming the nearest folder when there is none */
-async function locate(name: string, asked: Asked, warnings: string[]): Promise<Found> {
+async function locate(name: string, asked: AskedModels, warnings: string[]): Promise<Found> {
   let path = realPath(name) ?? await pathByName(name);
   const { config, name: runName } = await runOf(path, warnings);
   // A run that was stopped has no final model yet, so its newest checkpoint is taken.
@@ -325,7 +325,7 @@ async function runOf(
 function settingsOf(
   name: string,
   run: RunConfig | null,
-  asked: Asked,
+  asked: AskedModels,
   sampling: Sampling,
 ): ModelSettings {
   const known: PromptRecord = run === null

@@ -321,8 +321,10 @@ export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">)
   return provider === undefined ? baseUrl(given) : `${baseUrl(given)} ${provider}`;
 }
 
-/** A hint about a proxy on the way to the server. It does not show the proxy's address, which may
- * hold a password. */
+/**
+ * A hint about a proxy on the way to the server. It does not show the proxy's address, which may
+ * hold a password.
+ */
 function proxyHint(url: string): string | null {
   const { protocol, hostname } = new URL(url);
   const variable = (name: string) =>
