@@ -1,4 +1,4 @@
-/** The exact text of every refusal: position, key, what was found, what is allowed. */
+/** The exact text of every error: position, key, what was found, what is allowed. */
 import assert from "node:assert/strict";
 import { errorsOf, load, MINIMAL } from "./test_support.ts";
 

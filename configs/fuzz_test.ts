@@ -1,7 +1,7 @@
 /**
- * Whatever a file, an override or an environment variable holds, reading it ends with a
- * configuration or with an error of usage (exit code 2), soon. Texts come from the grammar of the
- * format, from whole configurations that were damaged, and from characters at random.
+ * Whatever a file, an override or an environment variable contains, reading it soon ends with a
+ * configuration or with an error of usage (exit code 2). Texts are made from the grammar of the
+ * format, from whole configurations that are damaged, and from random characters.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { MINIMAL, withFiles } from "./test_support.ts";
 import { cases } from "../tests/cases.ts";
 
 const RUNS = { numRuns: cases(3_000), seed: 4 };
-/** Far above what any case takes on a busy machine. */
+/** Far more milliseconds than any case takes on a busy machine. */
 const SLOW_MS = 10_000;
 
 const NAMES = [
@@ -82,10 +82,10 @@ const lines = fc.array(fc.tuple(name, value), { maxLength: 8 }).map((entries) =>
   entries.map(([key, item]) => `${key}: ${item}\n`).join("")
 );
 
-/** A document that would load, with a few lines more. */
+/** A document that would load, with a few more lines. */
 const nearlyRight = lines.map((text) => MINIMAL + text);
 
-/** A text with characters taken out, put in and exchanged. */
+/** A text with characters removed, inserted and exchanged. */
 const damaged = fc.tuple(
   nearlyRight,
   fc.array(
@@ -169,7 +169,7 @@ Deno.test("3,000 texts of configurations: each loads or is an error of usage", (
         const first = await ends(cwd, [], {});
         if (first === null) return;
         loaded++;
-        // What is written beside a run is enough to repeat it.
+        // The configuration that is written beside a run is enough to repeat it.
         await Deno.writeTextFile(join(cwd, "g.yaml"), first.yaml);
         assert.deepEqual((await loadConfig("g.yaml", { cwd })).config, first.config);
       }),

@@ -1,7 +1,4 @@
-/**
- * Several tasks in one configuration, and the curriculum: every way to write them, and what is
- * refused.
- */
+/** Several tasks in one configuration, and the curriculum: all spellings, and what is refused. */
 import assert from "node:assert/strict";
 import type { RunConfig } from "./schema/run_config.ts";
 import { errorsOf, load } from "./test_support.ts";

@@ -1,6 +1,6 @@
 /**
- * Turns what other trainers say in keys that are no single key of rgx into rgx's keys. This happens
- * after all files and overrides are merged. A key that is also written in rgx's own words wins.
+ * Turns keys of other trainers that are no single key of rgx into rgx's keys. This happens after
+ * all files and overrides are merged. If the key of rgx is written too, that one wins.
  */
 import type { MapNode, Problems } from "../documents/node.ts";
 import { Folding } from "./folding.ts";

@@ -1,6 +1,6 @@
 /**
- * What turning foreign keys into rgx's needs: reading keys of a tree, and setting those that are
- * unset.
+ * A tree in which foreign keys are turned into rgx's keys: reads keys, and sets those that are not
+ * written.
  */
 import {
   type ConfigNode,

@@ -1,6 +1,8 @@
 /**
- * The keys of all other projects, put together from one table per project. To add a key of another
- * project, add it to the list of that project's table which says what rgx does with it.
+ * The keys of all other projects, put together from one table per project: `trl.ts`,
+ * `transformers.ts`, `peft.ts`, `verl.ts`, `reasoning_gym.ts`. To add a key of another project, add
+ * it to a list of that table: `obeyed`, `folded`, `withoutEffect` or `refused` (see
+ * `foreign_table.ts`).
  */
 import type { AnySection } from "../types/key_spec.ts";
 import type { ForeignTable, RefusedKey, ValueRule } from "./foreign_table.ts";
@@ -34,7 +36,7 @@ export const FOLDED_KEYS: AnySection = {
   keys: { ...VERL.folded, ...TRACKER_SWITCHES, ...REASONING_GYM.folded },
 };
 
-/** One list of all projects. Two projects may have the same key if it means the same. */
+/** Joins the lists of all projects. Two projects may have the same key if it means the same. */
 function collect<T>(list: (table: ForeignTable) => Readonly<Record<string, T>>): Map<string, T> {
   const all = new Map<string, T>();
   for (const [spelling, value] of TABLES.flatMap((table) => Object.entries(list(table)))) {

@@ -29,11 +29,11 @@ export interface ForeignTable {
 export type ValueRule = (node: ConfigNode) => ConfigNode | string;
 
 export interface RefusedKey {
-  /** Values that ask for nothing. They are accepted silently. null always is one. */
+  /** Values that change nothing. They are accepted silently. null is always one of them. */
   readonly neutral: readonly Json[];
   /** Further values that are accepted, with a note; null = none. */
   readonly noted: ((value: Json) => boolean) | null;
-  /** The end of the refusal: rgx's way to say it, or why there is none. */
+  /** The end of the refusal: how to say it in rgx, or why rgx does not do it. */
   readonly advice: string;
 }
 
@@ -87,7 +87,7 @@ export function words(values: Readonly<Record<string, string | boolean>>): Value
   };
 }
 
-/** Holds that a number is a ratio: rgx reads 1 and more as whole steps. */
+/** Checks that a number is a ratio: rgx would read 1 and more as whole steps. */
 export function ratio(node: ConfigNode): ConfigNode | string {
   if (node.kind !== "scalar" || typeof node.value !== "number" || node.value < 1) return node;
   return `expected a ratio < 1, found ${node.value}`;

@@ -1,6 +1,6 @@
 /**
- * reasoning-gym's section `reward: {use_accuracy, secondary_rewards: [{name, scaling_factor,
- * kwargs}]}` as rgx's list `rewards`.
+ * Turns reasoning-gym's section `reward: {use_accuracy, secondary_rewards: [{name, scaling_factor,
+ * kwargs}]}` into rgx's list `rewards`.
  */
 import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
 import { type ConfigNode, withEntry } from "../documents/node.ts";

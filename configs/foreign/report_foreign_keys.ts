@@ -1,9 +1,9 @@
-/** What is said about a key of another project that rgx does not obey: a note, or a refusal. */
+/** Reports a key of another project that rgx does not obey: by a note, or by a refusal. */
 import { type ConfigNode, isNull, type Json, type Position, toJson } from "../documents/node.ts";
 import type { Problems } from "../documents/node.ts";
 import type { RefusedKey } from "./foreign_table.ts";
 
-/** A key that steers another engine. */
+/** Notes a key that steers another engine. */
 export function reportWithoutEffect(
   written: string,
   why: string,
@@ -16,7 +16,9 @@ export function reportWithoutEffect(
   problems.note(keyAt, written, `accepted, has no effect in rgx${reason}`);
 }
 
-/** A key that would change results: silent at a neutral value, else a note or a refusal. */
+/**
+ * Reports a key that would change results: nothing at a neutral value, else a note or a refusal.
+ */
 export function reportRefusedKey(
   written: string,
   key: RefusedKey,
@@ -55,7 +57,7 @@ export class IgnoredVerlKeys {
 
 function isNeutral(key: RefusedKey, value: Json): boolean {
   if (value === null) return true;
-  // A section that is switched off asks for nothing, whatever else stands in it.
+  // A section with `enabled: false` asks for nothing, whatever else it contains.
   if (typeof value === "object" && !Array.isArray(value) && value.enabled === false) return true;
   const text = JSON.stringify(value);
   return key.neutral.some((neutral) => JSON.stringify(neutral) === text);

@@ -44,7 +44,7 @@ const DATA: Record<string, RefusedKey> = {
   dataset_test_split: refused("name the file in data.dataset_name", "test"),
 };
 
-/** Other engines' generation, and what the weights are held in. */
+/** Generation by other engines, and storage types of weights. */
 const TRAINING_WITHOUT_EFFECT: Record<string, string> = {
   ...withoutReason(`
     ds3_gather_for_generation pad_to_multiple_of cache_implementation

@@ -1,6 +1,6 @@
 /**
- * What verl says in keys that are no single key of rgx: its batches, which count prompts, its KL
- * switch, and its frequencies.
+ * Turns keys of verl that are no single key of rgx into rgx's keys: its batch sizes, which count
+ * prompts, its switch for the KL term, and its frequencies.
  */
 import type { Folding } from "./folding.ts";
 

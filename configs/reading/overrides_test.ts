@@ -190,7 +190,7 @@ Deno.test("an argument that is no override is refused", () => {
   refused(["--lr"], "--lr: expected a value");
   refused(["--lr", "--beta", "1"], "--lr: expected a value");
   refused(["--"], "--: expected --key value");
-  // Behind --resume, which takes its value with "=" alone.
+  // After --resume, which takes a value only with "=".
   assert.throws(
     () => parseOverrides(["runs/a/checkpoint-8"]),
     (error) =>

@@ -6,7 +6,7 @@ import { errorsOf, load, MINIMAL } from "../test_support.ts";
 
 const HELD_OUT = "eval: {num_examples: 9}\n";
 
-/** Name, YAML behind the minimal document, what the one message must hold. */
+/** Name, YAML after the minimal document, a part of the one message. */
 const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
   [
     "both ways to size a generation",
