@@ -10,6 +10,9 @@ export interface PlannedJob extends Job {
 /** Files whose examples are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
 
+/** Waits for jobs of a real SLURM for two minutes, and uses little processor time. */
+const SLURM_CLUSTER = "tests/jobs/slurm_cluster_test.ts";
+
 const BUILD = "kernels/devices/wasm/build.ts";
 
 function check(name: string, ...args: string[]): PlannedJob {
@@ -48,14 +51,14 @@ const SLOW = [
   "core/lock_nodes_test.ts",
   "tasks/diversity_test.ts",
 ];
-/** Of the tests of whole commands, the ones that are quick. */
-const QUICK_COMMANDS = [
+
+/** Those tests across rooms that are quick. */
+const QUICK_ACROSS_ROOMS = [
   "tests/architecture_test.ts",
-  "tests/dry_run_test.ts",
-  "tests/held_out_record_test.ts",
-  "tests/sampling_test.ts",
-  "tests/tasks_export_test.ts",
-  "tests/weight_types_test.ts",
+  "tests/commands/doctor_test.ts",
+  "tests/commands/tasks_export_test.ts",
+  "tests/commands/train_dry_run_test.ts",
+  "tests/commands/train_sampling_test.ts",
 ];
 
 /** An answer about everything important, in a minute on two cores. */
@@ -72,7 +75,7 @@ export function fastPlan(): PlannedJob[] {
       ...["core/", "hub/", "tracking/", "data/", "rewards/", "evaluation/", "bench/", "reports/"],
       ...["cluster/", "cli/", "tools/"],
     ], env),
-    tests("commands", QUICK_COMMANDS, env),
+    tests("across rooms", QUICK_ACROSS_ROOMS, env),
     ...CHECKS.slice(1),
   ];
 }
@@ -81,9 +84,9 @@ export function fastPlan(): PlannedJob[] {
 export function fullPlan(): PlannedJob[] {
   return [
     tests("kernels", ["kernels/"]),
-    tests("a real SLURM", ["tests/slurm_test.ts"]),
+    tests("a real SLURM", [SLURM_CLUSTER]),
     tests("training", ["training/"]),
-    tests("commands", ["--ignore=tests/slurm_test.ts", "tests/"]),
+    tests("across rooms", [`--ignore=${SLURM_CLUSTER}`, "tests/"]),
     tests("models", ["models/"]),
     // The flags change nothing on a card, and nothing in TypeScript.
     tests(

@@ -1,29 +1,35 @@
-/** Runs commands of Deno, some at once, and reports each when it has ended. */
+/** Runs several `deno` commands at a time, and reports each one when it ends. */
 
-/** One command: the arguments of `deno`, and variables for it. */
+/** One command: the arguments of `deno`, and environment variables to add. */
 export interface Job {
   name: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
 }
 
-export interface Ended {
+export interface JobResult {
   job: Job;
   success: boolean;
-  /** What it printed, without colours. */
+  /** Its standard output and standard error, without colours. */
   text: string;
   seconds: number;
 }
 
-/** A command that prints nothing for so long hangs and is ended. The longest test takes a minute. */
+/** A command that prints nothing for this long hangs, and is killed. The longest test takes a minute. */
 const SILENCE_MS = 8 * 60_000;
 
-/** Runs all jobs, `atOnce` at a time, in their order; `onEnd` is called as each one ends. */
+/** After a command has ended, its output is read for at most this long. */
+const LAST_OUTPUT_MS = 2000;
+
+/**
+ * Runs all jobs in their order, at most `concurrency` at a time.
+ * @param onEnd called as each job ends
+ */
 export async function runJobs(
   jobs: readonly Job[],
-  atOnce: number,
+  concurrency: number,
   cwd: URL,
-  onEnd: (ended: Ended) => void,
+  onEnd: (result: JobResult) => void,
 ): Promise<void> {
   const waiting = [...jobs];
   const work = async () => {
@@ -31,10 +37,10 @@ export async function runJobs(
       onEnd(await run(job, cwd));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-async function run(job: Job, cwd: URL): Promise<Ended> {
+async function run(job: Job, cwd: URL): Promise<JobResult> {
   const start = performance.now();
   const child = new Deno.Command(Deno.execPath(), {
     args: [...job.args],
@@ -44,32 +50,32 @@ async function run(job: Job, cwd: URL): Promise<Ended> {
     stderr: "piped",
   }).spawn();
   let text = "", isHanging = false;
-  const watch = { timer: 0 };
-  const wait = () => {
-    clearTimeout(watch.timer);
-    watch.timer = setTimeout(() => {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const restartTimer = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
       isHanging = true;
       child.kill("SIGKILL");
     }, SILENCE_MS);
   };
-  wait();
-  const collect = async (stream: ReadableStream<Uint8Array>) => {
-    const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      // What the command has started may hold its output open after it was killed.
-      const next = await Promise.race([reader.read(), killed]);
-      if (next === null || next.done) break;
-      text += next.value;
-      wait();
-    }
-  };
-  const killed = child.status.then(async () => {
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+  // Processes that the command has started may keep its output open when it has ended.
+  const outputIsOver = child.status.then(async () => {
+    await new Promise((resolve) => setTimeout(resolve, LAST_OUTPUT_MS));
     return null;
   });
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const reader = stream.getReader(), decoder = new TextDecoder();
+    for (;;) {
+      const next = await Promise.race([reader.read(), outputIsOver]);
+      if (next === null || next.done) break;
+      text += decoder.decode(next.value, { stream: true });
+      restartTimer();
+    }
+  };
+  restartTimer();
   await Promise.all([collect(child.stdout), collect(child.stderr)]);
   const { success } = await child.status;
-  clearTimeout(watch.timer);
+  clearTimeout(timer);
   if (isHanging) text += `\nended: it printed nothing for ${SILENCE_MS / 60_000} minutes\n`;
   const seconds = (performance.now() - start) / 1000;
   return { job, success: success && !isHanging, text, seconds };

@@ -4,12 +4,12 @@
  * about two minutes. Skipped, loudly, where SLURM is not installed.
  */
 import assert from "node:assert/strict";
-import { run as runProgram } from "../cluster/testing.ts";
-import { tinyModelFolder } from "../training/tiny_model_testing.ts";
-import { slurmIsInstalled, ThrowawayCluster } from "./slurm/throwaway_cluster.ts";
-import { until } from "./slurm/waiting.ts";
-import { NEEDED, needs } from "./skipped.ts";
-import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "./support.ts";
+import { run as runProgram } from "../../cluster/testing.ts";
+import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
+import { slurmIsInstalled, ThrowawayCluster } from "./throwaway_cluster.ts";
+import { until } from "./waiting.ts";
+import { NEEDED, needs } from "../skipped.ts";
+import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "../support.ts";
 
 const installed = await slurmIsInstalled();
 if (!installed) {

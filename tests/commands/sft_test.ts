@@ -9,7 +9,7 @@ import {
   spawnRgx,
   tinyConfig,
   withFolder,
-} from "./support.ts";
+} from "../support.ts";
 
 const FAST = ["training.save_steps=10", "--quiet", "--threads", "1"];
 

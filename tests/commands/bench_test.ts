@@ -1,8 +1,8 @@
 /** `rgx bench` and `rgx eval` as a user runs them: train and compare, kill and resume, what is refused. */
 import assert from "node:assert/strict";
-import { goldenPath } from "./golden.ts";
-import { tinyModelFolder } from "../training/tiny_model_testing.ts";
-import { lines, rgx, root, spawnRgx, withFolder } from "./support.ts";
+import { goldenPath } from "../golden.ts";
+import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
+import { lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
 
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";

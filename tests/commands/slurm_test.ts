@@ -1,7 +1,7 @@
 /** `rgx slurm` as a user calls it, without a cluster: what it writes, prints and refuses. */
 import assert from "node:assert/strict";
-import { standIns } from "../cluster/testing.ts";
-import { assertClean, rgx, tinyConfig, withFolder } from "./support.ts";
+import { standIns } from "../../cluster/testing.ts";
+import { assertClean, rgx, tinyConfig, withFolder } from "../support.ts";
 
 Deno.test("a script is written where it can be submitted, once", async () => {
   await withFolder(async (folder) => {

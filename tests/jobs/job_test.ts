@@ -1,6 +1,6 @@
 /** Runs inside a job, as real processes: the environment is SLURM's, the scheduler's signals are sent by hand. */
 import assert from "node:assert/strict";
-import { EXIT } from "../core/errors.ts";
+import { EXIT } from "../../core/errors.ts";
 import {
   assertClean,
   assertSameRun,
@@ -11,7 +11,7 @@ import {
   spawnRgx,
   tinyConfig,
   withFolder,
-} from "./support.ts";
+} from "../support.ts";
 
 /** The environment of a batch script on a node, requeued so many times. */
 function inJob(restarts = 0, more: Record<string, string> = {}): Record<string, string> {

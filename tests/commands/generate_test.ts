@@ -1,12 +1,11 @@
 /** `rgx generate` and `rgx logprobs` on real small models; skipped, loudly, where those are not at hand. */
 import assert from "node:assert/strict";
-import { readInput } from "../cli/models/model_input.ts";
-import { UsageError } from "../core/errors.ts";
-import { rgx, withFolder } from "./support.ts";
-import { goldenPath } from "./golden.ts";
+import { readInput } from "../../cli/models/model_input.ts";
+import { UsageError } from "../../core/errors.ts";
+import { rgx, withFolder } from "../support.ts";
+import { goldenPath } from "../golden.ts";
 
-const models = goldenPath("models/");
-const TINY = `${models}tinystories-656k`;
+const TINY = goldenPath("models/tinystories-656k");
 
 Deno.test({
   name: "greedy generation continues the story as the reference does, on both devices",
@@ -208,7 +207,7 @@ Deno.test({
   name: "several adapters on one model answer one after the other, each as it does alone",
   fn: () =>
     withFolder(async (folder) => {
-      const golden = new URL("../golden/trl-step/adapter", `file://${models}`).pathname;
+      const golden = goldenPath("trl-step/adapter");
       const ours = `${folder}/stronger`;
       await Deno.mkdir(ours);
       await Deno.copyFile(
@@ -258,5 +257,25 @@ Deno.test({
       ]);
     assert.match((await run("5000")).err, /note: cut off where the model's \d+ positions are full/);
     assert.doesNotMatch((await run("5")).err, /note/);
+  },
+});
+
+Deno.test({
+  name: "text from a model whose weights are narrowed or quantised at load",
+  async fn() {
+    const run = (...flags: string[]) =>
+      rgx([
+        ...["generate", "--model", TINY, "--device", "wasm", "--prompt", "Once upon a time"],
+        ...["--temperature", "0", "--max-new-tokens", "12", ...flags],
+      ]);
+    const plain = await run(), halves = await run("--dtype", "bfloat16");
+    assert.equal(plain.code, 0, plain.err);
+    assert.equal(halves.out, plain.out, "the file's values are halves");
+    const eight = await run("--load-in-8bit");
+    assert.equal(eight.code, 0, eight.err);
+    assert.ok(eight.out.length > 10);
+    const both = await run("--load-in-8bit", "--load-in-4bit");
+    assert.equal(both.code, 2);
+    assert.match(both.err, /at most one/);
   },
 });

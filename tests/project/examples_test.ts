@@ -1,10 +1,10 @@
 /** The examples run as they stand, with settings that make them short. */
 import assert from "node:assert/strict";
-import { run as customTask } from "../examples/custom_task.ts";
-import { run as evaluateEndpoint } from "../examples/evaluate_endpoint.ts";
-import { run as gsm8k } from "../examples/gsm8k.ts";
-import { run as sweep } from "../examples/sweep.ts";
-import { goldenPath } from "./golden.ts";
+import { run as customTask } from "../../examples/custom_task.ts";
+import { run as evaluateEndpoint } from "../../examples/evaluate_endpoint.ts";
+import { run as gsm8k } from "../../examples/gsm8k.ts";
+import { run as sweep } from "../../examples/sweep.ts";
+import { goldenPath } from "../golden.ts";
 
 const TINY = {
   "model.init.hidden_size": 32,

@@ -4,22 +4,22 @@
  * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
  */
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import type { Device } from "../kernels/device.ts";
-import { IDS, PEFT, tokenizer } from "../models/adapter_testing.ts";
-import { architectureOf } from "../models/architectures/mod.ts";
-import { exportModel } from "../models/export/export.ts";
-import { CausalLM } from "../models/causal_lm.ts";
-import { loadModel } from "../models/load_model.ts";
-import { readModelFolder } from "../models/model_folder.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import type { Device } from "../../kernels/device.ts";
+import { IDS, PEFT, tokenizer } from "../../models/adapter_testing.ts";
+import { architectureOf } from "../../models/architectures/mod.ts";
+import { exportModel } from "../../models/export/export.ts";
+import { CausalLM } from "../../models/causal_lm.ts";
+import { loadModel } from "../../models/load_model.ts";
+import { readModelFolder } from "../../models/model_folder.ts";
 import {
   encodePeftAdapter,
   loraOptions,
   type PeftConfig,
-} from "../models/network/adapters/peft_adapter.ts";
-import { goldenPath } from "./golden.ts";
-import { largeModel } from "./large_model.ts";
-import { withFolder } from "./support.ts";
+} from "../../models/network/adapters/peft_adapter.ts";
+import { goldenPath } from "../golden.ts";
+import { largeModel } from "../large_model.ts";
+import { withFolder } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LLAMA_PYTHON");
 const tiny = python === undefined ? null : goldenPath("tiny-models");
@@ -36,7 +36,7 @@ for job in json.load(sys.stdin):
     numpy.array(model.scores[:len(job["ids"])], dtype="float32").tofile(job["output"])
     model.close()
 `;
-import { NEEDED, needs } from "./skipped.ts";
+import { NEEDED, needs } from "../skipped.ts";
 
 interface Job {
   path: string;

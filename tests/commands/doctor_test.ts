@@ -1,9 +1,23 @@
-/** `rgx doctor --model`, and models whose weights are held otherwise than stored, through whole commands. */
+/** `rgx doctor`: the devices of this machine, and the cost of a model in other weight types. */
 import assert from "node:assert/strict";
-import { rgx } from "./support.ts";
-import { goldenPath } from "./golden.ts";
+import { goldenPath } from "../golden.ts";
+import { rgx } from "../support.ts";
 
 const TINY = goldenPath("models/tinystories-656k");
+
+Deno.test("doctor --json measures the devices of this machine", async () => {
+  const { code, out } = await rgx(["doctor", "--json"]);
+  assert.equal(code, 0);
+  const report = JSON.parse(out);
+  assert.ok(report.devices.length >= 2);
+  for (const device of report.devices) {
+    assert.ok(device.gflops > 0 && device.gbytes_per_second > 0, device.name);
+  }
+  const names = report.devices.map(({ name }: { name: string }) => name);
+  assert.equal(names.includes("webgpu"), report.gpu_adapter !== null);
+  if (report.gpu_adapter !== null) assert.ok(report.gpu_adapter.limits.maxBufferSize >= 2 ** 28);
+  assert.ok(report.available_memory_bytes > 0);
+});
 
 Deno.test({
   name: "the doctor looks at a model: its types, and what other ones would cost",
@@ -28,24 +42,4 @@ Deno.test("a model that is not there, or one beside a config, is a mistake of th
   const both = await rgx(["doctor", "quickstart", "--model", TINY]);
   assert.equal(both.code, 2);
   assert.match(both.err, /--model and the config quickstart/);
-});
-
-Deno.test({
-  name: "text from a model whose weights are narrowed or quantised at load",
-  async fn() {
-    const run = (...flags: string[]) =>
-      rgx([
-        ...["generate", "--model", TINY, "--device", "wasm", "--prompt", "Once upon a time"],
-        ...["--temperature", "0", "--max-new-tokens", "12", ...flags],
-      ]);
-    const plain = await run(), halves = await run("--dtype", "bfloat16");
-    assert.equal(plain.code, 0, plain.err);
-    assert.equal(halves.out, plain.out, "the file's values are halves");
-    const eight = await run("--load-in-8bit");
-    assert.equal(eight.code, 0, eight.err);
-    assert.ok(eight.out.length > 10);
-    const both = await run("--load-in-8bit", "--load-in-4bit");
-    assert.equal(both.code, 2);
-    assert.match(both.err, /at most one/);
-  },
 });

@@ -14,8 +14,8 @@ import {
   spawnRgx,
   tinyConfig,
   withFolder,
-} from "./support.ts";
-import { V8_FLAGS } from "../tools/v8_flags.ts";
+} from "../support.ts";
+import { V8_FLAGS } from "../../tools/v8_flags.ts";
 
 /** Long enough to be hit in every phase, each with several checkpoints. */
 const LONG = [

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { parquetWriteFile } from "hyparquet-writer";
 import { parse } from "yaml";
-import { goldenPath } from "./golden.ts";
-import { assertClean, lines, readMetrics, type Result, rgx, withFolder } from "./support.ts";
+import { goldenPath } from "../golden.ts";
+import { assertClean, lines, readMetrics, type Result, rgx, withFolder } from "../support.ts";
 
 const REWARDS = [
   "match_format_exactly",

@@ -1,7 +1,12 @@
 /** Nothing is claimed of held-out problems that an earlier session of the run did not keep apart. */
 import assert from "node:assert/strict";
-import { summaryTable } from "../cli/train/train_summary.ts";
-import { type ConfigChanges, shortRunConfig, trainOn, withReference } from "../training/testing.ts";
+import { summaryTable } from "./train_summary.ts";
+import {
+  type ConfigChanges,
+  shortRunConfig,
+  trainOn,
+  withReference,
+} from "../../training/testing.ts";
 
 Deno.test("a run that goes on with other held-out problems claims nothing of the earlier ones", () =>
   withReference(async (device, dir) => {

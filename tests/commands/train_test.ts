@@ -1,7 +1,7 @@
 /** Whole runs as a person starts them, and everything that they leave behind. */
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
-import { readSafetensors } from "../models/formats/safetensors/safetensors.ts";
+import { readSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import {
   assertClean,
   assertSameRun,
@@ -12,8 +12,8 @@ import {
   rgx,
   tinyConfig,
   withFolder,
-} from "./support.ts";
-import { goldenPath, readPipelines } from "./golden.ts";
+} from "../support.ts";
+import { goldenPath, readPipelines } from "../golden.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
 

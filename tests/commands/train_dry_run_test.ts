@@ -1,6 +1,6 @@
 /** `rgx train … --dry-run` of models that are not on this machine: the plan from the configuration alone. */
 import assert from "node:assert/strict";
-import { rgx, tinyConfig, withFolder } from "./support.ts";
+import { rgx, tinyConfig, withFolder } from "../support.ts";
 
 const PARTS = ["weights", "trained values", "optimizer", "KV cache", "activations", "head"];
 

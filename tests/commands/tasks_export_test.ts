@@ -1,6 +1,6 @@
 /** `rgx tasks export` as a whole command. */
 import assert from "node:assert/strict";
-import { lines, rgx } from "./support.ts";
+import { lines, rgx } from "../support.ts";
 
 interface ExportedRow {
   split: string;

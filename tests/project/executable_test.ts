@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
-import { allTasksFile } from "../reports/charts/testing.ts";
-import { resultFileBytes } from "../bench/results/result_file.ts";
-import { versionLine } from "../core/version.ts";
-import { goldenPath } from "./golden.ts";
-import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
-import { NEEDED, needs } from "./skipped.ts";
+import { allTasksFile } from "../../reports/charts/testing.ts";
+import { resultFileBytes } from "../../bench/results/result_file.ts";
+import { versionLine } from "../../core/version.ts";
+import { goldenPath } from "../golden.ts";
+import { findAdapter } from "../../kernels/devices/webgpu/adapter.ts";
+import { NEEDED, needs } from "../skipped.ts";
 
-const executable = new URL("../dist/rgx", import.meta.url).pathname;
+const executable = new URL("../../dist/rgx", import.meta.url).pathname;
 const built = await exists(executable);
 
 async function exists(path: string): Promise<boolean> {

@@ -4,13 +4,13 @@
  * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
  */
 import assert from "node:assert/strict";
-import { convertModel } from "../models/export/convert.ts";
-import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
-import { loadModel } from "../models/load_model.ts";
-import { goldenPath } from "./golden.ts";
-import { largeModel } from "./large_model.ts";
-import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import { rgx, withFolder } from "./support.ts";
+import { convertModel } from "../../models/export/convert.ts";
+import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
+import { loadModel } from "../../models/load_model.ts";
+import { goldenPath } from "../golden.ts";
+import { largeModel } from "../large_model.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { rgx, withFolder } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
 const tiny = python === undefined ? null : goldenPath("tiny-models");
@@ -43,7 +43,7 @@ for job in json.load(sys.stdin):
         logits = model(torch.tensor([job["ids"]])).logits[0]
     torch.log_softmax(logits, -1).numpy().tofile(job["output"])
 `;
-import { NEEDED, needs } from "./skipped.ts";
+import { NEEDED, needs } from "../skipped.ts";
 
 interface Job {
   what: string;

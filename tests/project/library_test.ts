@@ -18,7 +18,8 @@ import {
   train,
   type TrainEvent,
   UNIVERSAL_INSTRUCTION,
-} from "../mod.ts";
+} from "../../mod.ts";
+import { root } from "../support.ts";
 
 Deno.test("a data set is iterated and its own answers score 1", () => {
   const dataset = createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
@@ -106,8 +107,6 @@ Deno.test("a job script is a text; nothing is written", async () => {
   assert.match(text, /\/shared\/rgx\n {2}train quickstart training\.max_steps=7 "\$@" --resume/);
 });
 
-const root = new URL("..", import.meta.url);
-
 Deno.test("every export has a comment where it stands, and what is called an example that runs", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--json", "mod.ts"],
@@ -131,7 +130,7 @@ Deno.test("every export has a comment where it stands, and what is called an exa
   const examples = pages.flatMap((text) =>
     [...text.matchAll(/```ts\n([^]*?)```/g)].map((match) => match[1]!)
   ).join("");
-  const called = Object.keys(await import("../mod.ts"));
+  const called = Object.keys(await import("../../mod.ts"));
   const unused = called.filter((name) => !new RegExp(`\\b${name}\\b`).test(examples));
   assert.deepEqual(unused, []);
 });

@@ -3,7 +3,7 @@
  * was found and what to do, the right exit code, no stack, and nothing written.
  */
 import assert from "node:assert/strict";
-import { encodeSafetensors } from "../models/formats/safetensors/safetensors_writer.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import {
   assertClean,
   assertSameRun,
@@ -12,8 +12,8 @@ import {
   spawnRgx,
   tinyConfig,
   withFolder,
-} from "./support.ts";
-import { goldenPath } from "./golden.ts";
+} from "../support.ts";
+import { goldenPath } from "../golden.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
 

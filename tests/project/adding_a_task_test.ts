@@ -1,9 +1,9 @@
 /** The example of docs/adding-a-task.md is a task: it is read from the page, registered and used. */
 import assert from "node:assert/strict";
-import { createDataset, registerTask, scoreAnswer, type Task } from "../mod.ts";
-import { curriculumConfig } from "../tasks/curriculum/config.ts";
-import { validateTaskConfig } from "../tasks/registry.ts";
-import { root } from "./support.ts";
+import { createDataset, registerTask, scoreAnswer, type Task } from "../../mod.ts";
+import { curriculumConfig } from "../../tasks/curriculum/config.ts";
+import { validateTaskConfig } from "../../tasks/registry.ts";
+import { root } from "../support.ts";
 
 /** The first block of code of the page, as a module; its imports are those of a file in `tasks/arithmetic/`. */
 async function exampleTask(): Promise<Task> {

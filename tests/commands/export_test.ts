@@ -1,6 +1,6 @@
 /** `rgx export` and `rgx convert` as commands: a tiny run in each form, what is printed, what is refused. */
 import assert from "node:assert/strict";
-import { lines, rgx, TINY, withFolder } from "./support.ts";
+import { lines, rgx, TINY, withFolder } from "../support.ts";
 
 const LORA = `
 model: { model_name_or_path: base }

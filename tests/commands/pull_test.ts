@@ -9,9 +9,9 @@ import {
   type Seen,
   TOKEN,
   withHub,
-} from "../hub/testing.ts";
-import { goldenPath } from "./golden.ts";
-import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "./support.ts";
+} from "../../hub/testing.ts";
+import { goldenPath } from "../golden.ts";
+import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "../support.ts";
 
 const WEIGHTS = noise(300_000);
 const TOKENIZER = "model.tokenizer_name_or_path";

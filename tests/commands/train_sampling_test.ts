@@ -1,6 +1,6 @@
 /** Keys of sampling that change how completions end, in whole training runs. */
 import assert from "node:assert/strict";
-import { type Line, readMetrics, rgx, tinyConfig, withFolder } from "./support.ts";
+import { type Line, readMetrics, rgx, tinyConfig, withFolder } from "../support.ts";
 
 async function trained(folder: string, name: string, ...overrides: string[]): Promise<Line[]> {
   const config = await tinyConfig(folder), run = `${folder}/${name}`;

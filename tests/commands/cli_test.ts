@@ -1,0 +1,85 @@
+/** The command line as a user meets it: real processes, exit codes, streams. */
+import assert from "node:assert/strict";
+import { rgx } from "../support.ts";
+
+Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
+  const { code, out, err } = await rgx(["--version"]);
+  assert.equal(code, 0);
+  assert.match(out, /^rgx \d+\.\d+\.\d+ \(deno \d+\.\d+\.\d+, v8 \S+\)\n$/);
+  assert.equal(err, "");
+});
+
+Deno.test("every command has help with examples, in 80 columns", async () => {
+  const commands =
+    "train,sft,tasks,tasks list,tasks show,tasks sample,tasks export,score,generate,logprobs," +
+    "export,convert,pull,bench,eval,plot,curves,report,slurm,slurm bench,config,config show,config check,doctor";
+  const names = commands.split(",");
+  // All in one process: each takes a moment to start.
+  const program = `
+    const { runCli } = await import(${
+    JSON.stringify(new URL("../../cli/program.ts", import.meta.url).href)
+  });
+    for (const name of ${JSON.stringify(names)}) {
+      if (await runCli([...name.split(" "), "--help"]) !== 0) throw new Error(name);
+      console.log("\\f");
+    }`;
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", program],
+    env: { COLUMNS: "80" },
+  }).output();
+  assert.equal(code, 0);
+  const pages = new TextDecoder().decode(stdout).split("\f\n").slice(0, -1);
+  assert.equal(pages.length, names.length);
+  for (const [i, page] of pages.entries()) {
+    assert.ok(page.startsWith(`Usage: rgx ${names[i]} `), page);
+    assert.ok(page.includes("Examples:"), page);
+    assert.ok((page.match(/^ {2}\$ /gm) ?? []).length >= 2, page);
+    // Examples can be copied, so they are not cut.
+    const prose = page.split("\n").filter((line) => !/^ {2}(?:\$| {4})/.test(line));
+    for (const line of prose) assert.ok(line.length <= 80, line);
+  }
+});
+
+Deno.test("an unknown command or flag is a usage error with a suggestion", async () => {
+  const command = await rgx(["trian", "quickstart"]);
+  assert.equal(command.code, 2);
+  assert.match(command.err, /unknown command 'trian'/);
+  assert.match(command.err, /train/);
+  assert.equal(command.out, "");
+  const flag = await rgx(["tasks", "sample", "chain_sum", "--sizes", "3"]);
+  assert.equal(flag.code, 2);
+  assert.match(flag.err, /unknown option '--sizes'/);
+  assert.match(flag.err, /--size\b/);
+});
+
+Deno.test("help is of what is named, and of nothing that there is not", async () => {
+  const sample = await rgx(["help", "tasks", "sample"]);
+  assert.equal(sample.code, 0);
+  assert.match(sample.out, /^Usage: rgx tasks sample/);
+  for (const words of [["help", "smaple"], ["smaple", "--help"], ["tasks", "smaple", "-h"]]) {
+    const unknown = await rgx(words);
+    assert.equal(unknown.code, 2, words.join(" "));
+    assert.equal(unknown.out, "");
+    assert.match(unknown.err, /unknown command 'smaple'/);
+  }
+});
+
+Deno.test("a config error names file, line and the nearest key, and exits with 2", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/bad.yaml`;
+    await Deno.writeTextFile(
+      file,
+      "_base_: quickstart\ntraining:\n  learnig_rate: 1e-4\n  max_steps: soon\n",
+    );
+    for (const command of [["config", "check", "--config", file], ["train", file, "--dry-run"]]) {
+      const { code, err, out } = await rgx(command);
+      assert.equal(code, 2, err);
+      assert.match(err, /bad\.yaml:3:3: .*learnig_rate.*learning_rate/);
+      assert.match(err, /bad\.yaml:4:14: .*max_steps/);
+      assert.doesNotMatch(err + out, /\n\s+at /);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,142 @@
+/** `rgx score`: what is scored how, bad lines, and inputs that are very long or come slowly. */
+import assert from "node:assert/strict";
+import { createDataset } from "../../tasks/dataset.ts";
+import { lines, rgx, spawnRgx } from "../support.ts";
+
+Deno.test("what tasks sample writes, score gives 1 for, and 0 for null, in order", async () => {
+  const { out } = await rgx(["tasks", "sample", "spell_backward", "--size", "4"]);
+  const input = lines(out).flatMap((line) => {
+    const entry = JSON.parse(line);
+    return [
+      JSON.stringify({ entry, answer: entry.answer }),
+      JSON.stringify({ entry, answer: null }),
+    ];
+  });
+  const scored = await rgx(["score", "-"], input.join("\n") + "\n");
+  assert.equal(scored.code, 0);
+  assert.deepEqual(
+    lines(scored.out).map((line) => JSON.parse(line).score),
+    [1, 0, 1, 0, 1, 0, 1, 0],
+  );
+});
+
+Deno.test("score extracts the last answer of a completion with --completions", async () => {
+  const entry = {
+    question: "1 + 1?",
+    answer: "2",
+    metadata: { source_dataset: "chain_sum", source_index: 0, difficulty: {} },
+  };
+  const completion = "<answer>3</answer> no: <answer> 2 </answer>";
+  const { out, code } = await rgx(
+    ["score", "--completions", "-"],
+    JSON.stringify({ entry, completion }) + "\n" +
+      JSON.stringify({ entry, completion: "2" }) + "\n",
+  );
+  assert.equal(code, 0);
+  assert.deepEqual(lines(out).map((line) => JSON.parse(line).score), [1, 0]);
+});
+
+Deno.test("score knows the problems of data sets, as benchmarks do", async () => {
+  const line = (source: string, gold: string, answer: unknown) =>
+    JSON.stringify({
+      entry: { question: "?", answer: gold, metadata: { source_dataset: source } },
+      answer,
+    });
+  const input = [
+    line("math500", "10,\\!080", "10080"),
+    line("gsm8k", "72", "72 clips"),
+    line("gsm8k", "72", 72),
+    line("mmlu_pro", "C", "(C)"),
+    line("file", "3", "3.0"),
+    line("file", "3", null),
+  ];
+  const { code, out } = await rgx(["score", "-"], input.join("\n") + "\n");
+  assert.equal(code, 0);
+  assert.deepEqual(lines(out).map((text) => JSON.parse(text)), [
+    { score: 1 },
+    { score: 1 },
+    { score: 0, error: "answer: expected a string or null, found 72" },
+    { score: 1 },
+    { score: 1 },
+    { score: 0 },
+  ]);
+});
+
+Deno.test("score says what is wrong with a line and goes on; 1 when none could be scored", async () => {
+  const entry = { answer: "2", metadata: { source_dataset: "chain_sum" } };
+  const good = JSON.stringify({ entry, answer: "2" });
+  const mixed = await rgx(["score", "-"], `{oops\n${good}\n{"entry":{}}\n`);
+  assert.equal(mixed.code, 0);
+  const results = lines(mixed.out).map((line) => JSON.parse(line));
+  assert.equal(results.length, 3);
+  assert.match(results[0].error, /JSON/);
+  assert.equal(results[1].score, 1);
+  assert.match(results[2].error, /source_dataset/);
+  const none = await rgx(["score", "-"], "{oops\n");
+  assert.equal(none.code, 1);
+  const missing = await rgx(["score", "no/such/file.jsonl"]);
+  assert.equal(missing.code, 2);
+  assert.match(missing.err, /no\/such\/file\.jsonl/);
+});
+
+/** Lines with a known score each: right, nearly right, wrong, none, not a line at all. */
+function input(count: number): { text: string; scores: number[] } {
+  const data = createDataset("chain_sum", { seed: 8, size: count });
+  const texts: string[] = [], scores: number[] = [];
+  for (const [i, entry] of [...data].entries()) {
+    const answers = [entry.answer, `${entry.answer} `, "no", null];
+    if (i % 97 === 0) texts.push(i % 2 === 0 ? "" : "  \r");
+    if (i % 5 === 4) texts.push("{not a line");
+    else texts.push(JSON.stringify({ entry, answer: answers[i % 5] }) + (i % 3 === 0 ? "\r" : ""));
+    scores.push([1, 1, 0, 0, 0][i % 5]!);
+  }
+  return { text: texts.join("\n"), scores };
+}
+
+Deno.test("megabytes are scored by several threads, in order, as one thread does it", async () => {
+  const { text, scores } = input(12_000);
+  const padded = text.replace("{not a line", "{".repeat(600_000));
+  assert.ok(padded.length > 3 << 20);
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, padded);
+    const several = await rgx(["score", path, "--threads", "3"]);
+    assert.equal(several.code, 0, several.err);
+    assert.deepEqual(lines(several.out).map((line) => JSON.parse(line).score), scores);
+    const one = await rgx(["score", "-", "--threads", "1"], padded);
+    assert.equal(one.out, several.out);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("a line that comes alone is answered before the next one is there", async () => {
+  const entry = createDataset("chain_sum", { seed: 8 }).entry(0);
+  const child = spawnRgx(["score"], { stdin: "piped" });
+  const writer = child.stdin.getWriter(), reader = child.stdout.getReader();
+  for (const [answer, expected] of [[entry.answer, 1], ["no", 0]] as const) {
+    await writer.write(new TextEncoder().encode(JSON.stringify({ entry, answer }) + "\n"));
+    const { value } = await reader.read();
+    assert.deepEqual(JSON.parse(new TextDecoder().decode(value)), { score: expected });
+  }
+  await writer.close();
+  assert.ok((await reader.read()).done);
+  assert.ok((await child.status).success);
+  await child.stderr.cancel();
+});
+
+Deno.test("an output that is closed early ends the command quietly, threads and all", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, (input(12_000).text + "\n").repeat(3));
+    const child = spawnRgx(["score", path, "--threads", "2"]);
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    const { code } = await child.status;
+    assert.equal(await new Response(child.stderr).text(), "");
+    assert.ok(code === 0 || code === 141, String(code));
+  } finally {
+    await Deno.remove(path);
+  }
+});

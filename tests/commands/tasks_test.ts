@@ -1,0 +1,65 @@
+/** `rgx tasks list`, `rgx tasks show` and `rgx tasks sample`. */
+import assert from "node:assert/strict";
+import { lines, rgx } from "../support.ts";
+
+Deno.test("tasks list --json names every task once with its category", async () => {
+  const { code, out } = await rgx(["tasks", "list", "--json"]);
+  assert.equal(code, 0);
+  const tasks = JSON.parse(out) as { name: string; category: string; description: string }[];
+  assert.ok(tasks.length >= 10);
+  assert.equal(new Set(tasks.map((t) => t.name)).size, tasks.length);
+  for (const task of tasks) assert.ok(task.category && task.description, task.name);
+});
+
+Deno.test("tasks show has all levels of a curriculum, in 80 columns", async () => {
+  for (const [name, last] of [["leg_counting", "36\n"], ["jugs", "20\n"]] as const) {
+    const { code, out } = await rgx(["tasks", "show", name]);
+    assert.equal(code, 0);
+    for (const line of out.split("\n")) assert.ok(line.length <= 80, line);
+    assert.ok(out.slice(out.indexOf("Curriculum"), out.indexOf("Scoring")).includes(last), out);
+  }
+});
+
+Deno.test("tasks sample gives the same JSONL again, and an offset is a window on it", async () => {
+  const all = await rgx(["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3"]);
+  const again = await rgx(["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3"]);
+  assert.equal(all.code, 0);
+  assert.equal(all.out, again.out);
+  const window = await rgx(
+    ["tasks", "sample", "chain_sum", "--size", "2", "--seed", "3", "--offset", "4"],
+  );
+  assert.deepEqual(lines(window.out), lines(all.out).slice(4));
+  const test = await rgx(
+    ["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3", "--split", "test"],
+  );
+  assert.notEqual(test.out, all.out);
+});
+
+Deno.test("tasks sample obeys --set and refuses what the task refuses", async () => {
+  const { out } = await rgx(
+    ["tasks", "sample", "chain_sum", "--set", "min_terms=2", "--set", "max_terms=2"],
+  );
+  for (const line of lines(out)) assert.equal(JSON.parse(line).metadata.num_terms, 2);
+  const bad = await rgx(["tasks", "sample", "chain_sum", "--set", "min_terms=9"]);
+  assert.equal(bad.code, 2);
+  assert.match(bad.err, /min_terms.*9/);
+  const typo = await rgx(["tasks", "sample", "chain_sum", "--set", "min_term=2"]);
+  assert.equal(typo.code, 2);
+  assert.match(typo.err, /min_terms/);
+  const name = await rgx(["tasks", "sample", "chain_sun"]);
+  assert.equal(name.code, 2);
+  assert.match(name.err, /chain_sum/);
+});
+
+Deno.test("tasks sample says when --level is more than there is; a named attribute is refused", async () => {
+  const sample = (...args: string[]) => rgx(["tasks", "sample", "spell_backward", ...args]);
+  const high = await sample("--level", "99");
+  assert.equal(high.code, 0);
+  assert.match(high.err, /^note: --level 99: the last level is taken .*: word_len \d+\n$/);
+  const level = /word_len (\d+)/.exec(high.err)![1]!;
+  const last = await sample("--level", level);
+  assert.deepEqual([last.out, last.err], [high.out, ""]);
+  const named = await sample("--set-level", "word_len=99");
+  assert.equal(named.code, 2);
+  assert.match(named.err, /the levels of this attribute .* are 0 to \d+, found 99/);
+});
