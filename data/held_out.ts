@@ -25,6 +25,7 @@ export interface HeldOutOptions {
   heldOutSplit?: Split;
 }
 
+/** Held-out problems, and training problems with other questions. */
 export interface SplitProblems {
   /** The source of the problems; changing its training split changes `trainEntry`. */
   readonly source: ProblemSource;
@@ -47,7 +48,10 @@ const MAX_REDRAWS = 1_000;
 /** A task with too few problems has one of this many held out; a file's splits are disjoint. */
 const ONE_IN = 5;
 
-/** @throws UsageError when the source has no problems to hold out */
+/**
+ * Chooses the held-out problems of a source.
+ * @throws UsageError when the source has no problems to hold out
+ */
 export function splitProblems(
   { source, heldOutCount, heldOutSplit = "test" }: HeldOutOptions,
 ): SplitProblems {

@@ -1,8 +1,9 @@
-/** What all sources of problems have in common: entries by split and index. */
+/** The interface of all sources of problems. */
 import type { Split } from "../core/philox.ts";
 import type { CompositeDataset } from "../tasks/composite_dataset.ts";
 import type { Entry } from "../tasks/types.ts";
 
+/** Gives problems as entries by split and index. */
 export interface ProblemSource {
   /** The task's name, or the file's path. */
   readonly name: string;

@@ -70,6 +70,7 @@ export interface ChatMessage {
  */
 export type ChatTemplate = (messages: ChatMessage[]) => string | null;
 
+/** A question, and what a prompt puts around it. */
 export interface PromptOptions {
   question: string;
   /** A name of {@link SYSTEM_PROMPTS}, a text, or null for none. */

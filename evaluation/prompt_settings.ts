@@ -3,6 +3,7 @@
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
 
+/** How a problem becomes a prompt. */
 export interface PromptSettings {
   /** A name of `SYSTEM_PROMPTS` (data/prompt.ts) or a text; null = none. */
   system_prompt: string | null;
