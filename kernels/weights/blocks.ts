@@ -1,19 +1,20 @@
 /**
- * Blocks of weights as rows of words (types.ts): how a GGUF file's bytes become them, and what they stand for.
- * The values are computed as ggml computes them, in float32 in this order, which gives ggml's bits. (Where two
- * steps stand in one expression the first is exact in double precision, and storing rounds once.)
+ * Blocks of weights as rows of words (types.ts): converts the bytes of a GGUF file to them, and
+ * them to values. The values have ggml's bits: they are computed in float32 in the same order.
+ * (Where an expression has two operations, the first is exact in double precision, and storing
+ * rounds once.)
  */
 import { f16Value } from "../../core/half_floats.ts";
 import { blockOf, type BlockType, isBlockType, NF4_LEVELS, type WeightType } from "./types.ts";
 
 export interface BlockCode {
-  /** Bytes of a block in a GGUF file; 0 for what no file holds. */
+  /** Bytes of a block in a GGUF file; 0 for a type that no file has. */
   readonly bytes: number;
-  /** Where its scales lie there, which are f16. */
+  /** Byte offsets of its scales (f16) in the file's block. */
   readonly halves: readonly number[];
-  /** Words of a row of a block from the file's bytes at `at`; `row` holds zeros. */
+  /** Makes the words of a row of a block from the file's bytes at `at`; `row` must be zeros. */
   pack(b: Uint8Array, at: number, row: Uint32Array): void;
-  /** Values of a row of a block, to `out` from `to` on; `scale` is read by nf4 alone. */
+  /** Writes the values of a row of a block to `out`, from `to` on. Only nf4 reads `scale`. */
   widen(row: Uint32Array, out: Float32Array, to: number, scale: number): void;
 }
 
@@ -28,17 +29,17 @@ const nibble = (row: Uint32Array, e: number) => row[e >> 3]! >>> 4 * (e & 7) & 1
 const byteOf = (row: Uint32Array, first: number, e: number) =>
   row[first + (e >> 2)]! >>> 8 * (e & 3) & 255;
 
-/** Four nibbles, one in the lower half of each byte, side by side. */
+/** Moves four nibbles, the lower halves of the bytes of x, together. */
 function squeezeNibbles(x: number): number {
   const pairs = x & 0x000f000f | (x & 0x0f000f00) >> 4;
   return pairs & 0xff | pairs >>> 8 & 0xff00;
 }
 
-/** Where the high bits of an element lie in their word (types.ts). */
+/** The bits at which an element's high bits are in their word (types.ts). */
 const fifthBit = (e: number) => (e & 6) << 2 | (e & 24) >> 2 | e & 1;
 const highPair = (e: number) => (e & 6) << 2 | (e & 8) >> 1 | (e & 1) << 1;
 
-/** Nibbles [shift, shift + 4) of `count` bytes, to words from `to` on. */
+/** Packs the nibbles at bit `shift` of `count` bytes into words from `to` on. */
 function packNibbles(
   b: Uint8Array,
   at: number,
@@ -53,7 +54,7 @@ function packNibbles(
   }
 }
 
-/** 16 bytes with elements j and j + 16 in their two halves. */
+/** Packs 16 bytes whose two nibbles are the elements j and j + 16. */
 function packHalves(b: Uint8Array, at: number, row: Uint32Array): void {
   packNibbles(b, at, 16, 0, row, 0);
   packNibbles(b, at, 16, 4, row, 2);
@@ -128,7 +129,8 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
     pack(b, at, row) {
       for (let j = 0; j < 8; j++) {
         packNibbles(b, at + 16 + 32 * (j >> 1), 32, 4 * (j & 1), row, 4 * j);
-        // Scales and minima of 6 bits: four of each in bytes of their own, the rest in what these leave.
+        // Scales and minima have 6 bits. Four of each are the low bits of bytes; the others are put
+        // together from further bytes and the high bits that those leave.
         const c = at + 4 + j;
         const a = j < 4 ? b[c]! & 63 : b[c + 4]! & 15 | b[c - 4]! >> 6 << 4;
         const m = j < 4 ? b[c + 4]! & 63 : b[c + 4]! >> 4 | b[c]! >> 6 << 4;
@@ -196,7 +198,9 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 const bits = new Uint32Array(1);
 const float = { bits, value: new Float32Array(bits.buffer) };
 
-/** The scale of a block of an nf4 weight, from its code and its group's step and offset (bits of float32). */
+/**
+ * The scale of an nf4 block, from its code and its group's step and offset (as bits of float32).
+ */
 export function nf4Scale(code: number, step: number, offset: number): number {
   bits[0] = step;
   const exact = float.value[0]! * code;
@@ -204,7 +208,7 @@ export function nf4Scale(code: number, step: number, offset: number): number {
   return fround(exact + float.value[0]!);
 }
 
-/** Bytes of so many values, in whole blocks, in a file; 0 for a type that no file holds. */
+/** Bytes of so many values (whole blocks) in a file; 0 for a type that no file has. */
 export function fileBytes(type: WeightType | "f32", values: number): number {
   if (type === "f32") return 4 * values;
   return isBlockType(type) ? values / blockOf(type) * BLOCK_CODES[type].bytes : 2 * values;

@@ -1,7 +1,8 @@
 /**
- * Refuses weights that are not finite, when they are loaded: one such value makes every answer of a model nonsense,
- * without an error anywhere. A pass over the bits decides (about half a nanosecond a word); only when it has
- * seen one, a second pass looks where. Blocks are judged by their scales, which is all of them that can be infinite.
+ * Refuses weights that are not finite when they are loaded: one such value spoils every output of a
+ * model, without any error. One pass over the bits decides (about half a nanosecond per word). Only
+ * if it finds such a value, a second pass looks for its place. Of blocks only the scales are
+ * checked, because nothing else in them can be infinite.
  */
 import { inPlace, RgxError } from "../../core/errors.ts";
 import { f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";
@@ -9,8 +10,8 @@ import { BLOCK_CODES, fileBytes } from "./blocks.ts";
 import { blockOf, isBlockType, type WeightType } from "./types.ts";
 
 /**
- * Bits of the exponents in a word, and what carries out of one that is all ones: into the sign, which is masked away
- * before and so belongs to the same value.
+ * The bits of the exponents in a word; `one` adds 1 to each of them. The addition carries into the
+ * bit of the sign (which the mask has cleared) exactly where an exponent is all ones.
  */
 const EXPONENTS = {
   f32: { mask: 0x7f800000, one: 0x00800000, carry: 0x80000000 },
@@ -18,7 +19,9 @@ const EXPONENTS = {
   bf16: { mask: 0x7f807f80, one: 0x00800080, carry: 0x80008000 },
 };
 
-/** Values of a tensor. @throws RgxError that names the first element that is not finite */
+/**
+ * Checks the values of a tensor. @throws RgxError that names the first element that is not finite
+ */
 export function refuseInfinite(
   values: Float32Array | Float64Array,
   shape: readonly number[],
@@ -32,7 +35,10 @@ export function refuseInfinite(
   if (at >= 0) refuse(`element ${place(shape, firstRow, at)}`, values[at]!);
 }
 
-/** Rows of k values as they lie in a file, from row `firstRow` on. @throws RgxError as {@link refuseInfinite} */
+/**
+ * Checks rows of k values as a file stores them, from row `firstRow` on.
+ * @throws RgxError as {@link refuseInfinite}
+ */
 export function refuseInfiniteStored(
   type: WeightType,
   k: number,
@@ -76,10 +82,13 @@ function holdsInfinite(type: keyof typeof EXPONENTS, words: Int32Array): boolean
   return ((a | b) & carry) !== 0;
 }
 
-/** Magnitudes from which on a float16 is infinite. */
+/** Values of at least this magnitude are infinite as float16. */
 const F16_LIMIT = 65520;
 
-/** Values that are to be narrowed. @throws RgxError that names the first element that would be infinite */
+/**
+ * Checks values that are to become float16.
+ * @throws RgxError that names the first element that would be infinite
+ */
 export function refuseBeyondF16(
   values: Float32Array | Float64Array,
   shape: readonly number[],
@@ -95,7 +104,7 @@ export function refuseBeyondF16(
   }
 }
 
-/** Lets the errors of a check name the tensor that it looks at. */
+/** Runs a check and adds the name of the tensor to its errors. */
 export function ofTensor(name: string, check: () => void): void {
   try {
     check();
@@ -104,7 +113,7 @@ export function ofTensor(name: string, check: () => void): void {
   }
 }
 
-/** Where an element is, as it is indexed. */
+/** The index of an element, as text. */
 function place(shape: readonly number[], firstRow: number, at: number): string {
   const k = shape.length > 1 ? shape.at(-1)! : Infinity;
   return k === Infinity ? `[${firstRow + at}]` : `[${firstRow + Math.floor(at / k)}, ${at % k}]`;
@@ -112,7 +121,7 @@ function place(shape: readonly number[], firstRow: number, at: number): string {
 
 function refuse(what: string, value: number): never {
   throw new RgxError(`${what} is ${value}, expected a finite number`, {
-    advice:
-      "the file is damaged, or the training that made it diverged: get the weights again, or use an earlier checkpoint",
+    advice: "the file is damaged, or the training that made it diverged: get the weights again, " +
+      "or use an earlier checkpoint",
   });
 }

@@ -1,11 +1,11 @@
-/** Every way in which a stored value can be infinite is seen, and nothing else is. */
+/** The check finds all stored values that are not finite, and refuses no others. */
 import assert from "node:assert/strict";
 import { f16Value, widenBF16 } from "../../core/half_floats.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
 import { refuseInfinite, refuseInfiniteStored } from "./finite.ts";
 import { BLOCK_SHAPES, blockOf, type BlockType } from "./types.ts";
 
-Deno.test("each bit pattern of both kinds of halves is judged by its value, in either half of a word", () => {
+Deno.test("halves: exactly the bit patterns that are not finite are refused", () => {
   const widen = { f16: f16Value, bf16: (bits: number) => widenBF16(Uint16Array.of(bits))[0]! };
   for (const type of ["f16", "bf16"] as const) {
     for (let bits = 0; bits < 65_536; bits++) {
@@ -18,7 +18,7 @@ Deno.test("each bit pattern of both kinds of halves is judged by its value, in e
   }
 });
 
-Deno.test("floats are judged by their value, the largest and the smallest too", () => {
+Deno.test("floats: exactly the values that are not finite are refused", () => {
   const usual = [0, -0, 3.4028234663852886e38, -3.4028234663852886e38, 1e-45, -1, 1];
   refuseInfinite(Float32Array.from(usual), [7]);
   refuseInfinite(Float64Array.from([...usual, 1e300]), [8]);
@@ -36,7 +36,7 @@ Deno.test("floats are judged by their value, the largest and the smallest too", 
   }
 });
 
-Deno.test("blocks of every type are judged by each of their scales, and not by their codes", () => {
+Deno.test("blocks of every type are refused for each of their scales, and not for codes", () => {
   const types = (Object.keys(BLOCK_SHAPES) as BlockType[]).filter((t) => BLOCK_CODES[t].bytes > 0);
   assert.equal(types.length, 6);
   for (const type of types) {

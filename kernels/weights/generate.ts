@@ -1,16 +1,21 @@
 /**
- * The text of `codes.as.ts`: the loops over codes of stored weights, unrolled. A panel's word holds codes of one row, so
- * four (with V8's revectorizer eight) rows are shifted, masked and converted side by side.
+ * Generates `codes.as.ts`: the loops over codes of stored weights, unrolled. A word of a panel has
+ * codes of one row, so four rows (eight with V8's revectorizer) are shifted, masked and converted
+ * side by side. The form that the revectorizer needs is described in
+ * kernels/ops/matmul/wasm/generate.ts. To read the generated file, which exists only while the
+ * compiler runs:
  *
- * What the revectorizer wants is in kernels/ops/matmul/wasm/generate.ts; and of two stores that it joins the upper comes
- * first: in the other order it emits the lower one twice, as half and as whole.
+ *     deno task build:wasm --print codes.as.ts
  */
 import { dotHalves } from "./generate_halves.ts";
 import { each, range } from "./generate_text.ts";
 
 const VECTORS = 4;
 
-/** Types whose scales are read with the codes, from records that are gone through in order (types.ts). */
+/**
+ * The types whose scales are read together with the codes, record after record: bytes of the codes
+ * of a record, and of the whole record (types.ts).
+ */
 export const RECORDS = {
   q4_0: { codes: 256, bytes: 288 },
   q4_1: { codes: 256, bytes: 320 },
@@ -19,14 +24,14 @@ export const RECORDS = {
 } as const;
 type RecordType = keyof typeof RECORDS;
 
-/** Stores value(j) at `to` + offset + 16·j. */
+/** Stores value(j) at `to` + offset + 16·j, of two neighbours the upper one first. */
 function stores(value: (j: number) => string, offset: number): string {
   return each(VECTORS / 2, (h) =>
     `v128.store(to, ${value(2 * h + 1)}, ${offset + 32 * h + 16}); ` +
     `v128.store(to, ${value(2 * h)}, ${offset + 32 * h});`);
 }
 
-/** Code i of the nibbles of a word. */
+/** Nibble i of a word. */
 function nibble(word: string, i: number): string {
   return i === 0 ? `v128.and(${word}, mask)` : `v128.and(i32x4.shr_u(${word}, ${4 * i}), mask)`;
 }
@@ -42,8 +47,8 @@ const loadWords = (name: string, at: number, vectors = VECTORS) =>
 const loadScales = (name: string, at: number, vectors = VECTORS) =>
   each(vectors, (j) => `const ${name}${j} = v128.load(scales, ${at + 16 * j});`);
 
-/** Stores of code i of a word, s·q + m. */
-function putNibble(i: number): string {
+/** Stores s·q + m for nibble i of a word. */
+function storeNibble(i: number): string {
   const value = (j: number) =>
     `f32x4.relaxed_madd(f32x4.convert_i32x4_s(${nibble(`w${j}`, i)}), s${j}, m${j})`;
   return "      " + each(VECTORS, (j) => `const q${i}${j} = ${value(j)};`) + "\n      " +
@@ -51,7 +56,7 @@ function putNibble(i: number): string {
 }
 
 function widenNibbles(): string {
-  return `/** Blocks of 32 steps, codes of 4 bits: s·q + m; scales: 16 s, then 16 m, for every block. */
+  return `/** Blocks of 32 terms, 4-bit codes: s·q + m. scales: 16 s, then 16 m, for every block. */
 export function widen_nibbles(codes: usize, scales: usize, to: usize, blocks: i32): void {
   const mask = v128.load32_splat(MASKS);
   for (; blocks > 0; blocks--) {
@@ -59,7 +64,7 @@ export function widen_nibbles(codes: usize, scales: usize, to: usize, blocks: i3
     ${loadScales("m", 64)}
     for (let word = 0; word < 4; word++) {
       ${loadWords("w", 0)}
-${range(8).map(putNibble).join("\n")}
+${range(8).map(storeNibble).join("\n")}
       codes += 64;
       to += 512;
     }
@@ -68,8 +73,8 @@ ${range(8).map(putNibble).join("\n")}
 }`;
 }
 
-/** Stores of byte i of the words of these names, s·q. */
-function putBytes(words: readonly string[], i: number): string {
+/** Stores s·q for byte i of the words of these names. */
+function storeBytes(words: readonly string[], i: number): string {
   return words.map((name, w) => {
     const value = (j: number) => `f32x4.mul(f32x4.convert_i32x4_s(${byte(name + j, i)}), s${j})`;
     return "      " + each(VECTORS, (j) => `const ${name}${i}${j} = ${value(j)};`) + "\n      " +
@@ -77,7 +82,7 @@ function putBytes(words: readonly string[], i: number): string {
   }).join("\n");
 }
 
-/** The same with scales from the records. */
+/** Widens records, which also have the scales. */
 function widenRecords(type: RecordType): string {
   const nibbles = type === "q4_0" || type === "q4_1", steps = nibbles ? 8 : 4;
   const { codes, bytes } = RECORDS[type];
@@ -88,7 +93,7 @@ export function widen_${type}(record: usize, to: usize, blocks: i32): void {
       ${recordScales(type)}
     for (let codes = record, end = record + ${codes}; codes < end; codes += 64) {
       ${loadWords("w", 0)}
-${range(steps).map((i) => nibbles ? putNibble(i) : putBytes(["w"], i)).join("\n")}
+${range(steps).map((i) => nibbles ? storeNibble(i) : storeBytes(["w"], i)).join("\n")}
       to += ${64 * steps};
     }
     record += ${bytes};
@@ -96,9 +101,9 @@ ${range(steps).map((i) => nibbles ? putNibble(i) : putBytes(["w"], i)).join("\n"
 }`;
 }
 
-/** Split codes: words come in pairs, of the even and of the odd steps of eight. */
+/** Widens split codes: pairs of words with the even and with the odd terms of eight. */
 function widenSplit(): string {
-  return `/** Blocks of 8·\`pairs\` steps, split codes of 8 bits: s·2^24·q; 16 scales s for every block. */
+  return `/** Blocks of 8·\`pairs\` terms, split 8-bit codes: s·2^24·q; 16 scales s a block. */
 export function widen_split(
   codes: usize, scales: usize, to: usize, blocks: i32, pairs: i32,
 ): void {
@@ -108,7 +113,7 @@ export function widen_split(
     for (let pair = 0; pair < pairs; pair++) {
       ${loadWords("e", 0)}
       ${loadWords("o", 64)}
-${range(4).map((i) => putBytes(["e", "o"], i)).join("\n")}
+${range(4).map((i) => storeBytes(["e", "o"], i)).join("\n")}
       codes += 128;
       to += 512;
     }
@@ -117,7 +122,7 @@ ${range(4).map((i) => putBytes(["e", "o"], i)).join("\n")}
 }`;
 }
 
-/** Names of the accumulators of a row of x, and their sum in order. */
+/** The sum, in order, of the accumulators of row r of x and vector j. */
 function chainSum(r: number, j: number, chains: number): string {
   const c = (i: number) => `c${r}_${i}_${j}`;
   return chains === 2
@@ -126,14 +131,17 @@ function chainSum(r: number, j: number, chains: number): string {
 }
 
 interface Dot {
+  /** Number of rows of x. */
   rows: number;
+  /** Number of vectors of four rows of the panel. */
   vectors: number;
+  /** Number of accumulators for each row of x and each vector. */
   chains: number;
 }
 
-/** The parts that dots over nibbles and over bytes have in common. */
+/** Code that dot products over nibbles and over bytes share. */
 function dotParts({ rows, vectors, chains }: Dot) {
-  const all = (part: (r: number, j: number) => string) =>
+  const eachSum = (part: (r: number, j: number) => string) =>
     range(rows).map((r) => each(vectors, (j) => part(r, j))).join("\n    ");
   const step = (i: number, code: (j: number) => string, at: number) => {
     const madd = (r: number, j: number) => {
@@ -149,13 +157,13 @@ function dotParts({ rows, vectors, chains }: Dot) {
   };
   return {
     pointers: each(rows, (r) => `let x${r} = x + ${r} * xStep;`),
-    loadTotals: all((r, j) => `let t${r}${j} = v128.load(totals, ${64 * r + 16 * j});`),
-    clear: all((r, j) => each(chains, (c) => `let c${r}_${c}_${j} = f32x4.splat(0);`)),
+    loadTotals: eachSum((r, j) => `let t${r}${j} = v128.load(totals, ${64 * r + 16 * j});`),
+    clear: eachSum((r, j) => each(chains, (c) => `let c${r}_${c}_${j} = f32x4.splat(0);`)),
     step,
-    scaled: all((r, j) =>
+    scaled: eachSum((r, j) =>
       `t${r}${j} = f32x4.relaxed_madd(s${j}, ${chainSum(r, j, chains)}, t${r}${j});`
     ),
-    all,
+
     storeTotals: range(rows).map((r) =>
       each(vectors / 2, (h) =>
         `v128.store(totals, t${r}${2 * h + 1}, ${64 * r + 32 * h + 16}); ` +
@@ -168,7 +176,10 @@ function dotParts({ rows, vectors, chains }: Dot) {
 function dotBytes(rows: number): string {
   const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
   const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
-  return `/** Adds to the totals of 16 rows of a panel for ${rows} of x; blocks of 4·\`words\` steps, scales as in widen_split. */
+  return `/**
+ * Adds to the totals of 16 rows of a panel for ${rows} of x; blocks of 4·\`words\` terms, scales as
+ * in widen_split.
+ */
 export function dot_bytes_${rows}(
   codes: usize, scales: usize, x: usize, xStep: usize, totals: usize, blocks: i32, words: i32,
 ): void {
@@ -191,16 +202,19 @@ ${range(4).map(step).join("\n")}
 }`;
 }
 
-/** Scales from the upper halves of words, named `s0`, `s1` …; `factor`: offset of what mends their exponent. */
+/**
+ * Scales from the upper halves of words, as `<name>0`, `<name>1` …
+ * @param factor offset in MASKS of the factor that corrects their exponent
+ */
 function halfScales(words: readonly string[], name: string, factor: number): string {
   const parts = words.map((word, j) =>
     `const ${name}${j} = f32x4.mul(v128.and(i32x4.shr_s(${word}, 3), half), factor);`
   );
-  return `const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, ${factor});\n` +
-    "      " + parts.join(" ");
+  return "const half = v128.load32_splat(MASKS, 24), " +
+    `factor = v128.load32_splat(MASKS, ${factor});\n      ` + parts.join(" ");
 }
 
-/** Of 8 rows of a record of q4_0 or q4_1: scales s0, s1 and minima m0, m1. */
+/** Of 8 rows of a record of q4_0 or q4_1: the scales s0, s1 and the minima m0, m1. */
 function halfRecordScales(type: "q4_0" | "q4_1", vectors: number): string {
   if (type === "q4_1") {
     return [
@@ -213,7 +227,8 @@ function halfRecordScales(type: "q4_0" | "q4_1", vectors: number): string {
       ),
     ].join("\n      ");
   }
-  // A word has the scales of rows r and r + 8: two bytes lower the first lies in the upper half.
+  // A word has the scales of the rows r and r + 8. Read from two bytes lower, r is in the upper
+  // half.
   return [
     "const scales = record + 254 + (rows >> 4);",
     each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`),
@@ -224,8 +239,9 @@ function halfRecordScales(type: "q4_0" | "q4_1", vectors: number): string {
 }
 
 /**
- * Nibbles, 8 rows after 8 of every 32 steps: they are read in order, so that the processor has the next ones on their
- * way from memory. Of q4_k, whose scales are behind 256 steps, the sums of codes alone.
+ * Dot products with nibbles. Of every 32 terms 8 rows are done, then the other 8: so the records
+ * are read in order, and the prefetcher has the next ones. Of q4_k, whose scales are behind 256
+ * terms, only the sums of codes are made.
  */
 function dotNibbles(type: "q4_0" | "q4_1" | "q4_k", rows: number): string {
   const vectors = 2, part = dotParts({ rows, vectors, chains: 4 }), sumsOnly = type === "q4_k";
@@ -236,18 +252,25 @@ function dotNibbles(type: "q4_0" | "q4_1" | "q4_k", rows: number): string {
     const code = (j: number) => `v128.and(${i < 4 ? "w" : "h"}${j}, mask${i % 4})`;
     return shift + part.step(i, code, 4 * i);
   };
-  const scaled = (r: number) =>
+  const scaledSum = (r: number) =>
     `const y${r} = v128.load32_splat(sums + ${r} * sumStep);\n      ` +
-    each(vectors, (j) =>
-      `const t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, f32x4.relaxed_madd(s${j}, ` +
-      `${chainSum(r, j, 4)}, v128.load(to, ${64 * r + 16 * j})));`);
-  const plain = (r: number) => each(vectors, (j) => `const t${r}${j} = ${chainSum(r, j, 4)};`);
-  const stored = (r: number) =>
+    each(
+      vectors,
+      (j) =>
+        `const t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, f32x4.relaxed_madd(s${j}, ` +
+        `${chainSum(r, j, 4)}, v128.load(to, ${64 * r + 16 * j})));`,
+    );
+  const plainSum = (r: number) => each(vectors, (j) => `const t${r}${j} = ${chainSum(r, j, 4)};`);
+  const storeSum = (r: number) =>
     `v128.store(to, t${r}1, ${64 * r + 16}); v128.store(to, t${r}0, ${64 * r});`;
-  const put = range(rows).map((r) => `${sumsOnly ? plain(r) : scaled(r)}\n      ${stored(r)}`);
+  const storeSums = range(rows).map((r) =>
+    `${sumsOnly ? plainSum(r) : scaledSum(r)}\n      ${storeSum(r)}`
+  );
   const about = sumsOnly
-    ? `Sums of codes times ${rows} of x, to \`totals\`: [${rows}][16] for every 32 of \`blocks\`·32 steps. Of x the element at\n * i is given times 16^−(i mod 4).`
-    : `Adds to the totals of a panel for ${rows} of x; records of ${type}. Of x the element at i is given times\n * 16^−(i mod 4), and the sums of its blocks.`;
+    ? `Sums of codes times ${rows} of x, to \`totals\`: [${rows}][16] for each of \`blocks\`\n` +
+      " * blocks of 32 terms. Element i of x is multiplied by 16^−(i mod 4)."
+    : `Adds to the totals of a panel for ${rows} of x; records of ${type}. Element i of x is\n` +
+      " * multiplied by 16^−(i mod 4); `sums` are the sums of its blocks.";
   return `/**
  * ${about}
  */
@@ -268,7 +291,7 @@ export function dot_${type}_${rows}(
 ${range(8).map(step).join("\n")}
         ${part.advance(32)}
       }
-      ${[...sumsOnly ? [] : [halfRecordScales(type, vectors)], ...put].join("\n      ")}
+      ${[...sumsOnly ? [] : [halfRecordScales(type, vectors)], ...storeSums].join("\n      ")}
     }
     record += ${sumsOnly ? 256 : RECORDS[type].bytes};
     x += 128;
@@ -277,7 +300,7 @@ ${range(8).map(step).join("\n")}
 }`;
 }
 
-/** Scales of 16 rows from their place in the record: s0 … s3, and of nibbles m0 … m3. */
+/** The scales of 16 rows from their place in the record: s0 … s3, and of nibbles m0 … m3. */
 export function recordScales(type: RecordType): string {
   const load = (name: string, count: number, at: number) =>
     each(count, (j) => `const ${name}${j} = v128.load(record, ${at + 16 * j});`);
@@ -311,7 +334,7 @@ export function recordScales(type: RecordType): string {
   }
 }
 
-/** Bytes with their scales from the record. */
+/** Dot products with bytes, whose scales are in the record. */
 function dotRecordBytes(type: "q8_0" | "int8", rows: number): string {
   const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
   const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
@@ -341,14 +364,14 @@ ${range(4).map(step).join("\n")}
 /** The whole generated file. */
 export function codesSource(): string {
   return [
-    "// Loops over the codes of stored weights. Generated by kernels/weights/generate.ts; do not edit.\n" +
-    "// `codes`: words of 16 rows, 64 bytes a word. Widened\n" +
-    "// weights: 16 rows, 64 bytes a step of k. All are exported because an exported function is not inlined into\n" +
-    "// its only caller, which would stop the revectorizer.",
-    "/**\n * Masks of codes, of halves; 2^112, 2^88 (mending exponents of f16), −8, 2^−24. In memory: V8 makes a constant of\n" +
-    " * `splat` anew wherever it is used.\n */\n" +
-    "export const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000," +
-    "\n    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,\n  ],\n  64,\n);",
+    "// Loops over the codes of stored weights. Generated by kernels/weights/generate.ts.\n" +
+    "// `codes`: words of 16 rows, 64 bytes for each word. Widened weights: 16 rows, 64 bytes\n" +
+    "// for each term. All functions are exported because the revectorizer does not widen\n" +
+    "// inlined ones.",
+    "/**\n * Masks of codes and of halves; 2^112 and 2^88 (they correct exponents of f16), −8,\n" +
+    " * 2^−24. In memory: see kernels/ops/common/math.as.ts.\n */\n" +
+    "export const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, " +
+    "0xffff0000, 0x8fffe000,\n    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,\n  ],\n  64,\n);",
     widenNibbles(),
     widenSplit(),
     ...(["q4_0", "q4_1", "q8_0", "int8"] as const).map(widenRecords),

@@ -1,7 +1,10 @@
-/** The part of the generated loops (generate.ts) that multiplies with weights in halves. */
+/** The generated loops (generate.ts) that multiply with weights in halves. */
 import { each, range } from "./generate_text.ts";
 
-/** Dot products of one or two rows of x with four rows of halves: eight running sums each, stored unreduced. */
+/**
+ * Dot products of one or two rows of x with four rows of halves: eight running sums each, which are
+ * stored as they are.
+ */
 export function dotHalves(type: "f16" | "bf16", rows: number): string {
   const columns = 4, half = [0, 1];
   const widened = (word: string, odd: boolean) =>
@@ -29,7 +32,7 @@ export function dotHalves(type: "f16" | "bf16", rows: number): string {
       `const xe${r}${j} = v128.load(x${r}, ${16 * j}); ` +
       `const xo${r}${j} = v128.load(x${r}, ${32 + 16 * j});`
     ).join(" ") + ` x${r} += 64;`;
-  return `/** Sums of products of ${rows} of x, of every 16 elements first the even ones, with four rows of ${type}. */
+  return `/** Products of ${rows} of x (from matmul_halves_prepare) with four rows of ${type}. */
 export function dot_${type}_${rows}(
   x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
 ): void {

@@ -1,18 +1,21 @@
-// Weights that are stored in halves (binary16, or the upper half of a float32), row-major: widened to floats, in rows
-// or in panels. They are finite.
+// Widens weights in halves (binary16, or the upper half of a float32) to floats, in rows or in
+// panels. The weights are row-major and finite.
 
 const LANES = 16;
 
-/** Upper halves of words; sign, exponent and mantissa of an f16 where an f32 has them; 2^112, which mends the exponent. */
+/**
+ * Mask of the upper half of a word; mask of an f16's sign, exponent and mantissa at their place in
+ * an f32; 2^112, which corrects the exponent of that f32.
+ */
 const CONSTANTS = memory.data<u32>([0xffff0000, 0x8fffe000, 0x77800000], 64);
 
-/** Four f32 from the upper halves of four words. */
+/** The upper halves of four words as four f32. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function upper(words: v128, bf16: i32): v128 {
   if (bf16) return v128.and(words, v128.load32_splat(CONSTANTS));
   const bits = v128.and(i32x4.shr_s(words, 3), v128.load32_splat(CONSTANTS, 4));
-  // A product with a denormal number is slow by itself, as part of a sum it is not.
+  // A multiplication of a denormal number is slow, a multiply-add is not.
   return f32x4.relaxed_madd(bits, v128.load32_splat(CONSTANTS, 8), f32x4.splat(0));
 }
 
@@ -22,7 +25,7 @@ function lower(words: v128, bf16: i32): v128 {
   return bf16 ? i32x4.shl(words, 16) : upper(i32x4.shl(words, 16), 0);
 }
 
-/** `count` halves, in order; count is even. */
+/** Widens `count` halves in order; count is even. */
 export function widen_halves(from: usize, to: usize, count: i32, bf16: i32): void {
   let i = 0;
   for (; i + 8 <= count; i += 8, from += 16, to += 32) {
@@ -38,7 +41,9 @@ export function widen_halves(from: usize, to: usize, count: i32, bf16: i32): voi
   }
 }
 
-/** Eight steps of four rows, `stride` bytes apart, as rows of four floats at `to`, 64 bytes apart. */
+/**
+ * Eight columns of four rows, `stride` bytes apart, as rows of four floats at `to`, 64 bytes apart.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function widen_4x8(from: usize, stride: usize, to: usize, bf16: i32): void {
@@ -58,9 +63,10 @@ function widen_4x8(from: usize, stride: usize, to: usize, bf16: i32): void {
   v128.store(to, upper(w3, bf16), 448);
 }
 
-// One function a type: a branch between the steps would cost half as much again.
+// There is one function for each type, because a branch in the loop would cost half as much time
+// again.
 
-/** `k` (a multiple of 8) steps of 4 rows. */
+/** Widens `k` (a multiple of 8) columns of 4 rows. */
 export function widen_bf16_rows(from: usize, stride: usize, k: i32, to: usize): void {
   for (; k > 0; k -= 8, from += 16, to += 512) widen_4x8(from, stride, to, 1);
 }
@@ -69,20 +75,23 @@ export function widen_f16_rows(from: usize, stride: usize, k: i32, to: usize): v
   for (; k > 0; k -= 8, from += 16, to += 512) widen_4x8(from, stride, to, 0);
 }
 
-/** `k` (even) steps of `rows` rows, `stride` bytes apart, as [k][16] floats at `to`; missing rows are zeros. */
+/**
+ * Widens `k` (even) columns of `rows` rows, `stride` bytes apart, to [k][16] floats at `to`;
+ * missing rows are zeros.
+ */
 export function widen_halves_panel(
   from: usize, stride: usize, rows: i32, k: i32, to: usize, bf16: i32,
 ): void {
   rows = min(rows, LANES);
   if (rows < LANES) memory.fill(to, 0, (k as usize) * 64);
-  const whole = rows & ~3, most = k & ~7;
+  const whole = rows & ~3, eights = k & ~7;
   for (let r = 0; r < whole; r += 4) {
     const source = from + (r as usize) * stride, target = to + (r as usize) * 4;
-    if (bf16) widen_bf16_rows(source, stride, most, target);
-    else widen_f16_rows(source, stride, most, target);
+    if (bf16) widen_bf16_rows(source, stride, eights, target);
+    else widen_f16_rows(source, stride, eights, target);
   }
   for (let r = 0; r < rows; r++) {
-    let kk = r < whole ? most : 0;
+    let kk = r < whole ? eights : 0;
     const source = from + (r as usize) * stride, target = to + (r as usize) * 4;
     for (; kk < k; kk += 2) {
       const words = v128.load32_splat(source + (kk as usize) * 2);

@@ -1,6 +1,6 @@
 /**
- * Stored weights on the host: a file's bytes in the devices' layout (types.ts), and the values that they stand
- * for, which is what every device must compute with.
+ * Stored weights on the host: converts a file's bytes to the layout of the devices (types.ts), and
+ * that to values. These are the values with which every device must compute.
  */
 import { RgxError } from "../../core/errors.ts";
 import { widenBF16, widenF16 } from "../../core/half_floats.ts";
@@ -19,7 +19,7 @@ import {
 } from "./types.ts";
 
 /**
- * The words of a weight [n, k] from a file's bytes, row after row: halves, or GGUF blocks.
+ * The words of a weight [n, k] from a file's bytes: rows of halves or of GGUF blocks.
  * @throws RgxError when k is no multiple of the block, or the bytes are not those of n rows
  */
 export function packStored(
@@ -54,7 +54,7 @@ export function packStored(
   return words;
 }
 
-/** Values of a stored weight [n, k], row-major: exact. */
+/** The exact values of a stored weight [n, k], row-major. */
 export function unpackStored(
   type: WeightType,
   n: number,
@@ -77,7 +77,9 @@ function widenHalves(
   return type === "f16" ? widenF16(halves) : widenBF16(halves);
 }
 
-/** How many rows of k a weight has for which there are so many words; in panels the last ones may be filling. */
+/**
+ * Number of rows of k in so many words; with panels it includes rows that fill up the last panel.
+ */
 export function storedRows(type: WeightType, k: number, words: number): number {
   if (k === 0) return 0;
   return isBlockType(type)
@@ -85,7 +87,7 @@ export function storedRows(type: WeightType, k: number, words: number): number {
     : Math.floor(2 * words / k);
 }
 
-/** Values of row j of a stored weight, to `out` from `to` on. */
+/** Writes the values of row j of a stored weight to `out`, from `to` on. */
 export function widenRow(
   type: WeightType,
   k: number,
@@ -102,24 +104,24 @@ export function widenRow(
   const { widen } = BLOCK_CODES[type];
   const row = rowBuffer(type);
   for (let block = 0; block * weights < k; block++) {
-    takeRow(words, type, k, j, block, row);
+    readRow(words, type, k, j, block, row);
     const scale = type === "nf4" ? scaleOf(words, k, j, block, row.at(-1)!) : 0;
     widen(row, out, to + block * weights, scale);
   }
 }
 
-/** Words of a row of a block, its tail in a word of its own. */
+/** Room for the words of a row of a block; the tail gets a whole word. */
 export function rowBuffer(type: BlockType): Uint32Array<ArrayBuffer> {
   const { fullWords, tailBits } = BLOCK_SHAPES[type];
   return new Uint32Array(fullWords + (tailBits > 0 ? 1 : 0));
 }
 
-/** First word of the record of block `block` in row j's panel. */
+/** Index of the first word of the record of block `block` in the panel of row j. */
 function recordStart(type: BlockType, k: number, j: number, block: number): number {
   return Math.floor(j / PANEL) * panelWords(type, k) + block * recordWords(type);
 }
 
-/** Puts a row's part of a block into words that hold zeros there. */
+/** Writes a row's part of a block into words that are zero there. */
 export function placeRow(
   words: Uint32Array,
   type: BlockType,
@@ -137,7 +139,8 @@ export function placeRow(
     tailBits * Math.floor(r / sharing);
 }
 
-function takeRow(
+/** Reads a row's part of a block into `row`. */
+function readRow(
   words: Uint32Array,
   type: BlockType,
   k: number,
@@ -154,7 +157,7 @@ function takeRow(
       tailBits * Math.floor(r / sharing) & (1 << tailBits) - 1;
 }
 
-/** Where an nf4 weight keeps step and offset of the group of a block. */
+/** Index of the step of a block's group in an nf4 weight; the offset follows it. */
 export function nf4GroupStart(k: number, j: number, block: number): number {
   const blocks = k / BLOCK_SHAPES.nf4.weights;
   return recordStart("nf4", k, j, blocks) + Math.floor(block / NF4_GROUP) * NF4_GROUP_WORDS;

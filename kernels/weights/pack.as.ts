@@ -1,5 +1,6 @@
-// A GGUF file's blocks in the devices' layout (types.ts), bit for bit as blocks.ts and layout.ts have them: eight codes at
-// a time in the bytes of one 64-bit number. A panel's rows one after the other, their words to every sixteenth place.
+// Converts blocks of a GGUF file to the layout of the devices (types.ts), with the same bits as
+// blocks.ts and layout.ts. Eight codes at a time are the bytes of a 64-bit number. The rows of a
+// panel are done one after the other; their words are stored 16 words apart.
 
 import {
   block_weights, panel_bytes, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
@@ -21,7 +22,7 @@ function file_bytes(type: i32): usize {
   }
 }
 
-/** The lower halves of eight bytes, the upper ones zero, side by side. */
+/** Moves the lower halves of eight bytes together; the upper ones must be zero. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function squeeze(x: u64): u32 {
@@ -30,7 +31,10 @@ function squeeze(x: u64): u32 {
   return (x | x >> 16) as u32;
 }
 
-/** Two bits of each of eight bytes, so that those of bytes 2·j and 2·j + 1 are at 8·j and 8·j + 2. */
+/**
+ * Moves the two low bits of eight bytes: those of bytes 2·j and 2·j + 1 to the bits 8·j and 8·j +
+ * 2.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function spread(x: u64): u32 {
@@ -39,14 +43,14 @@ function spread(x: u64): u32 {
   return (x | x >> 16) as u32;
 }
 
-/** Word `word` of a row whose first word is at `to`. */
+/** Stores word `word` of a row whose first word is at `to`. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function put(to: usize, word: usize, value: u32): void {
   store<u32>(to + word * 64, value);
 }
 
-/** Nibbles of `count` bytes, the lower ones or (shift 4) the upper ones, as words from `word` on. */
+/** Stores the lower (with shift 4 the upper) nibbles of `count` bytes as words from `word` on. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function put_nibbles(from: usize, count: usize, shift: u64, to: usize, word: usize): void {
@@ -55,7 +59,7 @@ function put_nibbles(from: usize, count: usize, shift: u64, to: usize, word: usi
   }
 }
 
-/** 16 bytes with elements j and j + 16 in their two halves. */
+/** Stores the nibbles of 16 bytes, which are the elements j and j + 16. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function put_halves(from: usize, to: usize): void {
@@ -63,7 +67,7 @@ function put_halves(from: usize, to: usize): void {
   put_nibbles(from, 16, 4, to, 2);
 }
 
-/** Bit 8·i + 2·j + o to 8·j + 2·i + o. */
+/** Moves bit 8·i + 2·j + o to 8·j + 2·i + o. */
 function fifth_bits(bits: u32): u32 {
   let out: u32 = 0;
   for (let i: u32 = 0; i < 4; i++) {
@@ -80,7 +84,7 @@ function put_q4_k(from: usize, to: usize): void {
   for (let j: usize = 0; j < 8; j += 2) {
     let word: u32 = 0;
     for (let i: usize = 0; i < 2; i++) {
-      // Scales and minima of 6 bits: four of each in bytes of their own, the rest in what these leave.
+      // Scales and minima have 6 bits: see blocks.ts.
       const c = from + 4 + j + i;
       const x = load<u8>(c) as u32, y = load<u8>(c + 4) as u32;
       const a = j < 4 ? x & 63 : y & 15 | (load<u8>(c - 4) as u32) >> 6 << 4;
@@ -99,14 +103,15 @@ function put_q6_k(from: usize, to: usize): void {
     put_nibbles(codes, 32, quarter < 2 ? 0 : 4, to, 4 * g);
     const high = from + 128 + 32 * half, shift = (2 * quarter) as u64;
     for (let i: usize = 0; i < 32; i += 16) {
-      const low = load<u64>(high + i) >> shift & PAIRS, up = load<u64>(high + i, 8) >> shift & PAIRS;
+      const low = load<u64>(high + i) >> shift & PAIRS;
+      const up = load<u64>(high + i, 8) >> shift & PAIRS;
       put(to, 32 + 2 * g + (i >> 4), spread(low) | spread(up) << 4);
     }
   }
   for (let w: usize = 0; w < 4; w++) put(to, 48 + w, load<u32>(from + 192 + 4 * w));
 }
 
-/** One row of a block, without a half of 16 bits that is its tail: words 64 bytes apart from `to` on. */
+/** Stores a row of a block without its 16-bit tail: words 64 bytes apart, from `to` on. */
 function put_row(type: i32, from: usize, to: usize): void {
   if (type == Q8_0) {
     for (let w: usize = 0; w < 8; w++) put(to, w, load<u32>(from + 2 + 4 * w));
@@ -122,15 +127,12 @@ function put_row(type: i32, from: usize, to: usize): void {
   else put_q6_k(from, to);
 }
 
-/** Where the tails of a record begin: a half for each row; 0 = there are none. */
+/** Offset of the tails in a record, a half for each row; 0 = there are none. */
 function tails(type: i32): usize {
   return type == Q4_1 || type == Q4_K ? 0 : record_bytes(type) - 32;
 }
 
-/**
- * Panels of a weight from its rows [*, k] of a file's blocks, of which `rows` are left, counted from unit 0.
- * Unit = panel.
- */
+/** Panels of a weight from `rows` rows of k weights in a file's blocks. Unit: a panel. */
 export function pack_panels(
   type: i32, x: usize, rows: i32, k: i32, to: usize,
   begin: i32, end: i32, scratch: usize,
@@ -145,9 +147,10 @@ export function pack_panels(
       let from = x + ((p * LANES + r) as usize) * stride, at = panel;
       for (let b = 0; b < blocks; b++, from += size, at += record) {
         put_row(type, from, at + (r as usize) * 4);
-        // The lower rows in the lower halves of the words.
+        // Lower rows are in the lower halves of the words.
         if (tail > 0) {
-          store<u16>(at + tail + ((r & 7) as usize) * 4 + ((r >> 3) as usize) * 2, load<u16>(from + half));
+          const place = at + tail + ((r & 7) as usize) * 4 + ((r >> 3) as usize) * 2;
+          store<u16>(place, load<u16>(from + half));
         }
       }
     }

@@ -1,5 +1,6 @@
-// Panels of stored weights: widened, or multiplied by one or two rows of x. They are read in the order in which they
-// lie, which the processor foresees; where codes are split, or scales expanded, that is done for a few blocks at a time.
+// Widens panels of stored weights, or multiplies them by one or two rows of x. Panels are read in
+// the order of memory, which hardware prefetchers follow. Where codes must be split or scales
+// expanded, that is done for a few blocks at a time.
 
 import { touch } from "../ops/common/memory.as";
 import * as codes from "./codes.as";
@@ -10,14 +11,17 @@ import {
   BF16, block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
 } from "./types.as";
 
-/** Weights of a row that are split and scaled at once. */
+/** Number of weights of a row whose codes are split and whose scales are expanded at once. */
 const CHUNK = 256;
-/** Scratch of a chunk: split codes, and scales: 128 bytes for 32 weights or less, and some more. */
+/** Bytes of scratch for a chunk: for the split codes, and for the scales with some room behind. */
 const SPLIT_BYTES: usize = CHUNK * 16;
 const SCALES_BYTES: usize = CHUNK * 4 + 64;
 export const WORK_BYTES: usize = SPLIT_BYTES + SCALES_BYTES;
 
-/** Scales of `blocks` blocks of a type with split codes, from `first` on, whose records begin at `from`. */
+/**
+ * Expands the scales of `blocks` blocks, from `first` on, whose records begin at `from` (split
+ * codes).
+ */
 function expand_scales(
   type: i32, panel: usize, k: i32, from: usize, first: i32, blocks: i32, to: usize,
 ): void {
@@ -32,7 +36,7 @@ function expand_scales(
   }
 }
 
-/** Split codes of `blocks` blocks whose records begin at `from`. */
+/** Splits the codes of `blocks` blocks whose records begin at `from`. */
 function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
   const step = record_bytes(type);
   if (type == Q5_0) {
@@ -44,7 +48,7 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
       split_nf4(from, to, 8);
       to += 1024;
     } else {
-      // Its low and high bits are read from two places at once, which no prefetcher follows.
+      // Low and high bits are read from two places at once, which no hardware prefetcher follows.
       touch(from, step, to);
       split_q6_k(from, from + 2048, to, 16);
       to += 4096;
@@ -53,8 +57,8 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
 }
 
 /**
- * Blocks `first` … `first` + `blocks` of a panel of `rows` rows of k, as floats [k][16] at `to`; what is missing at 16
- * rows are zeros. `work`: WORK_BYTES.
+ * Widens the blocks [first, first + blocks) of a panel with `rows` rows of k weights, to floats
+ * [k][16] at `to`; missing rows are zeros. `work`: WORK_BYTES.
  */
 export function widen_panel(
   type: i32, panel: usize, rows: i32, k: i32, first: i32, blocks: i32, to: usize, work: usize,
@@ -76,18 +80,18 @@ export function widen_panel(
       codes.widen_nibbles(from, s, to, 8);
     }
   } else {
-    const most = CHUNK / weights, parts = type == Q6_K ? 16 : 1;
-    for (; blocks > 0; blocks -= most, first += most, to += CHUNK * 64) {
-      const count = min(blocks, most);
+    const atOnce = CHUNK / weights, parts = type == Q6_K ? 16 : 1;
+    for (; blocks > 0; blocks -= atOnce, first += atOnce, to += CHUNK * 64) {
+      const count = min(blocks, atOnce);
       split_codes(type, from, count, work);
       expand_scales(type, panel, k, from, first, count, s);
       codes.widen_split(work, s, to, count * parts, weights / parts / 8);
-      from += (most as usize) * step;
+      from += (atOnce as usize) * step;
     }
   }
 }
 
-/** The types of which the scales are read with the codes. */
+/** dot_panel for the types whose scales are read together with the codes. */
 function dot_records(
   type: i32, m: i32, from: usize, x: usize, xStep: usize, sums: usize, sumStep: usize,
   totals: usize, blocks: i32,
@@ -108,8 +112,8 @@ function dot_records(
 }
 
 /**
- * totals [m][16] = a whole panel times m (1 or 2) rows of x, which are prepared for the type
- * (matmul_stored_prepare). `work`: WORK_BYTES.
+ * totals [m][16] = a whole panel times m (1 or 2) rows of x, which matmul_stored_prepare
+ * (kernels/ops/matmul/wasm/stored.as.ts) has prepared for the type. `work`: WORK_BYTES.
  */
 export function dot_panel(
   type: i32, panel: usize, k: i32, x: usize, sums: usize, m: i32, totals: usize, work: usize,
@@ -121,9 +125,9 @@ export function dot_panel(
     dot_records(type, m, panel, x, xStep, sums, sumStep, totals, blocks);
     return;
   }
-  const most = CHUNK / weights, s = work + SPLIT_BYTES;
-  for (let first = 0; first < blocks; first += most, x += CHUNK * 4, sums += CHUNK / 8) {
-    const count = min(blocks - first, most);
+  const atOnce = CHUNK / weights, s = work + SPLIT_BYTES;
+  for (let first = 0; first < blocks; first += atOnce, x += CHUNK * 4, sums += CHUNK / 8) {
+    const count = min(blocks - first, atOnce);
     const from = panel + (first as usize) * step;
     if (type == Q4_K) {
       if (m == 1) codes.dot_q4_k_1(from, x, xStep, work, 8);

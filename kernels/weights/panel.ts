@@ -1,2 +1,2 @@
-/** Rows of a weight in a panel, in packed and in stored weights: the lanes that the CPU's kernels fill. */
+/** Number of rows in a panel of a packed or stored weight: the lanes that the CPU kernels fill. */
 export const PANEL = 16;

@@ -1,7 +1,8 @@
-// Weights quantised at load, int8 and nf4 (types.ts), with the bits of quantize.ts. Sixteen rows of W lie in lanes, so
-// that a block's largest magnitude, its codes and its words need no exchange between lanes.
-// What quantize.ts divides in float64 and then rounds is rounded the same here without a division: a quotient of two
-// float32 is a tie or at least 2^−25 away from one.
+// Quantises weights to int8 and nf4 (types.ts) when they are loaded, with the same bits as
+// quantize.ts. The lanes of vectors are 16 rows of W, so that the largest magnitude of a block, its
+// codes and its words are computed without exchange between lanes.
+// Where quantize.ts divides in float64 and rounds, there is no division here. The results are the
+// same, because a quotient of two float32 is a tie or at least 2^−25 away from one.
 
 import { widen_halves_panel } from "./halves.as";
 import { transpose_to_panels } from "./transpose.as";
@@ -9,27 +10,37 @@ import { BF16, INT8, panel_bytes, record_bytes } from "./types.as";
 
 const LANES = 16;
 const BLOCK = 64;
-/** Bytes of a block of 16 rows as floats. */
+/** Bytes of a block of 16 rows of floats. */
 const BLOCK_BYTES: usize = BLOCK * 64;
-/** Blocks of nf4 that share step and offset; of int8 so many are gone through at once as well. */
+/** Number of nf4 blocks that share step and offset; blocks of int8 are done in such groups, too. */
 const GROUP: i32 = 16;
 const SUMS_COUNT: usize = 15;
 
-/** Scratch: floats of a group, scales of its blocks, thresholds of a block, a mask of rows. */
+/**
+ * Offsets in the scratch: floats of a group, scales of its blocks, thresholds of a block, mask of
+ * rows.
+ */
 const SCALES: usize = (GROUP as usize) * BLOCK_BYTES;
 const THRESHOLDS: usize = SCALES + (GROUP as usize) * 64;
 const MASK: usize = THRESHOLDS + SUMS_COUNT * 64;
 export const QUANTIZE_BYTES: usize = MASK + 64;
 
-/** 1; what makes a tie round up; 1.5·2^52, which leaves a float64 as an integer in its lower word. */
+/**
+ * 1; a small number that makes ties round up; 1.5·2^52, which puts an integer into the lower word.
+ */
 const CONSTANTS = memory.data<f64>([1, 9.094947017729282e-13, 6755399441055744], 64);
-/** Sums of neighbouring levels of nf4: a code is the number of these, times the scale, that 2x is above. */
+/**
+ * Sums of neighbouring levels of nf4. The code of x is the number of those with sum · scale < 2x.
+ */
 const SUMS = memory.data<f32>(
   [-215, -155, -117, -86, -59, -35, -12, 10, 30, 51, 74, 99, 127, 163, 219],
   64,
 );
 
-/** Bits of the largest magnitudes of a block [64][16] to `to`; whether one of them is `limit` or more. */
+/**
+ * Stores the bits of the largest magnitudes of the rows of a block [64][16] at `to`; returns
+ * whether one of them is at least `limit`.
+ */
 export function largest_magnitudes(x: usize, to: usize, limit: i32): bool {
   const magnitude = i32x4.splat(0x7fffffff), limits = i32x4.splat(limit);
   let found = false;
@@ -46,7 +57,7 @@ export function largest_magnitudes(x: usize, to: usize, limit: i32): bool {
   return found;
 }
 
-/** Lanes (2, 3) of four floats as float64. */
+/** The lanes 2 and 3 of four floats as float64. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function promote_high(x: v128): v128 {
@@ -60,7 +71,7 @@ function inverse(s: v128): v128 {
   return v128.and(f64x2.div(v128.load64_splat(CONSTANTS), s), f64x2.ne(s, f64x2.splat(0)));
 }
 
-/** x/s of two lanes, rounded to nearest, ties up; the integer is in the lower word of a lane. */
+/** x/s of two lanes, rounded to nearest, ties up. The integer is in the lower word of a lane. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function rounded(x: v128, inverse: v128): v128 {
@@ -68,7 +79,7 @@ function rounded(x: v128, inverse: v128): v128 {
   return f64x2.add(above, v128.load64_splat(CONSTANTS, 16));
 }
 
-/** Byte of an int8 code, at its place in the word. */
+/** The byte of an int8 code at its place in the word. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function byte(x: v128, low: v128, high: v128, shift: i32): v128 {
@@ -78,7 +89,7 @@ function byte(x: v128, low: v128, high: v128, shift: i32): v128 {
   return i32x4.shl(v128.and(code, i32x4.splat(255)), shift);
 }
 
-/** A record of int8 from a block [64][16] and its scales. */
+/** Stores a record of int8 from a block [64][16] and its scales. */
 function put_int8(x: usize, scales: usize, record: usize): void {
   for (let rows: usize = 0; rows < 64; rows += 16) {
     const s = v128.load(scales + rows);
@@ -100,18 +111,19 @@ function put_int8(x: usize, scales: usize, record: usize): void {
 }
 
 /**
- * What 2x is held against: sums of levels times the scales, exact to a bit. The product is rounded; where that brought
- * it above the exact one, the number below takes its place, since 2x is above the one where it is above the other.
- * Of a scale 0 so that the code is that of 0.
+ * Stores the thresholds for 2x: sums of levels times the scales. A product is rounded. Where that
+ * made it larger than the exact product, the next smaller float is taken instead: 2x is larger than
+ * this float exactly where it is larger than the exact product. For a scale of 0 the thresholds
+ * give the code of 0.
  */
 function put_thresholds(scales: usize, to: usize): void {
   for (let rows: usize = 0; rows < 64; rows += 16) {
     const s = v128.load(scales + rows);
-    const most = v128.and(s, i32x4.splat(0xffffff00)), rest = f32x4.sub(s, most);
+    const upper = v128.and(s, i32x4.splat(0xffffff00)), rest = f32x4.sub(s, upper);
     const none = f32x4.eq(s, f32x4.splat(0));
     for (let t: usize = 0; t < SUMS_COUNT; t++) {
       const sum = v128.load32_splat(SUMS + 4 * t);
-      const high = f32x4.mul(sum, most), low = f32x4.mul(sum, rest);
+      const high = f32x4.mul(sum, upper), low = f32x4.mul(sum, rest);
       const product = f32x4.add(high, low);
       const above = f32x4.lt(f32x4.sub(low, f32x4.sub(product, high)), f32x4.splat(0));
       const below = t < 7 ? i32x4.sub(product, above) : i32x4.add(product, above);
@@ -121,7 +133,7 @@ function put_thresholds(scales: usize, to: usize): void {
   }
 }
 
-/** Four codes of eight rows from 2x, as the lower (upper: 1) halves of words. */
+/** Stores four codes of eight rows as the lower (with `upper` the upper) halves of words. */
 export function put_levels(x: usize, thresholds: usize, to: usize, upper: i32): void {
   let a0 = v128.load(x), b0 = v128.load(x, 16), a1 = v128.load(x, 64), b1 = v128.load(x, 80);
   let a2 = v128.load(x, 128), b2 = v128.load(x, 144), a3 = v128.load(x, 192);
@@ -146,7 +158,7 @@ export function put_levels(x: usize, thresholds: usize, to: usize, upper: i32): 
   v128.store(to, n);
 }
 
-/** A record of nf4 from a block [64][16] and its scales; `work`: the scratch. */
+/** Stores a record of nf4 from a block [64][16] and its scales; `work` is the scratch. */
 function put_nf4(x: usize, scales: usize, record: usize, work: usize): void {
   const thresholds = work + THRESHOLDS, mask = work + MASK;
   put_thresholds(scales, thresholds);
@@ -161,21 +173,24 @@ function put_nf4(x: usize, scales: usize, record: usize, work: usize): void {
   }
 }
 
-/** Scales of `blocks` blocks become step, offset and codes; in their place what these stand for. */
+/**
+ * Stores step, offset and codes of the scales of `blocks` blocks; replaces the scales by their
+ * values.
+ */
 function code_scales(scales: usize, rows: i32, blocks: i32, record: usize, group: usize): void {
-  let least: f32 = Infinity, most: f32 = 0;
+  let smallest: f32 = Infinity, largest: f32 = 0;
   for (let b = 0; b < blocks; b++) {
     for (let r = 0; r < rows; r++) {
       const s = load<f32>(scales + ((b * LANES + r) as usize) * 4);
-      if (s < least) least = s;
-      if (s > most) most = s;
+      if (s < smallest) smallest = s;
+      if (s > largest) largest = s;
     }
   }
-  // Of 16 significant bits, so that its product with a code is exact.
-  const bits = reinterpret<u32>((((most as f64) - (least as f64)) / 255.0) as f32);
+  // The step gets 16 significant bits, so that its product with a code is exact.
+  const bits = reinterpret<u32>((((largest as f64) - (smallest as f64)) / 255.0) as f32);
   const step = (bits + 0xff) & 0xffffff00, slope = reinterpret<f32>(step) as f64;
   store<u32>(group, step);
-  store<f32>(group, least, 4);
+  store<f32>(group, smallest, 4);
   store<u64>(group, 0, 8);
   for (let b = 0; b < blocks; b++, record += 528, scales += 64) {
     v128.store(record, i32x4.splat(0), 512);
@@ -183,19 +198,20 @@ function code_scales(scales: usize, rows: i32, blocks: i32, record: usize, group
       const at = scales + (r as usize) * 4;
       let code: i32 = 0;
       if (step != 0) {
-        const value = ((load<f32>(at) as f64) - (least as f64)) / slope, whole = Math.floor(value);
+        const value = ((load<f32>(at) as f64) - (smallest as f64)) / slope;
+        const whole = Math.floor(value);
         code = (whole as i32) + (value - whole >= 0.5 ? 1 : 0);
       }
       store<u8>(record + ((r & 3) as usize) * 4 + ((r >> 2) as usize), code, 512);
-      store<f32>(at, (slope * (code as f64) + (least as f64)) as f32);
+      store<f32>(at, (slope * (code as f64) + (smallest as f64)) as f32);
     }
   }
 }
 
 /**
- * Panels of a weight from its rows [*, k] in f32 (`source` −1) or halves; `rows` of them are left, counted from unit
- * 0. Unit = panel. Where a magnitude is `limit` (bits of an f32) or more, `unusual` becomes 1, and the panel is not
- * made. Scratch: QUANTIZE_BYTES.
+ * Panels of a weight from `rows` rows of k values, in f32 (`source` = −1) or in halves (their
+ * type). Unit: a panel. Where a magnitude is at least `limit` (bits of an f32), the word at
+ * `unusual` becomes 1, and the panel is not made. Scratch: QUANTIZE_BYTES.
  */
 export function quantize_panels(
   type: i32, source: i32, x: usize, rows: i32, k: i32, to: usize, limit: i32, unusual: usize,

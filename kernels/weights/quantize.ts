@@ -1,8 +1,13 @@
 /**
- * Weights in blocks from floats. q8_0 and q4_0: ggml's bytes (its `quantize_row_*_ref`): the scale is used in
- * float32 and stored as a half, every step rounds to float32 where ggml does. int8: as q8_0, blocks of 64 and
- * the scale in float32. nf4: blocks of 64 scaled by their largest magnitude to the levels of NormalFloat; the
- * scales are 8-bit codes between the least and the largest of 16 rows × 16 blocks (double quantisation).
+ * Quantises floats to weights in blocks.
+ * - q8_0 and q4_0: the bytes are ggml's (`quantize_row_*_ref`). The scale is used in float32 and
+ * stored
+ *   as a half; every step is rounded to float32 where ggml does that.
+ * - int8: like q8_0, with blocks of 64 and the scale in float32.
+ * - nf4: blocks of 64, which are scaled by their largest magnitude to the levels of NormalFloat.
+ * The
+ *   scales are 8-bit codes between the smallest and the largest scale of 16 rows × 16 blocks
+ *   (double quantisation).
  * Left out: types whose scales need a search (q4_k …).
  */
 import { RgxError } from "../../core/errors.ts";
@@ -26,7 +31,8 @@ function bitsOf(value: number): number {
 }
 
 /**
- * The words of a weight [n, k] from its values, row-major; `first` is the number of the first row for messages.
+ * The words of a weight [n, k] from its values, row-major.
+ * @param first number of the first row, for messages
  * @throws RgxError when k is no multiple of {@link blockOf}, or a value is not finite
  */
 export function quantize(
@@ -64,7 +70,7 @@ function largestOf(values: Float32Array, from: number, count: number): number {
   return largest;
 }
 
-/** Blocks of q8_0 as in a GGUF file: d = max|x|/127; q = x·(1/d), rounded half away from zero. */
+/** Blocks of q8_0 as in a GGUF file: d = max|x|/127; q = x·(1/d), ties rounded away from zero. */
 export function quantizeQ8(values: Float32Array): Uint8Array<ArrayBuffer> {
   const blocks = values.length / 32, out = new Uint8Array(blocks * 34);
   for (let block = 0; block < blocks; block++) {
@@ -73,7 +79,8 @@ export function quantizeQ8(values: Float32Array): Uint8Array<ArrayBuffer> {
     putHalf(out, to, d);
     for (let j = 0; j < 32; j++) {
       const x = fround(values[from + j]! * inverse);
-      // Rounded to nearest, ties up and then away from zero: a branch by the sign would be mispredicted half the time.
+      // Rounds to nearest with ties up, and corrects negative ties. A branch on the sign would be
+      // mispredicted half the time.
       let q = (x + 128.5 | 0) - 128;
       if (q - x === 0.5 && x < 0) q--;
       out[to + 2 + j] = q;
@@ -83,8 +90,8 @@ export function quantizeQ8(values: Float32Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Blocks of q4_0 as in a GGUF file: d = (the weight furthest from 0)/−8, so that it is met exactly;
- * q = ⌊x·(1/d) + 8.5⌋, at most 15.
+ * Blocks of q4_0 as in a GGUF file: d = (the weight furthest from 0)/−8, so that this weight
+ * becomes exact; q = ⌊x·(1/d) + 8.5⌋, at most 15.
  */
 export function quantizeQ4(values: Float32Array): Uint8Array<ArrayBuffer> {
   const blocks = values.length / 32, out = new Uint8Array(blocks * 18);
@@ -140,7 +147,7 @@ function quantizeNF4(words: Uint32Array, n: number, k: number, values: Float32Ar
   }
 }
 
-/** Rows and blocks whose scales have a step and an offset together; ends exclusive. */
+/** Quantises the rows and blocks (ends exclusive) whose scales share a step and an offset. */
 function quantizeGroup(
   words: Uint32Array,
   k: number,
@@ -155,15 +162,15 @@ function quantizeGroup(
       scales.push(fround(largestOf(values, j * k + block * weights, weights) / 127));
     }
   }
-  const least = Math.min(...scales), most = Math.max(...scales);
-  const step = roundedUp((most - least) / 255), offset = bitsOf(least);
+  const smallest = Math.min(...scales), largest = Math.max(...scales);
+  const step = roundedUp((largest - smallest) / 255), offset = bitsOf(smallest);
   const start = nf4GroupStart(k, firstRow, firstBlock);
   words[start] = step;
   words[start + 1] = offset;
   const row = rowBuffer("nf4"), stepValue = valueOf(step);
   for (let j = firstRow, i = 0; j < endRow; j++) {
     for (let block = firstBlock; block < endBlock; block++, i++) {
-      const code = stepValue === 0 ? 0 : Math.round((scales[i]! - least) / stepValue);
+      const code = stepValue === 0 ? 0 : Math.round((scales[i]! - smallest) / stepValue);
       const scale = nf4Scale(code, step, offset), from = j * k + block * weights;
       row.fill(0);
       for (let e = 0; e < weights; e++) {
@@ -175,7 +182,9 @@ function quantizeGroup(
   }
 }
 
-/** Bits of the next float32 of 16 significant bits: its product with a code of 8 bits is exact. */
+/**
+ * Bits of `step` rounded up to 16 significant bits: its product with an 8-bit code is then exact.
+ */
 function roundedUp(step: number): number {
   return step === 0 ? 0 : (bitsOf(step) + 0xff & ~0xff) >>> 0;
 }
@@ -186,7 +195,10 @@ function valueOf(bits: number): number {
 }
 
 const ZERO = NF4_LEVELS.indexOf(0);
-/** Levels begin and end at multiples of ½: the level of x is at ⌈2x⌉ + HALVES, for |x| up to 127. */
+/**
+ * The boundaries between levels are multiples of ½: LEVEL_OF has that of x, |x| ≤ 127, at ⌈2x⌉ +
+ * HALVES.
+ */
 const HALVES = 254;
 const LEVEL_OF = Uint8Array.from({ length: 2 * HALVES + 1 }, (_, i) => {
   const x = (i - HALVES) / 2;

@@ -1,4 +1,4 @@
-// A single row of a stored weight, widened.
+// Widens single rows of a stored weight.
 
 import { widen_halves } from "./halves.as";
 import { widen_panel, WORK_BYTES } from "./panel.as";
@@ -6,13 +6,13 @@ import { BF16, block_weights, F16, panel_bytes } from "./types.as";
 
 const LANES = 16;
 
-/** Weights of a row that are widened at once, with their 15 neighbours. */
+/** Number of weights of a row that are widened at once, with those of the panel's 15 other rows. */
 const ROW_CHUNK = 512;
 
-/** Scratch of widen_row. */
+/** Bytes of scratch of widen_row. */
 export const ROW_BYTES: usize = WORK_BYTES + ROW_CHUNK * 64;
 
-/** Row `row` of a weight [*, k] in any storage type, to `to`. `work`: ROW_BYTES. */
+/** Widens row `row` of a weight [*, k] in any storage type. `work`: ROW_BYTES. */
 export function widen_row(
   type: i32, w: usize, k: i32, row: i32, to: usize, work: usize,
 ): void {

@@ -1,8 +1,11 @@
-// Scales of stored weights as floats, of types where they are not read with the codes (generate.ts): for every block
-// (or part of one with a scale of its own) 16 floats s, and behind them, where codes have 4 bits, 16 floats m
-// (w = s·q + m). Codes of 8 bits are used times 2^24, so their s is times 2^−24. The scales are finite.
+// Expands scales of stored weights to floats, for the types whose scales are not read together with
+// the codes (generate.ts). For every block, or part of a block with a scale, these are 16 floats s
+// (one for each row), and for 4-bit codes 16 floats m behind them (w = s·q + m). Because 8-bit
+// codes are used as q·2^24, their s is multiplied by 2^−24. The scales are finite.
 
-/** A half's sign, exponent and mantissa in a float32 that is 2^−112 times too small; 2^112; 2^88; 2^−24; 255. */
+/**
+ * Mask of an f16's bits in a float32, which is then 2^112 times too small; 2^112; 2^88; 2^−24; 255.
+ */
 const CONSTANTS = memory.data<u32>([0x8fffe000, 0x77800000, 0x6b800000, 0x33800000, 0xff], 64);
 
 /** The upper halves of four words, times `factor`·2^−112. */
@@ -22,17 +25,18 @@ function lower(words: v128, factor: v128): v128 {
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function code(words: v128, i: i32): v128 {
-  return f32x4.convert_i32x4_s(v128.and(i32x4.shr_u(words, 8 * i), v128.load32_splat(CONSTANTS, 16)));
+  const mask = v128.load32_splat(CONSTANTS, 16);
+  return f32x4.convert_i32x4_s(v128.and(i32x4.shr_u(words, 8 * i), mask));
 }
 
 /** Byte `i` of four words, signed, as a float. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function signedCode(words: v128, i: i32): v128 {
+function signed_code(words: v128, i: i32): v128 {
   return f32x4.convert_i32x4_s(i32x4.shr_s(i32x4.shl(words, 24 - 8 * i), 24));
 }
 
-/** Halves of 16 rows, two to a word, times `factor`·2^−112, to 64 bytes at `to`. */
+/** The halves of 16 rows, two in each word, times `factor`·2^−112, as 16 floats at `to`. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function halves16(from: usize, factor: v128, to: usize): void {
@@ -50,7 +54,9 @@ export function scales_halves(from: usize, step: usize, to: usize, blocks: i32):
   for (; blocks > 0; blocks--, from += step, to += 64) halves16(from, factor, to);
 }
 
-/** One super-block: 8 parts with s = d·a, m = −e·b from words of (a, b, a, b), and (d, e) behind them. */
+/**
+ * One super-block: 8 parts with s = d·a, m = −e·b. Words of (a, b, a, b), and (d, e) behind them.
+ */
 export function scales_q4_k(from: usize, to: usize): void {
   const factor = v128.load32_splat(CONSTANTS, 4);
   for (let rows: usize = 0; rows < 64; rows += 16) {
@@ -68,8 +74,9 @@ export function scales_q4_k(from: usize, to: usize): void {
 }
 
 /**
- * Adds to the totals [m][16] of a panel what one super-block gives: Σ s·sum + m·y over its 8 parts, with its expanded
- * scales, sums of codes [8][m][16] and the sums y of x, m rows `step` bytes apart.
+ * Adds one super-block to the totals [m][16] of a panel: Σ s·sum + m·y over its 8 parts. `scales`
+ * are its expanded scales, `sums` the sums of codes times x [8][m][16], and y the sums of x, in
+ * rows `step` bytes apart.
  */
 export function add_q4_k(
   scales: usize, sums: usize, y: usize, step: usize, m: i32, totals: usize,
@@ -92,7 +99,10 @@ export function add_q4_k(
   }
 }
 
-/** One super-block: 16 parts with s = d·a·2^−24 from words of four a, and d behind them. `to` has room for one more. */
+/**
+ * One super-block: 16 parts with s = d·a·2^−24. Words of four a, and d behind them. `to` must have
+ * room for 17 parts.
+ */
 export function scales_q6_k(from: usize, to: usize): void {
   const halves = to + 1024;
   halves16(from + 256, v128.load32_splat(CONSTANTS, 8), halves);
@@ -101,15 +111,17 @@ export function scales_q6_k(from: usize, to: usize): void {
     let at = to + rows;
     for (let word: usize = 0; word < 256; word += 64, at += 256) {
       const codes = v128.load(from + rows + word);
-      v128.store(at, f32x4.mul(d, signedCode(codes, 0)));
-      v128.store(at, f32x4.mul(d, signedCode(codes, 1)), 64);
-      v128.store(at, f32x4.mul(d, signedCode(codes, 2)), 128);
-      v128.store(at, f32x4.mul(d, signedCode(codes, 3)), 192);
+      v128.store(at, f32x4.mul(d, signed_code(codes, 0)));
+      v128.store(at, f32x4.mul(d, signed_code(codes, 1)), 64);
+      v128.store(at, f32x4.mul(d, signed_code(codes, 2)), 128);
+      v128.store(at, f32x4.mul(d, signed_code(codes, 3)), 192);
     }
   }
 }
 
-/** `group`: step and offset of the group of block `first`; 16 bytes for 16 blocks. */
+/**
+ * `group` is the address of step and offset of block 0's group; there are 16 bytes for 16 blocks.
+ */
 export function scales_nf4(
   from: usize, step: usize, group: usize, first: i32, to: usize, blocks: i32,
 ): void {

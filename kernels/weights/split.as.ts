@@ -1,13 +1,14 @@
-// Codes of 4, 5 and 6 bits as signed bytes, "split": of eight steps of k first a word with the even ones, then a
-// word with the odd ones. For types whose levels are a table, or whose bits lie apart. Of two stores that the
-// revectorizer joins the upper comes first (generate.ts).
+// Splits codes of 4, 5 and 6 bits into signed bytes: of eight neighbours in a row, first a word
+// with the even ones, then a word with the odd ones. This is for types whose levels are a table, or
+// whose bits are in several places. Of two neighbouring stores the upper one comes first, for the
+// revectorizer (generate.ts).
 
 /** Levels of nf4 (types.ts). */
 const LEVELS = memory.data<i8>(
   [-127, -88, -67, -50, -36, -23, -12, 0, 10, 20, 31, 43, 56, 71, 92, 127],
   16,
 );
-/** Low nibbles of bytes; bit 4; bits 4 and 5; 16 and 32 in every byte. */
+/** Masks of the low nibbles of bytes; of bit 4; of bits 4 and 5; 16 and 32 in every byte. */
 const MASKS = memory.data<u32>([0x0f0f0f0f, 0x10101010, 0x30303030, 0x10101010, 0x20202020], 64);
 
 // @ts-ignore: decorator of AssemblyScript
@@ -23,7 +24,7 @@ function put_nf4_levels(codes: v128, levels: v128, low: v128, to: usize): void {
   v128.store(to, i8x16.relaxed_swizzle(levels, v128.and(i32x4.shr_u(codes, 4), low)), 64);
 }
 
-/** `words` words of 16 rows of nibbles of nf4. */
+/** Splits `words` words of 16 rows of nf4. */
 export function split_nf4(from: usize, to: usize, words: i32): void {
   const levels = v128.load(LEVELS), low = mask(0);
   for (const end = from + (words as usize) * 64; from < end; from += 64, to += 128) {
@@ -34,7 +35,9 @@ export function split_nf4(from: usize, to: usize, words: i32): void {
   }
 }
 
-/** The even (odd: 1) nibbles of four words, bits of `high` above them, less `offset`. */
+/**
+ * The even (with `odd` the odd) nibbles of four words, with `bits` of `high` added, minus `offset`.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function above(codes: v128, odd: i32, high: v128, bits: v128, low: v128, offset: v128): v128 {
@@ -42,7 +45,10 @@ function above(codes: v128, odd: i32, high: v128, bits: v128, low: v128, offset:
   return i8x16.sub(v128.or(nibbles, v128.and(high, bits)), offset);
 }
 
-/** Words of one code of 8 rows: even and odd elements, with the bits that were shifted above them. */
+/**
+ * Splits a word of nibbles of 8 rows: its even and odd elements, with the high bits `even…` and
+ * `odd…`, which are already at their place.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function put8(
@@ -58,7 +64,10 @@ function put8(
   v128.store(to, oa, 64);
 }
 
-/** `blocks` blocks of q5_0, `step` bytes apart: 4 words of 16 rows of low nibbles, one of fifth bits. */
+/**
+ * Splits `blocks` blocks of q5_0, `step` bytes apart: 4 words of low nibbles of 16 rows, one of
+ * high bits.
+ */
 export function split_q5_0(from: usize, step: usize, to: usize, blocks: i32): void {
   const low = mask(0), bits = mask(1), offset = mask(3);
   for (; blocks > 0; blocks--, from += step, to += 512) {
@@ -84,7 +93,7 @@ export function split_q5_0(from: usize, step: usize, to: usize, blocks: i32): vo
   }
 }
 
-/** `pairs` pairs of words of low nibbles of q6_k, `high`: the words of high bits. */
+/** Splits `pairs` pairs of words of low nibbles of q6_k; `high` are the words of high bits. */
 export function split_q6_k(from: usize, high: usize, to: usize, pairs: i32): void {
   const low = mask(0), bits = mask(2), offset = mask(4);
   for (; pairs > 0; pairs--, from += 128, high += 64, to += 256) {

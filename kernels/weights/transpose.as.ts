@@ -1,8 +1,10 @@
-// Rows of floats as panels of 16 rows: [k, 16] each.
+// Converts rows of floats to panels of 16 rows, [k, 16] each.
 
 const LANES = 16;
 
-/** Transposes a 4×4 block: rows of `from` (stride in bytes) to rows of `to`, 64 bytes apart. */
+/**
+ * Transposes a 4×4 block: rows at `from`, `stride` bytes apart, to rows at `to`, 64 bytes apart.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function transpose4(from: usize, stride: usize, to: usize): void {
@@ -20,7 +22,7 @@ export function transpose4(from: usize, stride: usize, to: usize): void {
   v128.store(to, v128.shuffle<f32>(ab1, cd1, 2, 3, 6, 7), 192);
 }
 
-/** Panels of the transpose of `source` [columns, k] (row stride in bytes); unit = panel. */
+/** Panels of the transpose of `source` [columns, k] (row stride in bytes). Unit: a panel. */
 export function transpose_to_panels(
   source: usize,
   stride: usize,

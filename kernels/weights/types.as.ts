@@ -1,4 +1,4 @@
-// The storage types of kernels/weights/types.ts: their numbers (the order there), and sizes of their parts.
+// The storage types of types.ts: their numbers (by the order there), and the sizes of their parts.
 
 export const F16 = 0;
 export const BF16 = 1;
@@ -11,14 +11,14 @@ export const Q6_K = 7;
 export const INT8 = 8;
 export const NF4 = 9;
 
-/** Weights in a block; halves come in pairs. */
+/** Number of weights in a block; of halves 2. */
 export function block_weights(type: i32): i32 {
   if (type <= BF16) return 2;
   if (type == Q4_K || type == Q6_K) return 256;
   return type == INT8 || type == NF4 ? 64 : 32;
 }
 
-/** Bytes of a block of 16 rows. */
+/** Bytes of a record: a block of 16 rows. */
 export function record_bytes(type: i32): usize {
   switch (type) {
     case Q8_0: return 544;

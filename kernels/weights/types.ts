@@ -1,32 +1,41 @@
 /**
- * Storage types of frozen weights, and how a weight [n, k] of each lies in its one u32 tensor: the same on
- * every device. Rows run along k ("in"); a block is some neighbours in a row that share a scale.
+ * Storage types of frozen weights, and the layout of a weight [n, k] of each type in a u32 tensor.
+ * The layout is the same on every device. Rows run along k ("in"). A block is a run of neighbours
+ * in a row that share a scale.
  *
- * - f16, bf16: row-major, two halves a word, the element with the even index in the lower half; k is even.
- * - The others: panels of PANEL rows (the last one filled up with rows of zeros), in a panel one record a block
- *   of k, in order. A row's part of a block is a row of bits: `fullWords` words and then `tailBits` more. In the
- *   record word w of the panel's row r is at w·PANEL + r; behind them the tails, 32/tailBits rows a word: those of
- *   row r in word r mod (PANEL·tailBits/32), the lower rows in the lower bits. So 16 neighbouring words are one
- *   word of 16 rows, and what is done to one word of four (or eight) rows needs no exchange between them.
- * - A row's bits (little end first; element e of the block before element e + 1, codes unsigned unless said):
+ * - f16 and bf16: row-major with two halves in a word; the element with the even index is the lower
+ *   half. k is even.
+ * - All others: panels of PANEL rows; the last panel is filled up with rows of zeros. A panel has
+ * one
+ *   record for each block of k, in order. A row's part of a block is a string of bits: `fullWords`
+ *   words, then `tailBits` more bits. In the record, word w of the panel's row r is at w·PANEL + r.
+ *   Behind these come the tails, of 32/tailBits rows in each word: that of row r is in word
+ *   r mod (PANEL·tailBits/32), lower rows in the lower bits. So 16 neighbouring words are the same
+ *   word of 16 rows, and the rows can be processed side by side in the lanes of vectors.
+ * - The bits of a row (low bits first, element e of the block before element e + 1; codes are
+ * unsigned
+ *   unless noted):
  *     q4_0  32 × 4 bits q; tail s (f16)                           w = s·(q − 8)
  *     q4_1  32 × 4 bits q; s, m (f16 each)                        w = s·q + m
  *     q5_0  32 × 4 bits low; 32 bits high *; tail s (f16)         w = s·(low + 16·high − 16)
  *     q8_0  32 × 8 bits q, signed; tail s (f16)                   w = s·q
- *     q4_k  256 × 4 bits q; 8 × (8 bits a, 8 bits b), one pair for 32 elements; s, m (f16 each)
+ *     q4_k  256 × 4 bits q; 8 × (8 bits a, 8 bits b), a pair for every 32 elements; s, m (f16 each)
  *                                                                 w = (s·a)·q − m·b
- *     q6_k  256 × 4 bits low; 16 words high *; 16 × 8 bits a, signed, one for 16 elements; tail s (f16)
- *                                                                 w = (s·a)·(low + 16·high − 32)
+ *     q6_k  256 × 4 bits low; 16 words high *; 16 × 8 bits a, signed, one for every 16 elements;
+ *           tail s (f16)                                          w = (s·a)·(low + 16·high − 32)
  *     int8  64 × 8 bits q, signed; s (f32)                        w = s·q
- *     nf4   64 × 4 bits i; tail c (8 bits)                        w = s·NF4_LEVELS[i], s = step·c + offset
- *   * The high bits lie where a shift and a mask bring them above the low ones of four even, or four odd, elements at
- *   once: with e = 8·i + 2·j + o (o: odd), q5_0 has the high bit of element e at bit 8·j + 2·i + o of its word, q6_k
- *   the two of element 16·t + e from bit 8·j + 4·i + 2·o of word t on.
- *   Every bracket and every product is rounded to float32. Behind a panel's records an nf4 weight has four words
- *   for every 16 blocks of k (and all rows of the panel): step (f32), offset (f32), two zeros; step·c is exact.
+ *     nf4   64 × 4 bits i; tail c (8 bits)                        w = s·NF4_LEVELS[i], s = step·c +
+ *     offset
+ *   * The high bits are placed so that one shift and one mask bring those of four even (or four
+ *   odd) elements above the low bits at once. With e = 8·i + 2·j + o (o = 1 for odd e): q5_0 has
+ *   the high bit of element e at bit 8·j + 2·i + o of its word; q6_k has the two high bits of
+ *   element 16·t + e at bit 8·j + 4·i + 2·o of word t.
+ *   Every bracket and every product is rounded to float32.
+ *   Behind the records of a panel, an nf4 weight has four words for every 16 blocks of k and all
+ *   rows of the panel: step (f32), offset (f32), two zeros. step·c is exact.
  *
- * The types named like ggml's hold what a GGUF file holds, bit for bit; int8 and nf4 are made at load
- * (quantize.ts). All numbers in a weight are finite.
+ * The types that are named like ggml's have the values of a GGUF file, bit for bit. int8 and nf4
+ * are made when a model is loaded (quantize.ts). All numbers in a weight are finite.
  */
 import { RgxError } from "../../core/errors.ts";
 import { PANEL } from "./panel.ts";
@@ -45,13 +54,13 @@ export const WEIGHT_TYPES = [
 ] as const;
 export type WeightType = typeof WEIGHT_TYPES[number];
 
-/** Types that lie in panels of blocks. */
+/** Types that are stored in panels of blocks. */
 export type BlockType = Exclude<WeightType, "f16" | "bf16">;
 
 export interface BlockShape {
-  /** Weights in a block. */
+  /** Number of weights in a block. */
   readonly weights: number;
-  /** A row's part of a record. */
+  /** Size of a row's part of a record. */
   readonly fullWords: number;
   readonly tailBits: 0 | 8 | 16;
 }
@@ -67,13 +76,15 @@ export const BLOCK_SHAPES: Readonly<Record<BlockType, BlockShape>> = {
   nf4: { weights: 64, fullWords: 8, tailBits: 8 },
 };
 
-/** Levels of nf4: the 16 of NormalFloat in steps of 1/127, so that one is a byte. */
+/** Levels of nf4: the 16 levels of NormalFloat in units of 1/127, so that each is a byte. */
 export const NF4_LEVELS: readonly number[] = [
   ...[-127, -88, -67, -50, -36, -23, -12, 0],
   ...[10, 20, 31, 43, 56, 71, 92, 127],
 ];
 
-/** Blocks of k whose scales share `step` and `offset` in an nf4 weight, and words that these take. */
+/**
+ * In an nf4 weight: number of blocks whose scales share step and offset, and words that these take.
+ */
 export const NF4_GROUP = 16;
 export const NF4_GROUP_WORDS = 4;
 
@@ -85,18 +96,18 @@ export function isBlockType(type: WeightType): type is BlockType {
   return type !== "f16" && type !== "bf16";
 }
 
-/** k of a weight in this type is a multiple of this. */
+/** Number of weights in a block of this type; k must be a multiple of it. */
 export function blockOf(type: WeightType): number {
   return isBlockType(type) ? BLOCK_SHAPES[type].weights : 2;
 }
 
-/** Words of one record: a block of PANEL rows. */
+/** Number of words of a record: a block of PANEL rows. */
 export function recordWords(type: BlockType): number {
   const { fullWords, tailBits } = BLOCK_SHAPES[type];
   return PANEL * (fullWords + tailBits / 32);
 }
 
-/** Words of one panel of a weight with rows of k elements. */
+/** Number of words of a panel of a weight with rows of k elements. */
 export function panelWords(type: BlockType, k: number): number {
   const blocks = k / BLOCK_SHAPES[type].weights;
   const groups = type === "nf4" ? Math.ceil(blocks / NF4_GROUP) : 0;
@@ -104,7 +115,7 @@ export function panelWords(type: BlockType, k: number): number {
 }
 
 /**
- * Words of the u32 tensor that holds a weight [n, k].
+ * Number of words of the u32 tensor that holds a weight [n, k].
  * @throws RgxError when k is no multiple of {@link blockOf}
  */
 export function storedWords(type: WeightType, n: number, k: number): number {

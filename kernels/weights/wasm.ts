@@ -1,4 +1,4 @@
-/** What the host bindings of the WASM device need to know of the kernels in this folder (*.as.ts). */
+/** What host bindings of the WASM device need to know of the kernels in this folder (*.as.ts). */
 import { WEIGHT_TYPES, type WeightType } from "./types.ts";
 
 /** The number by which the kernels know a type (types.as.ts). */

@@ -1,4 +1,4 @@
-/** Stored weights on the host: round trips through the devices' layout, ggml's bits, errors of quantisation. */
+/** Stored weights on the host: the layout of the devices, and the errors of quantisation. */
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { normals, sameBits, stream } from "../testing.ts";
@@ -22,7 +22,7 @@ function randomBytes(name: string, length: number): Uint8Array {
   return Uint8Array.from({ length }, () => random.int(0, 255));
 }
 
-Deno.test("a file's blocks keep every value in the layout of the devices", () => {
+Deno.test("blocks of a file have the same values in the layout of the devices", () => {
   for (const type of FILE_TYPES) {
     if (!isBlockType(type)) continue;
     for (const n of [1, 16, 21]) {
@@ -40,7 +40,7 @@ Deno.test("a file's blocks keep every value in the layout of the devices", () =>
   }
 });
 
-Deno.test("nothing of a block is lost: other bytes are other words", () => {
+Deno.test("no bit of a block is lost: each changes exactly one bit of the words", () => {
   for (const type of FILE_TYPES) {
     const k = blockOf(type), bytes = randomBytes(`bits ${type}`, fileBytes(type, k));
     const words = packStored(type, 1, k, bytes);
@@ -57,7 +57,7 @@ Deno.test("nothing of a block is lost: other bytes are other words", () => {
   }
 });
 
-Deno.test("the devices' layout takes hardly more memory than a file", () => {
+Deno.test("the layout of the devices takes at most 3 % more memory than a file", () => {
   for (const type of FILE_TYPES) {
     const n = 64, k = 1536;
     const ratio = 4 * storedWords(type, n, k) / (n * fileBytes(type, k));
@@ -77,7 +77,7 @@ function relativeError(type: WeightType, n: number, k: number, values: Float32Ar
   return Math.sqrt(error / size);
 }
 
-Deno.test("normal weights are quantised with the error that so many bits allow", () => {
+Deno.test("quantised normal weights have the error that is expected of each type", () => {
   const n = 37, k = 1088, values = normals(stream("quantise"), n * k, 0.02);
   const limits = { int8: 0.008, q8_0: 0.008, nf4: 0.097, q4_0: 0.1 } as const;
   for (const type of QUANTIZED_TYPES) {
@@ -86,13 +86,13 @@ Deno.test("normal weights are quantised with the error that so many bits allow",
   }
 });
 
-Deno.test("scales of nf4 that differ by far stay apart", () => {
+Deno.test("a block of nf4 with large values does not spoil its neighbours", () => {
   const n = 16, k = 1024, values = normals(stream("outliers"), n * k, 0.02);
   for (let e = 0; e < 64; e++) values[5 * k + 128 + e]! *= 20;
   assert.ok(relativeError("nf4", n, k, values) < 0.1);
 });
 
-Deno.test("zeros stay zero, and one value alone is met", () => {
+Deno.test("zeros stay zero, and a single value is kept", () => {
   for (const type of QUANTIZED_TYPES) {
     const zero = unpackStored(type, 3, 128, quantize(type, 3, 128, new Float32Array(384)));
     assert.ok(zero.every((x) => x === 0), type);
@@ -103,7 +103,7 @@ Deno.test("zeros stay zero, and one value alone is met", () => {
   }
 });
 
-Deno.test("what cannot be held is refused with the reason", () => {
+Deno.test("weights that cannot be stored are refused with the reason", () => {
   const refused = (call: () => unknown, message: RegExp) =>
     assert.throws(call, (error) => error instanceof RgxError && message.test(error.message));
   refused(() => storedWords("q4_k", 4, 128), /\[4, 128\] cannot be held as q4_k: .* 256 long/);
@@ -115,10 +115,10 @@ Deno.test("what cannot be held is refused with the reason", () => {
   refused(() => quantize("nf4", 2, 64, infinite), /element \[1, 6\] is Infinity/);
 });
 
-Deno.test("a weight in nf4 has the nearest of the levels", () => {
+Deno.test("a weight in nf4 has the nearest level", () => {
   const n = 16, k = 64, random = stream("levels");
   const values = Float32Array.from({ length: n * k }, (_, i) => {
-    // Every row reaches 127 times its scale, which is the same for all and so is exact.
+    // The largest value of every row is 127, so all scales are 1 and exact.
     return i % k === 0
       ? 127
       : random.choice([random.uniform(-127, 127), random.int(-254, 254) / 2]);

@@ -1,10 +1,11 @@
 /**
- * WGSL that reads stored weights (types.ts), one description for each type and all kernels. Panels are read as
- * vectors of four words: the same word of four neighbouring rows. So a block of 4 rows × 4 elements, which is what every
- * kernel asks for, is one to four loads, and four rows are shifted, masked and converted side by side.
+ * WGSL that reads stored weights (types.ts); there is one description of each type for all kernels.
+ * Panels are read as vectors of four words: the same word of four neighbouring rows. Kernels read 4
+ * rows × 4 elements at a time, which take one to four loads. Four rows are shifted, masked and
+ * converted side by side.
  *
- * Rounding is that of types.ts whether or not the driver fuses a product with a sum: where the reference rounds a
- * product before it adds, the product is exact.
+ * The rounding is that of types.ts whether or not the driver fuses a product with a sum, because
+ * where the reference rounds a product before it adds, the product is exact.
  */
 import {
   BLOCK_SHAPES,
@@ -17,84 +18,101 @@ import {
   type WeightType,
 } from "./types.ts";
 
-/** Two halves of a word as f32. */
+/** WGSL: the two halves of a word as a vec2f. */
 export function widenPair(type: "f16" | "bf16", word: string): string {
   return type === "f16"
     ? `unpack2x16float(${word})`
     : `vec2f(bitcast<f32>(${word} << 16u), bitcast<f32>(${word} & 0xffff0000u))`;
 }
 
-/** Parameters that {@link widenBlocks} reads. */
+/** The parameters that {@link widenBlocks} reads. */
 export const BLOCK_PARAMS = { b_base: "u32", b_panel: "u32", b_groups: "u32" } as const;
 
-/** Their values for rows of k elements; `words`: how many stand in the binding before the first panel. */
+/**
+ * Their values for rows of k elements.
+ * @param words number of words in the binding before the first panel
+ */
 export function blockParams(type: BlockType, k: number, words: number): Record<string, number> {
   const records = k / BLOCK_SHAPES[type].weights * recordWords(type);
   return { b_base: words / 4, b_panel: panelWords(type, k) / 4, b_groups: records / 4 };
 }
 
 /**
- * A type in WGSL. Known are: `row` and `i`, the first of the four rows and of the four elements (multiples of four);
- * `quad`, the place of the rows in their panel; `at`, where the record begins in `words`.
+ * A type in WGSL. The code may use `i`, the first of the four elements (a multiple of four),
+ * `quad`, the number of the four rows in their panel, `panel`, where the panel begins in `words`,
+ * and `at`, where the record begins.
  */
 interface BlockText {
-  /** What is loaded, each a vector of words of the four rows, by name. */
+  /** The loads by name; each is a vector of words of the four rows. */
   loads: Readonly<Record<string, string>>;
-  /** Statements that make of them, as `w.name`, the codes and scales of the elements. */
+  /**
+   * Statements that make the codes and scales of the elements from the loads, which are `w.<name>`.
+   */
   scales: string;
-  /** Element i + j of the four rows. */
+  /** Expression of element i + j of the four rows. */
   element: (j: number) => string;
 }
 
-/** Word `w` of the rows. */
-const word = (w: string) => `words[at + 4u * (${w}) + quad]`;
-/** The word that holds the tails of 16 bits behind `full` words, these in the lower half. */
+/** Loads word `w` of the rows. */
+const loadWord = (w: string) => `words[at + 4u * (${w}) + quad]`;
+/** Loads the 16-bit tails behind `full` words, into the lower halves. */
 const halfTail = (full: number) =>
   `words[at + ${4 * full}u + (quad & 1u)] >> vec4u((quad >> 1u) << 4u)`;
 
-/** Brings the 16 bits of elements i … i + 3 of a word of nibbles down. */
+/** `code`: the nibbles of the elements i … i + 3 are its lower 16 bits. */
 const NIBBLES = "let code = w.code >> vec4u((i & 4u) << 2u);\n  ";
+/** `code`: the bytes of the elements i … i + 3. */
 const BYTES = "let code = w.code;\n  ";
-/** Element j's code of 4 bits, unsigned. */
+/** The 4-bit code of element j, unsigned. */
 const nibble = (j: number) =>
   `vec4f(${j > 0 ? `(code >> vec4u(${4 * j}u))` : "code"} & vec4u(15u))`;
-/** Byte j of a word, signed. */
+/** Byte j of `code`, signed. */
 const signedByte = (j: number) =>
   j === 3
     ? `vec4f(bitcast<vec4i>(code) >> vec4u(24u))`
     : `vec4f(bitcast<vec4i>(code << vec4u(${24 - 8 * j}u)) >> vec4u(24u))`;
 
-/** The bits of `high` (those of element i from bit 4 on) that belong above the codes of 4 bits. */
+/**
+ * The bits of `high` (of element i from bit 4 on) that are added to the 4-bit code of element j.
+ */
 const highBits = (j: number, bits: 1 | 2) =>
   `(high >> vec4u(${8 * (j >> 1) + bits * (j & 1)}u)) & vec4u(${bits === 1 ? 16 : 48}u)`;
 
-const nibbles = (mask: number) => word(`(i >> 3u) & ${mask}u`);
-const bytes = (mask: number) => word(`(i >> 2u) & ${mask}u`);
+/**
+ * Loads the word that holds the nibbles (or the bytes) of the elements; `mask`: number of words −
+ * 1.
+ */
+const loadNibbles = (mask: number) => loadWord(`(i >> 3u) & ${mask}u`);
+const loadBytes = (mask: number) => loadWord(`(i >> 2u) & ${mask}u`);
 
 const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
   q4_0: {
-    loads: { code: nibbles(3), tail: halfTail(4) },
+    loads: { code: loadNibbles(3), tail: halfTail(4) },
     scales: `${NIBBLES}let s = halves(w.tail);`,
     element: (j) => `(${nibble(j)} - 8.0) * s`,
   },
   q4_1: {
-    loads: { code: nibbles(3), pair: word("4u") },
+    loads: { code: loadNibbles(3), pair: loadWord("4u") },
     scales: `${NIBBLES}let s = halves(w.pair);\n  let m = halves(w.pair >> vec4u(16u));`,
     element: (j) => `${nibble(j)} * s + m`,
   },
   q5_0: {
-    loads: { code: nibbles(3), top: word("4u"), tail: halfTail(5) },
+    loads: { code: loadNibbles(3), top: loadWord("4u"), tail: halfTail(5) },
     scales: `${NIBBLES}let s = halves(w.tail);
   let high = (w.top >> vec4u(((i & 4u) << 2u) + ((i & 24u) >> 2u))) << vec4u(4u);`,
     element: (j) => `(${nibble(j)} + vec4f(${highBits(j, 1)}) - 16.0) * s`,
   },
   q8_0: {
-    loads: { code: bytes(7), tail: halfTail(8) },
+    loads: { code: loadBytes(7), tail: halfTail(8) },
     scales: `${BYTES}let s = halves(w.tail);`,
     element: (j) => `${signedByte(j)} * s`,
   },
   q4_k: {
-    loads: { code: nibbles(31), pair: word("32u + ((i >> 6u) & 3u)"), both: word("36u") },
+    loads: {
+      code: loadNibbles(31),
+      pair: loadWord("32u + ((i >> 6u) & 3u)"),
+      both: loadWord("36u"),
+    },
     scales: `${NIBBLES}let steps = w.pair >> vec4u((i & 32u) >> 1u);
   let s = halves(w.both) * vec4f(steps & vec4u(255u));
   let m = halves(w.both >> vec4u(16u)) * vec4f((steps >> vec4u(8u)) & vec4u(255u));`,
@@ -102,9 +120,9 @@ const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
   },
   q6_k: {
     loads: {
-      code: nibbles(31),
-      top: word("32u + ((i >> 4u) & 15u)"),
-      steps: word("48u + ((i >> 6u) & 3u)"),
+      code: loadNibbles(31),
+      top: loadWord("32u + ((i >> 4u) & 15u)"),
+      steps: loadWord("48u + ((i >> 6u) & 3u)"),
       tail: halfTail(52),
     },
     scales:
@@ -114,13 +132,13 @@ const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
     element: (j) => `(${nibble(j)} + vec4f(${highBits(j, 2)}) - 32.0) * s`,
   },
   int8: {
-    loads: { code: bytes(15), scale: word("16u") },
+    loads: { code: loadBytes(15), scale: loadWord("16u") },
     scales: `${BYTES}let s = bitcast<vec4f>(w.scale);`,
     element: (j) => `${signedByte(j)} * s`,
   },
   nf4: {
     loads: {
-      code: nibbles(7),
+      code: loadNibbles(7),
       tail: "words[at + 32u] >> vec4u(quad << 3u)",
       group: `words[panel + p.b_groups + i / ${64 * NF4_GROUP}u]`,
     },
@@ -130,7 +148,7 @@ const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
   },
 };
 
-/** Levels of nf4 as bytes, four a word. */
+/** The levels of nf4 as bytes, four in each word. */
 const LEVEL_WORDS = [0, 4, 8, 12].map((first) => {
   const [a, b, c, d] = NF4_LEVELS.slice(first, first + 4).map((level) => level & 255);
   return `vec4u(${(a! | b! << 8 | c! << 16 | d! << 24) >>> 0}u)`;
@@ -142,7 +160,8 @@ fn nf4_level(code: vec4u) -> vec4f {
   let low = select(${LEVEL_WORDS[0]}, ${LEVEL_WORDS[1]}, second);
   let high = select(${LEVEL_WORDS[2]}, ${LEVEL_WORDS[3]}, second);
   let levels = select(low, high, (code & vec4u(8u)) != vec4u(0u));
-  return vec4f(bitcast<vec4i>(levels << (vec4u(24u) - ((code & vec4u(3u)) << vec4u(3u)))) >> vec4u(24u));
+  let shifts = vec4u(24u) - ((code & vec4u(3u)) << vec4u(3u));
+  return vec4f(bitcast<vec4i>(levels << shifts) >> vec4u(24u));
 }`;
 
 const HALVES = `
@@ -152,10 +171,11 @@ fn halves(words: vec4u) -> vec4f {
 }`;
 
 /**
- * WGSL of one type in blocks, read from `buffer` (vec4<u32>) by the parameters {@link BLOCK_PARAMS}; row and i are
- * multiples of four, within the panels and the rows:
- *   fn block_words(row, i) -> BlockWords    what is to be loaded for elements i … i + 3 of rows row … row + 3
- *   fn block_values(words, i) -> mat4x4f    the elements: column j is element i + j of the four rows
+ * WGSL that reads one type in blocks from `buffer` (vec4<u32>), with the parameters
+ * {@link BLOCK_PARAMS}. row and i are multiples of four, within the panels and the rows:
+ *   fn block_words(row, i) -> BlockWords    loads the elements i … i + 3 of the rows row … row + 3
+ *   fn block_values(words, i) -> mat4x4f    the elements: column j is element i + j of the four
+ *   rows
  */
 export function widenBlocks(buffer: string, type: BlockType): string {
   const { loads, scales, element } = BLOCKS[type];
@@ -177,19 +197,22 @@ fn block_values(w: BlockWords, i: u32) -> mat4x4f {
 }`;
 }
 
-/** Members of BlockWords, at most four, each a vec4u; all zero they stand for zeros. */
+/**
+ * The members of BlockWords: at most four, each a vec4u. If all are zero, the elements are zeros.
+ */
 export function blockWordNames(type: BlockType): string[] {
   return Object.keys(BLOCKS[type].loads);
 }
 
-/** The buffer's element type in a kernel that reads rows. */
+/** Element type of the buffer in a kernel that reads rows. */
 export function rowBufferType(type: WeightType): string {
   return isBlockType(type) ? "vec4<u32>" : "u32";
 }
 
 /**
- * WGSL: fn row_four(row, i, end): elements i … i + 3 of one row, those from `end` (the length of a row) on zero; i is a
- * multiple of four, the first row stands at the beginning of `buffer`. Needs {@link BLOCK_PARAMS}.
+ * WGSL: fn row_four(row, i, end): the elements i … i + 3 of a row; those from `end` (the length of
+ * a row) on are zero. i is a multiple of four. `buffer` begins with the first row. Needs {@link
+ * BLOCK_PARAMS}.
  */
 export function rowFour(buffer: string, type: WeightType): string {
   const signature = "fn row_four(row: u32, i: u32, end: u32) -> vec4f {";

@@ -23,7 +23,8 @@ fn nf4_level(code: vec4u) -> vec4f {
   let low = select(vec4u(3468535937u), vec4u(16050652u), second);
   let high = select(vec4u(723457034u), vec4u(2136753976u), second);
   let levels = select(low, high, (code & vec4u(8u)) != vec4u(0u));
-  return vec4f(bitcast<vec4i>(levels << (vec4u(24u) - ((code & vec4u(3u)) << vec4u(3u)))) >> vec4u(24u));
+  let shifts = vec4u(24u) - ((code & vec4u(3u)) << vec4u(3u));
+  return vec4f(bitcast<vec4i>(levels << shifts) >> vec4u(24u));
 }
 struct BlockWords { code: vec4u, tail: vec4u, group: vec4u }
 fn block_words(row: u32, i: u32) -> BlockWords {

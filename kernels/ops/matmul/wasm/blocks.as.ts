@@ -1,5 +1,5 @@
-// Blocked matrix product from register tiles: out[rows, columns] = (with `accumulate` +=) alpha ·
-// S·V.
+// Blocked matrix product from register tiles:
+// out[rows, columns] = (with `accumulate` +=) alpha · S · V.
 //
 // The elements of S [rows, k] are broadcast to all lanes of a vector; S is read in place or packed.
 // V [k, columns] fills the lanes. It is read in panels of 16 columns, either packed (pack.as.ts) or
