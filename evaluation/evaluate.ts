@@ -14,7 +14,7 @@ import { type AskedProblem, complete, type CompleteOptions } from "./complete.ts
 import type { PromptEncoder } from "./prompt_encoder.ts";
 import { runSampling, runSamplingSeed, type SamplingSettings } from "./sampling.ts";
 
-/** An accuracy, and that of each task where the problems are of several. */
+/** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
   tasks?: Record<string, TaskAccuracy>;
 }

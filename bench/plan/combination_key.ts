@@ -17,7 +17,7 @@ export function combinationKey(
   const { samples: _, ...sampling } = settings.sampling;
   const { from: __, ...prompt } = settings.prompt;
   const { taskName, seed, binary, shots } = set;
-  // A file's problems have their contents in keys of their own: they may move to another path.
+  // The path is left out, since a file may move. Keys of its problems contain the problems.
   const { path: ___, ...others } = set.parameters;
   const parameters = DATASET_NAMES.includes(taskName) ? others : set.parameters;
   return sha256Hex(JSON.stringify([
