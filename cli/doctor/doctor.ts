@@ -116,19 +116,19 @@ async function adapterReport(): Promise<AdapterReport | null> {
   };
 }
 
-const GIB = (bytes: number) =>
+const gib = (bytes: number) =>
   bytes < 2 ** 30 ? `${Math.round(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
 function adapterRows(gpu: AdapterReport | null): string[][] {
   if (gpu === null) return [["GPU adapter", "none found"]];
   const { limits } = gpu;
-  const free = gpu.available_bytes === null ? "" : `, ${GIB(gpu.available_bytes)} free`;
-  const largest = GIB(limits["maxStorageBufferBindingSize"]!);
+  const free = gpu.available_bytes === null ? "" : `, ${gib(gpu.available_bytes)} free`;
+  const largest = gib(limits["maxStorageBufferBindingSize"]!);
   return [
     ["GPU adapter", `${gpu.name}${gpu.software ? " (software)" : ""}${free}`],
     [
       "GPU limits",
-      `buffers ${GIB(limits["maxBufferSize"]!)}, bindings ${largest}, workgroups of ` +
+      `buffers ${gib(limits["maxBufferSize"]!)}, bindings ${largest}, workgroups of ` +
       `${limits["maxComputeInvocationsPerWorkgroup"]} with ` +
       `${limits["maxComputeWorkgroupStorageSize"]! / 1024} KiB`,
     ],
@@ -226,7 +226,7 @@ export async function doctor(
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
     ["processors", `${report.threads} threads`],
-    ["free memory", GIB(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
+    ["free memory", gib(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),
     ...(job === null ? [] : jobRows(job, room)),
     ...(fit === null ? [] : fitRows(fit)),

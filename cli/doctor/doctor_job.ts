@@ -68,7 +68,7 @@ function list(text: string): string[] {
     .filter((id) => id !== "" && id !== "-1" && id !== "NoDevFiles");
 }
 
-const GIB = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+const gib = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
 export function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
   const where = [
@@ -88,8 +88,8 @@ export function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
     ],
     [
       "job memory",
-      (job.memory_bytes === null ? "no limit told" : GIB(job.memory_bytes)) +
-      (by === "job" ? "" : `; the ${limit} leaves ${GIB(bytes)}`),
+      (job.memory_bytes === null ? "no limit told" : gib(job.memory_bytes)) +
+      (by === "job" ? "" : `; the ${limit} leaves ${gib(bytes)}`),
     ],
     ["job GPUs", gpus + visible],
     ["job time", job.seconds_left === null ? "not told" : `${duration(job.seconds_left)} left`],

@@ -8,7 +8,7 @@ import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
 import type { SchedulerKwargs, SchedulerType } from "../schema/run_config.ts";
 
-const T = (name: string) => `training.${name}`;
+const inTraining = (name: string) => `training.${name}`;
 
 export class TrainingRules extends RuleContext {
   /**
@@ -31,11 +31,11 @@ export class TrainingRules extends RuleContext {
   /** The completions of a generation are a multiple of the micro-step, and whole groups. */
   #generation(): void {
     const names = [
-      T("num_generations"),
-      T("per_device_train_batch_size"),
-      T("gradient_accumulation_steps"),
-      T("generation_batch_size"),
-      T("steps_per_generation"),
+      inTraining("num_generations"),
+      inTraining("per_device_train_batch_size"),
+      inTraining("gradient_accumulation_steps"),
+      inTraining("generation_batch_size"),
+      inTraining("steps_per_generation"),
     ] as const;
     if (!this.valid(...names)) return;
     const {
@@ -48,7 +48,11 @@ export class TrainingRules extends RuleContext {
     if (whole !== null && steps !== null) {
       const text = `${whole} and steps_per_generation ${steps}: expected at most one of them; ` +
         `steps_per_generation ${steps} alone generates ${size * steps} completions at a time`;
-      return this.fail(text, T("generation_batch_size"), T("steps_per_generation"));
+      return this.fail(
+        text,
+        inTraining("generation_batch_size"),
+        inTraining("steps_per_generation"),
+      );
     }
     if (whole !== null) {
       const right = (value: number) => value % size === 0 && value % group === 0;
@@ -57,7 +61,7 @@ export class TrainingRules extends RuleContext {
       const text = `${whole} completions are not whole micro-steps of ` +
         `per_device_train_batch_size ${size} and whole groups of num_generations ${group}` +
         (works.length === 0 ? "" : `; works with ${works.join(" or ")}`);
-      return this.fail(text, T("generation_batch_size"));
+      return this.fail(text, inTraining("generation_batch_size"));
     }
     const cuts = steps ?? accumulation;
     const cutName = steps === null ? "gradient_accumulation_steps" : "steps_per_generation";
@@ -83,11 +87,14 @@ export class TrainingRules extends RuleContext {
 
   #evalSizes(): void {
     const names = [
-      T("num_generations_eval"),
-      T("per_device_eval_batch_size"),
-      T("num_generations"),
+      inTraining("num_generations_eval"),
+      inTraining("per_device_eval_batch_size"),
+      inTraining("num_generations"),
     ] as const;
-    if (!this.valid(...names, T("eval_strategy"), T("eval_on_start")) || !this.#evaluates()) return;
+    if (
+      !this.valid(...names, inTraining("eval_strategy"), inTraining("eval_on_start")) ||
+      !this.#evaluates()
+    ) return;
     const { training } = this.config;
     const group = training.num_generations_eval ?? training.num_generations;
     const size = training.per_device_eval_batch_size;
@@ -101,8 +108,8 @@ export class TrainingRules extends RuleContext {
   }
 
   #evaluation(): void {
-    const names = [T("eval_strategy"), T("eval_on_start")] as const;
-    if (!this.valid(...names, T("eval_steps"), "eval")) return;
+    const names = [inTraining("eval_strategy"), inTraining("eval_on_start")] as const;
+    if (!this.valid(...names, inTraining("eval_steps"), "eval")) return;
     const { training, eval: evaluation } = this.config;
     if (this.#evaluates() && evaluation.num_examples === 0) {
       const name = training.eval_strategy !== "no" ? names[0] : names[1];
@@ -110,21 +117,21 @@ export class TrainingRules extends RuleContext {
     }
     if (training.eval_steps !== null && training.eval_strategy !== "steps") {
       const text = `has no effect while eval_strategy is ${training.eval_strategy}`;
-      this.problems.note(this.at(T("eval_steps")), T("eval_steps"), text);
+      this.problems.note(this.at(inTraining("eval_steps")), inTraining("eval_steps"), text);
     }
   }
 
   #best(): void {
     const names = [
-      T("load_best_model_at_end"),
-      T("save_strategy"),
-      T("eval_strategy"),
-      T("save_steps"),
-      T("eval_steps"),
-      T("logging_steps"),
-      T("metric_for_best_model"),
+      inTraining("load_best_model_at_end"),
+      inTraining("save_strategy"),
+      inTraining("eval_strategy"),
+      inTraining("save_steps"),
+      inTraining("eval_steps"),
+      inTraining("logging_steps"),
+      inTraining("metric_for_best_model"),
     ] as const;
-    if (!this.valid(...names, "rewards", T("beta"))) return;
+    if (!this.valid(...names, "rewards", inTraining("beta"))) return;
     const { training } = this.config;
     const { load_best_model_at_end: best, save_strategy: save, eval_strategy: measure } = training;
     const metric = training.metric_for_best_model;
@@ -138,12 +145,12 @@ export class TrainingRules extends RuleContext {
         const hint = near === null ? "" : `, did you mean ${near}?`;
         const text = `no metric of an evaluation is called ${JSON.stringify(metric)}${hint} ` +
           `(known: ${known.join(", ")})`;
-        this.fail(text, T("metric_for_best_model"));
+        this.fail(text, inTraining("metric_for_best_model"));
       }
     }
     if (save === "best" && measure === "no") {
       const text = "best needs evaluations: set eval_strategy to steps or epoch";
-      return this.fail(text, T("save_strategy"));
+      return this.fail(text, inTraining("save_strategy"));
     }
     if (!best) return;
     if (measure === "no") {
@@ -169,13 +176,13 @@ export class TrainingRules extends RuleContext {
 
   #sampling(): void {
     const { training } = this.config;
-    const cut = T("truncate_prompts"), longest = T("max_prompt_length");
+    const cut = inTraining("truncate_prompts"), longest = inTraining("max_prompt_length");
     if (this.valid(cut, longest, "model.max_seq_length") && training.truncate_prompts !== null) {
       const limited = training.max_prompt_length !== null ||
         this.node("model.max_seq_length") !== undefined;
       if (!limited) this.fail("needs max_prompt_length, the tokens that are kept", cut);
     }
-    const minimum = T("min_new_tokens"), maximum = T("max_completion_length");
+    const minimum = inTraining("min_new_tokens"), maximum = inTraining("max_completion_length");
     if (this.valid(minimum, maximum) && training.min_new_tokens > training.max_completion_length) {
       const text = `${training.min_new_tokens} exceeds max_completion_length ` +
         `${training.max_completion_length}`;
@@ -185,8 +192,8 @@ export class TrainingRules extends RuleContext {
 
   #options(): void {
     const { training, lora } = this.config;
-    const sync = T("sync_ref_model");
-    if (this.valid(sync, T("beta"), "lora") && training.sync_ref_model) {
+    const sync = inTraining("sync_ref_model");
+    if (this.valid(sync, inTraining("beta"), "lora") && training.sync_ref_model) {
       if (training.beta === 0) this.fail("there is no reference model with beta 0", sync);
       if (lora !== null) {
         const text = "the reference of an adapter is the model without it, which can not follow; " +
@@ -194,27 +201,28 @@ export class TrainingRules extends RuleContext {
         this.fail(text, sync);
       }
     }
-    const cap = T("epsilon_high");
+    const cap = inTraining("epsilon_high");
     if (
-      this.valid(T("loss_type"), cap, T("epsilon")) && training.loss_type === "cispo" &&
+      this.valid(inTraining("loss_type"), cap, inTraining("epsilon")) &&
+      training.loss_type === "cispo" &&
       (training.epsilon_high ?? training.epsilon) < 1
     ) {
       const text = `of cispo is the cap of the ratio itself: below 1 (here ` +
         `${training.epsilon_high ?? training.epsilon}) it cuts every token; 5.0 is usual`;
-      this.problems.note(this.at(cap, T("loss_type")), cap, text);
+      this.problems.note(this.at(cap, inTraining("loss_type")), cap, text);
     }
-    const level = T("importance_sampling_level");
+    const level = inTraining("importance_sampling_level");
     if (
-      this.valid(T("loss_type"), level) && training.loss_type === "luspo" &&
+      this.valid(inTraining("loss_type"), level) && training.loss_type === "luspo" &&
       training.importance_sampling_level === "token"
     ) {
       const text = "luspo is meant for sequence";
-      this.problems.note(this.at(level, T("loss_type")), level, text);
+      this.problems.note(this.at(level, inTraining("loss_type")), level, text);
     }
   }
 
   #entropy(): void {
-    const low = T("entropy_coef_min"), high = T("entropy_coef_max");
+    const low = inTraining("entropy_coef_min"), high = inTraining("entropy_coef_max");
     if (!this.valid(low, high)) return;
     const { entropy_coef_min: min, entropy_coef_max: max } = this.config.training;
     if (min > max) this.fail(`${min} exceeds entropy_coef_max ${max}`, low, high);
@@ -230,11 +238,11 @@ export class TrainingRules extends RuleContext {
       const has = taken.length === 0 ? "it has none" : `it has ${taken.join(", ")}`;
       this.fail(`no parameter of ${schedule} (${has})`, `${kwargs}.${name}`);
     }
-    const lowest = given.min_lr !== undefined || given.min_lr_rate !== undefined;
+    const hasMinRate = given.min_lr !== undefined || given.min_lr_rate !== undefined;
     if (given.min_lr !== undefined && given.min_lr_rate !== undefined) {
       this.fail("min_lr and min_lr_rate: expected one of them", kwargs);
     }
-    if (schedule.endsWith("with_min_lr") && !lowest) {
+    if (schedule.endsWith("with_min_lr") && !hasMinRate) {
       const text = `${schedule} needs its lowest rate: ` +
         "lr_scheduler_kwargs: {min_lr_rate: 0.1} or {min_lr: 1e-7}";
       this.fail(text, kwargs, type);
@@ -249,7 +257,7 @@ export class TrainingRules extends RuleContext {
   }
 }
 
-const LOWEST = ["min_lr", "min_lr_rate"] as const;
+const MIN_RATES = ["min_lr", "min_lr_rate"] as const;
 
 /** The parameters of each schedule. */
 const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs)[]> = {
@@ -258,11 +266,11 @@ const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs
   constant_with_warmup: [],
   cosine: ["num_cycles"],
   cosine_with_restarts: ["num_cycles"],
-  cosine_with_min_lr: ["num_cycles", ...LOWEST],
-  cosine_warmup_with_min_lr: ["num_cycles", "warmup_lr_rate", ...LOWEST],
+  cosine_with_min_lr: ["num_cycles", ...MIN_RATES],
+  cosine_warmup_with_min_lr: ["num_cycles", "warmup_lr_rate", ...MIN_RATES],
   polynomial: ["power", "lr_end"],
   inverse_sqrt: ["timescale"],
-  warmup_stable_decay: ["num_decay_steps", "num_stable_steps", "num_cycles", ...LOWEST],
+  warmup_stable_decay: ["num_decay_steps", "num_stable_steps", "num_cycles", ...MIN_RATES],
 };
 
 /**
