@@ -1,4 +1,4 @@
-/** Nothing is claimed of held-out problems that an earlier session of the run did not keep apart. */
+/** The report claims nothing of problems that an earlier session of the run did not hold out. */
 import assert from "node:assert/strict";
 import { summaryTable } from "./train_summary.ts";
 import {
