@@ -47,10 +47,10 @@ export function queryTile(tiles: Tiles): string {
   let first_segment = row_segment[p.row_begin + first / p.per_kv];
   let prefix_begin = ${segmentColumn("first_segment", "prefixBegin")};
   let prefix_end = ${segmentColumn("first_segment", "prefixEnd")};
-  let own_begin = attended(p.row_begin + first / p.per_kv, true).z;
-  let own_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
+  let span_begin = attended(p.row_begin + first / p.per_kv, true).z;
+  let span_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
-  let key_tiles = prefix_tiles + (own_end - own_begin + ${n - 1}u) / ${n}u;
+  let key_tiles = prefix_tiles + (span_end - span_begin + ${n - 1}u) / ${n}u;
   ${tiles.matrixRowsOfRows((r) => `query_number(first + ${r}, queries_end, head)`)}
   ${
     tiles.eachRow((i) =>
@@ -64,8 +64,8 @@ export function queryTile(tiles: Tiles): string {
 /** WGSL: where tile t of the keys begins and ends. */
 export function keyRange({ n }: Tiles): string {
   return `let in_prefix = t < prefix_tiles;
-    let begin = select(own_begin + (t - prefix_tiles) * ${n}u, prefix_begin + t * ${n}u, in_prefix);
-    let end = select(own_end, prefix_end, in_prefix);`;
+    let begin = select(span_begin + (t - prefix_tiles) * ${n}u, prefix_begin + t * ${n}u, in_prefix);
+    let end = select(span_end, prefix_end, in_prefix);`;
 }
 
 /** WGSL: which of the keys `key4` row i of the invocation attends to. */
@@ -88,9 +88,9 @@ fn attended(row: u32, exists: bool) -> vec4<u32> {
   let s = row_segment[row];
   let prefix_begin = ${segmentColumn("s", "prefixBegin")};
   let prefix_end = ${segmentColumn("s", "prefixEnd")};
-  let own = min(row + 1u - ${segmentColumn("s", "begin")}, p.window);
-  let in_prefix = min(prefix_end - prefix_begin, p.window - own);
-  return vec4<u32>(prefix_end - in_prefix, prefix_end, row + 1u - own, row + 1u);
+  let in_segment = min(row + 1u - ${segmentColumn("s", "begin")}, p.window);
+  let in_prefix = min(prefix_end - prefix_begin, p.window - in_segment);
+  return vec4<u32>(prefix_end - in_prefix, prefix_end, row + 1u - in_segment, row + 1u);
 }`;
 
 export const QUERY_FUNCTIONS = QUERY_NUMBER + ATTENDED;

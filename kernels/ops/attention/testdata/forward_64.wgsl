@@ -74,9 +74,9 @@ fn attended(row: u32, exists: bool) -> vec4<u32> {
   let s = row_segment[row];
   let prefix_begin = segments[s * 5u + 2u];
   let prefix_end = segments[s * 5u + 3u];
-  let own = min(row + 1u - segments[s * 5u + 0u], p.window);
-  let in_prefix = min(prefix_end - prefix_begin, p.window - own);
-  return vec4<u32>(prefix_end - in_prefix, prefix_end, row + 1u - own, row + 1u);
+  let in_segment = min(row + 1u - segments[s * 5u + 0u], p.window);
+  let in_prefix = min(prefix_end - prefix_begin, p.window - in_segment);
+  return vec4<u32>(prefix_end - in_prefix, prefix_end, row + 1u - in_segment, row + 1u);
 }
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -93,10 +93,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let first_segment = row_segment[p.row_begin + first / p.per_kv];
   let prefix_begin = segments[first_segment * 5u + 2u];
   let prefix_end = segments[first_segment * 5u + 3u];
-  let own_begin = attended(p.row_begin + first / p.per_kv, true).z;
-  let own_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
+  let span_begin = attended(p.row_begin + first / p.per_kv, true).z;
+  let span_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + 31u) / 32u;
-  let key_tiles = prefix_tiles + (own_end - own_begin + 31u) / 32u;
+  let key_tiles = prefix_tiles + (span_end - span_begin + 31u) / 32u;
   let row_at0 = query_number(first + fill, queries_end, head);
 let row_at1 = query_number(first + fill + 16u, queries_end, head);
 let row_at2 = query_number(first + fill + 32u, queries_end, head);
@@ -125,8 +125,8 @@ var out3_0 = vec4<f32>();
 var out3_1 = vec4<f32>();
   for (var t = 0u; t < key_tiles; t++) {
     let in_prefix = t < prefix_tiles;
-    let begin = select(own_begin + (t - prefix_tiles) * 32u, prefix_begin + t * 32u, in_prefix);
-    let end = select(own_end, prefix_end, in_prefix);
+    let begin = select(span_begin + (t - prefix_tiles) * 32u, prefix_begin + t * 32u, in_prefix);
+    let end = select(span_end, prefix_end, in_prefix);
     let column_at0 = select(NONE, (begin + fill) * p.kv_heads + head, begin + fill < end);
 let column_at1 = select(NONE, (begin + fill + 16u) * p.kv_heads + head, begin + fill + 16u < end);
   var dot0_0 = 0.0;
