@@ -12,13 +12,8 @@ import type { Tensor } from "../tensor.ts";
 import { createWasmDevice, WasmDevice } from "./wasm/device.ts";
 import { PANEL } from "../weights/panel.ts";
 import { quantize } from "../weights/quantize.ts";
-import {
-  type BlockType,
-  panelWords,
-  storedWords,
-  WEIGHT_TYPES,
-  type WeightType,
-} from "../weights/types.ts";
+import { type BlockType, panelWords, storedWords, type WeightType } from "../weights/types.ts";
+import { QUANTIZE_BYTES, typeCode } from "../weights/wasm.ts";
 
 /** Types to which weights are quantized at load. */
 export type LoadType = "int8" | "nf4";
@@ -46,8 +41,6 @@ export interface FloatRows {
   readonly first?: number;
 }
 
-/** The scratch of a thread: QUANTIZE_BYTES in weights/quantize.as.ts. */
-const SCRATCH_BYTES = 16 * 64 * 64 + 16 * 64 + 15 * 64 + 64;
 /** Bytes of rows that are converted together. */
 export const PART_BYTES = 2 ** 22;
 /** Number of weights whose conversion takes long enough to be given to a thread. */
@@ -88,12 +81,12 @@ export class WeightLoader {
   quantize(type: LoadType, n: number, k: number, rows: FloatRows, put: Put): void {
     const unusual = this.#tensor("unusual weights", 1), { cpu } = this;
     cpu.write(unusual, new Uint32Array(1));
-    const source = rows.type === "f32" ? -1 : WEIGHT_TYPES.indexOf(rows.type);
+    const source = rows.type === "f32" ? -1 : typeCode(rows.type);
     const job = {
       kernel: "quantize_panels",
-      scratchBytes: SCRATCH_BYTES,
+      scratchBytes: QUANTIZE_BYTES,
       args: (from: number, count: number, to: number) => [
-        ...[WEIGHT_TYPES.indexOf(type), source, from, count, k, to],
+        ...[typeCode(type), source, from, count, k, to],
         ...[MAGNITUDE_LIMIT[rows.type], cpu.pointer(unusual)],
       ],
     };
@@ -108,7 +101,7 @@ export class WeightLoader {
    * @throws RgxError when k is no multiple of the type's block
    */
   pack(type: FileType, n: number, k: number, bytes: Uint8Array<ArrayBuffer>, put: Put): void {
-    const code = WEIGHT_TYPES.indexOf(type);
+    const code = typeCode(type);
     const job = {
       kernel: "pack_panels",
       args: (from: number, count: number, to: number) => [code, from, count, k, to],

@@ -2,7 +2,7 @@
 // the order of memory, which hardware prefetchers follow. Where codes must be split or scales
 // expanded, that is done for a few blocks at a time.
 
-import { touch } from "../ops/common/memory.as";
+import { touch } from "../memory.as";
 import * as codes from "./codes.as";
 import { widen_halves_panel } from "./halves.as";
 import * as scales from "./scales.as";

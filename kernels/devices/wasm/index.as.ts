@@ -1,5 +1,5 @@
 // All kernels of the WASM device, one line per file. Compiled by kernels/devices/wasm/build.ts.
-export * from "../../ops/common/memory.as";
+export * from "../../memory.as";
 export * from "../../ops/matmul/wasm/tiles.as";
 export * from "../../ops/matmul/wasm/pack.as";
 export * from "../../ops/matmul/wasm/halves.as";

@@ -2,7 +2,7 @@
 // them. Each score is a dot product along the key's row; four keys and two queries are done at a
 // time. headDim must be a multiple of 4.
 import { TILE, TILE_BYTES } from "../attention/tile.as";
-import { touch } from "../common/memory.as";
+import { touch } from "../../memory.as";
 import { attend_query_pair } from "./query_pair.as";
 
 /** Value of `lead` for: do not read ahead. */

@@ -1,7 +1,7 @@
 // x·Wᵀ for a few rows of x, where packing would not save time. Rows of x and of W are read in
 // order; each dot product has eight running sums.
 
-import { touch } from "../../common/memory.as";
+import { touch } from "../../../memory.as";
 import * as tiles from "./tiles.as";
 
 const GROUP = 8;

@@ -1,7 +1,7 @@
 // Products of one or two rows of x with a weight in halves, which is not widened in memory.
 
 import * as codes from "../../../weights/codes.as";
-import { touch } from "../../common/memory.as";
+import { touch } from "../../../memory.as";
 import { reduce4 } from "./dot.as";
 
 /**

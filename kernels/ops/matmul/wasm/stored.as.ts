@@ -8,7 +8,7 @@ import { transpose4 } from "../../../weights/transpose.as";
 import {
   BF16, block_weights, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
 } from "../../../weights/types.as";
-import { touch } from "../../common/memory.as";
+import { touch } from "../../../memory.as";
 import { copy_block, multiply_panel } from "./ahead.as";
 import { multiply_packed } from "./packed.as";
 
