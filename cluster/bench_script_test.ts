@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { BENCH_TEMPLATE, benchScript, type BenchScriptOptions } from "./bench_script.ts";
-import {
-  assertCleanShell,
-  options,
-  refuses,
-  run,
-  sbatch,
-  standIns,
-  withFolder,
-} from "./testing.ts";
+import { assertCleanShell } from "./shell_testing.ts";
+import { options, refuses, run, sbatch, standIns, withFolder } from "./testing.ts";
 
 const what = { models: ["runs/a/checkpoint-450", "Qwen/Qwen2.5-7B-Instruct"], script: "/tmp/b.sh" };
 const tasks = ["leg_counting", "tower_of_hanoi"];

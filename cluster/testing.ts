@@ -59,22 +59,6 @@ export async function withFolder(work: (path: string) => Promise<void>): Promise
 /** Options for scripts that are checked but not run. */
 export const options = { workDir: "/tmp", program: ["/opt/rgx"], env: {} };
 
-const linter = await isInstalled("shellcheck");
-if (!linter) console.warn("SKIPPED: shellcheck is not installed; scripts are parsed by bash alone");
-
-/** Asserts that bash can parse a script, and that shellcheck, if installed, finds nothing. */
-export async function assertCleanShell(text: string): Promise<void> {
-  await withFolder(async (folder) => {
-    const path = `${folder}/job.sh`;
-    await Deno.writeTextFile(path, text);
-    const parsed = await run(["bash", "-n", path]);
-    assert.equal(parsed.code, 0, parsed.err);
-    if (!linter) return;
-    const checked = await run(["shellcheck", path]);
-    assert.equal(checked.code, 0, checked.out);
-  });
-}
-
 /** The #SBATCH options of a script. */
 export const sbatch = (text: string): string[] =>
   [...text.matchAll(/^#SBATCH (.*)$/gm)].map((match) => match[1]!);

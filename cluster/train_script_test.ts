@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { assertCleanShell, options, refuses, run, sbatch, withFolder } from "./testing.ts";
+import { assertCleanShell } from "./shell_testing.ts";
+import { options, refuses, run, sbatch, withFolder } from "./testing.ts";
 import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
 
 Deno.test("without flags a job requests the documented resources", async () => {

@@ -13,6 +13,7 @@ import {
 import { verifySums } from "./checksums.ts";
 import { RgxError } from "./errors.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
+import { hasSmallDisk, withSmallDisk } from "../tests/small_disk.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -167,17 +168,11 @@ Deno.test({
     }),
 });
 
-Deno.test("a real full file system is explained", async () => {
-  const mount = await Deno.makeTempDir();
-  const run = (command: string, ...args: string[]) =>
-    new Deno.Command(command, { args, stderr: "null" }).output().catch(() => ({ success: false }));
-  try {
-    const mounted = await run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", mount);
-    if (!mounted.success) {
-      console.warn("skipped: cannot mount a small tmpfs here");
-      return;
-    }
-    try {
+Deno.test({
+  name: "a real full file system is explained",
+  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: () =>
+    withSmallDisk("64k", async (mount) => {
       const target = `${mount}/t`;
       await writeFolderAtomic(target, new Map([["a", bytes("1")]]));
       const large = new Map([["a", bytes("2")], ["b", new Uint8Array(200_000)]]);
@@ -190,12 +185,7 @@ Deno.test("a real full file system is explained", async () => {
         isDiskFull(`${mount}/log`),
       );
       assert.equal(await Deno.readTextFile(`${mount}/log`), "line\n");
-    } finally {
-      await run("umount", mount);
-    }
-  } finally {
-    await Deno.remove(mount, { recursive: true });
-  }
+    }),
 });
 
 Deno.test("errors explain missing permissions and impossible paths", () =>

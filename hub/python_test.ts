@@ -27,16 +27,15 @@ async function run(code: string, env: Record<string, string>): Promise<unknown> 
 async function hasPackage(): Promise<boolean> {
   if (python === undefined) return false;
   const args = ["-c", "import huggingface_hub"];
-  const { success } = await new Deno.Command(python, { args, stderr: "null" }).output();
-  if (!success) console.warn(`skipped: ${python} has no huggingface_hub`);
-  return success;
+  return (await new Deno.Command(python, { args, stderr: "null" }).output()).success;
 }
 
 const hasPython = await hasPackage();
+const reason = python === undefined ? NEEDED.python : `${python} has no huggingface_hub`;
 
 Deno.test({
   name: "huggingface_hub finds what rgx pulled, without a connection",
-  ignore: needs(hasPython, NEEDED.python),
+  ignore: needs(hasPython, reason),
   fn: () =>
     withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles());
@@ -84,7 +83,7 @@ print(json.dumps({
 
 Deno.test({
   name: "rgx does not fetch again what huggingface_hub has fetched, online and offline",
-  ignore: needs(hasPython, NEEDED.python),
+  ignore: needs(hasPython, reason),
   fn: () =>
     withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles());
@@ -107,7 +106,7 @@ Deno.test({
 
 Deno.test({
   name: "both programs pull at the same time, also with files in place of links",
-  ignore: needs(hasPython, NEEDED.python),
+  ignore: needs(hasPython, reason),
   fn: () =>
     withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles(noise(2_000_000)));

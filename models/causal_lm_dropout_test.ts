@@ -17,7 +17,8 @@ import {
 } from "./network/weights/model_weights.ts";
 import { packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
-import { gradients, onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import { gradients, randomModel, tinyConfig, withReference } from "./testing.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { DropoutKey, Group } from "./network/types.ts";
 

@@ -9,7 +9,8 @@ import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
-import { gradients, onEachDevice } from "./testing.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import { gradients } from "./testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 
 interface Expected {

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { onEachDevice } from "./testing.ts";
+import { onEachDevice } from "./each_device_testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 
 const folder = goldenPath("models/gpt-nano-sort");

@@ -5,14 +5,8 @@ import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { planParameterBytes } from "./network/memory_plan.ts";
 import { isSavedModule } from "./network/adapters/modules_to_save.ts";
-import {
-  gradients,
-  onEachDevice,
-  randomModel,
-  TINY_MODELS,
-  tinyConfig,
-  withReference,
-} from "./testing.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 

@@ -3,9 +3,6 @@
  * Not part of the program.
  */
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
-import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
-import { createWebgpuDevice } from "../kernels/devices/webgpu/device.ts";
-import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { Device } from "../kernels/device.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
@@ -84,27 +81,4 @@ export async function gradients(model: CausalLM): Promise<Map<string, Float64Arr
     result.set(name, Float64Array.from(await model.device.read(grad!)));
   }
   return result;
-}
-
-const adapter = Deno.env.get("RGX_TEST_WEBGPU") === "off" ? null : await findAdapter();
-if (adapter === null) console.warn("models are not tested on webgpu: no adapter");
-
-/**
- * Calls `work` on the float64 reference, on the CPU device and on a GPU if there is one. Each is
- * closed afterwards.
- */
-export async function onEachDevice(
-  work: (device: Device, exact: boolean) => Promise<void>,
-): Promise<void> {
-  await withReference((device) => work(device, true));
-  const others: (() => Promise<Device>)[] = [() => createWasmDevice({ threads: 2 })];
-  if (adapter !== null) others.push(() => createWebgpuDevice());
-  for (const create of others) {
-    const device = await create();
-    try {
-      await work(device, false);
-    } finally {
-      device.close();
-    }
-  }
 }

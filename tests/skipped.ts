@@ -1,28 +1,31 @@
 /**
- * For tests only: why a test is left out on this machine. `deno test` counts ignored tests without a
- * reason; `tests/run.ts` reads the lines that are printed here, and its last lines count by reason.
+ * For tests only: why a test cannot run on this machine. `deno test` counts ignored tests without a
+ * reason. `tools/testing/summary.ts` reads the lines that are printed here, and counts by reason.
  */
 
-/** Begins the line that reports one ignored test. */
+/** The beginning of the line that reports an ignored test. */
 export const SKIPPED = "skipped test: ";
 
 /**
- * For `Deno.test({ ignore: needs(there, "a software Vulkan") })`: one call for each test.
+ * The value of `ignore` for a test: `ignore: needs(isInstalled, NEEDED.slurm)`. Call it once for
+ * each test.
  * @param isThere whether this machine has what the test needs
- * @param reason what is missing, the same words in every test that needs it
- * @returns true where the test has to be ignored
+ * @param reason what is missing, in the same words for every test that needs it
+ * @returns whether the test must be ignored
  */
 export function needs(isThere: boolean, reason: string): boolean {
   if (!isThere) console.log(`${SKIPPED}${reason}`);
   return !isThere;
 }
 
-/** The reasons that several files share. */
+/** Reasons that several files share. */
 export const NEEDED = {
-  webgpu: "no adapter for WebGPU (a card, or Mesa's software Vulkan)",
+  webgpu: "no adapter for WebGPU (a card, or Mesa's software Vulkan), or it is off",
   largeModel: "SmolLM2-135M is not here (RGX_TEST_LARGE=1 fetches it)",
   executable: "dist/rgx is not built (deno task compile)",
-  slurm: "SLURM is not installed",
+  slurm: "SLURM is not installed (apt-get install slurmctld slurmd slurm-client munge)",
+  shellcheck: "shellcheck is not installed (apt-get install shellcheck)",
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
+  smallDisk: "no file system can be mounted (only root on Linux can)",
   system: "the operating system lacks what the test is about",
 } as const;

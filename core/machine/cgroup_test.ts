@@ -1,6 +1,7 @@
 /** Trees of cgroups from real machines, rebuilt in a temporary folder. */
 import assert from "node:assert/strict";
 import { grantedCores, type KernelLimits, kernelLimits } from "./cgroup.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const GiB = 2 ** 30;
 const V1_NONE = "9223372036854771712\n";
@@ -104,15 +105,19 @@ Deno.test("cores are the minimum of machine, affinity mask and quota, and at lea
   assert.equal(cores(128, 100), 64);
 });
 
-Deno.test("a narrowed affinity mask is respected", async () => {
-  const taskset = await new Deno.Command("taskset", { args: ["--version"], stdout: "null" })
-    .output().then(({ success }) => success, () => false);
-  if (!taskset) return console.log("skipped: there is no taskset");
-  const code = `import { grantedCores } from ${
-    JSON.stringify(new URL("./cgroup.ts", import.meta.url).href)
-  };\nconsole.log(grantedCores());`;
-  const { stdout } = await new Deno.Command("taskset", {
-    args: ["-c", "0", Deno.execPath(), "eval", code],
-  }).output();
-  assert.equal(new TextDecoder().decode(stdout).trim(), "1");
+const hasTaskset = await new Deno.Command("taskset", { args: ["--version"], stdout: "null" })
+  .output().then(({ success }) => success, () => false);
+
+Deno.test({
+  name: "a narrowed affinity mask is respected",
+  ignore: needs(hasTaskset, NEEDED.system),
+  async fn() {
+    const code = `import { grantedCores } from ${
+      JSON.stringify(new URL("./cgroup.ts", import.meta.url).href)
+    };\nconsole.log(grantedCores());`;
+    const { stdout } = await new Deno.Command("taskset", {
+      args: ["-c", "0", Deno.execPath(), "eval", code],
+    }).output();
+    assert.equal(new TextDecoder().decode(stdout).trim(), "1");
+  },
 });

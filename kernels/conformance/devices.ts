@@ -6,12 +6,15 @@ import { createReferenceDevice } from "../devices/reference/device.ts";
 import { createWasmDevice } from "../devices/wasm/device.ts";
 import { findAdapter } from "../devices/webgpu/adapter.ts";
 import { createWebgpuDevice } from "../devices/webgpu/device.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 
 export interface DeviceUnderTest {
   name: string;
   create(): Device | Promise<Device>;
   /** Results must have the same bits as on the device with this name. */
   sameBitsAs?: string;
+  /** The value of `ignore` for a test on this device; called once for each test. */
+  isMissing?(): boolean;
 }
 
 export const DEVICES: readonly DeviceUnderTest[] = [
@@ -27,14 +30,15 @@ function reference(): DeviceUnderTest[] {
   return [{ name: "reference (f32)", create: () => createReferenceDevice() }];
 }
 
-/** A GPU or a software adapter. Without both, a warning says that these tests are left out. */
+/** A GPU or a software adapter. Without both, these tests are ignored. */
 async function webgpu(): Promise<DeviceUnderTest[]> {
   if (Deno.env.get("RGX_TEST_WEBGPU") === "off") return [];
-  if (await findAdapter() === null) {
-    console.warn("tests on webgpu are left out: no adapter (apt-get install mesa-vulkan-drivers)");
-    return [];
-  }
-  return [{ name: "webgpu", create: () => createWebgpuDevice() }];
+  const hasAdapter = await findAdapter() !== null;
+  return [{
+    name: "webgpu",
+    create: () => createWebgpuDevice(),
+    isMissing: () => needs(hasAdapter, NEEDED.webgpu),
+  }];
 }
 
 /** Waits until all threads run; else a short test would only use the calling thread. */
@@ -49,14 +53,18 @@ export function testOnEveryDevice(
   sentence: string,
   check: (device: Device) => void | Promise<void>,
 ): void {
-  for (const { name, create } of DEVICES) {
-    Deno.test(`${sentence} (${name})`, async () => {
-      const device = await create();
-      try {
-        await check(device);
-      } finally {
-        device.close();
-      }
+  for (const { name, create, isMissing } of DEVICES) {
+    Deno.test({
+      name: `${sentence} (${name})`,
+      ignore: isMissing?.() ?? false,
+      async fn() {
+        const device = await create();
+        try {
+          await check(device);
+        } finally {
+          device.close();
+        }
+      },
     });
   }
 }

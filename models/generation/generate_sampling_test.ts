@@ -7,7 +7,8 @@ import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { onEachDevice, randomModel, tinyConfig, withReference } from "../testing.ts";
+import { onEachDevice } from "../each_device_testing.ts";
+import { randomModel, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const requests: GenerateRequest[] = [

@@ -5,7 +5,8 @@ import { assertWithin } from "../../kernels/testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { planGenerationBytes } from "./generation_memory.ts";
-import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import { onEachDevice } from "../each_device_testing.ts";
+import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear" } as const;

@@ -8,7 +8,8 @@ import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { planGenerationBytes } from "./generation_memory.ts";
 import { packedBytes } from "./packed_weights.ts";
-import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import { onEachDevice } from "../each_device_testing.ts";
+import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
 
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };

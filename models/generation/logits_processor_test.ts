@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { logitsProcessor } from "./logits_processor.ts";
-import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
+import { onEachDevice } from "../each_device_testing.ts";
+import { randomModel, tinyConfig } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
 Deno.test("penalties count the completion's tokens, biases are added", () => {

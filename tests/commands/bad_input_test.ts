@@ -14,6 +14,8 @@ import {
   withFolder,
 } from "../support.ts";
 import { goldenPath } from "../golden.ts";
+import { NEEDED, needs } from "../skipped.ts";
+import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
 
@@ -371,76 +373,64 @@ Deno.test("data files with a bad line are refused with file and line", async () 
   });
 });
 
-/** Runs `work` in a file system of `size`, or says that it cannot be had here. */
-async function withSmallDisk(size: string, work: (path: string) => Promise<void>): Promise<void> {
-  await withFolder(async (folder) => {
-    const command = (name: string, ...args: string[]) =>
-      new Deno.Command(name, { args, stderr: "null" }).output().catch(() => null);
-    const made = await command("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder);
-    if (!made?.success) {
-      console.warn("skipped: a small file system cannot be mounted here");
-      return;
-    }
-    try {
-      await work(folder);
-    } finally {
-      await command("umount", folder);
-    }
-  });
-}
-
-Deno.test("a full disk ends the run with 1, names the disk, and leaves the checkpoint before valid", async () => {
-  await withFolder(async (cwd) => {
-    const config = await tinyConfig(cwd);
-    const args = [
-      "train",
-      config,
-      "training.log_completions=false",
-      "training.max_steps=12",
-      "training.save_total_limit=null",
-      "model.init.hidden_size=64",
-    ];
-    const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
-    assert.equal(whole.code, 0, whole.err);
-    await withSmallDisk("4m", async (disk) => {
-      const run = `${disk}/run`;
-      const full = await rgx([...args, "--output-dir", run]);
-      assert.equal(full.code, 1, full.err);
-      assertClean(full);
-      assert.match(full.err, /run\S*: cannot write \S+ \S+: the disk is full/);
-      assert.match(full.err, /help: Free some space/);
-      const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
-        names(folder).filter((name) => name.startsWith("checkpoint-"))
-          .map((name) => `${folder}/${name}`)
-      );
-      assert.ok(checkpoints.length > 0, "the disk is large enough for one checkpoint");
-      for (const path of checkpoints) {
-        assert.match(path, /\/checkpoint-\d+$/, "nothing half-written is left");
-        const check = await new Deno.Command("sha256sum", {
-          args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
-          cwd: path,
-        }).output();
-        assert.ok(check.success, path);
-      }
-      // With room again the run goes on to the same bits.
-      await new Deno.Command("mount", { args: ["-o", "remount,size=20m", disk] }).output();
-      const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
-      assert.equal(resumed.code, 0, resumed.err);
-      await assertSameRun(run, `${cwd}/whole`);
-    });
-  });
+Deno.test({
+  name: "a full disk ends the run with 1 and a message, and checkpoints before it stay valid",
+  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: () =>
+    withFolder(async (cwd) => {
+      const config = await tinyConfig(cwd);
+      const args = [
+        "train",
+        config,
+        "training.log_completions=false",
+        "training.max_steps=12",
+        "training.save_total_limit=null",
+        "model.init.hidden_size=64",
+      ];
+      const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
+      assert.equal(whole.code, 0, whole.err);
+      await withSmallDisk("4m", async (disk, remount) => {
+        const run = `${disk}/run`;
+        const full = await rgx([...args, "--output-dir", run]);
+        assert.equal(full.code, 1, full.err);
+        assertClean(full);
+        assert.match(full.err, /run\S*: cannot write \S+ \S+: the disk is full/);
+        assert.match(full.err, /help: Free some space/);
+        const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
+          names(folder).filter((name) => name.startsWith("checkpoint-"))
+            .map((name) => `${folder}/${name}`)
+        );
+        assert.ok(checkpoints.length > 0, "the disk is large enough for one checkpoint");
+        for (const path of checkpoints) {
+          assert.match(path, /\/checkpoint-\d+$/, "nothing half-written is left");
+          const check = await new Deno.Command("sha256sum", {
+            args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
+            cwd: path,
+          }).output();
+          assert.ok(check.success, path);
+        }
+        // With room again the run goes on to the same bits.
+        await remount("size=20m");
+        const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
+        assert.equal(resumed.code, 0, resumed.err);
+        await assertSameRun(run, `${cwd}/whole`);
+      });
+    }),
 });
 
-Deno.test("a folder that cannot be written to is named", async () => {
-  await withFolder(async (cwd) => {
-    const config = await tinyConfig(cwd);
-    await withSmallDisk("1m", async (disk) => {
-      await new Deno.Command("mount", { args: ["-o", "remount,ro", disk] }).output();
-      await refused(["train", config, "--output-dir", `${disk}/run`], [
-        `cannot create ${disk}/run`,
-        "read-only",
-        "Name a folder that you may write to",
-      ]);
-    });
-  });
+Deno.test({
+  name: "a folder that cannot be written to is named",
+  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: () =>
+    withFolder(async (cwd) => {
+      const config = await tinyConfig(cwd);
+      await withSmallDisk("1m", async (disk, remount) => {
+        await remount("ro");
+        await refused(["train", config, "--output-dir", `${disk}/run`], [
+          `cannot create ${disk}/run`,
+          "read-only",
+          "Name a folder that you may write to",
+        ]);
+      });
+    }),
 });

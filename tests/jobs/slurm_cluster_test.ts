@@ -12,11 +12,6 @@ import { NEEDED, needs } from "../skipped.ts";
 import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "../support.ts";
 
 const installed = await slurmIsInstalled();
-if (!installed) {
-  console.warn(
-    "SKIPPED: SLURM is not installed: apt-get install slurmctld slurmd slurm-client munge",
-  );
-}
 
 /** Most of what a small pretended node has is left to others. */
 const SMALL = ["--gpus", "1", "--cpus", "1", "--memory", "400M"];

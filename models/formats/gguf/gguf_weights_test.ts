@@ -13,7 +13,8 @@ import { loadModel } from "../../load_model.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { readSafetensors } from "../safetensors/safetensors.ts";
-import { onEachDevice, withReference } from "../../testing.ts";
+import { onEachDevice } from "../../each_device_testing.ts";
+import { withReference } from "../../testing.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 const golden = goldenPath("ggml-blocks");
