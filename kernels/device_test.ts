@@ -1,7 +1,7 @@
 /** What every device must do apart from operations: memory, views, errors, accounting. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { testOnEveryDevice } from "./conformance/devices.ts";
+import { testOnEveryDevice } from "./conformance/devices_testing.ts";
 import type { Device } from "./device.ts";
 import { VIEW_ALIGNMENT } from "./tensor.ts";
 import { createDevice } from "./mod.ts";

@@ -1,7 +1,27 @@
 /**
- * For tests only: checks that the entries of a task are as varied as reasoning-gym's. It applies
- * the rules of `tests/golden/reasoning-gym/diversity/README.md` to entries 0, 1, 2 … of one seed
- * with the default configuration. Each violated rule gives one line of text.
+ * For tests only: checks that the entries of a task are as varied as reasoning-gym's, so that no
+ * generator repeats a few trivial problems. The entries are numbers 0, 1, 2 … of one seed with the
+ * default configuration. Each violated rule gives one line of text.
+ *
+ * `tests/golden/reasoning-gym/diversity/stats.json` has statistics of n1 entries of reasoning-gym.
+ * There are n2 of ours. A figure for M entries is compared with that of our first M entries, where M
+ * is the largest recorded number that we have. With r = √(1 + 1 / blocks), the rules are:
+ *
+ * 1. Variety. The shares of distinct questions, problems and answers are at least
+ *    share − 4 r standard_error − 0.01, the entropy of the answers is at least
+ *    bits − 4 r standard_error − 0.15, and the share of the commonest answer is at most
+ *    share + 4 r standard_error + 0.01. A problem is the answer with the metadata.
+ * 2. Shares of values (at most 20 distinct ones). With p the pooled share, ours differs by at most
+ *    5 √(p (1 − p) (1/n1 + 1/n2)) + 2 / min(n1, n2). A value with a share of 2 % or more that is
+ *    expected 15 times or more occurs. Values that are not recorded count together, with share 0.
+ * 3. Numbers, and lengths of answers and texts. Our median is between their quantiles 50 − h and
+ *    50 + h, with h = max(25, 500 √((1/n1 + 1/n2) / 4)) percent, and 20 more for texts. The share of
+ *    numbers outside their middle half is at least 0.3 times theirs (for 100 entries or more).
+ * 4. Distinct values of a key of the metadata are limited like those of rule 1.
+ * 5. Every recorded key of the metadata is there.
+ *
+ * Exceptions list keys that are not compared (`skip`), keys of which only the median is compared,
+ * with 20 more percent (`loose`), and other limits for rule 1 (`limits`).
  */
 import type { Entry } from "./types.ts";
 

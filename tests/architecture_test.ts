@@ -1,17 +1,18 @@
 /**
- * The rooms and the directions of their imports, read from the code itself, and what keeps files easy to
- * read: their length, their number in a folder, the width of comments, and that comments name files that exist.
+ * Reads the sources of the project and checks two things: that imports between rooms and folders go
+ * in one direction, and that files are easy to read (length, comments, number in a folder).
  */
 import assert from "node:assert/strict";
-import { readImports, ROOMS, ROOT, sourcesIn } from "../tools/architecture/imports.ts";
-import { isTestFile } from "../tools/architecture/imports.ts";
+import { isTestFile, readImports, ROOMS, ROOT, sourcesIn } from "../tools/architecture/imports.ts";
 import { pictures, roomTable, withTable } from "../tools/architecture/page.ts";
 import { circleIn, entriesOf, foldersOf } from "../tools/architecture/rooms.ts";
+
+const MAX_LINES = 450, MAX_COLUMNS = 100, MAX_FILES = 25;
 
 const graph = readImports();
 const read = (path: string) => Deno.readTextFileSync(new URL(path, ROOT));
 
-Deno.test("a room imports only rooms that stand before it in the list", () => {
+Deno.test("a room imports only rooms that are before it in the list", () => {
   assert.ok(graph.size > 500, "the import graph was not read");
   const place = (path: string) => (ROOMS as readonly string[]).indexOf(path.split("/")[0]!);
   const wrong: string[] = [];
@@ -33,94 +34,112 @@ Deno.test("in every folder, files and folders import one another without a circl
   assert.deepEqual(circles, []);
 });
 
-Deno.test("ARCHITECTURE.md has the table and the pictures of today's imports", () => {
+Deno.test("ARCHITECTURE.md has the table and the pictures of the current imports", () => {
   const advice = "run: deno task docs:architecture";
   const page = read("ARCHITECTURE.md");
-  assert.ok(page === withTable(page, roomTable(graph)), `the table is not today's; ${advice}`);
+  assert.ok(page === withTable(page, roomTable(graph)), `the table is out of date; ${advice}`);
   for (const [path, text] of pictures(graph)) {
-    assert.ok(read(path) === text, `${path} is not today's; ${advice}`);
+    assert.ok(read(path) === text, `${path} is out of date; ${advice}`);
     assert.ok(page.includes(`(${path})`), `ARCHITECTURE.md does not show ${path}`);
   }
 });
 
-Deno.test("no folder holds more than 25 files, tests apart", () => {
+Deno.test(`no folder has more than ${MAX_FILES} files, without tests`, () => {
   const counts = new Map<string, number>();
   for (const path of graph.keys()) {
     const folder = path.slice(0, path.lastIndexOf("/"));
     counts.set(folder, (counts.get(folder) ?? 0) + 1);
   }
-  assert.deepEqual([...counts].filter(([, count]) => count > 25), []);
+  assert.deepEqual([...counts].filter(([, count]) => count > MAX_FILES), []);
 });
 
-Deno.test("every source file says what it is, and stays readable in length", () => {
-  const wrong: string[] = [];
-  for (const path of [...graph.keys(), ...sourcesIn("tools")]) {
-    const text = read(path), lines = text.split("\n").length;
-    if (lines > 450) wrong.push(`${path} has ${lines} lines`);
-    if (!isTestFile(path) && !/^(?:#!.*\n)?\/(\*\*|\/)/.test(text)) {
-      wrong.push(`${path} does not begin with a comment`);
-    }
-  }
-  assert.deepEqual(wrong, []);
-});
-
-/** All text of the project that has comments. */
-function* commented(folder = "."): Generator<string> {
+/** The paths of all files with code, configuration or documentation, except recorded data. */
+function* textFiles(folder = "."): Generator<string> {
   for (const entry of Deno.readDirSync(new URL(`${folder}/`, ROOT))) {
     const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
-    if (/^(\.git|dist|experiments|node_modules|logs)$|golden$/.test(entry.name)) continue;
-    if (entry.isDirectory) yield* commented(path);
-    else if (/\.(ts|sh|py)$/.test(entry.name)) yield path;
+    if (/^(\.git|dist|experiments|node_modules|logs|golden)$/.test(entry.name)) continue;
+    if (entry.isDirectory) yield* textFiles(path);
+    else if (/\.(ts|sh|py|yaml|md)$/.test(entry.name)) yield path;
   }
 }
 
-/** The comments of a source: number of the line, and its text. */
+const PATHS = [...textFiles()];
+const SOURCES = new Map(
+  PATHS.filter((path) => !path.endsWith(".md")).map((path) => [path, read(path)]),
+);
+
+Deno.test(`no source has more than ${MAX_LINES} lines`, () => {
+  const counts = [...SOURCES].map(([path, text]) => [path, text.split("\n").length - 1] as const);
+  assert.deepEqual(counts.filter(([, count]) => count > MAX_LINES), []);
+});
+
+Deno.test("every file of the program begins with a comment on what it is", () => {
+  const paths = [...graph.keys(), ...sourcesIn("tools"), ...sourcesIn("examples")];
+  const bare = paths.filter((path) =>
+    !isTestFile(path) && !/^(?:#!.*\n)?\/(\*\*|\/)/.test(SOURCES.get(path)!)
+  );
+  assert.deepEqual(bare, []);
+});
+
+/** The lines of a source with a comment, and their numbers. */
 function* commentLines(text: string): Generator<[number, string]> {
   for (const [i, line] of text.split("\n").entries()) {
     if (/^\s*(\/\/|\/\*|\*|#)|\s\/\/ /.test(line)) yield [i + 1, line];
   }
 }
 
-Deno.test("lines with a comment have at most 100 columns", () => {
+Deno.test(`lines with a comment have at most ${MAX_COLUMNS} columns`, () => {
   const wide: string[] = [];
-  for (const path of commented()) {
-    for (const [number, line] of commentLines(read(path))) {
-      if ([...line].length > 100) wide.push(`${path}:${number}`);
+  for (const [path, text] of SOURCES) {
+    for (const [number, line] of commentLines(text)) {
+      if ([...line].length > MAX_COLUMNS) wide.push(`${path}:${number}`);
     }
   }
   assert.deepEqual(wide, []);
 });
 
+/** Names in comments that are no files of the project. */
+const OTHER_FILES = new Set([
+  // Sources that kernels/devices/wasm/build.ts generates.
+  ...["tiles.as.ts", "int8_tiles.as.ts", "codes.as.ts"],
+  // A file of every run, and a file of another project.
+  ...["report.md", "ggml's docs/gguf.md"],
+]);
+
+/** Files of users in examples. */
+const EXAMPLE = /(^|\/)(my|your|x|few_vowels|reward)\w*\.ts$/;
+
 Deno.test("files that comments name exist", () => {
-  const paths = new Set(commented()), names = new Set<string>();
-  for (const path of paths) {
+  // Comments also name files without their first folders.
+  const names = new Set(OTHER_FILES);
+  for (const path of [...PATHS, "tests/golden/README.md"]) {
     for (let i = path.length; i > 0; i = path.lastIndexOf("/", i - 1)) names.add(path.slice(i + 1));
     names.add(path);
   }
-  // Sources that the compiler's generators write, and files that an example makes up.
-  for (const name of ["tiles.as.ts", "int8_tiles.as.ts", "codes.as.ts"]) names.add(name);
   const missing: string[] = [];
-  for (const path of paths) {
-    for (const [number, line] of commentLines(read(path))) {
-      for (const [name] of line.matchAll(/(?<![\w./*{<$-])[\w-]+(?:[/.][\w-]+)*\.ts\b/g)) {
-        if (!names.has(name) && !/(^|\/)(my|your|x|few_vowels|reward)[\w]*\.ts$/.test(name)) {
-          missing.push(`${path}:${number}: ${name}`);
-        }
+  for (const [path, text] of SOURCES) {
+    for (const [number, line] of commentLines(text)) {
+      const found = line.matchAll(
+        /(?<![\w./*{<$-])(?:ggml's )?[\w-]+(?:[/.][\w-]+)*\.(?:ts|md)\b/g,
+      );
+      for (const [name] of found) {
+        if (!names.has(name) && !EXAMPLE.test(name)) missing.push(`${path}:${number}: ${name}`);
       }
     }
   }
   assert.deepEqual(missing, []);
 });
 
-Deno.test("the command line starts without loading what only some commands need", async () => {
+Deno.test("the command line starts without loading what only some commands need", () => {
   const loaded = new Set<string>(), waiting = [new URL("main.ts", ROOT)];
-  const statically =
+  const staticImport =
     /(?:^|\n)\s*(?:import|export)\b(?!\s+type\b)[^;"']*?from\s*["'](\.[^"']+)["']/g;
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (loaded.has(file.href)) continue;
     loaded.add(file.href);
-    const text = await Deno.readTextFile(file);
-    for (const match of text.matchAll(statically)) waiting.push(new URL(match[1]!, file));
+    for (const match of Deno.readTextFileSync(file).matchAll(staticImport)) {
+      waiting.push(new URL(match[1]!, file));
+    }
   }
   assert.ok(loaded.size > 5);
   const names = [...loaded].map((href) => href.slice(ROOT.href.length));

@@ -1,6 +1,6 @@
 /**
- * For tests only: how many random inputs a test tries. `RGX_TEST_FAST=1` (`deno task test:fast`) asks
- * for a twentieth.
+ * For tests only: how many random inputs a test tries. With `RGX_TEST_FAST=1`, which
+ * `deno task test:fast` sets, this is a twentieth of `count`.
  */
 export function cases(count: number): number {
   return Deno.env.get("RGX_TEST_FAST") === "1" ? Math.ceil(count / 20) : count;

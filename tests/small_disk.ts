@@ -26,7 +26,7 @@ export const hasSmallDisk: boolean = await canMount();
 /**
  * Calls `work` with the path of a new file system, which is removed afterwards.
  * @param size in the notation of `mount`: `64k`, `4m`
- * @param work may call `remount` to change the options of the file system, such as `size=20m` or `ro`
+ * @param work may call `remount` to change the options of the file system (`size=20m`, `ro`)
  */
 export async function withSmallDisk(
   size: string,
@@ -35,11 +35,12 @@ export async function withSmallDisk(
   const path = await Deno.makeTempDir();
   try {
     if (!(await mount(path, size)).success) throw new Error(`${path}: mount failed`);
+    const remount = async (options: string) => {
+      const { success } = await run("mount", "-o", `remount,${options}`, path);
+      if (!success) throw new Error(`${path}: mount -o remount,${options} failed`);
+    };
     try {
-      await work(
-        path,
-        async (options) => void await run("mount", "-o", `remount,${options}`, path),
-      );
+      await work(path, remount);
     } finally {
       await run("umount", path);
     }

@@ -1,4 +1,7 @@
-/** What the tests of whole commands share: real processes, tiny runs, and what two runs must have in common. */
+/**
+ * For tests of whole commands: starts `rgx` as a process, makes tiny training runs, and compares
+ * runs.
+ */
 import assert from "node:assert/strict";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 
@@ -12,14 +15,14 @@ export interface Result {
   err: string;
 }
 
-/** Starts `rgx` with nobody at the keyboard, its streams piped and no colour. */
+/** Starts `rgx` as a process without a terminal and without colours. */
 export function spawnRgx(
   args: readonly string[],
   options: {
     env?: Record<string, string>;
     cwd?: string;
     stdin?: "piped" | "null";
-    /** As `deno task rgx:safe`. */
+    /** Use the V8 flags of `deno task rgx:safe`. */
     safe?: boolean;
   } = {},
 ): Deno.ChildProcess {
@@ -33,7 +36,7 @@ export function spawnRgx(
       ...args,
     ],
     cwd: options.cwd ?? root,
-    // The tests themselves may run in a job.
+    // No job: the tests themselves may run in one.
     env: { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "", ...options.env },
     stdin: options.stdin ?? "null",
     stdout: "piped",
@@ -41,7 +44,7 @@ export function spawnRgx(
   }).spawn();
 }
 
-/** Runs `rgx` to its end. */
+/** Runs `rgx` to its end. @param input the text of its standard input */
 export async function rgx(
   args: readonly string[],
   input = "",
@@ -50,11 +53,11 @@ export async function rgx(
 ): Promise<Result> {
   const child = spawnRgx(args, { env, stdin: "piped", ...(cwd === undefined ? {} : { cwd }) });
   const writer = child.stdin.getWriter();
-  // A process that refuses its arguments does not wait for what it is told.
-  const told = writer.write(new TextEncoder().encode(input)).then(() => writer.close())
+  // A process that refuses its arguments ends before it has read its input.
+  const written = writer.write(new TextEncoder().encode(input)).then(() => writer.close())
     .catch(() => {});
   const { code, stdout, stderr } = await child.output();
-  await told;
+  await written;
   const decoder = new TextDecoder();
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
@@ -62,8 +65,9 @@ export async function rgx(
 export const lines = (text: string): string[] => text.trimEnd().split("\n");
 
 /**
- * A run of a few milliseconds a step, as the text of a configuration: a model of one small layer, a warm
- * start after which some completions have an answer and some have none (so that there is a gradient).
+ * The configuration of a tiny run, whose steps take a few milliseconds. The model has one small
+ * layer. After the supervised steps only some completions have an answer, so that there is a
+ * gradient.
  */
 export const TINY = `_base_: quickstart
 model:
@@ -90,32 +94,33 @@ export async function tinyConfig(folder: string, extra = ""): Promise<string> {
   return path;
 }
 
-/** The names of cli.md for what depends on the clock or the machine. */
+/** Metrics that depend on the clock or on the machine. */
 const CLOCK =
   /^(time|step_time|train_runtime|eval_runtime|time\/.*|memory\/.*|throughput\/.*|.*_per_second)$/;
 
+/** A line of metrics.jsonl. */
 export type Line = Record<string, unknown>;
 
-/** metrics.jsonl, parsed. */
+/** All lines of metrics.jsonl. */
 export async function readMetrics(run: string): Promise<Line[]> {
   return lines(await Deno.readTextFile(`${run}/metrics.jsonl`)).map((line) => JSON.parse(line));
 }
 
-/** metrics.jsonl as text that two equal runs share: without the clock's names and without events. */
+/** The lines of metrics.jsonl that must be equal in equal runs: no events, and no metrics of CLOCK. */
 export async function comparableMetrics(run: string): Promise<string[]> {
   return (await readMetrics(run)).filter((line) => !("event" in line)).map((line) =>
     JSON.stringify(Object.fromEntries(Object.entries(line).filter(([name]) => !CLOCK.test(name))))
   );
 }
 
-/** Both runs have the same metrics and the same bytes of weights. */
+/** Asserts that two runs have the same metrics and the same bytes of weights. */
 export async function assertSameRun(
   run: string,
   other: string,
   weights = "model.safetensors",
 ): Promise<void> {
   assert.deepEqual(await comparableMetrics(run), await comparableMetrics(other));
-  // Without a gradient equality would prove nothing.
+  // Without a gradient, equal weights would prove nothing.
   const learns = (line: Line) => line["split"] === "train" && (line["grad_norm"] as number) > 0;
   assert.ok((await readMetrics(run)).some(learns), "no step had a gradient");
   const [a, b] = await Promise.all([run, other].map((path) => Deno.readFile(`${path}/${weights}`)));
@@ -123,7 +128,7 @@ export async function assertSameRun(
   assert.ok(a!.every((byte, i) => byte === b![i]), `${weights} differ`);
 }
 
-/** An error is a message, not a stack, and fits what a person can read. */
+/** Asserts that the output has a message for the user in place of a stack trace. */
 export function assertClean({ out, err }: Result): void {
   assert.doesNotMatch(out + err, /^\s+at |internal error|defect of rgx|Uncaught/m);
 }

@@ -1,5 +1,5 @@
 /**
- * The conformance suite: runs every operation on every device (devices.ts) with many shapes
+ * The conformance suite: runs every operation on every device (devices_testing.ts) with many shapes
  * (cases/, one file per operation), and compares the results with the float64 reference
  * (runner.ts). Run it with and without the V8 flags of the engine. Sampling, dropout masks and
  * gradients have separate tests in this folder.
@@ -21,7 +21,7 @@ import { ropeCases } from "./cases/rope.ts";
 import { rowsCases } from "./cases/rows.ts";
 import { storedCases } from "./cases/stored_weights.ts";
 import { swigluCases } from "./cases/swiglu.ts";
-import { DEVICES } from "./devices.ts";
+import { DEVICES } from "./devices_testing.ts";
 import { type Case, checkCase, execute } from "./runner.ts";
 import { sameBits } from "../testing.ts";
 import { someOf } from "../../tests/cases.ts";

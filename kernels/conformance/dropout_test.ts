@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dropoutCounter, philox4x32, seedWords } from "../../core/philox.ts";
-import { testOnEveryDevice } from "./devices.ts";
+import { testOnEveryDevice } from "./devices_testing.ts";
 import type { Device } from "../device.ts";
 import type { HostArray } from "../tensor.ts";
 import { dropoutThreshold } from "../ops/dropout/spec.ts";

@@ -1,6 +1,6 @@
 /** Sampling on every device: distribution, truncation, ties, and independence of the batch. */
 import assert from "node:assert/strict";
-import { testOnEveryDevice } from "./devices.ts";
+import { testOnEveryDevice } from "./devices_testing.ts";
 import {
   checkDraws,
   countersOf,

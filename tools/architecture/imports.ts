@@ -1,12 +1,15 @@
 /**
- * The import graph of the project, read from the sources: which file imports which, with type imports,
- * lazy `import()` and `new URL("./worker.ts", import.meta.url)` counted. Imports of packages, of JSON and
- * of other data are left out.
+ * Reads from the sources which file of the program imports which. Imports of types, lazy `import()`
+ * and `new URL("./worker.ts", import.meta.url)` count. Imports of packages, of JSON and of other
+ * data do not.
  */
 
 export const ROOT = new URL("../../", import.meta.url);
 
-/** Folders that hold the program. `tests/`, `tools/` and `examples/` may import anything. */
+/**
+ * The folders of the program. Each may import only those before it in this list. `tests/`, `tools/`
+ * and `examples/` may import anything.
+ */
 export const ROOMS = [
   "core",
   "hub",
@@ -25,15 +28,16 @@ export const ROOMS = [
   "cli",
 ] as const;
 
-/** File → the files that it imports; paths from the root of the project. */
+/** For each file, the files that it imports. Paths are relative to the root of the project. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
-/** Tests, benchmarks and their helpers: they may import upwards. */
+/** Whether a file is a test, a benchmark or a helper of these. Such files may import anything. */
 export function isTestFile(path: string): boolean {
   return /(_test|_bench|(^|[/_])testing|test_support|test_data)\.ts$/.test(path);
 }
 
-const STATEMENT = new RegExp(
+/** Finds imports. One of the groups is the path, which begins with a dot. */
+const IMPORT = new RegExp(
   [
     String.raw`(?:^|\n)\s*(?:import|export)\b[^;"'\`]*?from\s*["'](\.[^"']+)["']`,
     String.raw`(?:^|\n)\s*import\s*["'](\.[^"']+)["']`,
@@ -43,16 +47,19 @@ const STATEMENT = new RegExp(
   "g",
 );
 
-/** The relative imports in a source text, as paths from the root. */
+/**
+ * The relative imports of a source, as paths from the root, without duplicates.
+ * @param path the path of the source from the root
+ */
 export function importsIn(text: string, path: string): string[] {
   const base = new URL(path, "file:///");
-  const found = [...text.matchAll(STATEMENT)].map((match) =>
+  const found = [...text.matchAll(IMPORT)].map((match) =>
     new URL(match.slice(1).find((specifier) => specifier !== undefined)!, base).pathname.slice(1)
   );
   return [...new Set(found)].filter((target) => target !== path);
 }
 
-/** All sources below a folder that the compiler of Deno sees (not AssemblyScript), as paths. */
+/** The paths of all TypeScript files below a folder, without those in AssemblyScript. */
 export function* sourcesIn(folder: string): Generator<string> {
   for (const entry of Deno.readDirSync(new URL(`${folder}/`, ROOT))) {
     const path = `${folder}/${entry.name}`;
@@ -61,7 +68,7 @@ export function* sourcesIn(folder: string): Generator<string> {
   }
 }
 
-/** The graph of the program without its tests. */
+/** The imports between the files of the program, without tests. */
 export function readImports(): ImportGraph {
   const graph = new Map<string, string[]>();
   for (const room of ROOMS) {

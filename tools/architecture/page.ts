@@ -1,6 +1,6 @@
 /**
- * Writes what `ARCHITECTURE.md` says about imports: the table of the rooms and the pictures in
- * `docs/architecture/`. A test compares both with what this would write.
+ * Writes what `ARCHITECTURE.md` says about imports: the table of the rooms, and the pictures in
+ * `docs/architecture/`. A test fails when either is out of date.
  *
  *     deno task docs:architecture
  */
@@ -8,7 +8,7 @@ import { type ImportGraph, readImports, ROOMS, ROOT } from "./imports.ts";
 import { drawEntries } from "./picture.ts";
 import { entriesOf } from "./rooms.ts";
 
-/** What each room holds: in the table, and in a few words in the picture of the whole. */
+/** What each room holds: `note` is for its box in the picture, `holds` for its row of the table. */
 const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]>> = {
   core: [
     "errors, files, random numbers",
@@ -48,10 +48,10 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
   cli: ["commands", "the commands: flags, calls, what is printed"],
 };
 
-/** Rooms whose inside has a picture of its own. */
+/** Rooms of which a picture shows the inside. */
 export const PICTURED = ["kernels", "models", "training", "bench", "configs"] as const;
 
-/** Path → text of every picture. */
+/** The SVG text of every picture, by path. */
 export function pictures(graph: ImportGraph): Map<string, string> {
   const notes = Object.fromEntries(Object.entries(ABOUT).map(([room, [note]]) => [room, note]));
   const texts = new Map([[
@@ -64,7 +64,7 @@ export function pictures(graph: ImportGraph): Map<string, string> {
   return texts;
 }
 
-/** The table of the rooms, in Markdown. */
+/** The table of the rooms in Markdown. A room imports only rooms in the rows below it. */
 export function roomTable(graph: ImportGraph): string {
   const entries = entriesOf(graph, "");
   const rows = [...ROOMS].reverse().map((room) => {
@@ -78,7 +78,7 @@ export function roomTable(graph: ImportGraph): string {
 const BEGIN = "<!-- rooms: written by deno task docs:architecture -->",
   END = "<!-- end of rooms -->";
 
-/** The page with the table of today's imports. @throws Error when it has no place for it */
+/** The page with the table between BEGIN and END. @throws Error if these lines are missing */
 export function withTable(page: string, table: string): string {
   const from = page.indexOf(BEGIN), to = page.indexOf(END);
   if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md lacks the lines ${BEGIN} and ${END}`);

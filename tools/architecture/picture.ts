@@ -1,52 +1,62 @@
 /**
- * Draws a graph without circles as SVG, in layers: what imports stands above what it imports. The method
- * is Sugiyama's: layers by the longest path, placeholders where an arrow crosses a layer, an order within
- * each layer that follows the neighbours, and positions that pull neighbours together.
+ * Draws a graph without circles as SVG. Each entry is above the entries that it imports.
+ *
+ * The method is that of Sugiyama, Tagawa and Toda (1981). The longest path to an entry without
+ * imports gives its layer. An arrow gets a placeholder in each layer that it crosses. Each layer is
+ * ordered by the mean place of the neighbours in the layer before, and in the end every node moves
+ * towards its neighbours.
  */
 import { circleIn, type EntryGraph, reduced } from "./rooms.ts";
 
 interface Node {
   name: string;
-  /** A placeholder for an arrow that passes through the layer. */
+  /** True for a placeholder of an arrow that crosses the layer. */
   passing: boolean;
+  /** 0 is at the top. */
   layer: number;
   width: number;
-  /** Centre. */
+  /** The centre of the node. */
   x: number;
+  /** Neighbours in the layer above, which import this node, and in the layer below. */
   up: Node[];
   down: Node[];
 }
 
+/** In pixels; LAYER is the distance from one layer to the next. */
 const GAP = 16, HEIGHT = 40, LAYER = 84, MARGIN = 16, PASSING_WIDTH = 10;
 
-/** Pixels of a text in a sans-serif font of 14 pixels; a little too wide rather than too narrow. */
+const ORDER_ROUNDS = 12, PLACE_ROUNDS = 60;
+
+/** An upper estimate of the width of a text in a sans-serif font of 14 pixels. */
 const textWidth = (text: string) => 8 * text.length;
 
 /**
- * @param notes a few words for the second line of an entry's box
- * @returns an SVG document; boxes with square corners are folders, round ones are files
- * @throws Error when the graph has a circle
+ * @param notes a few words for the second line in the box of an entry
+ * @returns an SVG document, where folders have square corners and files have round ones
+ * @throws Error if the graph has a circle
  */
 export function drawEntries(entries: EntryGraph, notes: Readonly<Record<string, string>>): string {
   const circle = circleIn(entries);
   if (circle !== null) throw new Error(`a circle of imports: ${circle.join(" → ")}`);
   const layers = layersOf(reduced(entries), notes);
-  for (let round = 0; round < 12; round++) orderLayers(layers, round % 2 === 0);
+  for (let round = 0; round < ORDER_ROUNDS; round++) orderLayers(layers, round % 2 === 0);
   placeNodes(layers);
   return svg(layers, notes);
 }
 
+/** The nodes of each layer, with placeholders, in no particular order. */
 function layersOf(graph: EntryGraph, notes: Readonly<Record<string, string>>): Node[][] {
-  const depth = new Map<string, number>();
-  const depthOf = (name: string): number => {
-    const known = depth.get(name);
+  const ranks = new Map<string, number>();
+  /** The length of the longest path from an entry downwards. */
+  const rankOf = (name: string): number => {
+    const known = ranks.get(name);
     if (known !== undefined) return known;
-    const below = [...graph.get(name) ?? []].map(depthOf);
-    const own = below.length === 0 ? 0 : Math.max(...below) + 1;
-    depth.set(name, own);
-    return own;
+    const below = [...graph.get(name) ?? []].map(rankOf);
+    const rank = below.length === 0 ? 0 : Math.max(...below) + 1;
+    ranks.set(name, rank);
+    return rank;
   };
-  const height = Math.max(...[...graph.keys()].map(depthOf));
+  const height = Math.max(...[...graph.keys()].map(rankOf));
   const layers: Node[][] = Array.from({ length: height + 1 }, () => []);
   const add = (name: string, passing: boolean, layer: number): Node => {
     const note = notes[name] ?? "";
@@ -55,11 +65,10 @@ function layersOf(graph: EntryGraph, notes: Readonly<Record<string, string>>): N
     layers[layer]!.push(node);
     return node;
   };
-  // Layer 0 is on top.
   const nodes = new Map(
     [...graph.keys()].sort().map((name) => [
       name,
-      add(name, false, height - depthOf(name)),
+      add(name, false, height - rankOf(name)),
     ]),
   );
   for (const [name, targets] of graph) {
@@ -77,44 +86,49 @@ function layersOf(graph: EntryGraph, notes: Readonly<Record<string, string>>): N
   return layers;
 }
 
-/** Orders each layer by the mean place of its neighbours in the layer before. */
+/** Orders each layer by the mean place of the neighbours of a node in the layer visited before. */
 function orderLayers(layers: Node[][], downwards: boolean): void {
   const sequence = downwards ? layers : [...layers].reverse();
   for (const layer of sequence) {
     const places = new Map(layers.flatMap((nodes) => nodes.map((node, i) => [node, i])));
-    const wish = (node: Node) => {
+    const meanPlace = (node: Node) => {
       const neighbours = downwards ? node.up : node.down;
       if (neighbours.length === 0) return places.get(node)!;
       return neighbours.reduce((sum, other) => sum + places.get(other)!, 0) / neighbours.length;
     };
-    const wishes = new Map(layer.map((node) => [node, wish(node)]));
-    layer.sort((a, b) => wishes.get(a)! - wishes.get(b)!);
+    const keys = new Map(layer.map((node) => [node, meanPlace(node)]));
+    layer.sort((a, b) => keys.get(a)! - keys.get(b)!);
   }
 }
 
+/** Sets `x` of all nodes: several times, every node moves towards the mean of its neighbours. */
 function placeNodes(layers: Node[][]): void {
   for (const layer of layers) spread(layer, layer.map(() => 0));
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < PLACE_ROUNDS; round++) {
     for (const layer of round % 2 === 0 ? layers : [...layers].reverse()) {
-      const wishes = layer.map(({ x, up, down }) => {
+      const targets = layer.map(({ x, up, down }) => {
         const around = [...up, ...down];
         return around.length === 0 ? x : around.reduce((sum, n) => sum + n.x, 0) / around.length;
       });
-      spread(layer, wishes);
+      spread(layer, targets);
     }
   }
 }
 
-/** Places the nodes of a layer, in their order, as near to their wishes as their widths allow. */
-function spread(layer: Node[], wishes: number[]): void {
-  // Neighbours that would overlap form a block, which moves as one.
+/**
+ * Places the nodes of a layer as near to `targets` as their order and widths allow: the sum of the
+ * squared distances is the smallest.
+ */
+function spread(layer: Node[], targets: number[]): void {
+  // Neighbours that would overlap form a block, which is placed as a whole. `offsets` are centres
+  // relative to its left edge `at`. `sum` adds up the left edges that its nodes ask for.
   const blocks: { nodes: Node[]; offsets: number[]; sum: number; at: number; width: number }[] = [];
   layer.forEach((node, i) => {
     let block = {
       nodes: [node],
       offsets: [node.width / 2],
-      sum: wishes[i]! - node.width / 2,
-      at: wishes[i]! - node.width / 2,
+      sum: targets[i]! - node.width / 2,
+      at: targets[i]! - node.width / 2,
       width: node.width,
     };
     for (;;) {
@@ -139,6 +153,7 @@ function spread(layer: Node[], wishes: number[]): void {
   }
 }
 
+/** The SVG document of nodes that are placed. */
 function svg(layers: Node[][], notes: Readonly<Record<string, string>>): string {
   const nodes = layers.flat();
   const left = Math.min(...nodes.map(({ x, width }) => x - width / 2)) - MARGIN;

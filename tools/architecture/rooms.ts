@@ -1,32 +1,33 @@
 /**
- * What the import graph says about a folder: its entries (files and folders directly in it) and the
- * arrows between them. In every folder the entries must form a graph without circles.
+ * Imports between the entries of a folder. Entries are the files and the folders directly in it. A
+ * folder imports another entry if one of the files below it does. In every folder this graph must
+ * have no circle.
  */
 import type { ImportGraph } from "./imports.ts";
 
-/** Entries of a folder by name, each with the entries that it imports. */
+/** For each entry of a folder, by name, the other entries that it imports. */
 export type EntryGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The entries of a folder; "" is the root of the project. */
+/** The graph of the entries of a folder. The folder "" is the root of the project. */
 export function entriesOf(graph: ImportGraph, folder: string): EntryGraph {
   const prefix = folder === "" ? "" : `${folder}/`;
-  const entry = (path: string) => path.slice(prefix.length).split("/")[0]!;
+  const entryOf = (path: string) => path.slice(prefix.length).split("/")[0]!;
   const entries = new Map<string, Set<string>>();
   for (const [path, targets] of graph) {
     if (!path.startsWith(prefix)) continue;
-    const from = entry(path);
-    const arrows = entries.get(from) ?? new Set<string>();
-    entries.set(from, arrows);
+    const from = entryOf(path);
+    const imported = entries.get(from) ?? new Set<string>();
+    entries.set(from, imported);
     for (const target of targets) {
-      if (target.startsWith(prefix) && graph.has(target) && entry(target) !== from) {
-        arrows.add(entry(target));
+      if (target.startsWith(prefix) && graph.has(target) && entryOf(target) !== from) {
+        imported.add(entryOf(target));
       }
     }
   }
   return entries;
 }
 
-/** All folders that hold sources, the root first. */
+/** All folders with sources below them. The root is the first. */
 export function foldersOf(graph: ImportGraph): string[] {
   const folders = new Set([""]);
   for (const path of graph.keys()) {
@@ -36,19 +37,21 @@ export function foldersOf(graph: ImportGraph): string[] {
   return [...folders].sort();
 }
 
-/** A circle among the entries, as its names in order with the first repeated; null where there is none. */
+/** One circle of imports, such as ["a", "b", "a"]; null if there is none. */
 export function circleIn(entries: EntryGraph): string[] | null {
-  const done = new Set<string>(), open: string[] = [];
+  const done = new Set<string>();
+  /** The entries on the way from the start of the search to the visited one. */
+  const trail: string[] = [];
   const visit = (name: string): string[] | null => {
     if (done.has(name)) return null;
-    const at = open.indexOf(name);
-    if (at >= 0) return [...open.slice(at), name];
-    open.push(name);
+    const at = trail.indexOf(name);
+    if (at >= 0) return [...trail.slice(at), name];
+    trail.push(name);
     for (const next of entries.get(name) ?? []) {
       const circle = visit(next);
       if (circle !== null) return circle;
     }
-    open.pop();
+    trail.pop();
     done.add(name);
     return null;
   };
@@ -59,23 +62,26 @@ export function circleIn(entries: EntryGraph): string[] | null {
   return null;
 }
 
-/** The same graph without arrows that follow from others: a → c where a → b → c. */
+/**
+ * The transitive reduction: the graph without imports a → c where a also reaches c through other
+ * entries. It must have no circle.
+ */
 export function reduced(entries: EntryGraph): Map<string, Set<string>> {
-  const reach = new Map<string, Set<string>>();
-  const reachOf = (name: string): Set<string> => {
-    const known = reach.get(name);
+  const reached = new Map<string, Set<string>>();
+  const reachedFrom = (name: string): Set<string> => {
+    const known = reached.get(name);
     if (known !== undefined) return known;
     const found = new Set<string>();
     for (const next of entries.get(name) ?? []) {
       found.add(next);
-      for (const further of reachOf(next)) found.add(further);
+      for (const further of reachedFrom(next)) found.add(further);
     }
-    reach.set(name, found);
+    reached.set(name, found);
     return found;
   };
   return new Map([...entries].map(([name, targets]) => {
     const kept = [...targets].filter((target) =>
-      ![...targets].some((other) => other !== target && reachOf(other).has(target))
+      ![...targets].some((other) => other !== target && reachedFrom(other).has(target))
     );
     return [name, new Set(kept)];
   }));
