@@ -12,7 +12,7 @@ export function dotHalves(type: "f16" | "bf16", rows: number): string {
       ? odd ? `v128.and(${word}, mask)` : `i32x4.shl(${word}, 16)`
       : `v128.and(i32x4.shr_s(${odd ? word : `i32x4.shl(${word}, 16)`}, 3), mask)`;
   const sums = range(rows).flatMap((r) => range(columns).map((c) => `c${r}${c}`));
-  const column = (c: number) => {
+  const columnCode = (c: number) => {
     const words = half.map((j) => `const w${c}${j} = v128.load(w${c}, ${16 * j});`).join(" ");
     const parts = [false, true].map((odd) => {
       const name = odd ? "o" : "e";
@@ -42,7 +42,7 @@ export function dot_${type}_${rows}(
   ${sums.map((c) => `let ${c}0 = f32x4.splat(0); let ${c}1 = f32x4.splat(0);`).join("\n  ")}
   for (; k > 0; k -= 16) {
 ${range(rows).map(loadX).join("\n")}
-${range(columns).map(column).join("\n")}
+${range(columns).map(columnCode).join("\n")}
   }
   ${
     sums.map((c, at) =>

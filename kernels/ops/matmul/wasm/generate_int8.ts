@@ -39,7 +39,7 @@ function tile(type: TileType, rows: number): string {
     each(VECTORS, (j) =>
       `a${r}${j} = i16x8.add(a${r}${j}, ` +
       `i16x8.relaxed_dot_i8x16_i7x16_s(${name}${r}, ${nibbles}${j}));`);
-  const total = (r: number, j: number) => {
+  const totalOf = (r: number, j: number) => {
     const sum = `f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a${r}${j}, ones))`;
     const scaled = `f32x4.relaxed_madd(f32x4.mul(s${j}, p${r}), ${sum}, ` +
       `v128.load(totals, ${64 * r + 16 * j}))`;
@@ -69,7 +69,7 @@ export function int8_tile_${type}_${rows}(
     eachRow((r) =>
       `const p${r} = v128.load32_splat(b${r}), y${r} = v128.load32_splat(b${r}, 4); ` +
       `b${r} += 8;\n    ` +
-      each(VECTORS, (j) => total(r, j)) +
+      each(VECTORS, (j) => totalOf(r, j)) +
       "\n    " +
       [1, 0, 3, 2].map((j) => store(r, j)).join(" "), "    ")
   }

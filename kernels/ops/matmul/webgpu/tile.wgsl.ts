@@ -100,14 +100,14 @@ export function tileKernel(options: TileOptions): KernelSpec {
     code: [
       `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
       fourElements("a", "mat_a", f32),
-      block("a", a, "m", "p.a_base", "p.lda", "p.k"),
+      blockFunction("a", a, "m", "p.a_base", "p.lda", "p.k"),
       readB.code,
       ...(lora
         ? [
           fourElements("x", "lora_x", f32),
-          block("x", "along", "m", "p.x_base", "p.r", "p.r"),
+          blockFunction("x", "along", "m", "p.x_base", "p.r", "p.r"),
           fourElements("w", "lora_w", f32),
-          block("w", "along", "n", "p.w_base", "p.r", "p.r"),
+          blockFunction("w", "along", "n", "p.w_base", "p.r", "p.r"),
         ]
         : []),
       putFunction(aligned),
@@ -131,7 +131,7 @@ function rowMajorOperand(elements: Elements, layout: Layout): OperandB {
     buffer: bufferType(elements),
     params: { ldb: "u32", b_base: "u32" },
     code: `${fourElements("b", "mat_b", elements)}
-${block("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
+${blockFunction("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
   };
 }
 
@@ -178,7 +178,7 @@ fn floats_of(fetched: Fetched) -> mat4x4f {
  * first … first + 3. Terms beyond the last one are zero. Rows beyond the last one may hold
  * anything, because their results are not stored.
  */
-function block(
+function blockFunction(
   name: string,
   layout: Layout,
   rows: string,
