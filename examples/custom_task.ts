@@ -1,7 +1,7 @@
 /**
- * A task of one's own, with a reward of one's own: sort the letters of a word, in as few tokens as possible.
- * A small model is made from a seed, warmed up on worked answers and trained by GRPO; some two minutes on a
- * laptop.
+ * A custom task with a custom reward: sort the letters of a word, in as few tokens as possible. A
+ * small model is made from a seed, trained on worked answers and then with GRPO. This takes about
+ * two minutes on a laptop.
  *
  *     deno run -A examples/custom_task.ts
  */

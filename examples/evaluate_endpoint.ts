@@ -1,7 +1,7 @@
 /**
- * How good is the model behind an OpenAI-compatible endpoint (vLLM, llama.cpp's server, a provider) at three
- * reasoning tasks? The key, if one is needed, is in OPENAI_API_KEY. Answers are kept in the results' folder, so a
- * second run asks, and costs, nothing.
+ * Measures the model of an OpenAI-compatible server (vLLM, llama.cpp, a provider) on three
+ * reasoning tasks. The API key, if it is needed, is in OPENAI_API_KEY. Answers are kept in the
+ * folder of the results, so a second run asks nothing and costs nothing.
  *
  *     deno run -A examples/evaluate_endpoint.ts http://localhost:8000/v1 MODEL
  */

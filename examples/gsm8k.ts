@@ -1,12 +1,13 @@
 /**
- * The GSM8K recipe as a program: its configuration and four rewards, with one reward and a choice of problems of
- * one's own, and a report at the end. Qwen2.5-3B-Instruct in 4 bits wants a graphics card; SmolLM2-135M-Instruct
- * runs anywhere. Without changes it is one line: `await train({ config: "gsm8k" })`.
+ * The GSM8K recipe as a program: its configuration and its four rewards, with a custom reward, a
+ * selection of problems, and a report at the end. Without changes, the recipe is one line:
+ * `await train({ config: "gsm8k" })`. Qwen2.5-3B-Instruct in 4 bits needs a graphics card;
+ * SmolLM2-135M-Instruct runs anywhere.
  *
  *     rgx pull --dataset openai/gsm8k && rgx pull HuggingFaceTB/SmolLM2-135M-Instruct
  *     deno run -A examples/gsm8k.ts HuggingFaceTB/SmolLM2-135M-Instruct
  *
- * A second argument names a copy of the data elsewhere: a folder with train and test, or a file.
+ * A second argument is another copy of the data: a folder with train and test, or a file.
  */
 import {
   readEntries,
@@ -40,7 +41,8 @@ export async function run(
   overrides: Record<string, unknown> = {},
   data = "openai/gsm8k",
 ): Promise<TrainSummary> {
-  // Any iterable of { question, answer, metadata } is a data set: here the shorter problems of GSM8K.
+  // Any iterable of { question, answer, metadata } is a data set: here the shorter problems of
+  // GSM8K.
   const problems = await readEntries(data, "train", "gsm8k");
   const env = new SingleTurnEnv({
     name: "short_gsm8k",

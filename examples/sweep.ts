@@ -1,6 +1,7 @@
 /**
- * A search over learning rates: one short run each, the same seed and problems, and a table with intervals at the
- * end. On a cluster, `rgx slurm CONFIG ACCOUNT --sweep training.learning_rate=…` makes the same an array of jobs.
+ * A search over learning rates: one short run for each, with the same seed and problems, and a
+ * table with intervals at the end. On a cluster, `rgx slurm CONFIG ACCOUNT --sweep
+ * training.learning_rate=…` does the same with an array of jobs.
  *
  *     deno run -A examples/sweep.ts
  */

@@ -4,8 +4,8 @@
  * default configuration. Each violated rule gives one line of text.
  *
  * `tests/golden/reasoning-gym/diversity/stats.json` has statistics of n1 entries of reasoning-gym.
- * There are n2 of ours. A figure for M entries is compared with that of our first M entries, where M
- * is the largest recorded number that we have. With r = √(1 + 1 / blocks), the rules are:
+ * There are n2 of ours. A figure for M entries is compared with that of our first M entries, where
+ * M is the largest recorded number that we have. With r = √(1 + 1 / blocks), the rules are:
  *
  * 1. Variety. The shares of distinct questions, problems and answers are at least
  *    share − 4 r standard_error − 0.01, the entropy of the answers is at least
@@ -15,8 +15,8 @@
  *    5 √(p (1 − p) (1/n1 + 1/n2)) + 2 / min(n1, n2). A value with a share of 2 % or more that is
  *    expected 15 times or more occurs. Values that are not recorded count together, with share 0.
  * 3. Numbers, and lengths of answers and texts. Our median is between their quantiles 50 − h and
- *    50 + h, with h = max(25, 500 √((1/n1 + 1/n2) / 4)) percent, and 20 more for texts. The share of
- *    numbers outside their middle half is at least 0.3 times theirs (for 100 entries or more).
+ *    50 + h, with h = max(25, 500 √((1/n1 + 1/n2) / 4)) percent, and 20 more for texts. The share
+ *    of numbers outside their middle half is at least 0.3 times theirs (for 100 entries or more).
  * 4. Distinct values of a key of the metadata are limited like those of rule 1.
  * 5. Every recorded key of the metadata is there.
  *

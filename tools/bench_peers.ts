@@ -1,14 +1,19 @@
 /**
- * `deno task bench:peers`: rgx beside other programs, with what is installed, on SmolLM2-135M from its Q4_1 file.
+ * `deno task bench:peers`: compares rgx with other programs, on SmolLM2-135M from its Q4_1 file.
  *
- *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--threads 2] [--model GGUF] [--write]
+ *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--threads 2] [--model GGUF]
+ *       [--write]
  *
- * `--trl` names a Python that has trl, peft and torch: a GRPO step of both, in float32, on so many threads. `--llama`
- * names one with llama-cpp-python: prompts and decoding of both, on one thread. A part without its Python is left out.
- * All programs are loaded first and then measured in turns, so that a disturbance meets all of them; the best of the
- * rounds counts. torch's threads spin while they wait: on a machine with other work, one thread says more. Rates on one thread are of the processor's time: the clock also counts what other programs take.
- * `--write` puts the result into docs/performance.md, which `deno task bench` leaves there.
- * Only Linux: memory is the peak that /proc reports for each process.
+ * `--trl` is a Python with trl, peft and torch: a GRPO step of both programs in float32, with this
+ * number of threads. `--llama` is a Python with llama-cpp-python: prefill and decoding of both, on
+ * one thread. A part without its Python is left out. `--write` puts the result into
+ * docs/performance.md, where `deno task bench` keeps it.
+ *
+ * All programs are loaded first and then measured in turns, so that other work on the machine
+ * affects all of them. The best round counts. torch's threads spin while they wait, so on a busy
+ * machine a measurement with one thread says more. Rates on one thread are per second of processor
+ * time, which does not count other programs. Memory is the peak in /proc, so this runs on Linux
+ * only.
  */
 import { parseArgs } from "node:util";
 import { bytesText } from "../core/bytes.ts";

@@ -1,9 +1,13 @@
 /**
- * `deno task bench:tasks`: how many entries a second each task makes at default parameters, and how many answers it
- * scores, in one thread. Rates are per second of processor time (all threads of the process, so the garbage
- * collector counts), which other work on the machine disturbs little. `--json` prints one document, `--seconds S`
- * (0.2) measures each task for so long, `--only a,b` some tasks, `--python PATH` also measures reasoning-gym in the
- * Python that is named, task by task in turns, and gives the ratios.
+ * `deno task bench:tasks`: how many entries each task makes per second at default parameters, and
+ * how many answers it scores, in one thread. Rates are per second of processor time of all threads
+ * of the process. This counts the garbage collector, and hardly depends on other work on the
+ * machine.
+ *
+ *     --json           prints one JSON document
+ *     --seconds S      measures each task for this long (0.2)
+ *     --only a,b       measures only these tasks
+ *     --python PATH    also measures reasoning-gym with this Python, in turns, and prints the ratios
  */
 import process from "node:process";
 import type { Dataset } from "../tasks/dataset.ts";

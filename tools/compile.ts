@@ -1,16 +1,23 @@
 /**
- * `deno task compile`: builds dist/rgx, one file with the code, the configs and the kernels inside.
- * `--safe` builds dist/rgx-safe without the V8 flags for speed (flags can not be changed in a built executable):
- * about a third of the speed on the CPU, with every memory access of the kernels checked.
- * The base executable is Deno's own; DENORT_BIN names another one where it can not be downloaded.
+ * `deno task compile`: builds dist/rgx, one file with the code, the configurations and the kernels.
+ * `--safe` builds dist/rgx-safe without the V8 flags for speed, because flags cannot be changed in
+ * an executable. It checks every memory access of the kernels and has about a third of the speed on
+ * the CPU. The base executable is Deno's; DENORT_BIN names another one where it cannot be
+ * downloaded.
  */
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "./v8_flags.ts";
 
-/** Packages that only build things. Every package in the imports of the configuration is embedded whole. */
+/**
+ * Packages that only build things. Every package in the imports of the configuration is embedded
+ * whole.
+ */
 const BUILD_ONLY = ["assemblyscript/asc", "fast-check"];
 
-/** Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all versions. */
+/**
+ * Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all
+ * versions.
+ */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
 
 const safe = Deno.args.includes("--safe");

@@ -1,10 +1,12 @@
 /**
- * `deno task test:learning`: is it the reward that the quickstart learns from? Three whole runs of it:
- * as it is; with the rewards permuted among the completions of each group (same distribution, no
- * information); with learning rate 0. Only the first may gain. Prints the table of docs/results.md and
- * exits with 1 when the interval of a
- * control's gain leaves 0 out or that of the real run does not lie above it. Takes a few minutes, so it is not part of
- * the test suite.
+ * `deno task test:learning`: checks that the quickstart learns from its reward. It makes three
+ * whole runs: the quickstart as it is, the quickstart with the rewards permuted among the
+ * completions of each group (the same distribution without information), and with a learning rate
+ * of 0. Only the first may gain.
+ *
+ * Prints the table of docs/results.md. The exit code is 1 if the interval of a control's gain does
+ * not contain 0, or if that of the real run is not above 0. This takes a few minutes, so it is no
+ * part of the tests.
  */
 import { loadConfig } from "../configs/load.ts";
 import { RandomStream } from "../core/philox.ts";

@@ -1,13 +1,16 @@
 /**
- * docs/performance.md, of which more than one program writes a part: `deno task bench` most of it, and others a section
- * that it leaves as it finds it.
+ * Reads and writes docs/performance.md. `deno task bench` writes most of it. Other programs write
+ * single sections, which `deno task bench` keeps.
  */
 const PAGE = new URL("../docs/performance.md", import.meta.url);
 
 /** Written by `deno task bench:peers`. */
 export const PEERS_SECTION = "Beside other programs";
 
-/** Where a section of the second level begins and ends, its heading included; null when there is none. */
+/**
+ * Where a section of the second level begins and ends, its heading included; null when there is
+ * none.
+ */
 function place(page: string, title: string): { begin: number; end: number } | null {
   const begin = page.indexOf(`\n## ${title}\n`);
   if (begin < 0) return null;

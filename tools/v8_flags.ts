@@ -1,14 +1,14 @@
 /**
- * The V8 flags that rgx runs with; `deno.json`, which can import nothing, repeats them (a test compares).
- * What they do stands in ARCHITECTURE.md.
+ * The V8 flags that rgx runs with. `deno.json` cannot import them and repeats them; a test compares
+ * both. ARCHITECTURE.md says what they do.
  */
 
-/** Of every run: the young generation stays small. */
+/** For every run: the young generation of the heap stays small. */
 const ALWAYS = ["--max-semi-space-size=8"];
 
-/** Of the safe variants: the kernels' memory accesses are checked. */
+/** For the safe variants, where the memory accesses of the kernels are checked. */
 export const SAFE_V8_FLAGS = `--v8-flags=${ALWAYS.join(",")}`;
 
-/** Of all others: no bounds checks, and two SIMD registers as one where the processor can. */
+/** For all others: no bounds checks, and two SIMD registers are used as one if the CPU can. */
 export const V8_FLAGS = "--v8-flags=" +
   ["--no-wasm-bounds-checks", "--experimental-wasm-revectorize", ...ALWAYS].join(",");

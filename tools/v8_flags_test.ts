@@ -1,9 +1,9 @@
-/** That `deno.json` runs everything with the flags of `v8_flags.ts`. */
+/** `deno.json` has the flags of `v8_flags.ts` in all its tasks. */
 import assert from "node:assert/strict";
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "./v8_flags.ts";
 
-Deno.test("deno.json's tasks have the V8 flags of the executable; those of the safe variant are fewer", () => {
+Deno.test("the tasks of deno.json have the V8 flags of the executable, or the fewer safe ones", () => {
   const tasks: Record<string, string> = config.tasks;
   const flagsOf = (command: string) => /--v8-flags=\S+/.exec(command)?.[0];
   assert.equal(flagsOf(tasks["rgx"]!), V8_FLAGS);

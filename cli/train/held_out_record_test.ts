@@ -1,4 +1,7 @@
-/** The report claims nothing of problems that an earlier session of the run did not hold out. */
+/**
+ * When a run is resumed with other held-out problems, nothing is claimed about problems that an
+ * earlier session may have trained on.
+ */
 import assert from "node:assert/strict";
 import { summaryTable } from "./train_summary.ts";
 import {
@@ -8,7 +11,7 @@ import {
   withReference,
 } from "../../training/testing.ts";
 
-Deno.test("a run that goes on with other held-out problems claims nothing of the earlier ones", () =>
+Deno.test("a run that is resumed with other held-out problems claims nothing about them", () =>
   withReference(async (device, dir) => {
     const session = async (steps: number, changes: ConfigChanges, evaluation = {}) => {
       const config = shortRunConfig(`${dir}/run`, {
@@ -39,7 +42,7 @@ Deno.test("a run that goes on with other held-out problems claims nothing of the
     for (const [steps, evaluation] of [[4, { num_examples: 5 }], [5, {}], [6, {}]] as const) {
       const { summary, lines, warnings } = await session(steps, {}, evaluation);
       assert.equal(summary.eval_after!.total, steps === 4 ? 5 : 3);
-      assert.equal(summary.item_overlap, null, "for good");
+      assert.equal(summary.item_overlap, null, "it stays unknown");
       assert.equal(/held-out problems are others than before/.test(warnings), steps < 6);
       assert.match(lines, /^Whether held-out problems were trained on is not known/m);
     }
@@ -47,7 +50,7 @@ Deno.test("a run that goes on with other held-out problems claims nothing of the
     assert.equal(run.item_overlap, null);
   }));
 
-Deno.test("what was measured on other problems is not compared, also where none was for a while", () =>
+Deno.test("accuracies on different held-out problems are not compared", () =>
   withReference(async (device, dir) => {
     const session = async (steps: number, num_examples: number) =>
       (await trainOn(

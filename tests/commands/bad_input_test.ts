@@ -1,6 +1,7 @@
 /**
- * Mistakes that people make, through a real process: one clear message that says what failed, where, what
- * was found and what to do, the right exit code, no stack, and nothing written.
+ * Mistakes that people make, in real processes. Each gives one clear message that says what failed,
+ * where, what was found and what to do. The exit code is right, there is no stack trace, and
+ * nothing is written.
  */
 import assert from "node:assert/strict";
 import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
@@ -23,7 +24,9 @@ function names(folder: string): string[] {
   return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
 }
 
-/** Expects a refusal whose text holds all of `says`, and which fits into a few lines. */
+/**
+ * Asserts that `rgx` refuses the arguments with a message of a few lines that has all of `says`.
+ */
 async function refused(
   args: string[],
   says: readonly (string | RegExp)[],
@@ -34,7 +37,7 @@ async function refused(
   assert.equal(result.code, options.code ?? 2, shown);
   assertClean(result);
   assert.equal(result.out, "", shown);
-  // The text as a person reads it: broken lines joined.
+  // Without line breaks, which depend on the width of the terminal.
   const text = result.err.replace(/\s+/g, " ");
   for (const expected of says) {
     const found = typeof expected === "string" ? text.includes(expected) : expected.test(text);
@@ -44,7 +47,7 @@ async function refused(
   return result;
 }
 
-Deno.test("words of the command line that mean nothing", async () => {
+Deno.test("arguments that mean nothing are refused, with a suggestion", async () => {
   await withFolder(async (cwd) => {
     const cases: [string[], (string | RegExp)[]][] = [
       [["train"], ["missing required argument 'config'"]],
@@ -79,7 +82,7 @@ Deno.test("words of the command line that mean nothing", async () => {
       [["config", "show", "quickstart", "trainig.max_steps=3"], ["training.max_steps"]],
     ];
     for (const [args, says] of cases) await refused(args, says, { cwd });
-    // A driver file that is not there hides every card.
+    // Vulkan finds no card if the file of its driver does not exist.
     const noDriver = { VK_DRIVER_FILES: `${cwd}/none`, VK_ICD_FILENAMES: `${cwd}/none` };
     const gpu = ["train", "quickstart", "--device", "webgpu"];
     await refused(gpu, ["no GPU adapter was found", "--device wasm"], { cwd, env: noDriver });
@@ -93,7 +96,7 @@ Deno.test("words of the command line that mean nothing", async () => {
   });
 });
 
-Deno.test("configurations that say something impossible, with their place in the file", async () => {
+Deno.test("impossible configurations are refused, with the place in the file", async () => {
   await withFolder(async (cwd) => {
     const file = `${cwd}/c.yaml`;
     const cases: [string, (string | RegExp)[]][] = [
@@ -122,7 +125,7 @@ Deno.test("configurations that say something impossible, with their place in the
       await Deno.writeTextFile(file, "_base_: quickstart\n" + text);
       await refused(["train", file, "--output-dir", `${cwd}/run`], says);
     }
-    // All errors of a file at once; a file that is no YAML at all is not commented line by line.
+    // All errors of a file are reported together, but a file that is not YAML has only one.
     await Deno.writeTextFile(file, "_base_: quickstart\nlr: x\nsft: 3\nevil: 1\n");
     await refused(["config", "check", file], ["c.yaml:2:5", "c.yaml:3:6", "c.yaml:4:1"]);
     await Deno.writeTextFile(file, '{"question": "1+1?"}\n'.repeat(50));
@@ -131,7 +134,7 @@ Deno.test("configurations that say something impossible, with their place in the
   });
 });
 
-Deno.test("sizes that do not go together are refused before the first step, with what would", async () => {
+Deno.test("sizes that do not fit together are refused before the first step, with advice", async () => {
   await withFolder(async (cwd) => {
     const config = await tinyConfig(cwd);
     const cases: [string[], (string | RegExp)[]][] = [
@@ -163,7 +166,7 @@ Deno.test("sizes that do not go together are refused before the first step, with
   });
 });
 
-Deno.test("output folders that cannot be used, and what --force and --resume make of them", async () => {
+Deno.test("output folders that cannot be used are refused; --force and --resume overrule some", async () => {
   await withFolder(async (cwd) => {
     const config = await tinyConfig(cwd), run = `${cwd}/run`;
     const train = (path: string, ...more: string[]) => [
@@ -190,7 +193,7 @@ Deno.test("output folders that cannot be used, and what --force and --resume mak
     await refused(train("/proc/rgx"), ["cannot create /proc/rgx"]);
     assert.equal(await Deno.readTextFile(`${run}/metrics.jsonl`), before);
 
-    // Somebody else's files: never mixed with a run unless told to, never overwritten.
+    // Other files: a run is added to them with --force only, and never overwrites them.
     const other = `${cwd}/other`;
     await Deno.mkdir(other);
     await Deno.writeTextFile(`${other}/notes.txt`, "mine");
@@ -214,7 +217,7 @@ Deno.test("output folders that cannot be used, and what --force and --resume mak
   });
 });
 
-Deno.test("two runs in one folder: the second is told which process is there", async () => {
+Deno.test("a second run in one folder is refused, and the error names the process of the first", async () => {
   await withFolder(async (cwd) => {
     const config = await tinyConfig(cwd), run = `${cwd}/run`;
     const args = ["train", config, "--output-dir", run, "training.max_steps=100000"];
@@ -235,7 +238,7 @@ Deno.test("two runs in one folder: the second is told which process is there", a
 });
 
 Deno.test({
-  name: "model folders that are none, or damaged, or contradict themselves",
+  name: "folders without a model, and damaged or contradictory models, are refused",
   fn: async () => {
     await withFolder(async (cwd) => {
       const config = `${cwd}/c.yaml`, model = `${cwd}/model`;

@@ -1,4 +1,7 @@
-/** `rgx bench` and `rgx eval` as a user runs them: train and compare, kill and resume, what is refused. */
+/**
+ * `rgx bench` and `rgx eval` as a user runs them: training and comparing, stopping and resuming,
+ * and what is refused.
+ */
 import assert from "node:assert/strict";
 import { goldenPath } from "../golden.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
@@ -7,7 +10,7 @@ import { lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";
 
-Deno.test("train, then measure the trained model against its base on seven tasks, then draw it", async () => {
+Deno.test("a model is trained, compared with its base on seven tasks, and plotted", async () => {
   const base = goldenPath("models/tinystories-656k");
   await withFolder(async (folder) => {
     const run = `${folder}/leg_counting`;
@@ -55,7 +58,7 @@ training:
   });
 });
 
-Deno.test("samples may be written beside the results, whose folder is made for them", async () => {
+Deno.test("samples can be written to the folder of the results, which is created", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
     const args = ["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--no-charts"];
@@ -70,7 +73,7 @@ Deno.test("samples may be written beside the results, whose folder is made for t
   });
 });
 
-Deno.test("charts and samples that cannot be written keep no numbers back", async () => {
+Deno.test("results are printed and written even if charts and samples cannot be", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
     const args = [
@@ -96,7 +99,7 @@ Deno.test("charts and samples that cannot be written keep no numbers back", asyn
   });
 });
 
-Deno.test("the reports of rgx eval are where the command line says; a file without a model is told", async () => {
+Deno.test("rgx eval writes to the --output-dir, and refuses a file without a model", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
     const eval_ = async (text: string) => {
@@ -125,16 +128,16 @@ Deno.test("the reports of rgx eval are where the command line says; a file witho
     const { out } = await rgx([
       ...["bench", "--config", `${folder}/eval.yaml`, ...flags, "--device", "reference"],
     ]);
-    const [own] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
-    const [{ total }] = Object.values(own!.models) as [{ total: number }];
-    assert.deepEqual([own!.seed, total], [7, 1], "the command line wins over a data set's own");
+    const [task] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
+    const [{ total }] = Object.values(task!.models) as [{ total: number }];
+    assert.deepEqual([task!.seed, total], [7, 1], "the command line wins over the file");
     const none = await eval_(tasks);
     assert.equal(none.code, 2);
     assert.match(none.err, /eval\.yaml: no model is named\nhelp: model_path: FOLDER/);
   });
 });
 
-Deno.test("a benchmark that is asked to stop ends with 75, and a resume evaluates nothing twice", async () => {
+Deno.test("a stopped benchmark ends with 75, and --resume evaluates nothing twice", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
     const args = [
@@ -165,7 +168,7 @@ Deno.test("a benchmark that is asked to stop ends with 75, and a resume evaluate
   });
 });
 
-Deno.test("mistakes end with 2 and say what is meant; an unreachable server with 1", async () => {
+Deno.test("mistakes end with 2 and a suggestion, and an unreachable server with 1", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
     const bench = (...args: string[]) => rgx(["bench", "--output-dir", `${folder}/out`, ...args]);

@@ -1,4 +1,4 @@
-/** The command line as a user meets it: real processes, exit codes, streams. */
+/** The command line in general: version, help, and mistakes in arguments and configurations. */
 import assert from "node:assert/strict";
 import { rgx } from "../support.ts";
 
@@ -12,9 +12,10 @@ Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
 Deno.test("every command has help with examples, in 80 columns", async () => {
   const commands =
     "train,sft,tasks,tasks list,tasks show,tasks sample,tasks export,score,generate,logprobs," +
-    "export,convert,pull,bench,eval,plot,curves,report,slurm,slurm bench,config,config show,config check,doctor";
+    "export,convert,pull,bench,eval,plot,curves,report,slurm,slurm bench,config,config show," +
+    "config check,doctor";
   const names = commands.split(",");
-  // All in one process: each takes a moment to start.
+  // One process prints all of them, because starting one takes a moment.
   const program = `
     const { runCli } = await import(${
     JSON.stringify(new URL("../../cli/program.ts", import.meta.url).href)
@@ -34,7 +35,7 @@ Deno.test("every command has help with examples, in 80 columns", async () => {
     assert.ok(page.startsWith(`Usage: rgx ${names[i]} `), page);
     assert.ok(page.includes("Examples:"), page);
     assert.ok((page.match(/^ {2}\$ /gm) ?? []).length >= 2, page);
-    // Examples can be copied, so they are not cut.
+    // Examples are to be copied, so they are not wrapped.
     const prose = page.split("\n").filter((line) => !/^ {2}(?:\$| {4})/.test(line));
     for (const line of prose) assert.ok(line.length <= 80, line);
   }
@@ -52,7 +53,7 @@ Deno.test("an unknown command or flag is a usage error with a suggestion", async
   assert.match(flag.err, /--size\b/);
 });
 
-Deno.test("help is of what is named, and of nothing that there is not", async () => {
+Deno.test("help is printed for commands that exist, and refused for others", async () => {
   const sample = await rgx(["help", "tasks", "sample"]);
   assert.equal(sample.code, 0);
   assert.match(sample.out, /^Usage: rgx tasks sample/);

@@ -5,7 +5,7 @@ import { rgx } from "../support.ts";
 
 const TINY = goldenPath("models/tinystories-656k");
 
-Deno.test("doctor --json measures the devices of this machine", async () => {
+Deno.test("rgx doctor --json measures the devices of this machine", async () => {
   const { code, out } = await rgx(["doctor", "--json"]);
   assert.equal(code, 0);
   const report = JSON.parse(out);
@@ -20,7 +20,7 @@ Deno.test("doctor --json measures the devices of this machine", async () => {
 });
 
 Deno.test({
-  name: "the doctor looks at a model: its types, and what other ones would cost",
+  name: "rgx doctor reports the weight types of a model, and the cost of other types",
   async fn() {
     const flags = ["doctor", "--model", TINY, "--device", "wasm"];
     const { code, out, err } = await rgx([...flags, "--json"]);
@@ -35,7 +35,7 @@ Deno.test({
   },
 });
 
-Deno.test("a model that is not there, or one beside a config, is a mistake of the user", async () => {
+Deno.test("rgx doctor refuses a model that does not exist, and a model together with a config", async () => {
   const { code, err } = await rgx(["doctor", "--model", "no/such"]);
   assert.equal(code, 2);
   assert.match(err, /no\/such/);

@@ -1,4 +1,6 @@
-/** `rgx export` and `rgx convert` as commands: a tiny run in each form, what is printed, what is refused. */
+/**
+ * `rgx export` and `rgx convert`: a tiny run in each format, what is printed, and what is refused.
+ */
 import assert from "node:assert/strict";
 import { lines, rgx, TINY, withFolder } from "../support.ts";
 
@@ -16,7 +18,7 @@ training:
     gradient_accumulation_steps: 1, learning_rate: 1.0e-2 }
 `;
 
-Deno.test("a trained adapter is exported in every form and answers the same", async () => {
+Deno.test("a trained adapter is exported in every format, and generates the same", async () => {
   await withFolder(async (cwd) => {
     await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
     await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
@@ -74,7 +76,7 @@ Deno.test("a trained adapter is exported in every form and answers the same", as
   });
 });
 
-Deno.test("wrong flags are usage errors that name what is possible", async () => {
+Deno.test("wrong flags are usage errors that name the right ones", async () => {
   const cases: [string[], RegExp][] = [
     [["export", "x", "--to", "onnx", "--output", "y"], /onnx.*adapter, hf, gguf/],
     [["export", "x", "--output", "y"], /--to <format>.* not specified/],

@@ -1,4 +1,7 @@
-/** `rgx generate` and `rgx logprobs` on real small models; skipped, loudly, where those are not at hand. */
+/**
+ * `rgx generate` and `rgx logprobs` on small models: their output, their flags, and what is
+ * refused.
+ */
 import assert from "node:assert/strict";
 import { readInput } from "../../cli/models/model_input.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -8,7 +11,7 @@ import { goldenPath } from "../golden.ts";
 const TINY = goldenPath("models/tinystories-656k");
 
 Deno.test({
-  name: "greedy generation continues the story as the reference does, on both devices",
+  name: "greedy generation has the recorded tokens, on both devices",
   fn: async () => {
     const expected = [313, 598, 303, 1049, 1468, 267, 628, 333, 94, 1210, 263, 251, 604];
     for (const device of ["wasm", "reference"]) {
@@ -43,7 +46,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "logprobs agree with what generation reports, and the top tokens with the model's facts",
+  name: "logprobs agree with those of generation, and the top tokens with recorded logits",
   fn: async () => {
     const prompt = [1, 80, 147, 201, 282, 57];
     const generated = JSON.parse(
@@ -69,7 +72,7 @@ Deno.test({
       generated.logprobs.forEach((logp: number, i: number) =>
         assert.ok(Math.abs(logp - result.logprobs[prompt.length + i]) < 3e-5, `token ${i}`)
       );
-      // Logits 17.3808, 13.7726, 13.7435, 12.6918, 11.3585 of the first five.
+      // The recorded logits of the first five: 17.3808, 13.7726, 13.7435, 12.6918, 11.3585.
       const top = result.top[prompt.length] as { id: number; logprob: number }[];
       assert.deepEqual(top.map(({ id }) => id), [313, 8, 1773, 404, 547]);
       assert.ok(Math.abs(top[0]!.logprob - top[1]!.logprob - (17.3808 - 13.7726)) < 2e-4);
@@ -81,8 +84,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "stop strings, a least length and a repetition penalty do what they say, from the command line",
+  name: "stop strings, a min length and a repetition penalty work from the command line",
   fn: async () => {
     const run = async (...more: string[]) => {
       const { code, out, err } = await rgx([
@@ -93,14 +95,14 @@ Deno.test({
       return JSON.parse(out).completions[0];
     };
     const plain = await run();
-    // "Lily" spans tokens; the second string is the one that comes first.
+    // "Lily" spans several tokens, and is in the text before "play".
     const stopped = await run("--stop", "play", "--stop", "Lily");
     assert.equal(stopped.finish_reason, "stop");
     assert.match(stopped.text, /^[^]*Lily\w*\W?$/);
     assert.deepEqual(stopped.ids, plain.ids.slice(0, stopped.ids.length));
     assert.ok(!stopped.text.slice(0, -3).includes("Lily"), "it ends with the first");
     const late = await run("--stop", "Lily", "--min-new-tokens", "20");
-    assert.ok(late.ids.length > 20, "not before the least length");
+    assert.ok(late.ids.length > 20, "not before the min length");
     const fixed = await run("--stop", "Lily", "--min-new-tokens", "60");
     assert.deepEqual([fixed.ids.length, fixed.finish_reason], [60, "length"]);
     const varied = await run("--repetition-penalty", "1.5");
@@ -110,7 +112,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "prompts and ids from files of any editor: a mark at their beginning is no text",
+  name: "a byte order mark at the beginning of a file of prompts or ids is not text",
   fn: () =>
     withFolder(async (dir) => {
       const ids = async (name: string, flag: string, text: string) => {
@@ -138,7 +140,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a model without a tokenizer takes and gives ids",
+  name: "a model without a tokenizer reads and prints ids",
   fn: () =>
     withFolder(async (dir) => {
       const model = goldenPath("tiny-models/qwen3");
@@ -163,7 +165,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "what generate and logprobs can not use is explained with exit code 2",
+  name: "generate and logprobs refuse wrong arguments with exit code 2",
   fn: async () => {
     const cases: [string[], RegExp][] = [
       [["generate", "--model", "no/such", "--prompt", "x"], /no\/such/],
@@ -204,7 +206,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "several adapters on one model answer one after the other, each as it does alone",
+  name: "several adapters generate one after the other, each as it does alone",
   fn: () =>
     withFolder(async (folder) => {
       const golden = goldenPath("trl-step/adapter");
@@ -242,7 +244,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a text that fills the model's positions is said to be cut off there",
+  name: "a note says that a text was cut off because it filled the model's positions",
   fn: async () => {
     const run = (tokens: string) =>
       rgx([
@@ -261,7 +263,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "text from a model whose weights are narrowed or quantised at load",
+  name: "a model generates with weights that are narrowed or quantised while it is loaded",
   async fn() {
     const run = (...flags: string[]) =>
       rgx([

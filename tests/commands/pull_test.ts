@@ -1,4 +1,7 @@
-/** `rgx pull` as a command: a small Hub on this machine, what is printed, and what a kill in the middle leaves. */
+/**
+ * `rgx pull` with a small Hub on this machine: what is printed, what a killed download leaves, and
+ * how other commands use what was pulled.
+ */
 import assert from "node:assert/strict";
 import {
   COMMIT,
@@ -16,7 +19,10 @@ import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "../su
 const WEIGHTS = noise(300_000);
 const TOKENIZER = "model.tokenizer_name_or_path";
 
-/** Nothing of this machine's own settings, and no connection to anywhere else. */
+/**
+ * Variables that replace the settings of this machine, and allow connections to the test's Hub
+ * only.
+ */
 function environment(hub: FakeHub, home: string): Record<string, string> {
   const unset = ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_TOKEN"];
   unset.push("HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE");
@@ -36,7 +42,7 @@ async function withHome(
 
 const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";
 
-Deno.test("pull prints the folder, --json all of it, --dry-run only what would be done", async () => {
+Deno.test("pull prints the folder, --json everything, and --dry-run what it would do", async () => {
   await withHome(async (hub, home, env) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const dry = await rgx(["pull", "org/tiny", "--dry-run"], "", env);
@@ -66,7 +72,7 @@ Deno.test("pull prints the folder, --json all of it, --dry-run only what would b
   });
 });
 
-Deno.test("a killed pull leaves no half file in the snapshot, and the next one continues", async () => {
+Deno.test("a killed pull leaves no partial file in the snapshot, and the next one continues", async () => {
   await withHome(async (hub, home, env) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const folder = `${home}/hub/models--org--tiny`;
@@ -110,7 +116,7 @@ Deno.test("a killed pull leaves no half file in the snapshot, and the next one c
   });
 });
 
-Deno.test("tokens: from the variable, from the file; a gated model says which page and variable", async () => {
+Deno.test("a token is read from the variable or the file, and the error for a gated model says so", async () => {
   await withHome(async (hub, home, env) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS), { gated: true });
     const none = await rgx(["pull", "org/tiny"], "", env);
@@ -130,7 +136,7 @@ Deno.test("tokens: from the variable, from the file; a gated model says which pa
   });
 });
 
-Deno.test("wrong words are refused before anybody is asked", async () => {
+Deno.test("wrong arguments are refused before any request", async () => {
   await withHome(async (hub, _, env) => {
     const cases: [string[], RegExp, Record<string, string>?][] = [
       [["org//name"], /org\/\/name: not the name of a repository[^]*Expected ORG\/NAME/],
@@ -153,7 +159,7 @@ Deno.test("wrong words are refused before anybody is asked", async () => {
   });
 });
 
-Deno.test("a cut is told on a line of its own, and the pull goes on", async () => {
+Deno.test("a broken connection is reported in a line, and the pull continues", async () => {
   await withHome(async (hub, _, env) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = (seen, count) =>
@@ -164,7 +170,7 @@ Deno.test("a cut is told on a line of its own, and the pull goes on", async () =
   });
 });
 
-Deno.test("a pulled data set is named in a configuration; one that is not is named in the error", async () => {
+Deno.test("a configuration can name a pulled data set, and the error names one that is not pulled", async () => {
   await withHome(async (hub, home, env) => {
     const rows = Array.from(
       { length: 256 },
@@ -202,7 +208,7 @@ Deno.test("a pulled data set is named in a configuration; one that is not is nam
   });
 });
 
-Deno.test("a model that was not pulled: training, generation and benchmarks say how to get it", async () => {
+Deno.test("training, generation and benchmarks say how to pull a model that is missing", async () => {
   await withHome(async (hub, home, env) => {
     const config = await tinyConfig(home, "");
     const commands = [
@@ -219,11 +225,11 @@ Deno.test("a model that was not pulled: training, generation and benchmarks say 
       assert.match(result.err, /If it is on the Hub: rgx pull org\/tiny fetches it\./);
       assertClean(result);
     }
-    assert.equal(hub.seen.length, 0, "nobody is asked");
+    assert.equal(hub.seen.length, 0, "no request is sent");
   });
 });
 
-Deno.test("a pulled model answers by its name, online and offline", async () => {
+Deno.test("a pulled model is found by its name, online and offline", async () => {
   const folder = goldenPath("models/stories260k");
   await withHome(async (hub, _, env) => {
     const files = [];

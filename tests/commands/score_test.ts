@@ -1,9 +1,9 @@
-/** `rgx score`: what is scored how, bad lines, and inputs that are very long or come slowly. */
+/** `rgx score`: how answers are scored, bad lines, and inputs that are very long or come slowly. */
 import assert from "node:assert/strict";
 import { createDataset } from "../../tasks/dataset.ts";
 import { lines, rgx, spawnRgx } from "../support.ts";
 
-Deno.test("what tasks sample writes, score gives 1 for, and 0 for null, in order", async () => {
+Deno.test("score gives 1 for the answers that tasks sample writes and 0 for null, in order", async () => {
   const { out } = await rgx(["tasks", "sample", "spell_backward", "--size", "4"]);
   const input = lines(out).flatMap((line) => {
     const entry = JSON.parse(line);
@@ -36,7 +36,7 @@ Deno.test("score extracts the last answer of a completion with --completions", a
   assert.deepEqual(lines(out).map((line) => JSON.parse(line).score), [1, 0]);
 });
 
-Deno.test("score knows the problems of data sets, as benchmarks do", async () => {
+Deno.test("score knows the problems of data sets like benchmarks do", async () => {
   const line = (source: string, gold: string, answer: unknown) =>
     JSON.stringify({
       entry: { question: "?", answer: gold, metadata: { source_dataset: source } },
@@ -62,7 +62,7 @@ Deno.test("score knows the problems of data sets, as benchmarks do", async () =>
   ]);
 });
 
-Deno.test("score says what is wrong with a line and goes on; 1 when none could be scored", async () => {
+Deno.test("score reports a bad line and continues; the exit code is 1 if all lines are bad", async () => {
   const entry = { answer: "2", metadata: { source_dataset: "chain_sum" } };
   const good = JSON.stringify({ entry, answer: "2" });
   const mixed = await rgx(["score", "-"], `{oops\n${good}\n{"entry":{}}\n`);
@@ -79,7 +79,9 @@ Deno.test("score says what is wrong with a line and goes on; 1 when none could b
   assert.match(missing.err, /no\/such\/file\.jsonl/);
 });
 
-/** Lines with a known score each: right, nearly right, wrong, none, not a line at all. */
+/**
+ * Lines with known scores: right, nearly right, wrong and missing answers, and lines without JSON.
+ */
 function input(count: number): { text: string; scores: number[] } {
   const data = createDataset("chain_sum", { seed: 8, size: count });
   const texts: string[] = [], scores: number[] = [];
@@ -93,7 +95,7 @@ function input(count: number): { text: string; scores: number[] } {
   return { text: texts.join("\n"), scores };
 }
 
-Deno.test("megabytes are scored by several threads, in order, as one thread does it", async () => {
+Deno.test("several threads score megabytes in order and with the results of one thread", async () => {
   const { text, scores } = input(12_000);
   const padded = text.replace("{not a line", "{".repeat(600_000));
   assert.ok(padded.length > 3 << 20);
@@ -110,7 +112,7 @@ Deno.test("megabytes are scored by several threads, in order, as one thread does
   }
 });
 
-Deno.test("a line that comes alone is answered before the next one is there", async () => {
+Deno.test("a line is answered before the next one arrives", async () => {
   const entry = createDataset("chain_sum", { seed: 8 }).entry(0);
   const child = spawnRgx(["score"], { stdin: "piped" });
   const writer = child.stdin.getWriter(), reader = child.stdout.getReader();
@@ -125,7 +127,7 @@ Deno.test("a line that comes alone is answered before the next one is there", as
   await child.stderr.cancel();
 });
 
-Deno.test("an output that is closed early ends the command quietly, threads and all", async () => {
+Deno.test("the command and its threads end quietly if their output is closed early", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(path, (input(12_000).text + "\n").repeat(3));

@@ -1,4 +1,6 @@
-/** `rgx sft` as real processes: what a run writes, going on after a stop, going on with GRPO, refusals. */
+/**
+ * `rgx sft`: what a run writes, continuing after a stop, continuing with GRPO, and what is refused.
+ */
 import assert from "node:assert/strict";
 import {
   assertClean,
@@ -64,7 +66,7 @@ Deno.test("rgx sft trains on worked answers between two evaluations and writes a
     }
   }));
 
-Deno.test("a supervised run that was stopped goes on to the same bits, and repeats nothing", () =>
+Deno.test("a resumed supervised run has the same bits as one without a stop", () =>
   withFolder(async (folder) => {
     const config = await tinyConfig(folder), whole = `${folder}/whole`, halved = `${folder}/halved`;
     const args = (
@@ -92,7 +94,7 @@ Deno.test("a supervised run that was stopped goes on to the same bits, and repea
     assert.deepEqual(await weights(halved), await weights(whole));
   }));
 
-Deno.test("rgx train goes on where rgx sft ended, as if it had done both; the way back is refused", () =>
+Deno.test("rgx train continues after rgx sft as if it had done both; the reverse is refused", () =>
   withFolder(async (folder) => {
     const config = await tinyConfig(folder), both = `${folder}/both`, one = `${folder}/one`;
     const run = async (...args: string[]) => {
@@ -115,7 +117,7 @@ Deno.test("rgx train goes on where rgx sft ended, as if it had done both; the wa
     assertClean(back);
   }));
 
-Deno.test("sizes that only GRPO would refuse do not stand in the way of rgx sft", () =>
+Deno.test("rgx sft accepts sizes that only GRPO refuses", () =>
   withFolder(async (folder) => {
     const config = await tinyConfig(folder), output = ["--output-dir", `${folder}/run`];
     // 6 does not divide 16; 4096 completions at a time are more than there are problems.
@@ -136,7 +138,7 @@ Deno.test("sizes that only GRPO would refuse do not stand in the way of rgx sft"
     }
   }));
 
-Deno.test("prompts and completions of a file are imitated; without a section sft the run is refused", () =>
+Deno.test("completions of a file are imitated, and a run without a section sft is refused", () =>
   withFolder(async (folder) => {
     const config = await tinyConfig(folder), file = `${folder}/pairs.jsonl`;
     const rows = Array.from({ length: 200 }, (_, i) => ({
@@ -161,7 +163,7 @@ Deno.test("prompts and completions of a file are imitated; without a section sft
     await assert.rejects(() => Deno.stat(`${folder}/none`), Deno.errors.NotFound);
   }));
 
-Deno.test("supervised training needs no reward and room for no completion; GRPO after it does", () =>
+Deno.test("supervised training needs no reward and no room for completions; GRPO does", () =>
   withFolder(async (folder) => {
     const pairs = Array.from(
       { length: 60 },

@@ -1,9 +1,9 @@
-/** `rgx slurm` as a user calls it, without a cluster: what it writes, prints and refuses. */
+/** `rgx slurm` without a cluster: what it writes, prints and refuses. */
 import assert from "node:assert/strict";
 import { standIns } from "../../cluster/testing.ts";
 import { assertClean, rgx, tinyConfig, withFolder } from "../support.ts";
 
-Deno.test("a script is written where it can be submitted, once", async () => {
+Deno.test("a script is written to the current folder, and overwritten with --force only", async () => {
   await withFolder(async (folder) => {
     await tinyConfig(folder);
     const args = ["slurm", "tiny.yaml", "acct", "--gpus", "1"];
@@ -43,7 +43,7 @@ Deno.test("the template can be printed, changed and used", async () => {
   });
 });
 
-Deno.test("--submit hands the script to sbatch and says which job it is", async () => {
+Deno.test("--submit passes the script to sbatch and prints the id of the job", async () => {
   await withFolder(async (folder) => {
     const env = {
       PATH: await standIns(folder, {
@@ -89,7 +89,7 @@ Deno.test("--submit hands the script to sbatch and says which job it is", async 
   });
 });
 
-Deno.test("mistakes end with 2, in words, and leave nothing behind", async () => {
+Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
   await withFolder(async (folder) => {
     const config = ["slurm", "quickstart"];
     const bench = ["slurm", "bench", "a", "--models", "m", "--tasks", "dice"];

@@ -1,4 +1,4 @@
-/** `rgx tasks export` as a whole command. */
+/** `rgx tasks export`: its files, and what is refused. */
 import assert from "node:assert/strict";
 import { lines, rgx } from "../support.ts";
 
@@ -18,7 +18,7 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-Deno.test("several tasks and splits in one file: every row says its split, no question is in two", () =>
+Deno.test("every row names its split, and no question is in two splits", () =>
   inFolder(async (folder) => {
     const path = `${folder}/all.jsonl`;
     const { code, err } = await rgx([
@@ -39,10 +39,10 @@ Deno.test("several tasks and splits in one file: every row says its split, no qu
         ...["--set", "max_terms=2", "--set", "max_digits=2"],
       ])).out,
     );
-    const own = rows.find((row) =>
+    const sampled = rows.find((row) =>
       row.split === "test" && row.metadata["source_dataset"] === "chain_sum"
     )!;
-    assert.deepEqual(own, { split: "test", ...first });
+    assert.deepEqual(sampled, { split: "test", ...first });
     const scored = await rgx(
       ["score"],
       rows.map((entry) => JSON.stringify({ entry, answer: entry.answer })).join("\n"),
@@ -50,7 +50,7 @@ Deno.test("several tasks and splits in one file: every row says its split, no qu
     assert.deepEqual(new Set(lines(scored.out)), new Set(['{"score":1}']));
   }));
 
-Deno.test("{split} in the name makes a file of each", () =>
+Deno.test("{split} in the name writes a file for each split", () =>
   inFolder(async (folder) => {
     const { code, err } = await rgx([
       ...["tasks", "export", "chain_sum", "--format", "trl", "--output", `${folder}/{split}.jsonl`],
@@ -70,15 +70,15 @@ Deno.test("{split} in the name makes a file of each", () =>
       "--splits",
       "test=1",
     ];
-    const own = await Deno.readTextFile(`${folder}/train.jsonl`);
-    const [row] = lines(own).map((l) => JSON.parse(l));
+    const written = await Deno.readTextFile(`${folder}/train.jsonl`);
+    const row = JSON.parse(lines(written)[0]!);
     assert.doesNotMatch(err, /in place of/);
     assert.match((await rgx(again)).err, /\(test 1\) in place of the file that was there/);
     assert.deepEqual(Object.keys(row), ["prompt", "answer", "task", "metadata"]);
     assert.equal(row.prompt[0].content, "Be brief.");
   }));
 
-Deno.test("what can not be exported is refused, and nothing is written", () =>
+Deno.test("impossible exports are refused, and nothing is written", () =>
   inFolder(async (folder) => {
     const wrong: [string[], RegExp][] = [
       [["chain_sum", "--output", "a.csv"], /ends in \.jsonl or \.parquet/],

@@ -20,7 +20,7 @@ Deno.test("tasks show has all levels of a curriculum, in 80 columns", async () =
   }
 });
 
-Deno.test("tasks sample gives the same JSONL again, and an offset is a window on it", async () => {
+Deno.test("tasks sample prints the same lines for a seed, and --offset starts at a later line", async () => {
   const all = await rgx(["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3"]);
   const again = await rgx(["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3"]);
   assert.equal(all.code, 0);
@@ -35,7 +35,7 @@ Deno.test("tasks sample gives the same JSONL again, and an offset is a window on
   assert.notEqual(test.out, all.out);
 });
 
-Deno.test("tasks sample obeys --set and refuses what the task refuses", async () => {
+Deno.test("tasks sample obeys --set and refuses wrong parameters", async () => {
   const { out } = await rgx(
     ["tasks", "sample", "chain_sum", "--set", "min_terms=2", "--set", "max_terms=2"],
   );
@@ -51,7 +51,7 @@ Deno.test("tasks sample obeys --set and refuses what the task refuses", async ()
   assert.match(name.err, /chain_sum/);
 });
 
-Deno.test("tasks sample says when --level is more than there is; a named attribute is refused", async () => {
+Deno.test("tasks sample takes the last level for --level 99 with a note, and refuses --set-level", async () => {
   const sample = (...args: string[]) => rgx(["tasks", "sample", "spell_backward", ...args]);
   const high = await sample("--level", "99");
   assert.equal(high.code, 0);

@@ -1,10 +1,13 @@
-/** `rgx train … --dry-run` of models that are not on this machine: the plan from the configuration alone. */
+/**
+ * `rgx train … --dry-run`: what is planned, also for models that are not on this machine. Then the
+ * plan is made from the configuration alone.
+ */
 import assert from "node:assert/strict";
 import { rgx, tinyConfig, withFolder } from "../support.ts";
 
 const PARTS = ["weights", "trained values", "optimizer", "KV cache", "activations", "head"];
 
-Deno.test("a 7B model that is not here: the plan is printed, and that it does not fit is exit code 2", async () => {
+Deno.test("the plan for a missing 7B model is printed, with exit code 2 as it does not fit", async () => {
   await withFolder(async (cwd) => {
     const args = ["train", "leg_counting_qwen7b", "--device", "wasm", "--output-dir", `${cwd}/run`];
     const dry = await rgx([...args, "--dry-run"]);
@@ -22,7 +25,7 @@ Deno.test("a 7B model that is not here: the plan is printed, and that it does no
   });
 });
 
-Deno.test("a model that is not here and fits: exit code 0", async () => {
+Deno.test("the plan for a missing model that fits has exit code 0", async () => {
   await withFolder(async (cwd) => {
     const config = `${cwd}/small.yaml`;
     await Deno.writeTextFile(
@@ -40,7 +43,7 @@ Deno.test("a model that is not here and fits: exit code 0", async () => {
   });
 });
 
-Deno.test("a dry run with --json says in one document what is planned, and writes nothing", async () => {
+Deno.test("a dry run with --json prints the plan as one document, and writes nothing", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     const dry = await rgx(["train", config, "--dry-run", "--json", "--output-dir", run]);

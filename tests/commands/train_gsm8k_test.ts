@@ -1,4 +1,6 @@
-/** `rgx train gsm8k` by command on a small model: the recipe's flags, what a run leaves, and bad input. */
+/**
+ * `rgx train gsm8k` on a small model: the flags of the recipe, what a run leaves, and bad input.
+ */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { parquetWriteFile } from "hyparquet-writer";
@@ -13,7 +15,7 @@ const REWARDS = [
   "check_numbers_extraction",
 ];
 
-/** What keeps a run short; the model has 512 positions, of which the longest prompt leaves 64. */
+/** Keeps a run short. The model has 512 positions, and the longest prompt leaves 64 of them. */
 const SHORT = ["training.max_completion_length=8", "--device=wasm"];
 
 async function withRecipe(
@@ -23,7 +25,7 @@ async function withRecipe(
   await withFolder((folder) => work({ model, data, folder }));
 }
 
-Deno.test("all flags of the recipe: four rewards, trackio's database, every evaluated problem, a report", () =>
+Deno.test("all flags of the recipe: rewards, tracking, evaluated problems and a report", () =>
   withRecipe(async ({ model, data, folder }) => {
     const run = `${folder}/run`;
     const { code, err } = await rgx(
@@ -66,7 +68,7 @@ Deno.test("all flags of the recipe: four rewards, trackio's database, every eval
 
     const evaluated = lines(await Deno.readTextFile(`${run}/eval_after.jsonl`))
       .map((line) => JSON.parse(line));
-    // GSM8K's own test split, sampled and greedily.
+    // Three problems of GSM8K's test split, with sampling and greedily.
     assert.equal(evaluated.length, 6);
     assert.match(evaluated[0].question, /^Janet.s ducks lay 16 eggs/);
     assert.equal(evaluated[0].expected, "18");
@@ -79,7 +81,7 @@ Deno.test("all flags of the recipe: four rewards, trackio's database, every eval
     assert.match(await Deno.readTextFile(`${run}/report.html`), /<\/html>/);
   }));
 
-Deno.test("a parquet file, no tracking, no evaluation; a 4-bit base differs from the one as stored", () =>
+Deno.test("the recipe runs on a parquet file, without tracking and evaluation, and in 4 bits", () =>
   withRecipe(async ({ model, data, folder }) => {
     const rows = lines(await Deno.readTextFile(`${data}/train.jsonl`)).slice(0, 60)
       .map((line) => JSON.parse(line) as { question: string; answer: string });
@@ -109,13 +111,13 @@ Deno.test("a parquet file, no tracking, no evaluation; a 4-bit base differs from
     };
     const quantised = await train("nf4"), stored = await train("f32", "load_in_4bit=false");
     assert.equal(typeof quantised["rewards/check_answer_correctness/mean"], "number");
-    // Rounded weights, other entropy; but of the same model.
+    // The model is the same, but its weights are rounded, so the entropy differs a little.
     const [a, b] = [quantised, stored].map(({ entropy }) => entropy as number);
     assert.ok(a !== b && Math.abs(a! / b! - 1) < 0.5, `entropies ${a} and ${b}`);
     await assert.rejects(Deno.stat(`${folder}/trackio`), Deno.errors.NotFound);
   }));
 
-Deno.test("bad input of the recipe is named: columns, answers, rewards, flags against keys", () =>
+Deno.test("bad input is refused: columns, answers, rewards, flags that contradict keys", () =>
   withRecipe(async ({ model, folder }) => {
     const write = async (name: string, rows: readonly object[]) => {
       await Deno.writeTextFile(`${folder}/${name}`, rows.map((r) => JSON.stringify(r)).join("\n"));
@@ -147,7 +149,10 @@ Deno.test("bad input of the recipe is named: columns, answers, rewards, flags ag
     const good = await write("good.jsonl", numbered((i) => `add\n#### ${i + 1}`));
     await refused(
       await write("columns.jsonl", [{ problem: "1 + 1", solution: "2" }]),
-      /columns\.jsonl:1: no column "question", expected those of gsm8k: question, answer \(found problem, solution\)/,
+      new RegExp(
+        'columns\\.jsonl:1: no column "question", expected those of gsm8k: question, answer ' +
+          "\\(found problem, solution\\)",
+      ),
     );
     await refused(
       await write("unsolved.jsonl", numbered(String)),

@@ -1,4 +1,4 @@
-/** Keys of sampling that change how completions end, in whole training runs. */
+/** Keys of sampling that decide when completions end, in whole training runs. */
 import assert from "node:assert/strict";
 import { type Line, readMetrics, rgx, tinyConfig, withFolder } from "../support.ts";
 
@@ -9,7 +9,7 @@ async function trained(folder: string, name: string, ...overrides: string[]): Pr
   return (await readMetrics(run)).filter((line) => line["split"] === "train");
 }
 
-Deno.test("training samples with a least length, stop strings and a repetition penalty", () =>
+Deno.test("training samples with a min length, stop strings and a repetition penalty", () =>
   withFolder(async (folder) => {
     const plain = await trained(folder, "plain");
     const longest = await trained(folder, "longest", "training.min_new_tokens=12");
@@ -20,7 +20,7 @@ Deno.test("training samples with a least length, stop strings and a repetition p
     // Every completion of this model begins with the tag or soon has a letter of it.
     const stop = 'training.stop=["a","e","<","o"]';
     const stopped = await trained(folder, "stopped", stop, "training.repetition_penalty=1.3");
-    // The policy's own log-probabilities are computed again where a generation is trained on twice.
+    // When completions are trained on twice, their log-probabilities are computed again.
     const again = await trained(
       folder,
       "again",

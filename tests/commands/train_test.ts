@@ -1,4 +1,4 @@
-/** Whole runs as a person starts them, and everything that they leave behind. */
+/** `rgx train`: whole runs as a user starts them, and everything that they leave. */
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { readSafetensors } from "../../models/formats/safetensors/safetensors.ts";
@@ -21,7 +21,7 @@ async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-/** Runs and expects success; gives the summary object of --json. */
+/** Trains, asserts success, and returns the summary that --json prints. */
 async function train(args: string[], cwd?: string): Promise<Line & { err: string }> {
   const { code, out, err } = await rgx(["train", ...args, "--json"], "", {}, cwd);
   assert.equal(code, 0, err);
@@ -29,12 +29,12 @@ async function train(args: string[], cwd?: string): Promise<Line & { err: string
   return { ...JSON.parse(out), err };
 }
 
-Deno.test("a run reports itself and leaves all its files", async (t) => {
+Deno.test("a run prints its summary and writes all its files", async (t) => {
   await withFolder(async (folder) => {
     const run = `${folder}/run`;
     const { err, ...summary } = await train([await tinyConfig(folder), "--output-dir", run]);
 
-    await t.step("the summary has the fields of the command line's page", () => {
+    await t.step("the summary has all its fields", () => {
       assert.equal(summary["output_dir"], run);
       assert.equal(summary["checkpoint"], `${run}/checkpoint-4`);
       assert.equal(summary["status"], "completed");
@@ -117,14 +117,14 @@ Deno.test("a run reports itself and leaves all its files", async (t) => {
       }
       // Advantages are relative to the group.
       for (let group = 0; group < 4; group++) {
-        const own = rows.slice(4 * group, 4 * group + 4);
-        assert.equal(new Set(own.map((row) => row["prompt"])).size, 1);
-        assert.ok(Math.abs(own.reduce((sum, row) => sum + row["advantage"], 0)) < 1e-6);
+        const inGroup = rows.slice(4 * group, 4 * group + 4);
+        assert.equal(new Set(inGroup.map((row) => row["prompt"])).size, 1);
+        assert.ok(Math.abs(inGroup.reduce((sum, row) => sum + row["advantage"], 0)) < 1e-6);
       }
     });
 
     await t.step(
-      "trainer_state.json has transformers' keys, run.json tells the story",
+      "trainer_state.json has transformers' keys, and run.json the facts of the run",
       async () => {
         for (const path of [run, `${run}/checkpoint-4`]) {
           const text = await Deno.readTextFile(`${path}/trainer_state.json`);
@@ -141,11 +141,11 @@ Deno.test("a run reports itself and leaves all its files", async (t) => {
           assert.deepEqual(logged.map((entry: Line) => entry["step"]), [1, 2, 3, 4]);
           for (const entry of state.log_history) assert.equal(typeof entry.epoch, "number");
         }
-        const story = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
-        assert.equal(story.status, "completed");
-        assert.equal(story.seed, 42);
+        const record = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+        assert.equal(record.status, "completed");
+        assert.equal(record.seed, 42);
         for (const name of ["version", "host", "device", "start", "end"]) {
-          assert.equal(typeof story[name], "string", name);
+          assert.equal(typeof record[name], "string", name);
         }
       },
     );
@@ -171,7 +171,7 @@ Deno.test("a run reports itself and leaves all its files", async (t) => {
       assert.deepEqual(last, final);
     });
 
-    await t.step("config.yaml alone repeats it, on any number of threads", async () => {
+    await t.step("config.yaml is enough to repeat it, on any number of threads", async () => {
       for (const threads of ["1", "2", "3"]) {
         const again = `${folder}/again-${threads}`;
         await train([`${run}/config.yaml`, "--output-dir", again, "--threads", threads]);
@@ -182,7 +182,7 @@ Deno.test("a run reports itself and leaves all its files", async (t) => {
       assert.notDeepEqual(await comparableMetrics(other), await comparableMetrics(run));
     });
 
-    await t.step("the commands that it suggests work as they are printed", async () => {
+    await t.step("the suggested commands work as they are printed", async () => {
       const suggested = lines(err.slice(err.indexOf("Next:"))).map((line) => line.trim())
         .filter((line) => line.startsWith("rgx train ")).map((line) => line.split(" ").slice(2));
       assert.equal(suggested.length, 2);
@@ -193,7 +193,7 @@ Deno.test("a run reports itself and leaves all its files", async (t) => {
   });
 });
 
-Deno.test("what a person sees: plain text when piped, nothing with --quiet, JSON on request", async () => {
+Deno.test("output is plain text when piped, nothing with --quiet, and JSON on request", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     const base = ["train", config, "--output-dir", `${folder}/run`, "--force"];
@@ -318,7 +318,7 @@ Deno.test({
         );
         assert.ok(b.some((value) => value !== 0), "it was trained");
       }
-      // As the model of a new run, with a KL term: its reference is the adapter as it was.
+      // A new run starts with this adapter. The reference of its KL term is the adapter, too.
       const more = await train([
         config,
         `model.model_name_or_path=${run}/checkpoint-2`,
@@ -337,7 +337,7 @@ Deno.test({
   },
 });
 
-Deno.test("a KL term makes a run of its own", async () => {
+Deno.test("with a KL term, the KL divergence starts at 0 and grows", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     await train([config, "training.beta=0.2", "training.learning_rate=0.01", "--output-dir", run]);
@@ -381,7 +381,7 @@ Deno.test("problems come from a JSONL file, whose answers are compared as text",
 });
 
 Deno.test({
-  name: "the configuration files of a pipeline in Python load as they are",
+  name: "the configuration files of a pipeline in Python are read without changes",
   fn: async () => {
     const blocks = readPipelines();
     const find = (text: string) => {
@@ -398,7 +398,7 @@ Deno.test({
       await write("tasks/your_task.yaml", find("tower_of_hanoi"));
       await write("experiments/your_experiment.yaml", find("../tasks/your_task.yaml"));
       await write("models/my_model.yaml", find("HuggingFace/model-name"));
-      // base.yaml and qwen-7b.yaml are named there and not given: the embedded ones stand in.
+      // base.yaml and qwen-7b.yaml are not written here, so the embedded files are used.
       const show = async (path: string) => {
         const result = await rgx(["config", "show", path, "--json"], "", {}, folder);
         assert.equal(result.code, 0, result.err);

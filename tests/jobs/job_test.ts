@@ -1,4 +1,7 @@
-/** Runs inside a job, as real processes: the environment is SLURM's, the scheduler's signals are sent by hand. */
+/**
+ * Runs inside a SLURM job, as real processes. The tests set SLURM's environment variables and send
+ * the scheduler's signals.
+ */
 import assert from "node:assert/strict";
 import { EXIT } from "../../core/errors.ts";
 import {
@@ -13,7 +16,9 @@ import {
   withFolder,
 } from "../support.ts";
 
-/** The environment of a batch script on a node, requeued so many times. */
+/**
+ * The environment variables of a batch script on a node. @param restarts how often it was requeued
+ */
 function inJob(restarts = 0, more: Record<string, string> = {}): Record<string, string> {
   return {
     SLURM_JOB_ID: "4711",
@@ -28,7 +33,7 @@ function inJob(restarts = 0, more: Record<string, string> = {}): Record<string, 
 }
 
 interface Session {
-  /** What it has said so far. */
+  /** What it has written to stderr so far. */
   said: () => string;
   kill(signal: Deno.Signal): void;
   end: Promise<Result>;
@@ -64,7 +69,7 @@ const stepsIn = (run: string, split: string) => {
   }
 };
 
-/** A custom reward that takes a moment, so that scoring can be hit. */
+/** A custom reward that takes some time, so that a signal can arrive while it scores. */
 const SLOW = `export default async ({ completion }) => {
   await new Promise((done) => setTimeout(done, 3));
   return completion.length % 5;
@@ -77,11 +82,11 @@ const LONG = [
   "training.eval_strategy=steps",
   "training.eval_steps=10",
   "training.max_completion_length=24",
-  // An evaluation takes long enough to be hit on a busy machine, too.
+  // Evaluations take long enough for a signal to arrive in time, also on a busy machine.
   "eval.num_examples=96",
 ];
 
-Deno.test("warned in every phase, a job saves, leaves with 75 and goes on by itself to the same bits", async () => {
+Deno.test("a job that is warned in any phase saves, ends with 75, and resumes to the same bits", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     await Deno.writeTextFile(`${folder}/slow.js`, SLOW);
@@ -109,7 +114,7 @@ Deno.test("warned in every phase, a job saves, leaves with 75 and goes on by its
       ["in the last evaluation", "SIGUSR2", said("After: ")],
     ];
     for (const [restart, [what, signal, isNow]] of moments.entries()) {
-      // Neither --resume nor its opposite: the script says the same every time.
+      // The command is always the same, as in a job script, and without --resume.
       const command = ["train", ...args, "--output-dir", run, "--force"];
       const session = start(command, inJob(restart));
       await until(session, what, () => isNow(session));
@@ -140,7 +145,7 @@ Deno.test("warned in every phase, a job saves, leaves with 75 and goes on by its
   });
 });
 
-Deno.test("killed or warned at random moments, a job comes to the same bits", async () => {
+Deno.test("a job that is killed or warned at random moments ends with the same bits", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     const args = ["train", config, ...LONG, "--output-dir"];
@@ -175,7 +180,7 @@ Deno.test("killed or warned at random moments, a job comes to the same bits", as
   });
 });
 
-Deno.test("the scheduler's second and third warning do not end a job before it has saved", async () => {
+Deno.test("more warnings of the scheduler do not end a job before it has saved", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     const session = start([
@@ -196,7 +201,7 @@ Deno.test("the scheduler's second and third warning do not end a job before it h
   });
 });
 
-Deno.test("before the end of its job a run saves and leaves with 75, also without a signal", async () => {
+Deno.test("a run saves and ends with 75 before its job ends, also without a signal", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     const result = await rgx(
@@ -213,7 +218,7 @@ Deno.test("before the end of its job a run saves and leaves with 75, also withou
   });
 });
 
-Deno.test("a job that is restarted again and again without a step gives up with 1", async () => {
+Deno.test("a job that is restarted many times without making a step gives up with 1", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     await Deno.mkdir(run);
@@ -256,7 +261,7 @@ Deno.test("several processes are refused before any of them touches the folder",
   });
 });
 
-Deno.test("the doctor says what a job has, what does not agree, and whether a config fits", async () => {
+Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a config fits", async () => {
   const env = inJob(2, {
     SLURM_MEM_PER_NODE: "2048",
     SLURM_JOB_GPUS: "0,1",

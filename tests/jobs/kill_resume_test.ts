@@ -1,6 +1,6 @@
 /**
- * Runs that are stopped by a signal or killed at an awkward moment, as real processes, and what continuing
- * them gives: the same metrics and the same bytes of weights as a run that nobody touched.
+ * Runs that are stopped by a signal or killed at a bad moment, as real processes. When they are
+ * resumed, they have the same metrics and the same bytes of weights as a run without interruption.
  */
 import assert from "node:assert/strict";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../support.ts";
 import { V8_FLAGS } from "../../tools/v8_flags.ts";
 
-/** Long enough to be hit in every phase, each with several checkpoints. */
+/** Every phase is long enough to be interrupted, and has several checkpoints. */
 const LONG = [
   "sft.max_steps=40",
   "training.max_steps=40",
@@ -26,7 +26,7 @@ const LONG = [
   "training.max_completion_length=32",
 ];
 
-/** The text that a process has written so far, growing. */
+/** Collects what a process writes. */
 class Output {
   text = "";
   readonly done: Promise<void>;
@@ -64,7 +64,9 @@ async function end({ child, out, err }: Session): Promise<Result & { signal: str
   return { code, signal, out: out.text, err: err.text };
 }
 
-/** Waits for a moment that may last a millisecond only: looks again and again, nearly without a pause. */
+/**
+ * Waits for a moment that may last only a millisecond, so it checks almost without pauses.
+ */
 async function moment(session: Session, what: string, isNow: () => boolean): Promise<void> {
   const deadline = performance.now() + 60_000;
   for (;;) {
@@ -94,13 +96,13 @@ function countLines(path: string, split: string): number {
   }
 }
 
-Deno.test("each signal saves a checkpoint, exits with 75, and the run goes on to the same bits", async () => {
+Deno.test("after each signal a run saves, ends with 75, and resumes to the same bits", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     const steps = ["training.max_steps=30", "training.save_steps=1000"];
     const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
     assert.equal(whole.code, 0, whole.err);
-    // Every session is stopped by another signal, a little later than the one before.
+    // Every session is stopped by another signal, some steps after the previous one.
     const run = `${folder}/run`, metrics = `${run}/metrics.jsonl`;
     const args = [config, ...steps, "--output-dir", run, "--resume", "--json"];
     const signals = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
@@ -127,7 +129,7 @@ Deno.test("each signal saves a checkpoint, exits with 75, and the run goes on to
   });
 });
 
-Deno.test("under nohup the end of the terminal stops nothing", async () => {
+Deno.test("under nohup a run does not stop when its terminal is closed", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     const command = [Deno.execPath(), "run", "-A", "--no-check", V8_FLAGS, "main.ts"];
@@ -149,7 +151,7 @@ Deno.test("under nohup the end of the terminal stops nothing", async () => {
   });
 });
 
-Deno.test("what the safe build begins the fast one ends, and the other way round, with the same bits", async () => {
+Deno.test("runs of the safe and the fast variant resume each other to the same bits", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     const steps = ["training.max_steps=12", "training.save_steps=1000"];
@@ -169,7 +171,7 @@ Deno.test("what the safe build begins the fast one ends, and the other way round
   });
 });
 
-Deno.test("asked to stop, a run does not wait for a slow reward, and does the step again later", async () => {
+Deno.test("a run that stops does not wait for a slow reward, and repeats the step later", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     await Deno.writeTextFile(
@@ -202,7 +204,7 @@ Deno.test("asked to stop, a run does not wait for a slow reward, and does the st
 Deno.test("a second signal ends the process at once, with nothing new saved", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
-    // A checkpoint that takes a while to write, so that there is time between the two signals.
+    // The checkpoint takes some time to write, so the second signal arrives in time.
     const large = [
       "sft.max_steps=0",
       "eval.num_examples=0",
@@ -224,14 +226,14 @@ Deno.test("a second signal ends the process at once, with nothing new saved", as
       assert.match(result.err, new RegExp(`${signal} again: ending at once`));
       assertClean(result);
       assert.deepEqual(names(run).filter((name) => /^checkpoint-\d+$/.test(name)), []);
-      // What is left behind does not stand in the way.
+      // A partial checkpoint does not prevent a resume.
       const again = await rgx(["train", config, "--output-dir", run, "--resume"]);
       assert.equal(again.code, 0, again.err);
     }
   });
 });
 
-Deno.test("kill -9 at any moment, again and again, changes no bit of the result", async () => {
+Deno.test("kill -9 at any moment changes no bit of the result", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     const whole = await rgx(["train", config, ...LONG, "--output-dir", `${folder}/whole`]);
@@ -242,7 +244,7 @@ Deno.test("kill -9 at any moment, again and again, changes no bit of the result"
       names(path).some((name) =>
         Number(/^checkpoint-(\d+)\.tmp-\d+$/.exec(name)?.[1] ?? -1) > after
       );
-    /** In the order of a run; each session is killed at the next one. */
+    /** Moments in the order of a run. Each session is killed at the next one. */
     const moments: [string, () => boolean][] = [
       ["while it starts", () => names(run).includes(".rgx.lock")],
       ["in the warm start", () => countLines(metrics, "sft") >= 7],
@@ -278,7 +280,7 @@ Deno.test("kill -9 at any moment, again and again, changes no bit of the result"
   });
 });
 
-Deno.test("a damaged checkpoint is named and skipped, also with another number of threads", async () => {
+Deno.test("a damaged checkpoint is reported and skipped, also with other numbers of threads", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     const whole = `${folder}/whole`, run = `${folder}/run`;
@@ -302,7 +304,7 @@ Deno.test("a damaged checkpoint is named and skipped, also with another number o
     assert.match(resumed.err, /resuming\s+\S+checkpoint-2 \(step 2 of 4\)/);
     await assertSameRun(run, whole);
 
-    // Named by hand, it is refused.
+    // If --resume names it, it is refused.
     await Deno.writeFile(path, bytes);
     const named = await rgx(["train", config, "--output-dir", run, "--resume=4"]);
     assert.equal(named.code, 1);

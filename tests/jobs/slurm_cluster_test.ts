@@ -1,7 +1,7 @@
 /**
- * Job scripts of rgx on a real SLURM (slurm/throwaway_cluster.ts): warned before the limit, preempted, cancelled,
- * requeued, and what they leave behind compared with runs that nobody touched. All jobs wait and work side by side;
- * about two minutes. Skipped, loudly, where SLURM is not installed.
+ * Job scripts of rgx on a real SLURM (throwaway_cluster.ts). Jobs are warned before their limit,
+ * preempted, cancelled and requeued. Their results are compared with runs without interruption. All
+ * jobs run side by side, for about two minutes.
  */
 import assert from "node:assert/strict";
 import { run as runProgram } from "../../cluster/testing.ts";
@@ -13,10 +13,10 @@ import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "../support.ts
 
 const installed = await slurmIsInstalled();
 
-/** Most of what a small pretended node has is left to others. */
+/** Small requests, so that many jobs fit on a pretended node. */
 const SMALL = ["--gpus", "1", "--cpus", "1", "--memory", "400M"];
 
-/** A reward that takes its time without using any: 16 completions, so 0.8 s a step at 50 ms. */
+/** A reward that waits. A step has 16 completions, so it takes 0.8 s with 50 ms. */
 const pause = (ms: number) =>
   `export default async function pause({ completion }: { completion: string }) {
   await new Promise((resolve) => setTimeout(resolve, ${ms}));
@@ -24,7 +24,7 @@ const pause = (ms: number) =>
 }
 `;
 
-/** A job under way. */
+/** A submitted job. */
 class Job {
   constructor(readonly cluster: ThrowawayCluster, readonly id: string, readonly folder: string) {}
 
@@ -59,9 +59,9 @@ class Job {
 interface Workplace {
   folder: string;
   cluster: ThrowawayCluster;
-  /** `rgx` with arguments, in the folder; its result must be good. */
+  /** Runs `rgx` in the folder, asserts success, and returns stdout. */
   rgx(...args: string[]): Promise<string>;
-  /** Submits a training job of `config` whose run is in `{folder}/{name}`. */
+  /** Submits a training job. Its run is in `{folder}/{name}`. */
   train(config: string, name: string, ...args: string[]): Promise<Job>;
 }
 
@@ -130,7 +130,7 @@ Deno.test({
       const short = ["training.max_steps=25", "training.save_steps=1000"];
       const slow = "slow/slow.yaml";
 
-      // All begin now; the steps below say what each is for.
+      // All jobs start now. The steps below say what each of them is for.
       const [limited, cancelled, preempted, search] = await Promise.all([
         at.train(slow, "limited", ...long, "--time", "2", "--warn", "60", "--sbatch=--nodelist=n2"),
         at.train(slow, "cancelled", ...long, "--sbatch=--nodelist=n2"),
@@ -199,7 +199,7 @@ Deno.test({
       await t.step(
         "a job is warned before its limit, saves, is requeued and ends like one without a limit",
         async () => {
-          // SLURM may be a minute early, so that the rest takes two runs.
+          // SLURM may send the warning a minute early. Then the rest takes two more runs.
           const [state, code, restarts] = (await limited.ended()).split(" ");
           const log = await logOf(limited);
           assert.deepEqual([state, code], ["COMPLETED", "0:0"], log);
@@ -215,7 +215,7 @@ Deno.test({
     }),
 });
 
-/** Two models × two tasks over two elements, of which the second fails until a file is there. */
+/** Two models × two tasks in two elements. The second element fails until a file exists. */
 async function submitBenchmark({ folder, rgx }: Workplace): Promise<string[]> {
   await tinyModelFolder(`${folder}/model one`);
   await tinyModelFolder(`${folder}/two`);
@@ -255,7 +255,7 @@ async function checkBenchmark({ folder, cluster }: Workplace, jobs: string[]): P
   assert.match(await job(`${array}_1`).ended(), /^FAILED 3:0 0$/);
   const first = await job(`${array}_0`).ended();
   assert.match(first, /^COMPLETED 0:0 0$/, `${first}\n${await logOfElement(`${array}_0`)}`);
-  // What is there is joined and drawn; what lacks makes the job fail.
+  // The samples that exist are joined and plotted. The missing ones make the job fail.
   assert.match(await job(join).ended(), /^FAILED 1:0 0$/);
   assert.match(await logOfElement(`${join}_0`), /8 samples have no answer/);
   const names = () => [...Deno.readDirSync(`${folder}/res`)].map(({ name }) => name).sort();
@@ -284,7 +284,7 @@ async function checkBenchmark({ folder, cluster }: Workplace, jobs: string[]): P
   }
 }
 
-/** `sbatch --test-only`, and a job that runs where a shell would stumble. */
+/** `sbatch --test-only`, and a job in a folder whose name needs quotes in a shell. */
 async function checkHeader({ folder, cluster, rgx }: Workplace): Promise<void> {
   const odd = `${folder}/it's "odd" $HOME #1 50%j; ü`;
   await Deno.mkdir(odd);
@@ -304,10 +304,10 @@ async function checkHeader({ folder, cluster, rgx }: Workplace): Promise<void> {
   assert.equal(tested.code, 0, tested.err);
   const { code, err } = await runProgram(["bash", "-n", script]);
   assert.equal(code, 0, err);
-  // One that can not run anywhere is refused by sbatch, in its own words.
+  // sbatch refuses a job that cannot run on any node.
   const large = await cluster.run(["sbatch", "--test-only", "--gres=gpu:a100:99", script]);
   assert.equal(large.code, 1);
-  // As from within another job, whose variables sbatch hands on.
+  // Like a submission from another job, whose variables sbatch passes on.
   const outer = ["SLURM_MEM_PER_CPU=100", "SLURM_CPU_BIND=quiet,mask_cpu:0x80", "SLURM_GPUS=9"];
   const real = await cluster.run(["env", ...outer, "sbatch", "--parsable", "--array=0", script]);
   assert.equal(real.code, 0, real.err);

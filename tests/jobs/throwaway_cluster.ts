@@ -1,22 +1,22 @@
 /**
- * A real SLURM for tests, in a folder: munge, the controller and two pretended nodes, all on this machine, as
- * children of this process. No systemd, no cgroups, no graphics card; any user. What it can not show: isolation of
- * cards and cores, several machines, accounting.
+ * A real SLURM for tests, in a folder: munge, the controller and two pretended nodes, as child
+ * processes on this machine. It needs no systemd, no cgroups, no graphics card and no root. It
+ * cannot test the isolation of cards and cores, several machines, or accounting.
  *
- * Packages (Debian): slurmctld slurmd slurm-client munge. By hand, until Ctrl-C:
- *     deno run -A tests/slurm/throwaway_cluster.ts FOLDER
+ * Packages (Debian): slurmctld slurmd slurm-client munge. To start it by hand, until Ctrl-C:
+ *     deno run -A tests/jobs/throwaway_cluster.ts FOLDER
  */
 import { run } from "../../cluster/testing.ts";
 import { delay } from "./waiting.ts";
 
 const NODES = ["n1", "n2"];
-/** Of each node; pretended. */
+/** Of each pretended node. */
 const CORES = 16, MEMORY_MB = 8000, CARDS = 8;
 
-/** Daemons live where a user's PATH does not always lead. */
+/** The folders of the daemons are not in the PATH of every user. */
 const PATH = `${Deno.env.get("PATH")}:/usr/sbin:/sbin`;
 
-/** Whether its programs are installed. */
+/** Whether SLURM's programs are installed. */
 export async function slurmIsInstalled(): Promise<boolean> {
   for (const program of ["munged", "slurmctld", "slurmd", "sbatch", "srun"]) {
     const { code } = await run(["sh", "-c", `command -v ${program}`], { env: { PATH } });
@@ -27,23 +27,26 @@ export async function slurmIsInstalled(): Promise<boolean> {
 
 export class ThrowawayCluster {
   readonly #daemons: Deno.ChildProcess[] = [];
-  /** For every program that talks to it. */
+  /** Environment variables for programs that use the cluster. */
   readonly env: Record<string, string>;
 
-  private constructor(readonly folder: string, readonly ownSession: boolean) {
+  private constructor(readonly folder: string, readonly newSession: boolean) {
     this.env = { SLURM_CONF: `${folder}/slurm.conf`, PATH };
   }
 
   /**
-   * Starts it in an existing folder with a short path (sockets have at most 108 characters).
-   * @param options.ownSession Ctrl-C does not reach the daemons, so that `stop` can still talk to them
-   * @throws Error with the end of the logs when a node does not come up
+   * Starts a cluster in an existing folder with a short path: paths of sockets have at most 108
+   * characters.
+   * @param options.newSession starts the daemons in a new session, where Ctrl-C does not end them,
+   * so
+   *   that `stop` can still use them
+   * @throws Error with the end of the logs if a node does not start
    */
   static async start(
     folder: string,
-    options: { ownSession?: boolean } = {},
+    options: { newSession?: boolean } = {},
   ): Promise<ThrowawayCluster> {
-    const cluster = new ThrowawayCluster(folder, options.ownSession ?? false);
+    const cluster = new ThrowawayCluster(folder, options.newSession ?? false);
     try {
       await cluster.#configure();
       await cluster.#startDaemons();
@@ -61,7 +64,7 @@ export class ThrowawayCluster {
   /** Ends all jobs, then the daemons. */
   async stop(): Promise<void> {
     if (this.#daemons.length > 1) {
-      // A controller that has ended by itself does not answer.
+      // The controller does not answer if it has ended by itself.
       const ask = (...command: string[]) => this.run(["timeout", "10", ...command]);
       const jobs = (await ask("squeue", "-h", "-o", "%A")).out.split("\n").filter(Boolean);
       if (jobs.length > 0) {
@@ -94,7 +97,7 @@ export class ThrowawayCluster {
     await Deno.chmod(folder, 0o755);
     const key = crypto.getRandomValues(new Uint8Array(1024));
     await Deno.writeFile(`${folder}/munge.key`, key, { mode: 0o600 });
-    // A card must be a device; its number is taken from the name.
+    // A card must be a device file. SLURM takes its number from the name.
     for (let card = 0; card < CARDS; card++) {
       await Deno.symlink("/dev/null", `${folder}/dev/nvidia${card}`);
     }
@@ -111,7 +114,7 @@ export class ThrowawayCluster {
       SlurmdUser: user,
       AuthType: "auth/munge",
       CredType: "cred/munge",
-      // A requeued job starts again only when its old credential has expired.
+      // A requeued job starts only after its old credential has expired.
       AuthInfo: `socket=${folder}/run/munge.socket,cred_expire=5`,
       StateSaveLocation: `${folder}/state`,
       SlurmdSpoolDir: `${folder}/spool/%n`,
@@ -136,7 +139,7 @@ export class ThrowawayCluster {
       MinJobAge: 3600,
       InactiveLimit: 0,
       ReturnToService: 2,
-      // More cores than there are.
+      // The nodes have more cores than this machine.
       SlurmdParameters: "config_overrides",
       GresTypes: "gpu",
       DefMemPerCPU: 100,
@@ -179,12 +182,12 @@ export class ThrowawayCluster {
     throw new Error(`SLURM did not start:\n${logs.out}`);
   }
 
-  /** In the foreground, so that it ends with this process's say. */
+  /** Starts a daemon in the foreground, as a child process that `stop` can end. */
   async #daemon(program: string, args: readonly string[]): Promise<void> {
     const log = `${this.folder}/log/${program}.${this.#daemons.length}.log`;
-    // The shell is replaced by the daemon, whose output goes to a file.
+    // The daemon replaces the shell, which sends its output to a file.
     const command = ["sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh", log];
-    const session = this.ownSession ? ["setsid"] : [];
+    const session = this.newSession ? ["setsid"] : [];
     const [shell, ...rest] = [...command, ...session, program, ...args];
     this.#daemons.push(
       new Deno.Command(shell!, { args: rest, env: this.env, stdin: "null" }).spawn(),
@@ -209,7 +212,7 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   await Deno.mkdir(folder, { recursive: true });
-  const cluster = await ThrowawayCluster.start(await Deno.realPath(folder), { ownSession: true });
+  const cluster = await ThrowawayCluster.start(await Deno.realPath(folder), { newSession: true });
   console.log(`export SLURM_CONF=${cluster.env["SLURM_CONF"]}`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {

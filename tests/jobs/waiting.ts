@@ -1,14 +1,17 @@
-/** Waiting for what programs do. */
+/** Helpers that wait for other programs. */
 
 export const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Looks every quarter of a second; @throws Error after so many seconds. */
+/**
+ * Waits until `isDone`, which is called every quarter of a second.
+ * @throws Error after `seconds`
+ */
 export async function until(
   what: string,
   seconds: number,
-  isSo: () => Promise<boolean> | boolean,
+  isDone: () => Promise<boolean> | boolean,
 ): Promise<void> {
-  for (const end = Date.now() + seconds * 1000; !await isSo(); await delay(250)) {
+  for (const end = Date.now() + seconds * 1000; !await isDone(); await delay(250)) {
     if (Date.now() > end) throw new Error(`waited ${seconds} s in vain: ${what}`);
   }
 }

@@ -1,11 +1,14 @@
-/** The example of docs/adding-a-task.md is a task: it is read from the page, registered and used. */
+/** The example in docs/adding-a-task.md is read from the page, registered and used as a task. */
 import assert from "node:assert/strict";
 import { createDataset, registerTask, scoreAnswer, type Task } from "../../mod.ts";
 import { curriculumConfig } from "../../tasks/curriculum/config.ts";
 import { validateTaskConfig } from "../../tasks/registry.ts";
 import { root } from "../support.ts";
 
-/** The first block of code of the page, as a module; its imports are those of a file in `tasks/arithmetic/`. */
+/**
+ * The first block of code of the page, as a module; its imports are those of a file in
+ * `tasks/arithmetic/`.
+ */
 async function exampleTask(): Promise<Task> {
   const page = await Deno.readTextFile(new URL("docs/adding-a-task.md", root));
   const code = /```ts\n([^]*?)```/.exec(page)![1]!;
@@ -24,7 +27,7 @@ async function exampleTask(): Promise<Task> {
   }
 }
 
-Deno.test("the example of the page on adding a task is a task that can be used", async () => {
+Deno.test("the example in docs/adding-a-task.md is a task that works", async () => {
   const task = await exampleTask();
   registerTask(task);
   for (let level = 0; level < 4; level++) {

@@ -1,4 +1,4 @@
-/** The examples run as they stand, with settings that make them short. */
+/** Runs the programs of `examples/` with settings that make them short. */
 import assert from "node:assert/strict";
 import { run as customTask } from "../../examples/custom_task.ts";
 import { run as evaluateEndpoint } from "../../examples/evaluate_endpoint.ts";
@@ -17,7 +17,7 @@ const TINY = {
   "training.logging_steps": 1,
 };
 
-/** Runs in a folder of its own, and returns what was printed. */
+/** Calls `work` with a temporary folder, and returns the printed lines. */
 async function printed(work: (folder: string) => Promise<void>): Promise<string[]> {
   const folder = await Deno.makeTempDir(), lines: string[] = [];
   const { log } = console;
@@ -31,7 +31,7 @@ async function printed(work: (folder: string) => Promise<void>): Promise<string[
   }
 }
 
-Deno.test("example: a task and a reward of one's own", async () => {
+Deno.test("example: a custom task with a custom reward", async () => {
   const lines = await printed((folder) =>
     customTask({ ...TINY, "training.output_dir": `${folder}/run` })
   );
@@ -39,7 +39,7 @@ Deno.test("example: a task and a reward of one's own", async () => {
   assert.match(lines.at(-1)!, /^accuracy \S+ → \S+; the model: .+\/run$/);
 });
 
-Deno.test("example: the GSM8K recipe with a reward and a choice of problems of one's own", async () => {
+Deno.test("example: the GSM8K recipe with a custom reward and selected problems", async () => {
   const model = goldenPath("models/stories260k"), data = goldenPath("data/gsm8k");
   const lines = await printed(async (folder) => {
     const summary = await gsm8k(model, {
@@ -72,7 +72,7 @@ Deno.test("example: a sweep over learning rates", async () => {
   assert.deepEqual(lines.map((line) => line.split(":")[0]), ["0.001", "0.002"]);
 });
 
-Deno.test("example: evaluating an endpoint, which is asked only once", async () => {
+Deno.test("example: evaluating a server, which is asked only once", async () => {
   let asked = 0;
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
     if (request.method === "GET") return Response.json({ data: [{ id: "m" }] });

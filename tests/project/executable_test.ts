@@ -1,6 +1,6 @@
 /**
- * The executable that `deno task compile` builds: alone in an empty folder, without a home folder, npm or
- * network. Skipped, loudly, where dist/rgx has not been built.
+ * The executable that `deno task compile` builds, in an empty folder, without a home folder, npm or
+ * network. The tests are ignored where dist/rgx is not built.
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
@@ -23,7 +23,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** True when this user may start a process without any network (Linux, root). */
+/** Whether this user may start a process without a network (Linux, root). */
 async function canUnshare(): Promise<boolean> {
   try {
     return (await new Deno.Command("unshare", { args: ["-n", "true"] }).output()).success;
@@ -66,7 +66,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the executable runs a short quickstart in an empty folder and goes on from its checkpoint",
+  name: "the executable runs a short quickstart in an empty folder and resumes it",
   ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
@@ -97,7 +97,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the executable writes a job script that starts this very file",
+  name: "the executable writes a job script that starts the executable",
   ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
@@ -109,12 +109,12 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the executable trains on the GPU with nothing installed but a driver",
+  name: "the executable trains on a GPU that only has a driver",
   ignore: needs(built, NEEDED.executable) ||
     needs(await findAdapter() !== null, NEEDED.webgpu),
   fn: () =>
     inEmptyFolder(async (folder) => {
-      // Smaller than the quickstart in everything but the steps: here the GPU is a CPU.
+      // Sizes are smaller than the quickstart's, because the GPU may be a software adapter.
       const { code, out, err } = await run(folder, [
         "train",
         "quickstart",
@@ -145,8 +145,7 @@ Deno.test({
 const BASE = goldenPath("models/tinystories-656k");
 
 Deno.test({
-  name:
-    "the executable trains an adapter, measures it against its base on two tasks, and draws the result",
+  name: "the executable trains an adapter, compares it with its base on two tasks, and plots it",
   ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
@@ -241,7 +240,7 @@ export default function judge({ completion, logExtra }: Input): Value {
 `;
 
 Deno.test({
-  name: "the executable trains with a reward in TypeScript, and lives on when it hangs",
+  name: "the executable trains with a reward in TypeScript, and continues when it hangs",
   ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
@@ -276,7 +275,7 @@ Deno.test({
     }),
 });
 
-/** Command lines of the processes that work in `folder`; none where there is no /proc. */
+/** The command lines of processes whose current folder is `folder`; empty without /proc. */
 async function processesIn(folder: string): Promise<string[]> {
   const found: string[] = [];
   if (!(await exists("/proc/self/cwd"))) return found;
@@ -296,7 +295,7 @@ export default () => {
 `;
 
 Deno.test({
-  name: "the executable lives on when a reward takes memory without end",
+  name: "the executable continues when a reward takes too much memory",
   ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {

@@ -1,4 +1,4 @@
-/** `mod.ts` as somebody who writes a program with it. */
+/** `mod.ts` as a program uses it. */
 import assert from "node:assert/strict";
 import {
   assemble,
@@ -21,7 +21,7 @@ import {
 } from "../../mod.ts";
 import { root } from "../support.ts";
 
-Deno.test("a data set is iterated and its own answers score 1", () => {
+Deno.test("the entries of a data set have answers that score 1", () => {
   const dataset = createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
   const entries = [...dataset];
   assert.equal(entries.length, 3);
@@ -33,7 +33,7 @@ Deno.test("a data set is iterated and its own answers score 1", () => {
   assert.equal(extractAnswer("so <answer>12</answer>"), "12");
 });
 
-Deno.test("a reward of one's own trains a model, which is loaded and generates again", async () => {
+Deno.test("a model is trained with a custom reward, loaded, and generates", async () => {
   registerReward({
     name: "few_vowels",
     description: "1 − share of vowels in the completion",
@@ -78,7 +78,7 @@ Deno.test("a reward of one's own trains a model, which is loaded and generates a
     assert.deepEqual(steps.map((line) => line.step), [1, 2]);
     for (const line of steps) assert.ok(line["rewards/few_vowels/mean"] > 0.3);
 
-    // What was written is a model like any other.
+    // The checkpoint is a model like any other.
     const loaded = await loadModel(summary.checkpoint!, device);
     const options = { n: 2, maxNewTokens: 8, seed: 1 };
     const first = await generate(loaded, ["Reverse the letters: deno"], options);
@@ -94,7 +94,7 @@ Deno.test("a reward of one's own trains a model, which is loaded and generates a
   }
 });
 
-Deno.test("a job script is a text; nothing is written", async () => {
+Deno.test("a job script is returned as text, and nothing is written", async () => {
   const { text, jobName } = await slurmScript("quickstart", "acct", {
     gpus: 1,
     time: "00:30:00",
@@ -107,7 +107,7 @@ Deno.test("a job script is a text; nothing is written", async () => {
   assert.match(text, /\/shared\/rgx\n {2}train quickstart training\.max_steps=7 "\$@" --resume/);
 });
 
-Deno.test("every export has a comment where it stands, and what is called an example that runs", async () => {
+Deno.test("every export has a comment, and every function is in an example that is run", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--json", "mod.ts"],
     cwd: root,
@@ -141,7 +141,7 @@ interface Symbol {
   declarations?: { jsDoc?: { doc?: string } }[];
 }
 
-Deno.test("nothing is printed and nothing ends the process, in a run, after an error, or when stopped", async () => {
+Deno.test("a run, an error and a stop neither print anything nor end the process", async () => {
   const loud: string[] = [], folder = await Deno.makeTempDir();
   const restore: (() => void)[] = [];
   const watch = <T extends object, K extends keyof T>(object: T, name: K) => {
@@ -188,7 +188,7 @@ Deno.test("nothing is printed and nothing ends the process, in a run, after an e
       },
     });
     assert.equal(summary.status, "stopped");
-    // There was something to be told.
+    // There were events that a command would print.
     assert.ok(said.warning > 0 && said.advice > 0, JSON.stringify(said));
     const files = [...Deno.readDirSync(`${folder}/run`)].map(({ name }) => name);
     assert.ok(files.includes("runs"), `TensorBoard's events are missing: ${files.join(" ")}`);

@@ -1,7 +1,7 @@
 /**
- * Opt-in: llama.cpp computes what rgx computes, of exported GGUF files with an adapter merged in.
- * RGX_TEST_LLAMA_PYTHON names a Python that has llama-cpp-python (pip install llama-cpp-python). RGX_TEST_MODEL
- * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
+ * Opt-in: llama.cpp computes the same as rgx for exported GGUF files with a merged adapter.
+ * RGX_TEST_LLAMA_PYTHON is a Python that has llama-cpp-python (pip install llama-cpp-python).
+ * RGX_TEST_MODEL may be another copy of SmolLM2's GGUF file; empty leaves this model out.
  */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
@@ -19,6 +19,7 @@ import {
 } from "../../models/network/adapters/peft_adapter.ts";
 import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
+import { NEEDED, needs } from "../skipped.ts";
 import { withFolder } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LLAMA_PYTHON");
@@ -36,7 +37,6 @@ for job in json.load(sys.stdin):
     numpy.array(model.scores[:len(job["ids"])], dtype="float32").tofile(job["output"])
     model.close()
 `;
-import { NEEDED, needs } from "../skipped.ts";
 
 interface Job {
   path: string;
@@ -61,10 +61,10 @@ function logProbabilities(logits: ArrayLike<number>): Float64Array {
   return z.map((x) => x - lse);
 }
 
-/** Weights in float32: the difference is then the type's of the file, and llama.cpp's. */
+/** Weights in float32, so that only the type of the file and llama.cpp cause differences. */
 const WIDENED = { weights: { dtype: "float32" } } as const;
 
-/** An adapter of random values on a model that lies elsewhere. */
+/** Writes an adapter with random values for the model in `base`, and returns its folder. */
 async function randomAdapter(base: string, folder: string, device: Device): Promise<string> {
   const { config, files } = await readModelFolder(base);
   const peft: PeftConfig = {
@@ -95,8 +95,8 @@ async function randomAdapter(base: string, folder: string, device: Device): Prom
 }
 
 /**
- * Largest difference of a log-probability. llama.cpp takes GELU from a table of f16 values, and rounds activations
- * to f16 before it multiplies them with f16 weights.
+ * Largest difference of a log-probability. llama.cpp takes GELU from a table of f16 values, and
+ * rounds activations to f16 before it multiplies them with f16 weights.
  */
 const TOLERANCE = { f32: 2e-3, gelu: 1e-2, f16: 4e-2 };
 
@@ -111,9 +111,9 @@ async function compare(base: string, folder: string, ids: readonly number[]): Pr
       jobs.push({ path, ids, output: `${folder}/${dtype}.f32` });
     }
     await askLlamaCpp(jobs);
-    // The f32 file is the adapter on its base; the f16 one is compared with itself, read back.
-    for (const [i, own] of [adapter, jobs[1]!.path].entries()) {
-      const { model } = await loadModel(own, device, WIDENED), vocab = model.vocabSize;
+    // The f32 file is compared with the adapter on its base, and the f16 file with itself in rgx.
+    for (const [i, reference] of [adapter, jobs[1]!.path].entries()) {
+      const { model } = await loadModel(reference, device, WIDENED), vocab = model.vocabSize;
       const theirs = new Float32Array((await Deno.readFile(jobs[i]!.output)).buffer);
       assert.equal(theirs.length, ids.length * vocab);
       let largest = 0;
@@ -127,7 +127,7 @@ async function compare(base: string, folder: string, ids: readonly number[]): Pr
       const gelu = architectureOf(model.config).activation === "gelu";
       const kind = i === 1 ? "f16" : gelu ? "gelu" : "f32";
       console.log(`  ${kind}: ${largest.toExponential(1)}`);
-      assert.ok(largest <= TOLERANCE[kind], `${own}: ${largest}`);
+      assert.ok(largest <= TOLERANCE[kind], `${reference}: ${largest}`);
       model.dispose();
     }
   } finally {

@@ -1,7 +1,8 @@
 /**
- * Opt-in: adapters travel between rgx and PEFT, either way, with the same log-probabilities. RGX_TEST_PEFT_PYTHON
- * names a Python that has torch, transformers and peft (pip install torch transformers peft). RGX_TEST_MODEL
- * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
+ * Opt-in: adapters that rgx or PEFT made have the same log-probabilities in both programs.
+ * RGX_TEST_PEFT_PYTHON is a Python that has torch, transformers and peft (pip install torch
+ * transformers peft). RGX_TEST_MODEL may be another copy of SmolLM2's GGUF file; empty leaves this
+ * model out.
  */
 import assert from "node:assert/strict";
 import { convertModel } from "../../models/export/convert.ts";
@@ -10,13 +11,17 @@ import { loadModel } from "../../models/load_model.ts";
 import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { NEEDED, needs } from "../skipped.ts";
 import { rgx, withFolder } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
 const tiny = python === undefined ? null : goldenPath("tiny-models");
 const smollm2 = python === undefined ? null : largeModel();
 
-/** Largest difference of a log-probability: models of some layers in float32 differ by less than a tenth of it. */
+/**
+ * Largest difference of a log-probability: models of some layers in float32 differ by less than a
+ * tenth of it.
+ */
 const TOLERANCE = 2e-3;
 
 /** Reads jobs; loads PEFT's adapters or makes them; writes all log-probabilities as float32. */
@@ -43,7 +48,6 @@ for job in json.load(sys.stdin):
         logits = model(torch.tensor([job["ids"]])).logits[0]
     torch.log_softmax(logits, -1).numpy().tofile(job["output"])
 `;
-import { NEEDED, needs } from "../skipped.ts";
 
 interface Job {
   what: string;
@@ -55,7 +59,7 @@ interface Job {
   output: string;
 }
 
-/** Every job's log-probabilities by PEFT against those by rgx. */
+/** Compares the log-probabilities of PEFT and of rgx for every job. */
 async function compare(jobs: readonly Job[]): Promise<void> {
   const child = new Deno.Command(python!, {
     args: ["-c", SCRIPT],
@@ -86,9 +90,10 @@ async function compare(jobs: readonly Job[]): Promise<void> {
         });
       });
       const plain = await loadModel(base, device);
-      const moved = await plain.model.lastLogits(ids);
-      const own = await model.lastLogits(ids);
-      assert.ok(own.some((x, v) => Math.abs(x - moved[v]!) > 0.05), `${what}: it changes little`);
+      const baseLogits = await plain.model.lastLogits(ids);
+      const logits = await model.lastLogits(ids);
+      const isChanged = logits.some((x, v) => Math.abs(x - baseLogits[v]!) > 0.05);
+      assert.ok(isChanged, `${what}: the adapter changes little`);
       console.log(`  ${what}: ${largest.toExponential(1)}`);
       assert.ok(largest <= TOLERANCE, `${what}: a log-probability differs by ${largest}`);
       plain.model.dispose();
@@ -104,7 +109,7 @@ const tokenizer = createCharacterTokenizer({
   special_tokens: ["<pad>", "<unk>", "<eos>"],
 });
 
-/** A golden model with a tokenizer, which those have not. */
+/** A copy of a recorded tiny model with a tokenizer, which the recorded one lacks. */
 async function tinyModel(name: string, folder: string): Promise<string> {
   const target = `${folder}/${name}`;
   await Deno.mkdir(target);
@@ -115,7 +120,7 @@ async function tinyModel(name: string, folder: string): Promise<string> {
   return target;
 }
 
-/** Trains an adapter with large steps through the command line; gives its folder. */
+/** Trains an adapter with large steps by command, and returns its folder. */
 async function train(
   model: string,
   folder: string,
@@ -143,7 +148,7 @@ async function train(
       ...{ gradient_accumulation_steps: 1, max_completion_length: 4, learning_rate: learningRate },
     },
   };
-  // YAML takes JSON.
+  // JSON is YAML.
   await Deno.writeTextFile(`${folder}/${name}.yaml`, JSON.stringify(config));
   const run = `${folder}/run-${name}`;
   const { code, err } = await rgx(

@@ -1,4 +1,6 @@
-/** What the processes of `deno task bench:peers` are asked to do, and what they answer: a line of JSON each way. */
+/**
+ * The requests and answers of the processes of `deno task bench:peers`. Each is one line of JSON.
+ */
 
 interface Job {
   /** A model's folder or GGUF file. */

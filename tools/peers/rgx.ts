@@ -1,7 +1,7 @@
 /**
- * rgx's side of `deno task bench:peers`: a process that has a model ready and, for every line on stdin, does once
- * what its JSON argument says (a GRPO step, or prompts and decoding) and answers with a JSON line. The scripts beside
- * it do the same in the peers. Seconds are of the clock (`seconds`) and of the processor (`cpuSeconds`).
+ * The process of rgx in `deno task bench:peers`. It loads a model. For every line on stdin it does
+ * the work of its JSON argument once (a GRPO step, prefill and decoding, or one long answer) and
+ * answers with a line of JSON. The scripts of this folder do the same in other programs.
  */
 import process from "node:process";
 import type { Device } from "../../kernels/device.ts";
@@ -75,7 +75,8 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
     const clock = performance.now() - start;
     return { clock: 1000 * tokens / clock, cpu: 1000 * tokens / (processorMs() - cpu) };
   };
-  // Opened once, as by a server: where weights are copied for it, that is not part of every request.
+  // Opened once, as by a server: where weights are copied for it, that is not part of every
+  // request.
   const room = { promptRows: 2 * promptTokens, branches: sequences, maxNewTokens: newTokens };
   const generation = model.openGeneration(room, {
     ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
@@ -118,7 +119,10 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
   const generation = model.openGeneration(room, {
     ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
   });
-  /** Milliseconds of the first tokens and of the last; steps that are replayed show nothing of their operations. */
+  /**
+   * Milliseconds of the first tokens and of the last; steps that are replayed show nothing of their
+   * operations.
+   */
   const times = async (recorded: boolean) => {
     // Between two requests without a pause the recordings would stay.
     await generation.idle();

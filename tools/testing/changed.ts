@@ -1,7 +1,7 @@
 /**
- * Which test files a change can reach: those that import a changed file, directly or through others.
- * What starts the program itself (`main.ts`) reaches every command. A changed file that is no source
- * reaches the sources that name it.
+ * Finds the test files that a change can reach: those that import a changed file, directly or
+ * through other files. Tests that start the program (`main.ts`) are reached by every change of the
+ * program. A changed file that is no source reaches the sources that name it.
  */
 import { importsIn, ROOT } from "../architecture/imports.ts";
 

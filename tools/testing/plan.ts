@@ -1,4 +1,7 @@
-/** What a test run consists of: the commands, the longest first, so that two at once end together. */
+/**
+ * The commands of a test run. Two run at a time, so the longest come first and both finish
+ * together.
+ */
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../v8_flags.ts";
 import type { Job } from "./processes.ts";
 
@@ -35,7 +38,9 @@ const CHECKS: PlannedJob[] = [
   check("kernels.wasm is what its sources build", "run", "-A", BUILD, "--check"),
 ];
 
-/** Tests that start processes, a cluster or a software graphics card, or try thousands of inputs. */
+/**
+ * Tests that start processes, a cluster or a software graphics card, or try thousands of inputs.
+ */
 const SLOW = [
   "kernels/devices/webgpu/",
   "kernels/**/webgpu_test.ts",

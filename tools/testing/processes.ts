@@ -15,7 +15,10 @@ export interface JobResult {
   seconds: number;
 }
 
-/** A command that prints nothing for this long hangs, and is killed. The longest test takes a minute. */
+/**
+ * A command that prints nothing for this long hangs, and is killed. The longest test takes a
+ * minute.
+ */
 const SILENCE_MS = 8 * 60_000;
 
 /** After a command has ended, its output is read for at most this long. */

@@ -1,12 +1,12 @@
 /**
- * Runs the tests. The last line of output is `N passed, N failed` (`, N skipped`); the lines before it
- * say what failed and count what was skipped by reason.
+ * Runs the tests. The last line of output is `N passed, N failed` (`, N skipped`). The lines before
+ * it name what failed, and count skipped tests by reason.
  *
  *     deno task test                     format, lint, types and every test
- *     deno task test:fast                what is important, in about a minute
+ *     deno task test:fast                the important tests, in about a minute
  *     deno task test FILE…               test files, or folders of them
- *     deno task test --changed [REF]     what the changes since REF (default: HEAD) can reach
- *     deno task test --watch FILE…       again at every change
+ *     deno task test --changed [REF]     the tests that changes since REF (HEAD) can reach
+ *     deno task test --watch FILE…       runs them again after every change
  */
 import { V8_FLAGS } from "../v8_flags.ts";
 import { ROOT } from "../architecture/imports.ts";

@@ -1,4 +1,4 @@
-/** Counts what `deno test` reports, and prints the last lines of a test run. */
+/** Adds up the results of several `deno test` runs, and prints the last lines of a test run. */
 import { SKIPPED } from "../../tests/skipped.ts";
 
 export class Summary {
