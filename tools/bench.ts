@@ -8,7 +8,6 @@
  */
 import { PEERS_SECTION, readPage, sectionOf, withSection, writePage } from "./performance_page.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
-
 import { graphicsAdapter } from "../kernels/mod.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -18,7 +17,7 @@ const TASKS_TEXT =
   "one thread; processor time is that of all threads of the process, so the garbage collector counts. Python is " +
   "reasoning-gym on the same machine, task by task in turns.";
 
-/** What a benchmark prints. @throws Error when it fails. */
+/** The output of a benchmark. @throws Error if it fails */
 async function output(script: string, args: readonly string[] = []): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", V8_FLAGS, script, ...args],
@@ -36,7 +35,7 @@ async function processor(): Promise<string> {
   return info.match(/model name\s*:\s*(.+)/)?.[1] ?? "an unknown processor";
 }
 
-/** What the GPU benchmark found, or that nothing was measured. */
+/** The result of the GPU benchmark, or a text that says that there is no card. */
 async function gpuSection(): Promise<string> {
   const adapter = await graphicsAdapter();
   if (adapter === null || adapter.software) {

@@ -6,7 +6,7 @@
  * step runs there (tools/peers/hf_grpo_step.py). On a software adapter the shapes are tiny, and the
  * result only shows that the program works.
  *
- *     deno task bench:gpu [--no-peer] [part …]   parts: products stored memory decode decode_nf4 step
+ *     deno task bench:gpu [--no-peer] [part …]  parts: products stored memory decode decode_nf4 step
  */
 import type { Device } from "../kernels/device.ts";
 import type { Tensor } from "../kernels/tensor.ts";
@@ -20,18 +20,18 @@ import type { StorageOptions } from "../models/network/weights/weight_storage.ts
 import { BenchStep } from "../training/grpo_step_bench.ts";
 
 interface Sizes {
-  /** x[m, k]·Wᵀ[k, n]. */
+  /** Shapes of x[m, k]·Wᵀ[k, n]. */
   products: [what: string, m: number, n: number, k: number][];
   /** A weight [n, k] and rows of x, for products with it in every storage type. */
   stored: { n: number; k: number; rows: number[] };
-  /** Elements of the copied block. */
+  /** Number of elements of the blocks that are copied and updated. */
   block: number;
   rows: number;
   model: ModelConfig;
   branches: number[];
   newTokens: number;
   step: { prompts: number; completions: number; promptTokens: number; newTokens: number };
-  /** Milliseconds for each measurement. */
+  /** Milliseconds that one measurement may take. */
   budget: number;
 }
 
@@ -93,17 +93,20 @@ const SOFTWARE: Sizes = {
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-/** Median milliseconds of one call, from runs of many calls that end with one small read. */
+/**
+ * Median milliseconds of one call. Each run makes many calls and then reads one value of `out`,
+ * which waits for all of them.
+ */
 async function time(
   device: Device,
   budget: number,
-  look: Tensor,
+  out: Tensor,
   call: () => void,
 ): Promise<number> {
   const once = async (calls: number) => {
     const start = performance.now();
     for (let i = 0; i < calls; i++) call();
-    await device.read(look, 0, 1);
+    await device.read(out, 0, 1);
     return (performance.now() - start) / calls;
   };
   await once(2);
@@ -136,18 +139,18 @@ async function products(device: WebgpuDevice, { products, budget }: Sizes) {
 }
 
 /**
- * x·Wᵀ with few and many rows, and dy·W with the most, for a weight in float32 and in every storage
- * type; `gb_per_s`: bytes of the weight alone.
+ * Products with a weight in float32 and in every storage type: x·Wᵀ for each number of rows, and
+ * dy·W for the largest one. `gb_per_s` counts the bytes of the weight alone.
  */
 async function stored(device: WebgpuDevice, { stored: { n, k, rows }, budget }: Sizes) {
-  const found: Record<string, string | number>[] = [], most = Math.max(...rows);
-  const x = device.create("float", most * k, "x"), y = device.create("float", most * n, "y");
-  device.run("fill", { out: x, n: most * k, value: 0.5 });
+  const found: Record<string, string | number>[] = [], maxRows = Math.max(...rows);
+  const x = device.create("float", maxRows * k, "x"), y = device.create("float", maxRows * n, "y");
+  device.run("fill", { out: x, n: maxRows * k, value: 0.5 });
   for (const type of ["f32", ...WEIGHT_TYPES] as const) {
     const weightType = type === "f32" ? {} : { weightType: type };
     const b = createWeight(device, type, n, k), bytes = 4 * b.length;
-    const add = async (what: string, m: number, call: () => void, look: Tensor) => {
-      const ms = await time(device, budget / 4, look, call);
+    const add = async (what: string, m: number, call: () => void, out: Tensor) => {
+      const ms = await time(device, budget / 4, out, call);
       const tflops = 2 * m * n * k / ms / 1e9;
       found.push({ type, what, m, n, k, ms, tflops, gb_per_s: bytes / ms / 1e6 });
     };
@@ -155,8 +158,8 @@ async function stored(device: WebgpuDevice, { stored: { n, k, rows }, budget }: 
       const call = { a: x, b, out: y, m, n, k, transB: true, ...weightType };
       await add("x·Wᵀ", m, () => device.run("matmul", call), y);
     }
-    const back = { a: y, b, out: x, m: most, n: k, k: n, ...weightType };
-    await add("dy·W", most, () => device.run("matmul", back), x);
+    const back = { a: y, b, out: x, m: maxRows, n: k, k: n, ...weightType };
+    await add("dy·W", maxRows, () => device.run("matmul", back), x);
     device.free(b);
   }
   for (const tensor of [x, y]) device.free(tensor);
@@ -204,7 +207,7 @@ async function memory(device: WebgpuDevice, { block, rows, model, budget }: Size
     correction2: 0.001,
     gradScale: 1,
   };
-  // Three blocks are read and written, one is read.
+  // AdamW reads and writes three blocks, and reads the gradients.
   add("adamw", 28 * block, await time(device, budget, from, () => device.run("adamw", adamw)));
   const k = model.intermediateSize, n = Math.floor(block / k);
   const row = make(k), out = make(n);
@@ -216,7 +219,7 @@ async function memory(device: WebgpuDevice, { block, rows, model, budget }: Size
   return found;
 }
 
-/** Weights that cost no time to draw: one block of small numbers, repeated. */
+/** Weights that repeat one block of small numbers, because drawing all of them would take long. */
 function randomWeights(config: ModelConfig): Map<string, Float32Array> {
   const noise = Float32Array.from(
     { length: 65_537 },
@@ -236,7 +239,7 @@ function randomWeights(config: ModelConfig): Map<string, Float32Array> {
   return weights;
 }
 
-/** Host time inside the device's calls, summed until it is read. */
+/** Measures the time on the host in calls of the device. The result returns and resets the sum. */
 function hostTime(device: Device): () => number {
   let spent = 0;
   const run = device.run.bind(device), write = device.write.bind(device);
@@ -323,7 +326,7 @@ async function step(device: WebgpuDevice, { model: config, step }: Sizes) {
 
 const sum = (times: Record<string, number>) => Object.values(times).reduce((a, b) => a + b, 0);
 
-/** The same step in torch on the same card; null where Python or a package is missing. */
+/** The same step in torch on the same card; null if Python or a package is missing. */
 async function peerStep({ model, step }: Sizes): Promise<Record<string, unknown> | null> {
   const script = new URL("./peers/hf_grpo_step.py", import.meta.url).pathname;
   const shape = JSON.stringify({ model, ...step });
@@ -360,14 +363,14 @@ if (import.meta.main) {
       result["decode_nf4"] = await decode(device, sizes, { quantize: "nf4", dtype: "bfloat16" });
     }
     if (wants("step")) {
-      const own = await step(device, sizes);
+      const ours = await step(device, sizes);
       const peer = Deno.args.includes("--no-peer") || device.software
         ? null
         : await peerStep(sizes);
       const seconds = peer?.["seconds"];
-      result["step"] = own;
+      result["step"] = ours;
       result["peer"] = peer;
-      if (typeof seconds === "number") result["times_as_fast_as_peer"] = seconds / own.seconds;
+      if (typeof seconds === "number") result["times_as_fast_as_peer"] = seconds / ours.seconds;
     }
   } finally {
     device.close();

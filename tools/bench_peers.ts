@@ -36,7 +36,7 @@ const MODEL = new URL(
   ROOT,
 ).pathname;
 
-/** A process that does the same piece of work whenever it is asked to. */
+/** A process that does the same work each time it gets a line. */
 class Contestant<Times> {
   readonly rounds: Times[] = [];
   readonly #child: Deno.ChildProcess;
@@ -55,7 +55,7 @@ class Contestant<Times> {
     this.#answers = lines(this.#child.stdout);
   }
 
-  /** Started and ready; `version` is told what it says about itself. */
+  /** Starts a process and waits until it is ready. `version` is what the program reports. */
   static async start<Times>(
     name: string,
     [command, ...args]: [string, ...string[]],
@@ -81,7 +81,7 @@ class Contestant<Times> {
     await this.#child.status;
   }
 
-  /** The best of the rounds. */
+  /** The best value of all rounds. @param better Math.min or Math.max */
   best(of: (times: Times) => number, better: (...values: number[]) => number): number {
     return better(...this.rounds.map(of));
   }
@@ -92,7 +92,7 @@ interface Entry {
   command: [string, ...string[]];
 }
 
-/** Starts all, lets them work in turns, and ends them. */
+/** Starts all processes, measures them in turns, and ends them. */
 async function inTurns<Times>(
   entries: readonly Entry[],
   rounds: number,
@@ -117,7 +117,8 @@ async function inTurns<Times>(
   return { contestants, versions: [...versions].filter((version) => version !== "rgx") };
 }
 
-function own(job: object): [string, ...string[]] {
+/** The command of rgx's process. */
+function rgxCommand(job: object): [string, ...string[]] {
   return [Deno.execPath(), "run", "-A", V8_FLAGS, "tools/peers/rgx.ts", JSON.stringify(job)];
 }
 
@@ -132,7 +133,7 @@ const WEIGHTS = [
   { name: "rgx, weights widened to float32", dtype: "float32" },
 ] as const;
 
-/** How rgx decodes; llama.cpp always rounds activations to bytes. */
+/** The settings of rgx for decoding. llama.cpp always rounds activations to 8 bits. */
 const DECODING = [
   { name: "rgx, the file", dtype: "auto" },
   { name: "rgx, the file, `--activations int8`", dtype: "auto", activations: "int8" },
@@ -140,7 +141,7 @@ const DECODING = [
   { name: "rgx, weights widened to float32", dtype: "float32" },
 ] as const;
 
-/** Two texts of exactly so many tokens. */
+/** Two prompts with this number of tokens. */
 async function prompts(model: string, tokens: number): Promise<number[][]> {
   const { tokenizer } = await readModelFolder(model);
   const text = await Deno.readTextFile(new URL("ARCHITECTURE.md", ROOT));
@@ -170,7 +171,7 @@ async function stepSection(
     };
     const peer = JSON.stringify({ ...job, model: converted });
     const { contestants, versions } = await inTurns<StepTimes>([
-      ...WEIGHTS.map(({ name, dtype }) => ({ name, command: own({ ...job, dtype }) })),
+      ...WEIGHTS.map(({ name, dtype }) => ({ name, command: rgxCommand({ ...job, dtype }) })),
       { name: "TRL", command: [python, "tools/peers/trl_step.py", peer] },
     ], rounds);
     const measured = contestants.map((one) => ({
@@ -220,7 +221,7 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
         JSON.stringify({ ...job, ...more }),
       ] as [string, ...string[]];
     const { contestants, versions } = await inTurns<DecodeTimes>([
-      ...DECODING.map(({ name, ...how }) => ({ name, command: own({ ...job, ...how }) })),
+      ...DECODING.map(({ name, ...how }) => ({ name, command: rgxCommand({ ...job, ...how }) })),
       { name: "llama.cpp, the file", command: llama({}) },
       {
         name: "llama.cpp, made Q4_0 and repacked",
@@ -252,14 +253,14 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
   }
 }
 
-/** Two threads beside one, by the clock. */
+/** Compares two threads with one, in wall-clock time. */
 async function threadsSection(python: string, model: string, rounds: number): Promise<string> {
   const job = { model, promptTokens: 512, sequences: 16, newTokens: 64 };
   const kinds = ["prefill", "one", "many"] as const;
   const programs = [
     ...DECODING.map(({ name, ...how }) => ({
       name,
-      command: (threads: number) => own({ ...job, ...how, threads }),
+      command: (threads: number) => rgxCommand({ ...job, ...how, threads }),
     })),
     {
       name: "llama.cpp, the file",
@@ -293,11 +294,11 @@ async function threadsSection(python: string, model: string, rounds: number): Pr
   ].join("\n\n");
 }
 
-/** A long sequence: what the last steps cost beside the first. */
+/** Compares the last steps of a long sequence with the first. */
 async function longSection(model: string): Promise<string> {
   const job: LongJob = { model, threads: 1, newTokens: 2048, window: 256 };
   const { contestants: [one] } = await inTurns<LongTimes>(
-    [{ name: "rgx, long", command: own({ ...job, dtype: "auto" }) }],
+    [{ name: "rgx, long", command: rgxCommand({ ...job, dtype: "auto" }) }],
     1,
   );
   const [{ first, last, plannedBytes, usedBytes }] = one!.rounds as [LongTimes];
@@ -316,7 +317,7 @@ async function longSection(model: string): Promise<string> {
   ].join("\n\n");
 }
 
-/** Programs that run or want to, on average over the last minute. */
+/** The load of the machine: the mean number of running or waiting threads in the last minute. */
 function load(): string {
   return Deno.loadavg()[0]!.toFixed(1);
 }

@@ -7,7 +7,7 @@
  *     --json           prints one JSON document
  *     --seconds S      measures each task for this long (0.2)
  *     --only a,b       measures only these tasks
- *     --python PATH    also measures reasoning-gym with this Python, in turns, and prints the ratios
+ *     --python PATH    also measures reasoning-gym with this Python, and prints the ratios
  */
 import process from "node:process";
 import type { Dataset } from "../tasks/dataset.ts";
@@ -20,11 +20,11 @@ interface Rates {
 
 interface TaskRates extends Rates {
   task: string;
-  /** Python's, or null where it was not measured or failed. */
+  /** The rates of Python; null if it was not measured or failed. */
   python: Rates | null;
 }
 
-/** Entries whose answers are scored, in turns. */
+/** Number of entries whose answers are scored in turns. */
 const SCORED = 8;
 
 function processorSeconds(): number {
@@ -35,7 +35,7 @@ function processorSeconds(): number {
 /** Calls of work(i) per second, i = 0, 1, 2, … */
 function rate(seconds: number, work: (i: number) => void): number {
   const begin = processorSeconds();
-  // The clock is asked more rarely than a fast task makes entries.
+  // Fast tasks make several entries between two reads of the clock.
   for (let done = 0, pause = 1;;) {
     for (const end = done + pause; done < end; done++) work(done);
     const spent = processorSeconds() - begin;
@@ -46,7 +46,7 @@ function rate(seconds: number, work: (i: number) => void): number {
 
 function measure(data: Dataset, seconds: number): Rates {
   const entries = Array.from({ length: SCORED }, (_, i) => data.entry(i));
-  // Until the code is compiled as it stays.
+  // Warms up the compiler.
   rate(seconds / 2, (i) => data.entry(1e6 + i));
   return {
     entries: rate(seconds, (i) => data.entry(i)),
@@ -77,7 +77,7 @@ class Peer {
     this.#reader = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** @throws Error where reasoning-gym can not be imported */
+  /** @throws Error if this Python cannot import reasoning-gym */
   async open(): Promise<void> {
     const hello = await this.#line();
     if (hello === null) {
@@ -86,7 +86,7 @@ class Peer {
     this.version = JSON.parse(hello).version;
   }
 
-  /** null where the task failed. */
+  /** Measures a task; null if it failed. */
   async measure(task: string, seconds: number): Promise<Rates | null> {
     await this.#writer.write(new TextEncoder().encode(JSON.stringify({ task, seconds }) + "\n"));
     const reply = JSON.parse(await this.#line() ?? "null");
@@ -116,12 +116,11 @@ class Peer {
   }
 }
 
-/** Of several ratios. */
 function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-function number(value: number): string {
+function rounded(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(2);
 }
 
@@ -133,17 +132,17 @@ function report(rows: readonly TaskRates[], version: string): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const lines = [line(head), line(head.map((_, i) => i === 0 ? "---" : "---:"))];
   for (const { task, entries, scores, python } of rows) {
-    const cells = [task, number(entries), number(scores)];
+    const cells = [task, rounded(entries), rounded(scores)];
     if (python !== null) {
-      cells.push(number(python.entries), number(entries / python.entries));
-      cells.push(number(python.scores), number(scores / python.scores));
+      cells.push(rounded(python.entries), rounded(entries / python.entries));
+      cells.push(rounded(python.scores), rounded(scores / python.scores));
     } else if (withPython) cells.push("", "", "", "");
     lines.push(line(cells));
   }
   lines.push(
     "",
-    `Geometric mean: ${number(geometricMean(rows.map((row) => row.entries)))} entries/s, ` +
-      `${number(geometricMean(rows.map((row) => row.scores)))} scores/s.`,
+    `Geometric mean: ${rounded(geometricMean(rows.map((row) => row.entries)))} entries/s, ` +
+      `${rounded(geometricMean(rows.map((row) => row.scores)))} scores/s.`,
   );
   if (withPython) {
     const ratios = measured.map(({ task, entries, python }) => ({
@@ -153,11 +152,11 @@ function report(rows: readonly TaskRates[], version: string): string {
     const scoring = measured.map(({ scores, python }) => scores / python!.scores);
     lines.push(
       `Over the ${measured.length} tasks that reasoning-gym ${version} was measured on: ` +
-        `${number(geometricMean(ratios.map(({ ratio }) => ratio)))} × its entries/s and ` +
+        `${rounded(geometricMean(ratios.map(({ ratio }) => ratio)))} × its entries/s and ` +
         `${
-          number(geometricMean(scoring))
+          rounded(geometricMean(scoring))
         } × its scores/s in the geometric mean; the smallest ratios are ` +
-        ratios.slice(0, 5).map(({ task, ratio }) => `${task} ${number(ratio)}`).join(", ") + ".",
+        ratios.slice(0, 5).map(({ task, ratio }) => `${task} ${rounded(ratio)}`).join(", ") + ".",
     );
   }
   return lines.join("\n");
@@ -178,8 +177,8 @@ if (import.meta.main) {
   await peer?.open();
   const rows: TaskRates[] = [];
   for (const task of only ?? taskNames().filter((name) => getTask(name).open === undefined)) {
-    const own = measure(createDataset(task, { seed: 42 }), seconds);
-    rows.push({ task, ...own, python: await peer?.measure(task, seconds) ?? null });
+    const rates = measure(createDataset(task, { seed: 42 }), seconds);
+    rows.push({ task, ...rates, python: await peer?.measure(task, seconds) ?? null });
   }
   await peer?.close();
   if (Deno.args.includes("--json")) {

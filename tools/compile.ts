@@ -8,15 +8,11 @@
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "./v8_flags.ts";
 
-/**
- * Packages that only build things. Every package in the imports of the configuration is embedded
- * whole.
- */
+/** Packages that the executable does not need. It embeds every other package of `imports` whole. */
 const BUILD_ONLY = ["assemblyscript/asc", "fast-check"];
 
 /**
- * Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all
- * versions.
+ * Features of Deno that every run needs. Not all versions of `deno compile` read them in deno.json.
  */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
 
@@ -69,7 +65,8 @@ const command = new Deno.Command(Deno.execPath(), {
 const { success } = await command.output();
 if (!success) {
   console.error(
-    "help: deno compile downloads its base executable once; without network set DENORT_BIN to a denort of this Deno version",
+    "help: deno compile downloads its base executable once; without network set DENORT_BIN to a " +
+      "denort of this Deno version",
   );
   Deno.exit(1);
 }

@@ -17,7 +17,7 @@ import { assemble } from "../training/assemble.ts";
 import type { TrainSummary } from "../training/run/events.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 
-/** The same rewards, dealt anew among the `groupSize` completions of each prompt. */
+/** A rubric that permutes the rewards of the `groupSize` completions of each prompt. */
 function permuted(rubric: Rubric, groupSize: number, seed: number): Rubric {
   let call = 0;
   return {

@@ -7,10 +7,7 @@ const PAGE = new URL("../docs/performance.md", import.meta.url);
 /** Written by `deno task bench:peers`. */
 export const PEERS_SECTION = "Beside other programs";
 
-/**
- * Where a section of the second level begins and ends, its heading included; null when there is
- * none.
- */
+/** The range of a section of the second level with its heading; null if there is none. */
 function place(page: string, title: string): { begin: number; end: number } | null {
   const begin = page.indexOf(`\n## ${title}\n`);
   if (begin < 0) return null;
@@ -18,14 +15,14 @@ function place(page: string, title: string): { begin: number; end: number } | nu
   return { begin: begin + 1, end: next < 0 ? page.length : next + 1 };
 }
 
-/** The text of a section as it stands in the page, without its heading; null when there is none. */
+/** The text of a section without its heading; null if there is none. */
 export function sectionOf(page: string, title: string): string | null {
   const found = place(page, title);
   if (found === null) return null;
   return page.slice(page.indexOf("\n", found.begin), found.end).trim();
 }
 
-/** The page with a section's text replaced, or with the section as its second one. */
+/** The page with the new text of a section. A new section becomes the second one. */
 export function withSection(page: string, title: string, text: string): string {
   const section = `## ${title}\n\n${text.trim()}\n\n`;
   const found = place(page, title);

@@ -1,8 +1,10 @@
-"""One GRPO step written plainly with transformers and PEFT, for `deno task bench:gpu` to compare with.
+"""One GRPO step in plain transformers and PEFT, for comparison in `deno task bench:gpu`.
 
-Takes one JSON argument (the model's sizes and the step's shape), prints one JSON line: seconds of the fastest of
-three steps, by phase, and the peak of the card's memory. bfloat16, HF `generate`, LoRA r 16 on all linear layers,
-AdamW; no padding is needed, because all prompts and all completions have one length.
+The argument is JSON: the sizes of the model and the shape of the step. Prints one line of JSON
+with the seconds of the fastest of three steps, also by phase, and the peak of the card's memory.
+The step uses bfloat16, `generate` of transformers, LoRA of rank 16 on all linear layers, and
+AdamW. There is no padding, because all prompts have one length and all completions have one
+length.
 """
 import json
 import sys

@@ -8,34 +8,37 @@ interface Job {
   threads: number;
 }
 
-/** A GRPO step: every prompt with so many completions of exactly `newTokens` tokens. */
+/** A GRPO step. Every prompt has `completions` completions of exactly `newTokens` tokens. */
 export interface StepJob extends Job {
   promptIds: readonly (readonly number[])[];
   completions: number;
   newTokens: number;
-  /** Of the adapters on all linear layers. */
+  /** The rank of the adapters on all linear layers. */
   rank: number;
 }
 
 export interface StepTimes {
-  /** Of the clock. */
+  /** Wall-clock time. */
   seconds: number;
-  /** Of the processor, all threads together. */
+  /** Processor time of all threads. */
   cpuSeconds: number;
-  /** Of the clock, within generation. */
+  /** Wall-clock seconds of generation. */
   generate: number;
-  /** Most resident memory of the process since it began. */
+  /** The peak of the process's resident memory. */
   peakBytes: number;
 }
 
-/** A prompt alone; one sequence; several at once, each `newTokens` tokens after one. */
+/**
+ * Prefill of one prompt, decoding of one sequence, and decoding of several together. Each sequence
+ * has `newTokens` tokens after a prompt of one token.
+ */
 export interface DecodeJob extends Job {
   promptTokens: number;
   sequences: number;
   newTokens: number;
 }
 
-/** Tokens a second of the clock, and of the processor. */
+/** Tokens per second of wall-clock time, and per second of processor time. */
 export interface Rate {
   clock: number;
   cpu: number;
@@ -44,11 +47,11 @@ export interface Rate {
 /** One sequence after a prompt of one token. */
 export interface LongJob extends Job {
   newTokens: number;
-  /** Steps at the beginning and at the end that are compared. */
+  /** Number of steps at the beginning, and at the end, that are compared. */
   window: number;
 }
 
-/** Milliseconds of a step on average, and of it those of attention. */
+/** Mean milliseconds of a step, and of attention in it. */
 export interface StepMs {
   step: number;
   attention: number;
@@ -58,7 +61,7 @@ export interface LongTimes {
   first: StepMs;
   last: StepMs;
   plannedBytes: number;
-  /** Most bytes of tensors. */
+  /** The peak of the bytes of all tensors. */
   usedBytes: number;
 }
 
@@ -69,7 +72,7 @@ export interface DecodeTimes {
   peakBytes: number;
 }
 
-/** The lines of a stream, without their ends; an unfinished last one is left out. */
+/** The lines of a stream, without an unfinished last line. */
 export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -1,10 +1,11 @@
-"""Prompts and decoding in llama.cpp, as often as it is asked to, for `deno task bench:peers`.
+"""Prefill and decoding in llama.cpp, for `deno task bench:peers`.
 
-Takes one JSON argument: a GGUF file, threads, tokens of the prompt, sequences that decode at once, and new tokens of
-each. Prints a JSON line when it is ready; every line on stdin asks for one round, which is answered with tokens a
-second of the clock and of the processor, and the process's peak of resident memory. Nothing is sampled, as in
-llama-bench: the fed tokens are made up, which costs as much. With `quantize` the file is made first, as Q4_0 from the
-given one, which llama.cpp repacks for the processor when it loads it.
+The argument is JSON: a GGUF file, the number of threads, the tokens of the prompt, the number of
+sequences that are decoded together, and their new tokens. Prints a line of JSON when it is ready.
+For every line on stdin it measures one round, and prints tokens per second of wall-clock time and
+of processor time, and the peak of the process's resident memory. As in llama-bench nothing is
+sampled: the tokens are made up, which takes the same time. With `quantize`, the given file is
+first converted to Q4_0, which llama.cpp repacks for the processor when it loads the file.
 """
 import json
 import sys

@@ -1,8 +1,8 @@
-"""How fast Python's reasoning-gym makes and scores entries, for `deno task bench:tasks --python`.
+"""The speed of Python's reasoning-gym, for `deno task bench:tasks --python`.
 
-Reads one request a line, {"task": name, "seconds": s}, and answers each with one line of JSON. Rates are per second of
-processor time, at default parameters. What loading takes does not count, but entries that a data set makes when it
-is created do.
+Each line on stdin is a request, {"task": name, "seconds": s}, and is answered with one line of
+JSON. Rates are per second of processor time at default parameters. Loading does not count.
+Entries that a data set makes when it is created count.
 """
 
 import contextlib
@@ -27,14 +27,14 @@ def rate(seconds, work):
 
 
 def making(task, size):
-    """Seconds that it takes to make a data set."""
+    """Seconds to create a data set."""
     begin = time.process_time()
     reasoning_gym.create_dataset(task, seed=42, size=size)
     return time.process_time() - begin
 
 
 def made_beforehand(task):
-    """Seconds an entry that were spent when the data set was made; 0 where it makes entries when they are asked for."""
+    """Seconds per entry while the data set is created; 0 if it makes entries on request."""
     few, many = making(task, 1), making(task, 501)
     return (many - few) / 500 if many > 2 * few + 0.005 else 0
 

@@ -25,13 +25,13 @@ import {
 
 type Weights = Required<Pick<StorageOptions, "dtype">> & Pick<GenerateOptions, "activations">;
 
-/** Most memory that this process has had, in bytes. */
+/** The peak of this process's resident memory, in bytes. */
 export async function peakBytes(): Promise<number> {
   const status = await Deno.readTextFile("/proc/self/status").catch(() => "");
   return 1024 * Number(status.match(/VmHWM:\s*(\d+)/)?.[1] ?? NaN);
 }
 
-/** Milliseconds of the processor in all threads. */
+/** Processor time of all threads, in milliseconds. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -68,15 +68,13 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   });
   const ids = (count: number, seed: number) =>
     Array.from({ length: count }, (_, i) => (31 * seed + 7 * i) % config.vocabSize);
-  /** Tokens a second of the clock and of the processor. */
   const rate = async (tokens: number, work: () => Promise<unknown>) => {
     const start = performance.now(), cpu = processorMs();
     await work();
     const clock = performance.now() - start;
     return { clock: 1000 * tokens / clock, cpu: 1000 * tokens / (processorMs() - cpu) };
   };
-  // Opened once, as by a server: where weights are copied for it, that is not part of every
-  // request.
+  // Opened once, like in a server, so that copies of weights do not count for every request.
   const room = { promptRows: 2 * promptTokens, branches: sequences, maxNewTokens: newTokens };
   const generation = model.openGeneration(room, {
     ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
@@ -119,12 +117,9 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
   const generation = model.openGeneration(room, {
     ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
   });
-  /**
-   * Milliseconds of the first tokens and of the last; steps that are replayed show nothing of their
-   * operations.
-   */
+  /** Milliseconds of the first and the last tokens. Recorded steps do not show their operations. */
   const times = async (recorded: boolean) => {
-    // Between two requests without a pause the recordings would stay.
+    // Recordings are only dropped when there is no request for a moment.
     await generation.idle();
     (device as Device).record = recorded ? record : undefined;
     const at: { clock: number; attention: number }[] = [];

@@ -1,9 +1,10 @@
-"""A GRPO step of TRL's GRPOTrainer, one after the other as it is asked to, for `deno task bench:peers`.
+"""GRPO steps of TRL's GRPOTrainer, for `deno task bench:peers`.
 
-Takes one JSON argument: a model's folder, the number of threads and the step's shape. Prints a JSON line when it is
-ready; every line on stdin asks for one step more, which is answered with its seconds (of the clock and of the
-processor), those within `generate`, and the process's peak of resident memory. Ends with stdin.
-float32, LoRA on all linear layers, no gradient checkpointing, rewards of 1 and -1 in turns.
+The argument is JSON: the folder of a model, the number of threads and the shape of the step.
+Prints a line of JSON when it is ready. For every line on stdin it makes one step, and prints its
+wall-clock seconds, its processor seconds, the seconds in `generate`, and the peak of the
+process's resident memory. It ends when stdin ends. Steps use float32, LoRA on all linear layers,
+no gradient checkpointing, and rewards of 1 and -1 in turns.
 """
 import json
 import os
@@ -41,8 +42,8 @@ def peak_bytes():
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-class Asked(TrainerCallback):
-    """Holds the trainer before every step until there is a line on stdin."""
+class WaitForLine(TrainerCallback):
+    """Before every step, waits for a line on stdin."""
 
     def on_step_begin(self, args, state, control, **_):
         if not sys.stdin.readline():
@@ -80,7 +81,7 @@ with tempfile.TemporaryDirectory() as folder:
         reward_funcs=reward,
         train_dataset=Dataset.from_dict({"prompt": prompts}),
         peft_config=LoraConfig(r=shape["rank"], lora_alpha=32, target_modules="all-linear"),
-        callbacks=[Asked()],
+        callbacks=[WaitForLine()],
         args=trl.GRPOConfig(
             output_dir=folder,
             use_cpu=True,

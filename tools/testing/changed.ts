@@ -5,7 +5,10 @@
  */
 import { importsIn, ROOT } from "../architecture/imports.ts";
 
-/** Files that differ from `reference`, committed or not, and new ones. @throws Error without git */
+/**
+ * New files, and files that differ from a git reference, committed or not. @throws Error without
+ * git
+ */
 export function changedFiles(reference: string): string[] {
   const git = (...args: string[]) => {
     const { success, stdout, stderr } = new Deno.Command("git", { args, cwd: ROOT }).outputSync();
@@ -18,7 +21,7 @@ export function changedFiles(reference: string): string[] {
   ];
 }
 
-/** Every TypeScript file of the project, with its text. */
+/** The text of every TypeScript file of the project, by path. */
 export function readSources(): Map<string, string> {
   const sources = new Map<string, string>();
   const read = (folder: string) => {
@@ -33,7 +36,7 @@ export function readSources(): Map<string, string> {
   return sources;
 }
 
-/** The test files that the changed files can reach. @param changed paths from the root */
+/** The test files that changed files can reach. @param changed paths from the root */
 export function reachedTests(
   changed: readonly string[],
   sources: ReadonlyMap<string, string>,
@@ -58,12 +61,12 @@ export function reachedTests(
 
 const isTest = (path: string) => path.endsWith("_test.ts");
 
-/** Programs that a file starts rather than imports. */
+/** Programs that a file starts and does not import. */
 function startsIn(text: string): string[] {
   return text.includes('"main.ts"') ? ["main.ts"] : [];
 }
 
-/** The sources that a changed file stands for. */
+/** The sources that a changed file affects directly. */
 function affected(path: string, sources: ReadonlyMap<string, string>): string[] {
   if (path.endsWith(".as.ts")) return ["kernels/devices/wasm/device.ts"];
   if (path.endsWith(".ts")) return [path];

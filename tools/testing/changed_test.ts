@@ -9,22 +9,22 @@ const SOURCES = new Map([
   ["data/c_test.ts", 'readGoldenJson("numbers/sums.json");'],
   ["main.ts", 'await import("./data/b.ts");'],
   ["tests/support.ts", 'new URL("main.ts", root)'],
-  ["tests/run_test.ts", 'import { rgx } from "./support.ts";'],
+  ["tests/commands/train_test.ts", 'import { rgx } from "../support.ts";'],
 ]);
 
-Deno.test("a change reaches the tests of its importers, and those that start the program", () => {
+Deno.test("a change reaches the tests of its importers, and tests that start the program", () => {
   assert.deepEqual(reachedTests(["core/a.ts"], SOURCES), [
     "core/a_test.ts",
     "data/b_test.ts",
-    "tests/run_test.ts",
+    "tests/commands/train_test.ts",
   ]);
   assert.deepEqual(reachedTests(["core/a_test.ts"], SOURCES), ["core/a_test.ts"]);
 });
 
-Deno.test("data reaches the tests that read it, the configuration of Deno all tests", () => {
+Deno.test("a data file reaches the tests that read it, and deno.json reaches all tests", () => {
   assert.deepEqual(reachedTests(["data/words.txt"], SOURCES), [
     "data/b_test.ts",
-    "tests/run_test.ts",
+    "tests/commands/train_test.ts",
   ]);
   assert.deepEqual(reachedTests(["tests/golden/numbers/sums.json"], SOURCES), ["data/c_test.ts"]);
   assert.equal(reachedTests(["deno.json"], SOURCES).length, 4);

@@ -10,7 +10,7 @@ export interface PlannedJob extends Job {
   kind: "check" | "tests";
 }
 
-/** Files whose examples are run. */
+/** Files with examples that are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
 
 /** Waits for jobs of a real SLURM for two minutes, and uses little processor time. */
@@ -57,7 +57,7 @@ const SLOW = [
   "tasks/diversity_test.ts",
 ];
 
-/** Those tests across rooms that are quick. */
+/** The quick ones among the tests in `tests/`. */
 const QUICK_ACROSS_ROOMS = [
   "tests/architecture_test.ts",
   "tests/commands/doctor_test.ts",
@@ -66,7 +66,7 @@ const QUICK_ACROSS_ROOMS = [
   "tests/commands/train_sampling_test.ts",
 ];
 
-/** An answer about everything important, in a minute on two cores. */
+/** The important tests, in a minute on two cores. */
 export function fastPlan(): PlannedJob[] {
   const env = { RGX_TEST_WEBGPU: "off", RGX_TEST_FAST: "1" };
   const ignore = `--ignore=${SLOW.join(",")}`;
@@ -93,7 +93,7 @@ export function fullPlan(): PlannedJob[] {
     tests("training", ["training/"]),
     tests("across rooms", [`--ignore=${SLURM_CLUSTER}`, "tests/"]),
     tests("models", ["models/"]),
-    // The flags change nothing on a card, and nothing in TypeScript.
+    // V8's flags affect neither kernels on a card nor those of the reference device.
     tests(
       "kernels with bounds checks",
       [

@@ -8,20 +8,20 @@ export class Summary {
   readonly #reasons = new Map<string, number>();
   readonly #failures: string[] = [];
 
-  /** A check that counts as one test. */
+  /** Adds a check, which counts as one test. */
   addCheck(name: string, success: boolean): void {
     if (success) this.passed++;
     else this.#fail(name, 1);
   }
 
-  /** Adds a run of `deno test`, by its output without colours and whether it succeeded. */
+  /** Adds a run of `deno test`. @param text its output without colours */
   addRun(name: string, text: string, success: boolean): void {
     const closing = text.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
-    const number = (word: string) => Number(closing.match(new RegExp(`(\\d+) ${word}`))?.[1] ?? 0);
-    this.passed += number("passed");
-    this.skipped += number("ignored");
-    // A crash, a leak outside a test or a module that does not load has no count of its own.
-    const failed = success ? 0 : Math.max(1, number("failed"));
+    const count = (word: string) => Number(closing.match(new RegExp(`(\\d+) ${word}`))?.[1] ?? 0);
+    this.passed += count("passed");
+    this.skipped += count("ignored");
+    // A crash, a leak outside a test and a module that does not load are not in the counts.
+    const failed = success ? 0 : Math.max(1, count("failed"));
     if (failed > 0) this.#fail(name, failed);
     for (const line of text.split("\n")) {
       if (!line.startsWith(SKIPPED)) continue;
@@ -35,7 +35,7 @@ export class Summary {
     this.#failures.push(name);
   }
 
-  /** What is printed last; the last line is `N passed, N failed` (`, N skipped`). */
+  /** The last lines of output. The very last is `N passed, N failed` (`, N skipped`). */
   lines(): string[] {
     const lines = this.#failures.map((name) => `FAILED: ${name}`);
     let known = 0;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { SKIPPED } from "../../tests/skipped.ts";
 import { Summary } from "./summary.ts";
 
-Deno.test("runs are added up, and what was skipped is counted by reason", () => {
+Deno.test("runs are added up, and skipped tests are counted by reason", () => {
   const summary = new Summary();
   summary.addCheck("format", true);
   summary.addRun(
