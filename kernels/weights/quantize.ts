@@ -1,13 +1,12 @@
 /**
  * Quantises floats to weights in blocks.
  * - q8_0 and q4_0: the bytes are ggml's (`quantize_row_*_ref`). The scale is used in float32 and
- * stored
- *   as a half; every step is rounded to float32 where ggml does that.
+ *   stored as a half; every step is rounded to float32 where ggml does that.
  * - int8: like q8_0, with blocks of 64 and the scale in float32.
  * - nf4: blocks of 64, which are scaled by their largest magnitude to the levels of NormalFloat.
- * The
- *   scales are 8-bit codes between the smallest and the largest scale of 16 rows × 16 blocks
+ *   The scales are 8-bit codes between the smallest and the largest scale of 16 rows × 16 blocks
  *   (double quantisation).
+ *
  * Left out: types whose scales need a search (q4_k …).
  */
 import { RgxError } from "../../core/errors.ts";

@@ -6,15 +6,14 @@
  * - f16 and bf16: row-major with two halves in a word; the element with the even index is the lower
  *   half. k is even.
  * - All others: panels of PANEL rows; the last panel is filled up with rows of zeros. A panel has
- * one
- *   record for each block of k, in order. A row's part of a block is a string of bits: `fullWords`
- *   words, then `tailBits` more bits. In the record, word w of the panel's row r is at w·PANEL + r.
+ *   one record for each block of k, in order. A row's part of a block is a string of bits:
+ *   `fullWords` words, then `tailBits` more bits. In the record, word w of the panel's row r is at
+ *   w·PANEL + r.
  *   Behind these come the tails, of 32/tailBits rows in each word: that of row r is in word
  *   r mod (PANEL·tailBits/32), lower rows in the lower bits. So 16 neighbouring words are the same
  *   word of 16 rows, and the rows can be processed side by side in the lanes of vectors.
  * - The bits of a row (low bits first, element e of the block before element e + 1; codes are
- * unsigned
- *   unless noted):
+ *   unsigned unless noted):
  *     q4_0  32 × 4 bits q; tail s (f16)                           w = s·(q − 8)
  *     q4_1  32 × 4 bits q; s, m (f16 each)                        w = s·q + m
  *     q5_0  32 × 4 bits low; 32 bits high *; tail s (f16)         w = s·(low + 16·high − 16)
@@ -24,8 +23,8 @@
  *     q6_k  256 × 4 bits low; 16 words high *; 16 × 8 bits a, signed, one for every 16 elements;
  *           tail s (f16)                                          w = (s·a)·(low + 16·high − 32)
  *     int8  64 × 8 bits q, signed; s (f32)                        w = s·q
- *     nf4   64 × 4 bits i; tail c (8 bits)                        w = s·NF4_LEVELS[i], s = step·c +
- *     offset
+ *     nf4   64 × 4 bits i; tail c (8 bits)                        w = s·NF4_LEVELS[i],
+ *                                                                 s = step·c + offset
  *   * The high bits are placed so that one shift and one mask bring those of four even (or four
  *   odd) elements above the low bits at once. With e = 8·i + 2·j + o (o = 1 for odd e): q5_0 has
  *   the high bit of element e at bit 8·j + 2·i + o of its word; q6_k has the two high bits of

@@ -174,8 +174,8 @@ fn halves(words: vec4u) -> vec4f {
  * WGSL that reads one type in blocks from `buffer` (vec4<u32>), with the parameters
  * {@link BLOCK_PARAMS}. row and i are multiples of four, within the panels and the rows:
  *   fn block_words(row, i) -> BlockWords    loads the elements i … i + 3 of the rows row … row + 3
- *   fn block_values(words, i) -> mat4x4f    the elements: column j is element i + j of the four
- *   rows
+ *   fn block_values(words, i) -> mat4x4f    their values: column j has element i + j of the four
+ *                                           rows
  */
 export function widenBlocks(buffer: string, type: BlockType): string {
   const { loads, scales, element } = BLOCKS[type];

@@ -1,12 +1,11 @@
 /**
  * Sampling rules that change single logits before the temperature is applied (the logits processors
  * of transformers). With l = logits[r, t]:
- *   repetition penalty (Keskar et al. 2019, CTRL): out[r, t] = l/penalty where l > 0, else
- *   l·penalty,
- *     for every token t that occurs in the row's prompt or completion (applied once, however often
- *     the token occurs);
- *   forbidden tokens: out[r, t] = −∞, for end tokens before a completion has its minimum length;
- *   out[r, t] = l elsewhere.
+ *   repetition penalty (Keskar et al. 2019, CTRL), for every token t that occurs in the row's prompt
+ *     or completion: out[r, t] = l/penalty where l > 0, else l·penalty. It is applied once, however
+ *     often the token occurs.
+ *   forbidden tokens (end tokens before a completion has its minimum length): out[r, t] = −∞.
+ *   all other tokens: out[r, t] = l.
  * The tokens that a sequence contains are kept on the device, as a bit set for each slot. The
  * operation adds the newest token before it reads the set, so the host sends no lists of tokens.
  */

@@ -3,14 +3,12 @@
  *
  *   delta   δ = dout·out of each row and head, stored beside its lse.
  *   limits  For each key the end of the rows that may attend to it: its segment's groupEnd, or the
- *   end
- *           of a window. For each tile of keys the largest of these limits. Only rows of [j, limit)
- *           attend to key j; without a window all of them do.
+ *           end of a window. For each tile of keys the largest of these limits. Only rows of
+ *           [j, limit) attend to key j; without a window all of them do.
  *   queries dq, over the same tiles of queries and keys as in the forward.
  *   keys    dk and dv, over tiles of keys. A tile needs all queries from its first key to its
- *   limit.
- *           Because all branches attend to a prompt's keys, these queries are divided into parts
- *           with separate sums.
+ *           limit. Because all branches attend to a prompt's keys, these queries are divided into
+ *           parts with separate sums.
  *   sum     Adds the sums of the parts in order.
  */
 import type { KernelSpec } from "../common/wgsl/kernel.ts";

@@ -8,9 +8,10 @@
  *   S_ij = scale·q_i·k_j;  out = softmax(S)·v;  lse = log Σ e^S
  * Backward (S is computed again):
  *   δ_i = dout_i·out_i;  P_ij = e^(S_ij − lse_i);  dS_ij = P_ij·(dout_i·v_j − δ_i);
- *   dq_i = scale·Σ_j dS_ij·k_j;  dk_j = scale·Σ_{i: j∈A(i)} dS_ij·q_i;  dv_j = Σ_{i: j∈A(i)}
- *   P_ij·dout_i The rows i that attend to key j of a prompt are the rows ≥ j of the prompt and all
- *   rows of its branches.
+ *   dq_i = scale·Σ_j dS_ij·k_j;  dk_j = scale·Σ_{i: j∈A(i)} dS_ij·q_i;
+ *   dv_j = Σ_{i: j∈A(i)} P_ij·dout_i
+ * The rows i that attend to key j of a prompt are the rows ≥ j of the prompt and all rows of its
+ * branches.
  *
  * With a window w a row attends only to the last w positions of its sequence, itself included: to
  * [i − w + 1, i] within its segment, and to the last w − (i − begin + 1) rows of its prefix, where

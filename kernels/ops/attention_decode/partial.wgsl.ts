@@ -2,13 +2,11 @@
  * WGSL of attention while decoding: partial softmaxes over pieces of the keys, and their merge.
  *
  *   prefix  One workgroup for each tile of queries, each key head and each piece of the prompts'
- *   keys.
- *           Queries are pairs of a branch and a query head, branch by branch. Neighbouring branches
- *           with the same prefix form a run, whose keys are read once for all of them.
+ *           keys. Queries are pairs of a branch and a query head, branch by branch. Neighbouring
+ *           branches with the same prefix form a run, whose keys are read once for all of them.
  *   branch  One workgroup for each branch, each key head and each piece of the branch's keys.
  *   merge   Merges the pieces in order: peak = max_z peak_z, total = Σ_z e^(peak_z − peak)·total_z,
- *   and
- *           the mixes like the totals.
+ *           and the mixes like the totals.
  *
  * A piece without keys has the total 0 and no mix. The host chooses the number of pieces. Their
  * length is computed here, because the host does not read the branch table.

@@ -1,10 +1,12 @@
 /**
  * AdamW (Loshchilov & Hutter 2019, as PyTorch computes it) over a flat block of parameters, and the
  * sums of squares for gradient clipping.
+ *
  * adamw:
  *   g = grad·gradScale; p ← p·(1 − lr·weightDecay); m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²;
  *   p ← p − lr/correction1 · m/(√v/√correction2 + eps)
  *   The host computes correctionᵢ = 1 − βᵢ^t in float64.
+ *
  * sum_squares:
  *   partial[c] = Σ x² over the elements [c·SUM_CHUNK, (c+1)·SUM_CHUNK) ∩ [0, n)
  *   The host adds the partial sums in order, in float64.

@@ -5,9 +5,8 @@
  *   (kernels/weights/types.ts).
  * - scatter_rows: table[index[r]] = src[r]. The indices are distinct.
  * - scatter_add_rows: table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]). The rows
- * of
- *   a run are summed in that order and then added once. The host sorts the rows by their target, so
- *   the sum has a fixed order and needs no atomics.
+ *   of a run are summed in that order and then added once. The host sorts the rows by their target,
+ *   so the sum has a fixed order and needs no atomics.
  */
 import type { Tensor } from "../../tensor.ts";
 import type { WeightType } from "../../weights/types.ts";

@@ -139,8 +139,10 @@ ${blockFunction("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
  * b in blocks. They are loaded as words and widened when they are stored in workgroup memory, so
  * that an invocation does not wait for them before it multiplies. With "across" the rows of the
  * weight are the terms, and the result begins at its column b_column.
- *   fn fetch_b(first, depth) -> Fetched            beyond the last term: zeros, which widen to
- *   zeros fn widened_b(fetched, first, depth) -> mat4x4f the elements, like block_b
+ *
+ *     fn fetch_b(first, depth) -> Fetched             the words; beyond the last term zeros, which
+ *                                                     widen to zeros
+ *     fn widened_b(fetched, first, depth) -> mat4x4f  the elements, like block_b
  */
 function storedOperand(type: BlockType, layout: Layout): OperandB {
   const along = layout === "along";
