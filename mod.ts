@@ -1,200 +1,17 @@
 /**
- * The library: everything that a command does is one import away. docs/library.md shows it in use.
+ * The library: everything that a command does is one import away. docs/library.md is a guide.
  *
- * Nothing here prints, reads the keyboard or ends the process: what there is to say comes as a return value or as an
- * event, and what goes wrong is thrown as {@link UsageError} (what was asked for cannot be had) or {@link RgxError}
- * (what goes wrong later), with a message for the user and an `advice`. Other errors are defects.
- * The examples below are run by the tests, in the order of a module of their own each.
+ * No function prints, reads the keyboard or ends the process. Results are return values. Progress
+ * is reported as events. Failures are thrown: a {@link UsageError} if the request is wrong, another
+ * {@link RgxError} for later failures. Both have a message for the user and an `advice`. All other
+ * errors are defects. The tests run every example below as a module.
+ *
+ * Sections: training, configurations, tasks, problems, prompts and answers, rewards, devices and
+ * models, files of models and the Hub, benchmarks and charts, job scripts, errors.
  */
 
 /**
- * Errors.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { createDataset, UsageError } from "@rgx/rgx";
- * assert.throws(() => createDataset("chain_sun"), (error) => {
- *   assert.ok(error instanceof UsageError);
- *   assert.match(error.message, /did you mean chain_sum/);
- *   assert.equal(error.advice, "rgx tasks list shows all tasks");
- *   return true;
- * });
- * ```
- */
-export { RgxError, UsageError } from "./core/errors.ts";
-
-/**
- * Tasks: problems without end, and scores of answers.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { CompositeDataset, createDataset, getTask, scoreAnswer, taskNames } from "@rgx/rgx";
- * const dataset = createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
- * for (const entry of dataset) assert.equal(scoreAnswer(entry.answer, entry), 1);
- * assert.equal(dataset.entry(1000).metadata.source_index, 1000);
- * assert.equal(taskNames().includes("leg_counting"), true);
- * assert.equal(getTask("chain_sum").category, "arithmetic");
- *
- * const parts = [{ name: "chain_sum", weight: 2, config: {} }, { name: "leg_counting", weight: 1, config: {} }];
- * const mixed = new CompositeDataset(parts, { seed: 42, size: 500, split: "train", versions: true });
- * assert.match(mixed.entry(0).question, /\?/);
- * ```
- */
-export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "./tasks/dataset.ts";
-export { CompositeDataset } from "./tasks/composite_dataset.ts";
-export type { RandomStream, Split } from "./core/philox.ts";
-/**
- * A task of one's own.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { createDataset, registerTask } from "@rgx/rgx";
- * registerTask({
- *   name: "doubling",
- *   category: "own",
- *   description: "Double a number.",
- *   scoring: "1 for the right number, else 0",
- *   params: { most: { type: "int", default: 9, min: 1, description: "largest number" } },
- *   generate(random, { most }) {
- *     const x = random.int(1, most as number);
- *     return { question: `2 × ${x} =`, answer: String(2 * x), metadata: { x }, difficulty: { most } };
- *   },
- *   score: (answer, entry) => answer.trim() === entry.answer ? 1 : 0,
- * });
- * assert.match(createDataset("doubling", { seed: 1 }).entry(0).question, /^2 × [1-9] =$/);
- * ```
- */
-export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
-export type {
-  CurriculumAttribute,
-  Entry,
-  Generated,
-  ParamSpec,
-  ParamValue,
-  ScorableEntry,
-  Task,
-} from "./tasks/types.ts";
-
-/**
- * From a question to a prompt, and from a completion to a score, as in training.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import {
- *   extractAnswer,
- *   formatQuestion,
- *   renderPrompt,
- *   scoreCompletion,
- *   UNIVERSAL_INSTRUCTION,
- * } from "@rgx/rgx";
- * assert.equal(formatQuestion("1 + 1 =", { addInstructions: true }), `${UNIVERSAL_INSTRUCTION}\n\n1 + 1 =`);
- * const question = "1 + 1 =", addInstructions = false;
- * assert.equal(renderPrompt({ question, systemPrompt: "Count.", addInstructions }), "Count.\n\n1 + 1 =");
- * assert.equal(extractAnswer("It is <answer> 2 </answer>"), "2");
- * const entry = { question, answer: "2", metadata: { source_dataset: "file" } };
- * assert.equal(scoreCompletion("It is <answer>2</answer>", entry).score, 1);
- * ```
- */
-export { extractAnswer } from "./data/extract.ts";
-export {
-  formatQuestion,
-  type PromptOptions,
-  renderPrompt,
-  UNIVERSAL_INSTRUCTION,
-} from "./data/prompt.ts";
-export { scoreCompletion, type ScoredCompletion } from "./data/score.ts";
-
-/**
- * Problems of one's own or of the Hub, and those of them that are kept for the evaluation.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { openProblems, readEntries, splitProblems } from "@rgx/rgx";
- * const path = await Deno.makeTempFile({ suffix: ".jsonl" });
- * const rows = Array.from({ length: 50 }, (_, i) => ({ question: `${i} + 1 =`, answer: String(i + 1) }));
- * await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
- * assert.equal((await readEntries(path)).length, 50);
- *
- * const what = { task_name: null, dataset_name: path, task_config: {}, seed: 1, num_examples: 100 };
- * const { heldOut, trainEntry } = splitProblems({ source: await openProblems(what), heldOutCount: 3 });
- * assert.ok(heldOut.every(({ question }) => question !== trainEntry(0).question));
- * await Deno.remove(path);
- * ```
- */
-export { openProblems, readEntries } from "./data/open_problems.ts";
-export type { ProblemSource } from "./data/problem_source.ts";
-export type { SourceOptions } from "./data/source.ts";
-export type { TaskShare } from "./data/task_source.ts";
-export { type HeldOutOptions, type SplitProblems, splitProblems } from "./data/held_out.ts";
-
-/**
- * Rewards: one's own get a name, by which a configuration can use them; a rubric scores with several.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { createRubric, registerReward, rewardNames } from "@rgx/rgx";
- * registerReward({
- *   name: "short",
- *   description: "1 for no character, 0 for a hundred and more",
- *   params: {},
- *   compute: ({ completion }) => Math.max(0, 1 - completion.length / 100),
- * });
- * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
- *
- * const sections = [{ name: "short", weight: 0.1 }, { name: "check_answer_correctness", weight: 1 }];
- * const rubric = createRubric(sections.map((section) => ({ ...section, params: {} })));
- * const completion = "<start_working_out>1 + 1<end_working_out><SOLUTION>2</SOLUTION>";
- * const entry = { question: "1 + 1 =", answer: "2", metadata: {} };
- * const { values } = await rubric.score([{
- *   ...{ prompt: "1 + 1 =", completion, answer: "2", info: {}, entry, completionIds: [] },
- *   ...{ truncated: false, step: 0, maxCompletionLength: 100 },
- * }]);
- * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
- * ```
- */
-export { registerReward, rewardNames } from "./rewards/registry.ts";
-export {
-  createRubric,
-  type RewardError,
-  type Rubric,
-  type RubricOptions,
-  type RubricScores,
-  type RubricSection,
-} from "./rewards/rubric.ts";
-export type {
-  BatchReward,
-  ExtraValue,
-  Reward,
-  RewardInput,
-  RewardSample,
-  RewardValue,
-  SampleReward,
-} from "./rewards/types.ts";
-
-/**
- * Configurations: of a name, a file or an object, checked as a whole.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { loadConfig } from "@rgx/rgx";
- * const { config, yaml } = await loadConfig("gsm8k", { overrides: ["training.max_steps=10"] });
- * assert.equal(config.training.max_steps, 10);
- * assert.equal(config.lora?.lora_alpha, 32);
- * assert.match(yaml, /max_steps: 10/);
- * const misspelt = { _base_: "rgx:experiments/gsm8k", training: { max_step: 10 } };
- * await assert.rejects(loadConfig(misspelt), /max_step: unknown key, did you mean max_steps/);
- * ```
- */
-export {
-  type ConfigObject,
-  loadConfig,
-  type LoadedConfig,
-  type LoadOptions as ConfigOptions,
-} from "./configs/load.ts";
-export type { RunConfig } from "./configs/schema/run_config.ts";
-
-/**
- * Training: in one call, or from its parts; an environment holds problems and rewards and measures models too.
+ * Training in one call. An environment has problems and rewards, and also measures models.
  *
  * ```ts
  * import assert from "node:assert/strict";
@@ -243,12 +60,6 @@ export {
   SingleTurnEnv,
   type SingleTurnEnvOptions,
 } from "./training/single_turn_env.ts";
-/** The same in parts, for those who want to hold the model while it is trained: docs/library.md. */
-export { assemble, type AssembleOptions, type TrainingParts } from "./training/assemble.ts";
-export { GrpoTrainer } from "./training/trainer.ts";
-export type { TrainerOptions } from "./training/run/trainer_options.ts";
-export type { TrainControl } from "./training/run/train_control.ts";
-export type { MemoryPlan } from "./training/memory/memory_plan.ts";
 export type {
   SampledCompletion,
   TrainEvent,
@@ -257,13 +68,197 @@ export type {
   TrainPlan,
   TrainSummary,
 } from "./training/run/events.ts";
-export type { Advice } from "./training/diagnosis/advice.ts";
+export type { Advice } from "./training/diagnosis/finding.ts";
 export type { Accuracy } from "./evaluation/accuracy.ts";
-export type { EvalResult } from "./evaluation/evaluate.ts";
+export type { EvalResult } from "./training/evaluation/before_and_after.ts";
 export type { Metrics } from "./training/metrics/metrics.ts";
 export { type Report, writeReport } from "./reports/run_report/write_report.ts";
+/** Training in parts, for programs that keep the model. docs/library.md has an example. */
+export { assemble, type AssembleOptions, type TrainingParts } from "./training/assemble.ts";
+export { GrpoTrainer } from "./training/trainer.ts";
+export type { TrainerOptions } from "./training/run/trainer_options.ts";
+export type { TrainControl } from "./training/run/train_control.ts";
+export type { MemoryPlan } from "./training/memory/run_memory.ts";
 
-/** Devices and models; used in the example above and in docs/library.md. */
+/**
+ * Configurations from a name, a file or an object, which are checked as a whole.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { loadConfig } from "@rgx/rgx";
+ * const { config, yaml } = await loadConfig("gsm8k", { overrides: ["training.max_steps=10"] });
+ * assert.equal(config.training.max_steps, 10);
+ * assert.equal(config.lora?.lora_alpha, 32);
+ * assert.match(yaml, /max_steps: 10/);
+ * const misspelt = { _base_: "rgx:experiments/gsm8k", training: { max_step: 10 } };
+ * await assert.rejects(loadConfig(misspelt), /max_step: unknown key, did you mean max_steps/);
+ * ```
+ */
+export {
+  type ConfigObject,
+  loadConfig,
+  type LoadedConfig,
+  type LoadOptions as ConfigOptions,
+} from "./configs/load.ts";
+export type { RunConfig } from "./configs/schema/run_config.ts";
+
+/**
+ * Tasks make any number of problems and score answers. Several can be mixed.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { CompositeDataset, createDataset, getTask, scoreAnswer, taskNames } from "@rgx/rgx";
+ * const dataset = createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
+ * for (const entry of dataset) assert.equal(scoreAnswer(entry.answer, entry), 1);
+ * assert.equal(dataset.entry(1000).metadata.source_index, 1000);
+ * assert.equal(taskNames().includes("leg_counting"), true);
+ * assert.equal(getTask("chain_sum").category, "arithmetic");
+ *
+ * const parts = [
+ *   { name: "chain_sum", weight: 2, config: {} },
+ *   { name: "leg_counting", weight: 1, config: {} },
+ * ];
+ * const options = { seed: 42, size: 500, split: "train", versions: true } as const;
+ * assert.match(new CompositeDataset(parts, options).entry(0).question, /\?/);
+ * ```
+ */
+export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "./tasks/dataset.ts";
+export { CompositeDataset } from "./tasks/composite_dataset.ts";
+export type { RandomStream, Split } from "./core/philox.ts";
+/**
+ * Custom tasks.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDataset, registerTask } from "@rgx/rgx";
+ * registerTask({
+ *   name: "doubling",
+ *   category: "custom",
+ *   description: "Double a number.",
+ *   scoring: "1 for the right number, else 0",
+ *   params: { max: { type: "int", default: 9, min: 1, description: "largest number" } },
+ *   generate(random, { max }) {
+ *     const x = random.int(1, max as number), answer = String(2 * x);
+ *     return { question: `2 × ${x} =`, answer, metadata: { x }, difficulty: { max } };
+ *   },
+ *   score: (answer, entry) => answer.trim() === entry.answer ? 1 : 0,
+ * });
+ * assert.match(createDataset("doubling", { seed: 1 }).entry(0).question, /^2 × [1-9] =$/);
+ * ```
+ */
+export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
+export type {
+  CurriculumAttribute,
+  Entry,
+  Generated,
+  ParamSpec,
+  ParamValue,
+  ScorableEntry,
+  Task,
+} from "./tasks/types.ts";
+
+/**
+ * Problems from files or from the Hub, and the held-out problems that only evaluations use.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { openProblems, readEntries, splitProblems } from "@rgx/rgx";
+ * const path = await Deno.makeTempFile({ suffix: ".jsonl" });
+ * const rows = Array.from({ length: 50 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` }));
+ * await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
+ * assert.equal((await readEntries(path)).length, 50);
+ *
+ * const options = { task_name: null, dataset_name: path, task_config: {} };
+ * const source = await openProblems({ ...options, seed: 1, num_examples: 100 });
+ * const { heldOut, trainEntry } = splitProblems({ source, heldOutCount: 3 });
+ * assert.ok(heldOut.every(({ question }) => question !== trainEntry(0).question));
+ * await Deno.remove(path);
+ * ```
+ */
+export { openProblems, readEntries } from "./data/open_problems.ts";
+export type { ProblemSource } from "./data/problem_source.ts";
+export type { SourceOptions } from "./data/open_source.ts";
+export type { TaskShare } from "./data/task_source.ts";
+export { type HeldOutOptions, type SplitProblems, splitProblems } from "./data/held_out.ts";
+
+/**
+ * Prompts for questions, and scores of completions, as in training.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   extractAnswer,
+ *   formatQuestion,
+ *   renderPrompt,
+ *   scoreCompletion,
+ *   UNIVERSAL_INSTRUCTION,
+ * } from "@rgx/rgx";
+ * const question = "1 + 1 =", addInstructions = false;
+ * const instructed = formatQuestion(question, { addInstructions: true });
+ * assert.equal(instructed, `${UNIVERSAL_INSTRUCTION}\n\n1 + 1 =`);
+ * const prompt = renderPrompt({ question, systemPrompt: "Count.", addInstructions });
+ * assert.equal(prompt, "Count.\n\n1 + 1 =");
+ * assert.equal(extractAnswer("It is <answer> 2 </answer>"), "2");
+ * const entry = { question, answer: "2", metadata: { source_dataset: "file" } };
+ * assert.equal(scoreCompletion("It is <answer>2</answer>", entry).score, 1);
+ * ```
+ */
+export { extractAnswer } from "./data/extract.ts";
+export {
+  formatQuestion,
+  type PromptOptions,
+  renderPrompt,
+  UNIVERSAL_INSTRUCTION,
+} from "./data/prompt.ts";
+export { scoreCompletion, type ScoredCompletion } from "./data/score_completion.ts";
+
+/**
+ * Rewards. A registered reward has a name that configurations can use. A rubric is a weighted sum.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createRubric, registerReward, rewardNames } from "@rgx/rgx";
+ * registerReward({
+ *   name: "short",
+ *   description: "1 for no character, 0 for a hundred and more",
+ *   params: {},
+ *   compute: ({ completion }) => Math.max(0, 1 - completion.length / 100),
+ * });
+ * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
+ *
+ * const rubric = createRubric([
+ *   { name: "short", weight: 0.1, params: {} },
+ *   { name: "check_answer_correctness", weight: 1, params: {} },
+ * ]);
+ * const completion = "<start_working_out>1 + 1<end_working_out><SOLUTION>2</SOLUTION>";
+ * const entry = { question: "1 + 1 =", answer: "2", metadata: {} };
+ * const { values } = await rubric.score([{
+ *   ...{ prompt: "1 + 1 =", completion, answer: "2", info: {}, entry, completionIds: [] },
+ *   ...{ truncated: false, step: 0, maxCompletionLength: 100 },
+ * }]);
+ * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
+ * ```
+ */
+export { registerReward, rewardNames } from "./rewards/registry.ts";
+export {
+  createRubric,
+  type RewardError,
+  type Rubric,
+  type RubricOptions,
+  type RubricScores,
+  type RubricSection,
+} from "./rewards/rubric.ts";
+export type {
+  BatchReward,
+  ExtraValue,
+  Reward,
+  RewardInput,
+  RewardSample,
+  RewardValue,
+  SampleReward,
+} from "./rewards/types.ts";
+
+/** Devices and models. The first example and docs/library.md use them. */
 export { createDevice, type DeviceName } from "./kernels/mod.ts";
 export type { Device } from "./kernels/device.ts";
 export {
@@ -286,12 +281,13 @@ export type {
 export type { LanguageModel } from "./models/language_model.ts";
 export type { Tokenizer } from "./models/tokenizers/types.ts";
 /**
- * Rules on logits, for `LanguageModel.generate`.
+ * Changes of logits, for `LanguageModel.generate`.
  *
  * ```ts
  * import assert from "node:assert/strict";
  * import { logitsProcessor } from "@rgx/rgx";
- * const adjust = logitsProcessor({ logitBias: new Map([[2, -100]]) }, 4)!, logits = new Float32Array(4);
+ * const adjust = logitsProcessor({ logitBias: new Map([[2, -100]]) }, 4)!;
+ * const logits = new Float32Array(4);
  * adjust([], logits);
  * assert.deepEqual([...logits], [0, 0, -100, 0]);
  * ```
@@ -301,16 +297,16 @@ export {
   type LogitsProcessorOptions,
 } from "./models/generation/logits_processor.ts";
 
-/** Models as files: adapters, Hugging Face folders, GGUF; and the Hub. Used in docs/library.md. */
+/** Files of models (adapters, Hugging Face folders, GGUF) and the Hub: see docs/library.md. */
 export { type Exported, exportModel, type ExportOptions } from "./models/export/export.ts";
 export type { ExportTarget, WeightType } from "./models/export/export_types.ts";
 export { convertModel } from "./models/export/convert.ts";
 export { pull, type PullEvent, type PullOptions } from "./hub/pull.ts";
 export type { Pulled } from "./hub/pulled.ts";
 export type { Repository } from "./hub/repository.ts";
-export type { Selection } from "./hub/patterns.ts";
+export type { Selection } from "./hub/choose_files.ts";
 
-/** Benchmarks and charts. Used in docs/library.md. */
+/** Benchmarks and charts: see docs/library.md. */
 export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
 export type { BenchEvent, Shard } from "./bench/benchmark_run.ts";
 export type { TaskRequest } from "./bench/plan/test_set.ts";
@@ -329,17 +325,34 @@ export { type Plot, type PlotOptions, plotResults } from "./reports/charts/plot_
 export { type Curves, type CurvesOptions, plotCurves } from "./reports/charts/curves.ts";
 
 /**
- * Job scripts; a text, nothing is written.
+ * Job scripts for SLURM, as text. Nothing is written.
  *
  * ```ts
  * import assert from "node:assert/strict";
  * import { benchScript, slurmScript } from "@rgx/rgx";
  * const { text } = await slurmScript("quickstart", "account", { gpus: 1, time: "00:30:00" });
  * assert.match(text, /^#SBATCH --time=00:30:00$/m);
- * const what = { models: ["experiments/quickstart"], tasks: ["spell_backward"] };
- * assert.match((await benchScript("account", { ...what, script: "bench.sh" })).text, /rgx|main\.ts/);
+ * const options = { models: ["experiments/quickstart"], tasks: ["spell_backward"] };
+ * const bench = await benchScript("account", { ...options, script: "bench.sh" });
+ * assert.match(bench.text, /rgx|main\.ts/);
  * ```
  */
 export { slurmScript, type TrainScriptOptions } from "./cluster/train_script.ts";
 export { benchScript, type BenchScriptOptions } from "./cluster/bench_script.ts";
 export type { JobScript } from "./cluster/job_script.ts";
+
+/**
+ * Errors.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDataset, UsageError } from "@rgx/rgx";
+ * assert.throws(() => createDataset("chain_sun"), (error) => {
+ *   assert.ok(error instanceof UsageError);
+ *   assert.match(error.message, /did you mean chain_sum/);
+ *   assert.equal(error.advice, "rgx tasks list shows all tasks");
+ *   return true;
+ * });
+ * ```
+ */
+export { RgxError, UsageError } from "./core/errors.ts";
