@@ -147,15 +147,8 @@ export type { RandomStream, Split } from "./core/philox.ts";
  * ```
  */
 export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
-export type {
-  CurriculumAttribute,
-  Entry,
-  Generated,
-  ParamSpec,
-  ParamValue,
-  ScorableEntry,
-  Task,
-} from "./tasks/types.ts";
+export type { ParamSpec, ParamValue } from "./core/named_params.ts";
+export type { CurriculumAttribute, Entry, Generated, ScorableEntry, Task } from "./tasks/types.ts";
 
 /**
  * Problems from files or from the Hub, and the held-out problems that only evaluations use.

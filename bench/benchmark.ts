@@ -24,7 +24,7 @@ import {
   planTasks,
   withoutAnswers,
 } from "./plan/task_plan.ts";
-import { trainedOtherwise } from "./plan/trained_otherwise.ts";
+import { trainedOtherwise } from "./plan/parameter_notes.ts";
 import { runWorkers, type WorkerOptions } from "./workers/worker_pool.ts";
 
 /** Which models answer which tasks, and how they are asked. */

@@ -4,8 +4,8 @@
  */
 import { fnv1a } from "../core/philox.ts";
 import { VERSION } from "../core/version.ts";
-import { DATASET_NAMES } from "../data/published_sets.ts";
-import { scoreCompletion } from "../data/score.ts";
+import { DATASET_NAMES } from "../data/dataset_entries.ts";
+import { scoreCompletion } from "../data/score_completion.ts";
 import type { RawAnswer, Took } from "./answerer.ts";
 import { combinationKey } from "./plan/combination_key.ts";
 import type { PlannedModel } from "./plan/model_plan.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertFast } from "../core/testing.ts";
+import { assertFast } from "../core/time_limit_testing.ts";
 import { readGoldenJson } from "../tests/golden.ts";
 import { RandomStream } from "../core/philox.ts";
 import { PYTHON_SPACE } from "../tasks/python/text.ts";

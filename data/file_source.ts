@@ -5,7 +5,7 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
-import { readJsonLines } from "./jsonl.ts";
+import { readJsonLines } from "./row_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
 
 export interface FileSourceOptions {

@@ -4,13 +4,13 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles } from "../hub/data_files.ts";
-import { publishedPlace } from "../hub/published_sets.ts";
+import { publishedPlace } from "../hub/set_addresses.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type DataRow, haveSplits, readRows, rowsOfSplit } from "./data_rows.ts";
-import { withoutAnswers } from "./jsonl.ts";
-import { datasetEntries } from "./published_sets.ts";
+import { type DataRow, haveSplits, readRows, rowsOfSplit } from "./read_rows.ts";
+import { withoutAnswers } from "./row_entries.ts";
+import { datasetEntries } from "./dataset_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
-import { openSource, type SourceOptions } from "./source.ts";
+import { openSource, type SourceOptions } from "./open_source.ts";
 
 /**
  * Like `openSource`, but `dataset_name` may also be a parquet file, a folder or a data set of the

@@ -1,6 +1,8 @@
 /**
- * From a question to the text that a model reads. Training, benchmarks and serving use the same
- * functions, so a model is measured with the prompts that it was trained on.
+ * The parts of a prompt: the question with its instruction, the system prompts, and the rendering
+ * of chat messages. `evaluation/prompt_text.ts` puts them together for a problem, with worked
+ * examples. Training, benchmarks and serving use the same functions, so a model is measured with
+ * the prompts that it was trained on.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";

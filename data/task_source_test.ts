@@ -4,7 +4,7 @@ import { UsageError } from "../core/errors.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import type { Entry } from "../tasks/types.ts";
 import { splitProblems } from "./held_out.ts";
-import { openSource, type SourceOptions } from "./source.ts";
+import { openSource, type SourceOptions } from "./open_source.ts";
 
 const MIXED: SourceOptions = {
   task_name: null,

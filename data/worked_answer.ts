@@ -3,7 +3,7 @@
  * the completion of the data file, word for word; else the answer in its tags alone.
  */
 import { UsageError } from "../core/errors.ts";
-import { FILE_SOURCE } from "./score.ts";
+import { FILE_SOURCE } from "./score_completion.ts";
 import { TAGS } from "./solution_format.ts";
 import type { Entry } from "../tasks/types.ts";
 

@@ -4,7 +4,7 @@
  */
 import { wilson } from "../core/intervals.ts";
 import { mean } from "../core/statistics.ts";
-import { CORRECT } from "../data/score.ts";
+import { CORRECT } from "../data/score_completion.ts";
 
 /** How well problems were answered. */
 export interface Accuracy {

@@ -22,7 +22,7 @@ import {
   needsRecompute,
   planMemory,
   promptMisfit,
-} from "./memory/memory_plan.ts";
+} from "./memory/run_memory.ts";
 import { smallerModel } from "./memory/smaller_model.ts";
 import { dropoutOf, loraFromSection, peftConfig } from "./model/adapter_options.ts";
 import { openModel } from "./model/model_source.ts";

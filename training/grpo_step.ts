@@ -126,7 +126,7 @@ export class GrpoSteps {
     const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
     state.curriculum = curriculum.state;
     for (const change of changes) {
-      await run.store.appendEvent("curriculum", step, { ...change });
+      await run.records.appendEvent("curriculum", step, { ...change });
       run.emit({ type: "curriculum", step, change });
     }
     for (const note of notes) await run.warn(note);

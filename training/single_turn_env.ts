@@ -6,7 +6,7 @@ import { UsageError } from "../core/errors.ts";
 import { mean } from "../core/statistics.ts";
 import { renderPrompt } from "../data/prompt.ts";
 import { publishedFormat } from "../data/published_formats.ts";
-import { FILE_SOURCE } from "../data/score.ts";
+import { FILE_SOURCE } from "../data/score_completion.ts";
 import { generate, type LoadedModel, type TextOptions } from "../models/load_model.ts";
 import { getReward, registerReward, unregisterReward } from "../rewards/registry.ts";
 import { createRubric, type RewardError } from "../rewards/rubric.ts";

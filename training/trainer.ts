@@ -12,23 +12,23 @@
  * step that it ends before the weights change is done again after the resume, with the same tokens.
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
-import type { EvalResult } from "../evaluation/evaluate.ts";
+import type { EvalResult } from "./evaluation/before_and_after.ts";
 import {
   finalModelFiles,
   REFERENCE_FILE,
   type Restored,
   ROLLOUT_FILE,
-} from "./checkpoint/checkpoint.ts";
+} from "./checkpoint/checkpoint_files.ts";
 import { changedWeights } from "./curriculum/task_weights.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
-import { evaluateAround, evaluateIfDue, loadBest } from "./evaluation/run_evaluations.ts";
+import { evaluateAround, evaluateIfDue, loadBest } from "./run/run_evaluations.ts";
 import { GrpoSteps } from "./grpo_step.ts";
 import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
 import { RunContext } from "./run/run_context.ts";
 import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
-import { RunStore } from "./run/run_store.ts";
+import { RunRecords } from "./run/run_records.ts";
 import { finalMetrics, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/train_plan.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
@@ -74,7 +74,7 @@ export class GrpoTrainer {
   async run(): Promise<TrainSummary> {
     this.#checkPrompts();
     const folder = await RunFolder.open(this.#folderOptions());
-    this.#run.store = new RunStore(folder, this.#options, this.#run.sizes);
+    this.#run.records = new RunRecords(folder, this.#options, this.#run.sizes);
     try {
       await this.#begin(this.#resume());
       await (this.#run.supervisedOnly ? this.#supervisedPhases() : this.#phases());
@@ -83,8 +83,8 @@ export class GrpoTrainer {
       if (error instanceof Interrupted) return await this.#stopped();
       if (error instanceof RewardFailure) await this.#save(true);
       // The user has to see what ended the run, even if its record cannot be written either.
-      await this.#run.store.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
-      throw await this.#run.store.explain(error);
+      await this.#run.records.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
+      throw await this.#run.records.explain(error);
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
@@ -160,10 +160,10 @@ export class GrpoTrainer {
   /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
     const run = this.#run, { problems } = this.#options;
-    const { restored, warnings } = await run.store.checkpoints.restore(resume);
+    const { restored, warnings } = await run.records.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
-    await run.store.begin(restored);
+    await run.records.begin(restored);
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     const notes = [
       ...problems.notes,
@@ -212,10 +212,10 @@ export class GrpoTrainer {
   async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {
     const run = this.#run, { state } = run, { control, problems, config } = this.#options;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
-    if (!run.store.checkpoints.needsSave(state, complete)) return;
+    if (!run.records.checkpoints.needsSave(state, complete)) return;
     control?.saving?.(true);
     const path = await run.clock.time("checkpoint", async () =>
-      await run.store.checkpoints.save(
+      await run.records.checkpoints.save(
         {
           ...state,
           taskWeights: changedWeights(problems.source, config.data),
@@ -235,9 +235,9 @@ export class GrpoTrainer {
   async #completed(): Promise<TrainSummary> {
     const run = this.#run, { modelWriter, tokenizer, config } = this.#options;
     const summary = this.#summary("completed");
-    await run.store.appendMetrics(finalMetrics(run, summary.seconds));
+    await run.records.appendMetrics(finalMetrics(run, summary.seconds));
     const files = await finalModelFiles(modelWriter, tokenizer, config);
-    await run.store.finish(files, run.state, summary);
+    await run.records.finish(files, run.state, summary);
     run.emit({ type: "done", summary });
     return summary;
   }
@@ -245,7 +245,7 @@ export class GrpoTrainer {
   async #stopped(): Promise<TrainSummary> {
     await this.#save(true);
     const summary = this.#summary("stopped");
-    await this.#run.store.stop(this.#run.state, summary);
+    await this.#run.records.stop(this.#run.state, summary);
     this.#run.emit({ type: "done", summary });
     return summary;
   }

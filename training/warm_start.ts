@@ -67,7 +67,7 @@ export async function warmStart(
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
     const clockMetrics = run.clockMetrics(start);
-    await run.store.appendMetrics({
+    await run.records.appendMetrics({
       step,
       epoch,
       split: "sft",
@@ -77,7 +77,7 @@ export async function warmStart(
     if (run.supervisedOnly) {
       run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
       if (intervals.logsAt(step)) {
-        run.store.addLog({ ...run.averager.means(), step });
+        run.records.addLog({ ...run.averager.means(), step });
         run.averager.reset();
       }
     }

@@ -11,7 +11,7 @@ import type { Completion } from "../../models/generation/types.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
 import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";
 import type { ModelRequest, ModelSettings } from "../plan/model_request.ts";
-import { createUntrained } from "../plan/untrained.ts";
+import { createUntrained } from "../plan/starting_model.ts";
 
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];

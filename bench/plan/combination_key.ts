@@ -1,7 +1,7 @@
 /** The key under which the samples of a model on a task are stored. */
 import { sha256Hex } from "../../core/checksums.ts";
 import { VERSION } from "../../core/version.ts";
-import { DATASET_NAMES } from "../../data/published_sets.ts";
+import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import type { ModelRequest } from "./model_request.ts";
 import type { TestSet } from "./test_set.ts";
 

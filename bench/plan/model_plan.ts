@@ -25,7 +25,7 @@ import {
 import type { PromptRecord, Sampling } from "../results/result_file.ts";
 import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { samplingOf } from "./sampling_plan.ts";
-import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
+import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
 
 export const REMOTE_PREFIX = "openai:";
 export const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);

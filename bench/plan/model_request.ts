@@ -1,7 +1,7 @@
 /** A model of a benchmark: where it is, and how it is asked. */
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import type { PromptRecord, Sampling } from "../results/result_file.ts";
-import type { Untrained } from "./untrained.ts";
+import type { Untrained } from "./starting_model.ts";
 
 /** How a model is asked. */
 export interface ModelSettings {

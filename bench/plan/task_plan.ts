@@ -6,11 +6,11 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
-import { haveSplits, readRows, rowsOfSplit } from "../../data/data_rows.ts";
+import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
 import { filesHeldBackFrom, requireDataFiles } from "../../data/open_problems.ts";
-import { formatOf } from "../../data/published_sets.ts";
-import { FILE_SOURCE } from "../../data/score.ts";
-import { publishedPlace } from "../../hub/published_sets.ts";
+import { formatOf } from "../../data/dataset_entries.ts";
+import { FILE_SOURCE } from "../../data/score_completion.ts";
+import { publishedPlace } from "../../hub/set_addresses.ts";
 import {
   categoriesOf,
   createTestSet,

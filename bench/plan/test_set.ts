@@ -6,12 +6,12 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import type { DataRow } from "../../data/data_rows.ts";
+import type { DataRow } from "../../data/read_rows.ts";
 import { fileSplitOf } from "../../data/file_source.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
-import { DATASET_NAMES, datasetEntries, readDataset } from "../../data/published_sets.ts";
+import { DATASET_NAMES, datasetEntries, readDataset } from "../../data/dataset_entries.ts";
 
 /** A task as it is asked for. */
 export interface TaskRequest {

@@ -3,7 +3,7 @@ import { isTask } from "../../bench/plan/test_set.ts";
 import type { TaskRequest } from "../../bench/plan/test_set.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import { DATASET_NAMES } from "../../data/published_sets.ts";
+import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 

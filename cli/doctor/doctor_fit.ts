@@ -9,7 +9,7 @@ import { RgxError } from "../../core/errors.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { assemble } from "../../training/assemble.ts";
-import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
+import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { planFromShape } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { openDevice } from "../open_device.ts";

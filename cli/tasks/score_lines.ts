@@ -1,6 +1,6 @@
 /** Scores lines of `rgx score`. A worker calls it with one piece of the input. */
 import { publishedFormat } from "../../data/published_formats.ts";
-import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../../data/score.ts";
+import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../../data/score_completion.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { ScorableEntry } from "../../tasks/types.ts";
 

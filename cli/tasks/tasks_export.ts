@@ -9,8 +9,8 @@ import {
   ROW_FORMATS,
   type RowOptions,
   withSplit,
-} from "../../data/export_rows.ts";
-import { writeJsonLines, writeParquet } from "../../data/row_files.ts";
+} from "../../data/export_formats.ts";
+import { writeJsonLines, writeParquet } from "../../data/write_rows.ts";
 import { createDataset, type Dataset } from "../../tasks/dataset.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";

@@ -3,7 +3,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
-import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
+import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import type { ShapePlan } from "../../training/memory/shape_plan.ts";
 import { table } from "../terminal/terminal.ts";
 

@@ -13,7 +13,7 @@ import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "../open_device.ts";
 import { assemble } from "../../training/assemble.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
-import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
+import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
 import { isRequeuedRestart } from "../../training/run/sessions.ts";

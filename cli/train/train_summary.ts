@@ -6,7 +6,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
-import type { EvalResult } from "../../evaluation/evaluate.ts";
+import type { EvalResult } from "../../training/evaluation/before_and_after.ts";
 import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import { paint, table } from "../terminal/terminal.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertFast } from "../../core/testing.ts";
+import { assertFast } from "../../core/time_limit_testing.ts";
 import { sameAnswer, sameMath } from "./equal.ts";
 import { findMathAnswer, findMathAnswerNear } from "./find.ts";
 import { parseMath } from "./parse.ts";

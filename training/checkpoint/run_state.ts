@@ -7,7 +7,7 @@
 import { RgxError } from "../../core/errors.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
-import type { EvalResult } from "../../evaluation/evaluate.ts";
+import type { EvalResult } from "../evaluation/before_and_after.ts";
 import type { AveragerState } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 import { checkStateFields, parseJson } from "./state_validation.ts";

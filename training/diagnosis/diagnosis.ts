@@ -1,7 +1,8 @@
 /**
  * Finds out from the metrics why a run does not get better, and advises which keys to try. It looks
- * at the latest steps, and at the best step so far. What it can find is in `advice.ts`: for example
- * that the policy has collapsed, that no group has a signal, or that all completions are truncated.
+ * at the latest steps, and at the best step so far. `finding.ts` lists what it can find: for
+ * example that the policy has collapsed, that no group has a signal, or that all completions are
+ * truncated.
  * The same finding is reported once, and again only after many more steps. Left out: what would
  * need the texts of the completions.
  */
@@ -9,7 +10,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Advice, Finding } from "./advice.ts";
+import type { Advice, Finding } from "./finding.ts";
 import { isNumber, RecentSteps } from "./recent_steps.ts";
 
 /** So many steps are enough for what holds in every one of them. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Finding } from "./advice.ts";
+import type { Finding } from "./finding.ts";
 import { Diagnosis } from "./diagnosis.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type ConfigChanges, tinyRunConfig } from "../testing.ts";

@@ -7,7 +7,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
-import { scoreCompletion } from "../../data/score.ts";
+import { scoreCompletion } from "../../data/score_completion.ts";
 import { accuracyOf, type ScoredAnswer } from "../../evaluation/accuracy.ts";
 import { complete } from "../../evaluation/complete.ts";
 import type { LanguageModel } from "../../models/language_model.ts";

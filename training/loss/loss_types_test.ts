@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { load } from "../../configs/test_support.ts";
+import { load } from "../../configs/testing.ts";
 import {
   LOSS_TYPE_PARAMETERS,
   LOSS_TYPES,

@@ -21,7 +21,7 @@ import {
   type MemoryPlan,
   needsRecompute,
   planMemory,
-} from "./memory_plan.ts";
+} from "./run_memory.ts";
 import { parameterCount, smallerModel } from "./smaller_model.ts";
 import { storageOptions } from "../model/storage_options.ts";
 import type { Lengths } from "./step_memory.ts";

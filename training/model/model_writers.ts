@@ -2,7 +2,7 @@
 import type { CausalLM } from "../../models/causal_lm.ts";
 import { encodeModelFolder } from "../../models/formats/model_folder_files.ts";
 import { encodePeftAdapter, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
-import type { ModelWriter } from "../checkpoint/checkpoint.ts";
+import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import type { ModelSource } from "./model_source.ts";
 
 /** Writes the adapter alone. */

@@ -1,7 +1,7 @@
 /**
  * Scores of completions by task, for runs on several tasks and for the curriculum.
  */
-import { CORRECT, scoreCompletion } from "../../data/score.ts";
+import { CORRECT, scoreCompletion } from "../../data/score_completion.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Rollout } from "./rollout.ts";
 

@@ -3,8 +3,8 @@
  * trainer itself prints nothing.
  */
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
-import type { Advice } from "../diagnosis/advice.ts";
-import type { EvalResult } from "../../evaluation/evaluate.ts";
+import type { Advice } from "../diagnosis/finding.ts";
+import type { EvalResult } from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 

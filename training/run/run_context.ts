@@ -14,7 +14,7 @@ import { AdamW } from "../step/optimizer.ts";
 import { PhaseClock } from "../metrics/phase_clock.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { freshState, type RunState } from "../checkpoint/run_state.ts";
-import type { RunStore } from "./run_store.ts";
+import type { RunRecords } from "./run_records.ts";
 import { PromptSampler } from "../rollout/prompt_sampler.ts";
 import { type RunSizes, runSizes } from "./run_sizes.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
@@ -30,7 +30,7 @@ export class RunContext {
   clock: PhaseClock;
   averager = new MetricAverager();
   /** Set when the run's folder is open. */
-  store!: RunStore;
+  records!: RunRecords;
   readonly #diagnosis: Diagnosis;
   #started = performance.now();
 
@@ -171,7 +171,7 @@ export class RunContext {
   async stoppable<T>(work: () => Promise<T>): Promise<T> {
     const { device } = this.options;
     device.beforeRun = () => {
-      this.store.keepAlive();
+      this.records.keepAlive();
       if (!this.stopRequested()) return;
       device.beforeRun = null; // the operations that clean up must still run
       throw new Interrupted();
@@ -189,14 +189,14 @@ export class RunContext {
 
   async warn(message: string): Promise<void> {
     this.emit({ type: "warning", message });
-    await this.store.warn(message);
+    await this.records.warn(message);
   }
 
   /** Emits and records advice, if the metrics show why the run does not get better. */
   async diagnose(step: number, metrics: Readonly<Metrics>): Promise<void> {
     for (const advice of this.#diagnosis.observe(step, metrics)) {
       this.emit({ type: "advice", step, advice });
-      await this.store.advise(step, advice);
+      await this.records.advise(step, advice);
     }
   }
 

@@ -13,8 +13,8 @@ import {
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type FolderLock, LOCK_FILE, lockFolder } from "../../core/lock.ts";
 import { exists } from "../../core/paths.ts";
-import { namedCheckpoint } from "../checkpoint/checkpoint.ts";
-import { WARM_START } from "../checkpoint/checkpoint_store.ts";
+import { namedCheckpoint } from "../checkpoint/checkpoint_files.ts";
+import { WARM_START } from "../checkpoint/checkpoint_folders.ts";
 import { encodeCompletions } from "../rollout/completions_table.ts";
 import { MetricsLog } from "../metrics/metrics_log.ts";
 import type { Rollout } from "../rollout/rollout.ts";

@@ -1,5 +1,5 @@
 /** What a run came to: its summary and the last line of its metrics. */
-import type { EvalResult } from "../../evaluation/evaluate.ts";
+import type { EvalResult } from "../evaluation/before_and_after.ts";
 import type { TrainSummary } from "./events.ts";
 import type { RunContext } from "./run_context.ts";
 
@@ -11,7 +11,7 @@ export function summarize(
   const { state } = run, { config, problems, memory } = run.options;
   return {
     output_dir: config.training.output_dir,
-    checkpoint: run.store.checkpoints.resultOf(status),
+    checkpoint: run.records.checkpoints.resultOf(status),
     status,
     steps: run.progress().step,
     seconds: run.seconds(),

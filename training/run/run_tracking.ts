@@ -6,8 +6,8 @@
 import { messageOf } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../../tracking/mod.ts";
-import { adviceText } from "../diagnosis/advice.ts";
-import { evalMetrics } from "../../evaluation/evaluate.ts";
+import { adviceText } from "../diagnosis/finding.ts";
+import { evalMetrics } from "../evaluation/before_and_after.ts";
 import type { TrainEvent, TrainPlan } from "./events.ts";
 
 type Values = Readonly<Record<string, number | null | readonly number[]>>;

@@ -22,7 +22,7 @@ export async function recordStep(
   const { step_time = NaN } = clockMetrics;
   const generated = rollout?.completionTokens ?? 0;
   if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
-  await run.store.appendMetrics({
+  await run.records.appendMetrics({
     step,
     epoch,
     split: "train",
@@ -30,7 +30,7 @@ export async function recordStep(
     ...clockMetrics,
   });
   if (training.log_completions && rollout !== null) {
-    await run.store.writeCompletions(step, rollout, rubric.names);
+    await run.records.writeCompletions(step, rollout, rubric.names);
   }
   run.averager.add({ ...metrics, step_time, epoch });
   run.emit({
@@ -46,7 +46,7 @@ export async function recordStep(
   if (!run.intervals.logsAt(step)) return;
   const means = run.averager.means();
   run.averager.reset();
-  run.store.addLog({ ...means, step });
+  run.records.addLog({ ...means, step });
   run.emit({ type: "log", step, totalSteps, metrics: means });
   if (rollout !== null) emitSample(run, step, rollout);
 }

@@ -6,10 +6,10 @@ import type { Device } from "../../kernels/device.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
-import type { ModelWriter } from "../checkpoint/checkpoint.ts";
+import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import type { TrainControl } from "./train_control.ts";
 import type { TrainListener } from "./events.ts";
-import type { MemoryPlan } from "../memory/memory_plan.ts";
+import type { MemoryPlan } from "../memory/run_memory.ts";
 
 /** The parts of a run and the options of a trainer. */
 export interface TrainerOptions {

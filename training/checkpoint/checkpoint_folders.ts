@@ -1,7 +1,7 @@
 /**
  * The folders of a run's checkpoints, `checkpoint-{step}`: written atomically with checksums,
  * checked, listed, and deleted beyond a maximum number. The links `latest` and `best` point to two
- * of them. What the files contain is defined elsewhere (`checkpoint.ts`). Checkpoints of other
+ * of them. What the files contain is defined in `checkpoint_files.ts`. Checkpoints of other
  * trainers have no `SHA256SUMS`. They count as complete if they hold a readable
  * `trainer_state.json` and no mark of an unfinished save.
  */

@@ -7,7 +7,7 @@
  * batch_size.
  */
 import { dirname } from "node:path";
-import { findFile } from "../../configs/reading/files.ts";
+import { findFile } from "../../configs/reading/resolve_paths.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -28,7 +28,7 @@ import { whyUnreadable } from "../../core/text_file.ts";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
-import { DATASET_NAMES } from "../../data/published_sets.ts";
+import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import {
   CATEGORY_KEYS,
   DATASET_KEYS,

@@ -5,14 +5,19 @@
  * draws have keys that training never uses, the same ones before and after, so the two evaluations
  * differ by the model alone.
  */
-import type { RunConfig } from "../configs/schema/run_config.ts";
-import { scoreCompletion } from "../data/score.ts";
-import type { CausalLM } from "../models/causal_lm.ts";
-import type { Entry } from "../tasks/types.ts";
-import { type Accuracy, accuracyByTask, accuracyOf, type TaskAccuracy } from "./accuracy.ts";
-import { type AskedProblem, complete, type CompleteOptions } from "./complete.ts";
-import type { PromptEncoder } from "./prompt_encoder.ts";
-import { runSampling, runSamplingSeed, type SamplingSettings } from "./sampling.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { scoreCompletion } from "../../data/score_completion.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
+import type { Entry } from "../../tasks/types.ts";
+import {
+  type Accuracy,
+  accuracyByTask,
+  accuracyOf,
+  type TaskAccuracy,
+} from "../../evaluation/accuracy.ts";
+import { type AskedProblem, complete, type CompleteOptions } from "../../evaluation/complete.ts";
+import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import { runSampling, runSamplingSeed, type SamplingSettings } from "../../evaluation/sampling.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {

@@ -1,6 +1,6 @@
 /** Files of rows: lines, lists, and texts in another encoding. */
 import assert from "node:assert/strict";
-import { readJsonLineRows } from "./data_rows.ts";
+import { readJsonLineRows } from "./read_rows.ts";
 
 async function rowsOf(content: string | Uint8Array): Promise<unknown[]> {
   const path = await Deno.makeTempFile({ suffix: ".json" });

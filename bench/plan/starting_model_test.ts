@@ -1,6 +1,6 @@
 /** A run that made its model from a seed is compared with exactly that first model. */
 import assert from "node:assert/strict";
-import { renderYaml } from "../../configs/render.ts";
+import { renderYaml } from "../../configs/to_yaml.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { tinyRunConfig, trainOn } from "../../training/testing.ts";
 import { collected, withFolder } from "../testing.ts";

@@ -5,7 +5,7 @@
 import { fileWriter, ParquetWriter } from "hyparquet-writer";
 import { produceFileAtomic } from "../core/atomic_file.ts";
 import { entryJson } from "../tasks/entry_json.ts";
-import type { ColumnType, Row } from "./export_rows.ts";
+import type { ColumnType, Row } from "./export_formats.ts";
 
 type Columns = Readonly<Record<string, ColumnType>>;
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];

@@ -1,24 +1,24 @@
 /**
  * The records of a run: lines of metrics.jsonl and run.log, completions, evaluations, `run.json`,
- * and the final model. The checkpoints are in `run_checkpoints.ts`. `run_folder.ts` and
+ * and the final model. The checkpoints are in `resume_and_save.ts`. `run_folder.ts` and
  * `metrics/metrics_log.ts` write the files safely.
  */
 import { messageOf } from "../../core/errors.ts";
 import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
 import { VERSION } from "../../core/version.ts";
-import type { Restored } from "../checkpoint/checkpoint.ts";
+import type { Restored } from "../checkpoint/checkpoint_files.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
-import type { Advice } from "../diagnosis/advice.ts";
-import type { EvalItem } from "../../evaluation/evaluate.ts";
+import type { Advice } from "../diagnosis/finding.ts";
+import type { EvalItem } from "../evaluation/before_and_after.ts";
 import type { Rollout } from "../rollout/rollout.ts";
 import type { TrainSummary } from "./events.ts";
-import { RunCheckpoints } from "./run_checkpoints.ts";
+import { RunCheckpoints } from "./resume_and_save.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import { addSession, progressText, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
-export class RunStore {
+export class RunRecords {
   readonly checkpoints: RunCheckpoints;
   #begun = false;
   /** The sessions of the run; the last one is this session. */

@@ -11,11 +11,11 @@ import {
   ROW_FORMATS,
   type RowOptions,
   withSplit,
-} from "./export_rows.ts";
-import { readRows } from "./data_rows.ts";
-import { entriesOf } from "./jsonl.ts";
+} from "./export_formats.ts";
+import { readRows } from "./read_rows.ts";
+import { entriesOf } from "./row_entries.ts";
 import { formatQuestion } from "./prompt.ts";
-import { writeJsonLines, writeParquet } from "./row_files.ts";
+import { writeJsonLines, writeParquet } from "./write_rows.ts";
 
 const OPTIONS = { systemPrompt: "simple", addInstructions: true };
 

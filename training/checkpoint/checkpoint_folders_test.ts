@@ -7,7 +7,7 @@ import {
   listCheckpoints,
   openCheckpoint,
   saveCheckpoint,
-} from "./checkpoint_store.ts";
+} from "./checkpoint_folders.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const files = (step: number) =>
@@ -176,7 +176,7 @@ async function runAndKill(code: string, delayMs: number | null): Promise<void> {
 
 const imports = `
   const { saveCheckpoint } = await import(${
-  JSON.stringify(new URL("./checkpoint_store.ts", import.meta.url).href)
+  JSON.stringify(new URL("./checkpoint_folders.ts", import.meta.url).href)
 });
   const { writeFlushed } = await import(${
   JSON.stringify(new URL("../../core/atomic_file.ts", import.meta.url).href)

@@ -13,14 +13,14 @@ import {
   readCheckpoint,
   type Restored,
   restoreWeights,
-} from "../checkpoint/checkpoint.ts";
+} from "../checkpoint/checkpoint_files.ts";
 import {
   checkpointPath,
   listCheckpoints,
   openCheckpoint,
   saveCheckpoint,
   WARM_START,
-} from "../checkpoint/checkpoint_store.ts";
+} from "../checkpoint/checkpoint_folders.ts";
 import {
   type BestEvaluation,
   encodeState,

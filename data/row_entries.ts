@@ -16,9 +16,9 @@ import { UsageError } from "../core/errors.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type DataRow, describe, readJsonLineRows } from "./data_rows.ts";
+import { type DataRow, describe, readJsonLineRows } from "./read_rows.ts";
 import { extractAnswer } from "./extract.ts";
-import { FILE_SOURCE } from "./score.ts";
+import { FILE_SOURCE } from "./score_completion.ts";
 
 const QUESTION_COLUMNS = ["question", "prompt"];
 const ANSWER_COLUMNS = ["answer", "solution", "completion"];

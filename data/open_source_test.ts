@@ -3,8 +3,8 @@ import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import { splitProblems } from "./held_out.ts";
 import type { ProblemSource } from "./problem_source.ts";
-import { openSource, type SourceOptions } from "./source.ts";
-import { readJsonLines } from "./jsonl.ts";
+import { openSource, type SourceOptions } from "./open_source.ts";
+import { readJsonLines } from "./row_entries.ts";
 import { workedAnswer } from "./worked_answer.ts";
 
 const TASK: SourceOptions = {

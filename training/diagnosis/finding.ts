@@ -1,4 +1,4 @@
-/** Advice for a run that does not get better: why, and which keys to try. */
+/** The kinds of findings, and the form of an advice; `diagnosis.ts` decides and words them. */
 
 export type Finding =
   | "collapsed"

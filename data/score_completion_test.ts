@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { assertFast } from "../core/testing.ts";
+import { assertFast } from "../core/time_limit_testing.ts";
 import { defineTask } from "../tasks/define.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { registerTask } from "../tasks/registry.ts";
-import { scoreCompletion, scoreExtracted } from "./score.ts";
+import { scoreCompletion, scoreExtracted } from "./score_completion.ts";
 import { workedAnswer } from "./worked_answer.ts";
 
 registerTask(defineTask({

@@ -3,7 +3,7 @@
  * `checkpoint-{step}` in the run's folder. Those of the warm start are
  * `warm-start/checkpoint-{step}`, so that the former always count GRPO steps; they are used only
  * while there is no valid GRPO checkpoint.
- * `checkpoint_store.ts` writes, checks and deletes the folders.
+ * `checkpoint_folders.ts` writes, checks and deletes the folders.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ import {
   listCheckpoints,
   openCheckpoint,
   WARM_START,
-} from "./checkpoint_store.ts";
+} from "./checkpoint_folders.ts";
 import { modelCard } from "./model_card.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
 import { parseJson } from "./state_validation.ts";

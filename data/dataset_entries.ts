@@ -4,10 +4,10 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { PUBLISHED_SETS } from "../hub/published_sets.ts";
+import { PUBLISHED_SETS } from "../hub/set_addresses.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type DataRow, readJsonLineRows } from "./data_rows.ts";
-import { entriesOf } from "./jsonl.ts";
+import { type DataRow, readJsonLineRows } from "./read_rows.ts";
+import { entriesOf } from "./row_entries.ts";
 import { publishedFormat } from "./published_formats.ts";
 
 /** Data sets that can be asked for by name. */

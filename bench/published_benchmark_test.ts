@@ -1,8 +1,8 @@
 /** Data-set benchmarks: published files, answers compared as mathematics or letters. */
 import assert from "node:assert/strict";
 import { goldenPath } from "../tests/golden.ts";
-import { readDataset } from "../data/published_sets.ts";
-import { scoreCompletion, scoreExtracted } from "../data/score.ts";
+import { readDataset } from "../data/dataset_entries.ts";
+import { scoreCompletion, scoreExtracted } from "../data/score_completion.ts";
 import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
 import { createTestSet } from "./plan/test_set.ts";
 import { withFolder } from "./testing.ts";

@@ -9,11 +9,11 @@ import {
   evalMetrics,
   type EvalResult,
   evaluate,
-} from "../../evaluation/evaluate.ts";
+} from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { RunContext } from "../run/run_context.ts";
+import type { RunContext } from "./run_context.ts";
 import type { ReferencePolicy } from "../step/reference_policy.ts";
-import { evaluateHeldOut } from "./held_out_eval.ts";
+import { evaluateHeldOut } from "../evaluation/held_out_eval.ts";
 
 /** Evaluates before (or after) training; null if no problems are held out. */
 export async function evaluateAround(
@@ -36,9 +36,9 @@ export async function evaluateAround(
       onItem: (item) => items.push(item),
     }));
   run.clock.lap();
-  await run.store.writeEvaluation(moment, items);
+  await run.records.writeEvaluation(moment, items);
   const { step, epoch } = run.progress(), metrics = evalMetrics(result);
-  await run.store.appendMetrics({
+  await run.records.appendMetrics({
     step,
     epoch,
     split: "eval",
@@ -46,7 +46,7 @@ export async function evaluateAround(
     ...evalSpeed(start, result.total),
     ...run.memory.lap(),
   });
-  run.store.addLog({ ...metrics, epoch, step });
+  run.records.addLog({ ...metrics, epoch, step });
   run.emit({ type: "eval", moment, result });
   return result;
 }
@@ -80,7 +80,7 @@ export async function evaluateIfDue(
   run.clock.lap();
   const epoch = run.epoch(), { step } = state;
   const line = { ...metrics, eval_ci95: ci95, eval_total: total };
-  await run.store.appendMetrics({
+  await run.records.appendMetrics({
     step,
     epoch,
     split: "eval",
@@ -88,7 +88,7 @@ export async function evaluateIfDue(
     ...evalSpeed(start, completions, batches),
     ...run.memory.lap(),
   });
-  run.store.addLog({ ...line, epoch, step });
+  run.records.addLog({ ...line, epoch, step });
   state.evaluatedStep = step;
   const improved = rememberIfBest(run, metrics);
   run.emit({ type: "held_out", step, metrics, ci95, total, improved });
@@ -101,7 +101,7 @@ export async function loadBest(run: RunContext): Promise<void> {
     const why = best === null ? "nothing was evaluated" : "no step was better than the start";
     return await run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
   }
-  const path = await run.store.checkpoints.loadBest(best);
+  const path = await run.records.checkpoints.loadBest(best);
   run.emit({ type: "best_loaded", path, ...best });
 }
 
