@@ -7,10 +7,11 @@
  */
 import { type RewardInput, type SampleReward, SingleTurnEnv, train } from "../mod.ts";
 
-/** Entries are plain objects; `metadata` is handed to rewards as `info`. */
+/** Entries are plain objects. Rewards get their `metadata` as `info`. */
 function* sortingProblems(count: number) {
   for (let i = 0; i < count; i++) {
-    // Numbers in base 7 make words of the letters a to g, spread out by a large odd factor.
+    // The digits of a number in base 7 give a word of the letters a to g. Multiplying by a large odd
+    // number makes the words differ.
     const length = 3 + i % 4, number = (i * 2654435761) % 7 ** length;
     const letters = Array.from(
       number.toString(7).padStart(length, "0"),

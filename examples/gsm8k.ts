@@ -19,7 +19,7 @@ import {
   writeReport,
 } from "../mod.ts";
 
-/** A reward as a class: calculations in the work that are right. */
+/** A reward as a class: the share of calculations in the completion that are right. */
 class RightSums implements SampleReward {
   readonly name = "right_sums";
   readonly description = "share of the equations a + b = c, a − b = c, a × b = c that hold";
@@ -28,7 +28,7 @@ class RightSums implements SampleReward {
   compute({ completion, log }: RewardInput): number | null {
     const sums = [...completion.matchAll(/(\d+) *([-+*×]) *(\d+) *= *(\d+)/g)];
     log("sums", sums.length);
-    // Where there is nothing to check, the reward does not apply.
+    // Null: the reward does not apply to a completion without calculations.
     if (sums.length === 0) return null;
     const isRight = ([, a, sign, b, c]: RegExpExecArray) =>
       (sign === "+" ? +a! + +b! : sign === "-" ? +a! - +b! : +a! * +b!) === +c!;
@@ -41,8 +41,7 @@ export async function run(
   overrides: Record<string, unknown> = {},
   data = "openai/gsm8k",
 ): Promise<TrainSummary> {
-  // Any iterable of { question, answer, metadata } is a data set: here the shorter problems of
-  // GSM8K.
+  // Any iterable of { question, answer, metadata } is a data set. Here it is the shorter problems.
   const problems = await readEntries(data, "train", "gsm8k");
   const env = new SingleTurnEnv({
     name: "short_gsm8k",

@@ -6,7 +6,9 @@
  * step runs there (tools/peers/hf_grpo_step.py). On a software adapter the shapes are tiny, and the
  * result only shows that the program works.
  *
- *     deno task bench:gpu [--no-peer] [part …]  parts: products stored memory decode decode_nf4 step
+ *     deno task bench:gpu [--no-peer] [part …]
+ *
+ * The parts are products, stored, memory, decode, decode_nf4 and step.
  */
 import type { Device } from "../kernels/device.ts";
 import type { Tensor } from "../kernels/tensor.ts";

@@ -3,7 +3,7 @@ import { sectionOf, withSection } from "./performance_page.ts";
 
 const PAGE = "# Performance\n\nText.\n\n## One\n\nfirst\n\n### Below\n\nmore\n\n## Two\n\nsecond\n";
 
-Deno.test("a new section of the performance page comes second, and is found again", () => {
+Deno.test("a new section of the page becomes the second one, and is found again", () => {
   const page = withSection(PAGE, "New", "some\n");
   assert.equal(
     page,
@@ -15,7 +15,7 @@ Deno.test("a new section of the performance page comes second, and is found agai
   assert.equal(sectionOf(PAGE, "Below"), null);
 });
 
-Deno.test("a section that is there is replaced where it stands, the last one too", () => {
+Deno.test("an existing section is replaced in its place, also the last one", () => {
   assert.equal(
     withSection(PAGE, "One", "other"),
     "# Performance\n\nText.\n\n## One\n\nother\n\n## Two\n\nsecond\n",

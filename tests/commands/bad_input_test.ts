@@ -412,7 +412,7 @@ Deno.test({
           }).output();
           assert.ok(check.success, path);
         }
-        // With room again the run goes on to the same bits.
+        // With more space, the resumed run has the same bits.
         await remount("size=20m");
         const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
         assert.equal(resumed.code, 0, resumed.err);

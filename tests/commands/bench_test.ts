@@ -81,7 +81,7 @@ Deno.test("results are printed and written even if charts and samples cannot be"
       ...["--no-instructions", "--max-new-tokens", "2", "--num-examples", "2"],
       ...["--output-dir", `${folder}/out`, "--samples-out", `${folder}/model`],
     ];
-    // No file may be larger than 30 KB: the results are smaller, charts are not.
+    // No file may be larger than 30 KB. Results are smaller, and charts are larger.
     const { code, stdout } = await new Deno.Command("bash", {
       args: [
         ...["-c", `trap '' XFSZ; ulimit -f 30; exec "$@"`, "bash"],

@@ -20,8 +20,7 @@ const WEIGHTS = noise(300_000);
 const TOKENIZER = "model.tokenizer_name_or_path";
 
 /**
- * Variables that replace the settings of this machine, and allow connections to the test's Hub
- * only.
+ * Environment variables that replace the settings of this machine and name the Hub of the test.
  */
 function environment(hub: FakeHub, home: string): Record<string, string> {
   const unset = ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_TOKEN"];

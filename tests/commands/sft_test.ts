@@ -106,10 +106,10 @@ Deno.test("rgx train continues after rgx sft as if it had done both; the reverse
     await run("train", one);
     assert.deepEqual(await trainerState(both), await trainerState(one));
     assert.deepEqual(await weights(both), await weights(one));
-    const of = async (folder: string, split: string) =>
+    const linesOf = async (folder: string, split: string) =>
       (await comparableMetrics(folder)).filter((line) => line.includes(`"split":"${split}"`));
     for (const split of ["sft", "train", "final"]) {
-      assert.deepEqual(await of(both, split), await of(one, split), split);
+      assert.deepEqual(await linesOf(both, split), await linesOf(one, split), split);
     }
     const back = await rgx(["sft", config, ...FAST, "--output-dir", both, "--resume"]);
     assert.equal(back.code, 2);
@@ -120,7 +120,7 @@ Deno.test("rgx train continues after rgx sft as if it had done both; the reverse
 Deno.test("rgx sft accepts sizes that only GRPO refuses", () =>
   withFolder(async (folder) => {
     const config = await tinyConfig(folder), output = ["--output-dir", `${folder}/run`];
-    // 6 does not divide 16; 4096 completions at a time are more than there are problems.
+    // 6 does not divide 16, and 4096 steps per generation need more problems than there are.
     for (const size of ["training.num_generations=6", "training.steps_per_generation=4096"]) {
       const done = await rgx([
         "sft",

@@ -57,7 +57,7 @@ Deno.test("all flags of the recipe: rewards, tracking, evaluated problems and a 
     assert.equal(steps.length, 2);
     for (const step of steps) {
       for (const name of REWARDS) assert.equal(typeof step[`rewards/${name}/mean`], "number", name);
-      // Two prompts of four completions, of 20 problems.
+      // A step has two prompts with four completions each, and there are 20 problems.
       assert.ok(Math.abs((step["epoch"] as number) - 0.1 * (step["step"] as number)) < 1e-9);
     }
     const logged = trackioMetrics(`${folder}/trackio/My-Project.db`);

@@ -17,7 +17,7 @@ Deno.test("training samples with a min length, stop strings and a repetition pen
       assert.equal(line["completions/min_length"], 12);
       assert.equal(line["completions/clipped_ratio"], 1);
     }
-    // Every completion of this model begins with the tag or soon has a letter of it.
+    // Every completion of this model soon has one of these characters.
     const stop = 'training.stop=["a","e","<","o"]';
     const stopped = await trained(folder, "stopped", stop, "training.repetition_penalty=1.3");
     // When completions are trained on twice, their log-probabilities are computed again.

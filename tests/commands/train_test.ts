@@ -58,19 +58,19 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
 
     await t.step("metrics.jsonl holds every step once, under TRL's names", async () => {
       const metrics = await readMetrics(run);
-      const of = (split: string) => metrics.filter((line) => line["split"] === split);
+      const linesOf = (split: string) => metrics.filter((line) => line["split"] === split);
       assert.deepEqual(
-        of("sft").map((line) => line["step"]),
+        linesOf("sft").map((line) => line["step"]),
         Array.from({ length: 30 }, (_, i) => i + 1),
       );
-      assert.deepEqual(of("train").map((line) => line["step"]), [1, 2, 3, 4]);
-      assert.deepEqual(of("eval").map((line) => line["step"]), [0, 4]);
-      assert.deepEqual(of("final").map((line) => line["step"]), [4]);
+      assert.deepEqual(linesOf("train").map((line) => line["step"]), [1, 2, 3, 4]);
+      assert.deepEqual(linesOf("eval").map((line) => line["step"]), [0, 4]);
+      assert.deepEqual(linesOf("final").map((line) => line["step"]), [4]);
       for (const line of metrics) {
         assert.equal(typeof line["epoch"], "number");
         assert.match(String(line["time"]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
       }
-      for (const line of of("train")) {
+      for (const line of linesOf("train")) {
         const names = [
           "loss",
           "grad_norm",
@@ -92,7 +92,7 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
         ];
         for (const name of names) assert.equal(typeof line[name], "number", name);
       }
-      assert.equal(typeof of("final")[0]!["train_loss"], "number");
+      assert.equal(typeof linesOf("final")[0]!["train_loss"], "number");
     });
 
     await t.step("completions are parquet with one column a reward", async () => {
@@ -115,7 +115,7 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
         assert.equal(typeof row["completion"], "string");
         assert.ok(row["format_answer"] === 0 || row["format_answer"] === 1);
       }
-      // Advantages are relative to the group.
+      // The advantages of a group add up to 0.
       for (let group = 0; group < 4; group++) {
         const inGroup = rows.slice(4 * group, 4 * group + 4);
         assert.equal(new Set(inGroup.map((row) => row["prompt"])).size, 1);
@@ -303,7 +303,7 @@ Deno.test({
         for (const [name, { dtype, shape }] of file.tensors) {
           shapes[name] = `${dtype} ${shape}`;
         }
-        // 2 layers of width 128, 8 heads of 16 over 4 for keys and values
+        // The model has 2 layers of width 128, and 8 heads of width 16 with 4 for keys and values.
         const tensors: Record<string, string> = {};
         for (const layer of [0, 1]) {
           const at = `base_model.model.model.layers.${layer}.self_attn`;

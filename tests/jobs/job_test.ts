@@ -17,7 +17,8 @@ import {
 } from "../support.ts";
 
 /**
- * The environment variables of a batch script on a node. @param restarts how often it was requeued
+ * The environment variables of a batch script on a node.
+ * @param restarts how often the job was requeued
  */
 function inJob(restarts = 0, more: Record<string, string> = {}): Record<string, string> {
   return {

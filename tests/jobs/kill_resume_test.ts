@@ -288,7 +288,7 @@ Deno.test("a damaged checkpoint is reported and skipped, also with other numbers
     assert.equal(first.code, 0, first.err);
     const part = await rgx(["train", config, "--output-dir", run, "--threads", "2"]);
     assert.equal(part.code, 0, part.err);
-    // Damage of one bit in a file of the right size.
+    // One bit is wrong; the size of the file is right.
     const path = `${run}/checkpoint-4/model.safetensors`;
     const bytes = await Deno.readFile(path);
     bytes[bytes.length - 5]! ^= 4;

@@ -37,9 +37,8 @@ export class ThrowawayCluster {
   /**
    * Starts a cluster in an existing folder with a short path: paths of sockets have at most 108
    * characters.
-   * @param options.newSession starts the daemons in a new session, where Ctrl-C does not end them,
-   * so
-   *   that `stop` can still use them
+   * @param options.newSession starts the daemons in a new session, where Ctrl-C does not end them
+   *   before `stop` has ended the jobs
    * @throws Error with the end of the logs if a node does not start
    */
   static async start(

@@ -113,7 +113,7 @@ Deno.test("every export has a comment, and every function is in an example that 
     cwd: root,
     stderr: "null",
   }).output();
-  // Older versions of Deno list symbols, newer ones files with their symbols.
+  // Old versions of Deno print a list of symbols; new ones a list of files with symbols.
   const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
   const symbols: Symbol[] = Array.isArray(nodes)
     ? nodes

@@ -95,7 +95,7 @@ async function randomAdapter(base: string, folder: string, device: Device): Prom
 }
 
 /**
- * Largest difference of a log-probability. llama.cpp takes GELU from a table of f16 values, and
+ * Maximum difference of a log-probability. llama.cpp takes GELU from a table of f16 values, and
  * rounds activations to f16 before it multiplies them with f16 weights.
  */
 const TOLERANCE = { f32: 2e-3, gelu: 1e-2, f16: 4e-2 };

@@ -19,8 +19,8 @@ const tiny = python === undefined ? null : goldenPath("tiny-models");
 const smollm2 = python === undefined ? null : largeModel();
 
 /**
- * Largest difference of a log-probability: models of some layers in float32 differ by less than a
- * tenth of it.
+ * Maximum difference of a log-probability. Small models in float32 differ by less than a tenth of
+ * this.
  */
 const TOLERANCE = 2e-3;
 

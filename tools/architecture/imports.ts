@@ -33,7 +33,7 @@ export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 /** Whether a file is a test, a benchmark or a helper of these. Such files may import anything. */
 export function isTestFile(path: string): boolean {
-  return /(_test|_bench|(^|[/_])testing|test_support|test_data)\.ts$/.test(path);
+  return /(_test|_bench|(^|[/_])testing)\.ts$/.test(path);
 }
 
 /** Finds imports. One of the groups is the path, which begins with a dot. */
