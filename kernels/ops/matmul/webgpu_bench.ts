@@ -140,7 +140,7 @@ function tileOfEnvironment(): Record<string, TileShape> {
   if ([bm, bn, tm, tn, bk, slices].some((x) => !Number.isInteger(x) || x! < 1)) {
     throw new Error(`RGX_MATMUL_TILE is "${text}", expected bm,bn,tm,tn,bk,slices`);
   }
-  return { own: { bm: bm!, bn: bn!, tm: tm!, tn: tn!, bk: bk!, slices: slices! } };
+  return { custom: { bm: bm!, bn: bn!, tm: tm!, tn: tn!, bk: bk!, slices: slices! } };
 }
 
 const label = (name: string, { bm, bn, bk, slices }: TileShape) =>

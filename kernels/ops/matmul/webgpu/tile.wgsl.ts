@@ -2,25 +2,26 @@
  * WGSL of the tiled matrix product. A workgroup makes a block of bm × bn outputs. It loops over
  * tiles of bk terms, which are in workgroup memory as lines [k][row] of both operands. For each
  * term, every invocation adds tm × tn products to named accumulators. An invocation loads blocks of
- * 4 × 4 elements, so that vectors are read along either direction and stored along rows. The blocks
- * of the next tile are loaded while this one is multiplied. Of a weight in blocks
- * (kernels/weights/) words are loaded, which are widened just before they are stored in workgroup
- * memory.
+ * 4 × 4 elements (operands.wgsl.ts), so that vectors are read along either direction and stored
+ * along rows. The blocks of the next tile are loaded while this one is multiplied. A weight in
+ * blocks (kernels/weights/) is loaded as words, which are widened just before they are stored in
+ * workgroup memory.
  *
  * The sum consists of blocks of terms: after every `flush` tiles the accumulators are added to the
  * output and set to zero. That limits the rounding error without a second set of registers, and a
  * product that is divided along k has the same bits.
  *
- * With `slices` > 1, so many groups of invocations share the terms of a tile, and their sums are
- * added first. So a product with few outputs and long sums still fills a workgroup.
+ * `slices` groups of invocations share the terms of a tile. If there is more than one, their sums
+ * are added before they are output. So a product with few outputs and long sums still fills a
+ * workgroup.
  *
  * A LoRA product is done by further tiles of the same loop, with other operands and another scale.
  */
 import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
+import { blockFunction, inBlocks, type Layout, operandB } from "./operands.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
-import { type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
-import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../../../weights/widen.wgsl.ts";
+import type { WeightType } from "../../../weights/types.ts";
 
 /** The shape of a tile. bm and bn are multiples of 4·(invocations across), tm and tn of 4. */
 export interface TileShape {
@@ -33,11 +34,6 @@ export interface TileShape {
   bk: number;
   slices: number;
 }
-
-/**
- * How an operand is stored: its rows run along k, or across k, or it is in panels of `pack_weight`.
- */
-export type Layout = "along" | "across" | "panels";
 
 export interface TileOptions extends TileShape {
   a: Layout;
@@ -61,18 +57,12 @@ export function sharedVectors(shape: TileShape): number {
   return Math.max(bk * (bm + bn), slices > 1 ? bm * bn * slices : 0) / 4;
 }
 
-function inBlocks(type: TileOptions["bType"]): type is BlockType {
-  return type !== "f32" && isBlockType(type);
-}
-
 const range = (n: number) => [...Array(n).keys()];
 
 export function tileKernel(options: TileOptions): KernelSpec {
   const { bm, bn, bk, a, b, bType, aligned, lora } = options;
   const f32: Elements = { type: "f32", aligned };
-  const readB = inBlocks(bType)
-    ? storedOperand(bType, b)
-    : rowMajorOperand({ type: bType, aligned: aligned || b === "panels" }, b);
+  const readB = operandB(bType, b, aligned);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
   return {
     name: `matmul.${bm}x${bn}x${bk}${slices}${lora ? ".lora" : ""}`,
@@ -114,98 +104,6 @@ export function tileKernel(options: TileOptions): KernelSpec {
       mainFunction(options),
     ].join("\n"),
   };
-}
-
-/**
- * How a kernel reads b: the buffer's element type, the parameters, and the WGSL that loads from it.
- */
-interface OperandB {
-  buffer: string;
-  params: Readonly<Record<string, "u32">>;
-  code: string;
-}
-
-/** b of f32, f16 or bf16, row-major or in panels, which are always aligned. */
-function rowMajorOperand(elements: Elements, layout: Layout): OperandB {
-  return {
-    buffer: bufferType(elements),
-    params: { ldb: "u32", b_base: "u32" },
-    code: `${fourElements("b", "mat_b", elements)}
-${blockFunction("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
-  };
-}
-
-/**
- * b in blocks. They are loaded as words and widened when they are stored in workgroup memory, so
- * that an invocation does not wait for them before it multiplies. With "across" the rows of the
- * weight are the terms, and the result begins at its column b_column.
- *
- *     fn fetch_b(first, depth) -> Fetched             the words; beyond the last term zeros, which
- *                                                     widen to zeros
- *     fn widened_b(fetched, first, depth) -> mat4x4f  the elements, like block_b
- */
-function storedOperand(type: BlockType, layout: Layout): OperandB {
-  const along = layout === "along";
-  const [row, i] = along
-    ? ["min(first, (p.n - 1u) & ~3u)", "depth"]
-    : ["depth", "p.b_column + first"];
-  const fields = blockWordNames(type), names = ["x", "y", "z", "w"];
-  const fetched = names.map((_, f) => f < fields.length ? `words.${fields[f]}` : "vec4u()");
-  const words = fields.map((_, f) => `fetched.${names[f]}`);
-  const values = `block_values(BlockWords(${words.join(", ")}), ${i})`;
-  return {
-    buffer: "vec4<u32>",
-    params: { ...BLOCK_PARAMS, b_column: "u32" },
-    code: `${widenBlocks("mat_b", type)}
-struct Fetched { ${names.map((name) => `${name}: vec4u`).join(", ")} }
-fn fetch_b(first: u32, depth: u32) -> Fetched {
-  if (depth >= p.k${along ? "" : " || first >= p.n"}) { return Fetched(); }
-  let words = block_words(${row}, ${i});
-  return Fetched(${fetched.join(", ")});
-}
-fn widened_b(fetched: Fetched, first: u32, depth: u32) -> mat4x4f {
-  return ${along ? values : `transpose(${values})`};
-}
-fn fetched_floats(block: mat4x4f) -> Fetched {
-  return Fetched(${names.map((_, j) => `bitcast<vec4u>(block[${j}])`).join(", ")});
-}
-fn floats_of(fetched: Fetched) -> mat4x4f {
-  return mat4x4f(${names.map((name) => `bitcast<vec4f>(fetched.${name})`).join(", ")});
-}`,
-  };
-}
-
-/**
- * fn block_<name>(first, depth): the terms depth … depth + 3 (columns of the matrix) of the rows
- * first … first + 3. Terms beyond the last one are zero. Rows beyond the last one may hold
- * anything, because their results are not stored.
- */
-function blockFunction(
-  name: string,
-  layout: Layout,
-  rows: string,
-  base: string,
-  step: string,
-  terms: string,
-): string {
-  const signature = `fn block_${name}(first: u32, depth: u32) -> mat4x4f {`;
-  if (layout === "along") {
-    const lines = range(4).map((i) =>
-      `four_${name}(${base} + min(first + ${i}u, p.${rows} - 1u) * ${step}, depth, ${terms})`
-    );
-    return `${signature}\n  return transpose(mat4x4f(\n    ${lines.join(",\n    ")}));\n}`;
-  }
-  const line = layout === "across"
-    ? `four_${name}(${base} + depth * ${step}, first, p.${rows});`
-    : `four_${name}(${base} + (first & ~15u) * ${step} + depth * 16u, first & 15u, 16u);`;
-  return `
-fn line_${name}(first: u32, depth: u32) -> vec4f {
-  if (depth >= ${terms} || first >= p.${rows}) { return vec4f(0.0); }
-  return ${line}
-}
-${signature}
-  return mat4x4f(${range(4).map((i) => `line_${name}(first, depth + ${i}u)`).join(", ")});
-}`;
 }
 
 /** fn put(row, column, value, scale, add): stores four outputs. */
