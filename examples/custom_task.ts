@@ -10,8 +10,8 @@ import { type RewardInput, type SampleReward, SingleTurnEnv, train } from "../mo
 /** Entries are plain objects. Rewards get their `metadata` as `info`. */
 function* sortingProblems(count: number) {
   for (let i = 0; i < count; i++) {
-    // The digits of a number in base 7 give a word of the letters a to g. Multiplying by a large odd
-    // number makes the words differ.
+    // A number in base 7 gives a word of the letters a to g. The large odd factor makes the words
+    // differ.
     const length = 3 + i % 4, number = (i * 2654435761) % 7 ** length;
     const letters = Array.from(
       number.toString(7).padStart(length, "0"),
