@@ -1,7 +1,8 @@
 /**
- * Opens the source of problems that a configuration's `data` section names: tasks that generate
- * problems (task_source.ts), or a file with a fixed number of them (file_source.ts). Both give
- * entries by split and index, and the splits never share a problem's key.
+ * Opens a source of problems (problem_source.ts) without waiting: tasks that generate problems
+ * (task_source.ts), a JSON Lines file, or given entries (file_source.ts). open_problems.ts opens
+ * all that a configuration may name. Both kinds of sources give entries by split and index, and the
+ * splits never share a problem's key.
  */
 import { UsageError } from "../core/errors.ts";
 import { resolveTaskConfig } from "../tasks/registry.ts";

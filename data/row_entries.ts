@@ -2,11 +2,15 @@
  * Problems from the rows of a file (JSON Lines or parquet). The columns of a row:
  * - `question` or `prompt`;
  * - `answer`, `solution` or `completion`, the first of these that is there; none of them is needed;
- * - `metadata`: an object, or its JSON text, as in tables. `prompt` and `completion` may also be
- *   lists of chat messages, with one user (assistant) message. `messages` hold a prompt and, where
- *   the last message is an assistant's, a completion. In verl's rows `reward_model.ground_truth` is
- *   the answer; `rgx tasks export` puts the whole entry into `extra_info.entry`. All other columns
- *   go to the metadata.
+ * - `metadata`: an object, or its JSON text, as in tables.
+ *
+ * Four rules are about the form of the columns:
+ * - `prompt` and `completion` may also be lists of chat messages, with one user (assistant)
+ *   message.
+ * - `messages` hold a prompt and, where the last message is an assistant's, a completion.
+ * - In verl's rows `reward_model.ground_truth` is the answer. `rgx tasks export` puts the whole
+ *   entry into `extra_info.entry`.
+ * - All other columns go to the metadata.
  *
  * A completion is a whole text. The answer is what stands in its answer tags, or all of it where
  * there are no tags; the text itself becomes the metadata's `completion`. A bad row is an error

@@ -1,6 +1,6 @@
 /**
- * From a completion to its score: the answer is extracted, and the entry's task scores it. When a
- * scorer throws, the score is 0, and the reason is returned.
+ * Scores a completion: extracts its answer, which the entry's task then scores. When a scorer
+ * throws, the score is 0, and the reason is returned.
  */
 import { messageOf } from "../core/errors.ts";
 import { scoreAnswer } from "../tasks/score_answer.ts";

@@ -42,7 +42,7 @@ export interface TaskSourceOptions {
   num_examples: number;
 }
 
-/** Distance between the indices of an entry and its redraws; no run has so many entries. */
+/** Distance between the indices of an entry and its redraws, larger than any run. */
 const REDRAW_STRIDE = 2 ** 40;
 /** Number of redraws that stay with the task that was drawn; after that it may be exhausted. */
 const SAME_TASK = 100;
@@ -77,7 +77,7 @@ export function startingLevels(
 }
 
 /**
- * A task's parameters at its present levels. Parameters that no attribute sets are those of the
+ * A task's parameters at its present levels. All other parameters keep the values of the task's
  * share.
  * @param onClamp called for every value that a level asks for and that the task does not accept
  */

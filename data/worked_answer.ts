@@ -4,16 +4,18 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { FILE_SOURCE } from "./score_completion.ts";
+import { SYSTEM_PROMPTS } from "./prompt.ts";
 import { TAGS } from "./solution_format.ts";
 import type { Entry } from "../tasks/types.ts";
 
 /**
- * @param systemPrompt the system prompt of the prompt; "gsm8k" asks for a special form
+ * @param systemPrompt name or text of the system prompt; "gsm8k" asks for a special form
  * @throws UsageError for an entry that has neither a single right answer nor a completion
  */
 export function workedAnswer(entry: Entry, systemPrompt: string | null = null): string {
   const { completion, work } = entry.metadata;
-  if (systemPrompt === "gsm8k" && typeof work === "string" && entry.answer !== null) {
+  const asksForWork = systemPrompt === "gsm8k" || systemPrompt === SYSTEM_PROMPTS["gsm8k"];
+  if (asksForWork && typeof work === "string" && entry.answer !== null) {
     return `${TAGS.workStart}\n${work}\n${TAGS.workEnd}\n` +
       `${TAGS.solutionStart}${entry.answer}${TAGS.solutionEnd}`;
   }

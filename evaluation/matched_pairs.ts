@@ -57,7 +57,10 @@ export function mcnemarExact(a: number, b: number): number {
   return Math.min(1, 2 * tail);
 }
 
-/** Share of random signs whose sum is at least as far from 0 as the sum seen, which is counted. */
+/**
+ * The p-value: the share of random sign flips whose sum is at least as far from 0 as the observed
+ * one. The observed sum counts as one flip.
+ */
 function signFlip(differences: readonly number[]): number {
   const observed = Math.abs(differences.reduce((sum, d) => sum + d, 0)) - 1e-12;
   const random = RandomStream.forPurpose(0, "shuffle", "sign-flip");

@@ -26,9 +26,7 @@ export const DEFAULT_PROMPT_SETTINGS: PromptSettings = {
   few_shot_as: "prompt",
 };
 
-/**
- * The settings of a run: they are those of its evaluations and of benchmarks of its checkpoints.
- */
+/** A run's prompt settings. Its evaluations, and benchmarks of its checkpoints, use the same. */
 export function runPromptSettings(
   { system_prompt, add_instructions }: Pick<
     RunConfig["data"],

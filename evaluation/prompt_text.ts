@@ -1,8 +1,8 @@
 /**
- * From a problem to the text of its prompt, or to the messages of a chat. A remote model gets
- * these; for a local model prompt_encoder.ts turns the text into token ids. The instruction and the
- * system prompt come from data/prompt.ts. Worked examples stand before the question, in the same
- * message or as earlier turns of the conversation.
+ * Writes the prompt of a problem, as a text or as the messages of a chat. A remote model gets the
+ * messages; for a local model prompt_encoder.ts turns the text into token ids. The instruction and
+ * the system prompt come from data/prompt.ts. Worked examples stand before the question, in the
+ * same message or as earlier turns of the conversation.
  */
 import { UsageError } from "../core/errors.ts";
 import {

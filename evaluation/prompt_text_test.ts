@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { DEFAULT_PROMPT_SETTINGS } from "./prompt_settings.ts";
 import { promptMessages, promptText } from "./prompt_text.ts";
+import { systemPromptText } from "../data/prompt.ts";
+import { TAGS } from "../data/solution_format.ts";
 import { createTestSet } from "../bench/plan/test_set.ts";
 
 Deno.test("no problem is among its own worked examples, and all have the same number", () => {
@@ -20,4 +22,25 @@ Deno.test("no problem is among its own worked examples, and all have the same nu
     assert.equal(turns.length, 11);
     assert.equal(turns.filter(({ content }) => times(content) > 0).length, 1);
   }
+});
+
+Deno.test("worked examples have the form of the gsm8k system prompt, given as name or text", () => {
+  const [entry, shot] = ["2 + 2?", "1 + 1?"].map((question) => ({
+    question,
+    answer: "2",
+    metadata: { source_dataset: "gsm8k", work: "1 + 1 = 2", completion: "1 + 1 = 2\n#### 2" },
+  }));
+  const promptWith = (systemPrompt: string | null) =>
+    promptText(
+      entry!,
+      [shot!],
+      { ...DEFAULT_PROMPT_SETTINGS, few_shot: 1, system_prompt: systemPrompt },
+      null,
+    );
+  const { workStart, workEnd, solutionStart, solutionEnd } = TAGS;
+  const worked = `${workStart}\n1 + 1 = 2\n${workEnd}\n${solutionStart}2${solutionEnd}`;
+  // Benchmarks replace the name of a system prompt by its text.
+  assert.equal(promptWith("gsm8k"), promptWith(systemPromptText("gsm8k")));
+  assert.ok(promptWith("gsm8k").includes(worked));
+  assert.ok(!promptWith("simple").includes(worked));
 });

@@ -3,7 +3,7 @@
  * and the answers of a benchmark.
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { stopStrings } from "../models/generation/stop_strings.ts";
+import { stopStrings } from "../models/generation/sampling/stop_strings.ts";
 import type { GenerateOptions } from "../models/generation/types.ts";
 import type { ActivationType } from "../models/network/types.ts";
 import type { PromptEncoder } from "./prompt_encoder.ts";

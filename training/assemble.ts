@@ -127,7 +127,7 @@ export async function assemble(
     weights,
     ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
   });
-  model.generationRoom = memory.generationRoom;
+  model.generationLimit = memory.generationLimit;
   if (continued !== null) {
     for (const { name } of model.trainable) {
       model.writeParameter(name, await continued.read(name));

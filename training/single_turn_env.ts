@@ -68,7 +68,7 @@ export interface EnvEvaluation {
 
 /** Sampling options of an evaluation; the default temperature is 0. */
 export interface EnvEvaluationOptions extends TextOptions {
-  /** Use only the first entries, so many. */
+  /** Use only the first `numExamples` entries. */
   numExamples?: number;
 }
 

@@ -1,7 +1,8 @@
 /**
  * Training in one call, for programs: with a configuration (a name, a file or an object),
  * optionally an environment in place of its data and rewards, event handlers, and an AbortSignal.
- * The trackers of `report_to` get the metrics. Nothing is printed.
+ * The trackers of `report_to` get the metrics. Nothing is printed. `trainer.ts` has the class that
+ * runs the training.
  */
 import { type ConfigObject, loadConfig } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";

@@ -1,10 +1,10 @@
 /**
  * A training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final
- * model. The trainer emits events and writes the run's folder; it prints nothing.
+ * model. The trainer emits events and writes the run's folder; it prints nothing. `train.ts` calls
+ * it for programs that need no more than one call.
  *
  * `run` and `#phases` show the whole course of a run. The parts are in other files:
- * `warm_start.ts`, `grpo_step.ts` (one step: generate, score, train),
- * `evaluation/run_evaluations.ts`.
+ * `warm_start.ts`, `grpo_step.ts` (one step: generate, score, train), `run/run_evaluations.ts`.
  *
  * A run that is stopped or killed at any moment continues from its newest valid checkpoint to the
  * same bits: everything random is a function of (seed, prompt number, branch, position), and

@@ -17,8 +17,8 @@ import { createUntrained } from "../plan/starting_model.ts";
 export type ModelDevice = Parameters<typeof loadModel>[1];
 
 /**
- * Maximum number of completions that are decoded together where more are always faster, unless a
- * user asks for more. An interrupted benchmark loses up to this many.
+ * Default maximum batch on devices where a larger batch is always faster. An interrupted benchmark
+ * loses at most a batch of completions.
  */
 const MAX_SLOTS = 64, MAX_SLOTS_GPU = 1024;
 

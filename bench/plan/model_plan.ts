@@ -1,7 +1,7 @@
 /**
- * From the models that a user names to where each is, how it is asked, and with which base it is
- * compared. The config.yaml of a checkpoint's run holds the prompts that it was trained with; its
- * base is asked with the same prompts.
+ * Finds the models that a user names: where each is, how it is asked, and its base. The
+ * config.yaml of a checkpoint's run holds the prompts that it was trained with; its base is asked
+ * with the same prompts.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";

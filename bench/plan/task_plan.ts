@@ -1,5 +1,5 @@
 /**
- * From the tasks that a user names to their problems. A request's size and seed are used where it
+ * Finds the problems of the tasks that a user names. A request's size and seed are used where it
  * has them, else the benchmark's. Files are read from the path in the request, or from the place
  * where published data sets are pulled to.
  */

@@ -11,7 +11,7 @@ const OPTIONAL = [
   ...["stream_options", "seed", "top_p", "temperature", "top_k", "min_p", "repetition_penalty"],
   ...["stop", "stream", "n", "provider"],
 ];
-/** A message that asks for another field name, not one that finds the number too large. */
+/** Matches "use another field", but not "the value is too large". */
 const WRONG_NAME =
   /\b(?:use|instead|deprecated|unsupported|unknown)\b|unrecogni[sz]ed|\bnot (?!more)/i;
 

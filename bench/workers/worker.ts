@@ -59,7 +59,7 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   Deno.exit(0);
 }
 
-/** Reads jobs; those of one model or one task share the object again. */
+/** Restores shared objects: jobs with the same model (or task) point to one object. */
 function parseJobs(line: string): Job[] {
   const { models, sets, jobs } = JSON.parse(line) as PackedJobs;
   return jobs.map((job) => ({ ...job, model: models[job.model]!, set: sets[job.set]! }));

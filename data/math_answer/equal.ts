@@ -9,8 +9,8 @@ import type { MathValue } from "./value.ts";
 const ROUNDED = /\\(?:approx|simeq)(?![A-Za-z])|≈|\bapprox(?:imately|\.)/i;
 
 /**
- * The parts of an answer with an approximation sign: the value, its rounded form, or both. Where
- * the two are different values there are none, since an answer must not guess twice.
+ * The parts of an answer with an approximation sign: the value, its rounded form, or both. If value
+ * and rounded form contradict each other, the list is empty: an answer may not guess twice.
  */
 function withRounded(text: string): string[] {
   const parts = text.split(ROUNDED).filter((part) =>

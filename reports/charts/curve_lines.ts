@@ -13,8 +13,8 @@ const FEW_POINTS = 25;
 /** Maximum number of points of a line. */
 const MAX_POINTS = 1500;
 /**
- * Intervals at the same step are drawn side by side: their distance, and the maximum for all of
- * them, as shares of the range of steps.
+ * Intervals at the same step are drawn side by side. Gap between them, and the maximum total width,
+ * as shares of the step range.
  */
 const BESIDE = 0.008, ALL_BESIDE = 0.03;
 

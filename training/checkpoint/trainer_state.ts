@@ -7,7 +7,7 @@ export interface TrainerStateInput {
   epoch: number;
   numTokens: number;
   loggingSteps: number;
-  /** null where evaluations are not made every so many steps. */
+  /** Number of steps between two evaluations; null where they are not made by steps. */
   evalSteps: number | null;
   saveSteps: number;
   /** The configured number of epochs; null where `max_steps` decides. */

@@ -79,8 +79,8 @@ export class TrainingCurriculum {
 
   /**
    * Ends a step (1, 2, …).
-   * @param misfit called when the problems have the new level: says why a task's prompts do not
-   *   fit, or null
+   * @param misfit called after a level change; returns why the prompts of a task no longer fit, or
+   *   null
    */
   endStep(step: number, misfit: (task: string) => string | null): LevelChanges {
     const changes = this.#coach.endStep(step, (levels) => this.#tryLevel(levels, misfit));

@@ -1,6 +1,6 @@
 /**
- * Weights of the tasks in a mixture that the calling program has changed while training. A
- * checkpoint holds them, so that a resumed run draws problems with the same weights.
+ * Task weights that the calling program changed during training. A checkpoint holds them, so that
+ * a resumed run draws problems with the same weights.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ProblemSource } from "../../data/problem_source.ts";

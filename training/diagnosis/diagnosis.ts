@@ -2,9 +2,8 @@
  * Finds out from the metrics why a run does not get better, and advises which keys to try. It looks
  * at the latest steps, and at the best step so far. `finding.ts` lists what it can find: for
  * example that the policy has collapsed, that no group has a signal, or that all completions are
- * truncated.
- * The same finding is reported once, and again only after many more steps. Left out: what would
- * need the texts of the completions.
+ * truncated. The same finding is reported once, and again only after many more steps. Left out:
+ * what would need the texts of the completions.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
@@ -13,9 +12,9 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Advice, Finding } from "./finding.ts";
 import { isNumber, RecentSteps } from "./recent_steps.ts";
 
-/** So many steps are enough for what holds in every one of them. */
+/** Minimum number of steps for a finding that holds in every one of them. */
 const MIN_CERTAIN_STEPS = 3;
-/** The same finding is reported again after so many windows. */
+/** Number of windows after which the same finding is reported again. */
 const SILENT_WINDOWS = 5;
 
 /** Thresholds of the findings. */

@@ -46,7 +46,7 @@ const FIRST_TOKENS = 16;
  * Maximum tokens of a prompt (longer ones are cut) and maximum completions (more are not faster).
  */
 const MAX_PROMPT = 128, MAX_LANES = 256;
-/** Tokens within so many milliseconds come from the same decoding step. */
+/** Tokens that are at most this number of milliseconds apart come from the same decoding step. */
 const SAME_STEP_MS = 0.2;
 
 /** @throws what the device throws */

@@ -32,10 +32,7 @@ interface Measured {
 
 const EOS = 7;
 
-/**
- * @param changes.endEvery so many tokens until one is an end token; the completion continues after
- *   it
- */
+/** @param changes.endEvery every n-th token is an end token; the completion continues after it */
 async function measured(
   costs: Costs,
   { endEvery = Infinity, ...input }: Partial<ProbeInput> & { endEvery?: number } = {},

@@ -8,7 +8,7 @@
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
-import { sharedPrefixLength } from "../../models/generation/prefill_batch.ts";
+import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
 import type { RunContext } from "../run/run_context.ts";
 import { rolloutOptions } from "../../evaluation/sampling.ts";

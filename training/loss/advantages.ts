@@ -56,7 +56,7 @@ function equalValues(values: readonly number[]): boolean {
 }
 
 /**
- * Standard deviation of the valid values of so many rows: 0 if the values are equal or there is one
+ * Standard deviation of the valid values of `rows` rows: 0 if the values are equal or there is one
  * row, NaN if fewer than two values are valid.
  */
 function deviation(values: readonly number[], rows: number): number {

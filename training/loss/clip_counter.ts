@@ -38,7 +38,7 @@ export class ClipCounter {
     }
   }
 
-  /** Ends a row of so many unmasked tokens. */
+  /** Ends a row with `tokens` unmasked tokens. */
   endRow(tokens: number): void {
     const units = this.#sequence ? 1 : tokens;
     this.#lows += this.#rowLows;
@@ -51,7 +51,7 @@ export class ClipCounter {
     this.#rowHighs = 0;
   }
 
-  /** The metrics of a micro-batch of so many unmasked tokens and rows. */
+  /** The metrics of a micro-batch of `rows` rows with `tokens` unmasked tokens in all. */
   metrics(tokens: number, rows: number): Record<string, number> {
     const units = this.#sequence ? rows : tokens;
     switch (this.clipping) {

@@ -15,10 +15,11 @@ export interface ImportanceSettings {
 }
 
 /**
- * The ratio at each token; all tokens of a completion have the completion's in sequence mode. [T]
+ * The ratio at each token. In sequence mode every token of a completion gets the ratio of the
+ * whole completion. [T]
  * @param offsets row i has the tokens [offsets[i], offsets[i + 1]). [B + 1]
- * @param oldLogp log-probabilities of the policy that was to sample. [T]
- * @param samplerLogp those of the engine that did. [T] Where a difference is NaN, it counts 0.
+ * @param oldLogp log-probabilities of the trainer's policy at the time of sampling. [T]
+ * @param samplerLogp those of the engine that sampled. [T] Where a difference is NaN, it counts 0.
  * @param mask 0 = the token is not trained on; null = all are. [T]
  */
 export function importanceRatio(

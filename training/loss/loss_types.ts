@@ -1,7 +1,11 @@
 /**
  * The loss types of GRPO: one entry for each name that the configuration accepts, with everything
- * in which the types differ. What they share (masks, KL term, entropy bonus) is in `loss.ts`. The
- * default values of their parameters are in `configs/schema/loss_types.ts`.
+ * in which the types differ. What they share (masks, KL term, entropy bonus) is in `loss.ts`.
+ *
+ * To add a loss type:
+ * 1. its name and the default values of its parameters in `configs/schema/loss_types.ts`;
+ * 2. an entry here;
+ * 3. where it needs one, a new term in `policy_terms.ts`.
  *
  * All are as `GRPOTrainer._compute_loss` of TRL 1.16 computes them, except for the normalisation:
  * TRL divides by the average step of the generation batch, this code by the step itself (the

@@ -11,9 +11,9 @@ import type { SplitProblems } from "../../data/held_out.ts";
 import type { Device } from "../../kernels/device.ts";
 import { MAX_WEIGHT_ROOM } from "../../kernels/devices/wasm/memory.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
-import { generationRoom } from "../../models/generation/generation_room.ts";
-import { planParameterBytes, refuseIfTooLarge } from "../../models/network/memory_plan.ts";
-import { DEFAULT_GENERATION_BYTES } from "../../models/generation/generation_memory.ts";
+import { generationLimit } from "../../models/generation/memory/generation_limit.ts";
+import { planParameterBytes, refuseIfTooLarge } from "../../models/network/model_bytes.ts";
+import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/generation_bytes.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { floatBytes } from "../../models/network/workspace.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
@@ -42,7 +42,7 @@ export interface MemoryPlan {
   /** The largest generation, the packed weights, and passes without gradient. */
   generation: number;
   /** Maximum bytes of a generation. */
-  generationRoom: number;
+  generationLimit: number;
   /** The largest forward and backward pass, supervised or GRPO. */
   training: number;
   /** The same in finer parts. */
@@ -124,7 +124,7 @@ export function promptMisfit(
   modelSizes: ModelSizes,
   maxPositions: number,
   needs: RunNeeds,
-  { available, generationRoom }: MemoryPlan,
+  { available, generationLimit }: MemoryPlan,
 ): (tokens: number) => string | null {
   const completion = maxGenerated(config, needs.supervisedOnly);
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) };
@@ -135,7 +135,7 @@ export function promptMisfit(
         `is more than the model's ${maxPositions}`;
     }
     const longer = { ...needs, prompt: Math.max(tokens, needs.prompt) };
-    const size = { ...stepSize(config, longer), generationRoom };
+    const size = { ...stepSize(config, longer), generationLimit };
     const bytes = values + gradients + bytesBesideParameters(sizes, size);
     if (bytes <= available) return null;
     return `its longest prompt has ${tokens} tokens, which takes ${bytesText(bytes)} of memory, ` +
@@ -193,13 +193,13 @@ export async function planMemory(
   const left = room - bytes(sizes, baseSize);
   const size = {
     ...baseSize,
-    generationRoom: generationRoom(device, DEFAULT_GENERATION_BYTES + left / 2),
+    generationLimit: generationLimit(device, DEFAULT_GENERATION_BYTES + left / 2),
   };
   const plan = {
     parameters: values + gradients,
     optimizer,
     ...planStep(sizes, size),
-    generationRoom: size.generationRoom,
+    generationLimit: size.generationLimit,
     parts: memoryParts(sizes, size),
     peak: bytes(sizes, size),
     available: held + room,

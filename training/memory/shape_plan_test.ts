@@ -71,13 +71,13 @@ Deno.test("on a GPU generation gets half of the free memory, and always fits", a
   const memory = async (availableBytes: number) =>
     (await planFromShape(config, card, { availableBytes }))!.memory;
   const small = await memory(30e9), left = small.available - small.peak;
-  assert.ok(small.generationRoom > 2 ** 30 && left > 0, `${left}`);
+  assert.ok(small.generationLimit > 2 ** 30 && left > 0, `${left}`);
   const large = await memory(80e9);
   // All completions together take less than there is.
-  assert.ok(large.generationRoom > 20e9 && large.peak < 60e9, `${large.peak}`);
+  assert.ok(large.generationLimit > 20e9 && large.peak < 60e9, `${large.peak}`);
   assert.ok(large.generation > small.generation);
-  const minBytes = small.peak - (small.generationRoom - 2 ** 30);
-  assert.equal((await memory(minBytes)).generationRoom, 2 ** 30);
+  const minBytes = small.peak - (small.generationLimit - 2 ** 30);
+  assert.equal((await memory(minBytes)).generationLimit, 2 ** 30);
 });
 
 Deno.test("a 7B model is planned from its configuration, and refused with advice", async () => {

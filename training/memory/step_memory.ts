@@ -4,22 +4,25 @@
  */
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { planEqualRequests, PREFILL_ROWS_GPU } from "../../models/generation/generation_plan.ts";
+import {
+  planEqualRequests,
+  PREFILL_ROWS_GPU,
+} from "../../models/generation/memory/generation_slots.ts";
 import {
   DEFAULT_GENERATION_BYTES,
   type GenerationSizes,
   planCacheBytes,
   planGenerationBytes,
   planInferenceBytes,
-} from "../../models/generation/generation_memory.ts";
+} from "../../models/generation/memory/generation_bytes.ts";
 import {
   planActivationBytes,
   planHeadBytes,
   planParameterBytes,
   planPassBytes,
-} from "../../models/network/memory_plan.ts";
+} from "../../models/network/model_bytes.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
-import { MAX_COPY_BYTES, mergedBytes } from "../../models/generation/merge_lora.ts";
+import { MAX_COPY_BYTES, mergedBytes } from "../../models/network/merged_copies.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
 
@@ -69,7 +72,7 @@ export interface StepSize {
   answer: number;
   copiedReference: boolean;
   /** Maximum bytes of a generation. */
-  generationRoom: number;
+  generationLimit: number;
 }
 
 export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
@@ -92,7 +95,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
       ...(supervisedOnly ? [] : [{ prompts: during, each, slots: during * each }]),
     ],
     ...needs,
-    generationRoom: DEFAULT_GENERATION_BYTES,
+    generationLimit: DEFAULT_GENERATION_BYTES,
   };
 }
 
@@ -116,7 +119,7 @@ export function planStep(
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
   return {
     reference,
-    generation: packed + planInferenceBytes(sizes, wave, inference, size.generationRoom),
+    generation: packed + planInferenceBytes(sizes, wave, inference, size.generationLimit),
     // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
@@ -207,7 +210,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const activations = sizes.recompute ? recomputed : kept;
   const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
   // A generation that is too large runs in parts, each with its share of the KV cache.
-  const part = Math.min(1, size.generationRoom / planGenerationBytes(sizes, wave));
+  const part = Math.min(1, size.generationLimit / planGenerationBytes(sizes, wave));
   const caches = Math.floor(planCacheBytes(sizes, wave) * part);
   const arena = gradients;
   return {

@@ -13,7 +13,7 @@ const PHASES = [
 export type ClockPhase = typeof PHASES[number];
 export type SecondsByPhase = Record<ClockPhase, number>;
 
-/** Also called for each phase, around its work. */
+/** Wraps the work of each phase, for example to profile it. */
 export interface PhaseWatcher {
   during<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T>;
 }

@@ -2,7 +2,7 @@
 import { RgxError } from "../../core/errors.ts";
 import type { Rollout } from "./rollout.ts";
 
-/** After so many steps in a row in which a reward fails on every completion, the run gives up. */
+/** The run ends when a reward fails on every completion of this number of steps in a row. */
 const FAILING_STEPS = 3;
 
 /**

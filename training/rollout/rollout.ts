@@ -5,9 +5,9 @@
  *
  * Dynamic sampling (DAPO, Yu et al. 2025): groups whose rewards are all equal are left out, and
  * further prompts take their place, until the batch is full or a maximum number of rounds is done.
- * Each round draws as many prompts as should fill the batch, given the share of groups that was
- * kept so far. Metrics and the completions table are over all groups that were drawn: over the kept
- * groups alone, the rewards would look better or worse than the policy is.
+ * Each round draws enough prompts to fill the batch if the same share of groups is kept as so far.
+ * Metrics and the completions table are over all groups that were drawn: over the kept groups
+ * alone, the rewards would look better or worse than the policy is.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LanguageModel } from "../../models/language_model.ts";

@@ -1,7 +1,7 @@
 /**
- * At which steps a run logs, evaluates and saves (transformers' `DefaultFlowCallback`): every so
- * many steps (an interval below 1 is a share of all steps) or at the end of every epoch. The last
- * step is always logged. It is also evaluated and saved, unless the strategy is "no".
+ * At which steps a run logs, evaluates and saves (transformers' `DefaultFlowCallback`): every n
+ * steps (an interval below 1 is a share of all steps) or at the end of every epoch. The last step
+ * is always logged. It is also evaluated and saved, unless the strategy is "no".
  */
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";

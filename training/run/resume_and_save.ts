@@ -133,8 +133,9 @@ export class RunCheckpoints {
   }
 
   /**
-   * The next --resume would take later checkpoints for this run's. So going back to an earlier one,
-   * or to one of another run, means to give up the later ones, which needs `force`.
+   * A later --resume would continue from the newest checkpoint, even one from before this restart.
+   * Therefore resuming from an earlier one, or from one of another run, deletes the later ones,
+   * and needs `force`.
    */
   async #refuseToAbandon(path: string, step: number, warnings: string[]): Promise<void> {
     const inside = await Deno.realPath(`${path}/..`) === await Deno.realPath(this.folder.path);

@@ -28,7 +28,7 @@ export function summarize(
   };
 }
 
-/** The line of metrics.jsonl at the end of a completed run, which took so many seconds. */
+/** The line of metrics.jsonl at the end of a completed run, which took `seconds`. */
 export function finalMetrics(run: RunContext, seconds: number) {
   const { step, epoch, samples } = run.progress();
   return {

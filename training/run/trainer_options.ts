@@ -33,8 +33,8 @@ export interface TrainerOptions {
    */
   continuesAdapter?: boolean;
   /**
-   * Says why prompts of so many tokens do not fit beside their completions; null: they do. Default:
-   * all fit.
+   * Says why prompts of `tokens` tokens do not fit beside their completions; null: they do.
+   * Default: all fit.
    */
   promptMisfit?: (tokens: number) => string | null;
   /** The memory plan of the run, for its summary. */
