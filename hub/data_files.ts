@@ -5,7 +5,8 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { cacheFolderName, fileSize, filesOf, findSnapshot } from "./cache.ts";
-import { isDataFile, matcher } from "./patterns.ts";
+import { isDataFile } from "./default_files.ts";
+import { matcher } from "./file_patterns.ts";
 import { parseNamed, pullCommand } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
 

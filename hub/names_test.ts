@@ -1,7 +1,8 @@
 /** Names of repositories, settings from the environment, patterns, and unsafe file names. */
 import assert from "node:assert/strict";
 import { isBlobName, shown, whyUnsafe } from "./file_names.ts";
-import { matcher, wantedFiles } from "./patterns.ts";
+import { wantedFiles } from "./choose_files.ts";
+import { matcher } from "./file_patterns.ts";
 import { isRepositoryName, isRevision, parseNamed } from "./repository.ts";
 import { hubCache, hubSettings } from "./settings.ts";
 

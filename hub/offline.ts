@@ -6,7 +6,9 @@
 import { RgxError } from "../core/errors.ts";
 import { readIfThere } from "../core/text_file.ts";
 import { fileSize, filesOf, findSnapshot, RepositoryCache } from "./cache.ts";
-import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
+import { type Selection, wantedFiles } from "./choose_files.ts";
+import { isDataFile } from "./default_files.ts";
+import { matcher } from "./file_patterns.ts";
 import { withoutNetwork } from "./refusal.ts";
 import type { Pulled } from "./pulled.ts";
 import { pullCommand, type Repository } from "./repository.ts";

@@ -8,7 +8,7 @@ import { bytesText } from "../core/bytes.ts";
 import { RgxError } from "../core/errors.ts";
 import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
 import { RepositoryCache } from "./cache.ts";
-import { chooseFiles } from "./choose.ts";
+import { chooseFiles, EVERYTHING_NEEDED, type Selection } from "./choose_files.ts";
 import { freeBytes } from "./disk_space.ts";
 import {
   bytesKept,
@@ -20,7 +20,6 @@ import {
 } from "./download.ts";
 import { HubHttp, interruption } from "./http.ts";
 import { pullOffline } from "./offline.ts";
-import { EVERYTHING_NEEDED, type Selection } from "./patterns.ts";
 import type { Pulled, PulledFile } from "./pulled.ts";
 import type { Repository } from "./repository.ts";
 import { type HubSettings, hubSettings } from "./settings.ts";

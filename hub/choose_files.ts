@@ -4,10 +4,38 @@ import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { ListedFile } from "./api.ts";
 import { shown } from "./file_names.ts";
-import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
-import { pullCommand, type Repository } from "./repository.ts";
+import { matcher } from "./file_patterns.ts";
+import { defaultFiles, isDataFile } from "./default_files.ts";
+import { pullCommand, type Repository, type RepositoryKind } from "./repository.ts";
 
 const MAX_SHOWN = 12;
+
+/** The user's selection; empty lists = the default. */
+export interface Selection {
+  /** Full names or patterns. */
+  readonly files: readonly string[];
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+export const EVERYTHING_NEEDED: Selection = { files: [], include: [], exclude: [] };
+
+/** The selected files of `names`, in the same order. */
+export function wantedFiles(
+  names: readonly string[],
+  kind: RepositoryKind,
+  { files, include, exclude }: Selection,
+): string[] {
+  const asked = files.length + include.length > 0;
+  const known = new Set(names);
+  const included = [...include, ...files.filter((file) => !known.has(file))].map(matcher);
+  const excluded = exclude.map(matcher);
+  const listed = new Set([...files, ...asked ? [] : defaultFiles(names, kind)]);
+  return names.filter((name) =>
+    (listed.has(name) || included.some((matches) => matches(name))) &&
+    !excluded.some((matches) => matches(name))
+  );
+}
 
 /**
  * @throws UsageError when a name or pattern matches no file, or when nothing is selected by the
