@@ -17,8 +17,8 @@ export function backoff(attempt: number, first: number, random: number): number 
 }
 
 /**
- * The delay in milliseconds that a response's headers ask for. null = none, also when they ask for
- * a delay of 0: then use `backoff`, so that the attempts are not all made within a moment.
+ * The delay in milliseconds that a response's headers ask for. Null if the headers ask for none or
+ * for 0. The caller then uses `backoff`, so that the attempts are not all made within a moment.
  * @param now in milliseconds since 1970
  */
 export function askedDelay(status: number, headers: Headers, now: number): number | null {

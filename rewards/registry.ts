@@ -2,12 +2,13 @@
  * Name → reward. To add a built-in reward:
  * 1. write it in a file of its own, in the folder of where it is from (`task_answer/`, `trl/`, …);
  * 2. list it in {@link BUILT_IN_REWARDS} at the end of this file;
- * 3. list it in a group of `reference.ts`, and run `deno task docs:rewards`. A program that uses
- *    rgx registers its rewards with {@link registerReward}.
+ * 3. list it in a group of `reference_page.ts`, and run `deno task docs:rewards`.
+ *
+ * A program that uses rgx registers its rewards with {@link registerReward}.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { checkParams, withDefaults } from "../tasks/params.ts";
+import { checkParams, withDefaults } from "../core/named_params.ts";
 import { accuracyReward } from "./trl/accuracy_reward.ts";
 import { brevity } from "./task_answer/brevity.ts";
 import { checkAnswerCorrectness } from "./gsm8k/check_answer_correctness.ts";

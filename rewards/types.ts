@@ -1,5 +1,6 @@
 /** The protocol of a reward: one object in, a number (or null = not applicable) out. */
-import type { ParamSpec, ScorableEntry } from "../tasks/types.ts";
+import type { ParamSpec } from "../core/named_params.ts";
+import type { ScorableEntry } from "../tasks/types.ts";
 
 /** The values that a cell of an extra column of the table of completions may have. */
 export type ExtraValue = string | number | boolean | null;

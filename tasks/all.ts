@@ -1,16 +1,16 @@
 /**
  * All built-in tasks. A new task needs its own file and one line in the `mod.ts` of its category.
  */
-export * from "./algebra/mod.ts";
-export * from "./algorithmic/mod.ts";
-export * from "./arc/mod.ts";
-export * from "./arithmetic/mod.ts";
-export * from "./code/mod.ts";
-export * from "./cognition/mod.ts";
-export * from "./games/mod.ts";
-export * from "./geometry/mod.ts";
-export * from "./graphs/mod.ts";
-export * from "./induction/mod.ts";
-export * from "./logic/mod.ts";
-export * from "./other/mod.ts";
-export * from "./probability/mod.ts";
+export * from "./categories/algebra/mod.ts";
+export * from "./categories/algorithmic/mod.ts";
+export * from "./categories/arc/mod.ts";
+export * from "./categories/arithmetic/mod.ts";
+export * from "./categories/code/mod.ts";
+export * from "./categories/cognition/mod.ts";
+export * from "./categories/games/mod.ts";
+export * from "./categories/geometry/mod.ts";
+export * from "./categories/graphs/mod.ts";
+export * from "./categories/induction/mod.ts";
+export * from "./categories/logic/mod.ts";
+export * from "./categories/other/mod.ts";
+export * from "./categories/probability/mod.ts";

@@ -6,7 +6,7 @@ import {
   type CompositeOptions,
   type CompositePart,
   CompositeParts,
-} from "./other/composite_parts.ts";
+} from "./categories/other/composite_parts.ts";
 import { createDataset } from "./dataset.ts";
 import { scoreAnswer } from "./score_answer.ts";
 import type { ScorableEntry } from "./types.ts";

@@ -5,12 +5,12 @@
  */
 import assert from "node:assert/strict";
 import process from "node:process";
-import { curriculumConfig } from "./curriculum/config.ts";
+import { curriculumConfig } from "./curriculum/levels_to_params.ts";
 import { createDataset } from "./dataset.ts";
 import { getTask, validateTaskConfig } from "./registry.ts";
 import { scoreAnswer } from "./score_answer.ts";
-import { testedTasks } from "./test_data.ts";
-import type { ParamSpec } from "./types.ts";
+import { testedTasks } from "./testing.ts";
+import type { ParamSpec } from "../core/named_params.ts";
 
 /** Maximum length of an entry with default parameters, in characters, so that prompts have room. */
 const MAX_QUESTION_LENGTH = 12_000, MAX_ANSWER_LENGTH = 24_000;

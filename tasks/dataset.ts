@@ -7,7 +7,8 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
 import { getTask, resolveTaskConfig } from "./registry.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
-import type { Entry, ParamValue, ScorableEntry, Task } from "./types.ts";
+import type { ParamValue } from "../core/named_params.ts";
+import type { Entry, ScorableEntry, Task } from "./types.ts";
 
 export { scoreAnswer } from "./score_answer.ts";
 

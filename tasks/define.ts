@@ -13,7 +13,8 @@
  *
  * Each task also needs one line in the `mod.ts` of its category.
  */
-import type { CurriculumAttribute, ParamSpec, ParamValue, Task } from "./types.ts";
+import type { ParamSpec, ParamValue } from "../core/named_params.ts";
+import type { CurriculumAttribute, Task } from "./types.ts";
 
 /** A parameter whose default value determines the type of its values. */
 export interface Param<T extends ParamValue> extends ParamSpec {

@@ -3,7 +3,7 @@ import { createDataset } from "./dataset.ts";
 import { brokenRules, type DiversityException, type TaskStats } from "./diversity_testing.ts";
 import { getTask } from "./registry.ts";
 import { readGoldenJson } from "../tests/golden.ts";
-import { testedTasks } from "./test_data.ts";
+import { testedTasks } from "./testing.ts";
 
 interface Stats {
   tasks: Record<string, TaskStats>;

@@ -1,11 +1,11 @@
 /** Checks the entries of every registered task. A new task is covered automatically. */
 import assert from "node:assert/strict";
 import { SPLIT, type Split } from "../core/philox.ts";
-import { curriculumConfig } from "./curriculum/config.ts";
+import { curriculumConfig } from "./curriculum/levels_to_params.ts";
 import { createDataset, type DatasetOptions } from "./dataset.ts";
 import { getTask } from "./registry.ts";
 import { scoreAnswer } from "./score_answer.ts";
-import { testedTasks } from "./test_data.ts";
+import { testedTasks } from "./testing.ts";
 import type { Entry } from "./types.ts";
 
 const SEEDS = [0, 1, 42, 12345, 2 ** 40];

@@ -3,14 +3,14 @@
  * metadata and curricula. A new task is covered automatically.
  */
 import assert from "node:assert/strict";
-import { checkParams } from "./params.ts";
-import { curriculumConfig, type CurriculumMode } from "./curriculum/config.ts";
+import { checkParams, type ParamValue } from "../core/named_params.ts";
+import { curriculumConfig, type CurriculumMode } from "./curriculum/levels_to_params.ts";
 import { createDataset } from "./dataset.ts";
 import { getTask, validateTaskConfig } from "./registry.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
 import { hasGolden, readGoldenJson, readGoldenLines } from "../tests/golden.ts";
-import { testedTasks } from "./test_data.ts";
-import type { Entry, ParamValue, ScorableEntry } from "./types.ts";
+import { testedTasks } from "./testing.ts";
+import type { Entry, ScorableEntry } from "./types.ts";
 
 interface Case {
   where: string;

@@ -5,8 +5,8 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import * as builtIn from "./all.ts";
-import { checkParams, withDefaults } from "./params.ts";
-import type { ParamValue, Task } from "./types.ts";
+import { checkParams, type ParamValue, withDefaults } from "../core/named_params.ts";
+import type { Task } from "./types.ts";
 
 /** Names that every data set uses beside the parameters of its task. */
 const DATASET_FIELDS = ["size", "seed", "split"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import * as builtIn from "./all.ts";
-import { curriculumConfig } from "./curriculum/config.ts";
+import { curriculumConfig } from "./curriculum/levels_to_params.ts";
 import { createDataset } from "./dataset.ts";
 import { defineTask, int } from "./define.ts";
 import {
@@ -13,7 +13,7 @@ import {
   validateTaskConfig,
 } from "./registry.ts";
 import { scoreAnswer } from "./score_answer.ts";
-import { defaultScore } from "./scoring.ts";
+import { defaultScore } from "./scoring_rules.ts";
 import type { Task } from "./types.ts";
 
 function toyTask(name: string): Task {

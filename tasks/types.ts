@@ -4,6 +4,7 @@
  * those of reasoning-gym, so entries can be exchanged in both directions. The wording of questions
  * is rgx's.
  */
+import type { ParamSpec, ParamValue } from "../core/named_params.ts";
 import type { RandomStream, Split } from "../core/philox.ts";
 
 /** One problem. It can be written as JSON. */
@@ -22,24 +23,6 @@ export interface ScorableEntry {
   question?: string;
   answer?: string | null;
   metadata?: Record<string, unknown>;
-}
-
-/** The value of a parameter: any JSON value. */
-export type ParamValue = number | string | boolean | null | ParamValue[] | {
-  [key: string]: ParamValue;
-};
-
-/** One parameter of a task. Its type and default are checked before a data set is made. */
-export interface ParamSpec {
-  type: "int" | "float" | "string" | "bool" | "int[]" | "float[]" | "string[]" | "any";
-  default: ParamValue;
-  nullable?: boolean;
-  /** Allowed values of a string, or of the elements of a string[]. */
-  values?: readonly string[];
-  /** Minimum of a number, or of the elements of a number list; inclusive. */
-  min?: number;
-  max?: number;
-  description: string;
 }
 
 /**

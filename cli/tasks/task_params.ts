@@ -2,8 +2,9 @@
 import { parse } from "yaml";
 import { plainScalar } from "../../configs/documents/yaml_source.ts";
 import { UsageError } from "../../core/errors.ts";
-import { curriculumConfig } from "../../tasks/curriculum/config.ts";
-import type { ParamValue, Task } from "../../tasks/types.ts";
+import { curriculumConfig } from "../../tasks/curriculum/levels_to_params.ts";
+import type { ParamValue } from "../../core/named_params.ts";
+import type { Task } from "../../tasks/types.ts";
 import { log } from "../terminal/terminal.ts";
 
 export interface TaskParamOptions {

@@ -1,6 +1,6 @@
 /** What is expected was recorded from Hugging Face's tokenizers 0.23 (Python). */
 import assert from "node:assert/strict";
-import { assertFast } from "../../core/testing.ts";
+import { assertFast } from "../../core/time_limit_testing.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 
 /** A tokenizer of this model with further parts; its unknown token is named nowhere else. */

@@ -1,10 +1,11 @@
 /**
  * Holds the current level of each curriculum attribute of a task and changes it (reasoning-gym's
  * curriculum): one attribute at a time, or all together by the rule of the global level.
- * `config.ts` turns levels into parameters.
+ * `levels_to_params.ts` turns levels into parameters.
  */
-import { checkedAttributes, curriculumConfig, type CurriculumOptions } from "./config.ts";
-import type { CurriculumAttribute, ParamValue, Task } from "../types.ts";
+import { checkedAttributes, curriculumConfig, type CurriculumOptions } from "./levels_to_params.ts";
+import type { ParamValue } from "../../core/named_params.ts";
+import type { CurriculumAttribute, Task } from "../types.ts";
 
 export class CurriculumLevels {
   readonly #attributes: readonly CurriculumAttribute[];

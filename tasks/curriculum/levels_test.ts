@@ -5,7 +5,7 @@ import { CurriculumCoach } from "./coach.ts";
 import { CurriculumLevels } from "./levels.ts";
 import { getTask, hasTask } from "../registry.ts";
 import { readGoldenJson } from "../../tests/golden.ts";
-import type { ParamValue } from "../types.ts";
+import type { ParamValue } from "../../core/named_params.ts";
 
 const RULE = {
   automatic: false,

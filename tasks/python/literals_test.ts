@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertFast } from "../../core/testing.ts";
+import { assertFast } from "../../core/time_limit_testing.ts";
 import { literalsEqual, parseJson, parseLiteral, PyDict, PyFloat } from "./literals.ts";
 import { repr } from "./repr.ts";
 

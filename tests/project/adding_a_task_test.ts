@@ -7,13 +7,13 @@ import { root } from "../support.ts";
 
 /**
  * The first block of code of the page, as a module; its imports are those of a file in
- * `tasks/arithmetic/`.
+ * `tasks/categories/arithmetic/`.
  */
 async function exampleTask(): Promise<Task> {
   const page = await Deno.readTextFile(new URL("docs/adding-a-task.md", root));
   const code = /```ts\n([^]*?)```/.exec(page)![1]!;
   assert.match(code, /defineTask\(\{/);
-  const folder = new URL("tasks/arithmetic/", root);
+  const folder = new URL("tasks/categories/arithmetic/", root);
   const text = code.replaceAll(
     /from "(\.\.?\/[^"]+)"/g,
     (_, path) => `from "${new URL(path, folder)}"`,

@@ -1,7 +1,7 @@
 /** Byte-pair merging against the plainest way to do it, on random merges and words. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { assertFast } from "../../../core/testing.ts";
+import { assertFast } from "../../../core/time_limit_testing.ts";
 import { MergeTable } from "./merge_table.ts";
 
 type Merge = [left: number, right: number, result: number];

@@ -1,0 +1,79 @@
+/** A linear equation in one variable with an integer solution; exact at any size. */
+import { defineTask, int, texts } from "../../define.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+import { sumText } from "./formula_text.ts";
+import { mustNotBeEmpty, sameField, weightErrors, weights } from "./rules.ts";
+
+const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+
+export default defineTask({
+  name: "simple_equations",
+  category: "algebra",
+  description: "Solve a linear equation.",
+  scoring:
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_terms: int(2, "fewest terms that are combined", { min: 1 }),
+    max_terms: int(4, "most terms that are combined", { max: 1000 }),
+    min_value: int(1, "smallest constant and solution", { min: 1 }),
+    max_value: int(100, "largest constant and solution"),
+    operators: texts(["+", "-", "*"], "operators to draw from", ["+", "-", "*"]),
+    operators_weights: weights([0.4, 0.4, 0.2], "probability of each operator"),
+  },
+  curriculum: [
+    sameField("min_terms", [2, 3, 4, 5], "fewest terms"),
+    sameField("max_terms", [5, 10, 15, 20], "most terms"),
+    sameField("min_value", [1, 10, 100, 1000], "smallest constant"),
+    sameField("max_value", [100, 10_000, 1_000_000, 100_000_000], "largest constant"),
+    sameField(
+      "operators_weights",
+      [[0.4, 0.4, 0.2], [0.35, 0.35, 0.3], [0.3, 0.3, 0.4], [0.2, 0.2, 0.6]],
+      "probability of each operator",
+    ),
+  ],
+  validate({ operators, operators_weights }) {
+    return [
+      ...mustNotBeEmpty("operators", operators),
+      ...weightErrors("operators_weights", operators_weights, operators),
+    ];
+  },
+  generate(random, config) {
+    const { operators, operators_weights, min_value, max_value } = config;
+    const constant = () => BigInt(random.int(min_value, max_value));
+    const variable = LETTERS[random.below(LETTERS.length)]!;
+    const terms = random.int(config.min_terms, config.max_terms), place = random.below(terms);
+    // The terms combined so far are slope · variable + rest.
+    let slope = 0n, rest = 0n;
+    for (let i = 0; i < terms; i++) {
+      const operator = i === 0 ? "+" : random.weighted(operators, operators_weights);
+      const value = i === place && !operators.includes("*") ? 1n : constant();
+      if (operator === "*") {
+        if (i === place) [slope, rest] = [rest * value, 0n];
+        else [slope, rest] = [slope * value, rest * value];
+      } else {
+        const change = operator === "+" ? value : -value;
+        if (i === place) slope += change;
+        else rest += change;
+      }
+    }
+    // The constants before a product with the variable can sum to 0. The variable would then cancel
+    // out.
+    if (slope === 0n) slope = constant();
+    const solution = constant();
+    const left = sumText([
+      { numerator: slope, factor: variable },
+      { numerator: rest, factor: "" },
+    ]);
+    const equation = `${left} = ${slope * solution + rest}`;
+    const { min_terms, max_terms } = config;
+    return {
+      question: `Which number ${variable} solves the equation ${equation}? Answer with the ` +
+        "number only.",
+      answer: String(solution),
+      metadata: { equation, variable },
+      difficulty: { min_terms, max_terms, min_value, max_value, operators_weights },
+    };
+  },
+  score: defaultScore,
+});

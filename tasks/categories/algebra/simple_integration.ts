@@ -1,0 +1,96 @@
+/** Indefinite integrals of sums of powers. */
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { type Part, powerText, sumText } from "./formula_text.ts";
+import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
+import { mustNotBeEmpty } from "./rules.ts";
+
+/** Coefficients are integers or have a denominator from 2 to 10, so all are multiples of 1/2520. */
+const UNIT = 2520;
+const MAX_DIVISOR = 10;
+/** Maximum number of attempts to draw a sum that is not constant. */
+const DRAWS = 20;
+
+export default defineTask({
+  name: "simple_integration",
+  category: "algebra",
+  description: "Find the indefinite integral of a sum of powers.",
+  scoring: INTEGRAL_SCORING,
+  params: {
+    min_terms: int(2, "fewest terms of the answer", { min: 0 }),
+    max_terms: int(5, "most terms of the answer"),
+    min_degree: int(1, "smallest degree of the answer's terms", { min: -10 }),
+    max_degree: int(10, "largest degree of the answer's terms", { max: 1000 }),
+    min_bounds: int(1, "smallest coefficient", { min: 1 }),
+    max_bounds: int(10, "largest coefficient", { max: 1e9 }),
+    operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
+    symbols: texts(["x", "X"], "variables to draw from"),
+  },
+  curriculum: [
+    rangeAttribute("terms", ["min_terms", "max_terms"], [2, 3, 4, 5], "terms of the answer"),
+  ],
+  validate({ operators, symbols }) {
+    const wrong = symbols.filter((name) => !/^[A-Za-z]$/.test(name));
+    return [
+      ...mustNotBeEmpty("operators", operators),
+      ...mustNotBeEmpty("symbols", symbols),
+      ...wrong.map((name) => `symbols: each must be one letter, found ${JSON.stringify(name)}`),
+    ];
+  },
+  generate(random, config) {
+    const variable = random.choice(config.symbols);
+    const num_terms = random.int(config.min_terms, config.max_terms);
+    let sum = drawSum(random, config, num_terms);
+    for (let draw = 1; draw < DRAWS && isConstant(sum); draw++) {
+      sum = drawSum(random, config, num_terms);
+    }
+    const powers = [...sum].sort(([a], [b]) => b - a);
+    const integrand = sumText(powers.map(([n, c]) => part(BigInt(n) * c, variable, n - 1)));
+    return {
+      question: integralQuestion(integrand, variable),
+      answer: `${sumText(powers.map(([n, c]) => part(c, variable, n)))} + C`,
+      metadata: { integrand, variable, num_terms },
+      difficulty: { terms: [config.min_terms, config.max_terms] },
+    };
+  },
+  score: scoreIntegral,
+});
+
+/** Maps degrees to coefficients in units of 1/2520. */
+type Sum = Map<number, bigint>;
+
+function drawSum(
+  random: RandomStream,
+  { min_degree, max_degree, min_bounds, max_bounds, operators }: {
+    min_degree: number;
+    max_degree: number;
+    min_bounds: number;
+    max_bounds: number;
+    operators: readonly string[];
+  },
+  terms: number,
+): Sum {
+  const sum: Sum = new Map();
+  for (let i = 0; i < terms; i++) {
+    const degree = random.int(min_degree, max_degree);
+    const size = random.int(min_bounds, max_bounds);
+    const unit = UNIT / (random.chance(0.5) ? 1 : random.int(2, MAX_DIVISOR));
+    const value = BigInt(size) * BigInt(unit);
+    sum.set(degree, (sum.get(degree) ?? 0n) + (random.choice(operators) === "-" ? -value : value));
+  }
+  return sum;
+}
+
+function isConstant(sum: Sum): boolean {
+  return [...sum].every(([degree, value]) => degree === 0 || value === 0n);
+}
+
+/** value/2520 · variable^exponent in lowest terms. */
+function part(value: bigint, variable: string, exponent: number): Part {
+  let a = BigInt(UNIT), b = value < 0n ? -value : value;
+  while (b !== 0n) [a, b] = [b, a % b];
+  const quotient = { numerator: value / a, denominator: BigInt(UNIT) / a };
+  return exponent < 0
+    ? { ...quotient, factor: "", below: powerText(variable, -exponent) }
+    : { ...quotient, factor: powerText(variable, exponent) };
+}

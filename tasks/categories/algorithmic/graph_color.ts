@@ -1,0 +1,120 @@
+/** Colour the vertices of a graph so that neighbours differ. */
+import { RgxError } from "../../../core/errors.ts";
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { parseJson } from "../../python/literals.ts";
+import type { ScorableEntry } from "../../types.ts";
+
+const MAX_DRAWS = 10_000;
+
+export default defineTask({
+  name: "graph_color",
+  category: "algorithmic",
+  description: "Colour the vertices of a graph.",
+  scoring:
+    "1 for a JSON map that gives every vertex one of the colours and no two neighbours the same; " +
+    "0.01 for another JSON map or list; else 0.",
+  params: {
+    num_colors: int(3, "colours", { min: 1 }),
+    min_num_vertices: int(10, "fewest vertices", { min: 1 }),
+    max_num_vertices: int(10, "most vertices"),
+    edge_probability: float(0.1, "share of pairs that are joined, less than 1", { min: 0 }),
+  },
+  curriculum: [
+    rangeAttribute(
+      "num_vertices",
+      ["min_num_vertices", "max_num_vertices"],
+      [6, 10, 20, 25],
+      "vertices of the graph",
+      { ensureInterval: true },
+    ),
+    { name: "num_colors", field: "num_colors", levels: [5, 4, 3], description: "colours" },
+  ],
+  validate({ edge_probability }) {
+    return edge_probability < 1
+      ? []
+      : [`edge_probability: must be less than 1, found ${edge_probability}`];
+  },
+  generate(random, config) {
+    const { num_colors, min_num_vertices: min, max_num_vertices: max, edge_probability } = config;
+    for (let draw = 0; draw < MAX_DRAWS; draw++) {
+      const count = random.int(min, max);
+      const edges: [number, number][] = [];
+      for (let a = 0; a < count; a++) {
+        for (let b = a + 1; b < count; b++) if (random.chance(edge_probability)) edges.push([a, b]);
+      }
+      const colors = greedyColors(count, edges, num_colors);
+      if (colors === null) continue;
+      const vertices = colors.map((_, vertex) => vertex);
+      const options = Array.from({ length: num_colors }, (_, i) => i + 1);
+      const pairs = edges.map(([a, b]) => `(${a}, ${b})`).join(", ");
+      return {
+        question:
+          "Give each vertex of this graph a colour such that vertices joined by an edge have " +
+          `different colours.\nVertices: ${vertices.join(", ")}\n` +
+          `Edges: ${pairs || "none"}\nColours: ${options.join(", ")}\n` +
+          "Answer with a JSON map from every vertex, in double quotes, to its colour (such as: " +
+          '{"0": 1, "1": 2, "2": 1}).',
+        answer: null,
+        metadata: {
+          possible_answer: Object.fromEntries(colors.entries()),
+          puzzle: { vertices, edges, num_colors, color_options: options },
+          num_vertices: count,
+        },
+        difficulty: { num_vertices: [min, max], num_colors },
+      };
+    }
+    throw new RgxError(
+      `graph_color: none of ${MAX_DRAWS} random graphs could be coloured greedily with ` +
+        `num_colors = ${num_colors} colours`,
+      { advice: "raise num_colors or lower max_num_vertices or edge_probability" },
+    );
+  },
+  score,
+});
+
+/**
+ * Gives each vertex in turn the smallest colour that none of its neighbours has. Returns null when
+ * the colours run out.
+ */
+function greedyColors(
+  count: number,
+  edges: readonly (readonly [number, number])[],
+  maximum: number,
+): number[] | null {
+  const earlier: number[][] = Array.from({ length: count }, () => []);
+  for (const [a, b] of edges) earlier[b]!.push(a);
+  const colors: number[] = [];
+  for (const neighbours of earlier) {
+    let color = 1;
+    while (neighbours.some((vertex) => colors[vertex] === color)) color++;
+    if (color > maximum) return null;
+    colors.push(color);
+  }
+  return colors;
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const map = parseJson(answer), puzzle = entry.metadata?.["puzzle"];
+  if (typeof map !== "object" || map === null || !isPuzzle(puzzle)) return 0;
+  if (Array.isArray(map)) return 0.01;
+  const options = new Set(puzzle.color_options);
+  const colorOf = (vertex: number) => {
+    const color = (map as Record<string, unknown>)[String(vertex)];
+    return typeof color === "boolean" ? Number(color) : color;
+  };
+  const right = puzzle.vertices.every((vertex) => options.has(colorOf(vertex))) &&
+    puzzle.edges.every(([a, b]) => colorOf(a) !== colorOf(b));
+  return right ? 1 : 0.01;
+}
+
+interface Puzzle {
+  vertices: number[];
+  edges: [number, number][];
+  color_options: unknown[];
+}
+
+function isPuzzle(value: unknown): value is Puzzle {
+  const { vertices, edges, color_options } = (value ?? {}) as Record<string, unknown>;
+  return Array.isArray(vertices) && Array.isArray(edges) && Array.isArray(color_options) &&
+    edges.every((edge) => Array.isArray(edge));
+}

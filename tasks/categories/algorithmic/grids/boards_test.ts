@@ -1,0 +1,302 @@
+/** Solves binary_matrix, the Games of Life and manipulate_matrix again from their questions. */
+import assert from "node:assert/strict";
+import { createDataset, type DatasetOptions } from "../../../dataset.ts";
+import { scoreTaskAnswer } from "../../../score_answer.ts";
+import type { Entry } from "../../../types.ts";
+import { lifeStep } from "./life.ts";
+import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./life_patterns.ts";
+
+function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
+  for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
+}
+
+/** The first block of lines in a text that contain numbers. */
+function matrixIn(text: string): number[][] {
+  const lines = text.split("\n");
+  const isRow = (line: string) => /^[[ ]*[0-9]+(?:[ ,]+[0-9]+)*[\], ]*$/.test(line);
+  const start = lines.findIndex(isRow);
+  let end = start;
+  while (end < lines.length && isRow(lines[end]!)) end++;
+  return lines.slice(start, end).map((line) => line.match(/[0-9]+/g)!.map(Number));
+}
+
+const text = (matrix: number[][]) => matrix.map((row) => row.join(" ")).join("\n");
+
+Deno.test("binary_matrix: the shortest distance to any of the zeros", () => {
+  const variants = [{}, { min_n: 1, max_n: 4 }, { p_zero: 0.01, max_n: 7 }, { p_zero: 1 }];
+  for (const { question, answer, metadata } of entries("binary_matrix", variants)) {
+    const matrix = matrixIn(question);
+    const zeros = matrix.flatMap((row, r) => row.flatMap((cell, c) => cell === 0 ? [[r, c]] : []));
+    assert.ok(zeros.length > 0 && matrix.length === metadata["n"]);
+    const distances = matrix.map((row, r) =>
+      row.map((_, c) => Math.min(...zeros.map(([a, b]) => Math.abs(a! - r) + Math.abs(b! - c))))
+    );
+    assert.equal(answer, text(distances));
+    assert.deepEqual(metadata["solution"], distances);
+  }
+});
+
+Deno.test("binary_matrix: a list is read, not evaluated (V5)", () => {
+  const entry = { answer: "0 1\n1 2" };
+  const score = (answer: string) => scoreTaskAnswer("binary_matrix", answer, entry);
+  assert.equal(score("0 1\n1 2"), 1);
+  assert.equal(score("[[0, 1], [1, 2]]"), 0.1);
+  assert.equal(score("((0, 1), [1, '2'])"), 0.1);
+  assert.equal(score("0 1\n1 2\n"), 0);
+  assert.equal(score("[[0, 1.0], [1, 2]]"), 0);
+  // The original executes this as Python and gets the right list.
+  const original = 0.1, expression = "[[0, 1], [1, 1 + 1]]";
+  assert.notEqual(score(expression), original);
+  assert.equal(score(expression), 0);
+});
+
+/** One step on a torus, computed cell by cell. */
+function step(board: number[][]): number[][] {
+  const rows = board.length, columns = board[0]!.length;
+  return board.map((row, r) =>
+    row.map((cell, c) => {
+      let neighbours = -cell;
+      for (let i = r - 1; i <= r + 1; i++) {
+        for (let j = c - 1; j <= c + 1; j++) {
+          neighbours += board[(i + rows) % rows]![(j + columns) % columns]!;
+        }
+      }
+      return neighbours === 3 || (cell === 1 && neighbours === 2) ? 1 : 0;
+    })
+  );
+}
+
+Deno.test("game_of_life: the board of the question after the steps of the question", () => {
+  const variants: DatasetOptions[] = [
+    {},
+    { grid_size_x: 3, grid_size_y: 7, filled_cells: 12, simulation_steps: 2 },
+    { grid_size_x: 8, grid_size_y: 3, filled_cells_weights: 0.7, simulation_steps: 3 },
+    { grid_size_x: 4, grid_size_y: 4, filled_cells: 0, simulation_steps: 0, size: 2 },
+  ];
+  for (const { question, answer, metadata } of entries("game_of_life", variants)) {
+    let board = matrixIn(question);
+    assert.deepEqual([board.length, board[0]!.length], [
+      metadata["grid_size_x"],
+      metadata["grid_size_y"],
+    ]);
+    const alive = board.flat().filter((cell) => cell === 1).length;
+    assert.ok(alive <= (metadata["filled_cells"] as number));
+    const steps = Number(/after ([0-9]+) step/.exec(question)![1]);
+    for (let i = 0; i < steps; i++) board = step(board);
+    assert.equal(answer, JSON.stringify(board));
+  }
+});
+
+Deno.test("game_of_life: the weight sets the cells unless their number is given (G14)", () => {
+  const filled = (options: DatasetOptions) =>
+    createDataset("game_of_life", { seed: 1, ...options }).entry(0).metadata["filled_cells"];
+  // The original always fills 10 cells, its default.
+  const original = 10;
+  assert.notEqual(filled({ filled_cells_weights: 0.5 }), original);
+  assert.equal(filled({ filled_cells_weights: 0.5 }), 50);
+  assert.equal(filled({ filled_cells_weights: 0.29, grid_size_x: 9, grid_size_y: 3 }), 7);
+  assert.equal(filled({ filled_cells_weights: 0.5, filled_cells: 10 }), 10);
+  assert.throws(() => filled({ filled_cells: 101 }), /filled_cells: must be at most/);
+});
+
+Deno.test("game_of_life: right cells count, surplus ones cost, other JSON is 0 (V2, V19)", () => {
+  const entry = { answer: "[[0,1,0],[1,1,0],[0,0,0]]" };
+  const score = (answer: string) => scoreTaskAnswer("game_of_life", answer, entry);
+  assert.equal(score("[[0, 1, 0], [1, 1, 0], [0, 0, 0]]"), 1);
+  assert.equal(score("[[0,1,0],[1,1,0],[0,0,1]]"), 8 / 9);
+  assert.equal(score("[[0,1,0],[1,1,0]]"), 6 / 9);
+  assert.equal(score("[[0,1],[1,1,0],[0,0,0.0]]"), 8 / 9);
+  // In the original, nine surplus cells cost nothing, and a map raises an error.
+  const original = { surplus: 1, map: "KeyError: 0" };
+  const surplus = "[[0,1,0,1,1,1],[1,1,0,1,1,1],[0,0,0,1,1,1]]";
+  assert.notEqual(score(surplus), original.surplus);
+  assert.equal(score(surplus), 9 / 18);
+  assert.notEqual(score("{}"), original.map);
+  assert.equal(score("{}"), 0);
+  for (const other of ["[0,1,0]", "7", "null", "[[", "The board: [[0]]"]) {
+    assert.equal(score(other), 0);
+  }
+});
+
+Deno.test("the patterns of game_of_life_halting oscillate in their boxes, or die", () => {
+  for (const [difficulty, patterns] of Object.entries(OSCILLATORS)) {
+    for (const pattern of patterns) {
+      const period = COMMON_PERIOD[Number(difficulty)]!;
+      const phases = phasesOf(pattern, period);
+      assert.deepEqual(phases[period], phases[0], pattern.name);
+      assert.notDeepEqual(phases[1], phases[0], pattern.name);
+    }
+  }
+  for (const pattern of DYING_PATTERNS) {
+    const phases = phasesOf(pattern, 3);
+    assert.ok(phases[0]!.includes(1) && !phases[3]!.includes(1));
+  }
+});
+
+/** The phases on a board with a margin of three cells, of which the inner two must stay empty. */
+function phasesOf(pattern: typeof DYING_PATTERNS[number], steps: number): number[][] {
+  const rows = pattern.rows + 6, columns = pattern.columns + 6;
+  let cells = new Uint8Array(rows * columns);
+  for (const [row, column] of pattern.cells) cells[(row + 3) * columns + column + 3] = 1;
+  const phases: number[][] = [];
+  for (let i = 0; i <= steps; i++) {
+    phases.push([...cells]);
+    cells.forEach((cell, at) => {
+      const row = Math.floor(at / columns) - 3, column = at % columns - 3;
+      const inside = row >= 0 && row < pattern.rows && column >= 0 && column < pattern.columns;
+      assert.ok(cell === 0 || inside, `${pattern.name} leaves its box`);
+    });
+    cells = lifeStep(cells, rows, columns);
+  }
+  return phases;
+}
+
+Deno.test("game_of_life_halting: the question's board, simulated step by step", () => {
+  const variants: DatasetOptions[] = [
+    { size: 100 },
+    { grid_size_x: 7, grid_size_y: 9, max_simulation_steps: 1, size: 60 },
+    { grid_size_x: 20, grid_size_y: 16, difficulty: 2, max_simulation_steps: 13, size: 30 },
+    { grid_size_x: 25, grid_size_y: 26, difficulty: 3, max_simulation_steps: 31, size: 15 },
+  ];
+  const answers = new Map<string, number>();
+  for (const { question, answer, metadata } of entries("game_of_life_halting", variants)) {
+    let board = matrixIn(question);
+    const steps = Number(/at most ([0-9]+) steps/.exec(question)![1]);
+    let halted = !board.flat().includes(1);
+    for (let i = 0; i < steps; i++) {
+      board = step(board);
+      halted ||= !board.flat().includes(1);
+    }
+    assert.equal(answer, halted ? "True" : "False");
+    assert.ok((metadata["placed_patterns"] as unknown[]).length > 0);
+    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  }
+  assert.ok(answers.get("True")! > 40 && answers.get("False")! > 40);
+});
+
+Deno.test("game_of_life_halting: only the right word is right (V6)", () => {
+  const entry = { answer: "False" };
+  const score = (answer: string) => scoreTaskAnswer("game_of_life_halting", answer, entry);
+  const original = 1;
+  for (const wrong of ["True", "0", "I do not know", "False."]) {
+    assert.notEqual(score(wrong), original);
+    assert.equal(score(wrong), 0);
+  }
+  assert.equal(score(" FALSE\n"), 1);
+  assert.throws(
+    () => createDataset("game_of_life_halting", { difficulty: 2 }),
+    /grid_size_x: must be at least 13 for difficulty = 2, found 12/,
+  );
+});
+
+type Operation = (matrix: number[][], rows: number, columns: number) => number[][];
+
+/** A matrix whose cells are computed from their positions. */
+const build = (rows: number, columns: number, cell: (r: number, c: number) => number) =>
+  Array.from({ length: rows }, (_, r) => Array.from({ length: columns }, (_, c) => cell(r, c)));
+
+const OPERATIONS: [RegExp, (...numbers: number[]) => Operation][] = [
+  [/^- Rotate the matrix clockwise by (\d+) degrees$/, (degrees) => (matrix) => {
+    for (let i = 0; i < degrees!; i += 90) {
+      const m = matrix;
+      matrix = build(m[0]!.length, m.length, (r, c) => m[m.length - 1 - c]![r]!);
+    }
+    return matrix;
+  }],
+  [
+    /order of the rows/,
+    () => (m, rows, columns) => build(rows, columns, (r, c) => m[rows - 1 - r]![c]!),
+  ],
+  [
+    /Reverse every row/,
+    () => (m, rows, columns) => build(rows, columns, (r, c) => m[r]![columns - 1 - c]!),
+  ],
+  [/main diagonal/, () => (m, rows, columns) => build(columns, rows, (r, c) => m[c]![r]!)],
+  [
+    /other diagonal/,
+    () => (m, rows, columns) => build(columns, rows, (r, c) => m[rows - 1 - c]![columns - 1 - r]!),
+  ],
+  [
+    /^- Replace every (\d) by (\d)$/,
+    (from, to) => (m, rows, columns) =>
+      build(rows, columns, (r, c) => m[r]![c] === from ? to! : m[r]![c]!),
+  ],
+  [
+    /^- Set every number divisible by (\d) to 0$/,
+    (k) => (m, rows, columns) =>
+      build(
+        rows,
+        columns,
+        (r, c) => m[r]![c]! - k! * Math.floor(m[r]![c]! / k!) === 0 ? 0 : m[r]![c]!,
+      ),
+  ],
+  [
+    /^- Keep only rows (\d+) to (\d+) and columns (\d+) to (\d+),/,
+    (top, bottom, left, right) => (m) =>
+      build(bottom! - top! + 1, right! - left! + 1, (r, c) => m[r + top! - 1]![c + left! - 1]!),
+  ],
+  [
+    /^- Remove every (\d+)\w\w row: /,
+    (n) => (m, rows, columns) =>
+      build(rows - Math.floor(rows / n!), columns, (r, c) => m[r + Math.floor(r / (n! - 1))]![c]!),
+  ],
+  [
+    /^- Remove every (\d+)\w\w column: /,
+    (n) => (m, rows, columns) =>
+      build(
+        rows,
+        columns - Math.floor(columns / n!),
+        (r, c) => m[r]![c + Math.floor(c / (n! - 1))]!,
+      ),
+  ],
+];
+
+Deno.test("manipulate_matrix: every line of the question, applied by cell positions", () => {
+  const variants: DatasetOptions[] = [
+    { size: 150 },
+    { min_transforms: 15, max_transforms: 20, w_crop: -3 },
+    { min_rows: 2, max_rows: 2, min_cols: 20, max_cols: 20 },
+  ];
+  const seen = new Set<number>();
+  for (const { question, answer, metadata } of entries("manipulate_matrix", variants)) {
+    let matrix = matrixIn(question);
+    assert.deepEqual(matrix, metadata["matrix"]);
+    const lines = question.split("\n").filter((line) => line.startsWith("- "));
+    assert.equal(lines.length, metadata["num_transforms"]);
+    for (const line of lines) {
+      const at = OPERATIONS.findIndex(([pattern]) => pattern.test(line));
+      assert.ok(at >= 0, line);
+      seen.add(at);
+      const [pattern, operation] = OPERATIONS[at]!;
+      const numbers = pattern.exec(line)!.slice(1).map(Number);
+      matrix = operation(...numbers)(matrix, matrix.length, matrix[0]!.length);
+    }
+    assert.equal(answer, text(matrix));
+  }
+  assert.equal(seen.size, OPERATIONS.length);
+});
+
+Deno.test("manipulate_matrix: each weight drives its own transform (G11)", () => {
+  /** In the original, the weight of each of these transforms drives another one of them. */
+  const mixedUp = ["crop", "remove_every_nth_row", "remove_every_nth_col", "zero_divisible"];
+  const kinds = ["rotate", "hmirror", "vmirror", "dmirror", "cmirror", "map", ...mixedUp];
+  const off = Object.fromEntries(kinds.map((kind) => [`w_${kind}`, -1000]));
+  assert.throws(() => createDataset("manipulate_matrix", off), /w_rotate: exp\(weight\)/);
+  for (const kind of kinds) {
+    const options = { ...off, [`w_${kind}`]: 0, seed: 1, size: 5, max_transforms: 3 };
+    for (const { metadata } of createDataset("manipulate_matrix", options)) {
+      const operations = metadata["operations"] as { transform: string }[];
+      assert.ok(operations.length > 0);
+      for (const { transform } of operations) assert.equal(transform, kind);
+    }
+  }
+});
+
+Deno.test("manipulate_matrix: other white space is right, surplus text costs a share", () => {
+  const score = (answer: string) =>
+    scoreTaskAnswer("manipulate_matrix", answer, { answer: "1 2\n3 4" });
+  assert.equal(score(" 1  2 \n3\t4\n"), 1);
+  assert.equal(score("Result:\n1 2\n3 4"), 7 / 15);
+  assert.equal(score("1 2 3 4"), 0);
+  assert.equal(score("[[1, 2], [3, 4]]"), 0);
+});

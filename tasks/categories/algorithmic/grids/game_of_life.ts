@@ -1,0 +1,120 @@
+/** The board of Conway's Game of Life after a number of steps, on a torus. */
+import { defineTask, float, int, type Param } from "../../../define.ts";
+import { parseJson } from "../../../python/literals.ts";
+import type { ScorableEntry } from "../../../types.ts";
+import { type Cells, lifeStep } from "./life.ts";
+
+const filledCells: Param<number | null> = {
+  type: "int",
+  default: null,
+  nullable: true,
+  min: 0,
+  description: "cells set alive (one may be drawn twice); null for the share filled_cells_weights",
+};
+
+export default defineTask({
+  name: "game_of_life",
+  category: "algorithmic",
+  description: "Simulate the Game of Life.",
+  scoring:
+    "The share of cells that are right in a JSON list of rows, of the cells expected or given, " +
+    "whichever are more; 0 for anything else.",
+  params: {
+    grid_size_x: int(10, "rows", { min: 3, max: 999 }),
+    grid_size_y: int(10, "columns", { min: 3, max: 999 }),
+    filled_cells_weights: float(0.1, "share of cells set alive", { min: 0, max: 1 }),
+    filled_cells: filledCells,
+    simulation_steps: int(1, "steps", { min: 0 }),
+  },
+  curriculum: [
+    { name: "grid_size_x", field: "grid_size_x", levels: [10, 25, 50, 100], description: "rows" },
+    {
+      name: "grid_size_y",
+      field: "grid_size_y",
+      levels: [10, 25, 50, 100],
+      description: "columns",
+    },
+    {
+      name: "filled_cells_weights",
+      field: "filled_cells_weights",
+      levels: [0.1, 0.2, 0.5, 0.8],
+      description: "share of cells set alive",
+    },
+    {
+      name: "simulation_steps",
+      field: "simulation_steps",
+      levels: [1, 2, 5, 10],
+      description: "steps",
+    },
+  ],
+  validate({ grid_size_x, grid_size_y, filled_cells }) {
+    const size = grid_size_x * grid_size_y;
+    return filled_cells === null || filled_cells <= size ? [] : [
+      `filled_cells: must be at most grid_size_x · grid_size_y = ${size}, found ${filled_cells}`,
+    ];
+  },
+  generate(random, config) {
+    const { grid_size_x: rows, grid_size_y: columns, simulation_steps: steps } = config;
+    const size = rows * columns;
+    const filled = config.filled_cells ?? Math.floor(config.filled_cells_weights * size);
+    let cells: Cells = new Uint8Array(size);
+    for (let i = 0; i < filled; i++) cells[random.below(size)] = 1;
+    const board = boardText(cells, rows, columns, ",\n ");
+    for (let step = 0; step < steps; step++) cells = lifeStep(cells, rows, columns);
+    return {
+      question: "This is a board of Conway's Game of Life, where 1 is a living cell:\n" +
+        `${board}\nEach cell has eight neighbours, and the board wraps around: its first row is ` +
+        "next to its last row, and its first column next to its last column. In every step a " +
+        "living cell with two or three living neighbours stays alive, a dead cell with exactly " +
+        "three comes alive, and all others are dead. What does the board look like after " +
+        `${steps} step${steps === 1 ? "" : "s"}?\n` +
+        "Answer with the board as a JSON list of its rows from top to bottom, each a list of 0 " +
+        "and 1.",
+      answer: boardText(cells, rows, columns, ","),
+      metadata: {
+        grid_size_x: rows,
+        grid_size_y: columns,
+        filled_cells: filled,
+        simulation_steps: steps,
+      },
+      difficulty: {
+        grid_size_x: rows,
+        grid_size_y: columns,
+        filled_cells_weights: config.filled_cells_weights,
+        simulation_steps: steps,
+      },
+    };
+  },
+  score,
+});
+
+function boardText(cells: Cells, rows: number, columns: number, between: string): string {
+  const lines: string[] = [];
+  for (let row = 0; row < rows; row++) {
+    lines.push(`[${cells.subarray(row * columns, (row + 1) * columns).join()}]`);
+  }
+  return `[${lines.join(between)}]`;
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const given = parseJson(answer), expected = parseJson(entry.answer ?? "");
+  if (!Array.isArray(given) || !Array.isArray(expected)) return 0;
+  let equal = 0;
+  expected.forEach((cells, row) => {
+    const line = given[row];
+    if (!Array.isArray(cells) || !Array.isArray(line)) return;
+    cells.forEach((cell, column) =>
+      equal += column < line.length && same(cell, line[column]) ? 1 : 0
+    );
+  });
+  return equal / Math.max(1, countCells(expected), countCells(given));
+}
+
+/** Python's equality of JSON values, where true equals 1. */
+function same(a: unknown, b: unknown): boolean {
+  return (typeof a === "boolean" ? Number(a) : a) === (typeof b === "boolean" ? Number(b) : b);
+}
+
+function countCells(rows: readonly unknown[]): number {
+  return rows.reduce<number>((sum, row) => sum + (Array.isArray(row) ? row.length : 1), 0);
+}

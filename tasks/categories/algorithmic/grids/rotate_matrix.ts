@@ -1,0 +1,59 @@
+/** Rotate a square matrix of digits clockwise by a multiple of 90 degrees. */
+import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defaultScore } from "../../../scoring_rules.ts";
+import { digitMatrix, digitText } from "./matrix.ts";
+
+export default defineTask({
+  name: "rotate_matrix",
+  category: "algorithmic",
+  description: "Rotate a square matrix clockwise.",
+  scoring:
+    "1 when equal; else the share of the answer's length that the right matrix has in it when it " +
+    "occurs there; else 0.",
+  params: {
+    min_n: int(2, "fewest rows and columns", { min: 2 }),
+    max_n: int(10, "most rows and columns"),
+    min_rotations: int(0, "fewest quarter turns", { min: 0 }),
+    max_rotations: int(10, "most quarter turns"),
+  },
+  curriculum: [
+    rangeAttribute("n", ["min_n", "max_n"], [10, 25, 50, 100], "rows and columns of the matrix"),
+    rangeAttribute(
+      "num_rotations",
+      ["min_rotations", "max_rotations"],
+      [1, 5, 10, 15, 20],
+      "quarter turns",
+      { ensureInterval: true },
+    ),
+  ],
+  generate(random, config) {
+    const n = random.int(config.min_n, config.max_n);
+    const matrix = digitMatrix(random, n, n);
+    const turns = random.int(config.min_rotations, config.max_rotations);
+    let solution = matrix;
+    for (let turn = turns % 4; turn > 0; turn--) solution = rotate(solution);
+    return {
+      question: `Turn this square matrix clockwise by ${90 * turns} degrees:\n` +
+        `${digitText(matrix)}\nAnswer with the turned matrix in the same form: one line for each ` +
+        "row, the numbers of a row separated by single spaces.",
+      answer: digitText(solution),
+      metadata: { matrix, num_rotations: turns, solution, n },
+      difficulty: {
+        n: [config.min_n, config.max_n],
+        num_rotations: [config.min_rotations, config.max_rotations],
+      },
+    };
+  },
+  score: defaultScore,
+});
+
+/** A quarter turn clockwise: the first column, read upward, becomes the first row. */
+function rotate(matrix: readonly (readonly number[])[]): number[][] {
+  const n = matrix.length, turned: number[][] = [];
+  for (let row = 0; row < n; row++) {
+    const cells: number[] = new Array(n);
+    for (let column = 0; column < n; column++) cells[column] = matrix[n - 1 - column]![row]!;
+    turned.push(cells);
+  }
+  return turned;
+}

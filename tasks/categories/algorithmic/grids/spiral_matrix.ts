@@ -1,0 +1,65 @@
+/** Read a square matrix of digits along a clockwise spiral. */
+import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { str } from "../../../python/repr.ts";
+import { strip } from "../../../python/text.ts";
+import type { ScorableEntry } from "../../../types.ts";
+import { listItems } from "../list_answer.ts";
+import { digitMatrix, digitText } from "./matrix.ts";
+
+export default defineTask({
+  name: "spiral_matrix",
+  category: "algorithmic",
+  description: "List the numbers of a matrix in spiral order.",
+  scoring:
+    "1 when equal, space around it aside; 0.1 for the right numbers with commas between them or " +
+    "as a Python list; else 0.",
+  params: {
+    min_n: int(2, "fewest rows and columns", { min: 2 }),
+    max_n: int(10, "most rows and columns"),
+  },
+  curriculum: [
+    rangeAttribute("n", ["min_n", "max_n"], [10, 25, 50, 100], "rows and columns of the matrix"),
+  ],
+  generate(random, config) {
+    const n = random.int(config.min_n, config.max_n);
+    const matrix = digitMatrix(random, n, n);
+    const solution = spiral(matrix);
+    return {
+      question: "Walk through this matrix along a spiral and list the numbers on the way:\n" +
+        `${digitText(matrix)}\nBegin at the top left corner and go clockwise around the border: ` +
+        "right along the first row, down the last column, left along the last row, up the first " +
+        "column. Go around what is left inside in the same way until every number has been " +
+        "listed. Answer with the numbers in this order, separated by single spaces (such as: 4 0 " +
+        "7 7).",
+      answer: solution.join(" "),
+      metadata: { matrix, solution, n },
+      difficulty: { n: [config.min_n, config.max_n] },
+    };
+  },
+  score,
+});
+
+function spiral(matrix: readonly (readonly number[])[]): number[] {
+  const order: number[] = [];
+  let top = 0, left = 0, bottom = matrix.length - 1, right = matrix.length - 1;
+  while (top <= bottom) {
+    for (let column = left; column <= right; column++) order.push(matrix[top]![column]!);
+    for (let row = top + 1; row <= bottom; row++) order.push(matrix[row]![right]!);
+    for (let column = right - 1; bottom > top && column >= left; column--) {
+      order.push(matrix[bottom]![column]!);
+    }
+    for (let row = bottom - 1; row > top; row--) order.push(matrix[row]![left]!);
+    top++;
+    left++;
+    bottom--;
+    right--;
+  }
+  return order;
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const oracle = entry.answer ?? "";
+  if (strip(answer) === oracle) return 1;
+  const items = listItems(answer, oracle);
+  return items !== null && items.map(str).join(" ") === oracle ? 0.1 : 0;
+}

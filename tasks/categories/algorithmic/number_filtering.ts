@@ -1,0 +1,87 @@
+/** Keep or remove the numbers of a list that are larger or smaller than a threshold. */
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { formatFixed, repr } from "../../python/repr.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+
+const OPERATIONS = ["keep_larger", "keep_smaller", "remove_larger", "remove_smaller"] as const;
+
+export default defineTask({
+  name: "number_filtering",
+  category: "algorithmic",
+  description: "Filter a list of numbers by a threshold.",
+  scoring:
+    "1 when equal; else the list's share of the answer's length when it occurs in it; else 0.",
+  params: {
+    min_numbers: int(3, "fewest numbers of the list", { min: 1 }),
+    max_numbers: int(10, "most numbers of the list"),
+    min_decimals: int(0, "fewest decimal places", { min: 0 }),
+    max_decimals: int(4, "most decimal places", { max: 99 }),
+    min_value: float(-100, "smallest number"),
+    max_value: float(100, "largest number"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "numbers",
+      ["min_numbers", "max_numbers"],
+      [10, 50, 100, 200],
+      "numbers of the list",
+      { ensureInterval: true },
+    ),
+    rangeAttribute("decimals", ["min_decimals", "max_decimals"], [0, 2, 4, 6], "decimal places", {
+      ensureInterval: true,
+    }),
+    {
+      name: "min_value",
+      field: "min_value",
+      levels: [-100, -500, -1000, -10000],
+      description: "smallest number",
+    },
+    {
+      name: "max_value",
+      field: "max_value",
+      levels: [100, 500, 1000, 10000],
+      description: "largest number",
+    },
+  ],
+  validate({ min_value, max_value }) {
+    return max_value > min_value ? [] : [`max_value: must be > min_value, found both ${max_value}`];
+  },
+  generate(random, config) {
+    const draw = (low: number, high: number) =>
+      formatFixed(
+        random.uniform(low, high),
+        random.int(config.min_decimals, config.max_decimals),
+      );
+    const count = random.int(config.min_numbers, config.max_numbers);
+    const numbers = Array.from({ length: count }, () => draw(config.min_value, config.max_value));
+    const values = numbers.map(Number);
+    const threshold = draw(Math.min(...values), Math.max(...values)), limit = Number(threshold);
+    const operation = random.choice(OPERATIONS);
+    const [verb, size] = operation.split("_") as [string, string];
+    const result = numbers.filter((_, i) => {
+      const matches = size === "larger" ? values[i]! > limit : values[i]! < limit;
+      return matches === (verb === "keep");
+    });
+    return {
+      question: `${verb === "keep" ? "Keep only" : "Remove"} the numbers that are ${size} than ` +
+        `${threshold} in this list:\n${repr(numbers)}\n` +
+        "Answer with the resulting list in the same form: numbers as they are written here, in " +
+        "the same order, each in single quotes, in square brackets with a comma and a space " +
+        "between them; [] when none are left.",
+      answer: repr(result),
+      metadata: {
+        original_numbers: numbers,
+        filter_value: threshold,
+        operation,
+        result,
+        numbers: count,
+      },
+      difficulty: {
+        numbers: [config.min_numbers, config.max_numbers],
+        decimals: [config.min_decimals, config.max_decimals],
+        value: [config.min_value, config.max_value],
+      },
+    };
+  },
+  score: defaultScore,
+});

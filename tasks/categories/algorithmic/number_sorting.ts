@@ -1,0 +1,128 @@
+/** Sort decimal numbers; the answer is a Python list of their texts. */
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { parseJson } from "../../python/literals.ts";
+import { reprFloat, round } from "../../python/repr.ts";
+import { parseDecimal } from "../../python/decimals.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { isOverlongList } from "./list_answer.ts";
+
+/** Maximum relative error at which a number counts as the right one. */
+const TOLERANCE = 1e-6;
+
+/**
+ * Maximum number of decimals: a double has no more that matter, and rounding to more is undefined.
+ */
+const MAX_DECIMALS = 99;
+
+export default defineTask({
+  name: "number_sorting",
+  category: "algorithmic",
+  description: "Sort numbers in ascending or descending order.",
+  scoring:
+    "1 for a list (numbers or quoted numbers) of the right length, in order, with every number " +
+    "right to 1e-6 relative; else 0.",
+  params: {
+    min_numbers: int(3, "fewest numbers", { min: 1 }),
+    max_numbers: int(10, "most numbers"),
+    min_decimals: int(0, "fewest decimals of a number", { min: 0 }),
+    max_decimals: int(2, "most decimals of a number"),
+    min_value: float(-100, "smallest number"),
+    max_value: float(100, "largest number"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "numbers",
+      ["min_numbers", "max_numbers"],
+      [10, 100, 500, 1000],
+      "how many numbers",
+      { ensureInterval: true },
+    ),
+    rangeAttribute(
+      "decimals",
+      ["min_decimals", "max_decimals"],
+      [0, 1, 2, 3, 4, 5, 6, 7],
+      "decimals of a number",
+      { ensureInterval: true },
+    ),
+    {
+      name: "min_value",
+      field: "min_value",
+      levels: [-100, -500, -1000, -10000],
+      description: "smallest number",
+    },
+    {
+      name: "max_value",
+      field: "max_value",
+      levels: [100, 500, 1000, 10000],
+      description: "largest number",
+    },
+  ],
+  validate({ min_value, max_value }) {
+    return min_value < max_value ? [] : [
+      `min_value: must be below max_value, found min_value = ${min_value} and ` +
+      `max_value = ${max_value}`,
+    ];
+  },
+  generate(random, config) {
+    const count = random.int(config.min_numbers, config.max_numbers);
+    const numbers = Array.from({ length: count }, () => {
+      const decimals = random.int(config.min_decimals, config.max_decimals);
+      const x = random.uniform(config.min_value, config.max_value);
+      // Adding 0 turns a negative zero into zero.
+      return round(x, Math.min(decimals, MAX_DECIMALS)) + 0;
+    });
+    const ascending = random.chance(0.5);
+    const direction = ascending ? "ascending" : "descending";
+    const original = numbers.map(reprFloat);
+    const sorted = numbers.sort((a, b) => ascending ? a - b : b - a).map(reprFloat);
+    return {
+      question: `Sort these numbers in ${direction} order: ${original.join(", ")}\n` +
+        "Answer with all of them as a list in square brackets, each number in single quotes " +
+        "exactly as it is written above, such as ['-7.5', '0.25', '31.0'].",
+      answer: `['${sorted.join("', '")}']`,
+      metadata: { original_numbers: original, direction, sorted_numbers: sorted, numbers: count },
+      difficulty: {
+        numbers: [config.min_numbers, config.max_numbers],
+        decimals: [config.min_decimals, config.max_decimals],
+        value: [config.min_value, config.max_value],
+      },
+    };
+  },
+  score,
+});
+
+function score(answer: string, entry: ScorableEntry): number {
+  const listed = entry.metadata?.["sorted_numbers"] ?? readList(entry.answer ?? "");
+  const expected = numbersOf(listed);
+  if (expected === null || isOverlongList(answer, String(listed))) return 0;
+  const numbers = numbersOf(readList(answer));
+  if (numbers === null || numbers.length !== expected.length) return 0;
+  const sign = entry.metadata?.["direction"] === "descending" ? -1 : 1;
+  const right = numbers.every((x, i) =>
+    Math.abs(x - expected[i]!) <= TOLERANCE * Math.abs(expected[i]!) &&
+    (i === 0 || sign * (x - numbers[i - 1]!) >= 0)
+  );
+  return right ? 1 : 0;
+}
+
+function readList(text: string): unknown {
+  return parseJson(text.replaceAll("'", '"'));
+}
+
+/** Returns the finite numbers of a list of numbers or texts; null for any other value. */
+function numbersOf(value: unknown): number[] | null {
+  if (!Array.isArray(value)) return null;
+  const numbers: number[] = [];
+  for (const item of value) {
+    const number = typeof item === "string" ? numberOf(item) : item;
+    if (typeof number !== "number" || !Number.isFinite(number)) return null;
+    numbers.push(number);
+  }
+  return numbers;
+}
+
+function numberOf(text: string): number | null {
+  const decimal = parseDecimal(text);
+  if (decimal === null) return null;
+  return Number(`${decimal.negative ? "-" : ""}${decimal.digits}e${decimal.exponent}`);
+}

@@ -1,0 +1,266 @@
+/** Tests cryptarithm, graph_color and jugs from the text of their questions. */
+import assert from "node:assert/strict";
+import { assertFast } from "../../../core/time_limit_testing.ts";
+import { createDataset, type DatasetOptions } from "../../dataset.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
+import { moveText, solveJugs } from "./jug_search.ts";
+
+function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
+  for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
+}
+
+Deno.test("cryptarithm: the addition of the question holds for the digits of the answer", () => {
+  const variants: DatasetOptions[] = [
+    {},
+    { allow_leading_zero: true },
+    { min_words: 20, max_words: 50, size: 40 },
+  ];
+  let zeros = 0;
+  for (const { question, answer, metadata } of entries("cryptarithm", variants)) {
+    const lines = question.split("\n\n")[1]!.split("\n");
+    assert.ok(/^-+$/.test(lines.at(-2)!) && lines.at(-3)!.startsWith("+ "));
+    assert.ok(lines.every((line) => line.length === lines[0]!.length));
+    const words = lines.map((line) => line.replace(/[^A-Z]/g, "")).filter((word) => word !== "");
+    const digits = new Map(answer!.split(",").map((pair) => pair.split("=") as [string, string]));
+    assert.deepEqual([...digits.keys()], [...new Set(words.join(""))].sort());
+    assert.equal(new Set(digits.values()).size, digits.size);
+    const texts = words.map((word) => [...word].map((letter) => digits.get(letter)).join(""));
+    const [sum, ...others] = texts.toReversed().map(BigInt) as [bigint, ...bigint[]];
+    assert.equal(others.reduce((a, b) => a + b), sum);
+    const leading = texts.some((digits) => digits.startsWith("0"));
+    assert.ok(!leading || metadata["allow_leading_zero"] === true);
+    assert.equal(
+      /No number begins with 0/.test(question),
+      metadata["allow_leading_zero"] === false,
+    );
+    if (leading) zeros++;
+  }
+  assert.ok(zeros > 5);
+});
+
+Deno.test("cryptarithm: any true addition scores 1, a false one 0.01", () => {
+  const metadata = { words_letters: ["AB", "C"], result_letters: "DE", allow_leading_zero: false };
+  const score = (answer: string, more = {}) =>
+    scoreTaskAnswer("cryptarithm", answer, { metadata: { ...metadata, ...more } });
+  assert.equal(score("A=1,B=7,C=8,D=2,E=5"), 1);
+  assert.equal(score(" E = 6, D = 4, C = 9, B = 7, A = +3"), 1);
+  assert.equal(score("A=1,B=7,C=8,D=2,E=6"), 0.01);
+  assert.equal(score("A=1,B=7,C=8,D=2"), 0.01);
+  assert.equal(score("A=1,B=7,C=8,D=2,E=5,F=0"), 0.01);
+  assert.equal(score("A=0,B=9,C=2,D=1,E=1"), 0.01);
+  assert.equal(score("A=0,B=5,C=7,D=1,E=2"), 0.01);
+  assert.equal(score("A=0,B=5,C=7,D=1,E=2", { allow_leading_zero: true }), 1);
+  for (const text of ["A=1,B", "A=1,", "A=x", "A=1=2", "seven"]) assert.equal(score(text), 0, text);
+});
+
+Deno.test("graph_color: a search finds a colouring of the question's graph", () => {
+  const variants: DatasetOptions[] = [
+    {},
+    { min_num_vertices: 1, max_num_vertices: 6, edge_probability: 0.5 },
+    { num_colors: 4, max_num_vertices: 14, edge_probability: 0.3 },
+  ];
+  for (const entry of entries("graph_color", variants)) {
+    const [vertices, edges, colors] = ["Vertices", "Edges", "Colours"].map((name) =>
+      new RegExp(`^${name}: (.*)$`, "m").exec(entry.question)![1]!.match(/\d+/g)?.map(Number) ?? []
+    ) as [number[], number[], number[]];
+    const pairs = Array.from({ length: edges.length / 2 }, (_, i) => edges.slice(2 * i, 2 * i + 2));
+    const coloring = new Map<number, number>();
+    const fits = (vertex: number, color: number) =>
+      pairs.every(([a, b]) =>
+        a === vertex ? coloring.get(b!) !== color : b !== vertex || coloring.get(a!) !== color
+      );
+    const extend = (at: number): boolean =>
+      at < 0 || colors.some((color) => {
+        if (!fits(vertices[at]!, color)) return false;
+        coloring.set(vertices[at]!, color);
+        return extend(at - 1) || !coloring.delete(vertices[at]!);
+      });
+    assert.ok(extend(vertices.length - 1));
+    // A colouring other than that of the metadata, because it visits the vertices in reverse order.
+    assert.equal(scoreAnswer(JSON.stringify(Object.fromEntries(coloring)), entry), 1);
+    assert.equal(scoreAnswer(JSON.stringify(entry.metadata["possible_answer"]), entry), 1);
+    const same = JSON.stringify(Object.fromEntries(vertices.map((vertex) => [vertex, 1])));
+    assert.equal(scoreAnswer(same, entry), pairs.length === 0 ? 1 : 0.01);
+    coloring.delete(0);
+    assert.equal(scoreAnswer(JSON.stringify(Object.fromEntries(coloring)), entry), 0.01);
+  }
+  assert.throws(() => createDataset("graph_color", { edge_probability: 1 }), /edge_probability/);
+  const impossible = createDataset("graph_color", {
+    num_colors: 1,
+    edge_probability: 0.9,
+    seed: 1,
+  });
+  assert.throws(() => impossible.entry(0), /none of 10000 random graphs .* num_colors = 1/);
+});
+
+Deno.test("graph_color: answers in other JSON", () => {
+  const puzzle = { vertices: [0, 1], edges: [[0, 1]], num_colors: 2, color_options: [1, 2] };
+  const score = (answer: string) =>
+    scoreTaskAnswer("graph_color", answer, { metadata: { puzzle } });
+  assert.equal(score('{"1": 2, "0": 1.0, "7": 1}'), 1);
+  assert.equal(score('{"0": 1, "1": 3}'), 0.01);
+  assert.equal(score('{"0": "1", "1": "2"}'), 0.01);
+  assert.equal(score("[1, 2]"), 0.01);
+  for (const text of ["7", "null", "{0: 1, 1: 2}", "{"]) assert.equal(score(text), 0, text);
+});
+
+/** Returns the amounts after the moves. Throws for an invalid move. */
+function pour(capacities: number[], moves: string[]): number[] {
+  const amounts = capacities.map(() => 0);
+  for (const move of moves) {
+    const [verb, names] = move.split(" ") as [string, string];
+    const [a, b] = names.split("->").map((name) => "ABCDEFGHIJ".indexOf(name)) as [number, number];
+    if (verb === "fill") amounts[a] = capacities[a]!;
+    else if (verb === "empty") amounts[a] = 0;
+    else {
+      assert.equal(verb, "pour");
+      while (amounts[a]! > 0 && amounts[b]! < capacities[b]!) {
+        amounts[a]!--;
+        amounts[b]!++;
+      }
+    }
+  }
+  return amounts;
+}
+
+/**
+ * The minimum number of moves to the target. A breadth-first search over all states with the jugs
+ * in their given order.
+ */
+function distance(capacities: number[], target: number): number {
+  const names = capacities.map((_, jug) => String.fromCharCode(65 + jug));
+  const moves = names.flatMap((a) => [
+    `fill ${a}`,
+    `empty ${a}`,
+    ...names.filter((b) => b !== a).map((b) => `pour ${a}->${b}`),
+  ]);
+  const after = (amounts: number[], move: string) => {
+    const result = amounts.slice();
+    const [verb, a, b] = [
+      move[0],
+      move.charCodeAt(move.indexOf(" ") + 1) - 65,
+      move.charCodeAt(8) - 65,
+    ];
+    if (verb === "f") result[a] = capacities[a]!;
+    else if (verb === "e") result[a] = 0;
+    else {
+      const both = amounts[a]! + amounts[b]!;
+      result[b] = Math.min(both, capacities[b]!);
+      result[a] = both - result[b];
+    }
+    return result;
+  };
+  const seen = new Set<string>();
+  let level = [capacities.map(() => 0)];
+  for (let depth = 1;; depth++) {
+    const next: number[][] = [];
+    for (const amounts of level) {
+      for (const move of moves) {
+        const result = after(amounts, move), key = result.join();
+        if (seen.has(key)) continue;
+        seen.add(key);
+        next.push(result);
+        if (result.includes(target)) return depth;
+      }
+    }
+    assert.ok(next.length > 0, "the target cannot be reached");
+    level = next;
+  }
+}
+
+Deno.test("jugs: the answer solves the puzzle of the question and nothing shorter does", () => {
+  const variants: DatasetOptions[] = [
+    { difficulty: 4, size: 100 },
+    { size: 60 },
+    { num_jugs: 4, difficulty: 6, size: 60 },
+  ];
+  for (const entry of entries("jugs", variants)) {
+    const [, sizes, target] = /litres: (.*?)\. There is .* Measure out (\d+) litre/.exec(
+      entry.question,
+    )!;
+    const capacities = sizes!.split(", ").map((text, jug) => {
+      assert.equal(text[0], "ABCDEFGHIJ"[jug]);
+      return Number(text.slice(2));
+    });
+    const moves = JSON.parse(entry.answer!) as string[];
+    assert.ok(pour(capacities, moves).includes(Number(target)));
+    assert.equal(moves.length, distance(capacities, Number(target)));
+    const difficulty = entry.metadata["difficulty"] as { difficulty: number };
+    assert.ok(moves.length >= difficulty.difficulty);
+    assert.deepEqual(entry.metadata["puzzle"], {
+      jug_capacities: capacities,
+      target: Number(target),
+      min_moves: moves.length,
+    });
+    assert.equal(scoreAnswer(JSON.stringify(moves.slice(0, -1)), entry), 0.01);
+  }
+});
+
+Deno.test("jugs: the example solution uses all jugs (G13)", () => {
+  const capacities = [6, 9, 6, 4];
+  // The original uses only the first three jugs, whose capacities are all multiples of 3.
+  const original = solveJugs(capacities.slice(0, 3), 2, 1000);
+  assert.equal(original, null);
+  const moves = solveJugs(capacities, 2, 1000)!.map(moveText);
+  assert.equal(moves.length, 2);
+  assert.ok(pour(capacities, moves).includes(2));
+});
+
+Deno.test("jugs: the search ends without a solution and with too many states", () => {
+  assert.equal(solveJugs([4, 6, 8], 3, 1000), null);
+  assert.equal(solveJugs([22, 23, 23], 11, 10), null);
+  assert.equal(solveJugs([22, 23, 23], 11, 1000)!.length, distance([22, 23, 23], 11));
+});
+
+Deno.test("jugs: the hardest level of the curriculum has puzzles", () => {
+  const level = createDataset("jugs", { num_jugs: 7, difficulty: 20, seed: 1 }).entry(0);
+  const { jug_capacities, target } = level.metadata["puzzle"] as {
+    jug_capacities: number[];
+    target: number;
+  };
+  assert.equal(jug_capacities.length, 7);
+  assert.ok(pour(jug_capacities, JSON.parse(level.answer!)).includes(target));
+});
+
+Deno.test("jugs: legal moves that miss the target score 0.01, others 0", () => {
+  const puzzle = { jug_capacities: [5, 3, 8], target: 2, min_moves: 2 };
+  const score = (answer: string) => scoreTaskAnswer("jugs", answer, { metadata: { puzzle } });
+  assert.equal(score('["fill A", "pour A->B"]'), 1);
+  assert.equal(score('["fill A", "pour A->B", "empty A"]'), 0.01);
+  assert.equal(score('["fill A", "pour A->A"]'), 0.01);
+  assert.equal(score("[]"), 0.01);
+  assert.equal(score('[" fill  A", "pour\\tA->B "]'), 1);
+  for (
+    const text of ['["fill D"]', '["fill @"]', '["FILL A"]', '["fillA"]', "[1]", "{}", "fill A"]
+  ) {
+    assert.equal(score(text), 0, text);
+  }
+});
+
+Deno.test("long answers are refused or scored quickly", () => {
+  const long = [
+    "A=1,".repeat(250_000),
+    "=".repeat(1_000_000),
+    `[${"1,".repeat(500_000)}1]`,
+    `[${"[1],".repeat(250_000)}[1]]`,
+    `[${'"fill A",'.repeat(110_000)}"fill A"]`,
+    "[".repeat(1_000_000),
+    "1 ".repeat(500_000),
+    `x${"\n".repeat(1_000_000)}x`,
+  ];
+  const names = [
+    ...["cryptarithm", "graph_color", "jugs", "binary_matrix", "game_of_life", "group_anagrams"],
+    ...["letter_jumble", "manipulate_matrix", "number_filtering", "ab"],
+  ];
+  for (const name of names) {
+    const entry = createDataset(name, { seed: 1 }).entry(0);
+    for (const text of long) {
+      // The limit is 50 ms. The test allows more, in case the machine is busy.
+      assertFast(300, () => {
+        const score = scoreAnswer(text, entry);
+        assert.ok(score <= 0.02, `${name}: ${score} for ${text.slice(0, 8)}`);
+      }, `${name}: ${text.slice(0, 8)}`);
+    }
+  }
+});

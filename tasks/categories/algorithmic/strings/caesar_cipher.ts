@@ -1,0 +1,102 @@
+/**
+ * Decrypt a Caesar cipher with an unknown rotation. Half of the sentences are from the story and
+ * half are generated. All are generated when the story has no sentence of that length.
+ */
+import type { RandomStream } from "../../../../core/philox.ts";
+import { defineTask, int, rangeAttribute, text } from "../../../define.ts";
+import { words } from "../../../python/text.ts";
+import { defaultScore } from "../../../scoring_rules.ts";
+import { makeSentence } from "../../../text/sentences.ts";
+import { STORY } from "../../../text/story.ts";
+
+export default defineTask({
+  name: "caesar_cipher",
+  category: "algorithmic",
+  description: "Decrypt a Caesar cipher.",
+  scoring:
+    "1 when equal; else the text's share of the answer's length when it occurs in it; else 0.",
+  params: {
+    delimiter: text(".", "what ends a sentence of the story"),
+    min_words: int(3, "fewest words", { min: 1 }),
+    max_words: int(20, "most words"),
+    min_rotation: int(1, "smallest rotation", { min: 1, max: 25 }),
+    max_rotation: int(25, "largest rotation", { min: 1, max: 25 }),
+  },
+  curriculum: [
+    rangeAttribute(
+      "rotation",
+      ["min_rotation", "max_rotation"],
+      [5, 15, 25, 50],
+      "letters by which the text is shifted",
+      { ensureInterval: true },
+    ),
+    rangeAttribute("words", ["min_words", "max_words"], [5, 15, 25, 50], "words of the text", {
+      ensureInterval: true,
+    }),
+  ],
+  generate(random, config) {
+    const { delimiter, min_words, max_words, min_rotation, max_rotation } = config;
+    const fromStory = storyTexts(delimiter, min_words, max_words);
+    const clear = fromStory.length > 0 && random.chance(0.5)
+      ? random.choice(fromStory)
+      : madeText(random, random.int(min_words, max_words));
+    const rotation = random.int(min_rotation, max_rotation);
+    const cipher = rotate(clear, rotation);
+    return {
+      question:
+        "This text is encrypted with a Caesar cipher: every letter was replaced by the one that " +
+        "comes a fixed number of places later in the alphabet, where A follows Z.\n" +
+        `${cipher}\nAnswer with the decrypted text only, in capital letters with single spaces.`,
+      answer: clear,
+      metadata: {
+        rotation,
+        cipher_text: cipher,
+        clear_text: clear,
+        num_words: clear.split(" ").length,
+      },
+      difficulty: {
+        words: [min_words, max_words],
+        rotation: [min_rotation, max_rotation],
+      },
+    };
+  },
+  score: defaultScore,
+});
+
+/**
+ * The words of each story sentence in capitals, without words that touch a punctuation mark; by
+ * delimiter.
+ */
+const byDelimiter = new Map<string, string[][]>();
+const byRange = new Map<string, string[]>();
+
+function storyTexts(delimiter: string, min: number, max: number): readonly string[] {
+  const key = `${min} ${max} ${delimiter}`;
+  let texts = byRange.get(key);
+  if (texts === undefined) {
+    const sentences = byDelimiter.get(delimiter) ??
+      STORY.split(delimiter).map((sentence) =>
+        words(sentence.toUpperCase()).filter((word) => /^[A-Z]+$/.test(word))
+      );
+    byDelimiter.set(delimiter, sentences);
+    texts = sentences.filter(({ length }) => length >= min && length <= max)
+      .map((sentence) => sentence.join(" "));
+    byRange.set(key, texts);
+  }
+  return texts;
+}
+
+function madeText(random: RandomStream, count: number): string {
+  return makeSentence(random, count).toUpperCase().replace(/[^A-Z ]/g, "");
+}
+
+function rotate(text: string, rotation: number): string {
+  const codes = new Uint8Array(text.length);
+  for (let i = 0; i < codes.length; i++) {
+    const code = text.charCodeAt(i);
+    codes[i] = code === 32 ? code : (code - 65 + rotation) % 26 + 65;
+  }
+  return decoder.decode(codes);
+}
+
+const decoder = new TextDecoder();

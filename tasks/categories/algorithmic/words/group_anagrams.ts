@@ -1,0 +1,114 @@
+/** Sort words into groups of anagrams. */
+import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { parseJson } from "../../../python/literals.ts";
+import { isOverlong } from "../../../scoring_rules.ts";
+import type { ScorableEntry } from "../../../types.ts";
+import { anagramGroups } from "./anagrams.ts";
+
+export default defineTask({
+  name: "group_anagrams",
+  category: "algorithmic",
+  description: "Group words that are anagrams of each other.",
+  scoring:
+    "1 for a JSON list of exactly the right groups, in any order; 0.01 for another JSON list of " +
+    "lists; else 0.",
+  params: {
+    min_anagram_groups: int(2, "fewest groups", { min: 2 }),
+    max_anagram_groups: int(10, "most groups"),
+    min_words_per_group: int(2, "fewest words of a group", { min: 2 }),
+    max_words_per_group: int(5, "most words of a group"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "anagram_groups",
+      ["min_anagram_groups", "max_anagram_groups"],
+      [5, 10, 50, 100],
+      "groups of anagrams",
+      { ensureInterval: true },
+    ),
+    rangeAttribute(
+      "words_per_group",
+      ["min_words_per_group", "max_words_per_group"],
+      [2, 5, 10],
+      "words of a group, where there are as many",
+    ),
+  ],
+  validate({ max_anagram_groups: maximum }) {
+    // Finding the groups takes a moment. It is skipped where there are certainly enough.
+    if (maximum <= 1000) return [];
+    const available = anagramGroups().length;
+    return maximum <= available ? [] : [
+      `max_anagram_groups: the built-in list has ${available} groups, found ` +
+      `max_anagram_groups = ${maximum}`,
+    ];
+  },
+  generate(random, config) {
+    const all = anagramGroups();
+    const count = random.int(config.min_anagram_groups, config.max_anagram_groups);
+    const chosen = new Set<number>();
+    while (chosen.size < count) chosen.add(random.below(all.length));
+    const groups = [...chosen].map((at) => {
+      const group = all[at]!;
+      const size = random.int(config.min_words_per_group, config.max_words_per_group);
+      return random.sample(group, Math.min(group.length, size));
+    });
+    const words = groups.flat();
+    const solution = groups.map((group) => group.toSorted())
+      .sort(([a], [b]) => a! < b! ? -1 : 1);
+    return {
+      question:
+        "Two words are anagrams of each other when they consist of the same letters, each as " +
+        "often, in another order. Put these words into groups of anagrams:\n" +
+        `${list(words)}\nAnswer with a JSON list that has one list of words for each group; the ` +
+        'order of groups and words is free (such as: [["eat", "tea"], ["nat", "tan"]]).',
+      answer: `[${solution.map(list).join(", ")}]`,
+      metadata: { words, solution, anagram_groups: count },
+      difficulty: {
+        anagram_groups: [config.min_anagram_groups, config.max_anagram_groups],
+        words_per_group: [config.min_words_per_group, config.max_words_per_group],
+      },
+    };
+  },
+  score,
+});
+
+function list(words: readonly string[]): string {
+  return `["${words.join('", "')}"]`;
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const given = isOverlong(answer, entry) ? null : groupsOf(parseJson(answer));
+  if (given === null) return 0;
+  const solution = groupsOf(entry.metadata?.["solution"] ?? parseJson(entry.answer ?? ""));
+  return solution !== null && sameGroups(given, solution) ? 1 : 0.01;
+}
+
+/**
+ * Reads lists of texts, numbers or lists; a text is the list of its characters. Null for anything
+ * else.
+ */
+function groupsOf(value: unknown): unknown[][] | null {
+  if (!Array.isArray(value)) return null;
+  const groups: unknown[][] = [];
+  for (const group of value) {
+    const words: unknown = typeof group === "string" ? [...group] : group;
+    if (!Array.isArray(words)) return null;
+    const kind = (word: unknown) => Array.isArray(word) ? "list" : typeof word;
+    const sameKind = words.every((word) => kind(word) === kind(words[0]));
+    if (!sameKind || !["string", "number", "list", "undefined"].includes(kind(words[0]))) {
+      return null;
+    }
+    groups.push(words);
+  }
+  return groups;
+}
+
+/** Whether the groups are equal in any order. Lists of different sizes are not compared further. */
+function sameGroups(a: readonly unknown[][], b: readonly unknown[][]): boolean {
+  const size = (groups: readonly unknown[][]) => groups.reduce((n, group) => n + group.length, 0);
+  return a.length === b.length && size(a) === size(b) && canonical(a) === canonical(b);
+}
+
+function canonical(groups: readonly unknown[][]): string {
+  return groups.map((group) => JSON.stringify(group.toSorted())).sort().join();
+}

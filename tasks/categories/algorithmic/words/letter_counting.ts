@@ -1,0 +1,49 @@
+/** How often a letter occurs in a few consecutive words of the story. */
+import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defaultScore } from "../../../scoring_rules.ts";
+import { storyWords } from "../../../text/story.ts";
+
+export default defineTask({
+  name: "letter_counting",
+  category: "algorithmic",
+  description: "Count how often a letter occurs in a text.",
+  scoring:
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_words: int(5, "fewest words of the text", { min: 1 }),
+    max_words: int(15, "most words of the text"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "words",
+      ["min_words", "max_words"],
+      [5, 7, 9, 11, 13, 15, 17, 19],
+      "words of the text",
+      { ensureInterval: true },
+    ),
+  ],
+  validate({ max_words }) {
+    const available = storyWords().length;
+    return max_words <= available ? [] : [
+      `max_words: the built-in text has ${available} words, found max_words = ${max_words}`,
+    ];
+  },
+  generate(random, config) {
+    const all = storyWords();
+    const length = random.int(config.min_words, config.max_words);
+    const start = random.int(0, all.length - length);
+    const span = all.slice(start, start + length);
+    const text = span.join(" "), lower = text.toLowerCase();
+    const letter = random.choice([...new Set(lower.replaceAll(" ", ""))].sort());
+    return {
+      question:
+        `How many times does the letter "${letter}" occur in this text? Capital and small ` +
+        `letters count alike.\n${text}\nAnswer with the number only.`,
+      answer: String(lower.split(letter).length - 1),
+      metadata: { span_length: length, target_letter: letter, span },
+      difficulty: { words: [config.min_words, config.max_words] },
+    };
+  },
+  score: defaultScore,
+});

@@ -1,0 +1,82 @@
+/** Can a note be written with the letters of a magazine? */
+import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defaultScore } from "../../../scoring_rules.ts";
+
+export default defineTask({
+  name: "ransom_note",
+  category: "algorithmic",
+  description: "Decide whether a note can be made from the letters of a magazine.",
+  scoring:
+    "1 when the answer is exactly the right word; else the word's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_note_length: int(1, "fewest letters of the note", { min: 1 }),
+    max_note_length: int(10, "most letters of the note"),
+    min_magazine_length: int(2, "fewest letters of the magazine", { min: 2 }),
+    max_magazine_length: int(30, "most letters of the magazine"),
+    p_solvable: float(0.5, "probability that the note can be made", { min: 0, max: 1 }),
+  },
+  curriculum: [
+    rangeAttribute(
+      "note_length",
+      ["min_note_length", "max_note_length"],
+      [10, 50, 100, 500],
+      "letters of the note",
+      { ensureInterval: true },
+    ),
+    rangeAttribute(
+      "magazine_length",
+      ["min_magazine_length", "max_magazine_length"],
+      [50, 100, 500, 1000],
+      "letters of the magazine",
+      { ensureInterval: true },
+    ),
+  ],
+  validate({ max_note_length, max_magazine_length }) {
+    return max_note_length < max_magazine_length ? [] : [
+      "max_note_length: must be below max_magazine_length, found max_note_length = " +
+      `${max_note_length} and max_magazine_length = ${max_magazine_length}`,
+    ];
+  },
+  generate(random, config) {
+    const noteLength = random.int(config.min_note_length, config.max_note_length);
+    const magazineLength = random.int(
+      Math.max(noteLength, config.min_magazine_length),
+      config.max_magazine_length,
+    );
+    const solvable = random.chance(config.p_solvable);
+    const note = Array.from({ length: noteLength }, () => letter(random.below(26)));
+    const magazine = note.slice();
+    // An impossible note lacks one occurrence of one letter; later draws must not add that letter.
+    const missing = solvable ? "" : magazine.splice(random.below(noteLength), 1)[0]!;
+    while (magazine.length < magazineLength) {
+      const drawn = letter(random.below(solvable ? 26 : 25));
+      magazine.push(drawn === missing ? "z" : drawn);
+    }
+    const text = random.shuffle(magazine).join(""), wanted = random.shuffle(note).join("");
+    return {
+      question:
+        "You cut letters out of a magazine to make a note; each letter of the magazine can be " +
+        `used once.\nNote: ${wanted}\nMagazine: ${text}\n` +
+        "Can the note be made from the letters of the magazine? Answer with True or False.",
+      answer: solvable ? "True" : "False",
+      metadata: {
+        ransom_note: wanted,
+        magazine: text,
+        solution: solvable,
+        solvable,
+        note_length: noteLength,
+        magazine_length: magazineLength,
+      },
+      difficulty: {
+        note_length: [config.min_note_length, config.max_note_length],
+        magazine_length: [config.min_magazine_length, config.max_magazine_length],
+      },
+    };
+  },
+  score: defaultScore,
+});
+
+function letter(index: number): string {
+  return String.fromCharCode(97 + index);
+}

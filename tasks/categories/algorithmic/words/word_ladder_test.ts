@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { createDataset } from "../../../dataset.ts";
+import { validateTaskConfig } from "../../../registry.ts";
+import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { readGoldenText } from "../../../../tests/golden.ts";
+import { isLadderWord, ladderGraph } from "./ladder_words.ts";
+
+function differences(a: string, b: string): number {
+  return [...a].filter((letter, i) => letter !== b[i]).length;
+}
+
+/**
+ * The minimum number of words of a ladder. It grows the set of reached words and compares all
+ * pairs.
+ */
+function fewestWords(words: readonly string[], start: string, end: string): number {
+  let outside = words.filter((word) => word !== start), border = [start], count = 1;
+  for (; !border.includes(end); count++) {
+    const next = outside.filter((word) => border.some((known) => differences(word, known) === 1));
+    assert.ok(next.length > 0, `${start} does not lead to ${end}`);
+    outside = outside.filter((word) => !next.includes(word));
+    border = next;
+  }
+  return count;
+}
+
+Deno.test("word_ladder: ladders between the question's words are shortest", () => {
+  const settings = [
+    { size: 120, min_word_length: 3, max_word_length: 3 },
+    { size: 60, min_word_length: 3, max_word_length: 5 },
+    { size: 60 },
+  ];
+  let compared = 0;
+  for (const [i, options] of settings.entries()) {
+    for (
+      const { question, answer, metadata } of createDataset("word_ladder", { seed: i, ...options })
+    ) {
+      const [, start, end] = /from ([A-Z]+) to ([A-Z]+):/.exec(question)!;
+      const chain = answer!.split(",");
+      assert.deepEqual([chain[0], chain.at(-1)], [start, end]);
+      assert.ok(chain.length >= 3 && chain.every(isLadderWord), answer!);
+      for (let step = 1; step < chain.length; step++) {
+        assert.equal(differences(chain[step - 1]!, chain[step]!), 1, answer!);
+        assert.equal(chain[step]!.length, start!.length);
+      }
+      assert.equal(metadata["chain_length"], chain.length);
+      if (start!.length === 3) {
+        assert.equal(chain.length, fewestWords(ladderGraph(3).words, start!, end!), question);
+        compared++;
+      }
+    }
+  }
+  assert.ok(compared > 100);
+});
+
+Deno.test("word_ladder: limits of the length hold for neighbours too", () => {
+  const limits: [number, number, number, number][] = [
+    [-1, -1, 3, Infinity],
+    [-1, 3, 3, 3],
+    [5, 6, 5, 6],
+    [9, 9, 9, 9],
+  ];
+  for (const [min, max, fewest, maximum] of limits) {
+    const dataset = createDataset("word_ladder", {
+      seed: 5,
+      size: 40,
+      min_word_length: 3,
+      max_word_length: 5,
+      min_chain_length: min,
+      max_chain_length: max,
+    });
+    const starts = new Set<unknown>();
+    for (const { metadata } of dataset) {
+      const length = metadata["chain_length"] as number;
+      assert.ok(length >= fewest && length <= maximum, `${length} for ${min} to ${max}`);
+      starts.add(metadata["start_word"]);
+    }
+    assert.ok(starts.size > 25);
+  }
+  assert.throws(
+    () =>
+      createDataset("word_ladder", { seed: 1, min_chain_length: 90, max_chain_length: 99 }).entry(
+        0,
+      ),
+    { name: "RgxError", message: /ladder of 90 to 99 words/ },
+  );
+});
+
+Deno.test("word_ladder: the limits of the length are checked", () => {
+  const errors = (min: number, max: number) =>
+    validateTaskConfig("word_ladder", { min_chain_length: min, max_chain_length: max }).join("; ");
+  assert.equal(errors(-1, -1) + errors(-1, 3) + errors(3, 3) + errors(4, 9), "");
+  assert.match(
+    errors(2, 5),
+    /^min_chain_length: must be -1 or at least 3, found .* = 2 and .* = 5$/,
+  );
+  assert.match(errors(-1, 2), /^max_chain_length: must be at least 3, or -1 together with/);
+  assert.match(errors(5, 4), /^min_chain_length: must be ≤ max_chain_length/);
+});
+
+Deno.test("word_ladder: any ladder is right; every unknown word halves the score", () => {
+  const entry = { metadata: { start_word: "CAT", end_word: "DOG" } };
+  const cases: [string, number][] = [
+    ["CAT,COT,DOT,DOG", 1],
+    [" cat, cot ,cog,dog\n", 1],
+    ["CAT,COT,COG,COT,DOT,DOG", 1],
+    ["CAT,CXT,COT,DOT,DOG", 0.5],
+    ["CAT,CXT,CYT,COT,DOT,DOG", 0.25],
+    ["CAT,DOG", 0],
+    ["CAT,COT,COT,DOT,DOG", 0],
+    ["CAT,COT,DOT", 0],
+    ["COT,DOT,DOG", 0],
+    ["CAT,CATS,COT,DOT,DOG", 0],
+    ["CAT COT DOT DOG", 0],
+  ];
+  for (const [answer, score] of cases) {
+    assert.equal(scoreTaskAnswer("word_ladder", answer, entry), score, answer);
+  }
+});
+
+Deno.test("word_ladder: words of all lengths are known for any entry", () => {
+  const entry = { metadata: { start_word: "BADDY", end_word: "CARDY" } };
+  assert.equal(scoreTaskAnswer("word_ladder", "BADDY,CADDY,CARDY", entry), 1);
+});
+
+Deno.test({
+  name: "word_ladder: the list is the recorded one",
+  fn() {
+    const listed = readGoldenText("data/words/ladder.csv").split(/\r?\n/).slice(1).join(",").split(
+      ",",
+    );
+    const words = listed.filter((word) => word !== "");
+    for (const length of [3, 4, 5]) {
+      const wanted = words.filter((word) => word.length === length).sort();
+      assert.deepEqual(ladderGraph(length).words, wanted);
+    }
+    assert.ok(words.length > 8000 && words.every(isLadderWord));
+    assert.ok(!isLadderWord("XQZ") && !isLadderWord("CA") && !isLadderWord("cat"));
+  },
+});

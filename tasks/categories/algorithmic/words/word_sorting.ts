@@ -1,0 +1,143 @@
+/** Sort words by the code points of their letters, so that capitals come before small letters. */
+import type { RandomStream } from "../../../../core/philox.ts";
+import { defineTask, int, rangeAttribute, text } from "../../../define.ts";
+import { strip } from "../../../python/text.ts";
+import { storyWords } from "../../../text/story.ts";
+import type { ScorableEntry } from "../../../types.ts";
+import { wordAt, wordCount } from "../../../text/words.ts";
+import { distinctIndices } from "./distinct.ts";
+
+type Change = (word: string, random: RandomStream) => string;
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  lowercase: (word) => word.toLowerCase(),
+  uppercase: (word) => word.toUpperCase(),
+  original: (word) => word,
+  randomcase: (word, random) =>
+    Array.from(word, (c) => random.chance(0.5) ? c.toUpperCase() : c.toLowerCase()).join(""),
+};
+
+export default defineTask({
+  name: "word_sorting",
+  category: "algorithmic",
+  description: "Sort words in ascending or descending order.",
+  scoring:
+    "The words between commas, space around them ignored: the share of words at their place, of " +
+    "the longer list; at least 0.2 when exactly the right words are there.",
+  params: {
+    min_words: int(3, "fewest words", { min: 1 }),
+    max_words: int(10, "most words"),
+    min_word_length: int(3, "fewest letters of a word", { min: 1 }),
+    max_word_length: int(12, "most letters of a word"),
+    transformation: text("original", "how the words are written", Object.keys(CHANGES)),
+  },
+  curriculum: [
+    rangeAttribute(
+      "num_words",
+      ["min_words", "max_words"],
+      [5, 10, 25, 50, 100],
+      "how many words",
+      {
+        ensureInterval: true,
+      },
+    ),
+    rangeAttribute(
+      "word_length",
+      ["min_word_length", "max_word_length"],
+      [3, 5, 10, 15],
+      "letters of a word",
+      { ensureInterval: true },
+    ),
+  ],
+  validate({ max_words, min_word_length, max_word_length }) {
+    const { size } = vocabulary(min_word_length, max_word_length, max_words);
+    return max_words <= size ? [] : [
+      `max_words: there are ${size} words of ${min_word_length} to ${max_word_length} letters, ` +
+      `found max_words = ${max_words}`,
+    ];
+  },
+  generate(random, config) {
+    const { min_words, max_words, min_word_length, max_word_length, transformation } = config;
+    const count = random.int(min_words, max_words);
+    const { size, at } = vocabulary(min_word_length, max_word_length, max_words);
+    const original = distinctIndices(random, size, count).map(at);
+    const transformed = original.map((word) => CHANGES[transformation]!(word, random));
+    const ascending = random.chance(0.5), sign = ascending ? 1 : -1;
+    const direction = ascending ? "ascending" : "descending";
+    const sorted = transformed.toSorted((a, b) => a === b ? 0 : a < b ? -sign : sign);
+    return {
+      question: `Sort these words in ${direction} order: ${transformed.join(", ")}\n` +
+        "Compare them letter by letter by the letters' Unicode (ASCII) codes: every capital " +
+        "letter is below every small one, and a word is below a longer one that begins with it. " +
+        "Answer with the words exactly as they are written here, separated by a comma and a " +
+        "space.",
+      answer: sorted.join(", "),
+      metadata: {
+        original_words: original,
+        sorted_words: sorted,
+        transformed_words: transformed,
+        direction,
+        num_words: count,
+        word_length: Math.max(...original.map((word) => word.length)),
+      },
+      difficulty: {
+        num_words: [min_words, max_words],
+        word_length: [min_word_length, max_word_length],
+      },
+    };
+  },
+  score,
+});
+
+interface Vocabulary {
+  size: number;
+  at(index: number): string;
+}
+
+const byLengths = new Map<string, readonly string[]>();
+
+/**
+ * The distinct words of the story with these lengths; the word list where they are fewer than
+ * `wanted`.
+ */
+function vocabulary(min: number, max: number, wanted: number): Vocabulary {
+  const key = `${min} ${max}`;
+  let fromStory = byLengths.get(key);
+  if (fromStory === undefined) {
+    fromStory = [...new Set(storyWords())].filter(({ length }) => length >= min && length <= max);
+    if (byLengths.size > 100) byLengths.clear();
+    byLengths.set(key, fromStory);
+  }
+  const list = fromStory;
+  if (list.length >= wanted) {
+    return {
+      size: list.length,
+      at: (index) => list[index]!,
+    };
+  }
+  const listed = wordCount(min, max);
+  if (listed <= list.length) {
+    return {
+      size: list.length,
+      at: (index) => list[index]!,
+    };
+  }
+  return { size: listed, at: (index) => wordAt(index, min) };
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const expected = entry.metadata?.["sorted_words"] ?? entry.answer?.split(",").map(strip);
+  if (!Array.isArray(expected) || expected.length === 0) return 0;
+  const parts = answer.split(",");
+  const given = parts.slice(0, expected.length).map(strip);
+  const equal = given.filter((word, i) => word === expected[i]).length;
+  const share = equal / Math.max(parts.length, expected.length);
+  return parts.length === expected.length && sameWords(given, expected)
+    ? Math.max(share, 0.2)
+    : share;
+}
+
+function sameWords(a: readonly string[], b: readonly unknown[]): boolean {
+  const sorted = b.toSorted();
+  return a.toSorted().every((word, i) => word === sorted[i]);
+}

@@ -1,0 +1,142 @@
+/**
+ * The public puzzles of ARC-AGI-1, rotated, mirrored and recoloured. The program contains them, so
+ * nothing is downloaded.
+ */
+import { bool, defineTask, type Param, texts } from "../../define.ts";
+import {
+  type Board,
+  boardFormat,
+  boardFormatParam,
+  boardQuestion,
+  boardScore,
+  boardText,
+  checkBoardFormat,
+  COLORS,
+  type Pair,
+} from "./boards.ts";
+import { transpose } from "../../transpose.ts";
+import {
+  antitranspose,
+  flipSideways,
+  flipUpsideDown,
+  rotate180,
+  rotate270,
+  rotate90,
+} from "./grids.ts";
+import { puzzle, puzzleCounts } from "./puzzles.ts";
+
+type Change = (board: Board) => Board;
+
+const ROTATIONS: Readonly<Record<string, Change>> = {
+  "90": rotate90,
+  "180": rotate180,
+  "270": rotate270,
+};
+const MIRRORS: Readonly<Record<string, Change>> = {
+  horizontal: flipUpsideDown,
+  vertical: flipSideways,
+  diagonal: transpose,
+  counterdiagonal: antitranspose,
+};
+
+export default defineTask({
+  name: "arc_agi",
+  category: "arc",
+  description: "Find the rule behind pairs of grids (the public ARC-AGI-1 puzzles).",
+  scoring: "1 for the grid, 0.05 for another grid, 0 for anything else.",
+  params: {
+    use_train: bool(true, "take puzzles of the training part"),
+    use_eval: bool(true, "take puzzles of the evaluation part"),
+    board_format_opts: boardFormatParam(),
+    rotations: texts(
+      Object.keys(ROTATIONS).sort((a, b) => Number(a) - Number(b)),
+      "rotations, in degrees",
+      Object.keys(ROTATIONS),
+    ),
+    mirrors: texts(Object.keys(MIRRORS), "mirrors", Object.keys(MIRRORS)),
+    use_color_permutation: bool(true, "exchange the colours"),
+    shuffle_example_order: bool(true, "examples in any order"),
+    rotations_weights: weights([0.25, 0.25, 0.25, 0.25], "no rotation, then each rotation"),
+    mirrors_weights: weights([0.2, 0.2, 0.2, 0.2, 0.2], "no mirror, then each mirror"),
+  },
+  curriculum: [
+    {
+      name: "rotations_weights",
+      field: "rotations_weights",
+      levels: [
+        [0.3, 0.2, 0.3, 0.2],
+        [0.15, 0.3, 0.25, 0.3],
+        [0.1, 0.35, 0.2, 0.35],
+        [0.0, 0.4, 0.2, 0.4],
+      ],
+      description: "how often each rotation is used",
+    },
+    {
+      name: "mirrors_weights",
+      field: "mirrors_weights",
+      levels: [
+        [0.3, 0.3, 0.2, 0.1, 0.1],
+        [0.2, 0.2, 0.2, 0.2, 0.2],
+        [0.1, 0.1, 0.2, 0.3, 0.3],
+        [0.05, 0.05, 0.1, 0.4, 0.4],
+      ],
+      description: "how often each mirror is used",
+    },
+  ],
+  validate(config) {
+    const errors = checkBoardFormat(config.board_format_opts);
+    if (!config.use_train && !config.use_eval) {
+      errors.push("use_train: one of use_train and use_eval must be true, found false for both");
+    }
+    for (const field of ["rotations", "mirrors"] as const) {
+      const given = config[`${field}_weights`];
+      if (given.length !== config[field].length + 1) {
+        errors.push(
+          `${field}_weights: must have one weight more than ${field}, found ${given.length} ` +
+            `weights for ${config[field].length} ${field}`,
+        );
+      } else if (!given.some((weight) => weight > 0)) {
+        errors.push(`${field}_weights: one weight must be above 0, found ${given.join(", ")}`);
+      }
+    }
+    return errors;
+  },
+  generate(random, config) {
+    const { train, evaluation } = puzzleCounts();
+    const first = config.use_train ? train : 0;
+    const index = random.below(first + (config.use_eval ? evaluation : 0));
+    const drawn = index < first ? puzzle("train", index) : puzzle("evaluation", index - first);
+    const rotation = random.weighted(["", ...config.rotations], config.rotations_weights);
+    const mirror = random.weighted(["", ...config.mirrors], config.mirrors_weights);
+    const colors = Array.from({ length: COLORS }, (_, color) => color);
+    if (config.use_color_permutation) random.shuffle(colors);
+    const change: Change = (board) => {
+      let changed = board;
+      if (rotation !== "") changed = ROTATIONS[rotation]!(changed);
+      if (mirror !== "") changed = MIRRORS[mirror]!(changed);
+      return changed.map((row) => row.map((color) => colors[color]!));
+    };
+    const changePair = ({ input, output }: Pair) => ({
+      input: change(input),
+      output: change(output),
+    });
+    const examples = drawn.examples.map(changePair);
+    if (config.shuffle_example_order) random.shuffle(examples);
+    const { input, output } = changePair(drawn.test);
+    const format = boardFormat(config.board_format_opts);
+    return {
+      question: boardQuestion(examples, input, format),
+      answer: boardText(output, format),
+      metadata: { input, output, task_id: drawn.id },
+      difficulty: {
+        rotations_weights: config.rotations_weights,
+        mirrors_weights: config.mirrors_weights,
+      },
+    };
+  },
+  score: boardScore,
+});
+
+function weights(value: number[], description: string): Param<number[]> {
+  return { type: "float[]", default: value, min: 0, description: `weights: ${description}` };
+}

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { createDataset } from "../../dataset.ts";
+import { validateTaskConfig } from "../../registry.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import { sha256Hex } from "../../../core/checksums.ts";
+import type { Board, Pair } from "./boards.ts";
+import { puzzle, puzzleCounts } from "./puzzles.ts";
+import { readGoldenJson } from "../../../tests/golden.ts";
+
+type Puzzles = Record<string, { train: Pair[]; test: Pair[] }>;
+
+/** The embedded puzzles of a part, by id. */
+function puzzlesOf(part: "train" | "evaluation"): Puzzles {
+  const count = puzzleCounts()[part];
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => {
+    const { id, examples, test } = puzzle(part, i);
+    return [id, { train: examples, test: [test] }];
+  }));
+}
+
+/**
+ * The boards of a question in order: alternating inputs and outputs; the last is the test's input.
+ */
+function boardsOf(question: string): string[] {
+  return question.match(/(?:^\d(?: \d)*$\n?)+/gm)!.map((board) => board.trimEnd());
+}
+
+/**
+ * The eight orientations of a board. Each maps a row and column of the result to a cell of the
+ * board.
+ */
+function layings(board: Board): string[][][] {
+  const h = board.length, w = board[0]!.length, results: string[][][] = [];
+  for (const turned of [false, true]) {
+    for (const up of [false, true]) {
+      for (const side of [false, true]) {
+        results.push(
+          Array.from(
+            { length: turned ? w : h },
+            (_, r) =>
+              Array.from({ length: turned ? h : w }, (_, c) => {
+                const [y, x] = turned ? [c, r] : [r, c];
+                return String(board[up ? h - 1 - y! : y!]![side ? w - 1 - x! : x!]);
+              }),
+          ),
+        );
+      }
+    }
+  }
+  return results;
+}
+
+/** Replaces the colours in the texts by the order of their first occurrence. */
+function pattern(...texts: string[]): string {
+  const order: number[] = [];
+  let result = "";
+  for (const character of texts.join("|")) {
+    if (character < "0" || character > "9") result += character;
+    else {
+      const color = Number(character);
+      if (!order.includes(color)) order.push(color);
+      result += order.indexOf(color);
+    }
+  }
+  return result;
+}
+
+Deno.test("the embedded puzzles are the published ones", () => {
+  const recorded = readGoldenJson<Record<string, string>>("arc_puzzles.json");
+  const found: Record<string, string> = {};
+  for (const part of ["train", "evaluation"] as const) {
+    for (const [id, boards] of Object.entries(puzzlesOf(part))) {
+      found[`${part}/${id}`] = sha256Hex(JSON.stringify(boards)).slice(0, 32);
+    }
+  }
+  assert.deepEqual(found, recorded);
+});
+
+Deno.test({
+  name: "an ARC entry is the public puzzle, all boards rotated and coloured equally",
+  fn() {
+    const train = puzzlesOf("train"), evaluation = puzzlesOf("evaluation");
+    const options = [
+      { seed: 1, size: 120 },
+      { seed: 2, size: 60, use_eval: false, rotations: ["90"], rotations_weights: [0.5, 0.5] },
+      { seed: 3, size: 60, use_train: false, mirrors_weights: [0, 0, 0, 0.5, 0.5] },
+      {
+        seed: 4,
+        size: 20,
+        rotations: [],
+        rotations_weights: [1],
+        mirrors: [],
+        mirrors_weights: [2],
+        use_color_permutation: false,
+        shuffle_example_order: false,
+      },
+    ];
+    const seen = new Set<string>();
+    for (const option of options) {
+      for (const entry of createDataset("arc_agi", option)) {
+        const id = entry.metadata["task_id"] as string;
+        assert.ok(!("use_eval" in option) || id in train);
+        assert.ok(!("use_train" in option) || id in evaluation);
+        const original = train[id] ?? evaluation[id]!;
+        const boards = [...boardsOf(entry.question), entry.answer!];
+        const pairs = boards.flatMap((board, i) =>
+          i % 2 === 0 ? [`${board}>${boards[i + 1]}`] : []
+        );
+        assert.equal(pairs.length, original.train.length + 1);
+        const test = pairs.pop()!;
+        const text = (board: string[][]) => board.map((row) => row.join(" ")).join("\n");
+        const laid = ({ input, output }: Pair, way: number) =>
+          `${text(layings(input)[way]!)}>${text(layings(output)[way]!)}`;
+        const same = "use_color_permutation" in option;
+        const first = same ? 1 : 8;
+        const found = Array.from({ length: first }, (_, way) => way).some((way) => {
+          const goal = laid(original.test[0]!, way);
+          if (pattern(goal) !== pattern(test)) return false;
+          const shown = original.train.map((pair) => laid(pair, way));
+          if (same) return [...shown, goal].join() === [...pairs, test].join();
+          // The order of the examples is free. Colours are numbered as in the test pair.
+          return shown.map((pair) => pattern(goal, pair)).sort().join() ===
+            pairs.map((pair) => pattern(test, pair)).sort().join();
+        });
+        assert.ok(found, id);
+        assert.deepEqual(
+          entry.metadata["output"],
+          entry.answer!.split("\n").map((row) => row.split(" ").map(Number)),
+        );
+        seen.add(id);
+      }
+    }
+    assert.ok(seen.size > 180, `${seen.size} puzzles`);
+  },
+});
+
+const entry = {
+  answer: "1 0 2\n3 4 5",
+  metadata: { output: [[1, 0, 2], [3, 4, 5]] },
+};
+
+Deno.test("boards are read line by line; another board scores 0.05, other text 0", () => {
+  const cases: [answer: string, score: number][] = [
+    ["1 0 2\n3 4 5", 1],
+    ["  1 0 2 \n 3  4 5\n", 1],
+    ["Shape: 2x3\n1 0 2\n3 4 5", 1],
+    ["1 0 2\n\n3 4 5", 1],
+    ["1 0 2\n3 4 6", 0.05],
+    ["1 0 2", 0.05],
+    ["1 0 2 3 4 5", 0.05],
+    ["102\n345", 0],
+    ["1,0,2\n3,4,5", 0],
+    ["The grid is\n1 0 2\n3 4 5", 0],
+    ["٣", 0],
+  ];
+  for (const task of ["arc_agi", "rearc"]) {
+    for (const [answer, score] of cases) {
+      assert.equal(scoreTaskAnswer(task, answer, entry), score, JSON.stringify(answer));
+    }
+  }
+});
+
+Deno.test("V1: a blank answer is no board", () => {
+  const original = 0.05;
+  for (const task of ["arc_agi", "rearc"]) {
+    for (const blank of ["", " \n "]) {
+      assert.equal(scoreTaskAnswer(task, blank, entry), 0);
+      assert.notEqual(original, 0);
+    }
+  }
+});
+
+Deno.test("V23: the right board is right also for an entry that was read from JSON", () => {
+  const original = 0.05;
+  for (const task of ["arc_agi", "rearc"]) {
+    const read = JSON.parse(JSON.stringify({ metadata: entry.metadata }));
+    const score = scoreTaskAnswer(task, entry.answer, read);
+    assert.equal(score, 1);
+    assert.notEqual(score, original);
+  }
+});
+
+Deno.test("boards are written in the format that is asked for", () => {
+  const board_format_opts = {
+    alphabet: [..."abcdefghij"],
+    col_delimiter: ", ",
+    row_delimiter: ";",
+    array_brackets: true,
+  };
+  for (const task of ["arc_agi", "rearc"]) {
+    const ours = createDataset(task, { seed: 5, board_format_opts }).entry(0);
+    const plain = createDataset(task, { seed: 5 }).entry(0);
+    const rows = (ours.metadata["output"] as Board)
+      .map((row) => `[${row.map((color) => "abcdefghij"[color]).join(", ")}]`);
+    assert.equal(ours.answer, `[${rows.join(";")}]`);
+    assert.deepEqual(ours.metadata, plain.metadata);
+    assert.equal(scoreTaskAnswer(task, `${ours.answer} `, ours), 1);
+  }
+});
+
+Deno.test("parameters of the grid puzzles are checked", () => {
+  const cases: [task: string, config: Record<string, unknown>, message: RegExp][] = [
+    ["arc_agi", { use_train: false, use_eval: false }, /^use_train: /],
+    ["arc_agi", { rotations: ["90"] }, /^rotations_weights: .*found 4 weights for 1 rotations/],
+    ["arc_agi", { rotations: ["45"] }, /^rotations: .*90, 180, 270/],
+    ["arc_agi", { mirrors_weights: [0, 0, 0, 0, 0] }, /^mirrors_weights: .*above 0/],
+    ["arc_agi", { board_format_opts: { alphabet: ["a"] } }, /^board_format_opts: alphabet/],
+    ["rearc", { board_format_opts: { colours: 3 } }, /^board_format_opts: has no key colours/],
+    ["rearc", { board_format_opts: "wide" }, /^board_format_opts: must be an object/],
+    ["rearc", { diff_lb: 0.5 }, /^diff_lb: must be ≤ diff_ub/],
+    ["rearc", { rng_difficulty_ranges: [[0.2, 0.1]] }, /^rng_difficulty_ranges: /],
+    ["rearc", { pso_difficulty_weights: [1] }, /^pso_difficulty_weights: .*7 ranges/],
+    ["arc_1d", { min_size: 7 }, /^min_size: must be at least 8, found 7/],
+  ];
+  for (const [task, config, message] of cases) {
+    assert.match(validateTaskConfig(task, config)[0] ?? "valid", message);
+  }
+});

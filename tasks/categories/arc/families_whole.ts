@@ -1,0 +1,116 @@
+/** Families of `rearc` that rearrange the whole grid, whatever it contains. */
+import type { Family, GridRule, InputKind } from "./family.ts";
+import { transpose } from "../../transpose.ts";
+import {
+  antitranspose,
+  flipSideways,
+  flipUpsideDown,
+  type Grid,
+  gridOf,
+  rotate180,
+  rotate270,
+  rotate90,
+} from "./grids.ts";
+
+const ANY: readonly InputKind[] = ["noise", "full", "shapes"];
+
+const above = (a: Grid, b: Grid): Grid => [...a, ...b];
+const beside = (a: Grid, b: Grid): Grid => a.map((row, r) => [...row, ...b[r]!]);
+const half = (n: number) => n >> 1;
+
+function enlarged(g: Grid, rows: number, columns: number): Grid {
+  return gridOf(
+    g.length * rows,
+    g[0]!.length * columns,
+    (r, c) => g[Math.floor(r / rows)]![Math.floor(c / columns)]!,
+  );
+}
+
+function cycled(g: Grid, down: number, right: number): Grid {
+  const h = g.length, w = g[0]!.length;
+  return gridOf(h, w, (r, c) => g[(r - down + h) % h]![(c - right + w) % w]!);
+}
+
+/** Rules without random parameters. */
+const FIXED: Readonly<Record<string, (g: Grid) => Grid>> = {
+  mirror_sideways: flipSideways,
+  mirror_upside_down: flipUpsideDown,
+  turn_90: rotate90,
+  turn_180: rotate180,
+  turn_270: rotate270,
+  mirror_diagonal: transpose,
+  mirror_other_diagonal: antitranspose,
+  twice_beside: (g) => beside(g, g),
+  twice_above: (g) => above(g, g),
+  twice_both: (g) => beside(above(g, g), above(g, g)),
+  reflect_right: (g) => beside(g, flipSideways(g)),
+  reflect_left: (g) => beside(flipSideways(g), g),
+  reflect_down: (g) => above(g, flipUpsideDown(g)),
+  reflect_up: (g) => above(flipUpsideDown(g), g),
+  reflect_both: (g) => {
+    const wide = beside(g, flipSideways(g));
+    return above(wide, flipUpsideDown(wide));
+  },
+  with_half_turn_right: (g) => beside(g, rotate180(g)),
+  with_half_turn_below: (g) => above(g, rotate180(g)),
+  enlarge_2: (g) => enlarged(g, 2, 2),
+  enlarge_3: (g) => enlarged(g, 3, 3),
+  stretch_rows: (g) => enlarged(g, 2, 1),
+  stretch_columns: (g) => enlarged(g, 1, 2),
+  upper_half: (g) => g.slice(0, half(g.length)),
+  lower_half: (g) => g.slice(-half(g.length)),
+  left_half: (g) => g.map((row) => row.slice(0, half(row.length))),
+  right_half: (g) => g.map((row) => row.slice(-half(row.length))),
+  upper_left_quarter: (g) =>
+    g.slice(0, half(g.length)).map((row) => row.slice(0, half(row.length))),
+  lower_right_quarter: (g) => g.slice(-half(g.length)).map((row) => row.slice(-half(row.length))),
+  swap_upper_lower: (g) => above(g.slice(half(g.length)), g.slice(0, half(g.length))),
+  swap_left_right: (g) =>
+    g.map((row) => [...row.slice(half(row.length)), ...row.slice(0, half(row.length))]),
+  complete_from_left: (g) => {
+    const left = g.map((row) => row.slice(0, half(row.length)));
+    return beside(left, flipSideways(left));
+  },
+  complete_from_top: (g) => {
+    const top = g.slice(0, half(g.length));
+    return above(top, flipUpsideDown(top));
+  },
+  without_border: (g) => g.slice(1, -1).map((row) => row.slice(1, -1)),
+  border_twice: (g) =>
+    gridOf(g.length + 2, g[0]!.length + 2, (r, c) => {
+      const row = Math.min(Math.max(r - 1, 0), g.length - 1);
+      return g[row]![Math.min(Math.max(c - 1, 0), g[0]!.length - 1)]!;
+    }),
+  every_other_row: (g) => g.filter((_, r) => r % 2 === 0),
+  every_other_column: (g) => g.map((row) => row.filter((_, c) => c % 2 === 0)),
+  mirror_every_other_row: (g) => g.map((row, r) => r % 2 === 1 ? row.toReversed() : row.slice()),
+  roll_down: (g) => cycled(g, 1, 0),
+  roll_up: (g) => cycled(g, -1, 0),
+  roll_right: (g) => cycled(g, 0, 1),
+  roll_left: (g) => cycled(g, 0, -1),
+  roll_diagonally: (g) => cycled(g, 1, 1),
+  slanted_rows: (g) => g.map((row, r) => row.map((_, c) => row[(c + r) % row.length]!)),
+  exchange_outer_rows: (g) => [g.at(-1)!, ...g.slice(1, -1), g[0]!].map((row) => row.slice()),
+  exchange_outer_columns: (g) => g.map((row) => [row.at(-1)!, ...row.slice(1, -1), row[0]!]),
+};
+
+/** Rules that need even sides, so that the same rule applies to all pairs. */
+const HALVES = /half$|quarter$|^swap|^complete/;
+
+/** Rejects inputs that the rule does not change, because they show nothing. */
+function changing(rule: (g: Grid) => Grid): GridRule {
+  return (g) => {
+    const output = rule(g);
+    const same = output.length === g.length && output[0]!.length === g[0]!.length &&
+      output.every((row, r) => row.every((color, c) => color === g[r]![c]));
+    return same ? null : output;
+  };
+}
+
+export const WHOLE_FAMILIES: readonly Family[] = Object.entries(FIXED).map(([name, rule]) => ({
+  name,
+  inputs: ANY,
+  minSide: 3,
+  even: HALVES.test(name),
+  make: () => changing(rule),
+}));

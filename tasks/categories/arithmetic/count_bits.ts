@@ -1,0 +1,39 @@
+/** The number of ones in the binary representation of a number. */
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+
+export default defineTask({
+  name: "count_bits",
+  category: "arithmetic",
+  description: "Count the ones in the binary representation of a number.",
+  scoring:
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_n: int(1, "smallest number", { min: 1 }),
+    max_n: int(2147483647, "largest number"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "n",
+      ["min_n", "max_n"],
+      [10, 1000, 1_000_000, 100_000_000, 2147483647],
+      "size of the number",
+      { ensureInterval: true },
+    ),
+  ],
+  generate(random, config) {
+    const number = random.int(config.min_n, config.max_n);
+    const binary = number.toString(2);
+    let ones = 0;
+    for (let i = 0; i < binary.length; i++) if (binary[i] === "1") ones++;
+    return {
+      question:
+        `Write ${number} in binary. How many of its digits are 1? Answer with the count only.`,
+      answer: String(ones),
+      metadata: { number, solution: ones, binary, n: number },
+      difficulty: { n: [config.min_n, config.max_n] },
+    };
+  },
+  score: defaultScore,
+});

@@ -1,0 +1,273 @@
+/**
+ * The time between two clock times, two dates, or two dates with times and perhaps time zones. The
+ * difference is computed from what the question shows. Clock times have no date.
+ */
+import type { RandomStream } from "../../../../core/philox.ts";
+import { defineTask, int, text, texts } from "../../../define.ts";
+import { parseIsoDate } from "./dates.ts";
+import {
+  clockText,
+  dateTimeText,
+  formatLocalTime,
+  type LocalTime,
+  parseClock,
+} from "./time_format.ts";
+import { score } from "./time_intervals_score.ts";
+
+const TASK_TYPES = ["time", "time_seconds", "time_ms", "date", "datetime", "datetime_tz"] as const;
+type TaskType = typeof TASK_TYPES[number];
+
+const DATE_FORMATS = [
+  "%Y-%m-%d",
+  "%d %B %Y",
+  "%B %d, %Y",
+  "%m/%d/%Y",
+  "%A, %d %B %Y",
+  "%a %b %d %Y",
+  "%Y-%m-%d (%A)",
+];
+const DATETIME_FORMATS = [
+  "%Y-%m-%d %H:%M",
+  "%Y-%m-%d %H:%M:%S",
+  "%d %B %Y, %H:%M",
+  "%A, %d %B %Y at %H:%M",
+  "%a %b %d %Y %H:%M:%S",
+  "%m/%d/%Y %H:%M:%S",
+];
+const ZONED_FORMATS = [
+  "%Y-%m-%d %H:%M %z",
+  "%Y-%m-%d %H:%M:%S %z",
+  "%d %B %Y, %H:%M %z",
+  "%Y-%m-%d (%A) %H:%M:%S %z",
+];
+
+const SECOND = 1000, MINUTE = 60 * SECOND, DAY = 1440 * MINUTE;
+/**
+ * Maximum number of draws of a second time zone whose date is in range. After that, both zones are
+ * equal.
+ */
+const ZONE_DRAWS = 20;
+
+interface Config {
+  min_time: string;
+  max_time: string;
+  max_time_difference_seconds: number;
+  min_date: string;
+  max_date: string;
+  max_date_difference_days: number;
+}
+
+interface Interval {
+  start: LocalTime;
+  end: LocalTime;
+  format: string;
+  /** In milliseconds. */
+  difference: number;
+}
+
+export default defineTask({
+  name: "time_intervals",
+  category: "arithmetic",
+  description: "Find the time between two clock readings or dates.",
+  scoring:
+    "1 − error / largest difference that the data set can have, at least 0, for an answer in the " +
+    "asked form (for dates its first word must be the number of days); else 0.",
+  params: {
+    min_time: text("00:00:00", "earliest clock time, HH:MM:SS"),
+    max_time: text("23:59:59.999999", "latest clock time, HH:MM:SS"),
+    max_time_difference_seconds: int(86400, "most seconds between clock times", { min: 1 }),
+    min_date: text("1900-01-01", "earliest date, YYYY-MM-DD"),
+    max_date: text("3000-01-01", "latest date, YYYY-MM-DD"),
+    max_date_difference_days: int(100, "most days between dates", { min: 1 }),
+    task_types: texts([...TASK_TYPES], "kinds of questions", TASK_TYPES),
+  },
+  curriculum: [
+    {
+      name: "max_time_difference_seconds",
+      field: "max_time_difference_seconds",
+      levels: [60, 3600, 10800, 21600, 32400, 43200, 86400],
+      description: "seconds between clock times",
+    },
+    {
+      name: "max_date_difference_days",
+      field: "max_date_difference_days",
+      levels: [1, 7, 30, 365, 1825],
+      description: "days between dates",
+    },
+  ],
+  validate,
+  generate(random, config) {
+    const type = random.choice(config.task_types) as TaskType;
+    const interval = type.startsWith("time")
+      ? clockInterval(random, config, type)
+      : dateInterval(random, config, type);
+    const { start, end, format, difference } = interval;
+    const expected = expectedFormat(random, type);
+    const show = (reading: LocalTime) => formatLocalTime(format, reading);
+    const plain = (reading: LocalTime) =>
+      type.startsWith("time") ? clockText(reading.time) : dateTimeText(reading);
+    return {
+      question: `${story(random, type, show(start), show(end))}${explained(format, expected)}`,
+      answer: answerText(difference, expected),
+      metadata: {
+        task_type: type,
+        start_time: plain(start),
+        end_time: plain(end),
+        format,
+        expected_format: expected,
+      },
+      difficulty: {
+        max_time_difference_seconds: config.max_time_difference_seconds,
+        max_date_difference_days: config.max_date_difference_days,
+      },
+    };
+  },
+  score,
+});
+
+function validate(config: Config & { task_types: string[] }): string[] {
+  const errors: string[] = [];
+  for (const field of ["min_time", "max_time"] as const) {
+    if (parseClock(config[field]) === null) {
+      errors.push(`${field}: must be a time such as 08:30:00, found "${config[field]}"`);
+    }
+  }
+  for (const field of ["min_date", "max_date"] as const) {
+    if (parseIsoDate(config[field]) === null) {
+      errors.push(`${field}: must be a date such as 2024-02-29, found "${config[field]}"`);
+    }
+  }
+  if (config.task_types.length === 0) {
+    errors.push("task_types: at least one is needed, found []");
+  }
+  if (errors.length > 0) return errors;
+  if (parseClock(config.min_time)! > parseClock(config.max_time)!) {
+    errors.push(`min_time: must be ≤ max_time = ${config.max_time}, found ${config.min_time}`);
+  }
+  if (parseIsoDate(config.min_date)! >= parseIsoDate(config.max_date)!) {
+    errors.push(`max_date: must be after min_date = ${config.min_date}, found ${config.max_date}`);
+  }
+  return errors;
+}
+
+/** Two times of one day; the second is not before the first. */
+function clockInterval(random: RandomStream, config: Config, type: TaskType): Interval {
+  const unit = type === "time" ? MINUTE : type === "time_seconds" ? SECOND : 1;
+  const format = type === "time" ? "%H:%M" : type === "time_seconds" ? "%H:%M:%S" : "%H:%M:%S.%f";
+  const last = Math.floor(parseClock(config.max_time)! / unit);
+  const first = Math.min(last, Math.ceil(parseClock(config.min_time)! / unit));
+  const maximum = Math.floor(config.max_time_difference_seconds * SECOND / unit);
+  const start = random.int(first, last);
+  const end = random.int(start, Math.min(last, start + maximum));
+  const reading = (units: number): LocalTime => ({ day: 0, time: units * unit });
+  return {
+    start: reading(start),
+    end: reading(end),
+    format,
+    difference: (end - start) * unit,
+  };
+}
+
+function dateInterval(random: RandomStream, config: Config, type: TaskType): Interval {
+  const first = parseIsoDate(config.min_date)!, last = parseIsoDate(config.max_date)!;
+  const format = random.choice(
+    type === "date" ? DATE_FORMATS : type === "datetime" ? DATETIME_FORMATS : ZONED_FORMATS,
+  );
+  const unit = type === "date" ? DAY : format.includes("%S") ? SECOND : MINUTE;
+  const perDay = DAY / unit, maximum = config.max_date_difference_days * perDay;
+  const end = (last + 1) * perDay - 1;
+  const from = random.int(first * perDay, type === "date" ? end - perDay + 1 : end);
+  const to = random.int(from, Math.min(end, from + maximum));
+  const reading = (units: number): LocalTime => {
+    const day = Math.floor(units / perDay);
+    return { day, time: (units - day * perDay) * unit };
+  };
+  const interval = { format, difference: (to - from) * unit };
+  if (type !== "datetime_tz") return { ...interval, start: reading(from), end: reading(to) };
+  const offset = random.int(-12, 12), perHour = perDay / 24;
+  let other = offset, moved = to;
+  for (let draw = 0; draw < ZONE_DRAWS; draw++) {
+    const drawn = random.int(-12, 12), local = to + (drawn - offset) * perHour;
+    if (local < first * perDay || local > end) continue;
+    other = drawn;
+    moved = local;
+    break;
+  }
+  return {
+    ...interval,
+    start: { ...reading(from), offset },
+    end: { ...reading(moved), offset: other },
+  };
+}
+
+function expectedFormat(random: RandomStream, type: TaskType): string {
+  switch (type) {
+    case "time":
+      return "HH:MM";
+    case "time_seconds":
+      return "HH:MM:SS";
+    case "time_ms":
+      return "HH:MM:SS.mmm";
+    case "date":
+      return "D days";
+    default:
+      return random.choice(["D days, HH:MM", "D days, HH:MM:SS"]);
+  }
+}
+
+/** Formats the difference. Digits beyond the format are truncated, not rounded. */
+function answerText(difference: number, expected: string): string {
+  const days = Math.floor(difference / DAY);
+  const rest = formatLocalTime("%H:%M:%S.%f", { day: 0, time: difference % DAY });
+  switch (expected) {
+    case "D days":
+      return `${days} days`;
+    case "HH:MM":
+      return rest.slice(0, 5);
+    case "HH:MM:SS":
+      return rest.slice(0, 8);
+    case "HH:MM:SS.mmm":
+      return rest;
+    case "D days, HH:MM":
+      return `${days} days, ${rest.slice(0, 5)}`;
+    default:
+      return `${days} days, ${rest.slice(0, 8)}`;
+  }
+}
+
+function story(random: RandomStream, type: TaskType, start: string, end: string): string {
+  if (type === "date") {
+    return random.choice([
+      `How many days after ${start} is ${end}?`,
+      `A library book is lent on ${start} and comes back on ${end}. After how many days is that?`,
+      `Building begins on ${start} and is finished on ${end}. How many days later is that?`,
+    ]);
+  }
+  if (type.startsWith("datetime")) {
+    return random.choice([
+      `A ship leaves its harbour at ${start} and reaches the next one at ${end}. How long is it ` +
+      "at sea?",
+      `A measurement runs from ${start} to ${end}. How long does it take?`,
+      `How much time passes between ${start} and ${end}?`,
+    ]);
+  }
+  return random.choice([
+    `A film begins at ${start} and ends at ${end} on the same day. How long is it?`,
+    `A runner starts at ${start} and arrives at ${end} on the same day. How long is the run?`,
+    `How much time passes from ${start} to ${end} on the same day?`,
+  ]);
+}
+
+/** Explains the formats of the dates and the expected form of the answer. */
+function explained(format: string, expected: string): string {
+  let text = "";
+  if (format.includes("%m/%d/%Y")) text += " (Dates are written month/day/year.)";
+  if (format.includes("%z")) text += " (The end of each time is its zone's offset from UTC.)";
+  text += ` Answer in the form ${expected}`;
+  if (expected === "D days") return `${text}, such as 7 days, also for 0 and 1.`;
+  if (!expected.startsWith("D")) return `${text} only.`;
+  const withSeconds = expected.endsWith("SS");
+  const example = withSeconds ? "7 days, 04:05:00" : "7 days, 04:05";
+  const hint = withSeconds || !format.includes("%S") ? "" : "; leave out the seconds";
+  return `${text}, such as ${example}, also for 0 and 1 days${hint}.`;
+}

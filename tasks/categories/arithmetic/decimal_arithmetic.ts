@@ -1,0 +1,251 @@
+/**
+ * Expressions of decimal numbers with + − × ÷. The value is computed as an exact fraction and
+ * rounded once, to a number of significant digits; a half is rounded away from zero.
+ */
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { type Decimal, parseDecimal } from "../../python/decimals.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { drawBelow, withPoint } from "./terms.ts";
+
+/** Maximum number of draws that divide by zero. After that, all operators are replaced by +. */
+const DRAWS = 50;
+const DEFAULT_PLACES = 3;
+
+export default defineTask({
+  name: "decimal_arithmetic",
+  category: "arithmetic",
+  description: "Evaluate an expression of decimal numbers.",
+  scoring:
+    "1 for a number that differs by at most 1 in the last of the decimal places that the numbers " +
+    "of the data set can have, else 0.",
+  params: {
+    min_num_decimal_places: int(3, "fewest digits after the point of a number", { min: 0 }),
+    max_num_decimal_places: int(3, "most digits after the point of a number"),
+    min_terms: int(2, "fewest numbers in an expression", { min: 1 }),
+    max_terms: int(6, "most numbers in an expression"),
+    precision: int(12, "significant digits of the result", { min: 1 }),
+  },
+  curriculum: [
+    rangeAttribute(
+      "decimal_places",
+      ["min_num_decimal_places", "max_num_decimal_places"],
+      [2, 4, 6, 8],
+      "digits after the point",
+      { ensureInterval: true },
+    ),
+    {
+      name: "precision",
+      field: "precision",
+      levels: [6, 8, 10, 12],
+      description: "significant digits of the result",
+    },
+    rangeAttribute(
+      "num_terms",
+      ["min_terms", "max_terms"],
+      [2, 5, 8, 10],
+      "numbers in the expression",
+    ),
+  ],
+  validate: ({ precision, max_num_decimal_places: places }) =>
+    precision > places + 1 ? [] : [
+      `precision: must be above max_num_decimal_places + 1 = ${places + 1}, found ${precision}`,
+    ],
+  clamp(config) {
+    const minimum = config.max_num_decimal_places + 2;
+    if (config.precision >= minimum) return [];
+    const note = `precision: ${config.precision} is too small for the decimal places, ` +
+      `${minimum} is used`;
+    config.precision = minimum;
+    return [note];
+  },
+  generate(random, config) {
+    const terms = random.int(config.min_terms, config.max_terms);
+    const numbers: Value[] = [];
+    for (let i = 0; i < terms; i++) {
+      const places = random.int(config.min_num_decimal_places, config.max_num_decimal_places);
+      const ten = 10n ** BigInt(places);
+      numbers.push({ numerator: 1n + drawBelow(random, 10n * ten), denominator: ten, places });
+    }
+    let tokens: Token[] = [], value: Value | null = null;
+    for (let draw = 0; draw <= DRAWS && value === null; draw++) {
+      tokens = grouped(random, numbers, draw < DRAWS ? ["+", "-", "*", "/"] : ["+"]);
+      value = new Evaluation(tokens).value();
+    }
+    const expression = tokens.map((token) => typeof token === "string" ? token : text(token));
+    return {
+      question: `Work out ${expression.join("")} exactly, then round the result to at most ` +
+        `${config.precision} significant digits (a half away from zero). Answer with the number ` +
+        "only, as a decimal.",
+      answer: rounded(value!, config.precision),
+      metadata: {
+        decimal_places: Math.max(...numbers.map(({ places }) => places)),
+        num_terms: terms,
+      },
+      difficulty: {
+        decimal_places: [config.min_num_decimal_places, config.max_num_decimal_places],
+        num_terms: [config.min_terms, config.max_terms],
+      },
+    };
+  },
+  score,
+});
+
+/**
+ * An exact fraction with a positive denominator, and the minimum number of decimal places of its
+ * text.
+ */
+interface Value {
+  numerator: bigint;
+  denominator: bigint;
+  places: number;
+}
+
+type Token = Value | string;
+
+function text({ numerator, places }: Value): string {
+  return withPoint(numerator, places);
+}
+
+/**
+ * Splits the numbers at random places, recursively and in order; half of the groups get
+ * parentheses.
+ */
+function grouped(
+  random: RandomStream,
+  numbers: readonly Value[],
+  operators: readonly string[],
+): Token[] {
+  if (numbers.length === 1) return [numbers[0]!];
+  const split = random.int(1, numbers.length - 1);
+  const left = grouped(random, numbers.slice(0, split), operators);
+  const right = grouped(random, numbers.slice(split), operators);
+  const tokens = [...left, random.choice(operators), ...right];
+  return random.chance(0.5) ? ["(", ...tokens, ")"] : tokens;
+}
+
+/**
+ * Evaluates the generated tokens by recursive descent, with the usual precedence from left to
+ * right.
+ */
+class Evaluation {
+  #at = 0;
+  constructor(private readonly tokens: readonly Token[]) {}
+
+  /** Returns null after a division by zero. */
+  value(): Value | null {
+    return this.#sum();
+  }
+
+  #sum(): Value | null {
+    let sum = this.#product();
+    while (this.tokens[this.#at] === "+" || this.tokens[this.#at] === "-") {
+      const sign = this.tokens[this.#at++] === "+" ? 1n : -1n, next = this.#product();
+      sum = sum && next && {
+        numerator: sum.numerator * next.denominator + sign * next.numerator * sum.denominator,
+        denominator: sum.denominator * next.denominator,
+        places: Math.max(sum.places, next.places),
+      };
+    }
+    return sum;
+  }
+
+  #product(): Value | null {
+    let product = this.#atom();
+    while (this.tokens[this.#at] === "*" || this.tokens[this.#at] === "/") {
+      const times = this.tokens[this.#at++] === "*", next = this.#atom();
+      product = product && next && (times ? multiply(product, next) : divide(product, next));
+    }
+    return product;
+  }
+
+  #atom(): Value | null {
+    const token = this.tokens[this.#at++]!;
+    if (typeof token !== "string") return token;
+    const value = this.#sum();
+    this.#at++;
+    return value;
+  }
+}
+
+function multiply(a: Value, b: Value): Value {
+  return {
+    numerator: a.numerator * b.numerator,
+    denominator: a.denominator * b.denominator,
+    places: a.places + b.places,
+  };
+}
+
+function divide(a: Value, b: Value): Value | null {
+  if (b.numerator === 0n) return null;
+  const sign = b.numerator < 0n ? -1n : 1n;
+  return {
+    numerator: sign * a.numerator * b.denominator,
+    denominator: sign * a.denominator * b.numerator,
+    places: Math.max(0, a.places - b.places),
+  };
+}
+
+/**
+ * Rounds to at most `precision` significant digits. Trailing zeros are kept up to the value's
+ * places.
+ */
+function rounded({ numerator, denominator, places }: Value, precision: number): string {
+  const size = numerator < 0n ? -numerator : numerator, sign = numerator < 0n ? -1n : 1n;
+  if (size === 0n) return withPoint(0n, Math.min(places, precision - 1));
+  let shift = precision - (size.toString().length - denominator.toString().length);
+  let digits = quotient(size, denominator, shift);
+  const limit = 10n ** BigInt(precision);
+  // The lengths give the magnitude only to within one digit, and rounding may carry into another.
+  while (digits >= limit) digits = quotient(size, denominator, --shift);
+  while (shift > 0 && shift > places && digits % 10n === 0n) {
+    digits /= 10n;
+    shift--;
+  }
+  return shift >= 0
+    ? withPoint(sign * digits, shift)
+    : String(sign * digits * 10n ** BigInt(-shift));
+}
+
+/** size / denominator · 10^shift, with a half rounded up. */
+function quotient(size: bigint, denominator: bigint, shift: number): bigint {
+  const a = shift >= 0 ? size * 10n ** BigInt(shift) : size;
+  const b = shift >= 0 ? denominator : denominator * 10n ** BigInt(-shift);
+  return (2n * a + b) / (2n * b);
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const given = parseDecimal(answer), oracle = parseDecimal(entry.answer ?? "");
+  if (given === null || oracle === null) return 0;
+  const difficulty = entry.metadata?.["difficulty"] as { decimal_places?: unknown } | undefined;
+  const range = difficulty?.decimal_places;
+  const maximum = Array.isArray(range) ? range[1] : undefined;
+  const places = Number.isInteger(maximum) && maximum >= 0 && maximum <= 100
+    ? maximum
+    : DEFAULT_PLACES;
+  return differAtMost(given, oracle, places) ? 1 : 0;
+}
+
+/** Maximum number of digits before and after the point that are compared. */
+const WIDEST = 400;
+
+/** Whether |a − b| ≤ 10^-places, exactly. */
+function differAtMost(a: Decimal, b: Decimal, places: number): boolean {
+  if (Math.max(magnitude(a), magnitude(b)) > WIDEST) return false;
+  const difference = scaled(a) - scaled(b), tolerance = 10n ** BigInt(WIDEST - places);
+  return difference <= tolerance && -difference <= tolerance;
+}
+
+/** The number of digits before the point. */
+function magnitude({ digits, exponent }: Decimal): number {
+  return digits.length + exponent;
+}
+
+/** The number in units of 10^-WIDEST. Digits beyond that raise its size by one unit. */
+function scaled({ negative, digits, exponent }: Decimal): bigint {
+  const places = WIDEST + exponent;
+  const cut = digits.slice(0, Math.max(0, digits.length + Math.min(0, places)));
+  let size = BigInt(cut || 0) * 10n ** BigInt(Math.max(0, places));
+  if (cut.length < digits.length) size++;
+  return negative ? -size : size;
+}

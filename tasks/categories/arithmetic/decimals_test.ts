@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { createDataset } from "../../dataset.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+
+/** A decimal text in units of 10^-30. */
+function units(text: string): bigint {
+  const [whole, fraction = ""] = text.split(".") as [string, string?];
+  return BigInt(whole + fraction.padEnd(30, "0"));
+}
+
+Deno.test("chains of decimals add up exactly", () => {
+  for (const options of [{}, { max_digits: 20, max_decimal_places: 12, allow_negation: true }]) {
+    const dataset = createDataset("decimal_chain_sum", { seed: 1, size: 300, ...options });
+    for (const entry of dataset) {
+      const expression = /^What is (.*)\?/.exec(entry.question)![1]!;
+      const terms = expression.split(/ [-+] /), operators = expression.match(/ [-+] /g) ?? [];
+      let total = units(terms[0]!);
+      operators.forEach((op, i) => total += units(terms[i + 1]!) * (op === " + " ? 1n : -1n));
+      assert.equal(units(entry.answer!), total, entry.question);
+      const places = Math.max(...terms.map((term) => (term.split(".")[1] ?? "").length));
+      assert.equal((entry.answer!.split(".")[1] ?? "").length, places);
+      assert.equal(scoreAnswer(` +0${entry.answer}0 `.replace("+0-", "-0"), entry), 1);
+      assert.equal(scoreAnswer(`${entry.answer}1`, entry), 0);
+    }
+  }
+});
+
+type Fraction = [numerator: bigint, denominator: bigint];
+
+/** Evaluates with two stacks and operator precedence, over fractions. */
+function evaluate(expression: string): Fraction {
+  const values: Fraction[] = [], operators: string[] = [];
+  const rank = (operator: string) => "+-".includes(operator) ? 1 : operator === "(" ? 0 : 2;
+  const reduce = () => {
+    const [c, d] = values.pop()!, [a, b] = values.pop()!, operator = operators.pop()!;
+    if (operator === "+") values.push([a * d + c * b, b * d]);
+    else if (operator === "-") values.push([a * d - c * b, b * d]);
+    else if (operator === "*") values.push([a * c, b * d]);
+    else values.push([a * d, b * c]);
+  };
+  for (const token of expression.match(/[\d.]+|[-+*/()]/g)!) {
+    if (/\d/.test(token)) values.push([units(token), 10n ** 30n]);
+    else if (token === "(") operators.push(token);
+    else if (token === ")") {
+      while (operators.at(-1) !== "(") reduce();
+      operators.pop();
+    } else {
+      while (operators.length > 0 && rank(operators.at(-1)!) >= rank(token)) reduce();
+      operators.push(token);
+    }
+  }
+  while (operators.length > 0) reduce();
+  return values[0]!;
+}
+
+Deno.test("decimal expressions: within half a unit of the last significant digit", () => {
+  const sets = [
+    {},
+    { min_num_decimal_places: 0, max_num_decimal_places: 0, max_terms: 8, precision: 3 },
+    { max_num_decimal_places: 8, max_terms: 10, precision: 30 },
+  ];
+  let groups = 0;
+  for (const options of sets) {
+    const precision = options.precision ?? 12;
+    for (const entry of createDataset("decimal_arithmetic", { seed: 2, size: 150, ...options })) {
+      const expression = /^Work out (.*) exactly/.exec(entry.question)![1]!;
+      groups += expression.includes("(") ? 1 : 0;
+      let [numerator, denominator] = evaluate(expression);
+      if (denominator < 0n) [numerator, denominator] = [-numerator, -denominator];
+      const significant = entry.answer!.replace(/[-.]/g, "").replace(/^0+/, "");
+      assert.ok(significant.length <= precision || /^\d+0+$/.test(significant), entry.answer!);
+      const places = (entry.answer!.split(".")[1] ?? "").length;
+      const scaled = BigInt(entry.answer!.replace(".", ""));
+      const error = scaled * denominator - numerator * 10n ** BigInt(places);
+      const twice = 2n * (error < 0n ? -error : error), more = precision - significant.length;
+      // The last significant digit is `more` places behind the last one written.
+      const [left, right] = more >= 0
+        ? [twice * 10n ** BigInt(more), denominator]
+        : [twice, denominator * 10n ** BigInt(-more)];
+      assert.ok(left <= right, entry.question);
+      assert.equal(scoreAnswer(String(Number(entry.answer) + 2), entry), 0);
+    }
+  }
+  assert.ok(groups > 200, `${groups} expressions with brackets`);
+});
+
+Deno.test("powers: as exact as repeated multiplication; 3 digits suffice for the score", () => {
+  for (const options of [{}, { min_base: -0.01, max_base: 0.01 }, { max_exponent: 120 }]) {
+    for (const entry of createDataset("power_function", { seed: 3, size: 150, ...options })) {
+      const [base, exponent] = /is \(?([-\d.]+)\)? to the power (-?\d+)\?/.exec(entry.question)!
+        .slice(1).map(Number) as [number, number];
+      assert.equal(base, entry.metadata["base"]);
+      let value = 1;
+      for (let i = 0; i < Math.abs(exponent) / 2; i++) value *= base;
+      const other = Math.abs(exponent) % 2 === 1 ? value / base : value;
+      const logarithm = (Math.log(Math.abs(value)) + Math.log(Math.abs(other))) *
+        Math.sign(exponent);
+      if (base === 0) assert.ok(exponent >= 0);
+      else {
+        const found = Math.log(Math.abs(Number(entry.answer)));
+        assert.ok(Math.abs(found - logarithm) <= 1e-9 * Math.max(1, Math.abs(found)));
+        assert.equal(Number(entry.answer) < 0, base < 0 && exponent % 2 !== 0, entry.question);
+      }
+      const long = Number(entry.answer).toExponential(20);
+      const tie = /^-?\d\.\d\d50+e/.test(long);
+      const short = tie ? long : Number(entry.answer).toExponential(2);
+      assert.equal(scoreAnswer(short, entry), 1, `${short} for ${entry.answer}`);
+      assert.equal(scoreAnswer(String(Number(entry.answer) * 1.02 + 1e-320), entry), 0.01);
+    }
+  }
+});
+
+Deno.test("powers are the nearest doubles", () => {
+  const rows: [string, string][] = [
+    ["1.2538491439703905e+18", "1.25e18"],
+    ["851737.58055369", "8.52e+5"],
+    ["2.5e-07", "2.5e-7"],
+    // A tie goes to the even digit: 1.245 is 1.24 in three digits, 1.255 is 1.26.
+    ["1.245", "1.24"],
+    ["1.255", "1.26"],
+  ];
+  for (const [oracle, answer] of rows) {
+    assert.equal(scoreTaskAnswer("power_function", answer, { answer: oracle }), 1, answer);
+  }
+  for (const { answer, metadata } of createDataset("power_function", { seed: 8, size: 200 })) {
+    assert.equal(Number(answer), metadata["solution"]);
+  }
+});
+
+Deno.test("powers with too few digits in a double are drawn again", () => {
+  const options = { min_base: 500, min_exponent: 100, max_exponent: 115, seed: 8, size: 200 };
+  for (const { answer } of createDataset("power_function", options)) {
+    assert.ok(Number(answer) >= 2 ** -1022, answer!);
+  }
+});
+
+/** The exact value of a number in any of the three formats, in units of 10^-30. */
+function candidateUnits(text: string): bigint {
+  const [mantissa, exponent = "0"] = text.replaceAll(",", "").split("e") as [string, string?];
+  const power = Number(exponent), value = units(mantissa);
+  return power < 0 ? value / 10n ** BigInt(-power) : value * 10n ** BigInt(power);
+}
+
+Deno.test("number formats: the largest or smallest of distinct numbers", () => {
+  const sets = [
+    {},
+    { min_num_candidates: 400, max_num_candidates: 500, max_delta: 1e-6 },
+    { min_n: 1, max_n: 20, max_delta: 0.001 },
+    { min_n: 1e12, max_n: 1e13, max_delta: 1e9 },
+  ];
+  const formats = new Set<string>();
+  for (const options of sets) {
+    for (const entry of createDataset("number_format", { seed: 4, size: 100, ...options })) {
+      const [intro, line] = entry.question.split("\n") as [string, string];
+      const texts = line.split("  "), values = texts.map(candidateUnits);
+      assert.equal(new Set(values).size, texts.length, "distinct as printed");
+      assert.equal(new Set(entry.metadata["candidates"] as number[]).size, texts.length);
+      const largest = intro.includes("largest");
+      const best = values.reduce((a, b) => (a > b) === largest ? a : b);
+      const right = texts[values.indexOf(best)]!;
+      assert.equal(Number(right.replaceAll(",", "")), Number(entry.answer), entry.question);
+      assert.equal(scoreAnswer(right, entry), 1, right);
+      texts.forEach((text) => formats.add(text.replace(/\d+/g, "0").replace(/(0,)+/, "0,")));
+      const wrong = texts.filter((_, i) => values[i] !== best);
+      for (const text of wrong.slice(0, 5)) assert.equal(scoreAnswer(text, entry), 0, text);
+    }
+  }
+  for (const kind of ["0.0", "0,0.0", "0.0e+0"]) assert.ok(formats.has(kind), [...formats].join());
+});
+
+Deno.test("fractions are reduced to lowest terms in the style of the question", () => {
+  for (
+    const options of [{}, { min_value: 100, max_value: 130 }, { min_value: 60, max_value: 61 }]
+  ) {
+    const dataset = createDataset("fraction_simplification", { seed: 5, size: 200, ...options });
+    for (const entry of dataset) {
+      const given = /fraction (\S+) to lowest/.exec(entry.question)![1]!;
+      const parts = (text: string) => [...text.matchAll(/\d+/g)].map(([digits]) => Number(digits));
+      const [a, b] = parts(given) as [number, number];
+      let x = a, y = b;
+      while (x !== y) x > y ? x -= y : y -= x;
+      const [c, d] = parts(entry.answer!) as [number, number];
+      assert.deepEqual([c, d], [a / x, b / x], entry.question);
+      assert.equal(entry.answer!.replace(/\d+/g, "0"), given.replace(/\d+/g, "0"));
+      const [low, high] = [options.min_value ?? 1, options.max_value ?? 1000];
+      assert.ok(low <= c && c <= d && d <= high, entry.answer!);
+      assert.equal(scoreAnswer(`${c}/${d}`, entry), 1);
+      assert.equal(scoreAnswer(`$\\dfrac{${c}}{${d}}$`, entry), 1);
+      assert.equal(scoreAnswer(`$$ \\frac { ${c} } {${d}} $$`, entry), 1);
+      assert.equal(scoreAnswer(`${a}/${d + 1}`, entry), 0.1);
+      assert.equal(scoreAnswer(`${a + 1}/${b + 1}`, entry), 0.05);
+      assert.equal(scoreAnswer("half", entry), 0.01);
+    }
+  }
+});

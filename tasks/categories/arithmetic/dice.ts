@@ -1,0 +1,110 @@
+/** The probability that several dice show at least a given sum, as a reduced fraction. */
+import { defineTask, int } from "../../define.ts";
+import type { ScorableEntry } from "../../types.ts";
+
+export default defineTask({
+  name: "dice",
+  category: "arithmetic",
+  description: "Find the probability of a sum of dice.",
+  scoring: "1 for the reduced fraction exactly as in 5/36, else 0.",
+  params: {
+    num_dice: int(4, "number of dice", { min: 1, max: 100 }),
+    max_dice_size: int(20, "sides of the largest die", { min: 2, max: 1000 }),
+  },
+  curriculum: [
+    {
+      name: "num_dice",
+      field: "num_dice",
+      levels: [4, 6, 8, 10],
+      description: "number of dice",
+    },
+    {
+      name: "max_dice_size",
+      field: "max_dice_size",
+      levels: [20, 25, 30, 35],
+      description: "sides of the largest die",
+    },
+  ],
+  generate(random, { num_dice, max_dice_size }) {
+    const dice = [max_dice_size];
+    while (dice.length < num_dice) dice.push(random.int(2, Math.max(2, max_dice_size - 1)));
+    dice.sort((a, b) => b - a);
+    const maximum = dice.reduce((sum, sides) => sum + sides, 0), range = maximum - num_dice;
+    const low = num_dice + Math.max(1, Math.floor(range / 3));
+    const target = random.int(low, Math.max(low, num_dice + Math.floor(2 * range / 3)));
+    const { ways, all } = atLeast(dice, target);
+    const common = gcd(ways, all), num = ways / common, den = all / common;
+    const names = dice.map((sides) => `1d${sides}`).join(", ");
+    return {
+      question:
+        `These dice are rolled together: ${names} (1d6 is one die with six sides, numbered 1 to ` +
+        "6, all equally likely). What is the probability that the numbers add up to at least " +
+        `${target}? Answer with a reduced fraction only, such as 5/36.`,
+      answer: `${num}/${den}`,
+      metadata: {
+        puzzle: {
+          dice_str: names,
+          target,
+          num: Number(num),
+          den: Number(den),
+          probability: quotient(num, den),
+        },
+      },
+      difficulty: { num_dice, max_dice_size },
+    };
+  },
+  score(answer: string, entry: ScorableEntry): number {
+    const text = (value: string) => value.replaceAll("\n", "").toLowerCase();
+    return entry.answer != null && text(answer) === text(entry.answer) ? 1 : 0;
+  },
+});
+
+/** Counts the outcomes whose sum is at least `target`, and all outcomes. */
+function atLeast(dice: readonly number[], target: number): { ways: bigint; all: bigint } {
+  const all = dice.reduce((product, sides) => product * BigInt(sides), 1n);
+  const ways = all <= BigInt(Number.MAX_SAFE_INTEGER)
+    ? BigInt(waysAtLeast(dice, target, 0, 1, (a, b) => a + b, (a, b) => a - b))
+    : waysAtLeast(dice, target, 0n, 1n, (a, b) => a + b, (a, b) => a - b);
+  return { ways, all };
+}
+
+/**
+ * Counts the outcomes of every sum, die by die, with a sliding window. It uses numbers as long as
+ * they are exact, else bigints.
+ */
+function waysAtLeast<T>(
+  dice: readonly number[],
+  target: number,
+  zero: T,
+  one: T,
+  add: (a: T, b: T) => T,
+  subtract: (a: T, b: T) => T,
+): T {
+  /** counts[s] is the number of outcomes in which the dice so far show s more than one pip each. */
+  let counts: T[] = [one];
+  for (const sides of dice) {
+    const next: T[] = [];
+    let window = zero;
+    for (let s = 0; s < counts.length + sides - 1; s++) {
+      if (s < counts.length) window = add(window, counts[s]!);
+      if (s >= sides) window = subtract(window, counts[s - sides]!);
+      next.push(window);
+    }
+    counts = next;
+  }
+  let ways = zero;
+  for (let s = Math.max(0, target - dice.length); s < counts.length; s++) {
+    ways = add(ways, counts[s]!);
+  }
+  return ways;
+}
+
+function gcd(a: bigint, b: bigint): bigint {
+  while (b !== 0n) [a, b] = [b, a % b];
+  return a;
+}
+
+/** num / den, even when both exceed the range of a double. */
+function quotient(num: bigint, den: bigint): number {
+  return den < 10n ** 300n ? Number(num) / Number(den) : Number(num * 10n ** 20n / den) / 1e20;
+}

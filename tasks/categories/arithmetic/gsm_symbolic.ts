@@ -1,0 +1,49 @@
+/** Grade-school word problems from templates, with worked solutions. */
+import { defineTask, float } from "../../define.ts";
+import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { templates } from "./word_problems/all.ts";
+
+export default defineTask({
+  name: "gsm_symbolic",
+  category: "arithmetic",
+  description: "Solve a grade-school word problem.",
+  scoring:
+    "The first number of the answer (sign and thousands commas understood): 1 when right, 0.01 " +
+    "when it is another number; no number 0.",
+  params: { difficulty: float(1, "only 1.0 exists", { min: 1, max: 1 }) },
+  generate(random, config) {
+    const { question, steps, answer, variables } = random.choice(templates)(random);
+    return {
+      question: `${question} Answer with the number only.`,
+      answer: String(answer),
+      metadata: {
+        answer_value: answer,
+        answer_cot: `${steps.join("\n")}\n#### ${answer}`,
+        variables,
+      },
+      difficulty: config.difficulty,
+    };
+  },
+  score,
+});
+
+/**
+ * Matches a number that is not part of a word (as in "x33" and "12a"). A sign belongs to it unless
+ * it follows a letter, digit or dot ("5-70" is a range).
+ */
+const NUMBER = new RegExp(
+  /(?:(?<![\w.])[-+−])?(?<!\w)(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+)?(?!\w)/.source +
+    /|(?<!\w)\.\d+(?!\w)/.source,
+);
+
+function score(answer: string, entry: ScorableEntry): number {
+  const given = firstNumber(answer), oracle = firstNumber(entry.answer ?? "");
+  if (given === null) return 0;
+  return oracle !== null && equalDecimals(given, oracle) ? 1 : 0.01;
+}
+
+function firstNumber(text: string): Decimal | null {
+  const match = NUMBER.exec(text.slice(0, 10_000));
+  return match === null ? null : parseDecimal(match[0].replaceAll(",", "").replace("−", "-"));
+}

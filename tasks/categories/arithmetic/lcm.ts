@@ -1,0 +1,61 @@
+/** The least common multiple of several numbers. */
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+import { joinWithAnd, lcmOf } from "./divisors.ts";
+import { mustBeAbove, raiseAbove } from "./rules.ts";
+
+/** Draws to find numbers whose product is not the answer. The last draw is used in any case. */
+const DRAWS = 3;
+
+export default defineTask({
+  name: "lcm",
+  category: "arithmetic",
+  description: "Find the least common multiple of numbers.",
+  scoring:
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_numbers: int(2, "fewest numbers", { min: 2 }),
+    max_numbers: int(2, "most numbers"),
+    min_value: int(1, "smallest number", { min: 1 }),
+    max_value: int(100, "largest number"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "numbers",
+      ["min_numbers", "max_numbers"],
+      [2, 3, 4, 5],
+      "how many numbers there are",
+    ),
+    rangeAttribute(
+      "value",
+      ["min_value", "max_value"],
+      [100, 1000, 10_000, 100_000],
+      "size of the numbers",
+      { ensureInterval: true },
+    ),
+  ],
+  validate: (config) => mustBeAbove(config, "max_value", "min_value"),
+  clamp: (config) => raiseAbove(config, "max_value", "min_value"),
+  generate(random, config) {
+    const count = random.int(config.min_numbers, config.max_numbers);
+    let numbers: number[] = [], result = 0n, product = 0n;
+    for (let draw = 0; draw < DRAWS && result === product; draw++) {
+      numbers = Array.from({ length: count }, () => random.int(config.min_value, config.max_value));
+      result = lcmOf(numbers);
+      product = numbers.reduce((all, number) => all * BigInt(number), 1n);
+    }
+    return {
+      question:
+        `What is the least common multiple of ${joinWithAnd(numbers)}? Answer with the number ` +
+        "only.",
+      answer: String(result),
+      metadata: { numbers, result: Number(result) },
+      difficulty: {
+        numbers: [config.min_numbers, config.max_numbers],
+        value: [config.min_value, config.max_value],
+      },
+    };
+  },
+  score: defaultScore,
+});

@@ -1,0 +1,97 @@
+/** The total number of legs of a group of animals. */
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+
+/** Number of legs → [name, plural unless it is name + "s"]. */
+const ANIMALS: Readonly<Record<number, readonly (readonly [string, string?])[]>> = {
+  0: [["snake"], ["sea slug"], ["jellyfish", "jellyfish"], ["flatworm"], ["leech", "leeches"]],
+  2: [["chicken"], ["bird"], ["human"], ["duck"]],
+  4: [
+    ["dog"],
+    ["cat"],
+    ["cow"],
+    ["horse"],
+    ["lion"],
+    ["elephant"],
+    ["giraffe"],
+    ["tiger"],
+    ["deer", "deer"],
+    ["sheep", "sheep"],
+  ],
+  5: [["starfish", "starfish"]],
+  6: [
+    ["insect"],
+    ["ant"],
+    ["butterfly", "butterflies"],
+    ["beetle"],
+    ["bee"],
+    ["wasp"],
+    ["grasshopper"],
+    ["cricket"],
+    ["cockroach", "cockroaches"],
+    ["praying mantis", "praying mantises"],
+    ["firefly", "fireflies"],
+  ],
+  8: [["spider"], ["scorpion"]],
+  10: [["crab"], ["lobster"], ["shrimp", "shrimp"]],
+  14: [["woodlouse", "woodlice"]],
+};
+
+const LIST = Object.entries(ANIMALS).flatMap(([legs, animals]) =>
+  animals.map(([name, plural]) => ({ name, plural: plural ?? `${name}s`, legs: Number(legs) }))
+);
+
+export default defineTask({
+  name: "leg_counting",
+  category: "arithmetic",
+  description: "Count the legs of a group of animals.",
+  scoring:
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_animals: int(3, "fewest kinds of animals", { min: 1 }),
+    max_animals: int(10, "most kinds of animals", { max: LIST.length }),
+    min_instances: int(1, "fewest animals of a kind", { min: 1 }),
+    max_instances: int(15, "most animals of a kind"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "num_animals",
+      ["min_animals", "max_animals"],
+      Array.from({ length: LIST.length - 1 }, (_, i) => i + 1),
+      "kinds of animals in a question",
+    ),
+    rangeAttribute(
+      "num_instances",
+      ["min_instances", "max_instances"],
+      [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+      "animals of each kind",
+      { ensureInterval: true },
+    ),
+  ],
+  generate(random, config) {
+    const kinds = random.sample(LIST, random.int(config.min_animals, config.max_animals));
+    const animals: Record<string, number> = {};
+    const phrases: string[] = [];
+    let legs = 0;
+    for (const kind of kinds) {
+      const count = random.int(config.min_instances, config.max_instances);
+      animals[kind.name] = count;
+      legs += count * kind.legs;
+      phrases.push(`${count} ${count === 1 ? kind.name : kind.plural}`);
+    }
+    const last = phrases.pop()!;
+    const group = phrases.length === 0 ? last : `${phrases.join(", ")} and ${last}`;
+    return {
+      question: `A zoo keeps ${group}. How many legs do they have altogether? ` +
+        "Answer with the number only.",
+      answer: String(legs),
+      metadata: { animals, num_animals: kinds.length, total_legs: legs },
+      difficulty: {
+        num_animals: [config.min_animals, config.max_animals],
+        num_instances: [config.min_instances, config.max_instances],
+      },
+    };
+  },
+  score: defaultScore,
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { createDataset } from "../../dataset.ts";
+import { scoreAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
+
+/** The numbers of a question in their order. */
+function numbersIn({ question }: Entry): number[] {
+  return [...question.matchAll(/\d+/g)].map(([digits]) => Number(digits));
+}
+
+Deno.test("bits: the ones of the question's number, counted by clearing the lowest one", () => {
+  for (const options of [{}, { max_n: 40 }, { min_n: 2 ** 40, max_n: 2 ** 52 }]) {
+    for (const entry of createDataset("count_bits", { seed: 1, size: 200, ...options })) {
+      let rest = BigInt(numbersIn(entry)[0]!), count = 0;
+      for (; rest > 0n; rest &= rest - 1n) count++;
+      assert.equal(entry.answer, String(count), entry.question);
+      assert.equal(parseInt(entry.metadata["binary"] as string, 2), entry.metadata["number"]);
+    }
+  }
+});
+
+Deno.test("greatest common divisors: the largest number that divides all, found by trying", () => {
+  let above = 0;
+  for (const max_numbers of [2, 4]) {
+    const options = { seed: 2, size: 200, max_numbers, max_value: 600 };
+    for (const entry of createDataset("gcd", options)) {
+      const numbers = numbersIn(entry);
+      let divisor = Math.min(...numbers);
+      while (numbers.some((number) => number % divisor !== 0)) divisor--;
+      assert.equal(entry.answer, String(divisor), entry.question);
+      above += divisor > 1 ? 1 : 0;
+    }
+  }
+  assert.ok(above > 200, `${above} of 400 have a common divisor`);
+});
+
+Deno.test("least common multiples: the first multiple that all numbers divide", () => {
+  let below = 0;
+  for (const max_numbers of [2, 3]) {
+    for (const entry of createDataset("lcm", { seed: 3, size: 200, max_numbers })) {
+      const numbers = numbersIn(entry), step = Math.max(...numbers);
+      let multiple = step;
+      while (numbers.some((number) => multiple % number !== 0)) multiple += step;
+      assert.equal(entry.answer, String(multiple), entry.question);
+      below += multiple < numbers.reduce((product, number) => product * number) ? 1 : 0;
+    }
+  }
+  assert.ok(below > 240, `${below} of 400 are below the product`);
+});
+
+Deno.test("least common multiples beyond 2^53 are exact", () => {
+  const options = { seed: 3, size: 50, min_numbers: 8, max_numbers: 8, max_value: 100_000 };
+  for (const entry of createDataset("lcm", options)) {
+    const multiple = BigInt(entry.answer!);
+    for (const number of numbersIn(entry)) assert.equal(multiple % BigInt(number), 0n);
+    for (const prime of [2n, 3n, 5n, 7n, 11n, 13n]) {
+      const smaller = multiple / prime;
+      if (multiple % prime !== 0n) continue;
+      assert.ok(numbersIn(entry).some((number) => smaller % BigInt(number) !== 0n));
+    }
+  }
+});
+
+function isPrime(number: number): boolean {
+  for (let d = 2; d * d <= number; d++) if (number % d === 0) return false;
+  return number > 1;
+}
+
+Deno.test("prime factors are primes in ascending order that multiply to the number", () => {
+  for (const max_value of [30, 1000, 1e9]) {
+    for (const entry of createDataset("prime_factorization", { seed: 4, size: 100, max_value })) {
+      const factors = entry.answer!.split(" × ").map(Number);
+      assert.ok(factors.every(isPrime), entry.answer!);
+      assert.deepEqual(factors, factors.toSorted((a, b) => a - b));
+      assert.equal(factors.reduce((a, b) => a * b), numbersIn(entry)[0]);
+      if (factors.length < 2) continue;
+      assert.equal(scoreAnswer(factors.toReversed().join("×"), entry), 1);
+      assert.equal(scoreAnswer(String(numbersIn(entry)[0]), entry), 0.5);
+      assert.equal(scoreAnswer(factors.slice(1).join(" × "), entry), 0.01);
+      assert.equal(scoreAnswer(`${entry.answer}.`, entry), 0);
+    }
+  }
+});
+
+/** Multiplies digit by digit, to check the products without bigints. */
+function multiply(a: string, b: string): string {
+  const digits = new Array<number>(a.length + b.length).fill(0);
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      const sum = digits[i + j + 1]! + Number(a[i]) * Number(b[j]);
+      digits[i + j + 1] = sum % 10;
+      digits[i + j]! += Math.floor(sum / 10);
+    }
+  }
+  return digits.join("").replace(/^0+(?=.)/, "");
+}
+
+Deno.test("products: multiplied digit by digit, also with signs", () => {
+  for (const allow_negation of [false, true]) {
+    const options = { seed: 5, size: 200, max_terms: 5, max_digits: 12, allow_negation };
+    for (const entry of createDataset("products", options)) {
+      const factors = /: (.*)\. Answer/.exec(entry.question)![1]!.split(" * ");
+      assert.equal(factors.length, entry.metadata["num_terms"]);
+      const size = factors.map((factor) => factor.replace("-", "")).reduce(multiply, "1");
+      const minus = factors.filter((factor) => factor.startsWith("-")).length % 2 === 1;
+      assert.equal(entry.answer, minus && size !== "0" ? `-${size}` : size, entry.question);
+      assert.equal(scoreAnswer(`${entry.answer}1`, entry) < 1, true);
+    }
+  }
+});
+
+/** Replaces innermost brackets by their values until one number is left. */
+function evaluateHex(expression: string): bigint {
+  let text = expression.replace(/0x[0-9a-f]+/g, (hex) => BigInt(hex).toString());
+  const inner = /\((-?\d+) (\+|-|\*|<<|>>) (-?\d+)\)/g;
+  while (text.includes("(")) {
+    text = text.replace(inner, (_, left, operator, right) => {
+      const a = BigInt(left), b = BigInt(right);
+      if (operator === "+") return String(a + b);
+      if (operator === "-") return String(a - b);
+      if (operator === "*") return String(a * b);
+      const power = 2n ** b;
+      if (operator === "<<") return String(a * power);
+      const quotient = a / power;
+      return String(quotient * power > a ? quotient - 1n : quotient);
+    });
+  }
+  return BigInt(text);
+}
+
+Deno.test("hexadecimal expressions have the value of the answer in any notation", () => {
+  for (const difficulty of [1, 2, 3, 5, 7]) {
+    for (const entry of createDataset("bitwise_arithmetic", { seed: 6, size: 60, difficulty })) {
+      const value = evaluateHex(entry.question.split("\n")[1]!);
+      assert.equal(BigInt(entry.answer!.replace("-", "")), value < 0n ? -value : value);
+      assert.equal(entry.answer!.startsWith("-"), value < 0n);
+      assert.equal(scoreAnswer(String(value), entry), 1);
+      assert.equal(scoreAnswer(` ${entry.answer!.toUpperCase().replace("X", "x")}\n`, entry), 1);
+      assert.equal(scoreAnswer(String(value + 1n), entry), 0);
+      assert.equal(scoreAnswer(entry.answer!.replace("0x", ""), entry) < 1, true);
+    }
+  }
+});
+
+Deno.test("dice: the probability is the share of all outcomes, one by one", () => {
+  for (const [num_dice, max_dice_size] of [[1, 2], [1, 30], [2, 12], [3, 9], [4, 7]] as const) {
+    const options = { seed: 7, size: 60, num_dice, max_dice_size };
+    for (const entry of createDataset("dice", options)) {
+      const [list, rest] = /together: (.*?) \(.*at least (\d+)/s.exec(entry.question)!.slice(1);
+      const dice = list!.split(", ").map((die) => Number(die.replace("1d", "")));
+      assert.equal(dice.length, num_dice);
+      let hits = 0, all = 0;
+      const roll = (die: number, sum: number): void => {
+        if (die === dice.length) {
+          all++;
+          hits += sum >= Number(rest) ? 1 : 0;
+          return;
+        }
+        for (let pips = 1; pips <= dice[die]!; pips++) roll(die + 1, sum + pips);
+      };
+      roll(0, 0);
+      const [num, den] = entry.answer!.split("/").map(Number) as [number, number];
+      assert.equal(num * all, den * hits, entry.question);
+      assert.ok(hits > 0 && hits < all, entry.question);
+      for (let d = 2; d <= num; d++) assert.ok(num % d !== 0 || den % d !== 0, entry.answer!);
+    }
+  }
+});
+
+Deno.test("dice with more outcomes than a double can count are exact", () => {
+  const options = { seed: 7, size: 5, num_dice: 20, max_dice_size: 30 };
+  for (const entry of createDataset("dice", options)) {
+    const { dice_str, target } = entry.metadata["puzzle"] as { dice_str: string; target: number };
+    let ways = new Map<number, bigint>([[0, 1n]]), all = 1n;
+    for (const die of dice_str.split(", ")) {
+      const next = new Map<number, bigint>(), sides = Number(die.slice(2));
+      for (const [sum, count] of ways) {
+        for (let pips = 1; pips <= sides; pips++) {
+          next.set(sum + pips, (next.get(sum + pips) ?? 0n) + count);
+        }
+      }
+      ways = next;
+      all *= BigInt(sides);
+    }
+    let hits = 0n;
+    for (const [sum, count] of ways) if (sum >= target) hits += count;
+    const [num, den] = entry.answer!.split("/").map(BigInt) as [bigint, bigint];
+    assert.equal(num * all, den * hits);
+  }
+});

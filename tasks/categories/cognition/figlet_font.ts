@@ -1,0 +1,118 @@
+/** Read a word that is drawn with characters. */
+import { bool, defineTask, int, type Param, rangeAttribute } from "../../define.ts";
+import { strip } from "../../python/text.ts";
+import { isOverlong } from "../../scoring_rules.ts";
+import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";
+import { didYouMean } from "../../../core/suggest.ts";
+import { drawWord, type Font, fontNames, loadFont } from "./fonts.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import type { ScorableEntry } from "../../types.ts";
+
+/** Number of columns between spaced letters. */
+const GAP = 3;
+
+const fonts = new Map<string, Font>();
+
+export default defineTask({
+  name: "figlet_font",
+  category: "cognition",
+  description: "Read a word that is drawn in a FIGlet font.",
+  scoring: "1 for the word (spaces and case do not count), else 0.1 a letter in its place, at " +
+    "most 0.9.",
+  params: {
+    static_word: textOrNull("the word, of letters A to Z; null = one of a list"),
+    static_font: textOrNull("name of the font; null = any"),
+    min_word_len: int(3, "fewest letters", { min: 1 }),
+    max_word_len: int(7, "most letters; beyond 11 words are joined", { min: 3, max: 1000 }),
+    space_letters: bool(true, "leave space between letters"),
+  },
+  curriculum: [
+    rangeAttribute(
+      "word_len",
+      ["min_word_len", "max_word_len"],
+      [3, 5, 10, 15, 20, 30],
+      "letters of the word",
+      { ensureInterval: true },
+    ),
+  ],
+  validate({ static_word, static_font }) {
+    const errors: string[] = [];
+    if (static_word !== null && !/^[A-Za-z]+$/.test(static_word)) {
+      errors.push(
+        `static_word: must be one or more letters A to Z, found ${JSON.stringify(static_word)}`,
+      );
+    }
+    if (static_font !== null && !fontNames().includes(static_font)) {
+      errors.push(
+        `static_font: must be a known font, found ${JSON.stringify(static_font)}` +
+          `${didYouMean(static_font, fontNames())} (such as ${fontNames().slice(0, 5).join(", ")})`,
+      );
+    }
+    return errors;
+  },
+  generate(random, config) {
+    const word = config.static_word?.toUpperCase() ??
+      drawText(random, config.min_word_len, config.max_word_len);
+    const name = config.static_font ?? random.choice(fontNames());
+    let font = fonts.get(name);
+    if (font === undefined) fonts.set(name, font = loadFont(name));
+    return {
+      question:
+        "Which word is drawn here in large letters? A long word goes on in further rows of " +
+        "letters; only the letters A to Z occur.\n\n" +
+        `${drawWord(word, font, config.space_letters ? GAP : 0)}\n\n` +
+        "Answer with the word only.",
+      answer: word,
+      metadata: { font: name, space_letters: config.space_letters },
+      difficulty: { word_len: [config.min_word_len, config.max_word_len] },
+    };
+  },
+  score,
+});
+
+function textOrNull(description: string): Param<string | null> {
+  return { type: "string", default: null, nullable: true, description };
+}
+
+/**
+ * A word with `min` to `max` letters. If the list has none that long, several words without spaces.
+ */
+function drawText(random: RandomStream, min: number, max: number): string {
+  if (max <= MAX_WORD_LENGTH) return drawListed(random, min, max);
+  let left = random.int(Math.max(min, MIN_WORD_LENGTH), max);
+  let text = "";
+  while (left > MAX_WORD_LENGTH) {
+    // The rest must be long enough for a word.
+    const word = drawListed(
+      random,
+      MIN_WORD_LENGTH,
+      Math.min(MAX_WORD_LENGTH, left - MIN_WORD_LENGTH),
+    );
+    text += word;
+    left -= word.length;
+  }
+  return text + drawListed(random, left, left);
+}
+
+function drawListed(random: RandomStream, min: number, max: number): string {
+  return wordAt(random.below(wordCount(min, max)), min).toUpperCase();
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  if (isOverlong(answer, entry)) return 0;
+  const given = plain(answer), oracle = plain(entry.answer ?? "");
+  if (oracle === "") return 0;
+  if (given === oracle) return 1;
+  let equal = 0;
+  const others = given[Symbol.iterator]();
+  for (const letter of oracle) {
+    const other = others.next();
+    if (other.done) break;
+    if (other.value === letter) equal++;
+  }
+  return Math.min(0.9, equal / 10);
+}
+
+function plain(text: string): string {
+  return strip(text).replaceAll(" ", "").toUpperCase();
+}

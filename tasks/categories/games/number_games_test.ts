@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { createDataset } from "../../dataset.ts";
+import { scoreAnswer } from "../../score_answer.ts";
+
+/**
+ * All values that the numbers can be combined to, as texts "numerator/denominator", by recursion.
+ */
+function reachable(numbers: [bigint, bigint][]): Set<string> {
+  const found = new Set<string>();
+  if (numbers.length === 1) {
+    const [[a, b]] = numbers as [[bigint, bigint]];
+    if (b !== 0n && a % b === 0n) found.add(String(a / b));
+    return found;
+  }
+  for (let i = 0; i < numbers.length; i++) {
+    for (let j = 0; j < numbers.length; j++) {
+      if (i === j) continue;
+      const [[a, b], [c, d]] = [numbers[i]!, numbers[j]!];
+      const rest = numbers.filter((_, k) => k !== i && k !== j);
+      const results: [bigint, bigint][] = [[a * d + c * b, b * d], [a * d - c * b, b * d]];
+      results.push([a * c, b * d]);
+      if (c !== 0n) results.push([a * d, b * c]);
+      for (const result of results) for (const v of reachable([result, ...rest])) found.add(v);
+    }
+  }
+  return found;
+}
+
+/** The value of an expression, computed by JavaScript. Used only for generated expressions. */
+function evaluate(expression: string): number {
+  assert.match(expression, /^[-+*/() 0-9]+$/);
+  return Function(`return ${expression}`)() as number;
+}
+
+Deno.test("countdown: the answer uses the question's numbers and reaches its target", () => {
+  const sets = [
+    {},
+    { min_numbers: 2, max_numbers: 3 },
+    { operators: ["+", "*"], shuffle: false },
+    { min_numbers: 9, max_numbers: 15, min_target: 1, max_target: 10_000, max_value: 300 },
+  ];
+  for (const options of sets) {
+    for (const entry of createDataset("countdown", { seed: 1, size: 150, ...options })) {
+      const [, list, target] = /numbers ([\d, ]+) to make (\d+)\./.exec(entry.question)!;
+      const given = list!.split(", ").map(Number),
+        used = entry.answer!.match(/\d+/g)!.map(Number);
+      const sorted = (numbers: number[]) => numbers.toSorted((a, b) => a - b);
+      assert.deepEqual(sorted(used), sorted(given));
+      if (options.shuffle === false) assert.deepEqual(used, given);
+      assert.equal(evaluate(entry.answer!), Number(target));
+      const { min_target = 100, max_target = 999 } = options;
+      assert.ok(Number(target) >= min_target && Number(target) <= max_target, target);
+      if (options.operators) assert.ok(!/[-/]/.test(entry.answer!));
+      assert.equal(scoreAnswer(`(${entry.answer})`, entry), 1);
+      assert.equal(scoreAnswer(`${entry.answer} + ${given[0]}`, entry), 0.05);
+      assert.equal(scoreAnswer(`${entry.answer} = ${target}`, entry), 0.01);
+    }
+  }
+});
+
+Deno.test("countdown: an unreachable range of targets gives the nearest target found", () => {
+  const options = {
+    min_numbers: 3,
+    max_numbers: 3,
+    max_value: 1,
+    min_target: 50,
+    max_target: 60,
+  };
+  for (const entry of createDataset("countdown", { seed: 1, size: 20, ...options })) {
+    assert.equal(entry.metadata["target"], 3);
+  }
+});
+
+Deno.test("puzzle24: a full search finds 24 too, and the answer makes it", () => {
+  const sets = [{}, { operators: ["+", "*"] }, { min_value: 5, max_value: 8 }];
+  for (const options of sets) {
+    for (const entry of createDataset("puzzle24", { seed: 2, size: 100, ...options })) {
+      const numbers = /numbers ([\d, ]+)\./.exec(entry.question)![1]!.split(", ").map(Number);
+      const { min_value = 1, max_value = 10 } = options;
+      assert.ok(numbers.every((n) => n >= min_value && n <= max_value));
+      assert.ok(Math.abs(evaluate(entry.answer!) - 24) < 1e-9, entry.answer!);
+      assert.deepEqual(entry.answer!.match(/\d+/g)!.map(Number).sort(), numbers.toSorted());
+      if (options.operators) assert.ok(!/[-/]/.test(entry.answer!));
+    }
+  }
+  for (const entry of createDataset("puzzle24", { seed: 3, size: 10 })) {
+    const numbers = (entry.metadata["numbers"] as number[]).map((n): [bigint, bigint] => [
+      BigInt(n),
+      1n,
+    ]);
+    assert.ok(reachable(numbers).has("24"));
+  }
+});
+
+Deno.test("survo: the listed numbers fill the zeros so that all sums are right", () => {
+  const sets = [{}, { min_board_size: 7, max_board_size: 9, min_empty: 20, max_empty: 36 }, {
+    min_num: 40,
+    max_num: 2000,
+  }];
+  for (const options of sets) {
+    for (const entry of createDataset("survo", { seed: 3, size: 100, ...options })) {
+      const table = (text: string) =>
+        text.split("\n").filter((line) => /^\d+( \d+)+$/.test(line)).map((line) =>
+          line.split(" ").map(Number)
+        );
+      const puzzle = table(entry.question), filled = table(entry.answer!), n = puzzle.length;
+      const listed = /exactly once: ([\d, ]+)\n/.exec(entry.question)![1]!.split(", ").map(
+        Number,
+      );
+      const added: number[] = [];
+      for (let r = 0; r < n; r++) {
+        for (let c = 0; c < n; c++) {
+          if (puzzle[r]![c] === 0) added.push(filled[r]![c]!);
+          else assert.equal(filled[r]![c], puzzle[r]![c]);
+        }
+      }
+      assert.deepEqual(added.toSorted(), listed.toSorted());
+      const columns = filled[0]!.map((_, c) => filled.map((row) => row[c]!));
+      for (const line of [...filled, ...columns]) {
+        assert.equal(line.slice(0, -1).reduce((a, b) => a + b), line.at(-1));
+      }
+      const wrong = structuredClone(filled);
+      wrong[0]![0]!++;
+      assert.equal(scoreAnswer(wrong.map((row) => row.join(" ")).join("\n"), entry), 0);
+      assert.equal(entry.metadata["source_idx"], entry.metadata["source_index"]);
+    }
+  }
+});
+
+/** Counts the solutions of weighted sums, row by row, with the remaining column sums. */
+function countGrids(rowSums: number[], columnSums: number[]): number {
+  const columns = columnSums.length;
+  const search = (row: number, left: number[]): number => {
+    if (row < 0) return left.every((sum) => sum === 0) ? 1 : 0;
+    if (left.some((sum) => sum < 0 || sum > (row + 1) * (row + 2) / 2)) return 0;
+    let count = 0;
+    for (let word = 0; word < 1 << columns && count < 2; word++) {
+      let sum = 0;
+      for (let c = 0; c < columns; c++) if (word >> c & 1) sum += c + 1;
+      if (sum !== rowSums[row]) continue;
+      count += search(row - 1, left.map((s, c) => s - (word >> c & 1) * (row + 1)));
+    }
+    return count;
+  };
+  return search(rowSums.length - 1, columnSums);
+}
+
+Deno.test("kakurasu: exactly one grid has the question's sums, the answer", () => {
+  const sets = [{ size: 150 }, { size: 60, min_rows: 3, max_rows: 6, p_ones: 0.5 }, {
+    size: 10,
+    min_rows: 7,
+    max_rows: 7,
+    min_cols: 6,
+    max_cols: 7,
+    p_ones: 0.4,
+  }];
+  for (const options of sets) {
+    for (const entry of createDataset("kakurasu", { seed: 4, ...options })) {
+      const sums = (side: string) =>
+        new RegExp(`Sums of the ${side}, from the \\w+: ([\\d, ]+)`).exec(entry.question)![1]!
+          .split(", ").map(Number);
+      const rowSums = sums("rows"), columnSums = sums("columns");
+      assert.equal(countGrids(rowSums, columnSums), 1, entry.question);
+      const grid = entry.answer!.split("\n").map((line) => line.split(" ").map(Number));
+      assert.deepEqual(grid.map((row) => row.reduce((s, x, i) => s + x * (i + 1), 0)), rowSums);
+      assert.deepEqual(
+        columnSums.map((_, c) => grid.reduce((s, row, r) => s + row[c]! * (r + 1), 0)),
+        columnSums,
+      );
+      assert.equal(scoreAnswer(entry.answer!.replace("1", "0"), entry), 0);
+      assert.equal(scoreAnswer(entry.answer! + "\n0 0", entry), 0);
+      assert.equal(scoreAnswer(entry.answer!.replaceAll(" ", ""), entry), 1);
+    }
+  }
+});
+
+Deno.test("mahjong: the rounds of the question, played with letters, end in the answer", () => {
+  const seen = new Map<string, number>();
+  for (const options of [{}, { min_num_rounds: 1, max_num_rounds: 3 }]) {
+    for (const entry of createDataset("mahjong_puzzle", { seed: 5, size: 150, ...options })) {
+      let hand = [.../beginning: ([A-Z]{13})\n/.exec(entry.question)![1]!];
+      let result = "";
+      const rounds = [...entry.question.matchAll(/Round \d+: add ([A-Z]), remove ([A-Z])/g)];
+      for (const [, add, remove] of rounds) {
+        const others = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        const runs = Array.from({ length: 24 }, (_, i) => others.slice(i, i + 3))
+          .filter((run) => run.includes(add!));
+        const isPeng = hand.filter((card) => card === add).length >= 2;
+        const isChi = runs.some((run) =>
+          [...run.replace(add!, "")].every((card) => hand.includes(card))
+        );
+        result = isPeng ? "Peng" : isChi ? "Chi" : "Pass";
+        hand.push(add!);
+        const at = hand.indexOf(remove!);
+        assert.ok(at >= 0);
+        hand = hand.filter((_, i) => i !== at);
+      }
+      assert.equal(entry.answer, result);
+      assert.equal(rounds.length, (entry.metadata["rounds"] as unknown[]).length);
+      seen.set(result, (seen.get(result) ?? 0) + 1);
+    }
+  }
+  for (const result of ["Peng", "Chi", "Pass"]) assert.ok(seen.get(result)! > 60, result);
+});

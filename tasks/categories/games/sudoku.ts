@@ -1,0 +1,90 @@
+/**
+ * 9×9 sudoku with exactly one solution. Cells of a random complete grid are emptied in random order
+ * as long as the solution stays unique.
+ */
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { numberGridScore } from "../../scoring_rules.ts";
+import { canBeEmptied, CellSolver, digitRows, latinUnits, makeShape } from "./cell_solver.ts";
+
+const SIZE = 9, CELLS = 81, FULL = 0x1ff;
+/** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
+const MAX_FAILURES = 200;
+
+export default defineTask({
+  name: "sudoku",
+  category: "games",
+  description: "Solve a 9×9 sudoku.",
+  scoring:
+    "1 when every line is right up to trailing space; else 0.9 × the share of right cells; times " +
+    "solution length / answer length when the answer is longer.",
+  params: {
+    min_empty: int(30, "fewest empty cells", { min: 0 }),
+    max_empty: int(50, "most empty cells; fewer where more would allow a second solution", {
+      max: 64,
+    }),
+  },
+  curriculum: [
+    rangeAttribute("empty", ["min_empty", "max_empty"], [20, 30, 40, 50, 60], "empty cells", {
+      ensureInterval: true,
+    }),
+  ],
+  generate(random, config) {
+    const { puzzle, solution, empty } = drawPuzzle(
+      random,
+      random.int(config.min_empty, config.max_empty),
+    );
+    return {
+      question:
+        "Fill in this sudoku. Every row, every column and each of the nine 3×3 blocks must " +
+        `hold each digit from 1 to 9 exactly once; _ marks an empty cell.\n${gridText(puzzle)}\n` +
+        "Answer with the completed grid: nine lines of nine digits separated by spaces.",
+      answer: gridText(solution),
+      metadata: { puzzle, solution, num_empty: empty },
+      difficulty: { empty: [config.min_empty, config.max_empty] },
+    };
+  },
+  score: numberGridScore,
+});
+
+let solver: CellSolver | undefined;
+
+function sudokuSolver(): CellSolver {
+  return solver ??= new CellSolver(makeShape(SIZE, [...latinUnits(SIZE), ...blocks()]));
+}
+
+function blocks(): number[][] {
+  return Array.from({ length: SIZE }, (_, b) => {
+    const corner = Math.floor(b / 3) * 27 + (b % 3) * 3;
+    return Array.from({ length: SIZE }, (_, i) => corner + Math.floor(i / 3) * SIZE + i % 3);
+  });
+}
+
+function drawPuzzle(random: RandomStream, wanted: number) {
+  const clues = completeGrid(random);
+  const solution = digitRows(clues, SIZE);
+  const order = random.shuffle(Array.from({ length: CELLS }, (_, i) => i));
+  let empty = 0;
+  for (const cell of order) {
+    if (empty === wanted) break;
+    if (!canBeEmptied(sudokuSolver(), clues, cell, FULL, MAX_FAILURES)) continue;
+    clues[cell] = FULL;
+    empty++;
+  }
+  return { puzzle: digitRows(clues, SIZE), solution, empty };
+}
+
+/** A random complete grid. Candidates are tried in random order, so every grid is possible. */
+function completeGrid(random: RandomStream): Uint16Array {
+  const open = new Uint16Array(CELLS).fill(FULL);
+  for (;;) {
+    const digits = random.shuffle(Array.from({ length: SIZE }, (_, i) => 1 << i));
+    digits.forEach((bit, column) => open[column] = bit);
+    const grid = sudokuSolver().solve(open, MAX_FAILURES, (bits) => random.shuffle(bits));
+    if (grid) return grid;
+  }
+}
+
+function gridText(grid: readonly number[][]): string {
+  return grid.map((row) => row.map((digit) => digit || "_").join(" ")).join("\n");
+}

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { createDataset } from "../../dataset.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
+
+type Point = [x: number, y: number];
+
+/** The corners that the question names. */
+function corners(question: string): Point[] {
+  return ["A", "B", "C"].map((name) => {
+    const match = new RegExp(`${name} = \\((-?\\d+), (-?\\d+)\\)`).exec(question)!;
+    return [Number(match[1]), Number(match[2])];
+  });
+}
+
+function distance([a, b]: Point, [c, d]: Point): number {
+  return Math.hypot(a - c, b - d);
+}
+
+/** A + B + C − 2·circumcenter. */
+function orthocenter([[ax, ay], [bx, by], [cx, cy]]: [Point, Point, Point]): Point {
+  const d = 2 * (ax * (by - cy) + bx * (cy - ay) + cx * (ay - by));
+  const a = ax * ax + ay * ay, b = bx * bx + by * by, c = cx * cx + cy * cy;
+  const x = (a * (by - cy) + b * (cy - ay) + c * (ay - by)) / d;
+  const y = (a * (cx - bx) + b * (ax - cx) + c * (bx - ax)) / d;
+  return [ax + bx + cx - 2 * x, ay + by + cy - 2 * y];
+}
+
+function entries(): Entry[] {
+  const configs = [{}, { min_coord: 0, max_coord: 2 }, { min_coord: -10_000, max_coord: 10_000 }];
+  return configs.flatMap((config) => [
+    ...createDataset("advanced_geometry", { ...config, seed: 8, size: 120 }),
+  ]);
+}
+
+Deno.test("the question's triangles are solved again by other formulas", () => {
+  const seen = new Set<string>();
+  for (const { question, answer, metadata } of entries()) {
+    const [A, B, C] = corners(question) as [Point, Point, Point];
+    const a = distance(B, C), b = distance(C, A), c = distance(A, B);
+    const s = (a + b + c) / 2;
+    seen.add(metadata["task_type"] as string);
+    if (question.includes("orthocenter")) {
+      const [x, y] = orthocenter([A, B, C]);
+      const given = answer!.slice(1, -1).split(", ").map(Number);
+      const slack = 0.00051 + 1e-9 * Math.hypot(x, y);
+      assert.ok(Math.abs(given[0]! - x) < slack && Math.abs(given[1]! - y) < slack, question);
+    } else if (question.includes("incircle")) {
+      const cosine = (b * b + c * c - a * a) / (2 * b * c);
+      const radius = (s - a) * Math.tan(Math.acos(cosine) / 2);
+      assert.ok(Math.abs(Number(answer) - radius) < 0.00051 + 1e-4 * radius, question);
+      assert.match(answer!, /^\d+\.\d{3}$/);
+    } else {
+      const angle = Math.acos((a * a + c * c - b * b) / (2 * a * c)) * 180 / Math.PI;
+      assert.ok(Math.abs(Number(answer!.slice(0, -1)) - angle) < 0.006, question);
+      assert.match(answer!, /^\d+\.\d\d°$/);
+    }
+  }
+  assert.equal(seen.size, 3);
+});
+
+Deno.test("exact and approximate metadata agree", () => {
+  for (const { metadata } of entries()) {
+    const exact = metadata["incircle_radius_exact"] as string | undefined;
+    if (exact !== undefined) {
+      const [top, ...squares] = exact.match(/\d+/g)!.map(Number);
+      const below = squares.reduce((sum, square) => sum + Math.sqrt(square), 0);
+      assert.equal(top! / below, metadata["incircle_radius_approx"]);
+    }
+    const ortho = metadata["ortho"] as string[] | undefined;
+    ortho?.forEach((text, i) => {
+      const [top, bottom = "1"] = text.split("/");
+      assert.equal(Number(top) / Number(bottom), (metadata["orthocenter_approx"] as number[])[i]);
+    });
+  }
+});
+
+Deno.test("nearly right answers score by the rules", () => {
+  const radius = { answer: "1.679", metadata: { task_type: "incircle_radius" } };
+  const angle = { answer: "17.10°", metadata: { task_type: "angle_measure" } };
+  const point = { answer: "(0.304, -1.217)", metadata: { task_type: "orthocenter" } };
+  const score = (answer: string, entry: typeof radius) =>
+    scoreTaskAnswer("advanced_geometry", answer, entry);
+  assert.equal(score("1.68", radius), 0.5);
+  assert.equal(score("1.69", radius), 0.05);
+  assert.equal(score("about 1.68", radius), 0.01);
+  assert.equal(score("17.104", angle), 1);
+  assert.equal(score("17.2°", angle), 0.05);
+  assert.equal(score("0.304,-1.2171", point), 1);
+  assert.equal(score("(0.304, -1.217", point), 1);
+  assert.equal(score("(0.304, -1.218)", point), 0.01);
+  assert.equal(score("1e999, 2", point), 0.01);
+});
+
+Deno.test("V1, V15: the original rewards a blank answer and refuses its exact radical", () => {
+  const exact = "sqrt(-sqrt(29) + sqrt(85)/2 + sqrt(313)/2)";
+  const metadata = {
+    task_type: "incircle_radius",
+    incircle_radius_exact: exact,
+    incircle_radius_approx: 2.176123777286009,
+  };
+  const entry = { answer: "2.176", metadata };
+  const rows = [
+    { answer: "", original: 0.01, ours: 0 },
+    { answer: " 2.176", original: 0.01, ours: 1 },
+    { answer: "2.18", original: 0.01, ours: 0.5 },
+    { answer: "3", original: 0.01, ours: 0.05 },
+  ];
+  for (const { answer, original, ours } of rows) {
+    assert.equal(scoreTaskAnswer("advanced_geometry", answer, entry), ours, answer);
+    assert.notEqual(original, ours);
+  }
+  const [generated] = createDataset("advanced_geometry", {
+    task_types: ["incircle_radius"],
+    seed: 2,
+  });
+  assert.equal(scoreAnswer(generated!.answer, generated!), 1);
+});

@@ -1,0 +1,78 @@
+/** Whether courses with prerequisites can all be taken, i.e. whether the graph has no cycle. */
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+
+export default defineTask({
+  name: "course_schedule",
+  category: "graphs",
+  description: "Decide whether all courses can be taken in some order.",
+  scoring:
+    "1 for exactly True or False, whichever is right; else its share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_num_courses: int(5, "fewest courses", { min: 3 }),
+    max_num_courses: int(10, "most courses"),
+    min_num_prerequisites: int(1, "fewest prerequisites of a course", { min: 1 }),
+    max_num_prerequisites: int(2, "most prerequisites of a course"),
+    min_cycle_length: int(3, "fewest courses in the cycle of an impossible plan", { min: 3 }),
+    max_cycle_length: int(5, "most courses in the cycle of an impossible plan"),
+    p_solvable: float(0.5, "probability that the plan is possible", { min: 0, max: 1 }),
+  },
+  curriculum: [
+    rangeAttribute(
+      "num_courses",
+      ["min_num_courses", "max_num_courses"],
+      [5, 10, 25, 50, 100],
+      "number of courses",
+      { ensureInterval: true },
+    ),
+    rangeAttribute(
+      "num_prerequisites",
+      ["min_num_prerequisites", "max_num_prerequisites"],
+      [2, 3, 4, 5],
+      "prerequisites of a course",
+      { ensureInterval: true },
+    ),
+    rangeAttribute(
+      "cycle_length",
+      ["min_cycle_length", "max_cycle_length"],
+      [3, 4, 5, 6],
+      "courses in the cycle of an impossible plan",
+      { ensureInterval: true },
+    ),
+  ],
+  generate(random, config) {
+    const count = random.int(config.min_num_courses, config.max_num_courses);
+    const courses = random.shuffle(Array.from({ length: count }, (_, course) => course));
+    const solvable = random.chance(config.p_solvable);
+    /** Course × count + prerequisite. */
+    const pairs = new Set<number>();
+    for (let i = count - 1; i > 0; i--) {
+      const wanted = random.int(config.min_num_prerequisites, config.max_num_prerequisites);
+      for (let k = 0; k < wanted; k++) pairs.add(courses[i]! * count + courses[random.below(i)]!);
+    }
+    if (!solvable) {
+      const length = random.int(config.min_cycle_length, config.max_cycle_length);
+      const cycle = random.sample(courses, Math.min(length, count));
+      cycle.forEach((course, i) => pairs.add(course * count + cycle[(i + 1) % cycle.length]!));
+    }
+    const prerequisites = random.shuffle(
+      [...pairs].map((pair) => [Math.floor(pair / count), pair % count]),
+    );
+    const list = prerequisites.map(([course, before]) => `(${course}, ${before})`).join(", ");
+    return {
+      question: `A student wants to take ${count} courses, numbered 0 to ${count - 1}, one after ` +
+        "another. A pair (a, b) says that course b has to be finished before course a can be " +
+        `taken. The pairs are:\n${list}\n` +
+        "Is there an order in which all courses can be taken? Answer with True or False only.",
+      answer: solvable ? "True" : "False",
+      metadata: { courses, prerequisites, solution: solvable, solvable },
+      difficulty: {
+        num_courses: [config.min_num_courses, config.max_num_courses],
+        num_prerequisites: [config.min_num_prerequisites, config.max_num_prerequisites],
+        cycle_length: [config.min_cycle_length, config.max_cycle_length],
+      },
+    };
+  },
+  score: defaultScore,
+});

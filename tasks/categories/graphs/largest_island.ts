@@ -1,0 +1,135 @@
+/** The largest area of ones in a grid of zeros and ones. */
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring_rules.ts";
+
+export default defineTask({
+  name: "largest_island",
+  category: "graphs",
+  description: "Find the area of the largest island in a grid.",
+  scoring:
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
+  params: {
+    min_rows: int(5, "fewest rows", { min: 1 }),
+    max_rows: int(10, "most rows"),
+    min_cols: int(5, "fewest columns", { min: 1 }),
+    max_cols: int(10, "most columns"),
+    min_num_islands: int(0, "fewest walks that make land", { min: 0 }),
+    max_num_islands: int(5, "most walks that make land"),
+    min_island_size: int(0, "fewest steps of a walk", { min: 0 }),
+    max_island_size: int(10, "most steps of a walk"),
+  },
+  curriculum: [
+    rangeAttribute("rows", ["min_rows", "max_rows"], [5, 25, 50, 100], "rows of the grid"),
+    rangeAttribute("cols", ["min_cols", "max_cols"], [5, 25, 50, 100], "columns of the grid"),
+    rangeAttribute(
+      "num_islands",
+      ["min_num_islands", "max_num_islands"],
+      [2, 5, 10, 20],
+      "walks that make land",
+    ),
+    rangeAttribute(
+      "island_size",
+      ["min_island_size", "max_island_size"],
+      [5, 10, 20, 30],
+      "steps of a walk",
+    ),
+  ],
+  generate(random, config) {
+    const rows = random.int(config.min_rows, config.max_rows);
+    const columns = random.int(config.min_cols, config.max_cols);
+    const map = new IslandMap(rows, columns);
+    const islands = random.int(config.min_num_islands, config.max_num_islands);
+    for (let i = 0; i < islands; i++) {
+      map.walk(random, random.int(config.min_island_size, config.max_island_size));
+    }
+    const grid = map.rows();
+    const solution = map.largestArea();
+    return {
+      question:
+        `In this grid of ${rows} rows and ${columns} columns, 1 is land and 0 is water. Cells of ` +
+        "land that touch along a side (not only at a corner) belong to the same island.\n" +
+        `${grid.map((row) => row.join(" ")).join("\n")}\n` +
+        "How many cells does the largest island have? Answer with the number only, 0 if there is " +
+        "no land.",
+      answer: String(solution),
+      metadata: { grid, solution },
+      difficulty: {
+        rows: [config.min_rows, config.max_rows],
+        cols: [config.min_cols, config.max_cols],
+        num_islands: [config.min_num_islands, config.max_num_islands],
+        island_size: [config.min_island_size, config.max_island_size],
+      },
+    };
+  },
+  score: defaultScore,
+});
+
+/** The value of a cell outside of the grid. */
+const BORDER = 2;
+
+/** The grid in row-major order with a border, so that every cell has four neighbours. */
+class IslandMap {
+  readonly #width: number;
+  readonly #cells: Uint8Array;
+  readonly #steps: readonly number[];
+
+  constructor(private readonly height: number, private readonly columns: number) {
+    this.#width = columns + 1;
+    this.#cells = new Uint8Array((height + 2) * this.#width + 1).fill(BORDER);
+    this.#steps = [1, this.#width, -1, -this.#width];
+    for (let row = 0; row < height; row++) {
+      this.#cells.fill(0, this.#at(row, 0), this.#at(row, columns));
+    }
+  }
+
+  #at(row: number, column: number): number {
+    return (row + 1) * this.#width + column + 1;
+  }
+
+  rows(): number[][] {
+    return Array.from(
+      { length: this.height },
+      (_, row) => [...this.#cells.subarray(this.#at(row, 0), this.#at(row, this.columns))],
+    );
+  }
+
+  /**
+   * Walks fewer than `size` steps from a random cell, each to a neighbour that is water, and turns
+   * the cells into land. Stops early when no neighbour is water.
+   */
+  walk(random: RandomStream, size: number): void {
+    let cell = this.#at(random.below(this.height), random.below(this.columns));
+    for (let step = 0; step < size; step++) {
+      this.#cells[cell] = 1;
+      let free = 0;
+      for (const move of this.#steps) if (this.#cells[cell + move] === 0) free++;
+      if (free === 0) return;
+      let choice = random.below(free);
+      cell += this.#steps.find((move) => this.#cells[cell + move] === 0 && choice-- === 0)!;
+    }
+  }
+
+  /** The number of cells of the largest component, by flood fill. */
+  largestArea(): number {
+    const cells = this.#cells.slice(), stack: number[] = [];
+    let largest = 0;
+    for (let start = 0; start < cells.length; start++) {
+      if (cells[start] !== 1) continue;
+      let area = 0;
+      cells[start] = 0;
+      stack.push(start);
+      for (let cell = stack.pop(); cell !== undefined; cell = stack.pop()) {
+        area++;
+        for (const move of this.#steps) {
+          if (cells[cell + move] !== 1) continue;
+          cells[cell + move] = 0;
+          stack.push(cell + move);
+        }
+      }
+      largest = Math.max(largest, area);
+    }
+    return largest;
+  }
+}

@@ -1,0 +1,126 @@
+/** The shortest path through a grid with blocked cells, by breadth-first search. */
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { strip, words } from "../../python/text.ts";
+import type { ScorableEntry } from "../../types.ts";
+
+const STEPS: readonly (readonly [name: string, row: number, column: number])[] = [
+  ["right", 0, 1],
+  ["down", 1, 0],
+  ["left", 0, -1],
+  ["up", -1, 0],
+];
+const STEP_OF = new Map(STEPS.map(([name, row, column]) => [name, { row, column }]));
+
+export default defineTask({
+  name: "shortest_path",
+  category: "graphs",
+  description: "Find the shortest path through a grid with obstacles.",
+  scoring:
+    "1 for the given path or another legal one of the same length, 0.5 for a longer legal path, " +
+    "else 0.",
+  params: {
+    min_rows: int(5, "fewest rows", { min: 1 }),
+    max_rows: int(8, "most rows"),
+    min_cols: int(5, "fewest columns", { min: 1 }),
+    max_cols: int(8, "most columns"),
+    p_blocked: float(0.4, "probability that a cell is blocked", { min: 0, max: 1 }),
+  },
+  curriculum: [
+    rangeAttribute("rows", ["min_rows", "max_rows"], [10, 25, 50, 100], "rows of the grid"),
+    rangeAttribute("cols", ["min_cols", "max_cols"], [10, 25, 50, 100], "columns of the grid"),
+  ],
+  validate({ min_rows, min_cols }) {
+    return min_rows * min_cols >= 2 ? [] : [
+      "min_rows: a grid needs two cells, for the start and the goal, found " +
+      `min_rows = ${min_rows} and min_cols = ${min_cols}`,
+    ];
+  },
+  generate(random, config) {
+    const rows = random.int(config.min_rows, config.max_rows);
+    const columns = random.int(config.min_cols, config.max_cols);
+    const cells: string[] = Array.from(
+      { length: rows * columns },
+      () => random.chance(config.p_blocked) ? "X" : "O",
+    );
+    const start = random.below(cells.length);
+    const other = random.below(cells.length - 1);
+    cells[start] = "*";
+    cells[other < start ? other : other + 1] = "#";
+    const matrix = Array.from(
+      { length: rows },
+      (_, row) => cells.slice(row * columns, (row + 1) * columns),
+    );
+    const path = shortestPath(matrix);
+    return {
+      question:
+        "In this grid, * is the start, # is the goal, O is a free cell and X is a blocked " +
+        "cell. A step goes up, down, left or right to a neighbouring cell that is not blocked.\n" +
+        `${matrix.map((row) => row.join(" ")).join("\n")}\n` +
+        "Which steps lead from * to # on a shortest path? Answer with the directions in order, " +
+        "separated by spaces (such as: down down right), or with the word infeasible when the " +
+        "goal cannot be reached.",
+      answer: path === null ? "infeasible" : path.join(" "),
+      metadata: { matrix, solution: path ?? [] },
+      difficulty: {
+        rows: [config.min_rows, config.max_rows],
+        cols: [config.min_cols, config.max_cols],
+      },
+    };
+  },
+  score,
+});
+
+/** The directions from * to #, or null when there is no path. */
+export function shortestPath(matrix: readonly (readonly string[])[]): string[] | null {
+  const columns = matrix[0]!.length;
+  const cells = matrix.flat();
+  const start = cells.indexOf("*"), goal = cells.indexOf("#");
+  /** The step by which a cell was first reached; −1 if it was not. */
+  const reachedBy = new Int8Array(cells.length).fill(-1);
+  const queue = [start];
+  for (let head = 0; head < queue.length && reachedBy[goal] === -1; head++) {
+    const row = Math.floor(queue[head]! / columns), column = queue[head]! % columns;
+    for (let s = 0; s < STEPS.length; s++) {
+      const r = row + STEPS[s]![1], c = column + STEPS[s]![2], next = r * columns + c;
+      if (r < 0 || r >= matrix.length || c < 0 || c >= columns) continue;
+      if (cells[next] === "X" || next === start || reachedBy[next] !== -1) continue;
+      reachedBy[next] = s;
+      queue.push(next);
+    }
+  }
+  if (reachedBy[goal] === -1) return null;
+  const path: string[] = [];
+  for (let cell = goal; cell !== start;) {
+    const [name, row, column] = STEPS[reachedBy[cell]!]!;
+    path.push(name);
+    cell -= row * columns + column;
+  }
+  return path.reverse();
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  const oracle = entry.answer ?? "";
+  if (strip(answer) === strip(oracle)) return 1;
+  const matrix = entry.metadata?.["matrix"];
+  const steps = words(answer);
+  if (!isMatrix(matrix) || !reachesGoal(matrix, steps)) return 0;
+  return steps.length <= words(oracle).length ? 1 : 0.5;
+}
+
+function isMatrix(value: unknown): value is string[][] {
+  return Array.isArray(value) && value.every((row) => Array.isArray(row));
+}
+
+function reachesGoal(matrix: readonly (readonly string[])[], steps: readonly string[]): boolean {
+  let row = matrix.findIndex((cells) => cells.includes("*"));
+  let column = matrix[row]?.indexOf("*") ?? -1;
+  for (const name of steps) {
+    const step = STEP_OF.get(name);
+    if (step === undefined) return false;
+    row += step.row;
+    column += step.column;
+    const cell = matrix[row]?.[column];
+    if (cell === undefined || cell === "X") return false;
+  }
+  return matrix[row]?.[column] === "#";
+}

@@ -1,0 +1,176 @@
+/**
+ * Knights always tell the truth and knaves always lie (Smullyan's puzzles). Who is what? The
+ * statements of all people together have exactly one solution.
+ */
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int } from "../../define.ts";
+import { words } from "../../python/text.ts";
+import { isOverlong } from "../../scoring_rules.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";
+import { capitalize } from "../../text/spelling.ts";
+
+/** No name contains "and", because the scorer removes this word from answers. */
+const NAMES = (
+  "Emma Liam Olivia Noah Ava William Sophia James Mia Benjamin Charlotte Lucas Amelia Henry " +
+  "Harper Ethan Evelyn Jacob Abigail Michael Emily Daniel Elizabeth Logan Sofia Jackson Avery " +
+  "Aiden Ella Samuel Scarlett Sebastian Grace David Chloe Joseph Victoria Carter Riley Owen Aria " +
+  "Wyatt Lily John Aurora Jack Zoey Luke Penelope Jayden Layla Dylan Nora Levi Hazel Gabriel " +
+  "Violet Julian Ruby Mateo"
+).split(" ");
+
+const ROLES = [
+  ["knight", "knave"],
+  ["pioneer", "laggard"],
+  ["saint", "sinner"],
+  ["hero", "villain"],
+  ["angel", "devil"],
+  ["altruist", "egoist"],
+  ["sage", "fool"],
+] as const;
+
+export default defineTask({
+  name: "knights_knaves",
+  category: "logic",
+  description: "Find out who tells the truth and who lies from what they say.",
+  scoring:
+    "1 when everybody has the right role (form and order are free); as many people as there are " +
+    "and k of n right: 0.3 + 0.7·k/n; else 0.",
+  params: {
+    n_people: int(2, "number of people", { min: 1, max: NAMES.length }),
+    depth_constraint: int(2, "deepest nesting of a statement", { min: 1 }),
+    width_constraint: int(2, "most statements joined by one and, or", { min: 1 }),
+  },
+  curriculum: [
+    { name: "n_people", field: "n_people", levels: [2, 3, 4, 5], description: "number of people" },
+    {
+      name: "depth_constraint",
+      field: "depth_constraint",
+      levels: [2, 3],
+      description: "deepest nesting of a statement",
+    },
+    {
+      name: "width_constraint",
+      field: "width_constraint",
+      levels: [2, 3],
+      description: "most statements joined by one and, or",
+    },
+  ],
+  validate({ depth_constraint }) {
+    return depth_constraint >= 2 ? [] : [
+      "depth_constraint: must be at least 2, found 1: when everybody only calls somebody " +
+      "truthful or a liar, swapping all roles gives another solution",
+    ];
+  },
+  generate(random, config) {
+    const [knight, knave] = random.choice(ROLES);
+    const names = random.sample(NAMES, config.n_people);
+    const { statements, solution } = drawPuzzle(random, config);
+    const terms = {
+      knight,
+      knave,
+      a_knight: withArticle(knight),
+      a_knave: withArticle(knave),
+      Knight: capitalize(knight),
+      Knave: capitalize(knave),
+    };
+    const spoken = statements.map((statement, i) => {
+      const text = phrase(statement, names, terms.a_knight, terms.a_knave);
+      return `${names[i]} says: "${capitalize(text)}."`;
+    });
+    const roles = names.map((name, i) =>
+      `${name} is ${solution[i] ? terms.a_knight : terms.a_knave}`
+    );
+    const form = enumerate(
+      names.map((name) => `${name} is ${withArticle(`${knight}/${knave}`)}`),
+    );
+    return {
+      question: `On an island live only ${plural(knight)}, all of whose statements are true, ` +
+        `and ${plural(knave)}, all of whose statements are false. You meet ` +
+        `${spokenList(names)}.\n` +
+        `${spoken.join("\n")}\n` +
+        'Here "or" does not exclude both, and "if … then …" is false only when the first part is ' +
+        "true and the second is not. Who is what? Answer with one sentence that names everybody, " +
+        `in the form: ${form}.`,
+      answer: enumerate(roles) + ".",
+      metadata: { statements, solution, names, knight_knave_terms: terms },
+      difficulty: {
+        n_people: config.n_people,
+        depth_constraint: config.depth_constraint,
+        width_constraint: config.width_constraint,
+      },
+    };
+  },
+  score,
+});
+
+interface Puzzle {
+  statements: Statement[];
+  solution: boolean[];
+}
+
+/** Draws roles and fitting statements until no other roles fit. */
+function drawPuzzle(
+  random: RandomStream,
+  config: { n_people: number; depth_constraint: number; width_constraint: number },
+): Puzzle {
+  const { n_people, depth_constraint, width_constraint } = config;
+  for (;;) {
+    const solution = Array.from({ length: n_people }, () => random.chance(0.5));
+    const statements = solution.map((role, speaker) => {
+      let statement: Statement;
+      let tries = 0;
+      do {
+        statement = drawStatement(random, speaker, n_people, depth_constraint, width_constraint);
+      } while (holds(statement, solution) !== role && ++tries < 100);
+      return statement;
+    });
+    const fits = statements.every((statement, i) => holds(statement, solution) === solution[i]);
+    if (fits && hasOneSolution(statements)) return { statements, solution };
+  }
+}
+
+function withArticle(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+function plural(noun: string): string {
+  return noun + (noun.endsWith("o") ? "es" : "s");
+}
+
+/** "a, b, and c", also with a comma between two: the form of an answer. */
+function enumerate(parts: readonly string[]): string {
+  return parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(", ")}, and ${parts.at(-1)}`;
+}
+
+function spokenList(names: readonly string[]): string {
+  return names.length === 2 ? names.join(" and ") : enumerate(names);
+}
+
+function score(answer: string, entry: ScorableEntry): number {
+  if (isOverlong(answer, entry)) return 0;
+  const terms = entry.metadata?.["knight_knave_terms"] as Record<string, unknown> | undefined;
+  const known = [terms?.["knight"], terms?.["knave"]].filter((term) => typeof term === "string");
+  const roles = new Set(known.length === 2 ? known : ROLES.flat() as string[]);
+  const expected = namedRoles(entry.answer ?? "", roles), given = namedRoles(answer, roles);
+  const right = [...expected].filter((pair) => given.has(pair)).length;
+  if (given.size !== expected.size || right === 0) return 0;
+  return right === expected.size ? 1 : 0.3 + 0.7 * right / expected.size;
+}
+
+/** "name role" for every role word of a text and the word before it, unless that is a role too. */
+function namedRoles(text: string, roles: ReadonlySet<string>): Set<string> {
+  const found = new Set<string>();
+  let last: string | undefined;
+  for (const word of words(text.toLowerCase().replace(/[.,()]/g, " "))) {
+    if (SKIPPED.has(word)) continue;
+    if (!roles.has(word)) last = word;
+    else if (last !== undefined) {
+      found.add(`${last} ${word}`);
+      last = undefined;
+    }
+  }
+  return found;
+}
+
+const SKIPPED = new Set(["is", "a", "an", "and"]);
