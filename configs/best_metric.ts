@@ -2,7 +2,7 @@
 import type { RunConfig } from "./schema/run_config.ts";
 
 export interface BestMetric {
-  /** Its name in metrics.jsonl, with `eval_`. */
+  /** The metric's name in metrics.jsonl, including the prefix `eval_`. */
   name: string;
   greaterIsBetter: boolean;
 }

@@ -10,7 +10,7 @@ import {
   nodeAt,
   type Problems,
 } from "./documents/node.ts";
-import { FOLDED_KEYS } from "./foreign/foreign_keys.ts";
+import { TRANSLATED_KEYS } from "./foreign/foreign_keys.ts";
 import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { ModelInit, RunConfig } from "./schema/run_config.ts";
@@ -42,7 +42,8 @@ export function buildRunConfig(
   phases: "all" | "sft" = "all",
 ): RunConfig {
   const shaping = readSection(SHAPING, tree, problems);
-  readSection(FOLDED_KEYS, tree, problems); // their values are only checked: they have been folded
+  // These keys have been translated already. Here their values are only checked.
+  readSection(TRANSLATED_KEYS, tree, problems);
   const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
   const config: RunConfig = {
     model: {
@@ -72,9 +73,8 @@ function given(tree: MapNode, section: string): boolean {
 }
 
 /**
- * The sizes of the model that are written in the configuration, with its name in `of`. Sizes from a
- * base file belong to the model that the base names. If the configuration names another model,
- * there are no sizes.
+ * Model sizes written in the configuration; `of` names their model. Null if the configuration names
+ * another model than the base file that gave the sizes.
  */
 function shapeOfModel(
   { model_name_or_path: name, shape }: RunConfig["model"],

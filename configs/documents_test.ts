@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { withConfigArgument } from "./foreign/config_arguments.ts";
 import { readPipelines } from "../tests/golden.ts";
-import { errorsOf, load } from "./test_support.ts";
+import { errorsOf, load } from "./testing.ts";
 
 /** What a block lacks to be a whole configuration, by the first key that is not there. */
 const COMPLETED: [key: RegExp, yaml: string][] = [

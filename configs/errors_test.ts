@@ -1,6 +1,6 @@
 /** The exact text of every error: position, key, what was found, what is allowed. */
 import assert from "node:assert/strict";
-import { errorsOf, load, MINIMAL } from "./test_support.ts";
+import { errorsOf, load, MINIMAL } from "./testing.ts";
 
 /** Text after MINIMAL (three lines) → the expected lines. */
 const CASES: [name: string, yaml: string, ...errors: string[]][] = [

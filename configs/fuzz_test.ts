@@ -11,7 +11,7 @@ import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
-import { MINIMAL, withFiles } from "./test_support.ts";
+import { MINIMAL, withFiles } from "./testing.ts";
 import { cases } from "../tests/cases.ts";
 
 const RUNS = { numRuns: cases(3_000), seed: 4 };
@@ -194,6 +194,9 @@ Deno.test("3,000 lists of overrides: each is taken, or is refused as a mistake o
         }),
         RUNS,
       );
-      assert.ok(loaded > RUNS.numRuns / 100, `only ${loaded} were taken: the overrides test too little`);
+      assert.ok(
+        loaded > RUNS.numRuns / 100,
+        `only ${loaded} were taken: the overrides test too little`,
+      );
     },
   ));

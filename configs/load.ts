@@ -9,11 +9,11 @@ import { stringify } from "yaml";
 import { messageOf, UsageError } from "../core/errors.ts";
 import { fileName } from "../core/paths.ts";
 import { nearest } from "../core/suggest.ts";
-import { publishedPlace } from "../hub/published_sets.ts";
+import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./documents/embedded.ts";
-import { resolveFiles } from "./reading/files.ts";
-import { foldForeignKeys } from "./foreign/fold_foreign_keys.ts";
+import { resolveFiles } from "./reading/resolve_paths.ts";
+import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import {
   type ConfigFile,
   embeddedFile,
@@ -33,7 +33,7 @@ import {
   withEntry,
 } from "./documents/node.ts";
 import { applyOverride, environmentOverrides, parseOverrides } from "./reading/overrides.ts";
-import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
+import { collectOrigins, collectSecrets, renderYaml } from "./to_yaml.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
 /** Options for reading a configuration. */
@@ -109,7 +109,7 @@ export async function loadConfig(
     const folder = fileName(String(runName.raw ?? runName.value)).replace(/^\.\.?$/, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
-  tree = foldForeignKeys(tree, problems);
+  tree = translateForeignKeys(tree, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
   // All rows of a file are used, unless a number is written.
   if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", null);

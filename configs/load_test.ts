@@ -5,8 +5,8 @@ import { EMBEDDED, experimentNames } from "./documents/embedded.ts";
 import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
-import { renderOrigins } from "./show.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+import { renderOrigins } from "./origins_table.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
 
 const QWEN = `model:
   name: "Qwen/Qwen2.5-7B-Instruct"

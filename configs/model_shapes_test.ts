@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { EMBEDDED } from "./documents/embedded.ts";
 import { embeddedShapes, shapeOf } from "./model_shapes.ts";
-import { errorsOf, load } from "./test_support.ts";
+import { errorsOf, load } from "./testing.ts";
 
 const REST = "rewards: [correctness]\ntask: chain_sum\n";
 

@@ -7,7 +7,7 @@ import { RgxError } from "../core/errors.ts";
 import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { meaningOf } from "./reading/key_names.ts";
 import { readGoldenJson } from "../tests/golden.ts";
-import { errorsOf, load, MINIMAL } from "./test_support.ts";
+import { errorsOf, load, MINIMAL } from "./testing.ts";
 
 interface RecordedKeys {
   /** Every key of TRL's `GRPOConfig` and of the other sections. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sha256Hex } from "../core/checksums.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import { loadConfig } from "./load.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
 
 const SOURCE = "export default ({ completion }, { factor }) => completion.length * factor;\n";
 const HEAD = "model: m\ntask: chain_sum\nrewards:\n";

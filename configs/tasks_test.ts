@@ -1,7 +1,7 @@
 /** Several tasks in one configuration, and the curriculum: all spellings, and what is refused. */
 import assert from "node:assert/strict";
 import type { RunConfig } from "./schema/run_config.ts";
-import { errorsOf, load } from "./test_support.ts";
+import { errorsOf, load } from "./testing.ts";
 
 const HEAD = "model: m\nrewards: [correctness]\n";
 const MIX: RunConfig["data"]["tasks"] = [

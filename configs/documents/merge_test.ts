@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
 import { mergeMaps } from "./merge.ts";
 import { fromJson, type Json, type MapNode, nowhere, toJson } from "./node.ts";
-import { load, MINIMAL } from "../test_support.ts";
+import { load, MINIMAL } from "../testing.ts";
 
 const AT = nowhere({ name: "t", directory: null });
 

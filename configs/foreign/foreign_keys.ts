@@ -1,7 +1,7 @@
 /**
  * The keys of all other projects, put together from one table per project: `trl.ts`,
  * `transformers.ts`, `peft.ts`, `verl.ts`, `reasoning_gym.ts`. To add a key of another project, add
- * it to a list of that table: `obeyed`, `folded`, `withoutEffect` or `refused` (see
+ * it to a list of that table: `obeyed`, `translated`, `withoutEffect` or `refused` (see
  * `foreign_table.ts`).
  */
 import type { AnySection } from "../types/key_spec.ts";
@@ -29,11 +29,11 @@ export const WITHOUT_EFFECT: ReadonlyMap<string, string> = collect((table) => ta
  */
 export const REFUSED_KEYS: ReadonlyMap<string, RefusedKey> = collect((table) => table.refused);
 
-/** Keys that `fold_foreign_keys.ts` turns into other keys. */
-export const FOLDED_KEYS: AnySection = {
+/** Keys that `translate_foreign_keys.ts` turns into other keys. */
+export const TRANSLATED_KEYS: AnySection = {
   path: "",
   flat: false,
-  keys: { ...VERL.folded, ...TRACKER_SWITCHES, ...REASONING_GYM.folded },
+  keys: { ...VERL.translated, ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
 };
 
 /** Joins the lists of all projects. Two projects may have the same key if it means the same. */

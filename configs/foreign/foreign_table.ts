@@ -13,9 +13,9 @@ export interface ForeignTable {
   readonly values: Readonly<Record<string, ValueRule>>;
   /**
    * Keys that rgx obeys by setting several keys, or depending on others. They are checked like
-   * rgx's keys, then `fold_foreign_keys.ts` turns them into rgx's keys.
+   * rgx's keys, then `translate_foreign_keys.ts` turns them into rgx's keys.
    */
-  readonly folded: Readonly<Record<string, KeySpec>>;
+  readonly translated: Readonly<Record<string, KeySpec>>;
   /**
    * Keys that steer another engine and change no result here → why. Each is accepted with a note,
    * which ends with the reason ("" = nothing to add).

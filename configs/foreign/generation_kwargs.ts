@@ -1,7 +1,7 @@
 /**
  * TRL's `generation_kwargs`: a map with the argument names of transformers' `generate`. It is
- * folded into the keys of sampling that it overrides, so that only the reading of configurations
- * knows it.
+ * translated into the keys of sampling that it overrides, so that only the code that reads
+ * configurations knows it.
  */
 import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
 import { nearest } from "../../core/suggest.ts";
@@ -25,18 +25,18 @@ export const GENERATION_KWARGS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The tree without the map. A key that is also written by itself is overridden, with a note. */
-export function foldGenerationKwargs(tree: MapNode, problems: Problems): MapNode {
+export function translateGenerationKwargs(tree: MapNode, problems: Problems): MapNode {
   const training = tree.entries.get("training");
   const map = nodeAt(tree, PATH.split("."));
   if (training?.node.kind !== "map" || map === undefined) return tree;
   const entries = new Map(training.node.entries);
   entries.delete("generation_kwargs");
-  let folded: MapNode = { ...training.node, entries };
+  let translated: MapNode = { ...training.node, entries };
   if (map.kind !== "map") {
     if (map.kind !== "scalar" || map.value !== null) {
       problems.add(map.at, PATH, `expected a map, found ${describeNode(map)}`);
     }
-    return withEntry(tree, "training", folded, training.keyAt);
+    return withEntry(tree, "training", translated, training.keyAt);
   }
   const from = new Map<string, string>();
   for (const [name, { keyAt, node }] of map.entries) {
@@ -52,12 +52,12 @@ export function foldGenerationKwargs(tree: MapNode, problems: Problems): MapNode
       continue;
     }
     from.set(key, name);
-    if (folded.entries.has(key)) {
+    if (translated.entries.has(key)) {
       problems.note(keyAt, `${PATH}.${name}`, `overrides training.${key}`);
     }
-    folded = withEntry(folded, key, node, keyAt);
+    translated = withEntry(translated, key, node, keyAt);
   }
-  return withEntry(tree, "training", folded, training.keyAt);
+  return withEntry(tree, "training", translated, training.keyAt);
 }
 
 function unknown(name: string): string {

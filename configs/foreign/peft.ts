@@ -43,7 +43,7 @@ const WITHOUT_EFFECT = withoutReason(`
 export const PEFT: ForeignTable = {
   obeyed: {},
   values: {},
-  folded: {},
+  translated: {},
   withoutEffect: flatAndIn("lora", WITHOUT_EFFECT),
   refused: flatAndIn("lora", LORA),
 };

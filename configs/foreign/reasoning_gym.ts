@@ -19,7 +19,7 @@ const DATA: Record<string, RefusedKey> = {
   test_examples: refused(SPLITS),
 };
 
-/** Whole sections: a key that stands in them is refused with them. */
+/** Sections that are refused whole. */
 const SECTIONS: Record<string, RefusedKey> = {
   slurm: refused("rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition"),
   hf_upload: refused(
@@ -41,7 +41,7 @@ export const REASONING_GYM: ForeignTable = {
     ),
   },
   values: {},
-  folded: {
+  translated: {
     "reward.use_accuracy": key(bool(), false, "reasoning-gym: the reward correctness"),
     "reward.secondary_rewards": key(
       anything("a list of rewards"),

@@ -1,6 +1,6 @@
 /**
  * The keys that other trainers have in place of `report_to`: `use_wandb`, `use_trackio`,
- * `no_trackio`, `wandb_project`, and verl's `trainer.logger`. They are folded into
+ * `no_trackio`, `wandb_project`, and verl's `trainer.logger`. They are translated into
  * `logging.report_to`.
  */
 import { TRACKERS } from "../../core/tracker_names.ts";
@@ -45,7 +45,7 @@ export const WANDB_PROJECT = "logging.wandb_project";
  * the trackers. Where it is not written, verl's `trainer.logger` and `wandb_project` name them.
  * Then `use_…` and `no_trackio` add and remove single ones.
  */
-export function foldTrackerSwitches(tree: MapNode, problems: Problems): MapNode {
+export function translateTrackerSwitches(tree: MapNode, problems: Problems): MapNode {
   const value = reportTo(tree, problems), logging = nodeAt(tree, ["logging"]);
   if (value === undefined || (logging !== undefined && logging.kind !== "map")) return tree;
   const section: MapNode = logging ?? emptyMap(value.at);

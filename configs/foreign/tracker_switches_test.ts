@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { load } from "../test_support.ts";
+import { load } from "../testing.ts";
 
 const MINIMAL =
   "model_name_or_path: m\ntask_name: chain_sum\nrewards: [correctness]\nrun_name: r\n";

@@ -59,7 +59,8 @@ const TRAINING: Record<string, RefusedKey> = {
 };
 
 /**
- * Fields of BitsAndBytesConfig that ModelConfig of TRL has too, so that they also stand in `model`.
+ * Fields of BitsAndBytesConfig. They are also allowed in section `model`, because TRL's ModelConfig
+ * has them.
  */
 const QUANTIZATION: Record<string, RefusedKey> = {
   bnb_4bit_quant_type: refused(NF4, "nf4"),
@@ -151,7 +152,7 @@ export const TRANSFORMERS: ForeignTable = {
     ...generation("training.stop", "stop"),
   },
   values: { warmup_ratio: ratio, "training.warmup_ratio": ratio },
-  folded: {},
+  translated: {},
   withoutEffect: {
     ...flatAndIn("training", TRAINING_WITHOUT_EFFECT),
     ...insideOf(QUANTIZATION_SECTIONS, { bnb_4bit_quant_storage: "" }),

@@ -75,7 +75,7 @@ export const TRL: ForeignTable = {
     ...allMean("lora.modules_to_save", "lora_modules_to_save", "lora.lora_modules_to_save"),
   },
   values: {},
-  folded: {},
+  translated: {},
   withoutEffect: {
     ...flatAndIn("training", TRAINING_WITHOUT_EFFECT),
     ...flatAndIn("model", MODEL_LOADING),

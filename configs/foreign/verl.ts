@@ -94,7 +94,7 @@ export const VERL: ForeignTable = {
     }),
     "trainer.resume_mode": words({ auto: true, disable: false }),
   },
-  folded: {
+  translated: {
     [`${ACTOR}.use_kl_loss`]: key(bool(), false, "verl: kl_loss_coef is beta"),
     [`${ACTOR}.kl_loss_coef`]: key(
       nullable(float({ min: 0 })),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DEFAULTS, fromJson, type MapNode, nowhere, Problems, toJson } from "../documents/node.ts";
 import { escapeText, interpolate, isSecretName } from "./interpolation.ts";
 import { loadConfig } from "../load.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "../test_support.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "../testing.ts";
 
 Deno.test("a key names another key and keeps its type", async () => {
   const yaml = MINIMAL + "seed: 7\ndata: {seed: '${training.seed}'}\nrun_name: r\n" +

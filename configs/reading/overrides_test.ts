@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import type { RunConfig } from "../schema/run_config.ts";
 import { parseOverrides } from "./overrides.ts";
-import { errorsOf, load, MINIMAL } from "../test_support.ts";
+import { errorsOf, load, MINIMAL } from "../testing.ts";
 
 async function withArgs(...overrides: string[]): Promise<RunConfig> {
   return (await load(MINIMAL, { overrides })).config;

@@ -4,7 +4,7 @@
  * written as its parameter, and a curriculum without tasks names the tasks.
  */
 import { RgxError } from "../../core/errors.ts";
-import { publishedPlace } from "../../hub/published_sets.ts";
+import { publishedPlace } from "../../hub/set_addresses.ts";
 import { getTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Task } from "../../tasks/types.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { batchSizes } from "../batch_sizes.ts";
 import { bestMetric } from "../best_metric.ts";
 import { stepInterval } from "../step_interval.ts";
-import { errorsOf, load, MINIMAL } from "../test_support.ts";
+import { errorsOf, load, MINIMAL } from "../testing.ts";
 
 const HELD_OUT = "eval: {num_examples: 9}\n";
 

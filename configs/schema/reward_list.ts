@@ -7,7 +7,7 @@ import { RgxError } from "../../core/errors.ts";
 import { hostProblem } from "../../rewards/custom/reward_file.ts";
 import { getReward } from "../../rewards/registry.ts";
 import type { Reward } from "../../rewards/types.ts";
-import { checkParams, withDefaults } from "../../tasks/params.ts";
+import { checkParams, withDefaults } from "../../core/named_params.ts";
 import {
   type ConfigNode,
   describeNode,

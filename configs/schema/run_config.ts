@@ -97,7 +97,7 @@ export interface SchedulerKwargs {
   warmup_lr_rate?: number;
 }
 
-/** How completions are sampled. `generation_kwargs` has been folded into these keys. */
+/** How completions are sampled. `generation_kwargs` has been translated into these keys. */
 export interface SamplingSection {
   num_generations: number;
   /**

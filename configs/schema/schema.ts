@@ -14,7 +14,7 @@
  * Spellings of other trainers, and their keys that rgx does not obey, are in `configs/foreign/`.
  */
 import type { AnySection, Section } from "../types/key_spec.ts";
-import { FOLDED_KEYS } from "../foreign/foreign_keys.ts";
+import { TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import type { RunConfig } from "./run_config.ts";
 import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
 import { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT, SHAPING } from "./data_keys.ts";
@@ -41,7 +41,7 @@ export const SECTIONS: readonly AnySection[] = [
   TRAINING,
   LOGGING,
   SHAPING,
-  FOLDED_KEYS,
+  TRANSLATED_KEYS,
 ];
 
 /** Sections that may be null as a whole. What they describe is then left out of the run. */

@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import type { LoadedConfig } from "./load.ts";
 import type { Json } from "./documents/node.ts";
-import { leaves } from "./render.ts";
+import { leaves } from "./to_yaml.ts";
 
 /** Lines `key: value   # file:line`. The comments are aligned, except behind very long lines. */
 export function renderOrigins(loaded: LoadedConfig): string {

@@ -80,7 +80,7 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   [
     "Keys of other programs that are turned into these",
     "Where the key that they stand for is written as well, that one wins.",
-    top(VERL.folded, REASONING_GYM.folded),
+    top(VERL.translated, REASONING_GYM.translated),
   ],
 ];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { KEYS } from "./reading/key_names.ts";
-import { configurationReference } from "./reference.ts";
+import { configurationReference } from "./reference_page.ts";
 
 Deno.test("docs/configuration.md is what the schema makes (deno task docs:config)", async () => {
   const page = await Deno.readTextFile(new URL("../docs/configuration.md", import.meta.url));

@@ -1,24 +1,24 @@
 /**
- * Turns reasoning-gym's section `reward: {use_accuracy, secondary_rewards: [{name, scaling_factor,
- * kwargs}]}` into rgx's list `rewards`.
+ * Translates reasoning-gym's section `reward: {use_accuracy, secondary_rewards: [{name,
+ * scaling_factor, kwargs}]}` into rgx's list `rewards`.
  */
 import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
 import { type ConfigNode, withEntry } from "../documents/node.ts";
-import type { Folding } from "./folding.ts";
+import type { Translation } from "./translation.ts";
 
 /** Sets `rewards`, unless it is written. */
-export function foldReasoningGym(folding: Folding): void {
-  const accuracy = folding.node("reward.use_accuracy");
-  const secondary = folding.node("reward.secondary_rewards");
+export function translateReasoningGym(translation: Translation): void {
+  const accuracy = translation.node("reward.use_accuracy");
+  const secondary = translation.node("reward.secondary_rewards");
   if (accuracy === undefined && secondary === undefined) return;
-  if (folding.tree.entries.has("rewards")) return;
+  if (translation.tree.entries.has("rewards")) return;
   const items: ConfigNode[] = [];
-  if (accuracy !== undefined && folding.isTrue("reward.use_accuracy")) {
+  if (accuracy !== undefined && translation.isTrue("reward.use_accuracy")) {
     items.push({ kind: "scalar", value: "correctness", at: accuracy.at });
   }
   if (secondary?.kind === "list") items.push(...secondary.items.map(secondaryReward));
   const at = (secondary ?? accuracy)!.at;
-  folding.tree = withEntry(folding.tree, "rewards", { kind: "list", items, at });
+  translation.tree = withEntry(translation.tree, "rewards", { kind: "list", items, at });
 }
 
 /** `{name, scaling_factor, kwargs}` as `{name, weight, …parameters}`. */

@@ -1,6 +1,6 @@
 /**
- * A tree in which foreign keys are turned into rgx's keys: reads keys, and sets those that are not
- * written.
+ * The tree of a configuration while foreign keys are translated into rgx's keys. It reads any key,
+ * and sets only keys that the configuration does not set itself.
  */
 import {
   type ConfigNode,
@@ -12,7 +12,7 @@ import {
   withEntry,
 } from "../documents/node.ts";
 
-export class Folding {
+export class Translation {
   constructor(public tree: MapNode, readonly problems: Problems) {}
 
   node(path: string): ConfigNode | undefined {

@@ -1,0 +1,19 @@
+/**
+ * Translates keys of other trainers into rgx's keys, if they correspond to several keys of rgx or
+ * depend on others. This happens after all files and overrides are merged. If the key of rgx is
+ * written too, that one wins.
+ */
+import type { MapNode, Problems } from "../documents/node.ts";
+import { Translation } from "./translation.ts";
+import { translateGenerationKwargs } from "./generation_kwargs.ts";
+import { translateReasoningGym } from "./translate_reasoning_gym.ts";
+import { translateTrackerSwitches } from "./tracker_switches.ts";
+import { translateVerl } from "./translate_verl.ts";
+
+/** The tree with rgx's keys set. The foreign keys stay in it, and nothing reads them afterwards. */
+export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
+  const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
+  translateVerl(translation);
+  translateReasoningGym(translation);
+  return translateTrackerSwitches(translation.tree, problems);
+}
