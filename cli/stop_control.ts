@@ -1,9 +1,10 @@
 /**
  * How a run is asked to stop: by a signal, by its time limit, or by the end of the job that it is
  * in. After the first request the trainer finishes what is under way and saves (exit 75). A second
- * signal ends the process at once (130 or 143); while a checkpoint is being written, only a second
- * signal of the same kind does. In a SLURM job only a second Ctrl-C does: SLURM sends its warnings
- * twice, and itself kills what does not end in time.
+ * signal ends the process at once (130 or 143). Exceptions:
+ * - While a checkpoint is written, it must be the same signal as the first.
+ * - In a SLURM job only Ctrl-C counts as a second signal, because SLURM repeats its warnings and
+ *   kills late jobs itself.
  */
 import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/machine/job.ts";

@@ -15,7 +15,7 @@ import {
   NO_REQUEUE,
   prepare,
 } from "./job_script.ts";
-import { megabytes, parseTimeLimit } from "./limits.ts";
+import { megabytes, parseTimeLimit } from "./slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import arrayRoles from "./templates/bench_array.sh" with { type: "text" };

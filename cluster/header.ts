@@ -4,7 +4,7 @@
  * (`sbatch`).
  */
 import { UsageError } from "../core/errors.ts";
-import { parseMemory, parseTimeLimit, type TimeLimit } from "./limits.ts";
+import { parseMemory, parseTimeLimit, type TimeLimit } from "./slurm_values.ts";
 import { logFolderPattern, sbatchValue } from "./quote.ts";
 import { signalLeadSeconds } from "./signal_lead.ts";
 

@@ -5,7 +5,7 @@ import { fileName } from "../core/paths.ts";
 import { programCommand } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
-import { isMinutesAndSeconds } from "./limits.ts";
+import { isMinutesAndSeconds } from "./slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 
 /** A complete script that is not yet written to a file. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseTimeLimit } from "./limits.ts";
+import { parseTimeLimit } from "./slurm_values.ts";
 import { signalLeadSeconds } from "./signal_lead.ts";
 import { refuses } from "./testing.ts";
 

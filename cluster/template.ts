@@ -16,8 +16,8 @@ const PARTS: Readonly<Record<string, string>> = { supervise, requeue };
 
 /**
  * Replaces the placeholders of included files by their text, as --print-template shows it.
- * @param without included files that must be placeholders in the result, also where the template
- *   contains their text
+ * @param without names of included files to leave as placeholders, even where the template contains
+ *   their text
  */
 export function expandParts(template: string, without: readonly string[] = []): string {
   const expanded = template.replace(PLACEHOLDER, (all, name: string) => {

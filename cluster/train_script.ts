@@ -111,8 +111,9 @@ export async function slurmScript(
 }
 
 /**
- * The shell function for an unknown run folder: every restart counts as progress. The program also
- * limits the number of restarts without progress (training/run/sessions.ts).
+ * The shell function that is used when the run folder is unknown. It counts restarts, so every
+ * restart looks like progress. The program also limits the number of restarts without progress
+ * (training/run/sessions.ts).
  */
 const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
 

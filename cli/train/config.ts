@@ -1,7 +1,7 @@
 /** The work of `rgx config show` and `rgx config check`. */
 import { EXIT, RgxError } from "../../core/errors.ts";
 import { loadConfig } from "../../configs/load.ts";
-import { renderOrigins } from "../../configs/show.ts";
+import { renderOrigins } from "../../configs/origins_table.ts";
 import { reportError } from "../report_error.ts";
 import { log, print } from "../terminal/terminal.ts";
 

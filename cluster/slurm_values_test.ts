@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isMinutesAndSeconds, megabytes, parseMemory, parseTimeLimit } from "./limits.ts";
+import { isMinutesAndSeconds, megabytes, parseMemory, parseTimeLimit } from "./slurm_values.ts";
 import { refuses } from "./testing.ts";
 
 const seconds = (text: string) => parseTimeLimit(text).seconds;
