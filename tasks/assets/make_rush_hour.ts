@@ -8,9 +8,8 @@
  * For each number from FIRST on, a random board is changed CHANGES times by adding, removing and
  * moving vehicles and walls. A change is kept unless the board became easier (a little easier is
  * allowed at first). To rate a board, all reachable positions are found, and a breadth-first search
- * from the solved positions gives the farthest one. The hardest board
- * is printed when it takes at least MIN_MOVES moves. With KEEP, every earlier record of at least
- * KEEP moves is printed too.
+ * from the solved positions gives the farthest one. The hardest board is printed when it takes at
+ * least MIN_MOVES moves. With KEEP, every earlier record of at least KEEP moves is printed too.
  *
  * A line consists of 36 squares row by row (o empty, x wall, letters vehicles, A the red car), a
  * space, and two characters for each move: the letter and the distance, 1–4 to the right or down,
