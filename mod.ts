@@ -288,11 +288,12 @@ export type { Tokenizer } from "./models/tokenizers/types.ts";
 export {
   logitsProcessor,
   type LogitsProcessorOptions,
-} from "./models/generation/logits_processor.ts";
+} from "./models/generation/sampling/logits_processor.ts";
 
 /** Files of models (adapters, Hugging Face folders, GGUF) and the Hub: see docs/library.md. */
 export { type Exported, exportModel, type ExportOptions } from "./models/export/export.ts";
-export type { ExportTarget, WeightType } from "./models/export/export_types.ts";
+export type { ExportTarget } from "./models/export/export_targets.ts";
+export type { WeightType } from "./models/formats/weight_types.ts";
 export { convertModel } from "./models/export/convert.ts";
 export { pull, type PullEvent, type PullOptions } from "./hub/pull.ts";
 export type { Pulled } from "./hub/pulled.ts";

@@ -38,9 +38,12 @@ import {
   weightFile,
 } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
-import { mergeAdapters, mergedBytes } from "./generation/merge_lora.ts";
-import { DEFAULT_GENERATION_BYTES, type GenerationSizes } from "./generation/generation_memory.ts";
-import { planPassBytes } from "./network/memory_plan.ts";
+import { mergeAdapters, mergedBytes } from "./network/merged_copies.ts";
+import {
+  DEFAULT_GENERATION_BYTES,
+  type GenerationSizes,
+} from "./generation/memory/generation_bytes.ts";
+import { planPassBytes } from "./network/model_bytes.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
@@ -92,13 +95,13 @@ export class CausalLM implements LanguageModel {
    * adapter's full copies.
    */
   readonly #plain: Network;
-  /** The sizes that decide how much memory the model needs, for network/memory_plan.ts. */
+  /** The sizes that decide how much memory the model needs, for network/model_bytes.ts. */
   readonly sizes: ModelSizes;
   /**
    * Maximum number of bytes that generation takes besides the copies of weights; see
-   * generation/generation_room.ts.
+   * generation/memory/generation_limit.ts.
    */
-  generationRoom = DEFAULT_GENERATION_BYTES;
+  generationLimit = DEFAULT_GENERATION_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
 
@@ -329,7 +332,7 @@ export class CausalLM implements LanguageModel {
 
   /** The limits of a generation that is opened without others. */
   get generationLimits(): GeneratorLimits {
-    return defaultLimits(this.device, this.generationRoom);
+    return defaultLimits(this.device, this.generationLimit);
   }
 
   /**

@@ -4,13 +4,13 @@
  */
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
-import { generationRoomNow } from "./generation/generation_room.ts";
+import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";
 import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";
 import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
-import { stopStrings } from "./generation/stop_strings.ts";
+import { stopStrings } from "./generation/sampling/stop_strings.ts";
 import { loadTokenizer, noTokenizer } from "./tokenizers/tokenizer.ts";
 import type { Completion } from "./generation/types.ts";
 import type { ActivationType } from "./network/types.ts";
@@ -119,7 +119,7 @@ async function load(
     model.dispose();
     throw error;
   }
-  model.generationRoom = await generationRoomNow(device);
+  model.generationLimit = await currentGenerationLimit(device);
   return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
 }
 
@@ -134,7 +134,7 @@ export interface TextOptions {
   minP?: number;
   /** 1 = off; see GenerateOptions.repetitionPenalty. */
   repetitionPenalty?: number;
-  /** A completion has at least so many tokens; default 0. */
+  /** Minimum number of tokens of a completion; default 0. */
   minNewTokens?: number;
   /** Stop strings: a completion ends with the token that completes one of them, which is kept. */
   stop?: readonly string[];

@@ -3,7 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
-import { planParameterBytes } from "./network/memory_plan.ts";
+import { planParameterBytes } from "./network/model_bytes.ts";
 import { isSavedModule } from "./network/adapters/modules_to_save.ts";
 import { onEachDevice } from "./each_device_testing.ts";
 import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";

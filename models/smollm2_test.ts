@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { planParameterBytes } from "./network/memory_plan.ts";
+import { planParameterBytes } from "./network/model_bytes.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 import { largeModel } from "../tests/large_model.ts";

@@ -1,9 +1,10 @@
 /**
  * Writes metrics for trackio. Its folder is $TRACKIO_DIR, else $HF_HOME/trackio, else
- * ~/.cache/huggingface/trackio. Metrics go into the project's SQLite database, in the format that
- * trackio itself writes. They go into trackio's inbox, from which its dashboard imports them, when
- * the folder is on a network file system (SQLite's locks do not work there) or when the database
- * cannot be opened. $TRACKIO_STORAGE_MODE (sqlite, jsonl, auto) means the same as for trackio.
+ * ~/.cache/huggingface/trackio. Normally metrics go into the project's SQLite database, in the
+ * format that trackio itself writes. If the folder is on a network file system (SQLite's locks do
+ * not work there) or the database cannot be opened, they go into trackio's inbox, from which its
+ * dashboard imports them. $TRACKIO_STORAGE_MODE (sqlite, jsonl, auto) means the same as for
+ * trackio.
  */
 import { homedir } from "node:os";
 import { sha256Hex } from "../core/checksums.ts";

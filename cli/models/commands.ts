@@ -1,6 +1,7 @@
 /** Flags and help of `rgx generate`, `logprobs`, `export`, `convert` and `pull`. */
 import { type Command, Option } from "commander";
-import { EXPORT_TARGETS, WEIGHT_TYPES } from "../../models/export/export_types.ts";
+import { EXPORT_TARGETS } from "../../models/export/export_targets.ts";
+import { WEIGHT_TYPES } from "../../models/formats/weight_types.ts";
 import { activations, collect, examples, integer, real } from "../flag_types.ts";
 
 export function modelCommands(program: Command): void {

@@ -3,7 +3,8 @@ import { bytesText } from "../../core/bytes.ts";
 import { RgxError } from "../../core/errors.ts";
 import { convertModel } from "../../models/export/convert.ts";
 import { type Exported, exportModel } from "../../models/export/export.ts";
-import type { ExportTarget, WeightType } from "../../models/export/export_types.ts";
+import type { ExportTarget } from "../../models/export/export_targets.ts";
+import type { WeightType } from "../../models/formats/weight_types.ts";
 import { abortable } from "../terminal/abortable.ts";
 import { log, print } from "../terminal/terminal.ts";
 

@@ -1,7 +1,7 @@
 /** `rgx generate`: text from a model. */
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { stopStrings } from "../../models/generation/stop_strings.ts";
+import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";

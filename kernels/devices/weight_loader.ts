@@ -46,9 +46,9 @@ export const PART_BYTES = 2 ** 22;
 /** Number of weights whose conversion takes long enough to be given to a thread. */
 const WEIGHTS_PER_GRAIN = 10_000;
 /**
- * From these magnitudes on, as bits of an f32, a weight is quantized by weights/quantize.ts and not
- * by the kernels. For 2^120 their arithmetic would exceed the range of f32. For f16 the limit is
- * 65536, the value to which the kernels widen infinity.
+ * Weights of at least these magnitudes (as bits of an f32) are quantized by weights/quantize.ts and
+ * not by the kernels. For 2^120 their arithmetic would exceed the range of f32. For f16 the limit
+ * is 65536, the value to which the kernels widen infinity.
  */
 const MAGNITUDE_LIMIT = { f32: 0x7b800000, bf16: 0x7b800000, f16: 0x47800000 };
 

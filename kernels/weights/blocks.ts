@@ -208,7 +208,7 @@ export function nf4Scale(code: number, step: number, offset: number): number {
   return fround(exact + float.value[0]!);
 }
 
-/** Bytes of so many values (whole blocks) in a file; 0 for a type that no file has. */
+/** Bytes of `values` values (whole blocks) in a file; 0 for a type that no file has. */
 export function fileBytes(type: WeightType | "f32", values: number): number {
   if (type === "f32") return 4 * values;
   return isBlockType(type) ? values / blockOf(type) * BLOCK_CODES[type].bytes : 2 * values;

@@ -214,7 +214,7 @@ function halfScales(words: readonly string[], name: string, factor: number): str
     `factor = v128.load32_splat(MASKS, ${factor});\n      ` + parts.join(" ");
 }
 
-/** Of 8 rows of a record of q4_0 or q4_1: the scales s0, s1 and the minima m0, m1. */
+/** Loads the scales s0, s1 and the minima m0, m1 of 8 rows of a record of q4_0 or q4_1. */
 function halfRecordScales(type: "q4_0" | "q4_1", vectors: number): string {
   if (type === "q4_1") {
     return [

@@ -78,7 +78,8 @@ function widenHalves(
 }
 
 /**
- * Number of rows of k in so many words; with panels it includes rows that fill up the last panel.
+ * Number of rows of k elements in `words` words. With panels it includes the rows that fill up the
+ * last panel.
  */
 export function storedRows(type: WeightType, k: number, words: number): number {
   if (k === 0) return 0;

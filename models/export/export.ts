@@ -6,16 +6,12 @@
 import { produceFileAtomic, produceFolderAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
-import {
-  EXPORT_TARGETS,
-  type ExportTarget,
-  WEIGHT_TYPES,
-  type WeightType,
-} from "./export_types.ts";
+import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
+import { WEIGHT_TYPES, type WeightType } from "../formats/weight_types.ts";
 import { requireModel } from "../find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
-import { writeGguf } from "./gguf_writer.ts";
+import { writeGguf } from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { type ModelTensor, modelTensors } from "../network/weights/model_weights.ts";
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
@@ -24,7 +20,7 @@ import { modelTextFiles } from "../formats/model_folder_files.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
 import { type StoredTypes, storedTypes } from "./stored_types.ts";
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
-import { encodePieces } from "./weight_encoding.ts";
+import { encodePieces } from "../formats/weight_encoding.ts";
 
 const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
 

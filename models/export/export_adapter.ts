@@ -15,7 +15,7 @@ import {
 import type { SafetensorsDType } from "../formats/safetensors/dtypes.ts";
 import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
-import { encodePieces } from "./weight_encoding.ts";
+import { encodePieces } from "../formats/weight_encoding.ts";
 
 /** Types that adapters are written in. */
 const DTYPES = { f32: "F32", f16: "F16", bf16: "BF16" } as const;

@@ -15,7 +15,7 @@ import {
 } from "../adapter_testing.ts";
 import { convertModel } from "./convert.ts";
 import { exportModel, type ExportOptions } from "./export.ts";
-import type { WeightType } from "./export_types.ts";
+import type { WeightType } from "../formats/weight_types.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { encodeModelFolder } from "../formats/model_folder_files.ts";
 import { readModelFolder } from "../model_folder.ts";

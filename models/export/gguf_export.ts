@@ -10,13 +10,13 @@ import { architectureOf, LM_HEAD } from "../architectures/mod.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
 import { ROPE_DIVISORS, ROPE_SCALING_KEY, ropeDivisors } from "../formats/gguf/rope_scaling.ts";
 import { ggufName, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
-import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "./gguf_writer.ts";
+import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import { ropeParameters } from "../architectures/hf_config.ts";
 import { modelTensors } from "../network/weights/model_weights.ts";
 import type { MergedWeights } from "./merged_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
-import type { WeightType } from "./export_types.ts";
-import { encodePieces, ENCODINGS } from "./weight_encoding.ts";
+import type { WeightType } from "../formats/weight_types.ts";
+import { encodePieces, ENCODINGS } from "../formats/weight_encoding.ts";
 
 /** `model_type` → `general.architecture`. Mistral is a "llama" there. */
 const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {

@@ -11,7 +11,7 @@ import { memorySource } from "../formats/byte_source.ts";
 import { selectChatTemplate } from "../tokenizers/chat_template.ts";
 import { GgufFile } from "../formats/gguf/gguf.ts";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
-import type { GgufMetadata, GgufWritten } from "./gguf_writer.ts";
+import type { GgufMetadata, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import { parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "../tokenizers/named_specials.ts";
 import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";

@@ -9,7 +9,7 @@ import { createCharacterTokenizer } from "../tokenizers/character_tokenizer.ts";
 import { GgufFile } from "../formats/gguf/gguf.ts";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
-import type { GgufMetadata } from "./gguf_writer.ts";
+import type { GgufMetadata } from "../formats/gguf/gguf_writer.ts";
 import { loadTokenizer, tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";

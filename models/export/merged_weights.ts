@@ -1,7 +1,7 @@
 /**
  * A model's weights on the host, one tensor at a time, with its adapter merged in. A weight becomes
  * W + s·B·A, summed in float64 and rounded to float32 once, or the adapter's full copy. (On a
- * device, generation/merge_lora.ts merges weights for training and generation.)
+ * device, network/merged_copies.ts merges weights for training and generation.)
  */
 import { RgxError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";

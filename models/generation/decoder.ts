@@ -27,13 +27,17 @@ import { finalRows } from "../network/lm_head.ts";
 import { normForward } from "../network/norm.ts";
 import type { PackedBatch } from "../network/packing.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
-import { DecodeSampler, type SampledTokens, tokenSet } from "./decode_sampler.ts";
-import { packPrefill, type PrefillPrompt } from "./prefill_batch.ts";
-import { MIN_SHARED_TOKENS, packPrefillGroups } from "./prefill_groups.ts";
-import { type LayerCache, layerCaches, PromptCache } from "./prompt_cache.ts";
+import { DecodeSampler, type SampledTokens, tokenSet } from "./sampling/decode_sampler.ts";
+import { packPrefill, type PrefillPrompt } from "./cache/prefill_batch.ts";
+import { MIN_SHARED_TOKENS, packPrefillGroups } from "./cache/prefill_groups.ts";
+import { KvCache } from "./cache/kv_cache.ts";
 import { RecordedSteps } from "./recorded_step.ts";
-import type { RowRange } from "./row_allocator.ts";
-import { plainSamplingKey, type SamplingBatch, samplingBatches } from "./sampling_params.ts";
+import type { RowRange } from "./cache/row_allocator.ts";
+import {
+  plainSamplingKey,
+  type SamplingBatch,
+  samplingBatches,
+} from "./sampling/sampling_params.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
 
 /** Sizes of a decoder's buffers. */
@@ -76,8 +80,7 @@ export class Decoder {
   /** Rows that a slot has in the branch cache. */
   readonly #cacheLength: number;
   readonly #table: StepTable;
-  readonly #prompts: PromptCache;
-  readonly #branches: readonly LayerCache[];
+  readonly #cache: KvCache;
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
@@ -99,8 +102,8 @@ export class Decoder {
     this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheLength);
     this.#fused = isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
-    this.#prompts = new PromptCache(network, workspace, promptRows, packsKeys);
-    this.#branches = layerCaches(network, workspace, "branches", slots * this.#cacheLength);
+    const rows = { prompts: promptRows, branches: slots * this.#cacheLength };
+    this.#cache = new KvCache(network, workspace, rows, packsKeys);
     // With fused layers a recording is small: one for each number of rows can be kept.
     this.#steps = new RecordedSteps(network.device, this.#fused ? slots : MAX_RECORDINGS);
   }
@@ -118,19 +121,19 @@ export class Decoder {
       trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
     if (this.sharesPrefixes) {
       const batch = packPrefill(prompts, before, config), { lastPromptRow: lastRows } = batch;
-      const trunk = run(batch, { store: this.#prompts.storeBatch(batch, prompts), lastRows });
+      const trunk = run(batch, { store: this.#cache.storeBatch(batch, prompts), lastRows });
       return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
     const minShared = network.device.name === "webgpu" ? MIN_SHARED_TOKENS : Infinity;
     const batch = packPrefillGroups(prompts.map(({ ids }) => ids), minShared, config);
-    const cached = this.#prompts.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
+    const cached = this.#cache.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
     const trunk = run(
       batch,
       rowOfToken === null
         ? { keysAndValues: cached }
-        : { store: this.#prompts.storeGroups(rowOfToken, cached) },
+        : { store: this.#cache.storeGroups(rowOfToken, cached) },
     );
     return { trunk, lastRow };
   }
@@ -143,7 +146,7 @@ export class Decoder {
 
   /** Whether steps are faster when they know which prompts share a prefix. */
   get usesSharedPrefixes(): boolean {
-    return this.#prompts.packedKeys !== null;
+    return this.#cache.packedKeys !== null;
   }
 
   /**
@@ -242,9 +245,9 @@ export class Decoder {
     const { hiddenSize: d, rmsNormEps: eps } = config;
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
-    const { packedKeys } = this.#prompts;
+    const { packedKeys } = this.#cache;
     weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
-      const prefix = this.#prompts.layers[layer]!, branches = this.#branches[layer]!;
+      const prefix = this.#cache.prompts[layer]!, branches = this.#cache.branches[layer]!;
       device.run("decode_layer", {
         x,
         ...step,
@@ -289,7 +292,7 @@ export class Decoder {
         device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
         device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
       }
-      const prefix = this.#prompts.layers[layer]!, cache = this.#branches[layer]!;
+      const prefix = this.#cache.prompts[layer]!, cache = this.#cache.branches[layer]!;
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
       device.run("scatter_rows", { src: k, table: cache.k, ...row });
       device.run("scatter_rows", { src: v, table: cache.v, ...row });

@@ -6,15 +6,15 @@ import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./row_threads.ts";
 import { Generation } from "./generation.ts";
 import { checkRequest } from "./generation_job.ts";
-import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./generation_plan.ts";
+import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./memory/generation_slots.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import type { Network } from "../network/forward_pass.ts";
-import type { GenerationSizes } from "./generation_memory.ts";
-import { MAX_COPY_BYTES } from "./merge_lora.ts";
+import type { GenerationSizes } from "./memory/generation_bytes.ts";
+import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
 import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
-import { adjustsLogits, samplingParams } from "./sampling_params.ts";
+import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 export interface GeneratorLimits {
@@ -28,7 +28,7 @@ export interface GeneratorLimits {
   stepsPerRead: number;
   /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;
-  /** Weights are copied, with adapters merged in, when the copies take at most so many bytes. */
+  /** Weights are copied, with adapters merged in, if the copies need at most this many bytes. */
   copyBytes: number;
 }
 
@@ -104,8 +104,7 @@ export async function generate(
 /**
  * Opens a generation that takes requests while it runs. Until its last request has ended, the
  * model's weights must not change and no other pass of the model may run.
- * @param room the most that it holds at the same time; planGenerationBytes computes the memory for
- *   it
+ * @param room its maximum sizes, whose memory planGenerationBytes computes
  */
 export function openGeneration(
   network: Network,

@@ -4,7 +4,7 @@ import type { Device } from "../../kernels/device.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { planGenerationBytes } from "./generation_memory.ts";
+import { planGenerationBytes } from "./memory/generation_bytes.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";

@@ -21,11 +21,11 @@ import {
   promptAlignment,
   releasePrompt,
   sharedPrefixOf,
-} from "./cached_prompt.ts";
+} from "./cache/cached_prompt.ts";
 import { Decoder, type DecoderShape } from "./decoder.ts";
 import { type Branch, checkRequest, type Job, newBranch } from "./generation_job.ts";
-import { type PrefillPrompt, sharedPrefixLength } from "./prefill_batch.ts";
-import { RowAllocator } from "./row_allocator.ts";
+import { type PrefillPrompt, sharedPrefixLength } from "./cache/prefill_batch.ts";
+import { RowAllocator } from "./cache/row_allocator.ts";
 import { balanceRows } from "./row_balance.ts";
 import { rowThreads } from "./row_threads.ts";
 import {
@@ -34,7 +34,7 @@ import {
   type SamplingParams,
   samplingParams,
   stepsAsOneBatch,
-} from "./sampling_params.ts";
+} from "./sampling/sampling_params.ts";
 import type {
   Completion,
   GenerateOptions,

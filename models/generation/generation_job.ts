@@ -2,8 +2,8 @@
 import { RgxError } from "../../core/errors.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { checkGroup } from "../network/packing.ts";
-import type { CachedPrompt } from "./cached_prompt.ts";
-import type { SamplingParams } from "./sampling_params.ts";
+import type { CachedPrompt } from "./cache/cached_prompt.ts";
+import type { SamplingParams } from "./sampling/sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
 import type { Completion, GenerateRequest } from "./types.ts";
 

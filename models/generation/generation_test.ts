@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { planGenerationBytes } from "./generation_memory.ts";
+import { planGenerationBytes } from "./memory/generation_bytes.ts";
 import { packedBytes } from "./packed_weights.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";

@@ -18,7 +18,7 @@ import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
 
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
-import { mergeInto } from "./merge_lora.ts";
+import { mergeInto } from "../network/merged_copies.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
 
 /** Whether a layer's weight is in a storage type. Weights that the adapter replaces are float. */

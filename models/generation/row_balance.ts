@@ -5,7 +5,7 @@
  * does not depend on its place. Left out: that rows with the same prompt in one share are faster.
  */
 import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
-import type { RowRange } from "./row_allocator.ts";
+import type { RowRange } from "./cache/row_allocator.ts";
 
 /** What the order of rows depends on. */
 interface OrderedRow {

@@ -5,8 +5,8 @@
 import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { RowRange } from "./row_allocator.ts";
-import type { SampledRow } from "./decode_sampler.ts";
+import type { PromptRows } from "./cache/cached_prompt.ts";
+import type { SampledRow } from "./sampling/decode_sampler.ts";
 import { attentionWindow, type Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
 
@@ -14,11 +14,6 @@ import type { Workspace } from "../network/workspace.ts";
 export interface DecodeRow extends SampledRow {
   /** Rows of the prompt cache that hold its prompt. */
   prompt: PromptRows;
-}
-
-export interface PromptRows extends RowRange {
-  /** Another prompt whose first `rows` rows are the same. */
-  sharedPrefix: { prompt: RowRange; rows: number } | null;
 }
 
 /** Where the columns begin, in multiples of the stride. */

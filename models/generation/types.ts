@@ -42,7 +42,7 @@ export interface SamplingOptions {
    */
   repetitionPenalty?: number;
   /**
-   * Until a completion has so many tokens, `eosIds` are impossible and `stopWhen` is not called.
+   * Until a completion has n tokens, `eosIds` are impossible and `stopWhen` is not called.
    * Default 0.
    */
   minNewTokens?: number;

@@ -1,7 +1,8 @@
 /**
- * From a layer's normed input to queries, keys and values, and back. There are three projections
- * (and a norm of every query and key head where the architecture has it), or one projection for all
- * three. A row of its output is q·k·v, which is split into three rows of d elements.
+ * Computes queries, keys and values from a layer's normed input, and the gradients. There are three
+ * projections (and a norm of every query and key head where the architecture has it), or one
+ * projection for all three. A row of its output is q·k·v, which is split into three rows of d
+ * elements.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerActivations } from "./layer_buffers.ts";

@@ -55,8 +55,8 @@ export interface TrunkOptions {
    */
   keysAndValues?: (layer: number) => { k: Tensor; v: Tensor };
   /**
-   * Rows of the last layer that are computed beyond attention's inputs: the last row of each
-   * segment. Absent = all rows.
+   * The rows for which the last layer also computes attention and MLP, not only attention's
+   * inputs: the last row of each segment. Absent = all rows.
    */
   lastRows?: Uint32Array; // [segments]
   /**

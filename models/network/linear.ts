@@ -7,7 +7,7 @@
  * With dropout the adapter's input is dropout(x) in place of x, and dx gets dropout(du·A) with the
  * same mask. A frozen weight has no gradient; it may be in a storage type, which products widen.
  * `u` is kept from the forward (rows·r elements). With W + s·B·A in place of W
- * (../generation/merge_lora.ts; not with dropout), y and dx are one product each, and the adapter
+ * (merged_copies.ts; not with dropout), y and dx are one product each, and the adapter
  * only gets gradients.
  */
 import type { Device } from "../../kernels/device.ts";

@@ -1,7 +1,8 @@
 /**
- * From the trunk's output to log-probabilities. The hidden rows that predict a token are gathered,
- * normed, and passed to the fused head operation, so [rows, vocab] never exists. The backward turns
- * the derivatives by log-probability and entropy into the derivative by the trunk's output.
+ * Computes log-probabilities from the trunk's output. The hidden rows that predict a token are
+ * gathered, normed, and passed to the fused head operation, so [rows, vocab] never exists. The
+ * backward turns the derivatives by log-probability and entropy into the derivative by the trunk's
+ * output.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Network, TrunkPass } from "./forward_pass.ts";

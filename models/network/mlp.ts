@@ -1,5 +1,5 @@
 /**
- * The MLP of a layer, from its normed input to what is added to the residual stream:
+ * The MLP of a layer. It computes what is added to the residual stream from the normed input:
  * down(silu(gate)·up), or GELU between two projections. The backward computes the nonlinearity
  * again.
  */

@@ -52,7 +52,10 @@ function tokenText(value: unknown): string | null {
   return null;
 }
 
-/** A checked `tokenizer.json`, with those of the tokens that its vocabulary has as added ones. */
+/**
+ * Adds the named special tokens that the vocabulary contains to its added tokens.
+ * @param json a checked `tokenizer.json`
+ */
 export function withSpecials(json: Json, tokens: Iterable<string>): Json {
   const { added_tokens: listed, model } = json, { vocab } = model as Json;
   const added = (listed ?? []) as readonly Json[];

@@ -1,8 +1,8 @@
 /**
  * Sampling rules that change single logits before the temperature is applied (the logits processors
  * of transformers). With l = logits[r, t]:
- *   repetition penalty (Keskar et al. 2019, CTRL), for every token t that occurs in the row's prompt
- *     or completion: out[r, t] = l/penalty where l > 0, else l·penalty. It is applied once, however
+ *   repetition penalty (Keskar et al. 2019, CTRL), for every token t of the row's prompt or
+ *     completion: out[r, t] = l/penalty where l > 0, else l·penalty. It is applied once, however
  *     often the token occurs.
  *   forbidden tokens (end tokens before a completion has its minimum length): out[r, t] = −∞.
  *   all other tokens: out[r, t] = l.

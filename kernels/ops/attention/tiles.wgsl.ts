@@ -5,8 +5,8 @@
  *   mix     o[m, c] += Σ_n weights[m, n]·columns[n, c]  weights × values
  *
  * A workgroup has `across`·`down` invocations. The one at (x, y) computes the rows y + i·down of
- * the tile (`each` of them): of the scores the columns 4x … 4x + 3, of the mix the vec4
- * x + j·across of the head. The code is unrolled into named variables and loops only over chunks of a
+ * the tile (`each` of them): of the scores the columns 4x … 4x + 3, of the mix the vec4 x +
+ * j·across of the head. The code is unrolled into named variables and loops only over chunks of a
  * sum, because naga adds checks to loops and indices. A matrix is addressed by the index of a row
  * of headDim elements, or by NONE for a row of zeros. A head whose size is no multiple of 4 is read
  * as vec2 and padded with zeros.

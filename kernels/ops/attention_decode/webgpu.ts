@@ -30,7 +30,7 @@ const SHAPES: readonly { upTo: number; shapes: readonly TileShape[] }[] = [
   { upTo: Infinity, shapes: [[16, 8, 4], [16, 8, 2], [16, 8, 1]] },
 ];
 
-/** The tile for a total of so many queries. */
+/** @param queries total number of queries */
 export function decodeTile(queries: number, headDim: number, ctx: WebgpuContext): TileSizes {
   const { shapes } = SHAPES.find(({ upTo }) => queries <= upTo)!;
   const bytes = Math.min(ctx.limits.workgroupBytes, MAX_WORKGROUP_BYTES);

@@ -42,7 +42,7 @@ export function inRowParts(
   }
 }
 
-/** A view of a stored weight may begin at every multiple of so many rows, whatever their length. */
+/** n, if a view of a stored weight may begin at every n-th row, whatever the length of the rows. */
 export function storedAlignment(type: WeightType): number {
   return isBlockType(type) ? 4 * VIEW_ALIGNMENT : VIEW_ALIGNMENT;
 }

@@ -16,8 +16,8 @@ import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /**
- * Of wasm.as.ts: rows in a work unit of the forward; bytes of its scratch without the logits; bytes
- * of a row's running values.
+ * These three are as in wasm.as.ts: rows in a work unit of the forward; bytes of its scratch
+ * without the logits; bytes of a row's running values.
  */
 const UNIT_ROWS = 48;
 const UNIT_BYTES = 64 + UNIT_ROWS * 64;

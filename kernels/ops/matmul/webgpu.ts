@@ -30,12 +30,13 @@ export const TILES = {
 } as const satisfies Record<string, TileShape>;
 
 /**
- * A product uses the largest tile that gives at least so many workgroups: several for each core.
+ * A product uses the largest tile that gives at least this number of workgroups: several for each
+ * core.
  */
 const ENOUGH_GROUPS = 192;
 /** Up to this many rows, the kernels for vectors are used. */
 const VECTOR_ROWS = 3;
-/** From this length on, a sum keeps a large workgroup busy even with few columns. */
+/** Sums of at least this length keep a large workgroup busy even with few columns. */
 const LONG_SUM = 512;
 /**
  * With fewer rows of a weight, a workgroup makes fewer columns, so that there are enough of them.

@@ -1,7 +1,7 @@
 /**
  * Buffers for float copies of weights with adapters merged in: packed for generation
  * (../../generation/packed_weights.ts), plain for passes over many rows
- * (../../generation/merge_lora.ts). Both kinds of copies use the same buffer of a weight, since a
+ * (../merged_copies.ts). Both kinds of copies use the same buffer of a weight, since a
  * model does one thing at a time. Whoever fills the buffers claims them, and can check later
  * whether another owner has claimed them since.
  */

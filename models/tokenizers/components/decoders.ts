@@ -125,7 +125,7 @@ function wordEnds(part: Json): Decoder {
     tokens.map((token, i) => token.replaceAll(suffix, i === tokens.length - 1 ? "" : " "));
 }
 
-/** Of tokens that repeat (connectionist temporal classification) one is kept. */
+/** Keeps one of the tokens that repeat (connectionist temporal classification). */
 function connectionist(part: Json): Decoder {
   const text = (name: string, otherwise: string) =>
     typeof part[name] === "string" ? part[name] : otherwise;

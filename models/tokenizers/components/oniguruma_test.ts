@@ -1,4 +1,4 @@
-/** Expressions in general are held against recorded values (tests/golden/tokenizer_components.json). */
+/** Special expressions. General ones are compared with tests/golden/tokenizer_components.json. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { cases } from "../../../tests/cases.ts";

@@ -77,8 +77,8 @@ function round4(x: usize, inverse: v128): v128 {
 }
 
 /**
- * Of a record of q4_k: number of blocks of 32, bytes of their codes, bytes of their scales as
- * floats.
+ * A record of q4_k has this number of blocks of 32, bytes of codes, and bytes of scales (as
+ * floats).
  */
 const PARTS = 8;
 const CODES_BYTES: usize = 2048;

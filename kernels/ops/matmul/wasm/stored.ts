@@ -26,7 +26,7 @@ const CHUNK_ELEMENTS = 8_000;
  * of a row's result do not depend on how many other rows there are.
  */
 const MAX_TERMS = 192;
-/** Tiles of few rows do a multiple of so many terms (READ_AHEAD of generate.ts). */
+/** Tiles of few rows do a multiple of this number of terms (READ_AHEAD of generate.ts). */
 const TILE_TERMS = 16;
 /** Up to this many rows, only the terms that are summed in order are widened at once. */
 const SLICED_ROWS = 96;
@@ -35,8 +35,8 @@ const MAX_SLICE = 2048;
 /** Max number of rows in a unit: their slice stays in the second-level cache. */
 const MAX_UNIT_ROWS = 288;
 /**
- * With so many units there are enough for many threads. Beyond that, units may have more panels or
- * columns, so that rows are read less often.
+ * This number of units is enough for many threads. If there would be more, units may have more
+ * panels or columns, so that rows are read less often.
  */
 const ENOUGH_UNITS = 32;
 const MAX_UNIT_PANELS = 4;

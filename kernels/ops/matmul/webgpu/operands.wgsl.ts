@@ -1,6 +1,7 @@
 /**
- * WGSL that loads the operands of the tiled matrix product (tile.wgsl.ts) from storage, in blocks of
- * 4 × 4 elements. The rows of a and b are rows and columns of the result; their terms run along k.
+ * WGSL that loads the operands of the tiled matrix product (tile.wgsl.ts) from storage, in blocks
+ * of 4 × 4 elements. The rows of a and b are rows and columns of the result; their terms run along
+ * k.
  */
 import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
 import { type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";

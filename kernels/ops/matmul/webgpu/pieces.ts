@@ -56,7 +56,7 @@ export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): 
   }
 }
 
-/** Number of words of a row of b with so many elements, on average over a panel. */
+/** Number of words of a row of b with `length` elements, on average over a panel. */
 function rowWords(type: WeightType | undefined, length: number): number {
   if (type === undefined) return length;
   return isBlockType(type) ? panelWords(type, length) / PANEL : length / 2;

@@ -1,10 +1,10 @@
 /** Written GGUF and safetensors files are read back. */
 import assert from "node:assert/strict";
-import { readGguf } from "../formats/gguf/gguf.ts";
+import { readGguf } from "./gguf.ts";
 import { type GgufMetadata, type GgufTensorToWrite, writeGguf } from "./gguf_writer.ts";
-import { writeSafetensors } from "../formats/tensor_stream.ts";
-import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";
-import { encodePieces } from "./weight_encoding.ts";
+import { writeSafetensors } from "../tensor_stream.ts";
+import { encodeSafetensors } from "../safetensors/safetensors_writer.ts";
+import { encodePieces } from "../weight_encoding.ts";
 
 async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();

@@ -1,8 +1,8 @@
 /** Quantised blocks compared with ggml's bytes (tests/golden/ggml-blocks). */
 import assert from "node:assert/strict";
-import { GGML_TYPES } from "../formats/gguf/ggml_types.ts";
+import { GGML_TYPES } from "./gguf/ggml_types.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { WEIGHT_TYPES } from "./export_types.ts";
+import { WEIGHT_TYPES } from "./weight_types.ts";
 import { encodedBytes, encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
 const golden = goldenPath("ggml-blocks");

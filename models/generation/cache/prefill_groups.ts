@@ -4,7 +4,7 @@
  * prompt, so it is computed once. Left out: prefixes shared with prompts of an earlier batch. Where
  * attention can read them in the cache, prefill_batch.ts is used.
  */
-import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
+import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 import { sharedPrefixLength } from "./prefill_batch.ts";
 
 /** Sharing fewer tokens is not worth the copies of their keys and values. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { RandomStream } from "../../core/philox.ts";
-import { createCharacterTokenizer } from "../tokenizers/character_tokenizer.ts";
+import { RandomStream } from "../../../core/philox.ts";
+import { createCharacterTokenizer } from "../../tokenizers/character_tokenizer.ts";
 import { stopStrings } from "./stop_strings.ts";
 
 /** Tokens of several bytes that split characters: token i has the bytes PIECES[i]. */

@@ -3,12 +3,12 @@
  * batch.
  */
 import assert from "node:assert/strict";
-import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
+import { SEGMENT } from "../../../kernels/ops/attention/spec.ts";
 import { packPrefillGroups } from "./prefill_groups.ts";
-import { createWebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
-import { NEEDED, needs } from "../../tests/skipped.ts";
-import { adapter } from "../each_device_testing.ts";
-import { randomModel, tinyConfig } from "../testing.ts";
+import { createWebgpuDevice } from "../../../kernels/devices/webgpu/device.ts";
+import { NEEDED, needs } from "../../../tests/skipped.ts";
+import { adapter } from "../../each_device_testing.ts";
+import { randomModel, tinyConfig } from "../../testing.ts";
 
 const limits = { vocabSize: 20, maxPositions: 16 };
 

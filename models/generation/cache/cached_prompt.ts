@@ -1,26 +1,32 @@
 /**
- * A prompt in the KV cache. It stays there as long as branches read it. Prompts that share a prefix
- * refer to one of them for it, so that a decode step reads the rows of the prefix in one place: the
- * CPU's caches then hold them once for all these prompts.
+ * A prompt in the KV cache. It stays there as long as branches read it. Prompts with a common
+ * prefix all read the prefix from one of them. A decode step then reads these rows in one place,
+ * and the CPU's caches hold them once for all these prompts.
  */
-import { PANEL } from "../../kernels/ops/matmul/spec.ts";
-import { VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
-import type { RowAllocator } from "./row_allocator.ts";
-import type { PromptRows } from "./step_table.ts";
+import { PANEL } from "../../../kernels/ops/matmul/spec.ts";
+import { VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { RowAllocator, RowRange } from "./row_allocator.ts";
+
+/** Where a prompt is in the cache. */
+export interface PromptRows extends RowRange {
+  /** Another prompt whose first `rows` rows are the same. */
+  sharedPrefix: { prompt: RowRange; rows: number } | null;
+}
 
 export interface CachedPrompt extends PromptRows {
   /** End of the rows that were allocated for it. */
   allocatedEnd: number;
-  /** Number of branches that read it and of prompts that refer to it. */
+  /** Number of branches that read it and of prompts that reuse its rows. */
   references: number;
   sharedPrefix: { prompt: CachedPrompt; rows: number } | null;
 }
 
 /**
- * What a prompt refers to for a prefix of `shared` rows that it has in common with the prompt
- * before it. This is the prompt that the one before refers to, unless that covers less than half of
- * the shared rows; then it is the one before.
+ * The earlier prompt whose cache rows a prompt reuses, and how many of them.
+ * @param before the previous prompt. Normally the result is the prompt that this one reuses; if
+ *   that covers less than half of the shared rows, it is the previous prompt itself
+ * @param shared number of rows that both have in common
  */
 export function sharedPrefixOf(
   before: CachedPrompt | null,

@@ -46,7 +46,7 @@ export function planParameterBytes(
 /**
  * Bytes of a forward pass (with `train` also of its backward) over `rows` packed rows with `pairs`
  * branch tokens, including dropout if the adapters have it. Merged weights
- * (../generation/merge_lora.ts) are not included: all passes share them. Tables of u32 are counted
+ * (merged_copies.ts) are not included: all passes share them. Tables of u32 are counted
  * at their maximum size.
  */
 export function planPassBytes(

@@ -4,7 +4,7 @@
  * text contains the string and may go beyond it by the rest of the token. The string may span
  * tokens and start in the middle of one.
  */
-import type { Tokenizer } from "../tokenizers/types.ts";
+import type { Tokenizer } from "../../tokenizers/types.ts";
 
 /**
  * Extra characters that are decoded beyond the longest string, because a character that was cut at

@@ -1,12 +1,12 @@
 /**
- * Writes GGUF files (version 3, alignment 32), one tensor after the other. gguf_export.ts decides
- * on the metadata of a model. Left out: files in several parts, arrays of arrays.
+ * Writes GGUF files (version 3, alignment 32), one tensor after the other. export/gguf_export.ts
+ * decides on the metadata of a model. Left out: files in several parts, arrays of arrays.
  */
-import { writeAll } from "../../core/atomic_file.ts";
-import { elementCount } from "../formats/element_count.ts";
-import { copyBytes, type TensorBytes } from "../formats/tensor_stream.ts";
-import type { WeightType } from "./export_types.ts";
-import { encodedBytes, ENCODINGS } from "./weight_encoding.ts";
+import { writeAll } from "../../../core/atomic_file.ts";
+import { elementCount } from "../element_count.ts";
+import { copyBytes, type TensorBytes } from "../tensor_stream.ts";
+import type { WeightType } from "../weight_types.ts";
+import { encodedBytes, ENCODINGS } from "../weight_encoding.ts";
 
 /** The format's numbers of the value types that are written. */
 const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const;

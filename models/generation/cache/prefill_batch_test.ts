@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { createWasmDevice } from "../../../kernels/devices/wasm/device.ts";
 import { packPrefill, sharedPrefixLength } from "./prefill_batch.ts";
-import { onEachDevice } from "../each_device_testing.ts";
-import { randomModel, tinyConfig } from "../testing.ts";
-import type { Completion, GenerateRequest } from "./types.ts";
+import { onEachDevice } from "../../each_device_testing.ts";
+import { randomModel, tinyConfig } from "../../testing.ts";
+import type { Completion, GenerateRequest } from "../types.ts";
 
 Deno.test("a shared prefix never includes the last token of a prompt", () => {
   assert.equal(sharedPrefixLength([], [1]), 0);

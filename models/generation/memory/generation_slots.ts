@@ -4,14 +4,14 @@
  * So a prompt rarely has to wait because of a branch that takes long or because of gaps in the
  * cache.
  */
-import { promptAlignment } from "./cached_prompt.ts";
+import { promptAlignment } from "../cache/cached_prompt.ts";
 import {
   type GenerationSizes,
   planGenerationBytes,
   planLargestBuffer,
-} from "./generation_memory.ts";
-import type { ModelSizes } from "../network/weights/model_sizes.ts";
-import type { GenerateRequest } from "./types.ts";
+} from "./generation_bytes.ts";
+import type { ModelSizes } from "../../network/weights/model_sizes.ts";
+import type { GenerateRequest } from "../types.ts";
 
 /**
  * Prompt rows in one prefill, enough for the matrix products' full speed: on a CPU, and on a GPU.
@@ -64,10 +64,11 @@ export function planSlots(
 }
 
 /**
- * Rows of the prompt cache for `branches` slots: the most that consecutive requests with so many
- * branches need when half of the branches of each have ended. (Branches of a prompt end at
- * different times, and the last one keeps the prompt.) Three of the longest prompts are added: one
- * that is prefilled next, one that others refer to (cached_prompt.ts), and one for gaps.
+ * Number of rows of the prompt cache for `branches` slots. Assumes that half of each request's
+ * branches have ended. (They end at different times, and the last one keeps the prompt.) The result
+ * is the largest number of rows that consecutive requests then need, plus three of the longest
+ * prompts: one that is prefilled next, one whose rows others reuse (../cache/cached_prompt.ts), and
+ * one for gaps.
  */
 function promptRowsFor(
   requests: readonly { n: number; rows: number }[],

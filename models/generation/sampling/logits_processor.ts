@@ -5,8 +5,8 @@
  *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0],
  *   where count(t) is the number of times that t is in the completion (not in the prompt).
  */
-import { RgxError } from "../../core/errors.ts";
-import type { SamplingOptions } from "./types.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { SamplingOptions } from "../types.ts";
 
 /** Options of the OpenAI API that change logits. */
 export interface LogitsProcessorOptions {

@@ -1,11 +1,12 @@
 /**
- * The KV cache of the prompts. A prefill writes the keys and values of each layer here, and every
- * decode step reads them for all branches of a prompt.
+ * The KV cache: buffers for the keys and values of each layer. A prefill writes those of the
+ * prompts, and every decode step reads them for all branches of a prompt. A decode step also writes
+ * one row per branch to the branches' buffers.
  */
-import { packedLength } from "../../kernels/ops/matmul/spec.ts";
-import type { Tensor } from "../../kernels/tensor.ts";
-import type { Network, TrunkOptions } from "../network/forward_pass.ts";
-import type { Workspace } from "../network/workspace.ts";
+import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
+import type { Tensor } from "../../../kernels/tensor.ts";
+import type { Network, TrunkOptions } from "../../network/forward_pass.ts";
+import type { Workspace } from "../../network/workspace.ts";
 import type { PrefillBatch, PrefillPrompt } from "./prefill_batch.ts";
 
 /** Keys and values of one layer, [rows, kvHeads·headDim] each. */
@@ -15,7 +16,7 @@ export interface LayerCache {
 }
 
 /** Buffers of a cache with `rows` rows, one pair for each layer. */
-export function layerCaches(
+function layerCaches(
   { config, weights }: Network,
   workspace: Workspace,
   name: string,
@@ -28,24 +29,29 @@ export function layerCaches(
   }));
 }
 
-export class PromptCache {
-  readonly layers: readonly LayerCache[];
-  /** The keys of each layer once more in packed form (kernels/ops/matmul/spec.ts), or null. */
+export class KvCache {
+  readonly prompts: readonly LayerCache[];
+  readonly branches: readonly LayerCache[];
+  /** The prompts' keys once more in packed form (kernels/ops/matmul/spec.ts), by layer; or null. */
   readonly packedKeys: readonly Tensor[] | null;
 
-  /** @param packsKeys whether decode steps read packed keys */
+  /**
+   * @param rows number of rows for all prompts, and for all branches
+   * @param packsKeys whether decode steps read packed keys
+   */
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
-    rows: number,
+    rows: { prompts: number; branches: number },
     packsKeys: boolean,
   ) {
-    this.layers = layerCaches(network, workspace, "prefix", rows);
+    this.prompts = layerCaches(network, workspace, "prefix", rows.prompts);
     this.packedKeys = packsKeys
       ? network.weights.layers.map((_, layer) =>
-        workspace.get(`cache.prefix.${layer}.packed`, packedLength(rows, this.#width))
+        workspace.get(`cache.prefix.${layer}.packed`, packedLength(rows.prompts, this.#width))
       )
       : null;
+    this.branches = layerCaches(network, workspace, "branches", rows.branches);
   }
 
   /** Elements of a row. */
@@ -58,7 +64,7 @@ export class PromptCache {
   views(prompts: readonly PrefillPrompt[]): (layer: number) => LayerCache {
     const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached, width = this.#width;
     const view = (cache: Tensor) => cache.view(begin * width, (end - begin) * width);
-    return (layer) => ({ k: view(this.layers[layer]!.k), v: view(this.layers[layer]!.v) });
+    return (layer) => ({ k: view(this.prompts[layer]!.k), v: view(this.prompts[layer]!.v) });
   }
 
   /**
@@ -110,7 +116,7 @@ export class PromptCache {
       });
     let layer = 0;
     return (k, v) => {
-      const cache = this.layers[layer]!, packed = this.packedKeys?.[layer];
+      const cache = this.prompts[layer]!, packed = this.packedKeys?.[layer];
       layer++;
       const stored = { k: put(k, cache.k), v: put(v, cache.v), keys };
       if (packed !== undefined) pack(cache.k, packed);

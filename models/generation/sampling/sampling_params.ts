@@ -3,9 +3,9 @@
  * parameters are sampled by one operation; rows with other parameters share the layers and the head
  * with them and are sampled by an operation of their own.
  */
-import { RgxError } from "../../core/errors.ts";
-import { seedWords } from "../../core/philox.ts";
-import type { SamplingOptions } from "./types.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { seedWords } from "../../../core/philox.ts";
+import type { SamplingOptions } from "../types.ts";
 
 /** The position in a completion is 20 bits of the random counter. */
 const MAX_COMPLETION = 2 ** 20;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import { logitsProcessor } from "./logits_processor.ts";
-import { onEachDevice } from "../each_device_testing.ts";
-import { randomModel, tinyConfig } from "../testing.ts";
-import type { GenerateRequest } from "./types.ts";
+import { onEachDevice } from "../../each_device_testing.ts";
+import { randomModel, tinyConfig } from "../../testing.ts";
+import type { GenerateRequest } from "../types.ts";
 
 Deno.test("penalties count the completion's tokens, biases are added", () => {
   const logits = Float32Array.of(1, 2, 3, 4);

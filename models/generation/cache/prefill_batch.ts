@@ -5,7 +5,7 @@
  * all later sums over them have the same bits.
  */
 import type { RowRange } from "./row_allocator.ts";
-import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
+import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 
 /** A prompt to be prefilled. */
 export interface PrefillPrompt {

@@ -6,7 +6,7 @@
 import { narrowBF16, narrowF16 } from "../../core/half_floats.ts";
 import { quantizeQ4, quantizeQ8 } from "../../kernels/weights/quantize.ts";
 import { ofTensor, refuseBeyondF16, refuseInfinite } from "../../kernels/weights/finite.ts";
-import type { WeightType } from "./export_types.ts";
+import type { WeightType } from "./weight_types.ts";
 
 interface Encoding {
   /** ggml's number. */

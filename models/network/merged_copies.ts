@@ -1,16 +1,17 @@
 /**
- * Weights with their adapters merged in, W + s·B·A. In training, a merged copy makes the forward
- * and the derivative by the input one product each; the adapter is then only needed for its
- * gradients. In generation the copy replaces the adapter. Weights in a storage type are not copied.
- * Merging rounds the sums once more than separate products do (about 1e−7 relative in f32).
+ * Copies of weights with their LoRA adapters merged in, W + s·B·A, on the device. In training, a
+ * merged copy makes the forward and the derivative by the input one product each; the adapter is
+ * then only needed for its gradients. In generation the copy replaces the adapter. Weights in a
+ * storage type are not copied. Merging rounds the sums once more than separate products do (about
+ * 1e−7 relative in f32).
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { Linear } from "../network/linear.ts";
-import type { Network } from "../network/forward_pass.ts";
+import type { Linear } from "./linear.ts";
+import type { Network } from "./forward_pass.ts";
 import { architectureOf, linearDims, modulesOf } from "../architectures/mod.ts";
-import type { ModelSizes } from "../network/weights/model_sizes.ts";
-import { copyLength, type WeightCopies } from "../network/weights/weight_copies.ts";
+import type { ModelSizes } from "./weights/model_sizes.ts";
+import { copyLength, type WeightCopies } from "./weights/weight_copies.ts";
 
 /** Maximum bytes of merged copies. Beyond it adapters stay separate. */
 export const MAX_COPY_BYTES = 2 ** 30;

@@ -2,20 +2,20 @@
  * How many bytes a generation needs, computed from the sizes alone. It lists the same buffers that
  * decoder.ts and its helpers take from their workspace.
  */
-import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
-import { packedLength } from "../../kernels/ops/matmul/spec.ts";
-import { architectureOf } from "../architectures/mod.ts";
-import { canFuseLayers } from "../network/fused_layers.ts";
+import { seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
+import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
+import { architectureOf } from "../../architectures/mod.ts";
+import { canFuseLayers } from "../../network/fused_layers.ts";
 import {
   capacity,
   fusedIndex,
   layerBuffers,
   passBuffers,
   planPassBytes,
-} from "../network/memory_plan.ts";
-import type { ModelSizes } from "../network/weights/model_sizes.ts";
-import { bufferCapacity } from "../network/workspace.ts";
-import { packsLayers } from "./packed_weights.ts";
+} from "../../network/model_bytes.ts";
+import type { ModelSizes } from "../../network/weights/model_sizes.ts";
+import { bufferCapacity } from "../../network/workspace.ts";
+import { packsLayers } from "../packed_weights.ts";
 
 /** The most that a generation holds at the same time. */
 export interface GenerationSizes {
@@ -34,7 +34,7 @@ export interface GenerationSizes {
 
 /**
  * Default limit on the bytes of a generation; requests that do not fit wait. A CPU is busy with
- * that much. A GPU with more free memory gets a higher limit (`generationRoom`).
+ * that much. A GPU with more free memory gets a higher limit (`generationLimit`).
  */
 export const DEFAULT_GENERATION_BYTES = 2 ** 30;
 

@@ -4,13 +4,13 @@
  * batch is sampled from copies of its logits, so what a row samples never depends on the parameters
  * of other rows. Tokens and log-probabilities stay on the device until the host reads them.
  */
-import { sampleCounter } from "../../core/philox.ts";
-import { type AdjustLogitsArgs, seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
-import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
-import { headOperand } from "../network/linear.ts";
-import type { Network } from "../network/forward_pass.ts";
+import { sampleCounter } from "../../../core/philox.ts";
+import { type AdjustLogitsArgs, seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
+import { headOperand } from "../../network/linear.ts";
+import type { Network } from "../../network/forward_pass.ts";
 import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
-import type { Workspace } from "../network/workspace.ts";
+import type { Workspace } from "../../network/workspace.ts";
 
 /** What sampling needs of a row. */
 export interface SampledRow {

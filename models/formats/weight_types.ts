@@ -1,0 +1,4 @@
+/** The types that weights are written in, for code that needs only their names. */
+
+export const WEIGHT_TYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
+export type WeightType = typeof WEIGHT_TYPES[number];
