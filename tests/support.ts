@@ -62,6 +62,19 @@ export async function rgx(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
+/** Waits until `isNow`, and fails if the process ends before. */
+export async function waitFor(
+  child: Deno.ChildProcess,
+  isNow: () => boolean | Promise<boolean>,
+): Promise<void> {
+  let hasEnded = false;
+  child.status.then(() => hasEnded = true);
+  while (!await isNow()) {
+    assert.ok(!hasEnded, "the process ended too early");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 export const lines = (text: string): string[] => text.trimEnd().split("\n");
 
 /**

@@ -12,6 +12,7 @@ import {
   rgx,
   spawnRgx,
   tinyConfig,
+  waitFor,
   withFolder,
 } from "../support.ts";
 import { goldenPath } from "../golden.ts";
@@ -224,9 +225,8 @@ Deno.test("a second run in one folder is refused, and the error names the proces
     const first = spawnRgx(args);
     const output = first.output();
     try {
-      while (!await Deno.stat(`${run}/metrics.jsonl`).catch(() => null)) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      const hasBegun = () => Deno.stat(`${run}/metrics.jsonl`).then(() => true, () => false);
+      await waitFor(first, hasBegun);
       for (const how of [[], ["--resume"], ["--force"]]) {
         await refused([...args, ...how], ["another run is using this folder", `${first.pid}`]);
       }

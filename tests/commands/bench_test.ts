@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { goldenPath } from "../golden.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
-import { lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
+import { lines, rgx, root, spawnRgx, waitFor, withFolder } from "../support.ts";
 
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";
@@ -156,7 +156,7 @@ Deno.test("a stopped benchmark ends with 75, and --resume evaluates nothing twic
         return 0;
       }
     };
-    while (await written() === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await waitFor(child, async () => await written() > 0);
     child.kill("SIGTERM");
     const { code, stderr } = await output;
     assert.equal(code, 75, new TextDecoder().decode(stderr));

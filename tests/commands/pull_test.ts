@@ -14,7 +14,7 @@ import {
   withHub,
 } from "../../hub/testing.ts";
 import { goldenPath } from "../golden.ts";
-import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "../support.ts";
+import { assertClean, lines, rgx, spawnRgx, tinyConfig, waitFor, withFolder } from "../support.ts";
 
 const WEIGHTS = noise(300_000);
 const TOKENIZER = "model.tokenizer_name_or_path";
@@ -96,7 +96,7 @@ Deno.test("a killed pull leaves no partial file in the snapshot, and the next on
     for (const [signal, code] of [["SIGKILL", 137], ["SIGINT", 75]] as const) {
       const child = spawnRgx(["pull", "org/tiny"], { env });
       size += 90_000;
-      while (await incomplete() < size) await new Promise((resolve) => setTimeout(resolve, 50));
+      await waitFor(child, async () => await incomplete() >= size);
       child.kill(signal);
       const { code: found, stderr } = await child.output();
       const err = new TextDecoder().decode(stderr);

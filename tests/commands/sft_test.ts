@@ -10,6 +10,7 @@ import {
   rgx,
   spawnRgx,
   tinyConfig,
+  waitFor,
   withFolder,
 } from "../support.ts";
 
@@ -77,11 +78,10 @@ Deno.test("a resumed supervised run has the same bits as one without a stop", ()
 
     const child = spawnRgx(args(halved));
     const drained = Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-    for (;;) {
+    await waitFor(child, async () => {
       const seen = await Deno.readTextFile(`${halved}/metrics.jsonl`).catch(() => "");
-      if (seen.includes('"split":"sft"') && seen.split("\n").length > 15) break;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+      return seen.includes('"split":"sft"') && seen.split("\n").length > 15;
+    });
     child.kill("SIGTERM");
     assert.equal((await child.status).code, 75);
     await drained;
