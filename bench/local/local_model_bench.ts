@@ -7,7 +7,7 @@
  * `deno task bench:eval [threads]`. The machine should be idle: the fastest of several rounds
  * counts, but two threads that wait for each other lose more to other work than one thread.
  */
-import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { benchmark } from "../benchmark.ts";
 import { LocalModel } from "./local_model.ts";
@@ -48,8 +48,8 @@ const SETS: readonly TaskSet[] = [
   },
 ];
 
-const path = goldenPath("models/tinystories-656k");
-if (path !== null) {
+if (import.meta.main) {
+  const path = goldenPath("models/tinystories-656k");
   const device = await createWasmDevice({ threads: Number(Deno.args[0] ?? 2) });
   for (const set of SETS) await measure(path, device, set);
   device.close();
@@ -57,7 +57,7 @@ if (path !== null) {
 
 async function measure(
   path: string,
-  device: Awaited<ReturnType<typeof createWasmDevice>>,
+  device: WasmDevice,
   { title, tasks, sampling }: TaskSet,
 ): Promise<void> {
   const prompt = { ...DEFAULT_PROMPT_SETTINGS, format: "plain" as const };
