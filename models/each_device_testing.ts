@@ -3,24 +3,12 @@
  * which is ignored with a reason where there is no adapter for WebGPU.
  */
 import type { Device } from "../kernels/device.ts";
-import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
 import { createWebgpuDevice } from "../kernels/devices/webgpu/device.ts";
+import { hasWebgpu, webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import { NEEDED, needs } from "../tests/skipped.ts";
 import { withReference } from "./testing.ts";
 
-const isWebgpuWanted = Deno.env.get("RGX_TEST_WEBGPU") !== "off";
-
-/** Null without a GPU or a software adapter, or with RGX_TEST_WEBGPU=off. */
-export const adapter = isWebgpuWanted ? await findAdapter() : null;
-
-if (isWebgpuWanted) {
-  Deno.test({
-    name: "the tests of this file also run on webgpu",
-    ignore: needs(adapter !== null, NEEDED.webgpu),
-    fn: () => {},
-  });
-}
+webgpuTest("the tests of this file also run on webgpu", () => Promise.resolve());
 
 /**
  * Calls `work` on the float64 reference, on the CPU device and on a GPU if there is one. Each is
@@ -31,7 +19,7 @@ export async function onEachDevice(
 ): Promise<void> {
   await withReference((device) => work(device, true));
   const others: (() => Promise<Device>)[] = [() => createWasmDevice({ threads: 2 })];
-  if (adapter !== null) others.push(() => createWebgpuDevice());
+  if (hasWebgpu) others.push(() => createWebgpuDevice());
   for (const create of others) {
     const device = await create();
     try {

@@ -9,8 +9,8 @@ import { defaultsOf } from "../configs/types/key_spec.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import type { Device } from "../kernels/device.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
 import { createWebgpuDevice } from "../kernels/devices/webgpu/device.ts";
+import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { gradients } from "../models/testing.ts";
@@ -23,7 +23,6 @@ import { largeModel } from "../tests/large_model.ts";
 const wanted = Deno.env.get("RGX_TEST_SMOLLM2_WEBGPU") === "1";
 const chosen = Deno.env.get("RGX_TEST_MODEL");
 const path = !wanted || chosen === "" ? null : chosen ?? largeModel();
-const hasAdapter = await findAdapter() !== null;
 
 /** A text that the tokenizer can encode. */
 const PROMPT = [1, 4093, 198, 1780, 314, 216, 34, 1232, 216, 35, 47, 2, 198, 1, 520, 9531, 198];
@@ -101,11 +100,9 @@ function assertNear(found: ArrayLike<number>, wanted: ArrayLike<number>, limit: 
 }
 
 for (const [dtype, what] of [["float32", "in float32"], ["auto", "in its blocks"]] as const) {
-  Deno.test({
-    name: `SmolLM2 ${what} generates and trains on webgpu as on the CPU`,
-    ignore: needs(wanted, "SmolLM2 on webgpu takes minutes (RGX_TEST_SMOLLM2_WEBGPU=1)") ||
-      needs(path !== null, NEEDED.largeModel) || needs(hasAdapter, NEEDED.webgpu),
-    async fn() {
+  webgpuTest(
+    `SmolLM2 ${what} generates and trains on webgpu as on the CPU`,
+    async () => {
       const cpu = await on(
         () => createWasmDevice({ threads: navigator.hardwareConcurrency }),
         dtype,
@@ -126,5 +123,8 @@ for (const [dtype, what] of [["float32", "in float32"], ["auto", "in its blocks"
       assertNear(gpu.after, cpu.after, TOLERANCE);
       assert.ok(cpu.after.some((x, i) => Math.abs(x - cpu.before[i]!) > 10 * TOLERANCE));
     },
-  });
+    () =>
+      needs(wanted, "SmolLM2 on webgpu takes minutes (RGX_TEST_SMOLLM2_WEBGPU=1)") ||
+      needs(path !== null, NEEDED.largeModel),
+  );
 }

@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../core/errors.ts";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../core/philox.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../kernels/devices/webgpu/device.ts";
 import { initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
@@ -20,9 +19,7 @@ import {
   VARYING_RUBRIC,
   withTempDir,
 } from "./testing.ts";
-import { NEEDED, needs } from "../tests/skipped.ts";
-
-const hasAdapter = await findAdapter() !== null;
+import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
   const device = await createWebgpuDevice();
@@ -40,10 +37,9 @@ async function weightsOf(path: string): Promise<Uint8Array> {
   return await Deno.readFile(`${path}/model.safetensors`);
 }
 
-Deno.test({
-  name: "a run on webgpu names its adapter, reads little back, and is reproducible",
-  ignore: needs(hasAdapter, NEEDED.webgpu),
-  fn: () =>
+webgpuTest(
+  "a run on webgpu names its adapter, reads little back, and is reproducible",
+  () =>
     withTempDir(async (folder) => {
       const outcomes: { metrics: unknown; weights: Uint8Array }[] = [];
       for (const name of ["first", "second"]) {
@@ -83,12 +79,11 @@ Deno.test({
       }
       assert.deepEqual(outcomes[1], outcomes[0]);
     }),
-});
+);
 
-Deno.test({
-  name: "a run can be resumed on the GPU from the CPU's checkpoint, and back",
-  ignore: needs(hasAdapter, NEEDED.webgpu),
-  fn: () =>
+webgpuTest(
+  "a run can be resumed on the GPU from the CPU's checkpoint, and back",
+  () =>
     withTempDir(async (folder) => {
       const cpu = await createWasmDevice({ threads: 1 });
       try {
@@ -123,12 +118,11 @@ Deno.test({
         cpu.close();
       }
     }),
-});
+);
 
-Deno.test({
-  name: "a lost device ends the run with exit code 75, and the run can be resumed",
-  ignore: needs(hasAdapter, NEEDED.webgpu),
-  fn: () =>
+webgpuTest(
+  "a lost device ends the run with exit code 75, and the run can be resumed",
+  () =>
     withTempDir(async (folder) => {
       const path = `${folder}/run`, whole = `${folder}/whole`, rubric = VARYING_RUBRIC;
       await onGpu((device) => trainOn(device, short(whole), { rubric }));
@@ -152,7 +146,7 @@ Deno.test({
       assert.equal(summary.status, "completed");
       assert.deepEqual(await weightsOf(path), await weightsOf(whole));
     }),
-});
+);
 
 const CONFIG: ModelConfig = {
   vocabSize: 96,
@@ -169,54 +163,50 @@ const CONFIG: ModelConfig = {
   tieWordEmbeddings: true,
 };
 
-Deno.test({
-  name: "sampled tokens equal the CPU's wherever the draw is not at a boundary",
-  ignore: needs(hasAdapter, NEEDED.webgpu),
-  fn: async () => {
-    const cpu = await createWasmDevice({ threads: 1 });
-    const requests = Array.from({ length: 6 }, (_, p) => ({
-      promptId: p,
-      promptIds: Array.from({ length: 5 + p }, (_, i) => (7 * p + 3 * i) % 96),
-      n: 4,
-    }));
-    const options = { maxNewTokens: 24, temperature: 1, seed: 11, eosIds: [5] };
-    const weights = initWeights(CONFIG, 3, 0.3);
-    try {
-      const model = await CausalLM.create(cpu, CONFIG, weights, { trainable: "none" });
-      const expected = await model.generate(requests, options);
-      const found = await onGpu(async (gpu) => {
-        const gpuModel = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
-        const result = await gpuModel.generate(requests, options);
-        gpuModel.dispose();
-        return result;
-      });
-      let compared = 0;
-      for (const [r, { promptId, promptIds }] of requests.entries()) {
-        for (const [branch, { ids, logprobs }] of found[r]!.entries()) {
-          const other = expected[r]![branch]!;
-          const at = ids.findIndex((id, i) => id !== other.ids[i]);
-          const same = at < 0 ? ids.length : at;
-          for (let i = 0; i < same; i++) {
-            assert.ok(Math.abs(logprobs[i]! - other.logprobs[i]!) < 1e-4);
-            compared++;
-          }
-          if (at < 0) assert.deepEqual(ids, other.ids);
-          else {
-            const near = await boundaryDistance(
-              model,
-              [...promptIds, ...ids.slice(0, at)],
-              uniform(options.seed, promptId, branch, at),
-            );
-            assert.ok(near < 1e-4, `branch ${branch} of prompt ${r} parts at ${at}: ${near}`);
-          }
+webgpuTest("sampled tokens equal the CPU's wherever the draw is not at a boundary", async () => {
+  const cpu = await createWasmDevice({ threads: 1 });
+  const requests = Array.from({ length: 6 }, (_, p) => ({
+    promptId: p,
+    promptIds: Array.from({ length: 5 + p }, (_, i) => (7 * p + 3 * i) % 96),
+    n: 4,
+  }));
+  const options = { maxNewTokens: 24, temperature: 1, seed: 11, eosIds: [5] };
+  const weights = initWeights(CONFIG, 3, 0.3);
+  try {
+    const model = await CausalLM.create(cpu, CONFIG, weights, { trainable: "none" });
+    const expected = await model.generate(requests, options);
+    const found = await onGpu(async (gpu) => {
+      const gpuModel = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
+      const result = await gpuModel.generate(requests, options);
+      gpuModel.dispose();
+      return result;
+    });
+    let compared = 0;
+    for (const [r, { promptId, promptIds }] of requests.entries()) {
+      for (const [branch, { ids, logprobs }] of found[r]!.entries()) {
+        const other = expected[r]![branch]!;
+        const at = ids.findIndex((id, i) => id !== other.ids[i]);
+        const same = at < 0 ? ids.length : at;
+        for (let i = 0; i < same; i++) {
+          assert.ok(Math.abs(logprobs[i]! - other.logprobs[i]!) < 1e-4);
+          compared++;
+        }
+        if (at < 0) assert.deepEqual(ids, other.ids);
+        else {
+          const near = await boundaryDistance(
+            model,
+            [...promptIds, ...ids.slice(0, at)],
+            uniform(options.seed, promptId, branch, at),
+          );
+          assert.ok(near < 1e-4, `branch ${branch} of prompt ${r} parts at ${at}: ${near}`);
         }
       }
-      assert.ok(compared > 300, `${compared} tokens compared`);
-      model.dispose();
-    } finally {
-      cpu.close();
     }
-  },
+    assert.ok(compared > 300, `${compared} tokens compared`);
+    model.dispose();
+  } finally {
+    cpu.close();
+  }
 });
 
 /** The uniform random number that a token is sampled with. */
@@ -245,58 +235,50 @@ async function boundaryDistance(model: CausalLM, ids: number[], draw: number): P
   return nearest;
 }
 
-Deno.test({
-  name: "five hundred steps leave device memory flat",
-  ignore: needs(hasAdapter, NEEDED.webgpu),
-  fn: () =>
-    onGpu(async (device) => {
-      const tiny = { ...CONFIG, numLayers: 1, hiddenSize: 16, numHeads: 2, numKvHeads: 1 };
-      const model = await CausalLM.create(device, tiny, initWeights(tiny, 1, 0.1), {
+webgpuTest("five hundred steps leave device memory flat", () =>
+  onGpu(async (device) => {
+    const tiny = { ...CONFIG, numLayers: 1, hiddenSize: 16, numHeads: 2, numKvHeads: 1 };
+    const model = await CausalLM.create(device, tiny, initWeights(tiny, 1, 0.1), {
+      trainable: "full",
+    });
+    const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
+    const held: number[] = [];
+    for (let step = 0; step < 500; step++) {
+      // The lengths vary from step to step, as in training.
+      const promptIds = [Array.from({ length: 3 + step % 5 }, (_, i) => i + 6)];
+      const eosIds = [0, 1, 2];
+      await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds, repeatPrompt: false });
+      held.push(device.heldBytes);
+    }
+    assert.equal(held[499], held[100], `${held[100]} → ${held[499]} bytes`);
+    bench.dispose();
+    assert.equal(device.allocatedBytes, 0);
+  }));
+
+webgpuTest("a model whose embedding exceeds one binding trains like any other", async () => {
+  const config = { ...CONFIG, vocabSize: 9000 };
+  const weights: Float32Array[] = [];
+  for (const limits of [{}, { bindingElements: 2 ** 18 }]) {
+    const device = await createWebgpuDevice({ limits });
+    try {
+      const model = await CausalLM.create(device, config, initWeights(config, 5, 0.2), {
         trainable: "full",
       });
-      const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
-      const held: number[] = [];
-      for (let step = 0; step < 500; step++) {
-        // The lengths vary from step to step, as in training.
-        const promptIds = [Array.from({ length: 3 + step % 5 }, (_, i) => i + 6)];
-        const eosIds = [0, 1, 2];
-        await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds, repeatPrompt: false });
-        held.push(device.heldBytes);
+      const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
+      const promptIds = [[3, 1, 4, 1, 5], [9, 2, 6]];
+      const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [], repeatPrompt: false };
+      await bench.run(shape);
+      await bench.run(shape);
+      const all: Float32Array[] = [];
+      for (const { value } of model.trainable) {
+        all.push(await device.read(value) as Float32Array);
       }
-      assert.equal(held[499], held[100], `${held[100]} → ${held[499]} bytes`);
+      weights.push(Float32Array.from(all.flatMap((part) => [...part])));
       bench.dispose();
-      assert.equal(device.allocatedBytes, 0);
-    }),
-});
-
-Deno.test({
-  name: "a model whose embedding exceeds one binding trains like any other",
-  ignore: needs(hasAdapter, NEEDED.webgpu),
-  fn: async () => {
-    const config = { ...CONFIG, vocabSize: 9000 };
-    const weights: Float32Array[] = [];
-    for (const limits of [{}, { bindingElements: 2 ** 18 }]) {
-      const device = await createWebgpuDevice({ limits });
-      try {
-        const model = await CausalLM.create(device, config, initWeights(config, 5, 0.2), {
-          trainable: "full",
-        });
-        const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
-        const promptIds = [[3, 1, 4, 1, 5], [9, 2, 6]];
-        const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [], repeatPrompt: false };
-        await bench.run(shape);
-        await bench.run(shape);
-        const all: Float32Array[] = [];
-        for (const { value } of model.trainable) {
-          all.push(await device.read(value) as Float32Array);
-        }
-        weights.push(Float32Array.from(all.flatMap((part) => [...part])));
-        bench.dispose();
-      } finally {
-        device.close();
-      }
+    } finally {
+      device.close();
     }
-    assert.ok(weights[0]!.length > 2 ** 18);
-    weights[0]!.forEach((x, i) => assert.ok(Math.abs(x - weights[1]![i]!) < 1e-6, `element ${i}`));
-  },
+  }
+  assert.ok(weights[0]!.length > 2 ** 18);
+  weights[0]!.forEach((x, i) => assert.ok(Math.abs(x - weights[1]![i]!) < 1e-6, `element ${i}`));
 });

@@ -4,8 +4,8 @@
 import type { Device } from "../device.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { createWasmDevice } from "../devices/wasm/device.ts";
-import { findAdapter } from "../devices/webgpu/adapter.ts";
 import { createWebgpuDevice } from "../devices/webgpu/device.ts";
+import { hasWebgpu, isWebgpuWanted } from "../devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
 export interface DeviceUnderTest {
@@ -22,7 +22,7 @@ export const DEVICES: readonly DeviceUnderTest[] = [
   { name: "wasm, 1 thread", create: () => wasm(1) },
   { name: "wasm, 2 threads", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
   { name: "wasm, 3 threads", create: () => wasm(3), sameBitsAs: "wasm, 1 thread" },
-  ...await webgpu(),
+  ...webgpu(),
 ];
 
 function reference(): DeviceUnderTest[] {
@@ -31,13 +31,12 @@ function reference(): DeviceUnderTest[] {
 }
 
 /** A GPU or a software adapter. Without both, these tests are ignored. */
-async function webgpu(): Promise<DeviceUnderTest[]> {
-  if (Deno.env.get("RGX_TEST_WEBGPU") === "off") return [];
-  const hasAdapter = await findAdapter() !== null;
+function webgpu(): DeviceUnderTest[] {
+  if (!isWebgpuWanted) return [];
   return [{
     name: "webgpu",
     create: () => createWebgpuDevice(),
-    isMissing: () => needs(hasAdapter, NEEDED.webgpu),
+    isMissing: () => needs(hasWebgpu, NEEDED.webgpu),
   }];
 }
 

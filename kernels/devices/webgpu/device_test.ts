@@ -7,29 +7,22 @@ import { matmulCases } from "../../conformance/cases/matmul.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import type { Tensor } from "../../tensor.ts";
 import { upload } from "../../testing.ts";
-import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
-import { NEEDED, needs } from "../../../tests/skipped.ts";
+import { webgpuTest } from "./testing.ts";
 import { kernel } from "../../ops/common/wgsl/kernel.ts";
-
-const hasAdapter = await findAdapter() !== null;
 
 function gpuTest(
   name: string,
   body: (device: WebgpuDevice) => void | Promise<void>,
   options: WebgpuDeviceOptions = {},
 ): void {
-  Deno.test({
-    name,
-    ignore: needs(hasAdapter, NEEDED.webgpu),
-    async fn() {
-      const device = await createWebgpuDevice(options);
-      try {
-        await body(device);
-      } finally {
-        device.close();
-      }
-    },
+  webgpuTest(name, async () => {
+    const device = await createWebgpuDevice(options);
+    try {
+      await body(device);
+    } finally {
+      device.close();
+    }
   });
 }
 

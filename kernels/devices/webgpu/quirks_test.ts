@@ -3,9 +3,9 @@
  * process.
  */
 import assert from "node:assert/strict";
-import { NEEDED, needs } from "../../../tests/skipped.ts";
-import { findAdapter } from "./adapter.ts";
+import { needs } from "../../../tests/skipped.ts";
 import { mapsAtOnce } from "./quirks.ts";
+import { webgpuTest } from "./testing.ts";
 
 const ADAPTER = new URL("./adapter.ts", import.meta.url).href;
 
@@ -35,11 +35,9 @@ device.destroy();
 console.log("right");
 `;
 
-Deno.test({
-  name: "in the listed versions of Deno, a buffer is mapped when mapAsync returns",
-  ignore: needs(await findAdapter() !== null, NEEDED.webgpu) ||
-    needs(mapsAtOnce(), "this version of Deno is not listed: readbacks are awaited and slow"),
-  async fn() {
+webgpuTest(
+  "in the listed versions of Deno, a buffer is mapped when mapAsync returns",
+  async () => {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     try {
       await Deno.writeTextFile(file, MAPPING);
@@ -55,7 +53,8 @@ Deno.test({
       await Deno.remove(file);
     }
   },
-});
+  () => needs(mapsAtOnce(), "this version of Deno is not listed: readbacks are awaited and slow"),
+);
 
 Deno.test("untested versions of Deno await mappings", () => {
   assert.equal(mapsAtOnce("1.0.0"), false);

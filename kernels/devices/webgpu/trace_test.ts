@@ -1,37 +1,30 @@
 /** Times of kernels, with and without the GPU's time stamps. */
 import assert from "node:assert/strict";
-import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice } from "./device.ts";
-import { NEEDED, needs } from "../../../tests/skipped.ts";
+import { webgpuTest } from "./testing.ts";
 import { formatTrace } from "./trace.ts";
 
-const hasAdapter = await findAdapter() !== null;
-
 for (const trace of ["stamps", "waits"] as const) {
-  Deno.test({
-    name: `every kernel has its calls, time and traffic (by ${trace})`,
-    ignore: needs(hasAdapter, NEEDED.webgpu),
-    async fn() {
-      const device = await createWebgpuDevice({ trace });
-      try {
-        const n = 100_000, x = device.create("float", n, "x"), y = device.create("float", n, "y");
-        for (let i = 0; i < 5; i++) device.run("add", { a: x, b: x, out: y, n });
-        device.run("fill", { out: x, n, value: 2 });
-        const rows = device.kernelTimes();
-        const add = rows.find(({ name }) => name === "add")!;
-        assert.deepEqual([add.calls, add.flops, add.bytes], [5, 10 * n, 5 * 12 * n]);
-        assert.ok(add.milliseconds > 0 && add.milliseconds < 10_000, `${add.milliseconds} ms`);
-        assert.equal(rows.find(({ name }) => name === "fill")!.calls, 1);
-        const line = formatTrace(rows).find((text) => text.startsWith("add "))!;
-        assert.match(line, /^add +[0-9.]+ % +[0-9.]+ ms +5 x +[0-9.]+ GFLOP\/s +[0-9.]+ GB\/s$/);
-        // A lost device has no times, but their absence is not an error.
-        device.run("fill", { out: x, n, value: 2 });
-        device.lose();
-        device.submit();
-        await assert.rejects(() => device.read(x), /was lost/);
-      } finally {
-        device.close();
-      }
-    },
+  webgpuTest(`every kernel has its calls, time and traffic (by ${trace})`, async () => {
+    const device = await createWebgpuDevice({ trace });
+    try {
+      const n = 100_000, x = device.create("float", n, "x"), y = device.create("float", n, "y");
+      for (let i = 0; i < 5; i++) device.run("add", { a: x, b: x, out: y, n });
+      device.run("fill", { out: x, n, value: 2 });
+      const rows = device.kernelTimes();
+      const add = rows.find(({ name }) => name === "add")!;
+      assert.deepEqual([add.calls, add.flops, add.bytes], [5, 10 * n, 5 * 12 * n]);
+      assert.ok(add.milliseconds > 0 && add.milliseconds < 10_000, `${add.milliseconds} ms`);
+      assert.equal(rows.find(({ name }) => name === "fill")!.calls, 1);
+      const line = formatTrace(rows).find((text) => text.startsWith("add "))!;
+      assert.match(line, /^add +[0-9.]+ % +[0-9.]+ ms +5 x +[0-9.]+ GFLOP\/s +[0-9.]+ GB\/s$/);
+      // A lost device has no times, but their absence is not an error.
+      device.run("fill", { out: x, n, value: 2 });
+      device.lose();
+      device.submit();
+      await assert.rejects(() => device.read(x), /was lost/);
+    } finally {
+      device.close();
+    }
   });
 }
