@@ -15,7 +15,7 @@ import { NEEDED, needs } from "../skipped.ts";
 import { rgx, withFolder } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
-const tiny = python === undefined ? null : goldenPath("tiny-models");
+const tiny = goldenPath("tiny-models");
 const smollm2 = python === undefined ? null : largeModel();
 
 /**
@@ -198,7 +198,7 @@ const PEFT_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
 for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
   Deno.test({
     name: `${name}: what rgx trained PEFT computes, and what PEFT made rgx computes`,
-    ignore: needs(tiny !== null, NEEDED.python),
+    ignore: needs(python !== undefined, NEEDED.python),
     fn: () =>
       withFolder(async (folder) => {
         const base = await tinyModel(name, folder), jobs: Job[] = [];
@@ -220,7 +220,8 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
 
 Deno.test({
   name: "SmolLM2: what rgx trained PEFT computes",
-  ignore: needs(smollm2 !== null, NEEDED.python),
+  ignore: needs(python !== undefined, NEEDED.python) ||
+    needs(smollm2 !== null, NEEDED.largeModel),
   fn: () =>
     withFolder(async (folder) => {
       const base = `${folder}/smollm2`;
