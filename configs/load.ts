@@ -33,7 +33,8 @@ import {
   withEntry,
 } from "./documents/node.ts";
 import { applyOverride, environmentOverrides, parseOverrides } from "./reading/overrides.ts";
-import { collectOrigins, collectSecrets, renderYaml } from "./to_yaml.ts";
+import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
+import { renderYaml } from "./to_yaml.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
 /** Options for reading a configuration. */

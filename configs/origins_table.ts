@@ -1,8 +1,8 @@
-/** The lines of `rgx config show`: every key with its value and its origin. */
+/** The table that `rgx config show` prints: every key with its value and its origin. */
 import { stringify } from "yaml";
-import type { LoadedConfig } from "./load.ts";
 import type { Json } from "./documents/node.ts";
-import { leaves } from "./to_yaml.ts";
+import { leaves } from "./dotted_keys.ts";
+import type { LoadedConfig } from "./load.ts";
 
 /** Lines `key: value   # file:line`. The comments are aligned, except behind very long lines. */
 export function renderOrigins(loaded: LoadedConfig): string {

@@ -1,24 +1,14 @@
 /**
- * Shows a configuration to the user: as YAML with canonical keys in sections, which is written
- * beside a run and is enough to repeat it; and as a flat list of keys with their origins. Secrets
- * appear as the `${oc.env:…}` that they came from.
+ * The configuration as YAML with canonical keys in sections. It is written beside a run and is
+ * enough to repeat it. Secrets appear as the `${oc.env:…}` that they came from.
  */
 import { stringify } from "yaml";
+import type { Json } from "./documents/node.ts";
 import { escapeText, isSecretName } from "./reading/interpolation.ts";
-import {
-  type ConfigNode,
-  DEFAULTS,
-  formatPosition,
-  type Json,
-  type MapNode,
-  nodeAt,
-  nowhere,
-  type Position,
-} from "./documents/node.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
-/** The configuration as a document. */
-function asDocument(config: RunConfig): Record<string, Json> {
+/** The configuration as the document that is written: canonical keys in sections. */
+export function asDocument(config: RunConfig): Record<string, Json> {
   const { rewards, model, ...rest } = config;
   const document = {
     model,
@@ -58,57 +48,4 @@ function escape(value: Json, key: string, secrets: ReadonlyMap<string, string>):
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, escape(item, sub(name), secrets)]),
   );
-}
-
-/** Dotted key → text before interpolation, for every value that contains a secret. */
-export function collectSecrets(node: ConfigNode, key = ""): Map<string, string> {
-  if (node.kind === "scalar") return new Map(node.secret === undefined ? [] : [[key, node.secret]]);
-  const children: [string | number, ConfigNode][] = node.kind === "list"
-    ? [...node.items.entries()]
-    : [...node.entries].map(([name, entry]) => [name, entry.node]);
-  return new Map(
-    children.flatMap(([name, child]) => [
-      ...collectSecrets(child, key === "" ? `${name}` : `${key}.${name}`),
-    ]),
-  );
-}
-
-/**
- * Every key with its value. Sections and rewards are split into their fields; other lists stay
- * whole.
- */
-export function leaves(config: RunConfig): [key: string, value: Json][] {
-  const found: [string, Json][] = [];
-  const walk = (value: Json, key: string) => {
-    const children = key === "rewards" && Array.isArray(value) ||
-        (typeof value === "object" && value !== null && !Array.isArray(value))
-      ? Object.entries(value as Record<string, Json>)
-      : [];
-    if (children.length === 0) found.push([key, value]);
-    for (const [name, child] of children) walk(child, key === "" ? name : `${key}.${name}`);
-  };
-  walk(asDocument(config), "");
-  return found;
-}
-
-/** The origin of every value: `file:line`, `command line`, `RGX_…` or `default`. */
-export function collectOrigins(config: RunConfig, tree: MapNode): Map<string, string> {
-  return new Map(leaves(config).map(([key]) => [key, origin(originOf(key, tree))]));
-}
-
-function originOf(key: string, tree: MapNode): Position {
-  const at = (path: string) => nodeAt(tree, path.split("."))?.at;
-  const [section, index, field] = key.split(".");
-  if (section === "rewards" && index !== undefined) {
-    const weight = field === "weight" ? at(`training.reward_weights.${index}`) : undefined;
-    // A reward can be written as only its name, and a single reward without a list.
-    const named = field === "name" ? at(`rewards.${index}`) ?? at("rewards") : undefined;
-    return weight ?? at(key) ?? named ?? nowhere(DEFAULTS);
-  }
-  const derived = key === "training.max_prompt_length" ? at("model.max_seq_length") : undefined;
-  return at(key) ?? derived ?? nowhere(DEFAULTS);
-}
-
-function origin(at: Position): string {
-  return at.line === 0 ? at.source.name : formatPosition(at).replace(/:\d+$/, "");
 }
