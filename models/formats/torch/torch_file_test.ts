@@ -51,7 +51,7 @@ Deno.test("10,000 damaged files are read completely or refused", async () => {
     }),
     { numRuns: cases(10_000), seed: 8 },
   );
-  assert.ok(refused > 2000, `only ${refused} were refused`);
+  assert.ok(refused > cases(10_000) / 5, `only ${refused} were refused`);
 });
 /** Reads everything; null = refused. */
 async function readAll(bytes: Uint8Array): Promise<TorchFile | null> {
