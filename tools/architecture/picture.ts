@@ -105,10 +105,13 @@ function orderLayers(layers: Node[][], downwards: boolean): void {
 function placeNodes(layers: Node[][]): void {
   for (const layer of layers) spread(layer, layer.map(() => 0));
   for (let round = 0; round < PLACE_ROUNDS; round++) {
+    // A node without arrows stays near the others.
+    const nodes = layers.flat(), middle = nodes.reduce((sum, { x }) => sum + x, 0) / nodes.length;
     for (const layer of round % 2 === 0 ? layers : [...layers].reverse()) {
-      const targets = layer.map(({ x, up, down }) => {
+      const targets = layer.map(({ up, down }) => {
         const around = [...up, ...down];
-        return around.length === 0 ? x : around.reduce((sum, n) => sum + n.x, 0) / around.length;
+        if (around.length === 0) return middle;
+        return around.reduce((sum, other) => sum + other.x, 0) / around.length;
       });
       spread(layer, targets);
     }
