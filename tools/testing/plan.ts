@@ -69,6 +69,7 @@ export const SLOW = [
   "models/export/gguf_tokenizer_export_test.ts",
   "models/generation/generation_test.ts",
   "models/generation/memory/",
+  "models/gguf_families_test.ts",
   "models/network/weights/load_weights_test.ts",
   "models/network/weights/weight_storage_test.ts",
   "models/smollm2_test.ts",
@@ -82,11 +83,13 @@ export const SLOW = [
   "tracking/",
   "training/duration/",
   "training/evaluation/held_out_eval_test.ts",
+  "training/generations_test.ts",
   "training/memory/",
   "training/memory_flat_test.ts",
   "training/options_test.ts",
   "training/resume_test.ts",
   "training/run/run_folder_test.ts",
+  "training/stored_weights_test.ts",
   "training/webgpu_test.ts",
 ];
 
@@ -107,17 +110,18 @@ const QUICK_ACROSS_ROOMS = [
 export function fastPlan(): PlannedJob[] {
   const env = { RGX_TEST_WEBGPU: "off", RGX_TEST_FAST: "1" };
   return [
-    tests("models, training", quickTests("models", "training"), env),
+    tests("tasks, configs", quickTests("tasks", "configs"), env),
+    tests("models", quickTests("models"), env),
     tests("kernels", quickTests("kernels"), { ...env, RGX_TEST_REFERENCE: "off" }),
     tests(
       "the other rooms",
       quickTests(
-        ...["core", "hub", "tracking", "data", "rewards", "evaluation", "bench", "reports"],
-        ...["cluster", "cli", "tools"],
+        ...["core", "hub", "data", "rewards", "evaluation", "bench", "reports", "cluster", "cli"],
+        "tools",
       ),
       env,
     ),
-    tests("tasks, configs", quickTests("tasks", "configs"), env),
+    tests("training", quickTests("training"), env),
     tests("across rooms", QUICK_ACROSS_ROOMS, env),
     ...CHECKS.slice(0, 3),
   ];
