@@ -28,13 +28,10 @@ import {
   type StepTimes,
 } from "./peers/jobs.ts";
 import { PEERS_SECTION, writeSection } from "./performance_page.ts";
+import { largeModel } from "../tests/large_model.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
 
 const ROOT = new URL("../", import.meta.url);
-const MODEL = new URL(
-  "../shared/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf",
-  ROOT,
-).pathname;
 
 /** A process that does the same work each time it gets a line. */
 class Contestant<Times> {
@@ -327,15 +324,20 @@ if (import.meta.main) {
     options: {
       trl: { type: "string" },
       llama: { type: "string" },
-      model: { type: "string", default: MODEL },
+      model: { type: "string" },
       rounds: { type: "string", default: "3" },
       threads: { type: "string", default: "2" },
       write: { type: "boolean", default: false },
     },
   });
-  const { trl, llama, model } = values, rounds = Math.max(1, Number(values.rounds));
+  const { trl, llama } = values, rounds = Math.max(1, Number(values.rounds));
   if (trl === undefined && llama === undefined) {
     console.error("nothing to compare with: name a Python with --trl, with --llama, or both");
+    Deno.exit(2);
+  }
+  const model = values.model ?? largeModel();
+  if (model === null) {
+    console.error("no model: name SmolLM2's GGUF file with --model, or set RGX_TEST_LARGE=1");
     Deno.exit(2);
   }
   const before = load(), parts: string[] = [];
