@@ -3,7 +3,14 @@
  * in one direction, and that files are easy to read (length, comments, number in a folder).
  */
 import assert from "node:assert/strict";
-import { isTestFile, readImports, ROOMS, ROOT, sourcesIn } from "../tools/architecture/imports.ts";
+import {
+  filesIn,
+  isTestFile,
+  readImports,
+  ROOMS,
+  ROOT,
+  sourcesIn,
+} from "../tools/architecture/imports.ts";
 import { pictures, roomTable, withTable } from "../tools/architecture/page.ts";
 import { circleIn, entriesOf, foldersOf } from "../tools/architecture/rooms.ts";
 
@@ -53,17 +60,8 @@ Deno.test(`no folder has more than ${MAX_FILES} files, without tests`, () => {
   assert.deepEqual([...counts].filter(([, count]) => count > MAX_FILES), []);
 });
 
-/** The paths of all files with code, configuration or documentation, except recorded data. */
-function* textFiles(folder = "."): Generator<string> {
-  for (const entry of Deno.readDirSync(new URL(`${folder}/`, ROOT))) {
-    const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
-    if (/^(\.git|dist|experiments|node_modules|logs|golden)$/.test(entry.name)) continue;
-    if (entry.isDirectory) yield* textFiles(path);
-    else if (/\.(ts|sh|py|yaml|md)$/.test(entry.name)) yield path;
-  }
-}
-
-const PATHS = [...textFiles()];
+/** All files with code, configuration or documentation. */
+const PATHS = [...filesIn()].filter((path) => /\.(ts|sh|py|yaml|md)$/.test(path));
 const SOURCES = new Map(
   PATHS.filter((path) => !path.endsWith(".md")).map((path) => [path, read(path)]),
 );

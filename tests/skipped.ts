@@ -20,7 +20,7 @@ export function needs(isThere: boolean, reason: string): boolean {
 
 /** Reasons that several files share. */
 export const NEEDED = {
-  webgpu: "no adapter for WebGPU (a card, or Mesa's software Vulkan), or it is off",
+  webgpu: "no adapter for WebGPU (a card, or Mesa's software Vulkan)",
   largeModel: "SmolLM2-135M is not here (RGX_TEST_LARGE=1 fetches it)",
   executable: "dist/rgx is not built (deno task compile)",
   slurm: "SLURM is not installed (apt-get install slurmctld slurmd slurm-client munge)",

@@ -8,7 +8,7 @@ import { allTasksFile } from "../../reports/charts/testing.ts";
 import { resultFileBytes } from "../../bench/results/result_file.ts";
 import { versionLine } from "../../core/version.ts";
 import { goldenPath } from "../golden.ts";
-import { findAdapter } from "../../kernels/devices/webgpu/adapter.ts";
+import { hasWebgpu } from "../../kernels/devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
 
 const executable = new URL("../../dist/rgx", import.meta.url).pathname;
@@ -111,7 +111,7 @@ Deno.test({
 Deno.test({
   name: "the executable trains on a GPU that only has a driver",
   ignore: needs(built, NEEDED.executable) ||
-    needs(await findAdapter() !== null, NEEDED.webgpu),
+    needs(hasWebgpu, NEEDED.webgpu),
   fn: () =>
     inEmptyFolder(async (folder) => {
       // Sizes are smaller than the quickstart's, because the GPU may be a software adapter.

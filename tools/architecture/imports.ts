@@ -59,12 +59,26 @@ export function importsIn(text: string, path: string): string[] {
   return [...new Set(found)].filter((target) => target !== path);
 }
 
+/** What is no part of the project's text: results, packages, git's own files, recorded values. */
+const NO_SOURCES = new Set([
+  ...[".cache", ".git", "benchmark_results", "dist", "experiments", "logs", "node_modules"],
+  "tests/golden",
+]);
+
+/** The paths of all files of the project below a folder, from the root. "" is the root. */
+export function* filesIn(folder = ""): Generator<string> {
+  for (const entry of Deno.readDirSync(new URL(folder === "" ? "." : `${folder}/`, ROOT))) {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (NO_SOURCES.has(path)) continue;
+    if (entry.isDirectory) yield* filesIn(path);
+    else yield path;
+  }
+}
+
 /** The paths of all TypeScript files below a folder, without those in AssemblyScript. */
 export function* sourcesIn(folder: string): Generator<string> {
-  for (const entry of Deno.readDirSync(new URL(`${folder}/`, ROOT))) {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) yield* sourcesIn(path);
-    else if (path.endsWith(".ts") && !path.endsWith(".as.ts")) yield path;
+  for (const path of filesIn(folder)) {
+    if (path.endsWith(".ts") && !path.endsWith(".as.ts")) yield path;
   }
 }
 

@@ -3,7 +3,7 @@
  * through other files. Tests that start the program (`main.ts`) are reached by every change of the
  * program. A changed file that is no source reaches the sources that name it.
  */
-import { importsIn, ROOT } from "../architecture/imports.ts";
+import { filesIn, importsIn, ROOT } from "../architecture/imports.ts";
 
 /**
  * New files, and files that differ from a git reference, committed or not. @throws Error without
@@ -23,17 +23,10 @@ export function changedFiles(reference: string): string[] {
 
 /** The text of every TypeScript file of the project, by path. */
 export function readSources(): Map<string, string> {
-  const sources = new Map<string, string>();
-  const read = (folder: string) => {
-    for (const entry of Deno.readDirSync(new URL(folder, ROOT))) {
-      const path = folder + entry.name;
-      if (/^(\.git|dist|experiments|node_modules|golden)$/.test(entry.name)) continue;
-      if (entry.isDirectory) read(`${path}/`);
-      else if (path.endsWith(".ts")) sources.set(path, Deno.readTextFileSync(new URL(path, ROOT)));
-    }
-  };
-  read("");
-  return sources;
+  return new Map(
+    [...filesIn()].filter((path) => path.endsWith(".ts"))
+      .map((path) => [path, Deno.readTextFileSync(new URL(path, ROOT))]),
+  );
 }
 
 /** The test files that changed files can reach. @param changed paths from the root */

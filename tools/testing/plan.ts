@@ -36,7 +36,6 @@ const CHECKS: PlannedJob[] = [
   check("types", "check", "--quiet", "."),
   check("lint", "lint", "--quiet"),
   check("format", "fmt", "--check", "--quiet"),
-  check("kernels.wasm is what its sources build", "run", "-A", BUILD, "--check"),
 ];
 
 /**
@@ -123,7 +122,7 @@ export function fastPlan(): PlannedJob[] {
     ),
     tests("training", quickTests("training"), env),
     tests("across rooms", QUICK_ACROSS_ROOMS, env),
-    ...CHECKS.slice(0, 3),
+    ...CHECKS,
   ];
 }
 
@@ -153,6 +152,7 @@ export function fullPlan(): PlannedJob[] {
       ...["core/", "hub/", "tracking/", "data/", "cluster/", "cli/", "tools/"],
     ]),
     ...CHECKS,
+    check("kernels.wasm is what its sources build", "run", "-A", BUILD, "--check"),
     check("types of examples", "check", "--quiet", "--doc-only", ...DOCUMENTED),
     tests("examples in the library's documentation", ["--doc", ...DOCUMENTED]),
   ];
