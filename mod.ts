@@ -81,6 +81,30 @@ export type { TrainControl } from "./training/run/train_control.ts";
 export type { MemoryPlan } from "./training/memory/run_memory.ts";
 
 /**
+ * The plan of a run on a graphics card that this machine need not have, by a known card's name or
+ * by its memory: `rgx train --dry-run --gpu`. It throws when the run does not fit.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { findCard, KNOWN_CARDS, loadConfig, planCard, planOnCard } from "@rgx/rgx";
+ * const { config } = await loadConfig("leg_counting_qwen7b");
+ * const { memory, time } = await planOnCard(config, planCard({ gpu: "h100-80gb" }));
+ * assert.ok(memory.peak < memory.available && time !== null && time.step < 60);
+ * await assert.rejects(planOnCard(config, planCard({ deviceMemory: "8GB" })), /the run needs/);
+ * assert.ok(KNOWN_CARDS.includes(findCard("RTX 4090")));
+ * ```
+ */
+export {
+  type CardMemory,
+  type CardPlan,
+  type CardPlanOptions,
+  type CardTime,
+  planOnCard,
+} from "./training/card/card_plan.ts";
+export { type PlanCard, planCard } from "./training/card/plan_card.ts";
+export { findCard, KNOWN_CARDS, type KnownCard } from "./core/machine/known_cards.ts";
+
+/**
  * Configurations from a name, a file or an object, which are checked as a whole.
  *
  * ```ts
@@ -149,6 +173,7 @@ export type { RandomStream, Split } from "./core/philox.ts";
 export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
 export type { ParamSpec, ParamValue } from "./core/named_params.ts";
 export type { CurriculumAttribute, Entry, Generated, ScorableEntry, Task } from "./tasks/types.ts";
+export type { ChatMessage } from "./core/chat_message.ts";
 
 /**
  * Problems from files or from the Hub, and the held-out problems that only evaluations use.
@@ -227,7 +252,7 @@ export { scoreCompletion, type ScoredCompletion } from "./data/score_completion.
  * const entry = { question: "1 + 1 =", answer: "2", metadata: {} };
  * const { values } = await rubric.score([{
  *   ...{ prompt: "1 + 1 =", completion, answer: "2", info: {}, entry, completionIds: [] },
- *   ...{ truncated: false, step: 0, maxCompletionLength: 100 },
+ *   ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 100 },
  * }]);
  * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
  * ```

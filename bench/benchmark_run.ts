@@ -8,10 +8,12 @@ import { DATASET_NAMES } from "../data/dataset_entries.ts";
 import { scoreCompletion } from "../data/score_completion.ts";
 import type { RawAnswer, Took } from "./answerer.ts";
 import { combinationKey } from "./plan/combination_key.ts";
+import { settingsFor } from "../evaluation/prompt_settings.ts";
 import type { PlannedModel } from "./plan/model_plan.ts";
 import { OverlapCounter } from "./plan/overlap.ts";
 import {
   type AllTasksResultFile,
+  type PromptRecord,
   RESULT_FORMAT,
   type SampleResult,
   type Sampling,
@@ -61,14 +63,17 @@ export class BenchmarkRun {
   /** Seconds that asking a model took in this call, by its name. */
   readonly #seconds = new Map<string, number>();
 
+  readonly models: readonly PlannedModel[];
+
   constructor(
-    readonly models: readonly PlannedModel[],
+    planned: readonly PlannedModel[],
     readonly sets: readonly TestSet[],
     shard: Shard | null,
     readonly store: SampleStore,
     readonly samples: number,
     readonly emit: (event: BenchEvent) => void,
   ) {
+    const models = this.models = planned.map((model) => asBegun(model, sets, store));
     this.combinations = sets.flatMap((set) => models.map((model) => ({ model, set })))
       .filter((_, i) => shard === null || i % shard.count === shard.index)
       .map(({ model, set }) => ({ model, set, key: combinationKey(model, set) }));
@@ -130,7 +135,7 @@ export class BenchmarkRun {
         const share = tokensOf(lines) / (tokens.get(model)! || 1);
         const asked = new Set(lines.map(({ index }) => index));
         models[model.name] = summarize(set.entries, lines, {
-          prompt: model.settings.prompt,
+          prompt: promptRecord(model, set, this.#promptTimes(model, set, lines)),
           device: [...new Set(lines.map(({ device }) => device))].join("; "),
           overlap: await overlap.count(model.run, set.entries.filter((_, i) => asked.has(i))),
           seconds: (this.#seconds.get(model.name) ?? 0) * share,
@@ -198,8 +203,9 @@ export class BenchmarkRun {
       score: raw.error !== undefined || (set.binary && score < 1) ? 0 : score,
     };
     if (raw.error !== undefined && !raw.too_long) this.errors++;
-    const task = set.label;
-    this.store.add({ key, model: model.name, task, index, sample, prompt_tokens, device, result });
+    const { prompt_time: time } = model.settings.prompt;
+    const made = { prompt_tokens, device, ...(time && { prompt_time: time }), result };
+    this.store.add({ key, model: model.name, task: set.label, index, sample, ...made });
     this.evaluated++;
   }
 
@@ -218,6 +224,17 @@ export class BenchmarkRun {
     return { ...combination, missing };
   }
 
+  /** The different times in the prompts, the earliest first; more than one is warned of. */
+  #promptTimes({ name }: PlannedModel, { label }: TestSet, lines: readonly SampleLine[]): string[] {
+    const times = [...new Set(lines.flatMap(({ prompt_time: time }) => time ?? []))].sort();
+    if (new Set(times.map((time) => time.slice(0, 10))).size > 1) {
+      const message = `${name} was asked ${label} on several days (${times.join(", ")}), and its ` +
+        "chat template may write the date into the prompts";
+      this.emit({ type: "warning", message });
+    }
+    return times;
+  }
+
   /** The known samples of a combination, in the order of the problems. */
   #lines({ set, key }: Combination): SampleLine[] {
     const lines: SampleLine[] = [];
@@ -229,6 +246,30 @@ export class BenchmarkRun {
     }
     return lines;
   }
+}
+
+/** How the questions of a set became prompts. */
+function promptRecord(
+  { settings: { prompt } }: PlannedModel,
+  { isOwn }: TestSet,
+  times: readonly string[],
+): PromptRecord {
+  const time = times[0] === undefined ? {} : { prompt_time: times[0] };
+  return { ...settingsFor(prompt, isOwn), ...time, from: prompt.from };
+}
+
+/** The model with the time in its prompts with which an earlier call in the folder has begun. */
+function asBegun(
+  model: PlannedModel,
+  sets: readonly TestSet[],
+  store: SampleStore,
+): PlannedModel {
+  const { settings } = model;
+  if (settings.prompt.prompt_time === undefined) return model;
+  const times = sets.flatMap((set) => store.promptTime(combinationKey(model, set)) ?? []);
+  if (times.length === 0) return model;
+  const prompt = { ...settings.prompt, prompt_time: times.sort()[0]! };
+  return { ...model, settings: { ...settings, prompt } };
 }
 
 function tokensOf(lines: readonly SampleLine[]): number {

@@ -3,6 +3,7 @@
  * text.
  */
 import { InvalidArgumentError, Option } from "commander";
+import { UsageError } from "../core/errors.ts";
 
 /** Parses a flag's value as an integer from `min` to `max`. */
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
@@ -46,6 +47,22 @@ export function activations(): Option {
     "--activations <type>",
     "int8: 4-bit weights times rounded inputs, faster and a little less exact (default float32)",
   ).choices(["float32", "int8"]);
+}
+
+/** The values of --chat-template-kwargs. @throws UsageError when they are no JSON object */
+export function templateValues(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const values: unknown = JSON.parse(text);
+    if (typeof values === "object" && values !== null && !Array.isArray(values)) {
+      return values as Record<string, unknown>;
+    }
+  } catch {
+    // reported below, as other values that are no object
+  }
+  throw new UsageError(`--chat-template-kwargs ${text}: expected an object as JSON`, {
+    advice: `For example --chat-template-kwargs '{"enable_thinking": false}'.`,
+  });
 }
 
 /** The object without its undefined values. */

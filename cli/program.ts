@@ -4,7 +4,7 @@
  * when their command runs, so that `rgx --version` and `--help` start fast.
  */
 import { Command, CommanderError, Help } from "commander";
-import { EXIT } from "../core/errors.ts";
+import { EXIT, UsageError } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
 import { benchCommands } from "./bench/commands.ts";
@@ -26,6 +26,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = createProgram((code) => exitCode = code);
   try {
+    await refuseForeignCommand(program, args[0]);
     // A bare --resume has no value, so that CONFIG in `--resume CONFIG` is the configuration.
     const given = (await withConfigName(args)).map((arg) =>
       arg === "--resume" && TRAINS.includes(args[0] ?? "") ? "--resume=latest" : arg
@@ -39,6 +40,18 @@ export async function runCli(args: readonly string[]): Promise<number> {
     }
     return reportError(error, args.includes("--verbose"));
   }
+}
+
+/**
+ * Says what to type in place of a command of another program.
+ * @throws UsageError for such a command
+ */
+async function refuseForeignCommand(program: Command, word: string | undefined): Promise<void> {
+  if (word === undefined || program.commands.some((command) => command.name() === word)) return;
+  const { foreignCommandHint } = await import("../configs/foreign/foreign_commands.ts");
+  const hint = foreignCommandHint(word);
+  if (hint === null) return;
+  throw new UsageError(`${word}: a command of another program`, { advice: hint });
 }
 
 /**

@@ -13,7 +13,7 @@ export interface JobRequest {
   partition?: string;
   /** H:M:S, D-H:M:S, …; default 04:00:00. */
   time?: string;
-  /** GPUs of each node; default 4. */
+  /** GPUs of each node; default 1. */
   gpus?: number;
   /** Default a100; empty: any type. */
   gpuType?: string;
@@ -80,7 +80,7 @@ export function checkJob(account: string, request: JobRequest): Job {
     account,
     partition,
     time,
-    gpus: request.gpus ?? 4,
+    gpus: request.gpus ?? 1,
     gpuType,
     cpus: request.cpus ?? 16,
     memory: parseMemory(request.memory ?? "320G"),

@@ -55,7 +55,12 @@ export async function slurmScript(
   const { overrides = [], sweep = [] } = options;
   const stem = config.replace(/^rgx:/, "").replace(/^.*\//, "").replace(/\.(ya?ml|json)$/, "");
   // The options of the job are checked before the configuration is read.
-  const { workDir, ...rest } = await prepare(account, options, checkJobName(options.jobName, stem));
+  const cards = cardsOfRun(options);
+  const { workDir, ...rest } = await prepare(
+    account,
+    { ...options, gpus: cards },
+    checkJobName(options.jobName, stem),
+  );
   const path = await configPath(config, workDir);
   const load = (more: readonly string[], id = "0") => {
     const env = { ...options.env ?? Deno.env.toObject(), ...jobVariables(id) };
@@ -68,7 +73,7 @@ export async function slurmScript(
     stem === "config" ? base.config.logging.run_name : stem,
   );
   const { job, logs, notes, values } = rest;
-  notes.push(...base.notes, ...idle(job, options.device));
+  notes.push(...base.notes, ...idle(options, cards));
   const array = options.array === undefined ? null : parseArray(options.array);
   const variants = variantsOf(sweep, array, base.config.training.seed);
   for (const { overrides } of variants) await load(overrides);
@@ -144,16 +149,20 @@ async function configPath(name: string, workDir: string): Promise<string> {
   return name;
 }
 
-/** Notes about resources of the job that a training process would not use. */
-function idle({ gpus, nodes }: { gpus: number; nodes: number }, device?: string): string[] {
+/** Cards of a node that a training run uses: one, unless the user wants none. */
+function cardsOfRun({ device, gpus = 1 }: TrainScriptOptions): number {
+  return needsCard(device) ? Math.min(gpus, 1) : 0;
+}
+
+/** Notes about resources that the user asked for and a training process would not use. */
+function idle({ gpus = 0, nodes = 1, device }: TrainScriptOptions, cards: number): string[] {
   const notes: string[] = [];
   if (!needsCard(device) && gpus > 0) {
-    notes.push(`--device ${device} uses no graphics card (--gpus 0 asks for none)`);
-  } else if (gpus > 1) {
+    notes.push(`--device ${device} uses no graphics card: the script asks for none`);
+  } else if (gpus > cards) {
     notes.push(
-      `a training run is one process with one graphics card: of --gpus ${gpus}, ${
-        gpus - 1
-      } would be idle (--gpus 1)`,
+      `a training run is one process with one graphics card: the script asks for one, not for ` +
+        `--gpus ${gpus}, which would leave ${gpus - cards} idle`,
     );
   }
   if (nodes > 1) {

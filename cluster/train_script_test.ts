@@ -18,7 +18,7 @@ Deno.test("without flags a job requests the documented resources", async () => {
     "--nodes=1",
     "--ntasks-per-node=1",
     "--cpus-per-task=16",
-    "--gres=gpu:a100:4",
+    "--gres=gpu:a100:1",
     "--mem=320G",
     "--time=04:00:00",
     "--signal=B:USR2@600",
@@ -29,8 +29,7 @@ Deno.test("without flags a job requests the documented resources", async () => {
   assert.ok(text.startsWith("#!/bin/bash\n#SBATCH "));
   assert.match(text, /^export HF_HUB_OFFLINE=1 /m);
   assert.match(text, /\n {2}\/opt\/rgx\n {2}train leg_counting_qwen7b "\$@" --resume\n/);
-  assert.deepEqual(notes.length, 1);
-  assert.match(notes[0]!, /of --gpus 4, 3 would be idle/);
+  assert.deepEqual(notes, []);
   assert.ok(text.split("\n").length < 80, "the script is no longer short");
   await assertCleanShell(text);
 });
@@ -107,15 +106,24 @@ Deno.test("a run may be named after its job", async () => {
   await assertCleanShell(text);
 });
 
-Deno.test("notes name the resources that would be idle", async () => {
-  const notes = async (more: TrainScriptOptions) =>
-    (await slurmScript("quickstart", "acct", { ...options, ...more })).notes;
-  assert.deepEqual(await notes({ gpus: 1 }), []);
-  assert.deepEqual(await notes({ gpus: 0, device: "wasm" }), []);
-  assert.match((await notes({ gpus: 2 })).join(), /of --gpus 2, 1 would be idle/);
-  assert.match((await notes({ gpus: 1, nodes: 3 })).join(), /of --nodes 3, 2 would be idle/);
-  assert.match((await notes({ gpus: 1, device: "wasm" })).join(), /--device wasm uses no graphics/);
-  assert.match((await notes({ gpus: 1, time: "08:00" })).join(), /minutes and seconds to SLURM/);
+Deno.test("a job asks for the cards that the run uses, and a note says why not for more", async () => {
+  const script = async (more: TrainScriptOptions) => {
+    const { text, notes } = await slurmScript("quickstart", "acct", { ...options, ...more });
+    const cards = sbatch(text).filter((option) => option.startsWith("--gres")).join();
+    return `${cards} ${notes.join()}`;
+  };
+  assert.equal(await script({}), "--gres=gpu:a100:1 ");
+  assert.equal(await script({ gpus: 1 }), "--gres=gpu:a100:1 ");
+  assert.match(
+    await script({ gpus: 4 }),
+    /^--gres=gpu:a100:1 .* asks for one, not for --gpus 4, which would leave 3 idle$/,
+  );
+  assert.equal(await script({ gpus: 0 }), " ");
+  assert.equal(await script({ device: "wasm" }), " ");
+  assert.equal(await script({ gpus: 0, device: "wasm" }), " ");
+  assert.match(await script({ gpus: 1, device: "wasm" }), /^ --device wasm .* asks for none$/);
+  assert.match(await script({ nodes: 3 }), /of --nodes 3, 2 would be idle/);
+  assert.match(await script({ time: "08:00" }), /minutes and seconds to SLURM/);
 });
 
 Deno.test("a search is one array with different values, names and folders", async () => {

@@ -145,7 +145,12 @@ function readKey(
   // A value that could not be interpolated has been reported.
   if (problems.has(path)) return undefined;
   if (node !== undefined) {
-    return spec.type.read(node, (where, text, sub = "") => problems.add(where, path + sub, text));
+    // The key that was written, where it is one of another project: a reader looks for that.
+    const written = node.foreign === undefined ? "" : ` (${node.foreign})`;
+    return spec.type.read(
+      node,
+      (where, text, sub = "") => problems.add(where, path + sub, text + written),
+    );
   }
   if (spec.default !== REQUIRED) {
     return typeof spec.default === "function" ? spec.default(section) : spec.default;

@@ -9,8 +9,6 @@ import {
   type Json,
   type MapNode,
   nodeAt,
-  nowhere,
-  type Position,
 } from "./documents/node.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 import { asDocument } from "./to_yaml.ts";
@@ -46,24 +44,45 @@ export function leaves(config: RunConfig): [key: string, value: Json][] {
   return found;
 }
 
-/** The origin of every value: `file:line`, `command line`, `RGX_…` or `default`. */
+/**
+ * The origin of every value: `file:line`, `command line`, `RGX_…` or `default`; behind it the key
+ * that was written, where it is one of another project.
+ */
 export function collectOrigins(config: RunConfig, tree: MapNode): Map<string, string> {
-  return new Map(leaves(config).map(([key]) => [key, origin(originOf(key, tree))]));
+  return new Map(leaves(config).map(([key]) => [key, origin(key, tree)]));
 }
 
-function originOf(key: string, tree: MapNode): Position {
-  const at = (path: string) => nodeAt(tree, path.split("."))?.at;
+/** Where the value of a key can stand, the first that exists counts. */
+function placesOf(key: string): string[] {
   const [section, index, field] = key.split(".");
   if (section === "rewards" && index !== undefined) {
-    const weight = field === "weight" ? at(`training.reward_weights.${index}`) : undefined;
+    if (field === "weight") return [`training.reward_weights.${index}`, key];
     // A reward can be written as only its name, and a single reward without a list.
-    const named = field === "name" ? at(`rewards.${index}`) ?? at("rewards") : undefined;
-    return weight ?? at(key) ?? named ?? nowhere(DEFAULTS);
+    if (field === "name") return [key, `rewards.${index}`, "rewards"];
   }
-  const derived = key === "training.max_prompt_length" ? at("model.max_seq_length") : undefined;
-  return at(key) ?? derived ?? nowhere(DEFAULTS);
+  return key === "training.max_prompt_length" ? [key, "model.max_seq_length"] : [key];
 }
 
-function origin(at: Position): string {
-  return at.line === 0 ? at.source.name : formatPosition(at).replace(/:\d+$/, "");
+function origin(key: string, tree: MapNode): string {
+  for (const place of placesOf(key)) {
+    const path = place.split("."), node = nodeAt(tree, path);
+    if (node === undefined) continue;
+    const { at } = node, foreign = foreignKey(node, path, tree);
+    const shown = at.line === 0 ? at.source.name : formatPosition(at).replace(/:\d+$/, "");
+    return foreign === undefined ? shown : `${shown} (${foreign})`;
+  }
+  return DEFAULTS.name;
+}
+
+/**
+ * The key of another project that was written for a node, or for the map or list that the node came
+ * in. What another source has set later is not of that key.
+ */
+function foreignKey(node: ConfigNode, path: readonly string[], tree: MapNode): string | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const above = nodeAt(tree, path.slice(0, length));
+    if (above?.foreign === undefined) continue;
+    return above.at.source === node.at.source ? above.foreign : undefined;
+  }
+  return undefined;
 }

@@ -158,14 +158,20 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "an unknown LoRA module",
     "lora: {target_modules: [q_prj]}\n",
     "f.yaml:4:25: lora.target_modules.0: expected q_proj, k_proj, v_proj, o_proj, gate_proj, " +
-    'up_proj, down_proj, c_attn, c_proj or c_fc, found text "q_prj", did you mean q_proj?',
+    'up_proj, down_proj, c_attn, c_proj, c_fc or lm_head, found text "q_prj", did you mean q_proj?',
   ],
   [
     "LoRA modules as one name",
     "lora: {target_modules: q_proj}\n",
     "f.yaml:4:24: lora.target_modules: expected a list of q_proj, k_proj, v_proj, o_proj, gate_proj, " +
-    "up_proj, down_proj, c_attn, c_proj, c_fc, or all-linear or a regular expression for the " +
-    'whole path or null, found text "q_proj"',
+    "up_proj, down_proj, c_attn, c_proj, c_fc, lm_head, or all-linear or a regular expression for " +
+    'the whole path or null, found text "q_proj"',
+  ],
+  [
+    "LoRA modules as one text",
+    "lora: {target_modules: q_proj v_proj}\n",
+    "f.yaml:4:24: lora.target_modules: a text is one regular expression; of several modules: " +
+    "[q_proj, v_proj]",
   ],
   [
     "LoRA modules as an expression that is none",
@@ -265,6 +271,7 @@ Deno.test("an unknown task or reward is named with the nearest one", async () =>
     /^f\.yaml:4:12: rewards\.0\.name: unknown reward "corectness", did you mean correctness\?/,
   );
   assert.match(lines[1]!, /^f\.yaml:6:5: rewards\.1\.wieght: unknown field of reward brevity/);
+  assert.match(lines[1]!, /, did you mean weight\?$/);
 });
 
 Deno.test("a reward list of a wrong form is refused", async () => {

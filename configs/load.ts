@@ -13,6 +13,7 @@ import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./documents/embedded.ts";
 import { resolveFiles } from "./reading/resolve_paths.ts";
+import { reportForeignKeys } from "./foreign/report_foreign_keys.ts";
 import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import {
   type ConfigFile,
@@ -33,6 +34,7 @@ import {
   withEntry,
 } from "./documents/node.ts";
 import { applyOverride, environmentOverrides, parseOverrides } from "./reading/overrides.ts";
+import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_keys.ts";
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
 import { renderYaml } from "./to_yaml.ts";
 import type { RunConfig } from "./schema/run_config.ts";
@@ -93,7 +95,9 @@ export async function loadConfig(
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const cwd = options.cwd ?? Deno.cwd();
-  const overrides = parseOverrides(options.overrides ?? [], options.commandOptions);
+  const isSupervised = options.phases === "sft";
+  const written = parseOverrides(options.overrides ?? [], options.commandOptions);
+  const overrides = isSupervised ? supervisedOverrides(written) : written;
   const file = typeof config === "string" ? await locateConfig(config, cwd) : inMemory(config, cwd);
   const problems = new Problems();
 
@@ -110,10 +114,15 @@ export async function loadConfig(
     const folder = fileName(String(runName.raw ?? runName.value)).replace(/^\.\.?$/, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
+  reportForeignKeys(tree, problems);
   tree = translateForeignKeys(tree, problems);
+  if (isSupervised) tree = withSupervisedKeys(tree, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
-  // All rows of a file are used, unless a number is written.
-  if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", null);
+  // All rows of a file are used, and as they are, unless something else is written.
+  if (isOfAFile(tree)) {
+    tree = withDefault(tree, "data", "num_examples", null);
+    tree = withDefault(tree, "data", "add_instructions", false);
+  }
 
   const built = buildRunConfig(tree, problems, options.phases);
   problems.throwIfAny();

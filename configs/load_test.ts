@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { RandomStream } from "../core/philox.ts";
+import { batchSizes } from "./batch_sizes.ts";
 import { EMBEDDED, experimentNames } from "./documents/embedded.ts";
 import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
@@ -79,7 +80,10 @@ logging:
     assert.deepEqual(config.logging.report_to, ["wandb"]);
     assert.deepEqual(notes, []);
     assert.equal(origins.get("lora.r"), "configs/models/qwen-7b.yaml:5");
-    assert.equal(origins.get("training.num_generations"), "configs/experiments/x.yaml:10");
+    assert.equal(
+      origins.get("training.num_generations"),
+      "configs/experiments/x.yaml:10 (training.generation_config.num_return_sequences)",
+    );
   });
 });
 
@@ -175,7 +179,9 @@ Deno.test("JSON is a configuration too", async () => {
 
 Deno.test("all embedded experiments load; every task file names the task of its name", async () => {
   for (const name of experimentNames()) {
-    const { config } = await loadConfig(name);
+    // Its upload is refused: see below.
+    const overrides = name === "hf_upload_example" ? ["~hf_upload"] : [];
+    const { config } = await loadConfig(name, { overrides });
     assert.equal(config.logging.run_name, name);
     // The recipe keeps its well-known folder.
     const folder = name === "gsm8k" ? "./trl_grpo_outputs" : `./experiments/${name}`;
@@ -186,6 +192,28 @@ Deno.test("all embedded experiments load; every task file names the task of its 
     const { config } = await load(`_base_: [base, rgx:${path}]\nmodel: m\n`);
     assert.equal(`tasks/${config.data.task_name}.yaml`, path);
   }
+});
+
+Deno.test("the example of an upload is refused key by key, each with its line", async () => {
+  await assert.rejects(loadConfig("hf_upload_example"), (error: Error) => {
+    const lines = error.message.split("\n").map((line) => line.replace(/: not supported.*/, ""));
+    const at = "rgx:experiments/hf_upload_example.yaml";
+    assert.deepEqual(lines, [
+      `${at}:13:3: hf_upload.enabled`,
+      `${at}:14:3: hf_upload.repo_id`,
+      `${at}:15:3: hf_upload.optimizer_save_mode`,
+      `${at}:16:3: hf_upload.private`,
+    ]);
+    return true;
+  });
+});
+
+Deno.test("the algorithmic recipe has two steps for each generation of 32 problems", async () => {
+  const { config } = await loadConfig("algorithmic_qwen_3b");
+  const sizes = batchSizes(config.training);
+  assert.deepEqual([sizes.generationBatchSize, sizes.promptsPerGeneration], [256, 32]);
+  assert.equal(sizes.completionsPerOptimizerStep, 128);
+  assert.deepEqual([config.lora, config.data.tasks?.length], [null, 11]);
 });
 
 Deno.test("the quickstart is a tiny model on problems of a known tokenizer", async () => {
@@ -206,6 +234,22 @@ Deno.test("a total length leaves its rest to the prompt", async () => {
   assert.equal(both.config.training.max_prompt_length, 7);
 });
 
+Deno.test("the origin of a value in a map is the foreign key of the map", async () => {
+  const yaml = MINIMAL + "model_init_kwargs:\n  rope_scaling: {rope_type: linear, factor: 2}\n" +
+    "generation_kwargs: {top_p: 0.9}\n";
+  const overrides = ["model.rope_scaling.factor=4"];
+  const { origins } = await load(yaml, { overrides });
+  assert.match(
+    origins.get("model.rope_scaling.rope_type")!,
+    / \(model_init_kwargs\.rope_scaling\)$/,
+  );
+  assert.equal(origins.get("model.rope_scaling.factor"), "command line");
+  assert.match(
+    origins.get("training.top_p")!,
+    /^f\.yaml:\d+ \(training\.generation_kwargs\.top_p\)$/,
+  );
+});
+
 Deno.test("TRL's reward lists are the rewards", async () => {
   const yaml =
     "model: m\ntask: chain_sum\nreward_funcs: [accuracy, format]\nreward_weights: [2, 3]\n";
@@ -215,7 +259,7 @@ Deno.test("TRL's reward lists are the rewards", async () => {
     ["format_answer", 3],
   ]);
   assert.equal(origins.get("rewards.1.weight"), "f.yaml:4");
-  assert.equal(origins.get("rewards.1.name"), "f.yaml:3");
+  assert.equal(origins.get("rewards.1.name"), "f.yaml:3 (reward_funcs)");
 });
 
 Deno.test("keys of other trainers: silent at neutral values, noted without effect", async () => {
@@ -223,15 +267,27 @@ Deno.test("keys of other trainers: silent at neutral values, noted without effec
     "optim: adamw_torch\nbnb_4bit_quant_type: nf4\ncurriculum: {enabled: false, last_k: 20}\n" +
     "scale_rewards: true\nquantization: {load_in_8bit: false}\ndelta: null\n";
   assert.deepEqual((await load(MINIMAL + silent)).notes, []);
-  const noted = "bf16: true\ntraining: {torch_compile: true}\noptim: paged_adamw_8bit\n" +
+  const noted = "bf16: true\ntraining: {torch_compile: true}\n" +
     "use_bnb_nested_quant: false\n";
   assert.deepEqual((await load(MINIMAL + noted)).notes, [
     "f.yaml:4:1: bf16: accepted, has no effect in rgx; activations and sums are f32",
     "f.yaml:5:12: training.torch_compile: accepted, has no effect in rgx",
-    "f.yaml:6:1: optim: accepted, has no effect in rgx; AdamW with f32 state is the one optimizer",
-    "f.yaml:7:1: use_bnb_nested_quant: accepted, has no effect in rgx; 4-bit weights are NF4 with " +
+    "f.yaml:6:1: use_bnb_nested_quant: accepted, has no effect in rgx; 4-bit weights are NF4 with " +
     "double quantisation",
   ]);
+});
+
+Deno.test("optim takes the names of transformers for AdamW in floats and in 8 bits", async () => {
+  const names = [
+    ["adamw_torch_fused", ["adamw_torch_fused", "adamw_torch", "adamw_hf"]],
+    ["adamw_8bit", ["adamw_8bit", "adamw_bnb_8bit"]],
+  ] as const;
+  for (const [canonical, spellings] of names) {
+    for (const name of spellings) {
+      const { config, notes } = await load(`${MINIMAL}optim: ${name}\n`);
+      assert.deepEqual([config.training.optim, notes], [canonical, []]);
+    }
+  }
 });
 
 Deno.test("transformers' quantization_config is read in each of its sections", async () => {
@@ -366,4 +422,20 @@ Deno.test("an error in an override does not hide those of the file", async () =>
     "f.yaml:4:1: bta: unknown key, did you mean beta?",
     "command line: epsiln: unknown key, did you mean epsilon?",
   ]);
+});
+
+Deno.test("RoPE scaling is read where TRL and verl have it", async () => {
+  const scaling = "{rope_type: yarn, factor: 4}";
+  const places = [
+    `rope_scaling: ${scaling}\n`,
+    `model_init_kwargs: {rope_scaling: ${scaling}}\n`,
+    `model_init_kwargs: {rope_parameters: ${scaling}}\n`,
+    `actor_rollout_ref: {model: {override_config: {rope_scaling: ${scaling}}}}\n`,
+  ];
+  for (const place of places) {
+    const { config } = await load(MINIMAL + place, {
+      overrides: ["model.rope_scaling.factor=8"],
+    });
+    assert.deepEqual(config.model.rope_scaling, { rope_type: "yarn", factor: 8 }, place);
+  }
 });

@@ -1,16 +1,19 @@
 /**
  * The sizes of models that need not be on disk: of the model that the configuration describes in
- * `model.shape`, and of the embedded ones in `models/*.yaml`. They are fields of the config.json of
- * the model. The reader of the sizes checks them.
+ * `model.shape`, of the embedded ones in `models/*.yaml`, and of further known ones. They are
+ * fields of the config.json of the model. The reader of the sizes checks them.
  */
 import { parse } from "yaml";
 import { EMBEDDED } from "./documents/embedded.ts";
+import { KNOWN_MODELS, type ModelShape, SAME_SIZES } from "./known_models.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
-/** Fields of a `config.json`. */
-export type ModelShape = Readonly<Record<string, unknown>>;
+export type { ModelShape } from "./known_models.ts";
 
-/** The sizes of the models in `models/*.yaml`, by name. */
+/**
+ * The sizes of the models in `models/*.yaml` and of further known ones, by name. Left out: models
+ * that can be planned only.
+ */
 export function embeddedShapes(): Map<string, ModelShape> {
   const shapes = new Map<string, ModelShape>();
   for (const [path, text] of EMBEDDED) {
@@ -18,7 +21,22 @@ export function embeddedShapes(): Map<string, ModelShape> {
     const shape = parse(text)?.model?.shape;
     if (shape !== undefined) add(shapes, shape);
   }
+  for (const { names, shape, note } of KNOWN_MODELS) {
+    if (note === undefined) { for (const name of names) shapes.set(name, shape); }
+  }
+  for (const [name, as, different] of SAME_SIZES) {
+    shapes.set(name, { ...shapes.get(as)!, ...different });
+  }
   return shapes;
+}
+
+/** Models that can be planned but not run, by name: their sizes, and why. */
+export function plannedOnly(): Map<string, { shape: ModelShape; note: string }> {
+  return new Map(
+    KNOWN_MODELS.flatMap(({ names, shape, note }) =>
+      note === undefined ? [] : names.map((name) => [name, { shape, note }] as const)
+    ),
+  );
 }
 
 /**
@@ -38,4 +56,9 @@ export function shapeOf(
 
 function add(shapes: Map<string, ModelShape>, { of, ...shape }: Record<string, unknown>): void {
   if (typeof of === "string") shapes.set(of, shape);
+}
+
+/** Why a run of this model would be refused although it can be planned; null = it would not. */
+export function planNote(name: string | null): string | null {
+  return plannedOnly().get(name ?? "")?.note ?? null;
 }

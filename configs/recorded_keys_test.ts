@@ -45,6 +45,7 @@ const VALUES = [
   "all-linear",
   "seq-mean-token-mean",
   "bfloat16",
+  "adamw_8bit",
   "auto",
   "accuracy",
   "[2]",
@@ -182,7 +183,7 @@ Deno.test({
   name: "what the recorded list lists as accepted is noted, what it lists as refused is refused",
   async fn() {
     const { accepted, refused } = recorded;
-    assert.ok(accepted.length > 80 && refused.length > 20, `${accepted.length} ${refused.length}`);
+    assert.ok(accepted.length > 60 && refused.length > 20, `${accepted.length} ${refused.length}`);
     for (const name of accepted) {
       assert.ok(WITHOUT_EFFECT.has(name), `${name} is not accepted`);
       assert.deepEqual([...await outcomes(name, name)], ["noted"], name);

@@ -2,11 +2,10 @@
  * The reference of the configuration, a page of Markdown that is made from the schema:
  * `docs/configuration.md`.
  */
-import { FOREIGN_SPELLINGS, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { FOREIGN_SPELLINGS } from "./foreign/foreign_keys.ts";
 import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
-import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
-import { OF_VERL, VERL, VERL_SECTIONS } from "./foreign/verl.ts";
+import { code, table } from "./markdown.ts";
 import { type AnySection, type KeySpec, REQUIRED } from "./types/key_spec.ts";
 import { ALGORITHM_KEYS } from "./schema/algorithm_keys.ts";
 import {
@@ -77,11 +76,6 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   ["Sampling: `training`", "", training(SAMPLING_KEYS)],
   ["Algorithm: `training`", "", training(ALGORITHM_KEYS)],
   ["Names: `logging`", "", LOGGING],
-  [
-    "Keys of other programs that are turned into these",
-    "Where the key that they stand for is written as well, that one wins.",
-    top(VERL.translated, REASONING_GYM.translated),
-  ],
 ];
 
 const HEAD = `# Configuration
@@ -102,13 +96,16 @@ reported with file, line and column, all of it at once, before anything starts.
 variable (a map \`env\` at the top sets some), \`{{ fileBasenameNoExtension }}\` the name of the file.
 Later ones win: bases, the file, variables such as \`RGX_TRAINING__MAX_STEPS=5\`, the command line;
 there \`~a.b\` takes a key away and \`a.0.b=v\` is one of a list.
+
+What becomes of the keys of verl, TRL, transformers, PEFT and reasoning-gym that are not in these
+tables is in [foreign_keys.md](foreign_keys.md).
 `;
 
 export function configurationReference(): string {
   const parts = PARTS.map(([title, text, section]) =>
     [`## ${title}`, text, keyTable(section)].filter((part) => part !== "").join("\n\n")
   );
-  return [HEAD.trimEnd(), ...parts, kwargs(), withoutEffect(), refused()].join("\n\n") + "\n";
+  return [HEAD.trimEnd(), ...parts, kwargs()].join("\n\n") + "\n";
 }
 
 function keyTable(section: AnySection): string {
@@ -142,64 +139,4 @@ function showDefault(name: string, spec: KeySpec): string {
 function kwargs(): string {
   const rows = [...GENERATION_KWARGS].map(([name, key]) => [code(name), code(`training.${key}`)]);
   return "## Names in `generation_kwargs`\n\n" + table(["name", "overrides"], rows);
-}
-
-function withoutEffect(): string {
-  const names = groups(WITHOUT_EFFECT.entries());
-  const rows = names.filter(([, why]) => why !== "" && why !== OF_VERL)
-    .map(([spellings, why]) => [spellings, why]);
-  const list = (wanted: string) =>
-    names.filter(([, why]) => why === wanted).map(([spellings]) => spellings).join(", ");
-  return [
-    "## Accepted without effect",
-    "They steer other engines and change no result; each is named in one note.",
-    list(""),
-    table(["key", "why"], rows),
-    `Of verl: ${list(OF_VERL)}; and what stands in ${
-      VERL_SECTIONS.map(code).join(", ")
-    } and is no key above, in one note together.`,
-  ].join("\n\n");
-}
-
-function refused(): string {
-  const rows = groups(REFUSED_KEYS.entries()).map(([spellings, key]) => [
-    spellings,
-    key.neutral.map((value) => code(typeof value === "string" ? value : JSON.stringify(value)))
-      .join(", "),
-    key.advice,
-  ]);
-  return [
-    "## Refused",
-    "They would change results, and this version does not do what they ask for. Their neutral " +
-    "values (and null) are taken in silence; anything else ends with exit code 2.",
-    table(["key", "neutral values", "instead"], rows),
-  ].join("\n\n");
-}
-
-/** One entry per name: its spellings in sections, or the flat one where there is no other. */
-function groups<T>(entries: Iterable<[string, T]>): [spellings: string, value: T][] {
-  const byName = new Map<string, { spellings: string[]; value: T }>();
-  for (const [spelling, value] of entries) {
-    const name = spelling.split(".").at(-1)!;
-    const group = byName.get(name);
-    if (group === undefined) byName.set(name, { spellings: [spelling], value });
-    else group.spellings.push(spelling);
-  }
-  return [...byName.values()].map(({ spellings, value }) => {
-    const nested = spellings.filter((spelling) => spelling.includes("."));
-    return [(nested.length > 0 ? nested : spellings).map(code).join(", "), value];
-  });
-}
-
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.map(escapeCell).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
-function escapeCell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
-}
-
-function code(text: string): string {
-  return "`" + text + "`";
 }

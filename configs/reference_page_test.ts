@@ -1,17 +1,26 @@
 import assert from "node:assert/strict";
-import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { DORMANT, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { foreignKeysPage } from "./foreign_page.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { configurationReference } from "./reference_page.ts";
 
-Deno.test("docs/configuration.md is what the schema makes (deno task docs:config)", async () => {
-  const page = await Deno.readTextFile(new URL("../docs/configuration.md", import.meta.url));
-  assert.ok(page === configurationReference(), "it is not current: run deno task docs:config");
-});
+const PAGES = [
+  ["configuration.md", configurationReference()],
+  ["foreign_keys.md", foreignKeysPage()],
+] as const;
 
-Deno.test("the reference names every key of every list", () => {
-  const page = configurationReference();
-  for (const path of [...KEYS.keys(), ...REFUSED_KEYS.keys(), ...WITHOUT_EFFECT.keys()]) {
+for (const [name, made] of PAGES) {
+  Deno.test(`docs/${name} is what the lists make (deno task docs:config)`, async () => {
+    const page = await Deno.readTextFile(new URL(`../docs/${name}`, import.meta.url));
+    assert.ok(page === made, "it is not current: run deno task docs:config");
+  });
+}
+
+Deno.test("the pages name every key of every list", () => {
+  const pages = PAGES.map(([, page]) => page).join("\n");
+  const lists = [KEYS, REFUSED_KEYS, WITHOUT_EFFECT, DORMANT];
+  for (const path of lists.flatMap((list): string[] => [...list.keys()])) {
     const last = path.split(".").at(-1)!;
-    assert.ok(page.includes(`${last}\``), path);
+    assert.ok(pages.includes(`${last}\``), path);
   }
 });

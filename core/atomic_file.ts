@@ -4,20 +4,35 @@
  * and renamed, and the rename is flushed too. Windows cannot flush folders; there the rename is not
  * flushed.
  */
-import { formatSums, sha256Hex, SUMS_FILE } from "./checksums.ts";
+import { createHash, type Hash } from "node:crypto";
+import { formatSums, SUMS_FILE } from "./checksums.ts";
 import { RgxError } from "./errors.ts";
 import { folderOf } from "./paths.ts";
 import { processIsAlive } from "./machine/process_alive.ts";
 
+/** The bytes of a file in their order, in pieces of any size. */
+export type BytePieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/**
+ * What a file will hold: its bytes, or a function that makes them while they are written, for
+ * content that is too large for memory.
+ */
+export type FileContent = Uint8Array | (() => BytePieces);
+
 /** Writes a file and flushes it; tests replace it by one that fails. */
-export type FileWriter = (path: string, bytes: Uint8Array) => Promise<void>;
+export type FileWriter = (path: string, pieces: BytePieces) => Promise<void>;
 
 /** Creates or overwrites a file and waits until its content is on the disk. */
-export const writeFlushed: FileWriter = async (path, bytes) => {
+export const writeFlushed: FileWriter = async (path, pieces) => {
   using file = await Deno.open(path, { write: true, create: true, truncate: true });
-  await writeAll(file, bytes);
+  for await (const piece of pieces) await writeAll(file, piece);
   await file.sync();
 };
+
+function piecesOf(content: FileContent | string): BytePieces {
+  if (typeof content === "string") return [new TextEncoder().encode(content)];
+  return content instanceof Uint8Array ? [content] : content();
+}
 
 /** Writes all bytes at the current position; a single `write` may write fewer. */
 export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
@@ -83,7 +98,7 @@ function explainWriteError(error: unknown, path: string): unknown {
  */
 export async function writeFileAtomic(
   path: string,
-  content: Uint8Array | string,
+  content: FileContent | string,
   options: { write?: FileWriter } = {},
 ): Promise<void> {
   await writeFilesAtomic(new Map([[path, content]]), options);
@@ -95,7 +110,7 @@ export async function writeFileAtomic(
  * @throws RgxError when one cannot be written; unless a rename itself fails, no file is replaced
  */
 export async function writeFilesAtomic(
-  files: ReadonlyMap<string, Uint8Array | string>,
+  files: ReadonlyMap<string, FileContent | string>,
   { write = writeFlushed }: { write?: FileWriter } = {},
 ): Promise<void> {
   const temporary = (path: string) => `${path}.tmp-${Deno.pid}`;
@@ -109,10 +124,13 @@ export async function writeFilesAtomic(
   const streams = new Set<string>();
   try {
     const ends = await Promise.allSettled([...files].map(async ([path, content]) => {
-      const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-      if (!await isStream(path)) return await explained(path, () => write(temporary(path), bytes));
+      const pieces = piecesOf(content);
+      if (!await isStream(path)) return await explained(path, () => write(temporary(path), pieces));
       streams.add(path);
-      await explained(path, () => Deno.writeFile(path, bytes, { append: true, create: false }));
+      await explained(path, async () => {
+        using stream = await Deno.open(path, { append: true });
+        for await (const piece of pieces) await writeAll(stream, piece);
+      });
     }));
     for (const end of ends) if (end.status === "rejected") throw end.reason;
     const renamed = [...files.keys()].filter((path) => !streams.has(path));
@@ -168,21 +186,29 @@ export async function produceFileAtomic(
  */
 export async function writeFolderAtomic(
   target: string,
-  files: ReadonlyMap<string, Uint8Array>,
+  files: ReadonlyMap<string, FileContent>,
   options: { write?: FileWriter } = {},
 ): Promise<void> {
   const write = options.write ?? writeFlushed;
   await produceFolderAtomic(target, async (temporary) => {
     const sums = new Map<string, string>();
-    for (const [name, bytes] of files) {
+    for (const [name, content] of files) {
       if (name === "" || name.includes("/") || name === SUMS_FILE) {
         throw new RangeError(`"${name}" is no name for a file in ${target}`);
       }
-      await write(`${temporary}/${name}`, bytes);
-      sums.set(name, sha256Hex(bytes));
+      const hash = createHash("sha256");
+      await write(`${temporary}/${name}`, hashed(piecesOf(content), hash));
+      sums.set(name, hash.digest("hex"));
     }
-    await write(`${temporary}/${SUMS_FILE}`, new TextEncoder().encode(formatSums(sums)));
+    await write(`${temporary}/${SUMS_FILE}`, piecesOf(formatSums(sums)));
   });
+}
+
+async function* hashed(pieces: BytePieces, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 
 /**

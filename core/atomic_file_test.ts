@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import {
   appendLine,
+  type BytePieces,
+  type FileContent,
   type FileWriter,
   produceFileAtomic,
   removeLeftovers,
@@ -26,6 +28,10 @@ async function inTempFolder(test: (folder: string) => Promise<void>): Promise<vo
   }
 }
 
+async function* halfOf(pieces: BytePieces): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) return yield piece.subarray(0, piece.length >> 1);
+}
+
 function list(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
@@ -33,10 +39,10 @@ function list(folder: string): string[] {
 /** A writer that writes half of the n-th file and then fails like the kernel on a full disk. */
 function fullDiskAt(n: number): FileWriter {
   let written = 0;
-  return async (path, content) => {
-    if (++written < n) return await writeFlushed(path, content);
-    await writeFlushed(path, content.subarray(0, content.length >> 1));
-    await writeFlushed("/dev/full", content);
+  return async (path, pieces) => {
+    if (++written < n) return await writeFlushed(path, pieces);
+    await writeFlushed(path, halfOf(pieces));
+    await writeFlushed("/dev/full", [new Uint8Array(10)]);
   };
 }
 
@@ -125,6 +131,30 @@ Deno.test({
       assert.deepEqual(texts(), ["two", "two"]);
     }),
 });
+
+Deno.test("content is made while it is written, and nothing remains if that fails", () =>
+  inTempFolder(async (root) => {
+    const folder = `${root}/made`, made: number[] = [];
+    const content = (last: number) =>
+      async function* () {
+        for (let i = 0; i <= 9; i++) {
+          await Promise.resolve();
+          if (i > last) throw new RgxError("the device is gone");
+          made.push((await Deno.stat(`${folder}.tmp-${Deno.pid}/b`)).size);
+          yield bytes(String(i));
+        }
+      };
+    const files = (last: number) =>
+      new Map<string, FileContent>([["a", bytes("x")], ["b", content(last)]]);
+    await writeFolderAtomic(folder, files(9));
+    assert.deepEqual(made, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert.equal(await Deno.readTextFile(`${folder}/b`), "0123456789");
+    assert.equal(await verifySums(folder), null);
+    await assert.rejects(writeFolderAtomic(folder, files(4)), /the device is gone/);
+    await assert.rejects(writeFolderAtomic(`${root}/other`, files(4)));
+    assert.deepEqual(list(root), ["made"]);
+    assert.equal(await verifySums(folder), null);
+  }));
 
 Deno.test("a folder is written with its checksums, and replaced as a whole", () =>
   inTempFolder(async (root) => {

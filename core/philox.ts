@@ -7,7 +7,15 @@
  */
 
 /** The purpose of a stream: the top byte of counter word 3. */
-const PURPOSE = { sample: 1, task: 2, dropout: 3, init: 4, shuffle: 5, split: 6 } as const;
+const PURPOSE = {
+  sample: 1,
+  task: 2,
+  dropout: 3,
+  init: 4,
+  shuffle: 5,
+  split: 6,
+  rounding: 7,
+} as const;
 
 /** The number of a data split in the counter of a task item. */
 export const SPLIT = { train: 0, validation: 1, test: 2 } as const;
@@ -117,6 +125,16 @@ export function dropoutCounter(
     promptId >>> 0,
     ((PURPOSE.dropout << 24) | (pass << 16) | Math.floor(promptId / 0x1_0000_0000)) >>> 0,
   ];
+}
+
+/**
+ * Counter words c1 to c3 of a weight's stochastic rounding; c0 holds its number
+ * (kernels/ops/bf16_weights/spec.ts).
+ * @param pass see {@link DROPOUT_PASS}
+ * @param step number of the optimizer's step
+ */
+export function roundingCounter(pass: number, step: number): [c1: number, c2: number, c3: number] {
+  return [step >>> 0, pass, (PURPOSE.rounding << 24) >>> 0];
 }
 
 /** Output buffer of `philox4x32`. */

@@ -16,6 +16,8 @@ export const DATASET_NAMES: readonly string[] = [...Object.keys(PUBLISHED_SETS),
 /** The published format that rows have, whatever the name of their file; else "file". */
 export function formatOf(rows: readonly DataRow[]): string {
   const first = rows[0]?.columns ?? {};
+  // A prompt is used as it is; the rows of published sets have questions.
+  if (first["prompt"] != null) return "file";
   const has = (name: string) =>
     publishedFormat(name)!.columns.every((column) => first[column] != null);
   if (has("mmlu_pro") && Array.isArray(first["options"])) {

@@ -9,11 +9,12 @@
  * The fields of the metadata differ from task to task, so a table cannot have a column for each.
  * They are JSON text everywhere but in raw JSON Lines; an entry can be scored from that text.
  */
+import type { ChatMessage } from "../core/chat_message.ts";
 import type { Split } from "../core/philox.ts";
 import { entryJson } from "../tasks/entry_json.ts";
 import { getTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type ChatMessage, formatQuestion, systemPromptText } from "./prompt.ts";
+import { formatQuestion, systemPromptText } from "./prompt.ts";
 
 export const EXPORT_FORMATS = ["raw", "chat", "verl", "trl"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

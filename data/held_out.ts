@@ -82,6 +82,9 @@ export function splitProblems(
   };
 }
 
+/** So many of a file are all of them: verl's files for validation are asked whole. */
+const ALL = 1_000_000;
+
 function distinctEntries(
   source: ProblemSource,
   split: Split,
@@ -101,7 +104,8 @@ function distinctEntries(
         const how = source.endless
           ? `: ${heldOutCount} of them held out, the others trained on`
           : ` in its ${split} split, all of them held out`;
-        return { heldOut: [...found.values()].slice(0, heldOutCount), notes: [short + how] };
+        const notes = !source.endless && count >= ALL ? [] : [short + how];
+        return { heldOut: [...found.values()].slice(0, heldOutCount), notes };
       }
       throw new UsageError(`${short} in its ${split} split`, {
         advice: source.endless

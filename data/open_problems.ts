@@ -9,7 +9,7 @@ import { publishedPlace } from "../hub/set_addresses.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type DataRow, haveSplits, readRows, rowsOfSplit } from "./read_rows.ts";
 import { withoutAnswers } from "./row_entries.ts";
-import { datasetEntries } from "./dataset_entries.ts";
+import { datasetEntries, formatOf } from "./dataset_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
 import { openSource, type SourceOptions } from "./open_source.ts";
 
@@ -24,10 +24,11 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   // openSource refuses names that do not go together.
   const isTask = task_name !== null && place === null;
   if (entries !== null || isTask || (dataset_name ?? place) === null) return openSource(options);
-  const name = (dataset_name ?? place)!, format = task_name ?? "file", notes: string[] = [];
-  const read = (rows: readonly DataRow[]) => entriesOfRows(rows, name, format, notes);
+  const name = (dataset_name ?? place)!, notes: string[] = [];
   const trainFiles = await trainFilesOf(task_name, name, dataset_name !== null);
   const rows = await readRows(trainFiles), testFiles = await testFilesOf(name, trainFiles);
+  const format = task_name ?? formatOf(rows);
+  const read = (some: readonly DataRow[]) => entriesOfRows(some, name, format, notes);
   const train = read(rowsOfSplit(rows, "train"));
   const testInColumn = haveSplits(rows) ? rowsOfSplit(rows, "test") : null;
   const testRows = testFiles === null ? testInColumn : await readRows(testFiles);

@@ -114,7 +114,7 @@ Deno.test("a bad row of a parquet file is named by its number", async () => {
     });
     await assert.rejects(
       readEntries(`${folder}/a.parquet`),
-      /a\.parquet: row 1: has neither "question" nor "prompt" \(its columns: text\)/,
+      /a\.parquet: row 1: has no column prompt, .* or messages \(its columns: text\)/,
     );
   });
 });

@@ -120,8 +120,7 @@ Deno.test("rows may have prompt columns, messages, metadata and further columns"
   const rows = [
     { prompt: "P0", completion: "C0", level: 3 },
     {
-      prompt: [{ role: "user", content: "P1" }],
-      completion: [{ role: "assistant", content: "C1" }],
+      messages: [{ role: "user", content: "P1" }, { role: "assistant", content: "C1" }],
     },
     { question: "P2", solution: "C2" },
     { question: "P3", answer: 4, metadata: { source_dataset: "chain_sum", num_terms: 2 } },
@@ -158,9 +157,9 @@ Deno.test("rows may have prompt columns, messages, metadata and further columns"
 
 Deno.test("a completion is imitated word for word, and its answer is the one in its tags", () => {
   const completion = "<think>1 + 1</think>\n<answer> 2 </answer>";
-  const messages = [{ role: "assistant", content: completion }];
+  const messages = [{ role: "user", content: "P1" }, { role: "assistant", content: completion }];
   withFile(
-    [{ prompt: "P0", completion }, { prompt: "P1", completion: messages, answer: "3" }],
+    [{ prompt: "P0", completion }, { messages, answer: "3" }],
     (path) => {
       const found = readJsonLines(path);
       assert.deepEqual(found.map(({ answer }) => answer), ["2", "3"]);
@@ -174,13 +173,10 @@ Deno.test("a bad line is refused with file and line", () => {
   const cases: [unknown, RegExp][] = [
     ["{not json", /\.jsonl:2: not valid JSON/],
     ["[1]", /:2: must be an object, found \[1\]/],
-    [{ text: "x" }, /:2: has neither "question" nor "prompt" \(its columns: text\)/],
+    [{ text: "x" }, /:2: has no column prompt, .* or messages \(its columns: text\)/],
     [{ question: " " }, /:2: question is empty/],
     [{ question: { a: 1 } }, /:2: question: must be a text/],
-    [
-      { prompt: [{ role: "system", content: "S" }, { role: "user", content: "U" }] },
-      /roles system, user/,
-    ],
+    [{ question: [{ role: "system", content: "S" }] }, /the last message has the role "system"/],
     [{ question: "Q", metadata: 3 }, /:2: metadata must be an object, found 3/],
   ];
   for (const [line, message] of cases) {

@@ -4,6 +4,7 @@
  * examples. Training, benchmarks and serving use the same functions, so a model is measured with
  * the prompts that it was trained on.
  */
+import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { TAGS } from "./solution_format.ts";
@@ -23,6 +24,12 @@ export function formatQuestion(
 ): string {
   const isThere = question.startsWith(`${UNIVERSAL_INSTRUCTION}\n\n`);
   return addInstructions && !isThere ? `${UNIVERSAL_INSTRUCTION}\n\n${question}` : question;
+}
+
+/** The question without the instruction that {@link formatQuestion} puts before it. */
+export function withoutInstruction(text: string): string {
+  const start = `${UNIVERSAL_INSTRUCTION}\n\n`;
+  return text.startsWith(start) ? text.slice(start.length) : text;
 }
 
 /** System prompts by name. They ask for the answer in `<answer>` tags; gsm8k has other tags. */
@@ -59,11 +66,6 @@ export function systemPromptText(nameOrText: string): string {
   throw new UsageError(`system prompt ${JSON.stringify(nameOrText)}: no such name${meant}`, {
     advice: `Names: ${Object.keys(SYSTEM_PROMPTS).join(", ")}. A text ends with a full stop.`,
   });
-}
-
-export interface ChatMessage {
-  role: "system" | "user" | "assistant";
-  content: string;
 }
 
 /**

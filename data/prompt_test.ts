@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import type { ChatMessage } from "../core/chat_message.ts";
 import { extractAnswer } from "./extract.ts";
 import {
-  type ChatMessage,
   formatQuestion,
   renderPrompt,
   SYSTEM_PROMPTS,

@@ -6,7 +6,9 @@
 import { UsageError } from "../core/errors.ts";
 import { extractAnswer } from "./extract.ts";
 import { sameAnswer } from "./math_answer/equal.ts";
-import { findMathAnswer } from "./math_answer/find.ts";
+import { findMathAnswer, joinedBoxes, readings } from "./math_answer/find.ts";
+import { isRight } from "./math_answer/right.ts";
+import { statedFormula, statedText } from "./math_answer/stated.ts";
 import { findSolution, TAGS } from "./solution_format.ts";
 
 type Row = Record<string, unknown>;
@@ -22,7 +24,7 @@ export interface PublishedFormat {
    */
   isFormatted?(completion: string, systemPrompt: string): boolean;
   /** @param answer the answer that was extracted */
-  score(answer: string, gold: string): number;
+  score(answer: string, gold: string, question?: string): number;
   /** Whether two extracted answers are the same one in different spellings. */
   same(answer: string, other: string): boolean;
 }
@@ -30,10 +32,6 @@ export interface PublishedFormat {
 /** The words that announce an answer in a text. */
 const STATES = "[Aa]nswer(?:\\s+is|\\*{0,2}:)";
 const STATED_LETTER = new RegExp(`${STATES}[\\s:(*]*([A-Z])\\b`, "g");
-const STATED_NUMBER = new RegExp(
-  `${STATES}[\\s:*]*([-−+]?[$£€]?\\d(?:[\\d.,/]*\\d)?%?)`,
-  "g",
-);
 /** A second letter after the first one. */
 const SECOND_LETTER = /^\)?(?:\s*[,/&]|\s+and|\s+or)\s*\(?[A-Z](?![A-Za-z'])/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -41,23 +39,23 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const FORMATS: Readonly<Record<string, PublishedFormat>> = {
   gsm8k: {
     columns: ["question", "answer"],
-    entry(row, place) {
-      const [solution, gold] = String(row["answer"]).split("####");
+    entry({ question, answer: worked, ...rest }, place) {
+      const [solution, gold] = String(worked).split("####");
       if (gold === undefined) {
         throw new UsageError(`${place}: answer has no "####" before the result`);
       }
       const work = solution!.replace(/<<[^>]*>>/g, "").trim(), answer = gold.trim();
       const completion = `${work}\n<answer>${answer}</answer>`;
-      return { question: String(row["question"]), answer, metadata: { completion, work } };
+      return { question: String(question), answer, metadata: { ...rest, completion, work } };
     },
     extract: mathAnswer,
-    same: sameMathAnswer,
+    same: sameMath,
     isFormatted: (text, systemPrompt) =>
       systemPrompt.includes(TAGS.solutionStart)
         ? findSolution(text) !== null
         : extractAnswer(text) !== null || findSolution(text) !== null ||
           (findMathAnswer(text) !== null && !text.includes(TAGS.solutionStart)),
-    score: equalMath,
+    score: scoreMath,
   },
   math500: {
     columns: ["problem", "answer"],
@@ -72,8 +70,8 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
       },
     }),
     extract: mathAnswer,
-    same: sameMathAnswer,
-    score: equalMath,
+    same: sameMath,
+    score: scoreMath,
   },
   mmlu_pro: {
     columns: ["question", "options", "answer"],
@@ -90,7 +88,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
         metadata: rest,
       };
     },
-    extract: (text) => extractAnswer(text) ?? findMathAnswer(text) ?? statedLetter(text),
+    extract: (text) => extractAnswer(text) ?? boxedLetter(text) ?? statedLetter(text),
     same: (answer, other) =>
       chosenLetter(answer) !== undefined && chosenLetter(answer) === chosenLetter(other),
     score: (answer, gold) => chosenLetter(answer) === gold ? 1 : 0,
@@ -109,14 +107,18 @@ function goldLetter(answer: unknown, index: unknown, count: number, place: strin
   );
 }
 
+/** `metadata.source_dataset` of mathematical problems of other data sets; scored as MATH-500 is. */
+export const MATH_SOURCE = "math";
+
 /** The format of a published data set; null for other names. */
 export function publishedFormat(name: unknown): PublishedFormat | null {
+  if (name === MATH_SOURCE) return FORMATS["math500"]!;
   return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
 }
 
 /** Reads "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C"; not two letters. */
 function chosenLetter(answer: string): string | undefined {
-  const text = findMathAnswer(answer) ?? statedLetter(answer) ?? answer;
+  const text = boxedLetter(answer) ?? statedLetter(answer) ?? answer;
   const match =
     /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'])/i
       .exec(text);
@@ -124,18 +126,31 @@ function chosenLetter(answer: string): string | undefined {
   return match[1]!.toUpperCase();
 }
 
-/** Reads "The answer is (C)" and "Answer: C". */
+/** Reads "The answer is (C)" and "Answer: C"; of "The answer is B or C" both letters. */
 function statedLetter(text: string): string | null {
-  return [...text.matchAll(STATED_LETTER)].at(-1)?.[1] ?? null;
+  const match = [...text.matchAll(STATED_LETTER)].at(-1);
+  if (match === undefined) return null;
+  const end = match.index + match[0].length;
+  return match[1]! + (SECOND_LETTER.exec(text.slice(end, end + 40))?.[0] ?? "");
+}
+
+/** The last box; of boxes with "or" between them all letters. */
+function boxedLetter(text: string): string | null {
+  const boxes = joinedBoxes(text);
+  return boxes === null ? findMathAnswer(text) : readings(boxes)[0]!;
 }
 
 /**
- * The answer in tags, in a box, as a formula after "answer is", after GSM8K's "####", or as a
- * number after "answer is".
+ * The answer in tags; in a box; as a formula after "answer is" or "Answer:"; after GSM8K's "####";
+ * as text after "answer is" or "Answer:".
  */
 function mathAnswer(text: string): string | null {
-  return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? findMathAnswer(text) ??
-    afterMarks(text) ?? statedNumber(text);
+  return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? answerWithin(text);
+}
+
+function answerWithin(text: string): string | null {
+  return joinedBoxes(text) ?? findMathAnswer(text) ?? statedFormula(text) ?? afterMarks(text) ??
+    statedText(text);
 }
 
 /** The text after the last "####" that is followed by any. */
@@ -148,20 +163,16 @@ function afterMarks(text: string): string | null {
   return null;
 }
 
-/** Reads "The answer is 72.", as early GSM8K benchmarks ask for it, and "Answer: 72". */
-function statedNumber(text: string): string | null {
-  return [...text.matchAll(STATED_NUMBER)].at(-1)?.[1] ?? null;
+function scoreMath(answer: string, gold: string, question = ""): number {
+  return isRight(bareAnswer(answer), gold, question) ? 1 : 0;
 }
 
-function equalMath(answer: string, gold: string): number {
-  return sameMathAnswer(answer, gold) ? 1 : 0;
-}
-
-function sameMathAnswer(answer: string, other: string): boolean {
-  return sameAnswer(bareAnswer(answer), bareAnswer(other));
+function sameMath(answer: string, other: string): boolean {
+  const [a, b] = [answer, other].map((text) => readings(bareAnswer(text)).at(-1)!);
+  return sameAnswer(a!, b!);
 }
 
 /** The answer within a sentence that stands between the tags. */
 function bareAnswer(answer: string): string {
-  return findMathAnswer(answer) ?? afterMarks(answer) ?? statedNumber(answer) ?? answer;
+  return answerWithin(answer) ?? answer;
 }

@@ -1,31 +1,40 @@
 /**
  * Problems from the rows of a file (JSON Lines or parquet). The columns of a row:
- * - `question` or `prompt`;
- * - `answer`, `solution` or `completion`, the first of these that is there; none of them is needed;
- * - `metadata`: an object, or its JSON text, as in tables.
+ * - `prompt`, `question` or `problem`, the first of these that is there;
+ * - `answer`, `final_answer`, `solution` or `completion`; none of them is needed;
+ * - `metadata`: an object, or its JSON text, as in tables;
+ * - `chat_template_kwargs`: values for the chat template with this prompt.
  *
- * Four rules are about the form of the columns:
- * - `prompt` and `completion` may also be lists of chat messages, with one user (assistant)
- *   message.
- * - `messages` hold a prompt and, where the last message is an assistant's, a completion.
+ * Rules about the form of the columns:
+ * - `prompt` may be a list of chat messages: a conversation, which becomes the prompt as it is. A
+ *   `completion` may be a list with one assistant's message.
+ * - `messages` (or ShareGPT's `conversations`) hold a prompt and, where the last message is an
+ *   assistant's, a completion.
  * - In verl's rows `reward_model.ground_truth` is the answer. `rgx tasks export` puts the whole
  *   entry into `extra_info.entry`.
- * - All other columns go to the metadata.
+ * - All other columns go to the metadata, which rewards see.
  *
  * A completion is a whole text. The answer is what stands in its answer tags, or all of it where
- * there are no tags; the text itself becomes the metadata's `completion`. A bad row is an error
- * that names its place.
+ * there are no tags; the text itself becomes the metadata's `completion`. So does a worked answer:
+ * one that ends with "#### 72", as in GSM8K, or that has its result in a \boxed{…}. A bad row is
+ * an error that names its place.
  */
+import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type DataRow, describe, readJsonLineRows } from "./read_rows.ts";
 import { extractAnswer } from "./extract.ts";
+import { readGold, sourceOf } from "./row_answers.ts";
+import { checkLastRole, conversationText, readMessages } from "./row_messages.ts";
+import { withoutInstruction } from "./prompt.ts";
 import { FILE_SOURCE } from "./score_completion.ts";
 
-const QUESTION_COLUMNS = ["question", "prompt"];
-const ANSWER_COLUMNS = ["answer", "solution", "completion"];
+const QUESTION_COLUMNS = ["prompt", "question", "problem"];
+const ANSWER_COLUMNS = ["answer", "final_answer", "solution", "completion"];
+/** Columns of whole conversations. */
+const CHAT_COLUMNS = ["messages", "conversations"];
 
 /** All entries of a JSON Lines file, in order; `metadata.source_index` counts them from 0. */
 export function readJsonLines(path: string): Entry[] {
@@ -42,6 +51,7 @@ export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
       advice: 'it should have one JSON object a line, such as {"question": "…", "answer": "…"}',
     });
   }
+  checkKinds(rows);
   return rows.map(entryOf);
 }
 
@@ -55,52 +65,130 @@ export function withoutAnswers(entries: readonly Entry[]): string | null {
   }), so no completion is right`;
 }
 
+/** @throws UsageError where a column has texts in some rows and conversations in others */
+function checkKinds(rows: readonly DataRow[]): void {
+  const seen = new Map<string, { isList: boolean; place: string }>();
+  for (const { columns, place } of rows) {
+    for (const name of ["prompt", "completion"]) {
+      const cell = columns[name];
+      if (cell == null) continue;
+      const isList = Array.isArray(cell), first = seen.get(name);
+      if (first === undefined) seen.set(name, { isList, place });
+      else if (first.isList !== isList) {
+        const kind = (list: boolean) => list ? "a list of messages" : "a text";
+        throw new UsageError(
+          `${place}: ${name} is ${kind(isList)}, and ${kind(first.isList)} in ${first.place}`,
+          { advice: "All rows of a file need the same kind: write all of them as messages." },
+        );
+      }
+    }
+  }
+}
+
+/** The prompt of a row: a question, and the conversation where the row has one. */
+interface RowPrompt {
+  question: string;
+  messages: ChatMessage[] | null;
+}
+
 function entryOf({ columns: row, place }: DataRow, index: number): Entry {
-  const { metadata: given, ...columns } = withProblemColumns(row), metadata = objectOf(given);
-  const questionColumn = QUESTION_COLUMNS.find((name) => columns[name] != null);
+  const columns = withProblemColumns(row, place);
+  const { metadata: given, chat_template_kwargs: variables, ...rest } = columns;
+  const metadata = objectOf(given);
+  const questionColumn = QUESTION_COLUMNS.find((name) => rest[name] != null);
   if (questionColumn === undefined) {
+    const empty = [...QUESTION_COLUMNS, ...CHAT_COLUMNS].find((name) => rest[name] === null);
+    if (empty !== undefined) throw new UsageError(`${place}: ${empty} is null, expected a prompt`);
     throw new UsageError(
-      `${place}: has neither "question" nor "prompt" (its columns: ` +
+      `${place}: has no column ${QUESTION_COLUMNS.join(", ")} or messages (its columns: ` +
         `${Object.keys(row).join(", ") || "none"})`,
     );
   }
-  const answerColumn = ANSWER_COLUMNS.find((name) => columns[name] != null);
-  const question = textOf(columns[questionColumn], "user", `${place}: ${questionColumn}`);
-  if (isBlank(question)) throw new UsageError(`${place}: ${questionColumn} is empty`);
-  const text = (column: string) => textOf(columns[column], "assistant", `${place}: ${column}`);
-  const completion = columns["completion"] == null ? null : text("completion");
-  const answer = answerColumn === undefined
-    ? null
-    : answerColumn === "completion"
-    ? extractAnswer(completion!) ?? completion
-    : text(answerColumn);
+  const prompt = promptOf(rest[questionColumn], `${place}: ${questionColumn}`);
+  const answerColumn = ANSWER_COLUMNS.find((name) => rest[name] != null);
+  const text = (column: string) => textOf(rest[column], `${place}: ${column}`);
+  const completion = rest["completion"] == null ? null : text("completion");
+  if (Array.isArray(rest["completion"]) && prompt.messages?.at(-1)?.role === "assistant") {
+    throw new UsageError(
+      `${place}: the prompt ends with an assistant's message, and the completion is another one`,
+      { advice: "Put both into one message of the completion, or a user's message between them." },
+    );
+  }
   if (metadata != null && (typeof metadata !== "object" || Array.isArray(metadata))) {
     throw new UsageError(`${place}: metadata must be an object, found ${describe(metadata)}`);
   }
-  const rest = Object.fromEntries(
-    Object.entries(columns).filter(([name]) => name !== questionColumn && name !== answerColumn),
-  );
-  if (completion !== null) rest["completion"] = completion;
-  return { question, answer, metadata: metadataOf(rest, metadata ?? {}, index) };
+  const task = (metadata as Record<string, unknown> | null | undefined)?.["source_dataset"];
+  const isTask = typeof task === "string" && hasTask(task);
+  const gold = answerColumn === undefined
+    ? null
+    : answerColumn === "completion"
+    ? { answer: extractAnswer(completion!) ?? completion!, worked: null }
+    : isTask
+    ? { answer: text(answerColumn), worked: null }
+    : readGold(text(answerColumn));
+  const isKept = (name: string) =>
+    name !== questionColumn && (name !== answerColumn || gold?.worked != null);
+  const others = Object.fromEntries(Object.entries(rest).filter(([name]) => isKept(name)));
+  const shown = completion ?? gold?.worked ?? null;
+  if (shown !== null) others["completion"] = shown;
+  // Entries of a task keep its name, so that its scorer is used.
+  const answer = gold?.answer ?? null;
+  const source = isTask ? task : sourceOf(answer, gold?.worked ?? null, rest);
+  const templateVariables = variablesOf(objectOf(variables), place);
+  return {
+    question: prompt.question,
+    answer,
+    metadata: {
+      source_index: index,
+      difficulty: {},
+      ...others,
+      ...(variables != null && { chat_template_kwargs: variables }),
+      ...metadata,
+      source_dataset: source,
+    },
+    ...(prompt.messages !== null && { messages: prompt.messages }),
+    ...(templateVariables !== null && { templateVariables }),
+  };
+}
+
+/** @throws UsageError for an empty prompt, or messages after which no answer comes */
+function promptOf(cell: unknown, place: string): RowPrompt {
+  if (!Array.isArray(cell)) {
+    const question = textOf(cell, place);
+    if (isBlank(question)) throw new UsageError(`${place} is empty`);
+    return { question, messages: null };
+  }
+  const messages = readMessages(cell, place);
+  checkLastRole(messages, place);
+  const question = withoutInstruction(conversationText(messages));
+  if (isBlank(question)) throw new UsageError(`${place} is empty`);
+  return { question, messages };
 }
 
 /** A row of a chat or of verl with the columns of a problem. */
-function withProblemColumns(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  if (QUESTION_COLUMNS.every((name) => row[name] == null) && Array.isArray(row["messages"])) {
-    const { messages, ...rest } = row, chat = messages as { role?: unknown }[];
-    const isAnswered = chat.at(-1)?.role === "assistant";
-    return isAnswered
-      ? { ...rest, prompt: chat.slice(0, -1), completion: chat.slice(-1) }
-      : { ...rest, prompt: chat };
+function withProblemColumns(
+  row: Readonly<Record<string, unknown>>,
+  place: string,
+): Record<string, unknown> {
+  const chat = CHAT_COLUMNS.find((name) => Array.isArray(row[name]));
+  if (QUESTION_COLUMNS.every((name) => row[name] == null) && chat !== undefined) {
+    const { [chat]: cell, ...rest } = row;
+    const messages = readMessages(cell as unknown[], `${place}: ${chat}`);
+    if (messages.at(-1)!.role !== "assistant") return { ...rest, prompt: messages };
+    if (messages.length === 1) {
+      throw new UsageError(`${place}: ${chat}: an assistant's message alone, without a prompt`);
+    }
+    return { ...rest, prompt: messages.slice(0, -1), completion: messages.slice(-1) };
   }
   const verl = row["reward_model"] as { ground_truth?: unknown } | undefined;
-  if (typeof verl !== "object" || verl?.ground_truth == null) return row;
+  if (typeof verl !== "object" || verl?.ground_truth == null) return { ...row };
   const entry = objectOf((row["extra_info"] as { entry?: unknown } | undefined)?.entry);
   if (typeof (entry as { question?: unknown } | null)?.question === "string") {
-    return { ...entry as Record<string, unknown> };
+    const { question: _, ...others } = entry as Record<string, unknown>;
+    return { ...others, prompt: row["prompt"] };
   }
   const hasAnswer = verl.ground_truth === "" || ANSWER_COLUMNS.some((name) => row[name] != null);
-  return hasAnswer ? row : { ...row, answer: verl.ground_truth };
+  return hasAnswer ? { ...row } : { ...row, answer: verl.ground_truth };
 }
 
 /** Parses the JSON text of an object; other values stay as they are. */
@@ -113,32 +201,32 @@ function objectOf(value: unknown): unknown {
   }
 }
 
-/** Entries of a task keep the task's name, so that its scorer is used; others get "file". */
-function metadataOf(rest: object, given: object, index: number): Record<string, unknown> {
-  const source = (given as Record<string, unknown>)["source_dataset"];
-  const known = typeof source === "string" && hasTask(source);
-  return {
-    source_index: index,
-    difficulty: {},
-    ...rest,
-    ...given,
-    source_dataset: known ? source : FILE_SOURCE,
-  };
+function variablesOf(value: unknown, place: string): Record<string, unknown> | null {
+  if (value == null) return null;
+  if (typeof value === "object" && !Array.isArray(value)) {
+    // A table has null where another row has a value.
+    const given = Object.entries(value).filter(([, inner]) => inner !== null);
+    return given.length === 0 ? null : Object.fromEntries(given);
+  }
+  throw new UsageError(
+    `${place}: chat_template_kwargs must be an object, such as {"enable_thinking": false}, found ${
+      describe(value)
+    }`,
+  );
 }
 
-/** A text, a number as text, or the content of the only message, which must have this role. */
-function textOf(value: unknown, role: "user" | "assistant", place: string): string {
+/** A text, a number as text, or the content of the only message, which is an assistant's. */
+function textOf(value: unknown, place: string): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
   if (Array.isArray(value)) {
-    const messages = value as { role?: unknown; content?: unknown }[];
-    const content = messages[0]?.content;
-    if (messages.length === 1 && messages[0]?.role === role && typeof content === "string") {
-      return content;
-    }
+    const [message, ...others] = readMessages(value, place);
+    if (others.length === 0 && message!.role === "assistant") return message!.content;
     throw new UsageError(
-      `${place}: a list must hold exactly one message {"role": "${role}", "content": "…"}, found ` +
-        `${messages.length} with the roles ${messages.map((m) => String(m?.role)).join(", ")}`,
+      `${place}: a list must hold exactly one message {"role": "assistant", "content": "…"}, ` +
+        `found ${value.length} with the roles ${
+          [message!, ...others].map(({ role }) => role).join(", ")
+        }`,
     );
   }
   throw new UsageError(

@@ -62,7 +62,7 @@ function entryScore(answer: string | null, entry: ScorableEntry): number {
   if (format !== null) {
     return typeof answer !== "string" || typeof entry.answer !== "string"
       ? 0
-      : format.score(answer, entry.answer);
+      : format.score(answer, entry.answer, entry.question);
   }
   if (source !== FILE_SOURCE) return scoreAnswer(answer, entry);
   if (typeof answer !== "string" || isBlank(answer) || typeof entry.answer !== "string") return 0;

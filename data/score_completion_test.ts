@@ -107,3 +107,23 @@ Deno.test("the longest and most repetitive completions are scored in little time
     });
   }
 });
+
+Deno.test("a unit that the gold answer lacks counts only where the question asks for it", () => {
+  const entry = (question: string, answer: string) => ({
+    question,
+    answer,
+    metadata: { source_dataset: "math500" },
+  });
+  const cases: [question: string, gold: string, answer: string, score: number][] = [
+    ["What percent of the circle is shaded?", "40", "40\\%", 1],
+    ["How likely is it?", "40", "40\\%", 0],
+    ["How likely is it?", "0.15", "0.15\\%", 0],
+    ["How many degrees are in angle A?", "40", "40^\\circ", 1],
+    ["How many marbles are left?", "40", "40^\\circ", 0],
+    ["How many marbles are left?", "40\\%", "40", 1],
+  ];
+  for (const [question, gold, answer, score] of cases) {
+    const scored = scoreCompletion(`\\boxed{${answer}}`, entry(question, gold));
+    assert.equal(scored.score, score, `${question} ${gold} ‖ ${answer}`);
+  }
+});

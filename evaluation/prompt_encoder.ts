@@ -3,12 +3,20 @@
  * and the supervised warm start of a run, and for benchmarks of models on this machine.
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { UsageError } from "../core/errors.ts";
+import type { ChatMessage } from "../core/chat_message.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { type LocalTime, localTime } from "../core/local_time.ts";
 import { workedAnswer } from "../data/worked_answer.ts";
 import type { Completion } from "../models/generation/types.ts";
+import { checkVariables } from "../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type PromptSettings, promptTokensKept, runPromptSettings } from "./prompt_settings.ts";
+import {
+  type PromptSettings,
+  promptTokensKept,
+  runPromptSettings,
+  settingsFor,
+} from "./prompt_settings.ts";
 import { promptText } from "./prompt_text.ts";
 
 export interface EncodedPrompt {
@@ -16,21 +24,27 @@ export interface EncodedPrompt {
   ids: number[];
 }
 
-export function hasChatTemplate(tokenizer: Pick<Tokenizer, "applyChatTemplate">): boolean {
-  return tokenizer.applyChatTemplate([{ role: "user", content: "?" }]) !== null;
+export function hasChatTemplate(tokenizer: Pick<Tokenizer, "chatVariables">): boolean {
+  return tokenizer.chatVariables !== null;
 }
 
-/** The encoder that a run's configuration asks for. */
+/**
+ * The encoder that a run's configuration asks for.
+ * @param time the time of the run's first start; null = now, if the chat template reads a clock
+ */
 export function runPrompts(
   tokenizer: Tokenizer,
-  { data, training }: Pick<RunConfig, "data" | "training">,
+  config: Pick<RunConfig, "data" | "training">,
   eosIds: readonly number[],
+  time: LocalTime | null = null,
 ): PromptEncoder {
+  const settings = runPromptSettings(config);
+  const readsClock = tokenizer.chatReadsClock && settings.format === "chat";
   return new PromptEncoder(
     tokenizer,
-    runPromptSettings(data),
+    { ...settings, ...(readsClock && { prompt_time: time ?? localTime() }) },
     eosIds,
-    promptTokensKept(training),
+    promptTokensKept(config.training),
   );
 }
 
@@ -47,16 +61,29 @@ export class PromptEncoder {
     readonly keepTokens: number | null = null,
   ) {
     this.#isChat = settings.format === "chat" && hasChatTemplate(tokenizer);
+    checkVariables(
+      settings.chat_template_kwargs ?? {},
+      this.#isChat ? tokenizer.chatVariables : null,
+      "chat_template_kwargs",
+    );
   }
 
-  /** @param shots see {@link promptText}; needed where the settings ask for worked examples */
-  prompt(entry: Entry, shots: readonly Entry[] = []): EncodedPrompt {
-    const text = promptText(
-      entry,
-      shots,
-      this.settings,
-      this.#isChat ? (messages) => this.tokenizer.applyChatTemplate(messages) : null,
-    );
+  /**
+   * @param shots see {@link promptText}; needed where the settings ask for worked examples
+   * @param isOwnData whether the problem is of rgx's own tasks, where the settings depend on it
+   */
+  prompt(entry: Entry, shots: readonly Entry[] = [], isOwnData = true): EncodedPrompt {
+    const variables = { ...this.settings.chat_template_kwargs, ...entry.templateVariables };
+    const template = (messages: ChatMessage[]) =>
+      this.tokenizer.applyChatTemplate(messages, variables, this.settings.prompt_time);
+    const settings = settingsFor(this.settings, isOwnData);
+    const text = located(entry, () => {
+      const text = promptText(entry, shots, settings, this.#isChat ? template : null);
+      if (text !== "") return text;
+      throw new UsageError("the chat template makes an empty prompt of these messages", {
+        advice: "Correct the template, or name another one: model.chat_template=FILE.",
+      });
+    });
     // A chat template writes the special tokens itself.
     const ids = this.tokenizer.encode(text, { addSpecialTokens: !this.#isChat });
     return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
@@ -65,10 +92,8 @@ export class PromptEncoder {
   /** What a user should know about how the prompts are written. */
   notes(): string[] {
     if (this.#isChat || this.settings.system_prompt === null) return [];
-    return [
-      "the tokenizer has no chat template: prompts are plain text, the system prompt comes " +
-      "before the question",
-    ];
+    const why = this.settings.format === "chat" ? "the tokenizer has no chat template: " : "";
+    return [`${why}prompts are plain text, the system prompt comes before the question`];
   }
 
   /** The worked answer as a completion: its tokens and the end token. */
@@ -122,5 +147,20 @@ export class PromptEncoder {
       );
     }
     return longest;
+  }
+}
+
+/** Does work on an entry; an error about a conversation of a data set names its number. */
+function located<T>({ messages, metadata }: Entry, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RgxError) || messages === undefined) throw error;
+    const index = metadata["source_index"], { message, advice } = error;
+    const where = typeof index === "number" ? `problem ${index + 1} of the data: ` : "";
+    throw new UsageError(where + message, {
+      ...(advice !== undefined && { advice }),
+      cause: error,
+    });
   }
 }

@@ -1,26 +1,37 @@
 /**
  * How a problem becomes a prompt: what a benchmark lets a user choose, and what a run has chosen.
  */
+import type { LocalTime } from "../core/local_time.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 
 /** How a problem becomes a prompt. */
 export interface PromptSettings {
   /** A name of `SYSTEM_PROMPTS` (data/prompt.ts) or a text; null = none. */
   system_prompt: string | null;
-  /** Put the instruction about the answer's form before the question. */
-  add_instructions: boolean;
+  /**
+   * Put the instruction about the answer's form before the question; null = before the questions of
+   * rgx's own tasks, and not before those of other data.
+   */
+  add_instructions: boolean | null;
   /** "chat": rendered by the tokenizer's chat template, where it has one. "plain": plain text. */
   format: "chat" | "plain";
   /** Number of worked examples before the question. */
   few_shot: number;
   /** Worked examples are part of the user's message ("prompt"), or turns of a conversation. */
   few_shot_as: "prompt" | "turns";
+  /** Values for the chat template, such as Qwen3's `enable_thinking`. */
+  chat_template_kwargs?: Readonly<Record<string, unknown>>;
+  /**
+   * The local time that the chat template may write, such as the date in those of Llama 3. Absent
+   * where the template reads no clock, and where a server renders it.
+   */
+  prompt_time?: LocalTime;
 }
 
 /** The settings where neither a user nor a run says otherwise. */
 export const DEFAULT_PROMPT_SETTINGS: PromptSettings = {
   system_prompt: null,
-  add_instructions: true,
+  add_instructions: null,
   format: "chat",
   few_shot: 0,
   few_shot_as: "prompt",
@@ -28,12 +39,25 @@ export const DEFAULT_PROMPT_SETTINGS: PromptSettings = {
 
 /** A run's prompt settings. Its evaluations, and benchmarks of its checkpoints, use the same. */
 export function runPromptSettings(
-  { system_prompt, add_instructions }: Pick<
-    RunConfig["data"],
-    "system_prompt" | "add_instructions"
-  >,
+  { data, training }: {
+    data: Pick<RunConfig["data"], "system_prompt" | "add_instructions" | "prompt_format">;
+    training: Pick<RunConfig["training"], "chat_template_kwargs">;
+  },
 ): PromptSettings {
-  return { ...DEFAULT_PROMPT_SETTINGS, system_prompt, add_instructions };
+  const { system_prompt, add_instructions, prompt_format: format } = data;
+  const { chat_template_kwargs: variables } = training;
+  return {
+    ...DEFAULT_PROMPT_SETTINGS,
+    system_prompt,
+    add_instructions,
+    format,
+    ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }),
+  };
+}
+
+/** The settings for problems of rgx's own tasks, or of other data. */
+export function settingsFor(settings: PromptSettings, isOwnData: boolean): PromptSettings {
+  return { ...settings, add_instructions: settings.add_instructions ?? isOwnData };
 }
 
 /** Prompts of a run keep this many tokens, their last ones; null = prompts are not cut. */

@@ -1,8 +1,9 @@
-/** Worked examples in prompts. */
+/** Worked examples and conversations in prompts. */
 import assert from "node:assert/strict";
-import { DEFAULT_PROMPT_SETTINGS } from "./prompt_settings.ts";
+import type { Entry } from "../tasks/types.ts";
+import { DEFAULT_PROMPT_SETTINGS, type PromptSettings, settingsFor } from "./prompt_settings.ts";
 import { promptMessages, promptText } from "./prompt_text.ts";
-import { systemPromptText } from "../data/prompt.ts";
+import { type ChatTemplate, systemPromptText, UNIVERSAL_INSTRUCTION } from "../data/prompt.ts";
 import { TAGS } from "../data/solution_format.ts";
 import { createTestSet } from "../bench/plan/test_set.ts";
 
@@ -43,4 +44,59 @@ Deno.test("worked examples have the form of the gsm8k system prompt, given as na
   assert.equal(promptWith("gsm8k"), promptWith(systemPromptText("gsm8k")));
   assert.ok(promptWith("gsm8k").includes(worked));
   assert.ok(!promptWith("simple").includes(worked));
+});
+
+const user = (content: string) => ({ role: "user", content });
+const CHAT: Entry = {
+  question: "Q0\n\nA0\n\nQ1",
+  answer: "A1",
+  metadata: { source_dataset: "file" },
+  messages: [user("Q0"), { role: "assistant", content: "A0" }, user("Q1")],
+};
+const join: ChatTemplate = (messages) =>
+  messages.map(({ role, content }) => `[${role}]${content}`).join("");
+
+Deno.test("a conversation is the prompt as it is; a system prompt is added where it has none", () => {
+  const text = (entry: Entry, more: Partial<PromptSettings> = {}) =>
+    promptText(entry, [], { ...DEFAULT_PROMPT_SETTINGS, ...more }, join);
+  assert.equal(text(CHAT), "[user]Q0[assistant]A0[user]Q1");
+  assert.equal(text(CHAT, { system_prompt: "S." }), "[system]S.[user]Q0[assistant]A0[user]Q1");
+  const own = { ...CHAT, messages: [{ role: "system", content: "mine" }, ...CHAT.messages!] };
+  assert.equal(text(own, { system_prompt: "S." }), "[system]mine[user]Q0[assistant]A0[user]Q1");
+  assert.equal(
+    text(CHAT, { add_instructions: true }),
+    `[user]Q0[assistant]A0[user]${UNIVERSAL_INSTRUCTION}\n\nQ1`,
+  );
+  const shots = [{ question: "1?", answer: "2", metadata: {} }];
+  const few = { ...DEFAULT_PROMPT_SETTINGS, add_instructions: false, few_shot: 1 };
+  assert.equal(
+    promptText(CHAT, shots, few, join),
+    "[user]Q0[assistant]A0[user]1?\n<answer>2</answer>\n\nQ1",
+  );
+  assert.equal(
+    promptText(own, shots, { ...few, few_shot_as: "turns" }, join),
+    "[system]mine[user]1?[assistant]<answer>2</answer>[user]Q0[assistant]A0[user]Q1",
+  );
+});
+
+Deno.test("without a chat template only a question can be asked", () => {
+  const plain = { ...DEFAULT_PROMPT_SETTINGS, add_instructions: false };
+  assert.throws(
+    () => promptText(CHAT, [], plain, null),
+    /several turns needs a chat template.*user, assistant, user/,
+  );
+  const one = { ...CHAT, messages: [{ role: "system", content: "S." }, user("Q")] };
+  assert.equal(promptText(one, [], plain, null), "S.\n\nQ");
+});
+
+Deno.test("the instruction stands before the questions of rgx's own tasks alone", () => {
+  const asked = (settings: PromptSettings) =>
+    promptText({ ...CHAT, messages: [user("Q")] }, [], settings, join);
+  assert.equal(asked(settingsFor(DEFAULT_PROMPT_SETTINGS, false)), "[user]Q");
+  assert.equal(
+    asked(settingsFor(DEFAULT_PROMPT_SETTINGS, true)),
+    `[user]${UNIVERSAL_INSTRUCTION}\n\nQ`,
+  );
+  const said = { ...DEFAULT_PROMPT_SETTINGS, add_instructions: true };
+  assert.equal(settingsFor(said, false).add_instructions, true);
 });

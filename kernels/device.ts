@@ -43,6 +43,8 @@ export interface Device {
   readonly float: "f32" | "f64";
   /** Number of CPU threads; 1 on devices without threads. */
   readonly threads: number;
+  /** Only `wasm`: what computes matrix products, for people, as "AVX-512 tiles". */
+  readonly tiles?: string;
   /**
    * Creates a tensor filled with zeros. With `use` "weight", operations may only read it. A device
    * with little memory may then store it elsewhere and copy it in for each operation.

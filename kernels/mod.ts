@@ -74,10 +74,13 @@ async function hasGraphicsCard(): Promise<boolean> {
   return adapter !== null && !adapter.software;
 }
 
-/** A device for people: "wasm, 2 threads" or "webgpu, NVIDIA H100 80GB HBM3". */
-export function describeDevice({ name, threads, adapter }: Device): string {
+/**
+ * A device for people: "wasm, 2 threads, AVX-512 tiles" or "webgpu, NVIDIA H100 80GB HBM3".
+ */
+export function describeDevice({ name, threads, tiles, adapter }: Device): string {
   if (adapter !== undefined) {
     return `${name}, ${adapter.name}${adapter.software ? " (software: right, and slow)" : ""}`;
   }
-  return `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
+  const counted = `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
+  return tiles === undefined ? counted : `${counted}, ${tiles}`;
 }

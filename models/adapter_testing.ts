@@ -8,12 +8,8 @@ import { initWeights } from "./network/weights/init.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { modelTensors } from "./network/weights/model_weights.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodeModelFolder } from "./formats/model_folder_files.ts";
-import {
-  encodePeftAdapter,
-  loraOptions,
-  type PeftConfig,
-} from "./network/adapters/peft_adapter.ts";
+import { encodeModelFolder, encodePeftAdapter } from "./folder_testing.ts";
+import { loraOptions, type PeftConfig } from "./network/adapters/peft_adapter.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
 export async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
@@ -55,7 +51,7 @@ export const PEFT: PeftConfig = {
 export async function writeBase(config: ModelConfig, folder: string): Promise<void> {
   await Deno.mkdir(`${folder}/base`);
   const weights = initWeights(config, 5, 0.2);
-  const files = encodeModelFolder({
+  const files = await encodeModelFolder({
     ...{ config, tokenizer, generationEosIds: [2, 1], bosId: null, padId: 0 },
     tensors: [...weights].map(([name, data]) => ({ name, shape: shapeOf(config, name), data })),
   });
@@ -88,7 +84,7 @@ export async function writeAdapter(
   }
   model.dispose();
   await Deno.mkdir(`${folder}/${name}`);
-  for (const [file, bytes] of encodePeftAdapter(peft, tensors)) {
+  for (const [file, bytes] of await encodePeftAdapter(peft, tensors)) {
     await Deno.writeFile(`${folder}/${name}/${file}`, bytes);
   }
   // A training leaves such a file; it does not belong to the adapter.

@@ -29,7 +29,10 @@ import {
   adapterSpecs,
   arrangeWeights,
   baseSpecs,
+  headAdapter,
   initializeAdapter,
+  layerAdapters,
+  maxLayerRank,
 } from "./network/weights/model_weights.ts";
 import {
   checkWeights,
@@ -45,6 +48,7 @@ import {
 } from "./generation/memory/generation_bytes.ts";
 import { planPassBytes } from "./network/model_bytes.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
+import { copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
 import { type PackedBatch, packGroups } from "./network/packing.ts";
@@ -58,7 +62,8 @@ import type {
   Parameter,
   TrainableArena,
 } from "./network/types.ts";
-import type { LanguageModel } from "./language_model.ts";
+import { ALL_FLOAT } from "./formats/stored_weight.ts";
+import type { CopyOptions, LanguageModel } from "./language_model.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { floatBytes, Workspace } from "./network/workspace.ts";
@@ -121,11 +126,12 @@ export class CausalLM implements LanguageModel {
       config,
       weights: arrangeWeights(parameters, config, sizes),
       rope,
-      maxRank: Math.max(0, ...sizes.lora.map((l) => l.r)),
+      maxRank: maxLayerRank(sizes.lora),
     };
-    const copied = sizes.saved.length > 0;
-    this.#plain = copied
-      ? { ...this.#network, weights: arrangeWeights(parameters, config, { ...sizes, saved: [] }) }
+    const differs = sizes.saved.length > 0 || headAdapter(sizes.lora) !== null;
+    const without = { lora: layerAdapters(sizes.lora), saved: [] };
+    this.#plain = differs
+      ? { ...this.#network, weights: arrangeWeights(parameters, config, without) }
       : this.#network;
     this.#training = new Workspace(device, "training");
   }
@@ -205,6 +211,37 @@ export class CausalLM implements LanguageModel {
     return await CausalLM.#on(this.#base, options, sizes);
   }
 
+  async frozenCopy({ storage, writable = false, empty = false }: CopyOptions): Promise<CausalLM> {
+    const { device, config } = this, { lora, trainable: what } = this.options;
+    const frozen = { trainable: "none", ...(lora === undefined ? {} : { lora }) } as const;
+    const types = what === "full" && empty
+      ? storage
+      : what === "full" && !writable
+      ? await exactHalves(device, this.trainable, storage)
+      : what === "full"
+      ? ALL_FLOAT
+      : this.sizes.storage;
+    const sizes = modelSizes(config, { ...frozen, storage: types }, this.sizes.floatBytes);
+    const specs =
+      (what === "full" ? baseSpecs(config, false, types) : adapterSpecs(config, sizes, false)).map((
+        spec,
+      ) => ({ ...spec, writable }));
+    const own = new Parameters(device, specs, what === "full" ? null : this.#base.parameters);
+    const base = what === "full" ? new ModelBase(device, config, own, this.#base) : this.#base;
+    // The parameters of a full copy are its base; it has none on top.
+    const parameters = what === "full" ? new Parameters(device, [], own) : own;
+    const copy = new CausalLM(base, frozen, parameters, sizes);
+    try {
+      for (const from of empty ? [] : this.trainable) {
+        await copyValues(device, from, own.get(from.name));
+      }
+    } catch (error) {
+      copy.dispose();
+      throw error;
+    }
+    return copy;
+  }
+
   get device(): Device {
     return this.#base.device;
   }
@@ -225,12 +262,12 @@ export class CausalLM implements LanguageModel {
     return this.#parameters.trainable;
   }
 
-  get trainableArena(): TrainableArena | null {
-    return this.#parameters.arena;
+  get trainableArenas(): readonly TrainableArena[] {
+    return this.#parameters.arenas;
   }
 
-  readParameter(name: string): Promise<Float32Array> {
-    return this.#parameters.read(name);
+  readParameter(name: string, from?: number, count?: number): Promise<Float32Array> {
+    return this.#parameters.read(name, from, count);
   }
 
   writeParameter(name: string, data: Float32Array | Float64Array): void {
@@ -242,7 +279,7 @@ export class CausalLM implements LanguageModel {
     if (!(temperature > 0 && Number.isFinite(temperature))) {
       throw new RgxError(`forward: temperature is ${temperature}, expected a positive number`);
     }
-    if (train && this.#parameters.arena === null) {
+    if (train && this.#parameters.arenas.length === 0) {
       throw new RgxError("forward: nothing of this model is trainable", {
         advice: 'create the model with trainable "lora" or "full"',
       });

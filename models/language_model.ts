@@ -2,6 +2,7 @@
  * The interface that the trainer needs of a model. Tests of the trainer replace the model by a
  * stub.
  */
+import type { WeightStorage } from "./formats/stored_weight.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
 import type {
   ForwardOptions,
@@ -11,6 +12,16 @@ import type {
   TrainableArena,
 } from "./network/types.ts";
 
+/** How a frozen copy stores what is trained in full; adapters are float. */
+export interface CopyOptions {
+  /** Halves by tensor; a tensor whose values they do not hold exactly is float. */
+  storage: WeightStorage;
+  /** Operations may change the values, which are float then; default false. */
+  writable?: boolean;
+  /** The values are written later, in exactly these types; default false. */
+  empty?: boolean;
+}
+
 /** A model that can be trained: passes forward and backward over groups, generation, parameters. */
 export interface LanguageModel {
   readonly vocabSize: number;
@@ -18,13 +29,15 @@ export interface LanguageModel {
   readonly parameters: readonly Parameter[];
   /** The trainable tensors, sorted by name: the adapter's, or all of them in full fine-tuning. */
   readonly trainable: readonly Parameter[];
-  /** Null when nothing is trainable. */
-  readonly trainableArena: TrainableArena | null;
+  /** Empty when nothing is trainable. */
+  readonly trainableArenas: readonly TrainableArena[];
   /**
    * A copy of a parameter's values.
+   * @param from first element
+   * @param count number of elements; default: all others
    * @throws RgxError for an unknown name
    */
-  readParameter(name: string): Promise<Float32Array>;
+  readParameter(name: string, from?: number, count?: number): Promise<Float32Array>;
   /**
    * Replaces a parameter's values.
    * @throws RgxError for an unknown name or a wrong size
@@ -42,6 +55,11 @@ export interface LanguageModel {
    */
   backward(dlogp: Float64Array, dentropy?: Float64Array): void;
   zeroGrad(): void;
+  /**
+   * A frozen model with the present values of what is trained, for passes without gradient. It
+   * shares everything else with this one, which must not run at the same time.
+   */
+  frozenCopy(options: CopyOptions): Promise<LanguageModel>;
   generate(requests: readonly GenerateRequest[], options: GenerateOptions): Promise<Completion[][]>;
   /** Planned peak number of bytes for a pass over such a batch, besides the parameters. */
   planBytes(rows: number, pairs: number, train: boolean): number;

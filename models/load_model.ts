@@ -9,6 +9,7 @@ import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";
 import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
+import { checkHeadCopy } from "./network/adapters/head_copy.ts";
 import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { stopStrings } from "./generation/sampling/stop_strings.ts";
 import { loadTokenizer, noTokenizer } from "./tokenizers/tokenizer.ts";
@@ -99,6 +100,9 @@ async function load(
   const adapter = options.adapter === undefined
     ? folder.adapter
     : await readPeftAdapter(options.adapter);
+  if (adapter !== null && adapter !== folder.adapter) {
+    await checkHeadCopy(adapter, folder.config, folder);
+  }
   const fit = adapter === null ? null : fitAdapter(adapter, folder.config, folder.path);
   const base = await Deno.realPath(folder.path), { sharing } = options;
   const shared = sharing?.base === base && sharing.model.device === device ? sharing.model : null;

@@ -10,6 +10,7 @@ import { readGgufModel } from "./formats/gguf/read_gguf_model.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
 import { readJsonObject } from "../core/json_file.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
+import { checkHeadCopy } from "./network/adapters/head_copy.ts";
 import {
   isAdapterFolder,
   type PeftAdapter,
@@ -18,6 +19,7 @@ import {
 import { hasTokenizer, loadTokenizer } from "./tokenizers/tokenizer.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { WeightReader } from "./formats/weight_reader.ts";
+import { holdsRankFiles, isRankFile } from "./formats/torch/rank_files.ts";
 import { openWeightFiles } from "./formats/weight_files.ts";
 
 export interface ModelFolder {
@@ -122,6 +124,7 @@ async function readAdapterModel(folder: string): Promise<ModelFolder> {
       advice: "Merge the inner adapter into its base model first.",
     });
   }
+  await checkHeadCopy(adapter, base.config, base);
   // Training may have changed the tokenizer: the adapter's own has priority.
   if (!await hasTokenizer(folder)) return { ...base, adapter };
   const tokenizer = await loadTokenizer(folder);
@@ -175,8 +178,15 @@ async function generationEosIds(
 
 async function requireFolder(path: string): Promise<void> {
   if ((await Deno.stat(path)).isDirectory) return;
+  if (isRankFile(path)) throw fsdpParts(path);
   throw new UsageError(`${path}: it is a file, expected a model folder`, {
     advice: "Name the folder that the file is in, or a file whose name ends with .gguf.",
+  });
+}
+
+function fsdpParts(path: string): UsageError {
+  return new UsageError(`${path}: it is a part of a model, as the processes of FSDP save it`, {
+    advice: `Put the parts together: rgx convert ${path} --output FOLDER`,
   });
 }
 
@@ -191,6 +201,7 @@ async function noModel(path: string): Promise<UsageError> {
     const match = /^checkpoint-(\d+)$/.exec(name);
     if (match !== null) checkpoints.push(Number(match[1]));
   }
+  if (await holdsRankFiles(path)) return fsdpParts(path);
   return new UsageError(
     `${path}: not a model folder: looked for config.json and adapter_config.json`,
     checkpoints.length === 0

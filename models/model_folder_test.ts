@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { architectureOf } from "./architectures/mod.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
-import { encodeModelFolder, type ModelToWrite } from "./formats/model_folder_files.ts";
+import { encodeModelFolder, encodePeftAdapter, type ModelToWrite } from "./folder_testing.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { encodePeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { encodeSafetensors } from "./formats/safetensors/safetensors_writer.ts";
 import { goldenPath } from "../tests/golden.ts";
 
@@ -114,7 +113,7 @@ Deno.test({
 
 Deno.test("a written model is read back", () =>
   inTempFolder(async (folder) => {
-    await write(folder, encodeModelFolder(model));
+    await write(folder, await encodeModelFolder(model));
     const read = await readModelFolder(folder);
     assert.deepEqual(read.config, model.config);
     assert.deepEqual(read.generationEosIds, [2]);
@@ -132,7 +131,7 @@ Deno.test("a written model is read back", () =>
 
 Deno.test("shards are put together by their index, and names may lack their prefix", () =>
   inTempFolder(async (folder) => {
-    const files = encodeModelFolder(model);
+    const files = await encodeModelFolder(model);
     files.delete("model.safetensors");
     const ones = new Float32Array(4).fill(1);
     const shard = (name: string) =>
@@ -181,8 +180,8 @@ Deno.test("adapters with and without a base, on an adapter, with their own token
         alphaPattern: {},
         layersToTransform: null,
       }, []);
-    await write(`${root}/base`, encodeModelFolder({ ...model, tokenizer: null }));
-    const files = adapter("../base");
+    await write(`${root}/base`, await encodeModelFolder({ ...model, tokenizer: null }));
+    const files = await adapter("../base");
     for (const [name, text] of tokenizer.files()) files.set(name, new TextEncoder().encode(text));
     await write(`${root}/a`, files);
     const read = await readModelFolder(`${root}/a`);
@@ -190,13 +189,13 @@ Deno.test("adapters with and without a base, on an adapter, with their own token
     assert.equal(read.tokenizer?.vocabSize, 6);
     assert.deepEqual(read.generationEosIds, [2]);
 
-    await write(`${root}/absolute`, adapter(`${root}/base`));
+    await write(`${root}/absolute`, await adapter(`${root}/base`));
     assert.ok((await readModelFolder(`${root}/absolute`)).adapter);
-    await write(`${root}/nested`, adapter("../a"));
+    await write(`${root}/nested`, await adapter("../a"));
     await refused(`${root}/nested`, /its base model .* is an adapter itself/);
-    await write(`${root}/lost`, adapter("some/model"));
+    await write(`${root}/lost`, await adapter("some/model"));
     await refused(`${root}/lost`, /looked for .*\/lost\/some\/model and some\/model/);
-    await write(`${root}/silent`, adapter(null));
+    await write(`${root}/silent`, await adapter(null));
     await refused(`${root}/silent`, /names no base_model_name_or_path/);
   }));
 
@@ -213,7 +212,7 @@ Deno.test("a folder that is not a model is refused with an explanation", () =>
       /looked for config\.json and adapter_config\.json/,
       /run\/checkpoint-10/,
     );
-    const files = encodeModelFolder(model);
+    const files = await encodeModelFolder(model);
     files.delete("model.safetensors");
     await write(`${root}/pickle`, files);
     await refused(`${root}/pickle`, /no weights: looked for model\.safetensors, model\.safe/);
@@ -221,7 +220,7 @@ Deno.test("a folder that is not a model is refused with an explanation", () =>
     await refused(`${root}/pickle`, /pytorch_model\.bin: not valid PyTorch weights: it is empty/);
     await write(
       `${root}/vocab`,
-      encodeModelFolder({ ...model, config: { ...model.config, vocabSize: 4 } }),
+      await encodeModelFolder({ ...model, config: { ...model.config, vocabSize: 4 } }),
     );
     await refused(`${root}/vocab`, /the tokenizer has 6 ids, the model's vocab_size is 4/);
     await Deno.writeTextFile(`${root}/vocab/config.json`, "{");
@@ -234,7 +233,7 @@ Deno.test("the error about an incomplete copy from the Hub has the command to co
     const before = Deno.env.get("HF_HUB_CACHE");
     Deno.env.set("HF_HUB_CACHE", root);
     try {
-      const files = encodeModelFolder(model);
+      const files = await encodeModelFolder(model);
       files.delete("model.safetensors");
       await write(`${root}/models--org--part/snapshots/${"a".repeat(40)}`, files);
       await refused(

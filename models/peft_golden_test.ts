@@ -1,20 +1,28 @@
 /**
  * Adapters that PEFT 0.21.2 made on small models of rgx's, with its log-probabilities of one
  * sequence, with and without the adapter (tests/golden/peft). They cover all linear layers with
- * patterns, exclusions and modules saved in full, on a tied head.
+ * patterns, exclusions and modules saved in full, on a tied head; and adapters on the head itself,
+ * tied and not, with their gradients.
  */
 import assert from "node:assert/strict";
 import { IDS, inTempFolder, SIZES, writeBase } from "./adapter_testing.ts";
+import { assertWithin, largest } from "../kernels/testing.ts";
+import { CausalLM } from "./causal_lm.ts";
 import { exportModel } from "./export/export.ts";
+import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodePeftAdapter, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
-import { withReference } from "./testing.ts";
+import { encodePeftAdapter } from "./folder_testing.ts";
+import { readModelFolder } from "./model_folder.ts";
+import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
+import { gradients, withReference } from "./testing.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
 const TIED = { ...SIZES, tieWordEmbeddings: true };
 const MODELS: Record<string, ModelConfig> = {
   llama: TIED,
   gpt2: { ...TIED, architecture: "gpt2", numKvHeads: 4 },
+  "head-tied": TIED,
+  "head-untied": SIZES,
 };
 
 async function logProbabilities(
@@ -66,10 +74,61 @@ for (const [name, config] of Object.entries(MODELS)) {
             ...{ name, shape, data: await weights.float32(name) },
           })),
         );
-        for (const [file, bytes] of encodePeftAdapter(peft, tensors)) {
+        for (const [file, bytes] of await encodePeftAdapter(peft, tensors)) {
           await Deno.writeFile(`${adapter}/${file}`, bytes);
         }
         await check(adapter, true);
       })
     ));
 }
+
+for (const name of ["head-tied", "head-untied"]) {
+  Deno.test(`${name}: an adapter on the head has PEFT's gradients`, () =>
+    inTempFolder((folder) =>
+      withReference(async (device) => {
+        await writeBase(MODELS[name]!, folder);
+        const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url).pathname;
+        const { config, weights } = await readPeftAdapter(golden);
+        const base = await readModelFolder(`${folder}/base`);
+        const model = await CausalLM.create(device, base.config, base.files, {
+          ...{ trainable: "lora", lora: loraOptions(config) },
+        });
+        for (const { name } of model.trainable) {
+          model.writeParameter(name, await weights.float32(name));
+        }
+        const groups = [{ promptIds: IDS.slice(0, 1), branches: [IDS.slice(1)] }];
+        await model.forward(groups, { temperature: 1, train: true });
+        model.backward(Float64Array.from({ length: IDS.length - 1 }, (_, i) => Math.cos(2.1 * i)));
+        const wanted = await readSafetensors(`${golden}gradients.safetensors`);
+        const found = await gradients(model);
+        assert.deepEqual([...found.keys()].sort(), [...wanted.tensors.keys()].sort());
+        for (const [tensor, grad] of found) {
+          const theirs = await wanted.float32(tensor);
+          assert.ok(largest(theirs) > 0, tensor);
+          assertWithin(grad, theirs, 1e-6 * Math.max(1, largest(theirs)), tensor);
+        }
+        model.dispose();
+      })
+    ));
+}
+
+Deno.test("an adapter with a head of its own is refused", () =>
+  inTempFolder(async (folder) => {
+    // This base's head is its embedding, while the adapter's copy is of an untied head.
+    await writeBase(TIED, folder);
+    const golden = new URL("../tests/golden/peft/head-untied/", import.meta.url).pathname;
+    const { config, weights } = await readPeftAdapter(golden);
+    await Deno.mkdir(`${folder}/a`);
+    const tensors = await Promise.all(
+      [...weights.tensors.values()].map(async ({ name, shape }) => ({
+        ...{ name, shape, data: await weights.float32(name) },
+      })),
+    );
+    for (const [file, bytes] of await encodePeftAdapter(config, tensors)) {
+      await Deno.writeFile(`${folder}/a/${file}`, bytes);
+    }
+    await assert.rejects(
+      readModelFolder(`${folder}/a`),
+      /has a head of its own: .*lm_head\.base_layer\.weight has .* at \[0, 0\], the head of/,
+    );
+  }));

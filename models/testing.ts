@@ -7,6 +7,7 @@ import type { Device } from "../kernels/device.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
+import type { RopeScaling } from "./architectures/rope_scaling.ts";
 
 /**
  * Three layers, grouped queries, and a head width other than hiddenSize / heads. The head is tied
@@ -29,9 +30,15 @@ export function tinyConfig(tied: boolean): ModelConfig {
   };
 }
 
+/** Divisors of two pairs, for short texts and for long ones, and a factor of cos and sin. */
+const LONG_ROPE: RopeScaling = {
+  ...{ type: "longrope", factor: 4, originalMaxPositions: 5, attentionFactor: 1.3 },
+  ...{ shortFactors: [1, 1.2], longFactors: [2, 3] },
+};
+
 /**
  * Small models of all architectures, named by what is special about them. Windows end within
- * prompts and branches.
+ * prompts and branches, and so do the lengths from which RoPE scaling depends on the length.
  */
 export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig])[] = [
   ["a tied head", tinyConfig(true)],
@@ -39,6 +46,11 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
   ["Mistral's window", { ...tinyConfig(true), architecture: "mistral", slidingWindow: 3 }],
   ["Qwen2's biases", { ...tinyConfig(true), architecture: "qwen2" }],
   ["Qwen3's head norms", { ...tinyConfig(false), architecture: "qwen3" }],
+  ["dynamic RoPE", {
+    ...{ ...tinyConfig(true), statedPositions: 4 },
+    ropeScaling: { type: "dynamic", factor: 8, originalMaxPositions: 4 },
+  }],
+  ["LongRoPE", { ...tinyConfig(false), ropeScaling: LONG_ROPE }],
   [
     "GPT-2's parts",
     { ...tinyConfig(true), architecture: "gpt2", numHeads: 2, numKvHeads: 2, headDim: 6 },

@@ -8,6 +8,7 @@ export const entry = createDataset("mini_sudoku", { seed: 4 }).entry(0);
 export function input(completion: string, more: Partial<RewardSample> = {}): RewardInput {
   return {
     prompt: entry.question,
+    messages: null,
     completion,
     answer: entry.answer,
     info: entry.metadata,

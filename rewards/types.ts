@@ -1,4 +1,5 @@
 /** The protocol of a reward: one object in, a number (or null = not applicable) out. */
+import type { ChatMessage } from "../core/chat_message.ts";
 import type { ParamSpec } from "../core/named_params.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 
@@ -9,6 +10,8 @@ export type ExtraValue = string | number | boolean | null;
 export interface RewardSample {
   /** Prompt and completion as text, special tokens skipped. */
   prompt: string;
+  /** The prompt as the data's messages, where it is a conversation; else null. */
+  messages: readonly ChatMessage[] | null;
   completion: string;
   /** The entry's answer and metadata. */
   answer: string | null;

@@ -4,6 +4,7 @@
  * those of reasoning-gym, so entries can be exchanged in both directions. The wording of questions
  * is rgx's.
  */
+import type { ChatMessage } from "../core/chat_message.ts";
 import type { ParamSpec, ParamValue } from "../core/named_params.ts";
 import type { RandomStream, Split } from "../core/philox.ts";
 
@@ -14,6 +15,13 @@ export interface Entry {
   answer: string | null;
   /** Always contains `source_dataset`, `source_index` and `difficulty`. */
   metadata: Record<string, unknown>;
+  /**
+   * The prompt as a conversation, where a data set has one. `question` is then the text of its
+   * messages without the system's.
+   */
+  messages?: readonly ChatMessage[];
+  /** Values for the chat template with this prompt; they go before those of the run. */
+  templateVariables?: Readonly<Record<string, unknown>>;
 }
 
 /**

@@ -61,7 +61,7 @@ Deno.test(`no folder has more than ${MAX_FILES} files, without tests`, () => {
 });
 
 /** All files with code, configuration or documentation. */
-const PATHS = [...filesIn()].filter((path) => /\.(ts|sh|py|yaml|md)$/.test(path));
+const PATHS = [...filesIn()].filter((path) => /\.(ts|sh|py|yaml|md|c|h)$/.test(path));
 const SOURCES = new Map(
   PATHS.filter((path) => !path.endsWith(".md")).map((path) => [path, read(path)]),
 );

@@ -27,5 +27,7 @@ export const NEEDED = {
   shellcheck: "shellcheck is not installed (apt-get install shellcheck)",
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",
+  zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",
+  native: "no native kernels for this machine",
   system: "the operating system lacks what the test is about",
 } as const;

@@ -1,6 +1,16 @@
-/** `deno task docs:config`: writes docs/configuration.md from the schema. */
+/** `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md. */
+import { comingFromPage } from "../configs/coming_from/coming_from_page.ts";
+import { foreignKeysPage } from "../configs/foreign_page.ts";
 import { configurationReference } from "../configs/reference_page.ts";
 
-const page = new URL("../docs/configuration.md", import.meta.url);
-await Deno.writeTextFile(page, configurationReference());
-console.log("docs/configuration.md");
+for (
+  const [name, page] of [
+    ["configuration.md", configurationReference()],
+    ["foreign_keys.md", foreignKeysPage()],
+    ["coming_from.md", await comingFromPage()],
+  ] as const
+) {
+  const path = new URL(`../docs/${name}`, import.meta.url);
+  await Deno.writeTextFile(path, page);
+  console.log(`docs/${name} written`);
+}

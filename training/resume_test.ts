@@ -71,6 +71,19 @@ async function stopAgainAndAgain(
 const KINDS: Record<string, (model: string) => ConfigChanges> = {
   "full fine-tuning after a warm start": () => ({}),
   "full fine-tuning with a frozen reference": () => ({ training: { beta: 0.05 } }),
+  "8-bit moments and weights in bfloat16 with a frozen reference": () => ({
+    model: { dtype: "bfloat16", init: { ...tinyRunConfig("").model.init!, hidden_size: 64 } },
+    training: { beta: 0.05, optim: "adamw_8bit" },
+  }),
+  "Kahan's rounding with a moving reference": () => ({
+    model: { dtype: "bfloat16" },
+    training: {
+      beta: 0.05,
+      bf16_rounding: "kahan",
+      sync_ref_model: true,
+      ref_model_sync_steps: 2,
+    },
+  }),
   "an adapter from the start": (model) => ({
     sft: null,
     lora: {
@@ -101,6 +114,11 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
       rank_pattern: { "layers.0.*": 1 },
       use_rslora: true,
     },
+    model: { init: null, model_name_or_path: model },
+    training: { beta: 0.05 },
+  }),
+  "an adapter on the head, with dropout": (model) => ({
+    lora: { r: 3, lora_dropout: 0.1, target_modules: ["lm_head", "v_proj"], use_rslora: true },
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
   }),

@@ -4,9 +4,10 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { mean } from "../core/statistics.ts";
-import { renderPrompt } from "../data/prompt.ts";
 import { publishedFormat } from "../data/published_formats.ts";
 import { FILE_SOURCE } from "../data/score_completion.ts";
+import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
+import { promptText } from "../evaluation/prompt_text.ts";
 import { generate, type LoadedModel, type TextOptions } from "../models/load_model.ts";
 import { getReward, registerReward, unregisterReward } from "../rewards/registry.ts";
 import { createRubric, type RewardError } from "../rewards/rubric.ts";
@@ -28,7 +29,7 @@ export type EnvReward =
   | { reward: string | RewardFunction | Reward; weight: number };
 
 /** A problem; rewards get `metadata` as `info`. */
-export interface EnvEntry {
+export interface EnvEntry extends Pick<Entry, "messages" | "templateVariables"> {
   question: string;
   answer?: string | null;
   metadata?: Record<string, unknown>;
@@ -124,6 +125,7 @@ export class SingleTurnEnv {
       const samples = entries.flatMap((entry, i) =>
         answers[i]!.map(({ text, ids, finishReason }): RewardSample => ({
           prompt: prompts[i]!,
+          messages: entry.messages ?? null,
           completion: text,
           answer: entry.answer,
           info: entry.metadata,
@@ -140,12 +142,17 @@ export class SingleTurnEnv {
 
   /** The prompt of an entry. */
   prompt(entry: Entry, { tokenizer }: Pick<LoadedModel, "tokenizer">): string {
-    return renderPrompt({
-      question: entry.question,
-      systemPrompt: this.systemPrompt,
-      addInstructions: this.addInstructions,
-      chatTemplate: (messages) => tokenizer.applyChatTemplate(messages),
-    });
+    const settings = {
+      ...DEFAULT_PROMPT_SETTINGS,
+      system_prompt: this.systemPrompt,
+      add_instructions: this.addInstructions,
+    };
+    return promptText(
+      entry,
+      [],
+      settings,
+      (messages) => tokenizer.applyChatTemplate(messages, entry.templateVariables),
+    );
   }
 
   async #score(samples: readonly RewardSample[]): Promise<EnvEvaluation> {
@@ -185,7 +192,7 @@ function entryOf(entry: EnvEntry, index: number, name: string): Entry {
       },
     );
   }
-  const { question, answer = null, metadata = {} } = entry;
+  const { question, answer = null, metadata = {}, messages, templateVariables } = entry;
   if (typeof answer !== "string" && answer !== null) {
     throw new UsageError(
       `${name}: entry ${index}: the answer is ${JSON.stringify(answer)}, expected text or null`,
@@ -202,6 +209,8 @@ function entryOf(entry: EnvEntry, index: number, name: string): Entry {
       ...metadata,
       source_dataset: known ? source : FILE_SOURCE,
     },
+    ...(messages !== undefined && { messages }),
+    ...(templateVariables !== undefined && { templateVariables }),
   };
 }
 

@@ -30,6 +30,8 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     model: {
       model_name_or_path: null,
       tokenizer_name_or_path: null,
+      chat_template: null,
+      rope_scaling: null,
       shape: null,
       dtype: "auto",
       load_in_4bit: false,
@@ -64,6 +66,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       max_examples: null,
       seed: 7,
       add_instructions: false,
+      prompt_format: "chat",
       system_prompt: null,
     },
     curriculum: null,

@@ -3,7 +3,7 @@
  */
 import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
 import { initWeights } from "../models/network/weights/init.ts";
-import { encodeModelFolder } from "../models/formats/model_folder_files.ts";
+import { encodeModelFolder } from "../models/folder_testing.ts";
 import { tinyRunConfig } from "./testing.ts";
 
 /** Writes the tiny model as a folder, for tests that train an adapter on it. */
@@ -30,7 +30,7 @@ export async function tinyModelFolder(path: string): Promise<void> {
     data,
     shape: name.endsWith("norm.weight") ? [config.hiddenSize] : shapeOf(name, config),
   }));
-  const files = encodeModelFolder({
+  const files = await encodeModelFolder({
     config,
     tensors,
     tokenizer,

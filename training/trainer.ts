@@ -98,7 +98,7 @@ export class GrpoTrainer {
     const run = this.#run, { state } = run, { training, sft } = this.#options.config;
     const save = () => this.#save();
     if (state.phase === "warm_start") {
-      this.#optimizer ??= run.createOptimizer(sft!);
+      this.#optimizer ??= run.createOptimizer(sft!, "supervised");
       await warmStart(run, this.#optimizer, save);
       this.#optimizer.dispose();
       this.#optimizer = null;
@@ -129,7 +129,7 @@ export class GrpoTrainer {
   async #supervisedPhases(): Promise<void> {
     const run = this.#run, { state } = run, save = () => this.#save();
     if (state.warmStartStep === 0) state.evalBefore = await evaluateAround(run, "before");
-    this.#optimizer ??= run.createOptimizer(this.#options.config.sft!);
+    this.#optimizer ??= run.createOptimizer(this.#options.config.sft!, "supervised");
     await warmStart(run, this.#optimizer, save);
     await save();
     this.#evalAfter = await evaluateAround(run, "after");
@@ -137,13 +137,19 @@ export class GrpoTrainer {
   }
 
   /** Creates the optimizer, the reference model and the steps of GRPO. */
-  async #beginGrpo(savedReference: Uint8Array | null, buffer: RolloutBuffer | null): Promise<void> {
-    const { config, device, model } = this.#options, { training } = config;
-    this.#optimizer = this.#run.createOptimizer(training);
+  async #beginGrpo(
+    savedReference: Restored["reference"],
+    buffer: RolloutBuffer | null,
+  ): Promise<void> {
+    const { config, device, model, referenceStorage } = this.#options, { training } = config;
+    this.#optimizer = this.#run.createOptimizer(training, "grpo");
     if (training.beta !== 0) {
       this.#reference = this.#referenceIsBase()
         ? adapterOffReference(model)
-        : await frozenReference(device, model, savedReference);
+        : await frozenReference(device, model, savedReference, {
+          ...(referenceStorage === undefined ? {} : { storage: referenceStorage }),
+          moves: training.sync_ref_model,
+        });
     }
     this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, buffer);
   }
@@ -163,7 +169,7 @@ export class GrpoTrainer {
     const { restored, warnings } = await run.records.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
-    await run.records.begin(restored);
+    await run.records.begin(restored, run.state.promptTime);
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     const notes = [
       ...problems.notes,
@@ -178,11 +184,11 @@ export class GrpoTrainer {
     const { state, optimizer, path } = restored;
     if (state.phase === "eval_before") return;
     if (state.phase === "warm_start") {
-      this.#optimizer = this.#run.createOptimizer(this.#options.config.sft!);
+      this.#optimizer = this.#run.createOptimizer(this.#options.config.sft!, "supervised");
     } else {
       await this.#beginGrpo(restored.reference, await this.#restoreRollout(restored, warnings));
     }
-    if (optimizer !== null) await this.#optimizer!.load(optimizer, `${path}/optimizer.safetensors`);
+    if (optimizer !== null) await this.#optimizer!.load(optimizer);
     else warnings.push(`${path} holds no optimizer state: the optimizer starts fresh`);
   }
 
@@ -224,8 +230,8 @@ export class GrpoTrainer {
           secondsByPhase: run.clock.totals(),
         },
         !complete ? null : {
-          optimizer: await this.#optimizer?.save() ?? null,
-          reference: await this.#reference?.save() ?? null,
+          optimizer: this.#optimizer?.save() ?? null,
+          reference: this.#reference?.save() ?? null,
           rollout: this.#steps?.inFlight() ?? null,
         },
       )).finally(() => control?.saving?.(false));
@@ -236,7 +242,7 @@ export class GrpoTrainer {
     const run = this.#run, { modelWriter, tokenizer, config } = this.#options;
     const summary = this.#summary("completed");
     await run.records.appendMetrics(finalMetrics(run, summary.seconds));
-    const files = await finalModelFiles(modelWriter, tokenizer, config);
+    const files = finalModelFiles(modelWriter, tokenizer, config);
     await run.records.finish(files, run.state, summary);
     run.emit({ type: "done", summary });
     return summary;

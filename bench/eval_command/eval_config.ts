@@ -3,8 +3,8 @@
  * Two common styles are accepted: that for a model on this machine (model_path, eval_repeats,
  * developer_prompt, …; only full scores count) and that for a remote model (model,
  * completions_per_prompt, system_prompt_id, …; partial scores count). Additional keys of rgx:
- * models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as,
- * batch_size.
+ * models, base_url, api_key_env, seed, samples, add_instructions, chat_template_kwargs, few_shot,
+ * few_shot_as, batch_size.
  */
 import { dirname } from "node:path";
 import { findFile } from "../../configs/reading/resolve_paths.ts";
@@ -20,6 +20,7 @@ import {
   toJson,
   withEntry,
 } from "../../configs/documents/node.ts";
+import { EMBEDDED, evaluationNames } from "../../configs/documents/embedded.ts";
 import { decodeUtf8, parseYaml } from "../../configs/documents/yaml_source.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
@@ -32,6 +33,7 @@ import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import {
   CATEGORY_KEYS,
   DATASET_KEYS,
+  DTYPES,
   inWords,
   isWanted,
   KEYS,
@@ -58,12 +60,7 @@ export async function readEvalConfig(
   path: string,
   tasksElsewhere = false,
 ): Promise<EvalDescription> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await Deno.readFile(path);
-  } catch (cause) {
-    throw new UsageError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause });
-  }
+  const bytes = await readBytes(path);
   const problems = new Problems(), source = { name: path, directory: null };
   const text = decodeUtf8(bytes, source, problems);
   const tree = text === null ? null : parseYaml(text, source, problems);
@@ -72,6 +69,21 @@ export async function readEvalConfig(
     : new Reader(tree, problems, tasksElsewhere).description();
   problems.throwIfAny();
   return await withPlaces(description!, dirname(path));
+}
+
+/** The bytes of a file, or of an embedded evaluation with this name. */
+async function readBytes(path: string): Promise<Uint8Array> {
+  try {
+    return await Deno.readFile(path);
+  } catch (cause) {
+    const name = path.replace(/^rgx:(evaluations\/)?/, "").replace(/\.ya?ml$/, "");
+    const embedded = EMBEDDED.get(`evaluations/${name}.yaml`);
+    if (embedded !== undefined) return new TextEncoder().encode(embedded);
+    throw new UsageError(
+      `cannot read ${path}: ${whyUnreadable(cause)}${didYouMean(name, evaluationNames())}`,
+      { advice: `embedded evaluations: ${evaluationNames().join(", ")}`, cause },
+    );
+  }
 }
 
 /** Looks for models and data files in the folder of the description too. */
@@ -139,6 +151,11 @@ class Reader {
         `expected int8 or float32, found ${JSON.stringify(activations)}`,
       );
     }
+    // Weights stay as they are stored and the computing is in float32, whatever the type.
+    const dtype = v["dtype"];
+    if (dtype != null && !DTYPES.some((known) => known === dtype)) {
+      this.#complain("dtype", `expected ${DTYPES.join(", ")}, found ${JSON.stringify(dtype)}`);
+    }
     const batchSize = v["batch_size"];
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
     const prompt = present<PromptSettings>({
@@ -146,6 +163,7 @@ class Reader {
       add_instructions: v["add_instructions"] ?? (system ? false : null),
       few_shot: v["few_shot"],
       few_shot_as: shotsAs,
+      chat_template_kwargs: v["chat_template_kwargs"],
     });
     // An empty system prompt means none, whatever the checkpoint's run had.
     if (system === "") prompt.system_prompt = null;

@@ -1,8 +1,9 @@
 /** The YAML file of `rgx eval` in both styles, and the reports. */
 import assert from "node:assert/strict";
 import { benchmark } from "../benchmark.ts";
+import type { UsageError } from "../../core/errors.ts";
 import { readEvalConfig } from "./eval_config.ts";
-import { writeEvalReports } from "./eval_reports.ts";
+import { folderName, writeEvalReports } from "./eval_reports.ts";
 import { withFolder, withModel } from "../testing.ts";
 
 async function read(yaml: string) {
@@ -21,6 +22,7 @@ temperature: 0.6
 dtype: bfloat16
 developer_prompt: DeepSeekZero
 developer_role: system
+chat_template_kwargs: { enable_thinking: false }
 output_dir: results
 save_metadata: true
 eval_repeats: 3
@@ -47,7 +49,11 @@ categories:
     max_new_tokens: 2048,
     samples: 3,
   });
-  assert.deepEqual(options.prompt, { system_prompt: "DeepSeekZero", add_instructions: false });
+  assert.deepEqual(options.prompt, {
+    system_prompt: "DeepSeekZero",
+    add_instructions: false,
+    chat_template_kwargs: { enable_thinking: false },
+  });
   assert.ok(saveMetadata);
   const tasks = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
   assert.deepEqual(tasks.map(({ label }) => label), [
@@ -147,6 +153,8 @@ system_prompt_id: defualt
 top_p: 0
 eval_repeats: 0
 output_dir: 2024
+dtype: bflaot16
+chat_template_kwargs: thinking
 categories:
   - category: x
     datasets:
@@ -167,12 +175,14 @@ categories:
           /:6:8: top_p: expected a number above 0, up to 1, found 0/,
           /:7:15: eval_repeats: expected an integer from 1 to 4096, found 0/,
           /:8:13: output_dir: expected a text \(numbers in quotes\), found 2024/,
-          /:12:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
-          /:14:9: chain_sum: .*min_terms/,
-          /:15:15: datasets.size: expected an integer of at least 1, found -3/,
-          /:16:39: datasets.params: expected a map, found 5/,
-          /:16:42: path: only data sets have one/,
-          /:17:9: dataset: missing/,
+          /:9:8: dtype: expected auto, float32, bfloat16, float16, found "bflaot16"/,
+          /:10:23: chat_template_kwargs: expected a map, found text "thinking"/,
+          /:14:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
+          /:16:9: chain_sum: .*min_terms/,
+          /:17:15: datasets.size: expected an integer of at least 1, found -3/,
+          /:18:39: datasets.params: expected a map, found 5/,
+          /:18:42: path: only data sets have one/,
+          /:19:9: dataset: missing/,
         ]
       ) assert.match(message, pattern);
       return true;
@@ -231,4 +241,26 @@ categories:
     );
     assert.deepEqual(named, ["m/x", "m_x"]);
   });
+});
+
+Deno.test("an embedded evaluation is found by its name, unless there is a file", async () => {
+  for (const name of ["eval_algorithmic_composite", "rgx:eval_algorithmic_composite.yaml"]) {
+    const { options } = await readEvalConfig(name);
+    assert.deepEqual(options.models, ["experiments/algorithmic_qwen_3b"]);
+    assert.equal(options.tasks.length, 12);
+    assert.equal(options.sampling?.samples, 3);
+    assert.equal(options.prompt?.system_prompt, "DeepSeekZero");
+  }
+  await assert.rejects(
+    readEvalConfig("eval_algoritmic_composite"),
+    (error: UsageError) =>
+      /cannot read .*, did you mean eval_algorithmic_composite\?/.test(error.message) &&
+      error.advice === "embedded evaluations: eval_algorithmic_composite",
+  );
+});
+
+Deno.test("a model in a relative path does not get a hidden folder", () => {
+  assert.equal(folderName("./models/tiny"), "models_tiny");
+  assert.equal(folderName("../tiny"), "tiny");
+  assert.equal(folderName("/m/tiny"), "_m_tiny");
 });

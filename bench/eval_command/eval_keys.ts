@@ -46,10 +46,13 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   seed: SEED,
   samples: SAMPLES,
   add_instructions: "boolean",
+  chat_template_kwargs: "map",
   few_shot: { kind: "integer", min: 0, max: 64 },
   few_shot_as: "text",
   binary: "boolean",
 };
+/** The values of `dtype`; none of them has an effect. */
+export const DTYPES = ["auto", "float32", "bfloat16", "float16"] as const;
 export const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
   category: "text",
   datasets: "list",

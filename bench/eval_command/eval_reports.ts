@@ -16,6 +16,11 @@ import {
   type TaskResults,
 } from "../results/result_file.ts";
 
+/** A model's name as that of a folder. Without "./", which would make it a hidden folder. */
+export function folderName(model: string): string {
+  return fileName(model.replace(/^(\.{1,2}\/)+/, ""));
+}
+
 /** @returns the paths of the summaries, one for each model */
 export async function writeEvalReports(
   result: AllTasksResultFile,
@@ -29,9 +34,10 @@ export async function writeEvalReports(
   for (const model of models) {
     const only = categories.size === 1 ? `${fileName([...categories][0]!)}_` : "";
     // Two models may have the same file name: m/x and m_x.
-    const twins = [...models].filter((name) => fileName(name) === fileName(model));
+    const name = folderName(model);
+    const twins = [...models].filter((other) => folderName(other) === name);
     const place = twins.indexOf(model), suffix = place === 0 ? "" : `_${place + 1}`;
-    const folder = `${outputDir}/${fileName(model)}_${only}${result.stamp}${suffix}`;
+    const folder = `${outputDir}/${name}_${only}${result.stamp}${suffix}`;
     const summary: Record<string, Record<string, unknown>> = {};
     for (const task of tasks) {
       const modelResult = task.models[model];

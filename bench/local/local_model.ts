@@ -159,7 +159,7 @@ export class LocalModel implements Answerer {
     const { maxPositions } = this.loaded.model.config;
     return questions.flatMap((question) => {
       const { set, index } = question;
-      const { ids: promptIds } = this.#prompts.prompt(set.entries[index]!, set.shots);
+      const { ids: promptIds } = this.#prompts.prompt(set.entries[index]!, set.shots, set.isOwn);
       if (promptIds.length >= maxPositions) {
         this.#refuse(question, promptIds.length, onAnswer);
         return [];

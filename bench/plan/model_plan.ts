@@ -4,6 +4,8 @@
  * with the same prompts.
  */
 import { UsageError } from "../../core/errors.ts";
+import { readJsonObject } from "../../core/json_file.ts";
+import { isLocalTime, type LocalTime, localTime } from "../../core/local_time.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { loadConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -11,6 +13,7 @@ import { systemPromptText } from "../../data/prompt.ts";
 import { fetchAdvice, findModel } from "../../models/find_model.ts";
 import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
+import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
@@ -61,6 +64,8 @@ interface Found {
   /** The tokenizer, where it was read already. */
   tokenizer?: Tokenizer | null;
   run: RunConfig | null;
+  /** The time in the prompts of the run; null = they have none, or there is no run. */
+  promptTime: LocalTime | null;
   base: { name: string; where: Here } | null;
 }
 
@@ -117,10 +122,11 @@ export async function planModels(
     const from = local.find(({ base }) =>
       base !== null && identity(base.where) === identity(model.where)
     );
-    const trained = model.run ?? from?.run ?? null;
-    const isBase = from !== undefined;
+    const trained = model.run !== null || from === undefined ? model : from;
+    const isBase = from !== undefined, { promptTime } = trained;
+    const asTrained = settingsOf(name, trained.run, asked, sampling);
     models.push({
-      ...await localModel(model, settingsOf(name, trained, asked, sampling)),
+      ...await localModel({ ...model, promptTime }, asTrained),
       isBase,
     });
     const { base } = model;
@@ -130,8 +136,8 @@ export async function planModels(
     const baseName = models.some(({ name }) => name === base.name) || names.includes(base.name)
       ? `${base.name} of ${name}`
       : base.name;
-    const settings = settingsOf(baseName, trained, asked, sampling);
-    const found = { ...base, name: baseName, run: null, base: null };
+    const settings = settingsOf(baseName, trained.run, asked, sampling);
+    const found = { ...base, name: baseName, run: null, promptTime, base: null };
     models.push({ ...await localModel(found, settings), isBase: true });
   }
   for (const { name, settings: { prompt } } of models) checkShots(name, prompt);
@@ -198,7 +204,7 @@ async function localModel(
   found: Found,
   settings: ModelSettings,
 ): Promise<Omit<PlannedModel, "isBase">> {
-  const { name, where, run } = found, tokenizer = await tokenizerOf(found);
+  const { name, where, run, promptTime } = found, tokenizer = await tokenizerOf(found);
   if (tokenizer === null) {
     throw noTokenizer(name, "Put the model's tokenizer.json into its folder.");
   }
@@ -209,7 +215,13 @@ async function localModel(
     ? untrainedFingerprint(where.made)
     : fingerprintOf(where);
   const isChat = settings.prompt.format === "chat" && hasChatTemplate(tokenizer);
-  const prompt = { ...settings.prompt, format: isChat ? "chat" as const : "plain" as const };
+  const values = settings.prompt.chat_template_kwargs ?? {};
+  checkVariables(values, isChat ? tokenizer.chatVariables : null, `${name}: chat_template_kwargs`);
+  const prompt = {
+    ...settings.prompt,
+    format: isChat ? "chat" as const : "plain" as const,
+    ...(isChat && tokenizer.chatReadsClock && { prompt_time: promptTime ?? localTime() }),
+  };
   return { name, where, settings: { ...settings, prompt }, fingerprint, run };
 }
 
@@ -223,7 +235,7 @@ async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | nul
 /** @throws UsageError naming the nearest folder when there is none */
 async function locate(name: string, asked: AskedModels, warnings: string[]): Promise<Found> {
   let path = realPath(name) ?? await pathByName(name);
-  const { config, name: runName } = await runOf(path, warnings);
+  const { config, name: runName, promptTime } = await runOf(path, warnings);
   // A run that was stopped has no final model yet, so its newest checkpoint is taken.
   if (!hasModel(path)) {
     const newest = realPath(`${path}/latest`);
@@ -246,7 +258,7 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
     : null;
   const held = config === null || folder.adapter === null ? {} : storageOf(config);
   const { tokenizer } = folder, where = { kind: "local" as const, path, weights, ...held };
-  const found = { name, where, tokenizer, run: config };
+  const found = { name, where, tokenizer, run: config, promptTime };
   if (made !== null) {
     const base = { name: `${runName} (untrained)`, where: { kind: "untrained" as const, made } };
     return { ...found, base };
@@ -261,6 +273,10 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
   if (basePath === null || basePath === path) return { ...found, base: null };
   const baseName = basePathOfRun ?? folder.adapter?.config.baseModel ?? basePath;
   const base = { kind: "local" as const, path: basePath, weights: basePath, ...held };
+  // The run's own chat template is stored with the tokenizer in its folder.
+  if (config !== null && config.model.chat_template !== null && tokenizer !== null) {
+    return { ...found, base: { name: baseName, where: { ...base, tokenizer: path } } };
+  }
   const tokenizerName = config?.model.tokenizer_name_or_path ?? null;
   if (tokenizerName === null) return { ...found, base: { name: baseName, where: base } };
   const place = (await findModel(tokenizerName)).path;
@@ -304,7 +320,7 @@ function hasModel(path: string): boolean {
 async function runOf(
   path: string,
   warnings: string[],
-): Promise<{ config: RunConfig | null; name: string }> {
+): Promise<{ config: RunConfig | null; name: string; promptTime: LocalTime | null }> {
   for (const folder of [path, `${path}/..`, `${path}/../..`]) {
     const isRun = realPath(`${folder}/run.json`) !== null;
     if (!isRun || realPath(`${folder}/config.yaml`) === null) continue;
@@ -313,13 +329,20 @@ async function runOf(
       const { config } = await loadConfig(`${folder}/config.yaml`, {
         overrides: ["rewards=[correctness]"],
       });
-      return { config, name: Deno.realPathSync(folder).split(/[/\\]/).at(-1)! };
+      const name = Deno.realPathSync(folder).split(/[/\\]/).at(-1)!;
+      return { config, name, promptTime: await promptTimeOf(`${folder}/run.json`) };
     } catch (error) {
       warnings.push(`${folder}/config.yaml is not used: ${(error as Error).message}`);
       break;
     }
   }
-  return { config: null, name: "" };
+  return { config: null, name: "", promptTime: null };
+}
+
+/** The time in a run's prompts, from its run.json; null = they have none, or it is damaged. */
+async function promptTimeOf(file: string): Promise<LocalTime | null> {
+  const time = (await readJsonObject(file).catch(() => null))?.["prompt_time"];
+  return isLocalTime(time) ? time : null;
 }
 
 function settingsOf(
@@ -330,7 +353,7 @@ function settingsOf(
 ): ModelSettings {
   const known: PromptRecord = run === null
     ? { ...DEFAULT_PROMPT_SETTINGS, from: "default" }
-    : { ...runPromptSettings(run.data), from: "checkpoint" };
+    : { ...runPromptSettings(run), from: "checkpoint" };
   const systemPrompts = asked.systemPrompts ?? {};
   const changes = {
     ...asked.prompt,

@@ -10,6 +10,7 @@ import { findModel } from "../../models/find_model.ts";
 import { freshConfig, initWeights } from "../../models/network/weights/init.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import type { LoadedModel } from "../../models/load_model.ts";
+import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 
@@ -19,14 +20,18 @@ export interface Untrained {
   /** Folder of its tokenizer; null = the tokenizer of single characters that `init` describes. */
   tokenizer: string | null;
   seed: number;
+  /** The run's chat template, as `model.chat_template` names it. */
+  chatTemplate?: string;
 }
 
 /** null for a run that began with a model on disk, or whose tokenizer is not here any more. */
 export async function untrainedOf({ model, training }: RunConfig): Promise<Untrained | null> {
-  const { init, tokenizer_name_or_path: name } = model;
+  const { init, tokenizer_name_or_path: name, chat_template: chatTemplate } = model;
   if (init === null) return null;
   const tokenizer = name === null ? null : (await findModel(name)).path;
-  return name !== null && tokenizer === null ? null : { init, tokenizer, seed: training.seed };
+  if (name !== null && tokenizer === null) return null;
+  const { seed } = training;
+  return { init, tokenizer, seed, ...(chatTemplate !== null && { chatTemplate }) };
 }
 
 /** The fingerprint of such a model; equal models have equal ones. */
@@ -35,10 +40,13 @@ export function untrainedFingerprint(untrained: Untrained): string {
 }
 
 /** @throws RgxError when its tokenizer cannot be read */
-export function untrainedTokenizer({ init, tokenizer }: Untrained): Promise<Tokenizer> {
-  return tokenizer === null
-    ? Promise.resolve(createCharacterTokenizer(init.tokenizer))
-    : loadTokenizer(tokenizer);
+export async function untrainedTokenizer(
+  { init, tokenizer, chatTemplate }: Untrained,
+): Promise<Tokenizer> {
+  const own = tokenizer === null
+    ? createCharacterTokenizer(init.tokenizer)
+    : await loadTokenizer(tokenizer);
+  return await withChatTemplate(own, chatTemplate ?? null);
 }
 
 export async function createUntrained(

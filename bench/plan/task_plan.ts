@@ -7,6 +7,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
+import { entryRows } from "../../data/entry_rows.ts";
 import { filesHeldBackFrom, requireDataFiles } from "../../data/open_problems.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
@@ -70,8 +71,13 @@ export async function planTasks(
       continue;
     }
     const files = await filesOf(request.name, path, request.path !== undefined);
-    const rows = rowsOfSplit(await readRows(files), "test");
-    const { name, label = name } = request, trained = trainedAs.get(await placeOf(files));
+    const { name, label = name, entriesOf } = request, all = await readRows(files);
+    if (entriesOf !== undefined) {
+      const rows = entryRows(all).filter(({ task }) => task === entriesOf);
+      sets.push(createTestSet({ ...request, label, path, size }, { ...common, rows }));
+      continue;
+    }
+    const rows = rowsOfSplit(all, "test"), trained = trainedAs.get(await placeOf(files));
     const format = name === "file" ? trained ?? formatOf(rows) : name;
     const heldOut = trained !== undefined && !haveSplits(rows);
     sets.push(
@@ -81,13 +87,16 @@ export async function planTasks(
   return sets;
 }
 
-/** The formats of the files of which runs hold questions back, by {@link placeOf}. */
-async function formatsOfTrained(runs: readonly RunConfig[]): Promise<Map<string, string>> {
-  const formats = new Map<string, string>();
+/**
+ * The formats of the files of which runs hold questions back, by {@link placeOf}; null: that of its
+ * rows.
+ */
+async function formatsOfTrained(runs: readonly RunConfig[]): Promise<Map<string, string | null>> {
+  const formats = new Map<string, string | null>();
   for (const { data } of runs) {
     // Files that are gone cannot be among the files that are asked.
     const files = await filesHeldBackFrom(data).catch(() => null);
-    if (files !== null) formats.set(await placeOf(files), data.task_name ?? "file");
+    if (files !== null) formats.set(await placeOf(files), data.task_name ?? null);
   }
   return formats;
 }

@@ -28,6 +28,8 @@ export interface TaskRequest {
   /** Seed of the problems; default: the benchmark's. */
   seed?: number;
   path?: string;
+  /** Only the entries of this task are asked, of a file with entries of tasks. */
+  entriesOf?: string;
   /** Scores below 1 count as 0. */
   binary?: boolean;
 }
@@ -41,6 +43,8 @@ export interface TestSet {
   seed: number;
   binary: boolean;
   entries: readonly Entry[];
+  /** The problems are of one of rgx's tasks, not of a file. */
+  isOwn: boolean;
   /** Number of all questions of a file, of which only those are asked that training holds out. */
   heldOutOf?: number;
   /** Number of categories among all problems of a file, those that are not asked included. */
@@ -101,6 +105,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
       parameters: { ...parameters, path: request.path, ...(heldOut && { split: "test" }) },
       ...(heldOut && { heldOutOf: total }),
       category: category ?? "data set",
+      isOwn: false,
       entries: distinct((i) => asked[i] ?? null, size),
       categories: categoriesOf(asked).length,
       shots,
@@ -112,6 +117,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
   return {
     ...common,
     category: category ?? getTask(name).category,
+    isOwn: true,
     entries: distinct((i) => test.entry(i), size),
     // One more than needed: a problem is never among its own worked examples.
     shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot + 1),

@@ -2,9 +2,9 @@
  * A model on an OpenAI-compatible server. Every problem is a separate request; many run at the same
  * time. One request asks for all samples of a problem, where the server can give several.
  */
-import { Interrupted, RgxError } from "../../core/errors.ts";
+import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { fnv1a } from "../../core/philox.ts";
-import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import { type PromptSettings, settingsFor } from "../../evaluation/prompt_settings.ts";
 import { promptMessages, promptText } from "../../evaluation/prompt_text.ts";
 import {
   type Answerer,
@@ -120,12 +120,23 @@ export class RemoteModel implements Answerer {
 
   #body({ set, index }: Question, sample: number, n: number): Body {
     const { sampling, seed } = this.request.settings, entry = set.entries[index]!;
+    const prompt = settingsFor(this.#prompt, set.isOwn);
+    const { completions } = this.server.options,
+      messages = promptMessages(entry, set.shots, prompt);
+    if (!completions && messages.at(-1)!.role === "assistant") {
+      throw new UsageError(
+        "the prompt ends with an assistant's message, which a server does not continue",
+        { advice: "Ask a model on this machine, or end the conversation with a user's message." },
+      );
+    }
+    const variables = { ...prompt.chat_template_kwargs, ...entry.templateVariables };
     const { provider } = this.server.options;
     return {
       model: this.#model,
-      ...(this.server.options.completions
-        ? { prompt: promptText(entry, set.shots, this.#prompt, null) }
-        : { messages: promptMessages(entry, set.shots, this.#prompt) }),
+      ...(completions ? { prompt: promptText(entry, set.shots, prompt, null) } : { messages }),
+      ...(!completions && Object.keys(variables).length > 0 && {
+        chat_template_kwargs: variables,
+      }),
       temperature: sampling.temperature,
       top_p: sampling.top_p,
       max_tokens: sampling.max_new_tokens,

@@ -7,6 +7,7 @@
  */
 import { explainFileError } from "../../core/atomic_file.ts";
 import { messageOf, RgxError } from "../../core/errors.ts";
+import type { LocalTime } from "../../core/local_time.ts";
 import { linesOf } from "../../core/text_file.ts";
 import { claimStamp } from "./stamp.ts";
 import type { SampleResult } from "./result_file.ts";
@@ -23,6 +24,8 @@ export interface SampleLine {
   sample: number;
   prompt_tokens: number;
   device: string;
+  /** The time that the chat template could write into the prompt; absent: it reads no clock. */
+  prompt_time?: LocalTime;
   result: SampleResult;
 }
 
@@ -82,6 +85,18 @@ export class SampleStore {
 
   get(key: string, index: number, sample: number): SampleLine | undefined {
     return this.#known.get(key)?.get(sampleNumber(index, sample));
+  }
+
+  /** The earliest time in the prompts of samples whose keys begin so; null = they have none. */
+  promptTime(key: string): LocalTime | null {
+    let earliest: LocalTime | null = null;
+    for (const [known, samples] of this.#known) {
+      if (!known.startsWith(key)) continue;
+      for (const { prompt_time: time } of samples.values()) {
+        if (time !== undefined && (earliest === null || time < earliest)) earliest = time;
+      }
+    }
+    return earliest;
   }
 
   /** Why nothing can be written any more, such as a full disk; else null. `close` throws it. */

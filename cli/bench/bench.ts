@@ -12,6 +12,7 @@ import { isRemoteName } from "../../bench/plan/model_plan.ts";
 import { type RemoteUsage, samplesOf, type Sampling } from "../../bench/results/result_file.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { readEntryRequests } from "./bench_entries.ts";
 import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
 import { exists, folderOf, isFile } from "../../core/paths.ts";
@@ -25,7 +26,7 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 import { readTasks } from "./bench_tasks.ts";
-import { given } from "../flag_types.ts";
+import { given, templateValues } from "../flag_types.ts";
 import { refuseOtherRanks } from "../train/one_process.ts";
 import { openDevice } from "../open_device.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
@@ -54,7 +55,9 @@ export interface BenchFlags {
   batchSize?: number;
   stop: string[];
   system?: string;
-  instructions: boolean;
+  instructions?: boolean;
+  entries?: string[];
+  chatTemplateKwargs?: string;
   plain?: boolean;
   fewShot?: number;
   fewShotAs?: string;
@@ -94,7 +97,9 @@ export async function bench(flags: BenchFlags): Promise<number> {
   const described = flags.config === undefined
     ? null
     : await readEvalConfig(flags.config, flags.tasks.length > 0);
-  const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
+  const merged = merge(described?.options ?? { models: [], tasks: [] }, flags);
+  const entries = await readEntryRequests(flags.entries ?? [], flags.numExamples);
+  const options = { ...merged, tasks: [...merged.tasks, ...entries] };
   if (flags.samplesOut !== undefined) {
     await checkFolder(flags.samplesOut, options.outputDir ?? "benchmark_results");
   }
@@ -216,10 +221,11 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
   }
   const prompt = given<Partial<PromptSettings>>({
     system_prompt: flags.system === "" ? null : flags.system,
-    add_instructions: flags.instructions ? undefined : false,
+    add_instructions: flags.instructions,
     format: flags.plain ? "plain" as const : undefined,
     few_shot: flags.fewShot,
     few_shot_as: shotsAs,
+    chat_template_kwargs: templateValues(flags.chatTemplateKwargs),
   });
   const { priceIn, priceOut } = flags;
   const remote = given({

@@ -3,7 +3,7 @@
  * half minute elsewhere. For each worker they show how far it is and how long it will take.
  */
 import type { BenchEvent } from "../../bench/benchmark_run.ts";
-import { shortName, shownNames } from "./bench_table.ts";
+import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
 

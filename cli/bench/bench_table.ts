@@ -3,6 +3,7 @@
  * reader must know.
  */
 import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
+import { shownNames } from "../../bench/results/shown_names.ts";
 import { columns, table } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
 
@@ -20,22 +21,8 @@ function accuracyCell(
   return `${percent(accuracy)} ± ${percent(Math.max(accuracy - low, high - accuracy))}`;
 }
 
-/** The last part of a path; for a checkpoint, with the name of its run. */
-export function shortName(name: string): string {
-  const parts = name.replace(/\/+$/, "").split("/");
-  return /^(checkpoint-\d+|latest|best)$/.test(parts.at(-1)!)
-    ? parts.slice(-2).join("/")
-    : parts.at(-1)!;
-}
-
 function modelNames({ tasks }: AllTasksResultFile): string[] {
   return [...new Set(Object.values(tasks).flatMap(({ models }) => Object.keys(models)))];
-}
-
-/** Short names, made longer until no two are equal. */
-export function shownNames(names: readonly string[]): string[] {
-  const short = names.map(shortName);
-  return new Set(short).size === short.length ? short : [...names];
 }
 
 function accuracyRows(result: AllTasksResultFile): string[][] {

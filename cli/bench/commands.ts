@@ -18,12 +18,17 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .option("--level <n>", "curriculum level of every attribute", integer(0))
     .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
     .option("--no-base", "leave out the models that checkpoints and adapters began with");
+  bench.option(
+    "--entries <files...>",
+    "entries of tasks that exist already, such as reasoning-gym's: question, answer, metadata",
+  );
   runFlags(bench, "default benchmark_results", setExit).addHelpText(
     "after",
     examples(
       "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
       "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
       "rgx bench --models openai:qwen --base-url http://localhost:8000 --tasks gsm8k=test.jsonl",
+      "rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero",
     ),
   );
   const evaluate = program.command("eval")
@@ -35,7 +40,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
   runFlags(evaluate, "default: the file's, else results", setExit).addHelpText(
     "after",
     examples(
-      "rgx eval --config eval_algorithmic_composite.yaml",
+      "rgx eval --config eval_algorithmic_composite --models ./model",
       "rgx eval --config eval.yaml --limit 20 --json",
     ),
   );
@@ -84,8 +89,13 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--stop <text>", "end after this text (repeatable)", collect, [])
     .option("--system <text>", "system prompt, or the name of a built-in one; empty = none")
     .option(
-      "--no-instructions",
-      "the question alone, without the instruction about the answer's form",
+      "--instructions",
+      "the instruction about the answer's form before every question (default: of rgx's tasks)",
+    )
+    .option("--no-instructions", "the question alone, without that instruction")
+    .option(
+      "--chat-template-kwargs <json>",
+      'values for the chat template, for example {"enable_thinking": false}',
     )
     .option("--plain", "plain text even where the model has a chat template")
     .option("--few-shot <n>", "worked examples before each question", integer(0, 64))
@@ -93,6 +103,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--devices <list>", "one worker process each: 0,1,… (graphics cards) or names")
     .option("--threads <n>", "threads of each wasm device", integer(1))
+    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
     .option(
       "--workers <n>",
       "worker processes; of remote models, requests at once",
@@ -123,6 +134,6 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .action(async (options) => {
       (await import("../stop_control.ts")).listenEarly();
       const { bench } = await import("./bench.ts");
-      setExit(await bench({ instructions: true, cache: true, base: false, ...options }));
+      setExit(await bench({ cache: true, base: false, ...options }));
     });
 }

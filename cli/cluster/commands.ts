@@ -15,11 +15,11 @@ export function slurmCommands(program: Command): void {
       [],
     )
     .option("--array <list>", "which elements, %N at once: 0-3%2; without --sweep: seeds");
-  jobFlags(slurm, "cards of each node (default 4)")
+  jobFlags(slurm, "cards (default 1: a run uses one; 0 for none)")
     .addHelpText(
       "after",
       examples(
-        "rgx slurm leg_counting_qwen7b my_account --gpus 1 --time 08:00:00",
+        "rgx slurm leg_counting_qwen7b my_account --time 08:00:00",
         "rgx slurm my.yaml my_account training.max_steps=500 --sbatch=--qos=high --submit",
         "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
       ) +

@@ -184,6 +184,7 @@ export async function doctor(
   const job = await jobReport();
   const gpu = await adapterReport();
   const devices: DeviceReport[] = [];
+  let tiles = "";
   const wanted: [name: string, threads: number | undefined][] = [
     ["reference", 1],
     ["wasm", 1],
@@ -194,6 +195,7 @@ export async function doctor(
     const device = await createDevice(name, threads === undefined ? {} : { threads });
     const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
     if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
+    tiles ||= device.tiles ?? "";
     device.close();
   }
   const { bytes: memory, by } = room;
@@ -208,6 +210,7 @@ export async function doctor(
     available_memory_bytes: memory,
     memory_limited_by: by,
     devices,
+    wasm_tiles: tiles,
     gpu_adapter: gpu,
     job,
     fit,
@@ -226,6 +229,7 @@ export async function doctor(
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
     ["processors", `${report.threads} threads`],
+    ["cpu kernels", tiles],
     ["free memory", gib(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),
     ...(job === null ? [] : jobRows(job, room)),

@@ -40,13 +40,17 @@ export async function doctorModel(
   return EXIT.ok;
 }
 
-function text(path: string, device: string, { stored, held, note }: StorageReport): string {
+function text(
+  path: string,
+  device: string,
+  { positions, context, stored, held, note }: StorageReport,
+): string {
   const values = stored.reduce((sum, part) => sum + part.values, 0);
   const percent = (x: number | null) =>
     x === null ? "–" : `${(100 * x).toFixed(x < 1e-3 ? 3 : 2)} %`;
   const nats = (x: number | undefined) => x === undefined ? "–" : x.toFixed(4);
   return [
-    `${path}: ${count(values)} values`,
+    `${path}: ${count(values)} values, ${context ?? `${positions} positions`}`,
     "",
     table([
       ["stored as", "tensors", "values", "bytes"],

@@ -26,7 +26,8 @@ function modelOptions(command: Command): Command {
     .option("--load-in-8bit", "quantise the linear layers when they are loaded")
     .option("--load-in-4bit", "the same in 4 bits (NF4)")
     .option("--device <name>", "auto, webgpu, wasm or reference")
-    .option("--threads <n>", "threads of the wasm device", integer(1));
+    .option("--threads <n>", "threads of the wasm device", integer(1))
+    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)");
 }
 
 function generateCommand(program: Command): void {
@@ -37,6 +38,10 @@ function generateCommand(program: Command): void {
     .option("--ids-file <path>", "a JSON array of token ids instead of a text")
     .option("--chat", "render the prompt by the model's chat template")
     .option("--system <text>", "system message, or the name of a built-in one (with --chat)")
+    .option(
+      "--chat-template-kwargs <json>",
+      'values for the chat template, for example {"enable_thinking": false} (with --chat)',
+    )
     .option("--ignore-eos", "go on past the end token")
     .option("--max-new-tokens <n>", "tokens generated at most", integer(1, 2 ** 20 - 1), 256)
     .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
@@ -112,8 +117,8 @@ function exportCommands(program: Command): void {
       await (await import("./export.ts")).exportCheckpoint(checkpoint, options)
     );
   program.command("convert")
-    .description("a GGUF file, shards or a pytorch_model.bin as a folder with one safetensors file")
-    .argument("<source>", "a GGUF file or a model folder")
+    .description("a GGUF file, shards, a pytorch_model.bin or verl's FSDP parts as a folder")
+    .argument("<source>", "a GGUF file, a model folder, or a checkpoint of verl")
     .requiredOption("--output <folder>", "a new folder")
     .option("--force", "replace the model that is there")
     .option("--json", "one JSON document: path, format, dtype, bytes, notes")
@@ -122,6 +127,7 @@ function exportCommands(program: Command): void {
       examples(
         "rgx convert SmolLM2-135M-Instruct.Q4_1.gguf --output smollm2",
         "rgx convert ./sharded-model --output ./one-file",
+        "rgx convert ./global_step_100/actor --output ./trained",
       ) +
         "\n\nTypes stay as they are; quantised weights become f32, which holds them exactly.",
     )

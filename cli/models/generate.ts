@@ -2,8 +2,10 @@
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
+import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import { templateValues } from "../flag_types.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "../terminal/terminal.ts";
 
@@ -12,6 +14,7 @@ export interface GenerateFlags extends ModelFlags {
   file?: string;
   chat?: boolean;
   system?: string;
+  chatTemplateKwargs?: string;
   ignoreEos?: boolean;
   maxNewTokens: number;
   temperature: number;
@@ -41,6 +44,9 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
   if (flags.system !== undefined && !flags.chat) {
     throw new UsageError("--system needs --chat: a plain prompt has no system message");
   }
+  if (flags.chatTemplateKwargs !== undefined && !flags.chat) {
+    throw new UsageError("--chat-template-kwargs needs --chat: a plain prompt has no template");
+  }
   if (flags.idsFile !== undefined && flags.chat) {
     throw new UsageError("--chat renders a text; --ids-file already holds the ids");
   }
@@ -59,6 +65,17 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       throw new UsageError("the prompt is empty: there is nothing to go on from", {
         advice: "Give a text, or the model's beginning-of-text token.",
       });
+    }
+    const { maxPositions, architecture } = model.config;
+    if (promptIds.length >= maxPositions) {
+      const stretch = architecture === "gpt2"
+        ? ""
+        : ", or stretch the model: rope_scaling in its config.json (see docs/models.md)";
+      throw new UsageError(
+        `the prompt has ${promptIds.length} tokens, and the model ${maxPositions} positions, of ` +
+          `which an answer needs at least one`,
+        { advice: `Shorten the prompt${stretch}.` },
+      );
     }
     const timings: GenerationTiming[] = [];
     if (tokenizer === null && flags.stop.length > 0) {
@@ -141,7 +158,9 @@ function promptOf(
   if (flags.system !== undefined) {
     messages.unshift({ role: "system", content: systemPromptText(flags.system) });
   }
-  const rendered = tokenizer.applyChatTemplate(messages);
+  const values = templateValues(flags.chatTemplateKwargs) ?? {};
+  checkVariables(values, tokenizer.chatVariables, "--chat-template-kwargs");
+  const rendered = tokenizer.applyChatTemplate(messages, values);
   if (rendered === null) {
     throw new UsageError(`${flags.model} has no chat template`, {
       advice: "leave --chat out to continue the plain text",

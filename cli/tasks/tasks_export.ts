@@ -81,6 +81,13 @@ export async function exportTasks(names: string[], options: ExportOptions): Prom
     );
     log(`wrote ${path} (${counts})${isThere ? " in place of the file that was there" : ""}`);
   }
+  if (format === "raw" && (options.system !== undefined || !options.instructions)) {
+    const flag = options.system === undefined ? "--no-instructions" : "--system";
+    log(
+      `note: ${flag} has no effect with --format raw: its rows are entries, not prompts ` +
+        "(data.system_prompt and data.add_instructions make these when they are read)",
+    );
+  }
   for (const { name, kept } of sets) {
     if (kept === 0) continue;
     log(`note: ${name} has few different questions: ${kept} entries ask what another split asks`);

@@ -4,6 +4,7 @@
  */
 import type { Command } from "commander";
 import { examples, integer } from "../flag_types.ts";
+import { addCardFlags } from "../plans/card_flags.ts";
 
 /**
  * Frequent keys of a configuration, which the help of `train` and `sft` lists: the flag with its
@@ -42,8 +43,12 @@ function runCommand(
   phases: "all" | "sft",
   setExit: (code: number) => void,
 ): Command {
-  return command
-    .argument("<config>", "a YAML file, or the name of an embedded config such as quickstart")
+  return addCardFlags(command)
+    .argument(
+      "<config>",
+      "a YAML file, or the name of an embedded config such as quickstart; may be left out where " +
+        "overrides name the model, as in TRL and verl",
+    )
     .argument("[overrides...]", "key.path=value, +key=value, ~key, or --key value; later ones win")
     .option(
       "--resume [checkpoint]",
@@ -53,6 +58,7 @@ function runCommand(
     .option("--print-config", "print the merged config as YAML and stop")
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
+    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
     .option("--output-dir <folder>", "where the run is written")
     .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
     .option("--force", "start anew in a folder that holds another run")
@@ -78,6 +84,7 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
       examples(
         "rgx train quickstart",
         "rgx train quickstart training.learning_rate=1e-4 --output-dir runs/a",
+        "rgx train my_experiment.yaml --dry-run --gpu h100-80gb",
         "rgx train my_experiment.yaml --resume",
         "rgx train gsm8k --model-name PATH --dataset PATH --max-steps 20",
       ) +
@@ -121,10 +128,15 @@ export function configCommands(program: Command, setExit: (code: number) => void
     );
   config.command("check")
     .description("errors only; exit 2 when there are any")
-    .argument("<configs...>", "YAML files or names of embedded configs")
+    .argument("<configs...>", "YAML files or names of embedded configs, then key.path=value …")
+    .allowUnknownOption()
     .addHelpText(
       "after",
-      examples("rgx config check my.yaml", "rgx config check configs/experiments/*.yaml"),
+      examples(
+        "rgx config check my.yaml",
+        "rgx config check my.yaml training.max_steps=10",
+        "rgx config check configs/experiments/*.yaml",
+      ),
     )
     .action(async (names) => setExit(await (await import("./config.ts")).checkConfigs(names)));
 }

@@ -1,15 +1,17 @@
 /** The work of `rgx config show` and `rgx config check`. */
 import { EXIT, RgxError } from "../../core/errors.ts";
+import { isOverride, withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { renderOrigins } from "../../configs/origins_table.ts";
 import { reportError } from "../report_error.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 export async function showConfig(
-  name: string,
-  overrides: string[],
+  given: string,
+  more: string[],
   options: { json?: boolean },
 ): Promise<void> {
+  const [name, overrides] = await withDefaults(given, more);
   const loaded = await loadConfig(name, { overrides, env: Deno.env.toObject(), cwd: Deno.cwd() });
   for (const note of loaded.notes) log(`note: ${note}`);
   if (options.json) {
@@ -18,13 +20,23 @@ export async function showConfig(
 }
 
 /**
- * Checks every configuration and prints all errors of all of them. Returns 2 when there are any.
+ * Checks every configuration with the overrides, and prints all errors of all of them. Returns 2
+ * when there are any.
+ * @param args the configurations, then overrides: from the first word on that is one. Overrides
+ *   alone are checked with the defaults of the program that they come from
  */
-export async function checkConfigs(names: string[]): Promise<number> {
+export async function checkConfigs(args: string[]): Promise<number> {
   let bad = false;
-  for (const name of names) {
+  const overriding = await Promise.all(args.map(isOverride));
+  const count = overriding.includes(true) ? overriding.indexOf(true) : args.length;
+  const names = count === 0 ? [args[0]!] : args.slice(0, count);
+  const more = args.slice(Math.max(1, count));
+  for (const given of names) {
+    const [name, overrides] = await withDefaults(given, more);
     try {
-      await loadConfig(name, { overrides: [], env: Deno.env.toObject(), cwd: Deno.cwd() });
+      const options = { overrides, env: Deno.env.toObject(), cwd: Deno.cwd() };
+      const { notes } = await loadConfig(name, options);
+      for (const note of notes) log(`note: ${note}`);
       print(`${name}: ok`);
     } catch (error) {
       if (!(error instanceof RgxError)) throw error;

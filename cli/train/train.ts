@@ -2,12 +2,14 @@
  * `rgx train` and `rgx sft`: reads the configuration, assembles the parts, runs the trainer and
  * shows its progress.
  */
+import { withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "../open_device.ts";
@@ -20,7 +22,11 @@ import { isRequeuedRestart } from "../../training/run/sessions.ts";
 import { planFromShape } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
-import { memoryTable, shapePlanText } from "./memory_table.ts";
+import type { PlanCard } from "../../training/card/plan_card.ts";
+import { planOnCard } from "../../training/card/card_plan.ts";
+import { cardFromFlags } from "../plans/card_flags.ts";
+import { cardMemoryText, cardPlanJson, cardVerdictText } from "../plans/card_plan_text.ts";
+import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -31,6 +37,8 @@ export interface TrainOptions {
   dryRun?: boolean;
   printConfig?: boolean;
   device?: string;
+  gpu?: string;
+  deviceMemory?: string;
   threads?: number;
   outputDir?: string;
   maxTime?: string;
@@ -52,6 +60,7 @@ export async function train(
   if (options.logFormat !== "text" && options.logFormat !== "json") {
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
   }
+  const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
   const loaded = await load(name, overrides, options, commandOptions, phases);
   if (options.printConfig) {
@@ -61,6 +70,7 @@ export async function train(
   if (phases === "sft") requireWarmStart(loaded.config);
   if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
 
+  if (card !== null) return await dryRunOnCard(loaded.config, card, options, phases);
   refuseOtherRanks();
   // The query is started now, so that the answer is there when it is needed.
   const jobEnd = secondsLeft();
@@ -110,6 +120,7 @@ export async function train(
       ],
     });
     progress.memory = parts.memory;
+    progress.context = contextText(parts.model.config);
     progress.secondsLeft = await jobEnd;
     // The estimate measures the model, so it is only made if somebody sees it.
     const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
@@ -118,7 +129,8 @@ export async function train(
     control.begin();
     if (options.dryRun) {
       await trainer.check();
-      for (const note of parts.problems.notes) log(`note: ${note}`);
+      const { notes, source } = parts.problems;
+      for (const note of [...notes, ...source.notes ?? []]) log(`note: ${note}`);
       const plan = trainer.plan();
       progress.showDryRun(plan, trainer.samplePrompt());
       if (options.json) print(JSON.stringify(plannedSummary(loaded.config, parts.memory, plan)));
@@ -140,6 +152,25 @@ export async function train(
     control.ended();
     device.close();
   }
+}
+
+/** `--dry-run` for a card that need not be on this machine. */
+async function dryRunOnCard(
+  config: RunConfig,
+  card: PlanCard,
+  options: TrainOptions,
+  phases: "all" | "sft",
+): Promise<number> {
+  const plan = await planOnCard(config, card, {
+    phases,
+    onMemory: (plan) => log(cardMemoryText(plan, config)),
+  });
+  log(`${cardVerdictText(plan)}\n\ndry run: nothing was written`);
+  if (options.json) {
+    const { output_dir } = config.training;
+    print(JSON.stringify({ output_dir, status: "planned", ...cardPlanJson(plan) }));
+  }
+  return EXIT.ok;
 }
 
 /** The JSON object of a dry run: the part of the summary of a run that is known before it. */
@@ -187,8 +218,8 @@ async function resumeOf(
 }
 
 async function load(
-  name: string,
-  overrides: string[],
+  given: string,
+  more: string[],
   options: TrainOptions,
   commandOptions: readonly string[],
   phases: "all" | "sft",
@@ -196,6 +227,7 @@ async function load(
   if (options.device !== undefined && !isDeviceName(options.device)) {
     throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
   }
+  const [name, overrides] = await withDefaults(given, more);
   const all = options.outputDir === undefined
     ? overrides
     : [...overrides, `--output-dir=${JSON.stringify(options.outputDir)}`];

@@ -14,7 +14,7 @@ import { describeDevice } from "../../kernels/mod.ts";
 import type { Advice } from "../../training/diagnosis/finding.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
-import { bytesOf, dictLine, levelLine, problemsText } from "./train_text.ts";
+import { bytesOf, dictLine, levelLine, problemsText, promptsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -44,6 +44,8 @@ interface Options {
 export class TrainProgress {
   /** Shown in the header once it is known. */
   memory: MemoryPlan | null = null;
+  /** The model's longest text and RoPE scaling; null without scaling. */
+  context: string | null = null;
   estimatedSeconds: number | null = null;
   /** Seconds to the end of the job that the run is in. Null: no job, or its end is not known. */
   secondsLeft: number | null = null;
@@ -89,7 +91,8 @@ export class TrainProgress {
     log("");
     log(`sample prompt (${sample.tokens} tokens)`);
     for (const line of sample.prompt.split("\n")) log(`  ${line}`);
-    const answer = sample.answer ?? "(any that the task accepts)";
+    const isFile = this.config.data.dataset_name !== null;
+    const answer = sample.answer ?? (isFile ? "(none)" : "(any that the task accepts)");
     log(`  expected answer: ${answer.replaceAll("\n", "\n    ")}`);
     log("\ndry run: nothing was written");
     this.#warnOfTime(plan);
@@ -176,7 +179,9 @@ export class TrainProgress {
     }
     const rows: [string, string][] = [
       ["model", `${from}, ${how}`],
+      ...(this.context === null ? [] : [["context", this.context] as [string, string]]),
       ["task", [task, ...settings].join(", ")],
+      ["prompts", promptsText(data)],
       ...(rewards.length > 0 ? [["rewards", rewards.join(", ")] as [string, string]] : []),
       ["device", describeDevice(device)],
     ];
@@ -271,7 +276,7 @@ export class TrainProgress {
     if (event.phase === "grpo") {
       if (recent.generations > 0) {
         parts.push(`reward ${(recent.reward / recent.generations).toFixed(3)}`);
-      }
+      } else if (metrics["reward"] === null) parts.push("reward –");
       const accuracy = recent.accuracy / recent.generations;
       const isReward = Math.abs(recent.reward - recent.accuracy) < 1e-9 * recent.generations;
       if (!Number.isNaN(accuracy) && !isReward) {
@@ -376,7 +381,8 @@ export class TrainProgress {
 /** "50 GRPO steps of 4 prompts × 8", or with the number of steps that each generation serves. */
 function grpoText(plan: TrainPlan, noun: string): string {
   const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
-  const size = `${promptsPerGeneration} prompts × ${numGenerations}`;
+  const prompts = promptsPerGeneration === 1 ? "prompt" : "prompts";
+  const size = `${promptsPerGeneration} ${prompts} × ${numGenerations}`;
   const what = `${steps} ${steps === 1 ? noun.replace(/s$/, "") : noun}`;
   if (each === 1) return `${what} of ${size}`;
   return `${what}, ` +

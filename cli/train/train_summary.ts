@@ -67,9 +67,13 @@ export function summaryTable(
     );
   }
   const steps = phases === "sft" ? "sft.max_steps" : "training.max_steps";
+  if (summary.checkpoint !== null) {
+    lines.push(
+      `  ${again} --resume ${steps}=${summary.steps * 2}`,
+      paint("dim", "      go on from here"),
+    );
+  }
   lines.push(
-    `  ${again} --resume ${steps}=${summary.steps * 2}`,
-    paint("dim", "      go on from here"),
     `  ${again} training.seed=${seed} --output-dir ${other}`,
     paint("dim", "      the same with another seed"),
     "  rgx tasks list",

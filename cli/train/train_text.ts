@@ -1,6 +1,7 @@
 /** Numbers and metrics of a training run as text. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
+import { publishedPlace } from "../../hub/set_addresses.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 
 /** A log line in the usual style: {'loss': 0.0123, 'reward': 0.41, …}. */
@@ -19,6 +20,21 @@ export function problemsText({ tasks, task_name, dataset_name }: RunConfig["data
   return tasks.map(({ task_name, weight }) => `${task_name} × ${weight}`).join(", ");
 }
 
+/** Whose questions the prompts have, and whether rgx's instruction stands before them. */
+export function promptsText({ tasks, dataset_name, ...data }: RunConfig["data"]): string {
+  const isOwn = tasks !== null || dataset_name === null && publishedPlace(data.task_name!) === null;
+  const questions = isOwn ? "rgx's own questions" : "the data's own, as they are";
+  const instruction = data.add_instructions
+    ? "with rgx's instruction about the answer's form before them"
+    : `without rgx's instruction about the answer's form (data.add_instructions=true adds it)`;
+  const kind = data.prompt_format === "plain"
+    ? "; they are continued as plain text, without the chat template"
+    : isOwn
+    ? ""
+    : "; a text is a user's message (data.prompt_format=plain continues it, as TRL does)";
+  return `${questions}, ${instruction}${kind}`;
+}
+
 /** "chain_sum up: num_terms 2, num_digits 1 (score 0.83)". */
 export function levelLine({ task, direction, mean, levels }: LevelChange): string {
   const now = Object.entries(levels).map(([name, level]) => `${name} ${level}`).join(", ");
@@ -32,9 +48,10 @@ export function bytesOf(part: number, whole: number): string {
   return `${a.endsWith(unit) ? a.slice(0, -unit.length) : a}/${b}`;
 }
 
-/** Four significant digits, as short as possible. */
+/** Four significant digits, as short as possible; "–" where there is no value. */
 export function significant(value: number | null): string {
-  if (value === null || Number.isNaN(value)) return "nan";
+  if (value === null) return "–";
+  if (Number.isNaN(value)) return "nan";
   if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
   return String(Number(value.toPrecision(4)));
 }

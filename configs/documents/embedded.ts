@@ -3,7 +3,12 @@
  * `rgx:NAME` always means an embedded file. A test compares this table with the folder.
  */
 import base from "../base.yaml" with { type: "text" };
+import evaluationsAlgorithmic from "../evaluations/eval_algorithmic_composite.yaml" with {
+  type: "text",
+};
+import experimentsAlgorithmic from "../experiments/algorithmic_qwen_3b.yaml" with { type: "text" };
 import experimentsGsm8k from "../experiments/gsm8k.yaml" with { type: "text" };
+import experimentsHfUpload from "../experiments/hf_upload_example.yaml" with { type: "text" };
 import experimentsLegCountingQwen7b from "../experiments/leg_counting_qwen7b.yaml" with {
   type: "text",
 };
@@ -14,11 +19,14 @@ import experimentsSmollm2Arithmetic from "../experiments/smollm2_arithmetic.yaml
 import experimentsSmollm2ChainSum from "../experiments/smollm2_chain_sum.yaml" with {
   type: "text",
 };
+import modelsDialogptLarge from "../models/dialogpt-large.yaml" with { type: "text" };
 import modelsDialogptMedium from "../models/dialogpt-medium.yaml" with { type: "text" };
 import modelsDialogptSmall from "../models/dialogpt-small.yaml" with { type: "text" };
 import modelsDistilgpt2 from "../models/distilgpt2.yaml" with { type: "text" };
+import modelsLlama318b from "../models/llama3.1-8b.yaml" with { type: "text" };
 import modelsLlama321b from "../models/llama3.2-1b.yaml" with { type: "text" };
 import modelsLlama323b from "../models/llama3.2-3b.yaml" with { type: "text" };
+import modelsMistral7b from "../models/mistral-7b.yaml" with { type: "text" };
 import modelsQwen2505b from "../models/qwen2.5-0.5b.yaml" with { type: "text" };
 import modelsQwen2515b from "../models/qwen2.5-1.5b.yaml" with { type: "text" };
 import modelsQwen253b from "../models/qwen2.5-3b.yaml" with { type: "text" };
@@ -41,19 +49,27 @@ import tasksShortestPath from "../tasks/shortest_path.yaml" with { type: "text" 
 import tasksSimpleGeometry from "../tasks/simple_geometry.yaml" with { type: "text" };
 import tasksSpellBackward from "../tasks/spell_backward.yaml" with { type: "text" };
 import tasksTowerOfHanoi from "../tasks/tower_of_hanoi.yaml" with { type: "text" };
+import trlGrpo from "../trl/grpo.yaml" with { type: "text" };
+import verlPpoTrainer from "../verl/ppo_trainer.yaml" with { type: "text" };
 
 export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["base.yaml", base],
+  ["evaluations/eval_algorithmic_composite.yaml", evaluationsAlgorithmic],
+  ["experiments/algorithmic_qwen_3b.yaml", experimentsAlgorithmic],
   ["experiments/gsm8k.yaml", experimentsGsm8k],
+  ["experiments/hf_upload_example.yaml", experimentsHfUpload],
   ["experiments/leg_counting_qwen7b.yaml", experimentsLegCountingQwen7b],
   ["experiments/quickstart.yaml", experimentsQuickstart],
   ["experiments/smollm2_arithmetic.yaml", experimentsSmollm2Arithmetic],
   ["experiments/smollm2_chain_sum.yaml", experimentsSmollm2ChainSum],
+  ["models/dialogpt-large.yaml", modelsDialogptLarge],
   ["models/dialogpt-medium.yaml", modelsDialogptMedium],
   ["models/dialogpt-small.yaml", modelsDialogptSmall],
   ["models/distilgpt2.yaml", modelsDistilgpt2],
+  ["models/llama3.1-8b.yaml", modelsLlama318b],
   ["models/llama3.2-1b.yaml", modelsLlama321b],
   ["models/llama3.2-3b.yaml", modelsLlama323b],
+  ["models/mistral-7b.yaml", modelsMistral7b],
   ["models/qwen2.5-0.5b.yaml", modelsQwen2505b],
   ["models/qwen2.5-1.5b.yaml", modelsQwen2515b],
   ["models/qwen2.5-3b.yaml", modelsQwen253b],
@@ -76,12 +92,23 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["tasks/simple_geometry.yaml", tasksSimpleGeometry],
   ["tasks/spell_backward.yaml", tasksSpellBackward],
   ["tasks/tower_of_hanoi.yaml", tasksTowerOfHanoi],
+  ["trl/grpo.yaml", trlGrpo],
+  ["verl/ppo_trainer.yaml", verlPpoTrainer],
 ]);
 
 /** Names of the embedded experiments. `rgx train NAME` accepts them. */
 export function experimentNames(): string[] {
-  return [...EMBEDDED.keys()].filter((path) => path.startsWith("experiments/"))
-    .map((path) => path.slice("experiments/".length).replace(/\.yaml$/, "")).sort();
+  return namesIn("experiments/");
+}
+
+/** Names of the embedded evaluations. `rgx eval --config NAME` accepts them. */
+export function evaluationNames(): string[] {
+  return namesIn("evaluations/");
+}
+
+function namesIn(folder: string): string[] {
+  return [...EMBEDDED.keys()].filter((path) => path.startsWith(folder))
+    .map((path) => path.slice(folder.length).replace(/\.yaml$/, "")).sort();
 }
 
 /** Path of the embedded file with this name (without folder and extension), or null. */

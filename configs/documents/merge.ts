@@ -19,7 +19,13 @@ export function mergeMaps(under: MapNode, over: MapNode): MapNode {
   for (const [name, entry] of over.entries) {
     const inherited = entries.get(name);
     const node = inherited === undefined ? entry.node : mergeNodes(inherited.node, entry.node);
-    entries.set(name, { keyAt: entry.keyAt, node });
+    entries.set(name, { ...entry, node });
   }
-  return { ...over, entries, ...(under.replace ? { replace: true } : {}) };
+  const { foreign = under.foreign } = over;
+  return {
+    ...over,
+    entries,
+    ...(foreign === undefined ? {} : { foreign }),
+    ...(under.replace ? { replace: true } : {}),
+  };
 }

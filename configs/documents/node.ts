@@ -22,28 +22,34 @@ export interface Position {
 export type Scalar = null | boolean | number | string;
 export type Json = Scalar | Json[] | { [key: string]: Json };
 
-export interface ScalarNode {
+/** What every node has. */
+interface Written {
+  readonly at: Position;
+  /** The key as it was written, where it is one of another project. */
+  readonly foreign?: string;
+}
+
+export interface ScalarNode extends Written {
   readonly kind: "scalar";
   readonly value: Scalar;
-  readonly at: Position;
   /** The text as it was typed, for values of the command line and of environment variables. */
   readonly raw?: string;
   /** The text before interpolation, if a secret environment variable is part of the value. */
   readonly secret?: string;
 }
-export interface ListNode {
+export interface ListNode extends Written {
   readonly kind: "list";
   readonly items: readonly ConfigNode[];
-  readonly at: Position;
 }
 export interface MapEntry {
   readonly keyAt: Position;
   readonly node: ConfigNode;
+  /** In a canonical tree: the key was written without a section (`max_steps: 4`). */
+  readonly isFlat?: true;
 }
-export interface MapNode {
+export interface MapNode extends Written {
   readonly kind: "map";
   readonly entries: ReadonlyMap<string, MapEntry>;
-  readonly at: Position;
   /** `_delete_: true`: an inherited map of this name is dropped instead of merged. */
   readonly replace?: boolean;
 }
@@ -123,12 +129,17 @@ interface Problem {
   text: string;
 }
 
+/** A note names so many keys at most. */
+const MAX_NAMED = 6;
+
 /**
  * Collects everything that is wrong, so that the user sees all of it at once. Also collects notes.
  */
 export class Problems {
   readonly notes: string[] = [];
   readonly #list: Problem[] = [];
+  /** Source and text → their note: its index, its beginning and the keys that it names. */
+  readonly #together = new Map<string, { index: number; begin: string; keys: string[] }>();
   /** True once a key or a file was not understood. Missing keys are not reported then. */
   incomplete = false;
 
@@ -140,6 +151,18 @@ export class Problems {
   note(at: Position, key: string, text: string): void {
     const line = `${formatPosition(at)}: ${key}: ${text}`;
     if (!this.notes.includes(line)) this.notes.push(line);
+  }
+
+  /** Notes that several keys of one source share, because their text is the same. */
+  noteTogether(at: Position, key: string, text: string): void {
+    const id = `${at.source.name}: ${text}`;
+    const begin = `${formatPosition(at)}: ${text}: `;
+    const note = this.#together.get(id) ?? { index: this.notes.length, begin, keys: [] };
+    this.#together.set(id, note);
+    note.keys.push(key);
+    const more = note.keys.length - MAX_NAMED;
+    this.notes[note.index] = note.begin + note.keys.slice(0, MAX_NAMED).join(", ") +
+      (more > 0 ? ` and ${more} more` : "");
   }
 
   get count(): number {

@@ -74,7 +74,9 @@ export function parseValue(
 ): ConfigNode {
   const at = nowhere(source);
   if (!/^\s*["'[{]/.test(text)) {
-    return { kind: "scalar", value: plainScalar(text.trim()), raw: text, at };
+    const value = plainScalar(text.trim()), why = otherReading(value, text.trim());
+    if (why !== null) problems.add(at, key, why);
+    return { kind: "scalar", value, raw: text, at };
   }
   const inner = new Problems();
   const node = parseTree(text, source, inner);
@@ -95,6 +97,20 @@ export function plainScalar(text: string): Scalar {
   if (/^[-+]?\.(inf|Inf|INF)$/.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
   if (/^\.(nan|NaN|NAN)$/.test(text)) return NaN;
   return text;
+}
+
+/**
+ * Why a number with a leading zero is refused, or null: the loaders of TRL, transformers and verl
+ * read YAML 1.1, where it is octal.
+ */
+function otherReading(value: unknown, text: string): string | null {
+  const match = typeof value === "number" ? /^([-+]?)0[\d_]*$/.exec(text) : null;
+  if (match === null || /^[-+]?0+$/.test(text)) return null;
+  const isOctal = /^[-+]?[0-7_]+$/.test(text);
+  const other = isOctal ? Number.parseInt(text.replaceAll("_", ""), 8) : null;
+  if (other === value) return null;
+  return `${text} is ${value} in YAML 1.2, and ${other ?? "a text"} in YAML 1.1, which TRL and ` +
+    `verl read: write ${value}${other === null ? "" : ` or ${other}`} without the leading zero`;
 }
 
 function withoutLines(node: ConfigNode, at: Position): ConfigNode {
@@ -191,7 +207,11 @@ class Converter {
       }
       return this.convert(target, depth + 1);
     }
-    if (isScalar(node)) return this.#scalar(node.value, at);
+    if (isScalar(node)) {
+      const why = otherReading(node.value, node.source ?? "");
+      if (why !== null) this.problems.add(at, "", why);
+      return this.#scalar(node.value, at);
+    }
     this.#open.add(node);
     let result: ConfigNode = nothing;
     if (isSeq(node)) {

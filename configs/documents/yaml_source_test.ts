@@ -133,3 +133,18 @@ Deno.test("a typed value is a scalar, a quoted text or a flow collection", () =>
   value("[1, 2");
   assert.match(problems.lines()[0]!, /^f\.yaml: k: can not read the value \[1, 2: Flow sequence/);
 });
+
+Deno.test("a number that YAML 1.1 reads in another way is refused with both readings", () => {
+  const problems = new Problems();
+  const text = "a: 010\nb: [07, 0, 00, 1.05, 010.5, '010']\nc: -0120\nd: 09\n";
+  parseYaml(text, SOURCE, problems);
+  assert.deepEqual(problems.lines().map((line) => line.replace(/, which TRL.*: w/, ": w")), [
+    "f.yaml:1:4: 010 is 10 in YAML 1.2, and 8 in YAML 1.1: write 10 or 8 without the leading zero",
+    "f.yaml:3:4: -0120 is -120 in YAML 1.2, and -80 in YAML 1.1: write -120 or -80 without the " +
+    "leading zero",
+    "f.yaml:4:4: 09 is 9 in YAML 1.2, and a text in YAML 1.1: write 9 without the leading zero",
+  ]);
+  const typed = new Problems();
+  parseValue("010", SOURCE, typed, "training.seed");
+  assert.match(typed.lines().join(), /training\.seed: 010 is 10 in YAML 1\.2, and 8 in YAML 1\.1/);
+});

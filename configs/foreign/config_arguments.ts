@@ -1,6 +1,7 @@
 /**
- * Flags of other programs in place of the argument CONFIG: Hydra's `--config-path FOLDER
- * --config-name NAME`, and TRL's `--config FILE`.
+ * Command lines of other programs. In place of the argument CONFIG they have Hydra's `--config-path
+ * FOLDER --config-name NAME`, TRL's `--config FILE`, or no file at all: verl and TRL then begin
+ * with their own defaults.
  */
 import { UsageError } from "../../core/errors.ts";
 
@@ -47,4 +48,36 @@ function splitFlag(arg: string): [flag: string, value: string | undefined] {
     flag.replaceAll("_", "-"),
     value,
   ];
+}
+
+/** Verl's own configurations, which it finds among its own files. */
+const VERL_NAMES = /(^|\/)ppo_(megatron_)?trainer(\.yaml)?$/;
+/** Overrides that only a command line of verl has. */
+const VERL_KEYS =
+  /^[-+~]*((actor_rollout_ref|algorithm|critic|trainer|reward_model)\.|data\.\w+_files)/;
+
+/**
+ * The configuration and its overrides. Where the first word is an override already, the
+ * configuration is that of verl's defaults (with a key of verl) or of TRL's.
+ */
+export async function withDefaults(
+  config: string,
+  overrides: readonly string[],
+): Promise<[config: string, overrides: string[]]> {
+  if (await isOverride(config)) {
+    const all = [config, ...overrides];
+    const isVerl = all.some((word) => VERL_KEYS.test(word));
+    return [isVerl ? "rgx:verl/ppo_trainer.yaml" : "rgx:trl/grpo.yaml", all];
+  }
+  const isOfVerl = VERL_NAMES.test(config) && !await exists(config);
+  return [isOfVerl ? "rgx:verl/ppo_trainer.yaml" : config, [...overrides]];
+}
+
+/** Whether a word is `key=value`, `+key=value`, `~key` or `--key`, and no file of that name. */
+export async function isOverride(word: string): Promise<boolean> {
+  return /^(--|~)|=/.test(word) && !await exists(word);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).catch(() => null) !== null;
 }

@@ -11,7 +11,7 @@ import { REASONING_GYM } from "./reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./tracker_switches.ts";
 import { TRANSFORMERS } from "./transformers.ts";
 import { TRL } from "./trl.ts";
-import { VERL } from "./verl.ts";
+import { VERL } from "./verl/verl.ts";
 
 const TABLES: readonly ForeignTable[] = [TRL, TRANSFORMERS, PEFT, VERL, REASONING_GYM];
 
@@ -28,6 +28,28 @@ export const WITHOUT_EFFECT: ReadonlyMap<string, string> = collect((table) => ta
  * Spelling (flat and in its section) → at which values the key is refused, and with what advice.
  */
 export const REFUSED_KEYS: ReadonlyMap<string, RefusedKey> = collect((table) => table.refused);
+
+/** Spelling → the key together with which alone it acts. */
+export const DORMANT: ReadonlyMap<string, string> = collect((table) => table.dormant ?? {});
+
+/** What a list has for a key, or for the map that the key stands in. */
+export function listedAt<T>(list: ReadonlyMap<string, T>, path: string): T | undefined {
+  for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
+    const listed = list.get(path.slice(0, end));
+    if (listed !== undefined) return listed;
+  }
+  return undefined;
+}
+
+/**
+ * Where a key that is not obeyed is kept in the tree: a flat one in its section, so that it and its
+ * longer spelling are one key. A `lora` section would ask for an adapter, so none is made.
+ */
+export function keptAt(spelling: string): string {
+  if (spelling.includes(".")) return spelling;
+  return ["training", "model", "data"].map((section) => `${section}.${spelling}`)
+    .find((path) => REFUSED_KEYS.has(path) || WITHOUT_EFFECT.has(path)) ?? spelling;
+}
 
 /** Keys that `translate_foreign_keys.ts` turns into other keys. */
 export const TRANSLATED_KEYS: AnySection = {

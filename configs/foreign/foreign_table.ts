@@ -21,6 +21,11 @@ export interface ForeignTable {
    * which ends with the reason ("" = nothing to add).
    */
   readonly withoutEffect: Readonly<Record<string, string>>;
+  /**
+   * Keys that act only together with another one, which is refused or which GRPO does not have →
+   * that one. They are taken in silence, since they do nothing in their own project either.
+   */
+  readonly dormant?: Readonly<Record<string, string>>;
   /** Keys that would change results: accepted at a neutral value, otherwise refused by name. */
   readonly refused: Readonly<Record<string, RefusedKey>>;
 }

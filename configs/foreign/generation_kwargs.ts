@@ -55,7 +55,7 @@ export function translateGenerationKwargs(tree: MapNode, problems: Problems): Ma
     if (translated.entries.has(key)) {
       problems.note(keyAt, `${PATH}.${name}`, `overrides training.${key}`);
     }
-    translated = withEntry(translated, key, node, keyAt);
+    translated = withEntry(translated, key, { ...node, foreign: `${PATH}.${name}` }, keyAt);
   }
   return withEntry(tree, "training", translated, training.keyAt);
 }

@@ -33,10 +33,12 @@ const LORA: Record<string, RefusedKey> = {
   monteclora_config: refused(PLAIN_LORA, {}),
   arrow_config: refused(PLAIN_LORA, {}),
   kasa_config: refused(PLAIN_LORA, {}),
+  peft_type: refused(PLAIN_LORA, "LORA"),
 };
 
 const WITHOUT_EFFECT = withoutReason(`
   runtime_config megatron_config megatron_core qalora_group_size fan_in_fan_out inference_mode
+  auto_mapping peft_version
 `);
 
 /** Those that rgx obeys have the same names in rgx's schema. */
@@ -45,5 +47,10 @@ export const PEFT: ForeignTable = {
   values: {},
   translated: {},
   withoutEffect: flatAndIn("lora", WITHOUT_EFFECT),
-  refused: flatAndIn("lora", LORA),
+  refused: {
+    ...flatAndIn("lora", LORA),
+    "lora.base_model_name_or_path": refused("model.model_name_or_path"),
+    base_model_name_or_path: refused("model.model_name_or_path"),
+    "lora.revision": refused("name the folder of the model", "main"),
+  },
 };

@@ -26,7 +26,6 @@ const SECTIONS: Record<string, RefusedKey> = {
     "nothing is uploaded; the result is a folder in the layout of the Hub",
     { enabled: false },
   ),
-  reward: refused("rewards: [{name, weight}]"),
 };
 
 export const REASONING_GYM: ForeignTable = {

@@ -1,17 +1,68 @@
-/** Reports a key of another project that rgx does not obey: by a note, or by a refusal. */
-import { type ConfigNode, isNull, type Json, type Position, toJson } from "../documents/node.ts";
-import type { Problems } from "../documents/node.ts";
+/**
+ * Reports the keys of other projects that rgx does not obey, once everything is merged and
+ * interpolated: so a later file, or the command line, can take back what an earlier one asks for.
+ */
+import {
+  type ConfigNode,
+  isNull,
+  type Json,
+  type MapEntry,
+  type MapNode,
+  type Problems,
+  toJson,
+} from "../documents/node.ts";
+import { listedAt, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign_keys.ts";
 import type { RefusedKey } from "./foreign_table.ts";
+import { isOfVerlAlone } from "./verl/verl.ts";
 
-/** Notes a key that steers another engine. */
-export function reportWithoutEffect(
-  written: string,
+/** A key of another project that is kept in the tree. */
+interface Kept {
+  path: string;
+  entry: MapEntry;
+  written: string;
+}
+
+/** Adds a problem or a note for each key of the tree that steers another engine or is refused. */
+export function reportForeignKeys(tree: MapNode, problems: Problems): void {
+  const kept = keptIn(tree, "").sort(({ entry: { keyAt: a } }, { entry: { keyAt: b } }) =>
+    a.source === b.source ? a.line - b.line || a.column - b.column : 0
+  );
+  for (const { path, entry, written } of kept) {
+    const refused = listedAt(REFUSED_KEYS, path), why = listedAt(WITHOUT_EFFECT, path);
+    if (why !== undefined) reportWithoutEffect(why, entry, written, problems);
+    else if (refused !== undefined && !asksForNothing(path, entry.node)) {
+      reportRefused(refused, entry, written, problems);
+    }
+  }
+}
+
+function keptIn(map: MapNode, prefix: string): Kept[] {
+  return [...map.entries].flatMap(([name, entry]): Kept[] => {
+    const path = prefix === "" ? name : `${prefix}.${name}`, { node } = entry;
+    if (node.foreign !== undefined) return [{ path, entry, written: node.foreign }];
+    return node.kind === "map" ? keptIn(node, path) : [];
+  });
+}
+
+/** Whether a map has only keys without effect; it came from another key by `${…}`. */
+function asksForNothing(path: string, node: ConfigNode): boolean {
+  return node.kind === "map" &&
+    [...node.entries.keys()].every((name) => WITHOUT_EFFECT.has(`${path}.${name}`));
+}
+
+/** Notes a key that steers another engine. Those of verl share one note for each reason. */
+function reportWithoutEffect(
   why: string,
-  keyAt: Position,
-  node: ConfigNode,
+  { keyAt, node }: MapEntry,
+  written: string,
   problems: Problems,
 ): void {
   if (isNull(node)) return;
+  if (isOfVerlAlone(written)) {
+    // Its whole configuration has many switches that are off.
+    if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;
+    return problems.noteTogether(keyAt, written, `of verl, no effect in rgx (${why})`);
+  }
   const reason = why === "" ? "" : `; ${why}`;
   problems.note(keyAt, written, `accepted, has no effect in rgx${reason}`);
 }
@@ -19,11 +70,10 @@ export function reportWithoutEffect(
 /**
  * Reports a key that would change results: nothing at a neutral value, else a note or a refusal.
  */
-export function reportRefusedKey(
-  written: string,
+function reportRefused(
   key: RefusedKey,
-  keyAt: Position,
-  node: ConfigNode,
+  { keyAt, node }: MapEntry,
+  written: string,
   problems: Problems,
 ): void {
   const value = toJson(node);
@@ -32,28 +82,19 @@ export function reportRefusedKey(
   if (key.noted?.(value)) {
     return problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
   }
-  const neutral = key.neutral.filter((item) => typeof item !== "object");
+  const neutral = key.neutral.filter((item) => typeof item !== "object" && item !== "");
   const only = neutral.length === 0 ? "" : ` (only ${neutral.map(showValue).join(", ")})`;
-  problems.add(keyAt, written, `not supported yet by this version${only}${advice}`);
-}
-
-/** The keys of verl that are ignored in one document. They share one note. */
-export class IgnoredVerlKeys {
-  readonly #keys: string[] = [];
-  #firstAt: Position | null = null;
-
-  add(written: string, keyAt: Position): void {
-    this.#keys.push(written);
-    this.#firstAt ??= keyAt;
+  const message = `not supported yet by this version${only}${advice}`;
+  if (!KEY_BY_KEY.has(written) || node.kind !== "map") {
+    return problems.add(keyAt, written, message);
   }
-
-  note(problems: Problems): void {
-    if (this.#firstAt === null) return;
-    const [first, ...more] = this.#keys;
-    const others = more.length === 0 ? "" : `; likewise ${more.join(", ")}`;
-    problems.note(this.#firstAt, first!, `a key of verl, has no effect in rgx${others}`);
+  for (const [name, entry] of node.entries) {
+    problems.add(entry.keyAt, `${written}.${name}`, message);
   }
 }
+
+/** Refused sections whose keys are all named, since a user would look for each of them. */
+const KEY_BY_KEY = new Set(["hf_upload"]);
 
 function isNeutral(key: RefusedKey, value: Json): boolean {
   if (value === null) return true;

@@ -15,6 +15,8 @@ import {
 } from "./foreign_table.ts";
 import { MODEL_LOADING } from "./trl.ts";
 
+const ONE_DEVICE = "a run trains on one device; rgx train CONFIG --dry-run says what fits";
+const SPACE = "nothing is uploaded; rgx curves draws the runs of this machine";
 const UPLOAD = "nothing is uploaded; the result is a folder in the layout of the Hub";
 const F32 = "activations and sums are f32";
 const EXACT = "a resume is exact and a run deterministic either way";
@@ -34,11 +36,19 @@ const QUANTIZATION_SECTIONS = [
 ];
 
 const TRAINING: Record<string, RefusedKey> = {
-  optim: {
-    neutral: ["adamw_torch_fused", "adamw_torch", "adamw_hf"],
-    noted: (value) => typeof value === "string" && /^(paged_)?adamw/.test(value),
-    advice: "AdamW with f32 state is the one optimizer",
-  },
+  fsdp: refused(ONE_DEVICE, "", [], false),
+  fsdp_config: refused(ONE_DEVICE, {}),
+  deepspeed: refused(ONE_DEVICE, ""),
+  parallelism_config: refused(ONE_DEVICE, {}),
+  optim_args: refused("adam_beta1, adam_beta2 and adam_epsilon have keys", ""),
+  optim_target_modules: refused("AdamW trains all of it; lora.target_modules", []),
+  train_sampling_strategy: refused("shuffle_dataset: false keeps the order", "random"),
+  group_by_length: refused("shuffle_dataset: false keeps the order", false),
+  use_cpu: refused("rgx train CONFIG --device wasm", false),
+  no_cuda: refused("rgx train CONFIG --device wasm", false),
+  trackio_space_id: refused(SPACE, "trackio"),
+  trackio_bucket_id: refused(SPACE),
+  trackio_static_space_id: refused(SPACE),
   logging_nan_inf_filter: refused(
     "a loss that is no number is left out of means, a step with such a gradient too",
     true,
@@ -49,6 +59,9 @@ const TRAINING: Record<string, RefusedKey> = {
   hub_private_repo: refused(UPLOAD, false),
   hub_strategy: refused(UPLOAD, "every_save"),
   hub_revision: refused(UPLOAD),
+  push_to_hub_model_id: refused(UPLOAD),
+  push_to_hub_token: refused(UPLOAD),
+  push_to_hub_organization: refused(UPLOAD),
   overwrite_output_dir: refused("rgx train CONFIG --force", false),
   auto_find_batch_size: refused(
     "it would break groups; rgx train CONFIG --dry-run says what fits",
@@ -83,26 +96,26 @@ const GREEDY = "completions of one prompt must differ to be compared; set temper
 const TRAINING_WITHOUT_EFFECT: Record<string, string> = {
   ...withoutReason(`
     remove_unused_columns use_liger_kernel liger_kernel_config torch_compile
-    torch_compile_backend torch_compile_mode tf32 fsdp fsdp_config deepspeed parallelism_config
-    accelerator_config torch_empty_cache_steps average_tokens_across_devices optim_args
-    optim_target_modules use_cache bf16_full_eval fp16_full_eval log_on_each_node
+    torch_compile_backend torch_compile_mode tf32 accelerator_config torch_empty_cache_steps
+    average_tokens_across_devices use_cache bf16_full_eval fp16_full_eval log_on_each_node
     save_on_each_node log_level_replica include_num_input_tokens_seen include_for_metrics
     prediction_loss_only batch_eval_metrics eval_do_concat_batches eval_use_gather_object
-    eval_accumulation_steps label_names length_column_name train_sampling_strategy
+    eval_accumulation_steps label_names length_column_name
     restore_callback_states_from_checkpoint skip_memory_metrics debug do_train do_eval
-    do_predict local_rank hub_always_push trackio_space_id trackio_bucket_id
-    trackio_static_space_id dataloader_drop_last dataloader_num_workers dataloader_pin_memory
+    do_predict local_rank hub_always_push dataloader_drop_last dataloader_num_workers dataloader_pin_memory
     dataloader_persistent_workers dataloader_prefetch_factor
     dataloader_multiprocessing_context dataloader_in_order ddp_find_unused_parameters
     ddp_bucket_cap_mb ddp_broadcast_buffers ddp_static_graph ddp_backend ddp_timeout
-    gradient_checkpointing_kwargs activation_checkpointing_kwargs
+    gradient_checkpointing_kwargs activation_checkpointing_kwargs logging_dir save_safetensors
+    include_inputs_for_metrics include_tokens_per_second half_precision_backend fp16_backend
+    fp16_opt_level torchdynamo jit_mode_eval use_ipex use_mps_device ray_scope past_index
+    mp_parameters use_legacy_prediction_loop tpu_num_cores tpu_metrics_debug
   `),
   bf16: F32,
   fp16: F32,
   ignore_data_skip: EXACT,
   full_determinism: EXACT,
   enable_jit_checkpoint: "SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint",
-  use_cpu: "rgx train CONFIG --device wasm",
   disable_tqdm: "rgx train CONFIG --quiet",
   log_level: "rgx train CONFIG --quiet or --verbose",
 };
@@ -120,6 +133,10 @@ export const TRANSFORMERS: ForeignTable = {
     ...allMean("model.dtype", "torch_dtype", "model.torch_dtype"),
     ...insideOf(["quantization", ...MODEL_INIT_KWARGS], { dtype: "model.dtype" }),
     ...insideOf(["quantization", ...MODEL_INIT_KWARGS], { torch_dtype: "model.dtype" }),
+    ...insideOf(MODEL_INIT_KWARGS, {
+      rope_scaling: "model.rope_scaling",
+      rope_parameters: "model.rope_scaling",
+    }),
     ...insideOf([...MODEL_INIT_KWARGS, ...QUANTIZATION_SECTIONS], {
       load_in_4bit: "model.load_in_4bit",
       load_in_8bit: "model.load_in_8bit",

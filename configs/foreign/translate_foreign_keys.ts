@@ -4,16 +4,20 @@
  * written too, that one wins.
  */
 import type { MapNode, Problems } from "../documents/node.ts";
+import { noteAdapter } from "./adapter_switch.ts";
 import { Translation } from "./translation.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
-import { translateReasoningGym } from "./translate_reasoning_gym.ts";
+import { translateCurriculum, translateReasoningGym } from "./translate_reasoning_gym.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
-import { translateVerl } from "./translate_verl.ts";
+import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 
 /** The tree with rgx's keys set. The foreign keys stay in it, and nothing reads them afterwards. */
 export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
   const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
+  translateCurriculum(translation);
+  noteAdapter(translation);
   translateVerl(translation);
   translateReasoningGym(translation);
+  translateVerlRewards(translation);
   return translateTrackerSwitches(translation.tree, problems);
 }

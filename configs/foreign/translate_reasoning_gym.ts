@@ -3,7 +3,7 @@
  * scaling_factor, kwargs}]}` into rgx's list `rewards`.
  */
 import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
-import { type ConfigNode, withEntry } from "../documents/node.ts";
+import { type ConfigNode, nodeAt, toJson, withEntry } from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 
 /** Sets `rewards`, unless it is written. */
@@ -19,6 +19,22 @@ export function translateReasoningGym(translation: Translation): void {
   if (secondary?.kind === "list") items.push(...secondary.items.map(secondaryReward));
   const at = (secondary ?? accuracy)!.at;
   translation.tree = withEntry(translation.tree, "rewards", { kind: "list", items, at });
+}
+
+/**
+ * Where no problems are named, the tasks of a curriculum that is switched on are the problems, as
+ * in reasoning-gym, drawn by their weights.
+ */
+export function translateCurriculum(translation: Translation): void {
+  const curricula = translation.node("curriculum.curricula");
+  if (curricula?.kind !== "map" || !translation.isTrue("curriculum.enabled")) return;
+  const sources = ["tasks", "task_name", "dataset_name"];
+  if (sources.some((name) => translation.given(`data.${name}`) !== undefined)) return;
+  const tasks = [...curricula.entries].map(([name, { node }]) => {
+    const weight = nodeAt(node, ["weight"]);
+    return [name, weight === undefined ? {} : { weight: toJson(weight) }] as const;
+  });
+  if (tasks.length > 0) translation.fill("data", "tasks", Object.fromEntries(tasks), curricula);
 }
 
 /** `{name, scaling_factor, kwargs}` as `{name, weight, …parameters}`. */

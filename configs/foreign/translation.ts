@@ -3,12 +3,16 @@
  * and sets only keys that the configuration does not set itself.
  */
 import {
+  COMMAND_LINE,
   type ConfigNode,
   emptyMap,
+  fromJson,
   isNull,
+  type Json,
   type MapNode,
   nodeAt,
   type Problems,
+  toJson,
   withEntry,
 } from "../documents/node.ts";
 
@@ -30,14 +34,60 @@ export class Translation {
     return node?.kind === "scalar" && node.value === true;
   }
 
-  /** Sets a key of rgx to what `from` asks for, unless the key itself is written. */
-  set(section: string, name: string, value: number | string | boolean, from: ConfigNode): void {
+  text(path: string): string | null {
+    const node = this.node(path);
+    return node?.kind === "scalar" && typeof node.value === "string" ? node.value : null;
+  }
+
+  /** The node of a key that has a value: undefined also for null. */
+  given(path: string): ConfigNode | undefined {
+    const node = this.node(path);
+    return node === undefined || isNull(node) ? undefined : node;
+  }
+
+  /**
+   * Sets a key of rgx to what `from` asks for. Where the key itself is written, that wins, and a
+   * note says so; only what is typed on the command line wins over what stands in a file.
+   */
+  set(section: string, name: string, value: Json, from: ConfigNode): void {
+    const path = `${section}.${name}`, there = this.given(path);
+    const isTyped = from.at.source === COMMAND_LINE && there?.at.source !== COMMAND_LINE;
+    if (there === undefined || isTyped) return this.#put(section, name, value, from);
+    if (JSON.stringify(toJson(there)) === JSON.stringify(value)) return;
+    const key = from.foreign ?? path;
+    this.problems.note(from.at, key, `${path} is written too, and wins`);
+  }
+
+  /** Sets a key of rgx that is not written, as the other project has it where `from` is written. */
+  fill(section: string, name: string, value: Json, from: ConfigNode): void {
+    if (this.given(`${section}.${name}`) === undefined) this.#put(section, name, value, from);
+  }
+
+  /** Takes a key away, as if it were not written. */
+  drop(section: string, name: string): void {
     const map = this.node(section);
-    if (map !== undefined && map.kind !== "map") return;
-    const there = map?.entries.get(name)?.node;
-    if (there !== undefined && !isNull(there)) return;
-    const node: ConfigNode = { kind: "scalar", value, at: from.at };
-    const base: MapNode = map ?? emptyMap(from.at);
+    if (map?.kind !== "map") return;
+    const entries = new Map(map.entries);
+    entries.delete(name);
+    this.tree = withEntry(this.tree, section, { ...map, entries });
+  }
+
+  /** Adds a problem at a key of another project. */
+  refuse(at: ConfigNode, path: string, text: string): void {
+    this.problems.add(at.at, at.foreign ?? path, text);
+  }
+
+  /** Adds a note at a key of another project. */
+  note(at: ConfigNode, path: string, text: string): void {
+    this.problems.note(at.at, at.foreign ?? path, text);
+  }
+
+  #put(section: string, name: string, value: Json, from: ConfigNode): void {
+    const map = this.node(section);
+    if (map !== undefined && map.kind !== "map" && !isNull(map)) return;
+    const made = fromJson(value, from.at), { foreign } = from;
+    const node = foreign === undefined ? made : { ...made, foreign };
+    const base: MapNode = map?.kind === "map" ? map : emptyMap(from.at);
     this.tree = withEntry(this.tree, section, withEntry(base, name, node), base.at);
   }
 }

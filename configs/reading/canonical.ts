@@ -13,15 +13,12 @@ import {
   type MapNode,
   type Position,
   type Problems,
+  toJson,
 } from "../documents/node.ts";
-import { VALUE_RULES } from "../foreign/foreign_keys.ts";
-import {
-  IgnoredVerlKeys,
-  reportRefusedKey,
-  reportWithoutEffect,
-} from "../foreign/report_foreign_keys.ts";
+import { keptAt, VALUE_RULES } from "../foreign/foreign_keys.ts";
 import { WANDB_PROJECT } from "../foreign/tracker_switches.ts";
-import { meaningOf } from "./key_names.ts";
+import { isForeign, meaningOf } from "./key_names.ts";
+import { absolute } from "./relative_keys.ts";
 import { NULLABLE_SECTIONS } from "../schema/schema.ts";
 
 /** The document in canonical form: the maps of the sections, `rewards` and `env`. */
@@ -33,9 +30,7 @@ export function canonicalise(document: MapNode, problems: Problems): MapNode {
 
 class Builder {
   readonly #root: Branch;
-  readonly #written = new Map<string, { spelling: string; at: Position; isNull: boolean }>();
-
-  readonly #ignoredKeys = new IgnoredVerlKeys();
+  readonly #written = new Map<string, { spelling: string; at: Position; text: string }>();
 
   constructor(document: MapNode, readonly problems: Problems) {
     this.#root = branch(document.at);
@@ -43,7 +38,6 @@ class Builder {
 
   /** The canonical document, after {@link walk}. */
   result(): MapNode {
-    this.#ignoredKeys.note(this.problems);
     return freeze(this.#root);
   }
 
@@ -61,12 +55,8 @@ class Builder {
         return this.#set(written, meaning.path, keyAt, node);
       case "prefix":
         return this.#section(written, meaning.section, keyAt, node);
-      case "withoutEffect":
-        return reportWithoutEffect(written, meaning.why, keyAt, node, this.problems);
-      case "verl":
-        return this.#ignoredKeys.add(written, keyAt);
-      case "refused":
-        return reportRefusedKey(written, meaning.key, keyAt, node, this.problems);
+      case "notObeyed":
+        return this.#put(keptAt(written), keyAt, { ...absolute(node, written), foreign: written });
       case "misplaced":
         return this.problems.add(keyAt, written, `wrong section: write it as ${meaning.path}`);
       case "unknown": {
@@ -95,27 +85,32 @@ class Builder {
     // One of two spellings may be null: a recipe of verl keeps the old name of a key beside the new
     // one.
     if (earlier !== undefined && isNull(node)) return;
-    if (earlier !== undefined && !earlier.isNull) {
+    const text = JSON.stringify(toJson(node));
+    if (earlier !== undefined && earlier.text === text && isForeign(written)) return;
+    if (earlier !== undefined && earlier.text !== "null") {
       const where = formatPosition(earlier.at);
       this.problems.add(keyAt, written, `the same key as ${earlier.spelling} at ${where}`);
       return;
     }
-    this.#written.set(path, { spelling: written, at: keyAt, isNull: isNull(node) });
-    const value = VALUE_RULES.get(written)?.(node) ?? node;
+    this.#written.set(path, { spelling: written, at: keyAt, text });
+    const given = absolute(node, written);
+    const value = VALUE_RULES.get(written)?.(given) ?? given;
     if (typeof value === "string") return this.problems.add(node.at, written, value);
     if (written.endsWith("wandb_project") && !isNull(node)) {
       this.#put(WANDB_PROJECT, keyAt, { kind: "scalar", value: true, at: node.at });
     }
-    this.#put(path, keyAt, markDeletions(value, written, this.problems));
+    const kept = markDeletions(value, written, this.problems);
+    const marked = isForeign(written) ? { ...kept, foreign: written } : kept;
+    this.#put(path, keyAt, marked, !written.includes("."));
   }
 
-  #put(path: string, keyAt: Position, node: ConfigNode): void {
+  #put(path: string, keyAt: Position, node: ConfigNode, isFlat = false): void {
     const parts = path.split(".");
     const parent = open(this.#root, parts.slice(0, -1), keyAt, keyAt);
     const name = parts.at(-1)!;
     const there = parent.children.get(name);
     if (there === undefined || !("children" in there.value)) {
-      parent.children.set(name, { keyAt, value: node });
+      parent.children.set(name, { keyAt, value: node, isFlat });
     }
   }
 
@@ -136,7 +131,7 @@ class Builder {
 interface Branch {
   at: Position;
   replace: boolean;
-  children: Map<string, { keyAt: Position; value: Branch | ConfigNode }>;
+  children: Map<string, { keyAt: Position; value: Branch | ConfigNode; isFlat: boolean }>;
 }
 
 function branch(at: Position): Branch {
@@ -151,7 +146,7 @@ function open(root: Branch, parts: readonly string[], keyAt: Position, at: Posit
     if (child !== undefined && "children" in child.value) current = child.value;
     else {
       const made = branch(at);
-      current.children.set(part, { keyAt, value: made });
+      current.children.set(part, { keyAt, value: made, isFlat: false });
       current = made;
     }
   }
@@ -160,8 +155,9 @@ function open(root: Branch, parts: readonly string[], keyAt: Position, at: Posit
 
 function freeze(from: Branch): MapNode {
   const entries = new Map<string, MapEntry>();
-  for (const [name, { keyAt, value }] of from.children) {
-    entries.set(name, { keyAt, node: "children" in value ? freeze(value) : value });
+  for (const [name, { keyAt, value, isFlat }] of from.children) {
+    const node = "children" in value ? freeze(value) : value;
+    entries.set(name, { keyAt, node, ...(isFlat ? { isFlat } : {}) });
   }
   return { ...emptyMap(from.at), entries, ...(from.replace ? { replace: true } : {}) };
 }

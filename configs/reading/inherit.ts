@@ -9,7 +9,7 @@ import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path"
 import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
 import { EMBEDDED, embeddedPath } from "../documents/embedded.ts";
-import { isOfVerl } from "../foreign/verl.ts";
+import { isOfVerl } from "../foreign/verl/verl.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
 import { mergeMaps } from "../documents/merge.ts";
 import {
@@ -28,6 +28,10 @@ import {
 import { decodeUtf8, parseYaml } from "../documents/yaml_source.ts";
 
 export const MAX_INHERITANCE = 16;
+
+/** verl's own files of defaults, and the embedded file that has their values. */
+const VERL_DEFAULTS: readonly string[] = ["ppo_trainer.yaml", "ppo_megatron_trainer.yaml"];
+const VERLS = "verl/ppo_trainer.yaml";
 
 /**
  * A configuration file: on disk, embedded in the program, or a text from a program that uses rgx.
@@ -87,6 +91,14 @@ class Inheritance {
       return emptyMap(nowhere(source));
     }
     const entries = new Map(document.entries);
+    if (
+      file.kind !== "embedded" && isOfVerl(entries) && !entries.has("defaults") &&
+      !entries.has("_base_")
+    ) {
+      const text = "keys that are not written have the defaults of rgx; those of verl come with " +
+        "defaults: [ppo_trainer, _self_]";
+      this.problems.note(entries.get("actor_rollout_ref")!.keyAt, "actor_rollout_ref", text);
+    }
     const references = [
       ...this.#baseReferences(entries.get("_base_")),
       ...this.#defaultsReferences(entries.get("defaults"), isOfVerl(entries)),
@@ -180,7 +192,9 @@ class Inheritance {
       }
       return file;
     }
+    const verls = optional && VERL_DEFAULTS.includes(text) ? embeddedFile(VERLS) : null;
     if (from.kind === "embedded") {
+      if (verls !== null) return verls;
       const path = posix.normalize(posix.join(posix.dirname(from.path), text));
       if (EMBEDDED.has(path)) return { kind: "embedded", path };
       this.problems.add(at, key, `no embedded configuration ${JSON.stringify(path)}`);
@@ -201,6 +215,7 @@ class Inheritance {
       this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${tail} is used`);
       return { kind: "embedded", path: tail };
     }
+    if (verls !== null) return verls;
     if (optional) {
       this.problems.note(at, key, `${text} is not on disk: a file of verl, ignored`);
       return null;

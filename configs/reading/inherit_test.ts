@@ -163,7 +163,7 @@ Deno.test("CONFIG is a path, an embedded experiment, or refused with near names"
         assert.match(error.message, message);
         assert.match(
           error.advice ?? "",
-          /^embedded experiments: gsm8k, leg_counting_qwen7b, quickstart/,
+          /^embedded experiments: algorithmic_qwen_3b, gsm8k, /,
         );
         return true;
       });

@@ -2,8 +2,8 @@
  * Replaces `${a.b}` (another key, by its full path), `${oc.env:NAME}`, `${oc.env:NAME,default}` and
  * `${env:…}`; and in files `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}`. A value that is
  * nothing but one `${…}` keeps the type of the value that it names. `\${` and `\{{` are written for
- * a literal `${` and `{{`. A name that cannot be resolved is an error. Of OmegaConf's grammar,
- * relative keys and other resolvers are not supported.
+ * a literal `${` and `{{`. A name that cannot be resolved is an error. `${oc.select:a.b,default}`
+ * is a key with a default. Of OmegaConf's grammar, other resolvers are not supported.
  */
 import { basename } from "node:path";
 import { didYouMean } from "../../core/suggest.ts";
@@ -16,13 +16,13 @@ import {
   type MapNode,
   nodeAt,
   nowhere,
-  type Problems,
+  Problems,
   type ScalarNode,
   type Source,
 } from "../documents/node.ts";
-import { keyBeginning, KEYS } from "./key_names.ts";
+import { isUnread, keyBeginning, KEYS } from "./key_names.ts";
 import { REQUIRED } from "../types/key_spec.ts";
-import { plainScalar } from "../documents/yaml_source.ts";
+import { parseValue, plainScalar } from "../documents/yaml_source.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -97,6 +97,15 @@ class Interpolation {
   ) {}
 
   resolve(node: ConfigNode, key: string): ConfigNode {
+    if (node.foreign === undefined) return this.#resolve(node, key);
+    const { foreign } = node;
+    if (!isUnread(key)) return { ...this.#resolve(node, key), foreign };
+    // The value is never used, so it may name what only the other project knows.
+    const lenient = new Interpolation(this.root, this.environment, new Problems());
+    return { ...lenient.#resolve(node, key), foreign };
+  }
+
+  #resolve(node: ConfigNode, key: string): ConfigNode {
     if (node.kind === "scalar") {
       return typeof node.value === "string" ? this.#text(node, node.value, key) : node;
     }
@@ -169,6 +178,8 @@ class Interpolation {
       const secret = isSecretName(name!) ? { secret: "" } : {};
       return { kind: "scalar", value: plainScalar(text), raw: text, at: node.at, ...secret };
     }
+    const select = /^\s*oc\.select:\s*([\w-]+(?:\.[\w-]+)*)\s*(?:,([^]*))?$/.exec(expression);
+    if (select !== null) return this.#select(select[1]!, select[2]?.trim() ?? "null", node, key);
     if (!/^[\w-]+(\.[\w-]+)*$/.test(expression)) {
       return `\${${expression}} is neither a key nor oc.env:NAME[,default]`;
     }
@@ -176,6 +187,14 @@ class Interpolation {
       return `\${${expression}}: only environment variables can be used here`;
     }
     return this.#key(expression, key);
+  }
+
+  /** `${oc.select:a.b,default}`: the value of a key, or the default where it is not written. */
+  #select(written: string, otherwise: string, node: ScalarNode, key: string): ConfigNode | string {
+    const known = keyBeginning(written);
+    const path = known === null ? written : [known.path, ...known.rest].join(".");
+    if (nodeAt(this.root, path.split(".")) !== undefined) return this.#key(written, key);
+    return { ...parseValue(otherwise, node.at.source, this.problems, key), at: node.at };
   }
 
   #key(written: string, key: string): ConfigNode | string {
@@ -220,7 +239,7 @@ function defaultNode(path: string): ConfigNode | undefined {
 function closingBrace(text: string, from: number): number {
   let depth = 1;
   for (let i = from; i < text.length; i++) {
-    if (text.startsWith("${", i)) depth++;
+    if (text[i] === "{") depth++;
     else if (text[i] === "}" && --depth === 0) return i;
   }
   return -1;

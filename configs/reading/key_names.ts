@@ -4,9 +4,14 @@
  * the nearest name as a suggestion.
  */
 import { nearest } from "../../core/suggest.ts";
-import { FOREIGN_SPELLINGS, REFUSED_KEYS, WITHOUT_EFFECT } from "../foreign/foreign_keys.ts";
-import type { RefusedKey } from "../foreign/foreign_table.ts";
-import { VERL_SECTIONS } from "../foreign/verl.ts";
+import {
+  DORMANT,
+  FOREIGN_SPELLINGS,
+  listedAt,
+  REFUSED_KEYS,
+  TRANSLATED_KEYS,
+  WITHOUT_EFFECT,
+} from "../foreign/foreign_keys.ts";
 import { type ConfigNode, isNull } from "../documents/node.ts";
 import type { KeySpec } from "../types/key_spec.ts";
 import { SECTIONS } from "../schema/schema.ts";
@@ -15,12 +20,8 @@ export type Meaning =
   | { kind: "key"; path: string }
   /** The beginning of spellings; `section` says whether it is a section of rgx. */
   | { kind: "prefix"; section: boolean }
-  /** A key of another trainer that would change results. */
-  | { kind: "refused"; key: RefusedKey }
-  /** A key that steers another engine; `why` may be empty. */
-  | { kind: "withoutEffect"; why: string }
-  /** A key in a section of verl that is in no list: it is ignored. */
-  | { kind: "verl" }
+  /** A key of another trainer that is refused, has no effect, or acts only with such a key. */
+  | { kind: "notObeyed" }
   | { kind: "misplaced"; path: string }
   | { kind: "unknown"; suggestion: string | null };
 
@@ -31,12 +32,24 @@ export const KEYS: ReadonlyMap<string, KeySpec> = new Map(
   ),
 );
 
+/** Further spellings of keys that are translated. */
+const FOREIGN_ALIASES: ReadonlySet<string> = new Set(
+  Object.values(TRANSLATED_KEYS.keys).flatMap(({ aliases }) => aliases),
+);
+
 /** Every spelling of every key → its canonical dotted key. */
 const SPELLINGS: ReadonlyMap<string, string> = collectSpellings();
 
+/** Keys of other trainers that rgx does not obey. */
+const NOT_OBEYED: ReadonlySet<string> = new Set([
+  ...REFUSED_KEYS.keys(),
+  ...WITHOUT_EFFECT.keys(),
+  ...DORMANT.keys(),
+]);
+
 /** Beginnings of spellings, without the last part: `training`, `training.generation_config`. */
 const PREFIXES: ReadonlySet<string> = new Set(
-  [...SPELLINGS.keys(), ...REFUSED_KEYS.keys(), ...WITHOUT_EFFECT.keys()].flatMap((spelling) => {
+  [...SPELLINGS.keys(), ...NOT_OBEYED].flatMap((spelling) => {
     const parts = spelling.split(".");
     return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("."));
   }),
@@ -46,8 +59,7 @@ const PREFIXES: ReadonlySet<string> = new Set(
 const ALL_NAMES: ReadonlySet<string> = new Set([
   ...KEYS.keys(),
   ...SPELLINGS.keys(),
-  ...REFUSED_KEYS.keys(),
-  ...WITHOUT_EFFECT.keys(),
+  ...NOT_OBEYED,
 ]);
 
 const SECTION_PATHS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
@@ -62,12 +74,7 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   if (prefix && wantsPrefix) return { kind: "prefix", section: SECTION_PATHS.has(written) };
   const path = SPELLINGS.get(written);
   if (path !== undefined) return { kind: "key", path };
-  const why = WITHOUT_EFFECT.get(written);
-  if (why !== undefined) return { kind: "withoutEffect", why };
-  const refused = REFUSED_KEYS.get(written);
-  if (refused !== undefined && !SECTION_PATHS.has(written)) {
-    return { kind: "refused", key: refused };
-  }
+  if (NOT_OBEYED.has(written) && !SECTION_PATHS.has(written)) return { kind: "notObeyed" };
   if (prefix) return { kind: "prefix", section: SECTION_PATHS.has(written) };
   const parts = written.split(".");
   const last = parts.at(-1)!;
@@ -75,12 +82,22 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   if (elsewhere !== undefined && SECTION_PATHS.has(parts[0]!)) {
     return { kind: "misplaced", path: elsewhere };
   }
-  if (VERL_SECTIONS.includes(parts[0]!)) return { kind: "verl" };
-  for (let n = parts.length - 1; n > 0; n--) {
-    const around = REFUSED_KEYS.get(parts.slice(0, n).join("."));
-    if (around !== undefined) return { kind: "refused", key: around };
-  }
+  // A key inside a map that is not obeyed, and the class that verl makes of a section.
+  const isInside = [REFUSED_KEYS, WITHOUT_EFFECT, DORMANT]
+    .some((list) => listedAt<unknown>(list, written) !== undefined);
+  if (isInside || (last === "_target_" && parts.length > 1)) return { kind: "notObeyed" };
   return { kind: "unknown", suggestion: suggest(parts) };
+}
+
+/** Whether a spelling belongs to another project. */
+export function isForeign(written: string): boolean {
+  return FOREIGN_SPELLINGS.has(written) || Object.hasOwn(TRANSLATED_KEYS.keys, written) ||
+    FOREIGN_ALIASES.has(written);
+}
+
+/** Whether rgx never reads the value of a key, so that it may be anything. */
+export function isUnread(path: string): boolean {
+  return listedAt(WITHOUT_EFFECT, path) !== undefined || listedAt(DORMANT, path) !== undefined;
 }
 
 /**

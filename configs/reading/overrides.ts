@@ -6,6 +6,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
+import { REFUSED_KEYS } from "../foreign/foreign_keys.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
 import { mergeMaps } from "../documents/merge.ts";
@@ -16,6 +17,7 @@ import {
   describeNode,
   emptyMap,
   formatPosition,
+  isNull,
   type MapEntry,
   type MapNode,
   nodeAt,
@@ -40,6 +42,7 @@ export interface Override {
 const RESERVED = [
   "RGX_DEBUG",
   "RGX_DEVICE",
+  "RGX_NATIVE",
   "RGX_NUM_THREADS",
   "RGX_TEST_MODEL",
   "RGX_MPI_LIB",
@@ -148,14 +151,14 @@ function parseFlag(
 
 function isKnown(key: string): boolean {
   return keyBeginning(key) !== null ||
-    ["prefix", "refused", "withoutEffect", "verl", "misplaced"].includes(meaningOf(key).kind);
+    ["prefix", "notObeyed", "misplaced"].includes(meaningOf(key).kind);
 }
 
 function isFlag(key: string): boolean {
   const meaning = meaningOf(key);
   if (meaning.kind === "key") return KEYS.get(meaning.path)!.type.expected === "true or false";
-  if (meaning.kind !== "refused" && meaning.kind !== "withoutEffect") return false;
-  const neutral = meaning.kind === "refused" ? meaning.key.neutral : [];
+  if (meaning.kind !== "notObeyed") return false;
+  const neutral = REFUSED_KEYS.get(key)?.neutral ?? [];
   return neutral.some((value) => typeof value === "boolean") ||
     /^(no|use)_/.test(key.split(".").at(-1)!);
 }
@@ -205,7 +208,9 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
     return mergeMaps(tree, canonicalise({ ...emptyMap(at), entries }, problems));
   }
   const change = (inner: ConfigNode | undefined) => {
-    const root = inner ?? (known!.path === "data.task_config" ? emptyMap(at) : undefined);
+    const isNone = inner === undefined || isNull(inner);
+    const isMap = /^a map\b/.test(KEYS.get(known!.path)?.type.expected ?? "");
+    const root = isNone && isMap ? emptyMap(at) : inner;
     return setInside(
       root,
       known!.rest,
@@ -269,7 +274,7 @@ function replaceAt(
   const inner = entry?.node.kind === "map" ? entry.node : emptyMap(at);
   const node = deeper.length === 0 ? change(entry?.node) : replaceAt(inner, deeper, change, at);
   if (node === null) return null;
-  return { ...tree, entries: new Map(tree.entries).set(name, { keyAt: entry?.keyAt ?? at, node }) };
+  return { ...tree, entries: new Map(tree.entries).set(name, { keyAt: at, ...entry, node }) };
 }
 
 function applyDeletion(tree: MapNode, { key, source }: Override, problems: Problems): MapNode {
@@ -277,12 +282,21 @@ function applyDeletion(tree: MapNode, { key, source }: Override, problems: Probl
   const known = meaning.kind === "prefix" ? null : keyBeginning(key);
   const path = known === null ? key.split(".") : [...known.path.split("."), ...known.rest];
   if (nodeAt(tree, path) === undefined) {
-    const names = [...KEYS.keys()].filter((name) => nodeAt(tree, name.split(".")) !== undefined);
-    const near = didYouMean(key, names);
+    const near = didYouMean(key, writtenKeys(tree));
     problems.add(nowhere(source), `~${key}`, `nothing to delete, the key is not set${near}`);
     return tree;
   }
   return without(tree, path) as MapNode;
+}
+
+/** All keys of a tree: their paths, and what was written where that is a key of another project. */
+function writtenKeys(node: ConfigNode, path = ""): string[] {
+  const here = [path, node.foreign].filter((name) => name !== undefined && name !== "") as string[];
+  if (node.kind !== "map") return here;
+  const below = [...node.entries].flatMap(([name, entry]) =>
+    writtenKeys(entry.node, path === "" ? name : `${path}.${name}`)
+  );
+  return [...here, ...below];
 }
 
 function without(node: ConfigNode, path: readonly string[]): ConfigNode {

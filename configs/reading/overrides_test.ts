@@ -125,6 +125,17 @@ Deno.test("list items and parameters of tasks and rewards can be set by path", a
   assert.deepEqual(config.data.task_config, { min_terms: 3, max_terms: 3 });
 });
 
+Deno.test("a part of a map that is not written makes the map", async () => {
+  const overrides = [
+    "+data.apply_chat_template_kwargs.enable_thinking=False",
+    "training.generation_kwargs.stop=[x]",
+    "lora.rank_pattern.q_proj=3",
+  ];
+  const { config } = await load(MINIMAL + "lora: {r: 4}\n", { overrides });
+  assert.deepEqual(config.training.chat_template_kwargs, { enable_thinking: false });
+  assert.deepEqual([config.training.stop, config.lora?.rank_pattern], [["x"], { q_proj: 3 }]);
+});
+
 Deno.test("a deleted key has its default again, a deleted section is not there", async () => {
   const yaml = MINIMAL + "lr: 0.5\nlora: {r: 4}\n";
   const rewards = "rewards=[correctness, brevity]";

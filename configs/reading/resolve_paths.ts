@@ -23,6 +23,7 @@ const FILE_KEYS = [
   ["data", "dataset_name"],
   ["model", "model_name_or_path"],
   ["model", "tokenizer_name_or_path"],
+  ["model", "chat_template"],
 ] as const;
 
 const PATH_KEYS = [["training", "output_dir"], ...FILE_KEYS] as const;
@@ -50,6 +51,12 @@ export async function resolveFiles(
     const found = await findFile(node.value, node.at.source.directory, cwd);
     if (found === null && name === "dataset_name") {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
+    }
+    if (found === null && name === "chat_template" && !/[{\n]/.test(node.value)) {
+      const place = resolve(cwd, node.value);
+      const text = `no such file: ${node.value} (looked for ${place}); expected a file with a ` +
+        "Jinja template, or the template itself";
+      problems.add(node.at, `${section}.${name}`, text);
     }
     if (found !== null) tree = withPath(tree, section, name, found);
   }

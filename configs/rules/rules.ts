@@ -43,11 +43,28 @@ class Rules extends RuleContext {
       this.#init(model.init);
     }
     this.#storage();
+    this.#ropeScaling();
     if (model.init !== null && this.config.lora !== null && this.valid("lora")) {
       const text =
         "an adapter is useless without its base model, and model.init makes one that is " +
         "saved nowhere; remove lora (~lora, or enabled: false in it) to train all of the model";
       this.problems.add(this.at("lora"), "lora", text);
+    }
+  }
+
+  /** It must be in the files of the result: another reader would compute something else. */
+  #ropeScaling(): void {
+    const { model: { rope_scaling: scaling, init }, lora } = this.config;
+    const key = "model.rope_scaling";
+    if (scaling === null || !this.valid(key, "lora")) return;
+    if (init !== null) this.fail("a model made with model.init has no RoPE scaling", key);
+    if (lora !== null) {
+      this.fail(
+        "the files of an adapter do not say how its base is scaled; write rope_scaling into the " +
+          "config.json of a copy of the base's folder (its other files may be links), and name " +
+          "that folder in model_name_or_path",
+        key,
+      );
     }
   }
 
@@ -58,12 +75,21 @@ class Rules extends RuleContext {
     if (load_in_4bit && load_in_8bit) {
       this.fail("load_in_8bit is set as well: one of them", four, eight);
     }
+    const rounding = "training.bf16_rounding";
+    if (
+      this.config.training.bf16_rounding !== null &&
+      this.valid("lora", "model.dtype", rounding) && (lora !== null || dtype !== "bfloat16")
+    ) {
+      const text = "only weights that are trained in bfloat16 are rounded: " +
+        (lora === null ? "set model.dtype: bfloat16" : "an adapter is trained in float32");
+      this.fail(text, rounding);
+    }
     if (lora !== null || !this.valid("lora")) return;
-    const trained = "full fine-tuning trains every weight, in float32";
+    const trained = "full fine-tuning trains every weight, in float32 or bfloat16";
     if (load_in_4bit || load_in_8bit) {
       const key = load_in_4bit ? four : eight;
       this.fail(`${trained}; add a lora section to train an adapter on quantised weights`, key);
-    } else if (dtype === "float16" || dtype === "bfloat16") {
+    } else if (dtype === "float16") {
       this.problems.note(this.at("model.dtype"), "model.dtype", `has no effect: ${trained}`);
     }
   }

@@ -40,14 +40,38 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "per_device_eval_batch_size 6 or 9",
   ],
   [
+    "RoPE scaling that an adapter's files would not say",
+    "lora: {r: 4}\nrope_scaling: {rope_type: yarn, factor: 4}\n",
+    "f.yaml:5:15: model.rope_scaling: the files of an adapter",
+    "model_name_or_path",
+  ],
+  [
     "two quantisations at once",
     "lora: {r: 4}\nload_in_4bit: true\nload_in_8bit: true\n",
     "f.yaml:5:15: model.load_in_4bit: load_in_8bit is set as well",
   ],
   [
+    "rounding of weights that are trained in floats",
+    "bf16_rounding: kahan\n",
+    "f.yaml:4:16: training.bf16_rounding: only weights that are trained in bfloat16 are rounded",
+    "set model.dtype: bfloat16",
+  ],
+  [
+    "rounding of an adapter",
+    "lora: {r: 4}\ndtype: bfloat16\nbf16_rounding: stochastic\n",
+    "f.yaml:6:16: training.bf16_rounding: only weights that are trained in bfloat16 are rounded",
+    "an adapter is trained in float32",
+  ],
+  [
+    "moments that are paged out",
+    "optim: paged_adamw_8bit\n",
+    "f.yaml:4:8: training.optim: paged_adamw_8bit is not supported yet",
+    "adamw_torch_fused or adamw_8bit",
+  ],
+  [
     "weights that are trained in blocks",
     "quantization: {load_in_8bit: true}\n",
-    "f.yaml:4:30: model.load_in_8bit: full fine-tuning trains every weight, in float32",
+    "f.yaml:4:30: model.load_in_8bit: full fine-tuning trains every weight, in float32 or bfloat16",
     "add a lora section",
   ],
   [
@@ -238,7 +262,10 @@ Deno.test("generation_kwargs override the keys of sampling, stop may be one text
   assert.deepEqual(notes, [
     "f.yaml:5:21: training.generation_kwargs.temperature: overrides training.temperature",
   ]);
-  assert.equal(origins.get("training.temperature"), "f.yaml:5");
+  assert.equal(
+    origins.get("training.temperature"),
+    "f.yaml:5 (training.generation_kwargs.temperature)",
+  );
 });
 
 Deno.test("options that can not work as meant are noted", async () => {
@@ -246,5 +273,12 @@ Deno.test("options that can not work as meant are noted", async () => {
   assert.match((await notes("loss_type: cispo\n"))[0]!, /5\.0 is usual/);
   assert.deepEqual(await notes("loss_type: cispo\nepsilon_high: 5.0\n"), []);
   assert.match((await notes("loss_type: luspo\n"))[0]!, /meant for sequence/);
+  const sequence = (loss: string) =>
+    notes(`loss_type: ${loss}\nimportance_sampling_level: sequence\n`);
+  for (const loss of ["bnpo", "dr_grpo", "dapo", "cispo"]) {
+    assert.match((await sequence(loss)).join(), /does not fit a loss that sums .* loss_type grpo/);
+  }
+  assert.match((await sequence("vespo")).join(), /of vespo is token/);
+  for (const loss of ["grpo", "luspo"]) assert.deepEqual(await sequence(loss), []);
   assert.match((await notes("eval_steps: 5\n"))[0]!, /no effect while eval_strategy is no/);
 });

@@ -4,11 +4,24 @@
  * GRPOConfig, the best checkpoint as in transformers' TrainingArguments.
  */
 import { nearest } from "../../core/suggest.ts";
+import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
 import type { SchedulerKwargs, SchedulerType } from "../schema/run_config.ts";
 
 const inTraining = (name: string) => `training.${name}`;
+
+const BY_LENGTH = "of sequence does not fit a loss that sums the tokens of a sequence: each one " +
+  "counts by its length. GSPO's own loss is loss_type grpo";
+
+/** What is wrong with the ratio of whole sequences, by the type of the loss; TRL warns likewise. */
+const SEQUENCE_NOTES: Partial<Record<LossType, string>> = {
+  bnpo: BY_LENGTH,
+  dr_grpo: BY_LENGTH,
+  dapo: BY_LENGTH,
+  cispo: BY_LENGTH,
+  vespo: "of vespo is token: the loss weighs whole sequences by itself",
+};
 
 export class TrainingRules extends RuleContext {
   /**
@@ -218,6 +231,15 @@ export class TrainingRules extends RuleContext {
     ) {
       const text = "luspo is meant for sequence";
       this.problems.note(this.at(level, inTraining("loss_type")), level, text);
+    }
+    if (
+      this.valid(inTraining("loss_type"), level) &&
+      training.importance_sampling_level === "sequence"
+    ) {
+      const text = SEQUENCE_NOTES[training.loss_type];
+      if (text !== undefined) {
+        this.problems.note(this.at(level, inTraining("loss_type")), level, text);
+      }
     }
   }
 

@@ -10,6 +10,7 @@ import { trackers } from "../types/tracker_list.ts";
 import {
   anything,
   bool,
+  choice,
   float,
   freeMap,
   int,
@@ -38,7 +39,7 @@ export const DATA: Section<RunConfig["data"]> = {
       nullable(name()),
       null,
       "JSONL or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
-        "question/answer or prompt columns",
+        "question/answer, prompt or messages columns",
       ["data.dataset", "dataset", "data"],
     ),
     num_examples: key(
@@ -56,12 +57,23 @@ export const DATA: Section<RunConfig["data"]> = {
       "only the first so many rows of a file; null: all",
     ),
     seed: key(int({ min: 0 }), 42, "seed of the task's generator"),
-    add_instructions: key(bool(), true, "put the answer-format instruction before the question"),
+    add_instructions: key(
+      bool(),
+      true,
+      "put the answer-format instruction before the question; of data that is not rgx's own " +
+        "false, unless it is written",
+    ),
+    prompt_format: key(
+      choice(["chat", "plain"]),
+      "chat",
+      "chat: prompts go through the model's chat template, a text as a user's message; plain: " +
+        "they are continued as plain text, as TRL continues a prompt that is a text",
+    ),
     system_prompt: key(
       nullable(name()),
       null,
       "text of the system message, or DeepSeekZero, default, simple, direct, chain_of_draft or " +
-        "gsm8k",
+        "gsm8k; a conversation of the data keeps a system message of its own",
       [
         "data.system_prompt_id",
         "system_prompt_id",

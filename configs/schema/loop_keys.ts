@@ -6,12 +6,21 @@ import { DEFAULT_TIME_LIMIT } from "../../rewards/time_limit.ts";
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { LoopSection } from "./run_config.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
-import { bool, choice, either, float, int, name, nullable, refine } from "../types/value_types.ts";
+import { bool, boolOr, choice, float, int, name, nullable, refine } from "../types/value_types.ts";
 
 const MAX_STEPS = refine(
   int({ min: -1 }),
   (steps) => steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides" : null,
 );
+
+const OPTIMIZERS = choice(["adamw_torch_fused", "adamw_8bit"], {
+  same: [
+    ["adamw_torch", "adamw_torch_fused"],
+    ["adamw_hf", "adamw_torch_fused"],
+    ["adamw_bnb_8bit", "adamw_8bit"],
+  ],
+  notYet: ["paged_adamw", "paged_adamw_8bit", "paged_adamw_32bit", "adafactor", "sgd"],
+});
 
 export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   output_dir: key(
@@ -42,6 +51,18 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
       "num_decay_steps, num_stable_steps",
   ),
   warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps"),
+  optim: key(
+    OPTIMIZERS,
+    "adamw_torch_fused",
+    "adamw_8bit holds AdamW's moments in 8 bits, as bitsandbytes does: in blocks of 256, " +
+      "embeddings and tensors of less than 4,096 values as floats",
+  ),
+  bf16_rounding: key(
+    nullable(choice(["stochastic", "kahan"])),
+    null,
+    "how weights that are trained in bfloat16 (model.dtype without lora) are rounded after a " +
+      "step: stochastic (null) takes 2 bytes a weight, kahan 4 with its compensation",
+  ),
   weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
   adam_beta1: key(float({ min: 0, below: 1 }), 0.9, "decay of the first moment"),
   adam_beta2: key(float({ min: 0, below: 1 }), 0.999, "decay of the second moment"),
@@ -104,7 +125,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "whether more of it is better; null = unless its name ends in loss",
   ),
   resume_from_checkpoint: key<string | boolean>(
-    either(bool(), name()),
+    boolOr(name()),
     false,
     "a checkpoint folder, or true: the newest of output_dir",
   ),

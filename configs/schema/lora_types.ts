@@ -14,7 +14,8 @@ import {
 } from "../types/value_types.ts";
 
 /**
- * Linear modules of a decoder layer that can have an adapter. The last three are those of GPT-2.
+ * Linear modules that can have an adapter: those of a layer, the last three of them GPT-2's, and
+ * the head.
  */
 const LORA_MODULES = [
   "q_proj",
@@ -27,6 +28,7 @@ const LORA_MODULES = [
   "c_attn",
   "c_proj",
   "c_fc",
+  "lm_head",
 ] as const;
 
 /** A linear module, by its name or by the end of its path: "q_proj", "layers.3.mlp.up_proj". */
@@ -45,7 +47,7 @@ function linearModule(): ValueType<string> {
 
 /**
  * A regular expression for the whole path of a module, or one of `words`. A bare name is refused,
- * because as an expression it would match no path.
+ * because as an expression it would match no path; so are several names in one text.
  */
 function pathPattern(words: readonly string[]): ValueType<string> {
   const expected = [...words, "a regular expression for the whole path"].join(" or ");
@@ -56,6 +58,11 @@ function pathPattern(words: readonly string[]): ValueType<string> {
       if (typeof value !== "string" || /^\w+$/.test(value) || value === "") {
         if (typeof value === "string" && words.includes(value)) return value;
         complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+        return undefined;
+      }
+      if (/^[\w.]+(?:[\s,]+[\w.]+)+$/.test(value)) {
+        const list = value.split(/[\s,]+/).join(", ");
+        complain(node.at, `a text is one regular expression; of several modules: [${list}]`);
         return undefined;
       }
       if (words.includes(value) || compiles(value)) return value;

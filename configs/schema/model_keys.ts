@@ -40,6 +40,12 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
       null,
       "folder of the tokenizer; null = the model's",
     ),
+    chat_template: key(
+      nullable(text()),
+      null,
+      "chat template in place of the model's: a file, or the Jinja text itself",
+      ["model.chat_template_path", "chat_template_path", "training.chat_template_path"],
+    ),
     shape: key(
       nullable(freeMap()),
       null,
@@ -47,11 +53,19 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
         "(absent: this one): a dry run plans memory with them where the model is not there; " +
         "names in rgx's own configs/models need none",
     ),
+    rope_scaling: key(
+      nullable(freeMap()),
+      null,
+      "RoPE scaling in place of that of the model's config.json, with its keys " +
+        "({rope_type: yarn, factor: 4}): for texts beyond the model's length; not with lora, whose " +
+        "files would not say it",
+    ),
     dtype: key(
       choice(["auto", "float32", "float16", "bfloat16"]),
       "auto",
       "what frozen weights are held in: auto = as they are stored, others widen or round " +
-        "them; sums and all that is trained are float32",
+        "them; with bfloat16 and no lora section, matrices are also trained in it " +
+        "(training.bf16_rounding); all else that is trained and all sums are float32",
     ),
     load_in_4bit: key(
       bool(),
@@ -122,7 +136,8 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
     target_modules: key(
       nullable(targetModules()),
       null,
-      "modules with an adapter; null = q_proj and v_proj, of GPT-2 c_attn",
+      "modules with an adapter; null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all of " +
+        "the layers; lm_head = the head",
     ),
     use_rslora: key(bool(), false, "scale = lora_alpha / √r"),
     modules_to_save: key(

@@ -8,6 +8,7 @@ import { hostProblem } from "../../rewards/custom/reward_file.ts";
 import { getReward } from "../../rewards/registry.ts";
 import type { Reward } from "../../rewards/types.ts";
 import { checkParams, withDefaults } from "../../core/named_params.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -87,12 +88,18 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
   if (reward === null || weight === undefined) return null;
   const given = fields.rest();
   for (const message of checkParams(`reward ${reward.name}`, reward.params, given)) {
-    reportField(message, item, key, problems);
+    const field = message.slice(0, message.indexOf(":"));
+    const near = Object.hasOwn(given, field) && !Object.hasOwn(reward.params, field)
+      ? didYouMean(field, COMMON_FIELDS)
+      : "";
+    reportField(message + near, item, key, problems);
   }
   const params = withDefaults(reward.params, given);
   return { name: reward.name, weight, params, ...timeout !== undefined && { timeout } };
 }
 
+/** Fields that every reward has. */
+const COMMON_FIELDS = ["name", "weight", "timeout"];
 const SECONDS = float({ above: 0 });
 const HOSTS: ValueType<string[]> = {
   expected: "a list of hosts",

@@ -110,6 +110,8 @@ export interface SamplingSection {
    * What happens to longer prompts: null = refused before step 1, left = the last tokens are kept.
    */
   truncate_prompts: "left" | null;
+  /** Values for the chat template; those of a row of the data go before them. */
+  chat_template_kwargs: Record<string, unknown>;
   temperature: number;
   top_p: number;
   top_k: number;
@@ -185,6 +187,9 @@ export interface LoopSection {
   lr_scheduler_type: SchedulerType;
   lr_scheduler_kwargs: SchedulerKwargs;
   warmup_steps: number;
+  optim: "adamw_torch_fused" | "adamw_8bit";
+  /** How trained weights in bfloat16 are rounded; null = stochastic. */
+  bf16_rounding: "stochastic" | "kahan" | null;
   weight_decay: number;
   adam_beta1: number;
   adam_beta2: number;
@@ -269,8 +274,12 @@ export interface RunConfig {
      */
     model_name_or_path: string | null;
     tokenizer_name_or_path: string | null;
+    /** A Jinja template, or the path of a file with one; null = the model's own. */
+    chat_template: string | null;
     /** Fields of a config.json and `of`, the name of the model (`configs/model_shapes.ts`). */
     shape: Record<string, unknown> | null;
+    /** Section `rope_scaling` of a config.json, in place of the model's own; null = its own. */
+    rope_scaling: Record<string, unknown> | null;
     /** Storage type of frozen weights; auto = as they are stored in the files. */
     dtype: "auto" | "float32" | "float16" | "bfloat16";
     /** Frozen linear layers are quantised when they are loaded. At most one of the two is set. */
@@ -293,7 +302,10 @@ export interface RunConfig {
     /** Only this many first rows of a file; null = all. */
     max_examples: number | null;
     seed: number;
+    /** Default: true for rgx's own tasks, false for other data. */
     add_instructions: boolean;
+    /** A text is a user's message for the chat template, or continued as plain text. */
+    prompt_format: "chat" | "plain";
     system_prompt: string | null;
   };
   /** Difficulty levels that follow the results, or null. */

@@ -6,6 +6,7 @@ import type { SamplingSection } from "./run_config.ts";
 import {
   choice,
   float,
+  freeMap,
   int,
   listOf,
   name,
@@ -37,6 +38,11 @@ export const SAMPLING_KEYS: Section<SamplingSection>["keys"] = {
     nullable(int({ min: 1 })),
     null,
     "longer prompts are refused, or cut (truncate_prompts)",
+  ),
+  chat_template_kwargs: key(
+    freeMap(),
+    () => ({}),
+    "values for the chat template, for example {enable_thinking: false} for Qwen3",
   ),
   truncate_prompts: key(
     nullable(choice(["left"])),

@@ -87,6 +87,19 @@ export function bool(): ValueType<boolean> {
   };
 }
 
+/** true, false, or a value of another type. */
+export function boolOr<T>(other: ValueType<T>): ValueType<boolean | T> {
+  return {
+    expected: `${other.expected}, true or false`,
+    read(node, complain) {
+      if (node.kind === "scalar" && typeof node.value === "boolean") return node.value;
+      return other.read(node, (at, words, sub) => {
+        complain(at, words.replace(`expected ${other.expected}`, `expected ${this.expected}`), sub);
+      });
+    },
+  };
+}
+
 /** Text. A value that was typed on the command line is text even if it looks like a number. */
 export function text(): ValueType<string> {
   const expected = "text";

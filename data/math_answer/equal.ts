@@ -1,48 +1,100 @@
 /** Whether an answer is right: whether two texts have the same mathematical meaning. */
 import { isBlank } from "../../tasks/python/text.ts";
-import { cleanMath } from "./clean.ts";
-import { parseMath, textOf } from "./parse.ts";
-import { divide, fraction, multiply, type Real, sameReal } from "./rational.ts";
-import type { MathValue } from "./value.ts";
+import { call, type Expr } from "./formulas/expression.ts";
+import type { MathValue } from "./formulas/value.ts";
+import { fraction, same } from "./numbers/rational.ts";
+import { sameChoice } from "./choice.ts";
+import { type Measure, measureOf } from "./reading/measure.ts";
+import { cleanMath } from "./reading/clean.ts";
+import { parseMath, type Reading, textOf } from "./reading/parse.ts";
+import { isRoundingOf, splitRounded } from "./rounding.ts";
+import { proportional, sameFormula } from "./formulas/same_formula.ts";
+import { sameMath } from "./same_value.ts";
+import { functionNames } from "./reading/tokens.ts";
 
-/** Stands between a value and the same value rounded, or before a value. */
-const ROUNDED = /\\(?:approx|simeq)(?![A-Za-z])|≈|\bapprox(?:imately|\.)/i;
+/** A longer text is right only where it is the gold answer to the letter. */
+const MAX_LENGTH = 10_000;
 
 /**
- * The parts of an answer with an approximation sign: the value, its rounded form, or both. If value
- * and rounded form contradict each other, the list is empty: an answer may not guess twice.
+ * Texts that the parser cannot read are compared as texts.
+ * @param question where it speaks of degrees or of percent, an answer may add that unit
  */
-function withRounded(text: string): string[] {
-  const parts = text.split(ROUNDED).filter((part) =>
-    !isBlank(part) && !/^\W*[A-Za-z]+\W*$/.test(part)
-  );
-  if (parts.length > 2) return [];
-  // Words of a sentence are not a value.
-  if (parts.length < 2) return parts.filter((part) => parseMath(part) !== null);
-  const [exact, rounded] = parts.map((part) => parseMath(part));
-  if (exact?.kind !== "number" || rounded?.kind !== "number") return [];
-  const decimals = /\.(\d+)/.exec(parts[1]!)?.[1]?.length ?? 0;
-  return Math.abs(exact.value.approx - rounded.value.approx) < 10 ** -decimals ? parts : [];
-}
-
-/** Texts that the parser cannot read are compared as texts. */
-export function sameAnswer(answer: string, gold: string): boolean {
+export function sameAnswer(answer: string, gold: string, question = ""): boolean {
   if (answer === gold) return !isBlank(answer);
-  if (ROUNDED.test(answer)) {
-    return sameText(answer, gold) || withRounded(answer).some((part) => sameAnswer(part, gold));
+  if (Math.max(answer.length, gold.length) > MAX_LENGTH) return false;
+  const parts = splitRounded(answer);
+  if (parts !== null) {
+    return sameText(answer, gold) ||
+      (parts.length <= 2 && answersOf(parts).some((part) => sameAnswer(part, gold, question)));
   }
-  if (ROUNDED.test(gold)) return sameAnswer(gold, answer);
-  const a = parseMath(answer), b = parseMath(gold);
-  if (a === null || b === null) return sameText(answer, gold);
-  if (a.kind === "equation" || b.kind === "equation") return sameEquation(answer, gold);
-  return sameMath(a, b) ? sameElsewhere(answer, gold) : sameDigits(answer, gold);
+  const golds = splitRounded(gold);
+  if (golds !== null) {
+    return sameText(answer, gold) ||
+      answersOf(golds).some((part) => sameAnswer(answer, part, question));
+  }
+  if (differInUnit(answer, gold)) return false;
+  if (sameChoice(answer, gold)) return true;
+  if (isTime(gold)) return sameText(answer, gold);
+  const functions = functionNames(cleanMath(answer), cleanMath(gold));
+  const a = parseMath(answer, { functions }), b = parseMath(gold, { functions });
+  if (a === null && b === null) return sameText(answer, gold);
+  if (a === null || b === null) {
+    // A short word beside a formula may be a product: xyx is x²y.
+    const x = a ?? parseMath(answer, { functions, products: true });
+    const y = b ?? parseMath(gold, { functions, products: true });
+    return sameText(answer, gold) ||
+      (x?.kind === "number" && y?.kind === "number" && sameMath(x, y, question));
+  }
+  if (a.kind === "equation" || b.kind === "equation") return sameEquation(answer, gold, functions);
+  const converted = inOneUnit(answer, gold, a, b);
+  if (converted !== null) return converted;
+  return sameMath(a, b, question) || sameDigits(answer, gold) ||
+    // y = 2x + 3, solved for x.
+    (answer.includes("=") && gold.includes("=") && sameEquation(answer, gold, functions));
 }
 
-/** Compares with negative unknowns too: |x| and x are equal for positive ones only. */
-function sameElsewhere(answer: string, gold: string): boolean {
-  const a = parseMath(answer, 1), b = parseMath(gold, 1);
-  if (a === null || b === null || a.kind === "text" || b.kind === "text") return true;
-  return sameMath(a, b);
+/**
+ * What counts of an answer with an approximation sign: its value, and the rounded form where that
+ * has two digits or more after the point. Nothing counts if the two contradict each other: an
+ * answer may not guess twice.
+ */
+function answersOf(parts: readonly string[]): string[] {
+  const [first, rounded] = parts;
+  // Words of a sentence are not a value.
+  if (rounded === undefined) return parts.filter((part) => parseMath(part) !== null);
+  const exact = parseMath(first!), near = parseMath(rounded);
+  if (exact?.kind !== "number" || near?.kind !== "number") return [];
+  if (!isRoundingOf(near.expr, exact.expr)) return [];
+  return /\.\d\d/.test(rounded) ? [first!, rounded] : [first!];
+}
+
+/** 3:30 is a time: as a ratio it would have a common factor. */
+function isTime(gold: string): boolean {
+  const [, hours, minutes] = /^\s*(\d{1,2}):([0-5]\d)\s*$/.exec(gold) ?? [];
+  if (hours === undefined) return false;
+  const ratio = fraction(BigInt(hours), BigInt(minutes!) || 1n);
+  return ratio.d !== BigInt(minutes!);
+}
+
+const RADIANS = /\bradians?\b/i;
+
+/** Whether both name a unit, of different quantities. A forgotten square is not one of them. */
+function differInUnit(answer: string, gold: string): boolean {
+  const a = measureOf(answer), b = measureOf(gold);
+  if (b?.quantity === "angle" && RADIANS.test(answer)) return true;
+  return a !== null && b !== null && baseOf(a) !== baseOf(b);
+}
+
+const baseOf = ({ quantity }: Measure): string => quantity.replace(/\^.*/, "");
+
+/** Compares 100 cm with 1 m; null where both have the same unit, or one has none. */
+function inOneUnit(answer: string, gold: string, a: MathValue, b: MathValue): boolean | null {
+  const [from, to] = [measureOf(answer), measureOf(gold)];
+  if (from === null || to === null || from.quantity !== to.quantity) return null;
+  if (same(from.factor, to.factor) || a.kind !== "number" || b.kind !== "number") return null;
+  const scaled = (expr: Expr, value: Measure["factor"]) =>
+    call("*", expr, { kind: "number", value });
+  return sameFormula(scaled(a.expr, from.factor), scaled(b.expr, to.factor));
 }
 
 function sameText(answer: string, gold: string): boolean {
@@ -58,52 +110,10 @@ function sameDigits(answer: string, gold: string): boolean {
   return digits !== undefined && digits === textOf(cleanMath(answer));
 }
 
-/** Equations are the same where one is a multiple of the other, by one factor at both places. */
-function sameEquation(answer: string, gold: string): boolean {
-  const factors: Real[] = [];
-  for (const place of [0, 1] as const) {
-    const a = parseMath(answer, place, true), b = parseMath(gold, place, true);
-    if (a?.kind !== "equation" || b?.kind !== "equation") return false;
-    if (a.value.approx === 0 || b.value.approx === 0) return a.value.approx === b.value.approx;
-    factors.push(divide(a.value, b.value));
-  }
-  return sameReal(factors[0]!, factors[1]!);
-}
-
-export function sameMath(a: MathValue, b: MathValue): boolean {
-  if (a.kind === "number" && b.kind === "number") {
-    return sameReal(a.value, b.value) || samePercent(a, b) || samePercent(b, a);
-  }
-  if (a.kind === "text" && b.kind === "text") return a.text === b.text;
-  if (a.kind === "set" && b.kind === "set") {
-    return within(a.items, b.items) && within(b.items, a.items);
-  }
-  if (a.kind === "tuple" && b.kind === "tuple") {
-    return a.open === b.open && a.close === b.close && sameInOrder(a.items, b.items);
-  }
-  if (a.kind === "set" && b.kind === "tuple") return sameTuple(a, b);
-  return a.kind === "tuple" && b.kind === "set" && sameTuple(b, a);
-}
-
-/** A question for a percentage may be answered by 50 or by 50 %. */
-function samePercent(a: MathValue, b: MathValue): boolean {
-  return a.kind === "number" && b.kind === "number" && a.percent === true && b.percent !== true &&
-    sameReal(multiply(a.value, fraction(100n)), b.value);
-}
-
-/** Whether the list is the tuple without its brackets. */
-function sameTuple(
-  list: Extract<MathValue, { kind: "set" }>,
-  tuple: Extract<MathValue, { kind: "tuple" }>,
-): boolean {
-  return list.bare === true && tuple.open === "(" && tuple.close === ")" &&
-    sameInOrder(list.items, tuple.items);
-}
-
-function sameInOrder(some: readonly MathValue[], others: readonly MathValue[]): boolean {
-  return some.length === others.length && some.every((item, i) => sameMath(item, others[i]!));
-}
-
-function within(some: readonly MathValue[], all: readonly MathValue[]): boolean {
-  return some.every((item) => all.some((other) => sameMath(item, other)));
+/** Equations are the same where one is a multiple of the other. */
+function sameEquation(answer: string, gold: string, functions: Reading["functions"]): boolean {
+  const reading: Reading = { named: true, ...(functions && { functions }) };
+  const a = parseMath(answer, reading), b = parseMath(gold, reading);
+  return a?.kind === "equation" && b?.kind === "equation" &&
+    proportional(a.difference, b.difference, false);
 }

@@ -1,32 +1,96 @@
 /**
- * Finds the answer that a completion states: the last `\boxed{…}`, or else the formula after "final
- * answer is" or "answer is". A number alone, or a formula without such an announcement, is not an
- * answer. Of several boxes the last one counts (math-verify joins them, and so matches none).
+ * Finds the formula that a completion gives as its answer: the last `\boxed{…}`, or else the
+ * formula after "final answer is" or "answer is". A number alone, or a formula without such an
+ * announcement, is not an answer.
+ *
+ * Of several boxes the last one counts. Boxes or formulas with only "and", "or" or a comma between
+ * them stand together for an answer of several values.
  */
+import { readFormulas } from "./formula_spans.ts";
 
 /** The text of the answer, or null. */
 export function findMathAnswer(text: string): string | null {
-  return lastBox(text) ?? announced(text, ANNOUNCED);
+  return lastBoxes(text).at(-1)?.content ?? announced(text, ANNOUNCED);
 }
 
 /** Also finds a formula at most 50 characters after the word "answer", as TRL's rewards do. */
 export function findMathAnswerNear(text: string): string | null {
-  return lastBox(text) ?? announced(text, NEAR);
+  return lastBoxes(text).at(-1)?.content ?? announced(text, NEAR);
+}
+
+interface Box {
+  /** Where `\boxed` begins, and where its closing brace ends. */
+  start: number;
+  end: number;
+  content: string;
 }
 
 /** The start of a box: before a brace, or before a number without braces. */
 const BOX = /\\(?:boxed|fbox)(?:\s*\{|\s*(?=[-+]?\d))/g;
 
-function lastBox(text: string): string | null {
-  const boxes = [...text.matchAll(BOX)].reverse();
-  const ends = boxes.length === 0 ? null : closingBraces(text);
-  for (const match of boxes) {
-    const start = match.index + match[0].length;
-    if (!match[0].endsWith("{")) return /^[-+]?[\d.,/]*\d/.exec(text.slice(start))![0];
-    const end = ends!.get(start);
-    if (end !== undefined) return text.slice(start, end);
+/** What is between boxes that stand together: `$ and $x =`, a comma, `\text{ for (a) and }`. */
+const SPACE = String.raw`(?:\s|\\q?quad(?![A-Za-z])|\\[,;! ])*`;
+const BETWEEN = new RegExp(
+  String.raw`^\s*(?:\$\$?|\\[)\]])?${SPACE}` +
+    String.raw`(?:,?\s*(?:\\text\s*\{\s*)?(?:[A-Za-z() ]{1,30}\s)?(and|or)(?:\s*\})?|,)?` +
+    String.raw`${SPACE}(?:\$\$?|\\[(\[])?\s*(?:[A-Za-z](?:_?\w|_\{\w+\})?\s*=\s*)?$`,
+);
+/** No longer text is read for it. */
+const MAX_BETWEEN = 60;
+/** More boxes than these are no list. */
+const MAX_BOXES = 20;
+
+/** The last box, after the boxes that stand together with it; none where there is no box. */
+function lastBoxes(text: string): Box[] {
+  const starts = [...text.matchAll(BOX)].reverse();
+  const ends = starts.length === 0 ? null : closingBraces(text);
+  const boxes: Box[] = [];
+  for (const match of starts) {
+    const box = boxAt(text, match, ends!);
+    if (box === null) continue;
+    const next = boxes[0];
+    if (next !== undefined) {
+      const gap = next.start - box.end;
+      if (gap < 0 || gap > MAX_BETWEEN || !BETWEEN.test(text.slice(box.end, next.start))) break;
+    }
+    boxes.unshift(box);
+    if (boxes.length === MAX_BOXES) break;
   }
-  return null;
+  return boxes;
+}
+
+function boxAt(text: string, match: RegExpExecArray, ends: Map<number, number>): Box | null {
+  const start = match.index, from = start + match[0].length;
+  if (!match[0].endsWith("{")) {
+    const content = /^[-+]?[\d.,/]*\d/.exec(text.slice(from, from + 100))![0];
+    return { start, end: from + content.length, content };
+  }
+  const end = ends.get(from);
+  return end === undefined ? null : { start, end: end + 1, content: text.slice(from, end) };
+}
+
+/** The text from the first to the last of the boxes that stand together; null for a single box. */
+export function joinedBoxes(text: string): string | null {
+  const boxes = lastBoxes(text);
+  return boxes.length < 2 ? null : text.slice(boxes[0]!.start, boxes.at(-1)!.end);
+}
+
+/**
+ * How an answer that was found can be read: as it is; or, where several boxes stand together, as
+ * the last of them and, as the last reading, as the list of all. Boxes with "or" between them are
+ * only a list: the last one alone would be one of two guesses.
+ */
+export function readings(answer: string): string[] {
+  const boxes = lastBoxes(answer);
+  if (boxes.length < 2) return [answer];
+  const separators = boxes.slice(1).map(({ start }, i) =>
+    BETWEEN.exec(answer.slice(boxes[i]!.end, start))?.[1]
+  );
+  const list = boxes.map(({ content }, i) => {
+    const word = i === 0 ? undefined : separators[i - 1];
+    return i === 0 ? content : word === undefined ? `, ${content}` : ` ${word} ${content}`;
+  }).join("");
+  return separators.includes("or") ? [list] : [boxes.at(-1)!.content, list];
 }
 
 /**
@@ -43,56 +107,25 @@ function closingBraces(text: string): Map<number, number> {
   return ends;
 }
 
-const OPENING = String.raw`((?<!\\)\$\$?|\\\(|\\\[)`;
+const OPENING = String.raw`(?:(?<!\\)\$\$?|\\\(|\\\[)`;
 /** Announcements of an answer, the most reliable kind first. */
 const ANNOUNCED = [
-  new RegExp(String.raw`\bfinal\s+answer\s+is\s*(?::\s*)?${OPENING}`, "gi"),
-  new RegExp(String.raw`\banswer\s+is\s*(?::\s*)?${OPENING}`, "gi"),
+  new RegExp(String.raw`\bfinal\s+answer\s+is\s*(?::\s*)?(?=${OPENING})`, "gi"),
+  new RegExp(String.raw`\banswer\s+is\s*(?::\s*)?(?=${OPENING})`, "gi"),
 ];
 /** The announcements of math-verify: a formula soon after the word. */
 const NEAR = [
-  new RegExp(String.raw`final answer[^]{0,100}?\sis:?\s*${OPENING}`, "gi"),
-  new RegExp(String.raw`answer:[^]{0,50}?${OPENING}`, "gi"),
-  new RegExp(String.raw`answer[^]{0,50}?${OPENING}`, "gi"),
+  new RegExp(String.raw`final answer[^]{0,100}?\sis:?\s*(?=${OPENING})`, "gi"),
+  new RegExp(String.raw`answer:[^]{0,50}?(?=${OPENING})`, "gi"),
+  new RegExp(String.raw`answer[^]{0,50}?(?=${OPENING})`, "gi"),
 ];
-const CLOSING: Readonly<Record<string, string>> = {
-  "$": "$",
-  "$$": "$$",
-  "\\(": "\\)",
-  "\\[": "\\]",
-};
 
 /** The last formula with the most reliable kind of announcement that occurs. */
 function announced(text: string, kinds: readonly RegExp[]): string | null {
   for (const kind of kinds) {
-    let found: string | null = null;
-    const next = nextIn(text);
-    for (const match of text.matchAll(kind)) {
-      const opening = match[1]!, start = match.index + match[0].length;
-      let end = next(CLOSING[opening]!, start);
-      while (opening === "$" && text[end - 1] === "\\") end = next("$", end + 1);
-      // An inline formula ends on the same line.
-      const last = opening === "$" || opening === "\\(" ? next("\n", start) : text.length;
-      if (start < end && end <= last && end < text.length) found = text.slice(start, end);
-    }
+    const starts = text.matchAll(kind).map((match) => match.index + match[0].length);
+    const found = readFormulas(text, starts);
     if (found !== null) return found;
   }
   return null;
-}
-
-/**
- * Finds the next position of a mark. Results are kept, so calls with ascending positions read the
- * text only once.
- */
-function nextIn(text: string): (mark: string, from: number) => number {
-  const known = new Map<string, number>();
-  return (mark, from) => {
-    let at = known.get(mark) ?? -1;
-    if (at < from) {
-      at = text.indexOf(mark, from);
-      if (at < 0) at = text.length;
-      known.set(mark, at);
-    }
-    return at;
-  };
 }

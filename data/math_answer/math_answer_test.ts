@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/time_limit_testing.ts";
-import { sameAnswer, sameMath } from "./equal.ts";
+import { sameAnswer } from "./equal.ts";
+import { sameMath } from "./same_value.ts";
 import { findMathAnswer, findMathAnswerNear } from "./find.ts";
-import { parseMath } from "./parse.ts";
+import { parseMath } from "./reading/parse.ts";
 
 /** Both ways round. */
 function same(a: string, b: string): boolean {
@@ -56,7 +57,8 @@ Deno.test("TRL's rewards find a formula near the word answer; the data sets' sco
 
 Deno.test("equal numbers in any notation of the grammar are equal", () => {
   const groups = [
-    ["72", "72.0", "$72$", "+72", " 72. ", "x = 72", "72\\text{ cm}", "72\\mathrm{cm}^2", "\\$72"],
+    ["72", "72.0", "$72$", "+72", " 72. ", "x = 72", "72\\text{ cm}", "72\\mathrm{cm}^2"],
+    ["72", "\\$72", "72 dollars"],
     ["1000", "1,000", "1{,}000", "1\\,000", "10^3", "1e3", "10^{3}", "1,000.00"],
     ["\\frac{1}{2}", "\\dfrac12", "1/2", "0.5", ".5", "50\\%", "50%", "\\frac{2}{4}", "2^{-1}"],
     ["-\\frac{1}{3}", "\\frac{-1}{3}", "-1/3", "−1/3", "\\frac{1}{-3}"],
@@ -66,7 +68,7 @@ Deno.test("equal numbers in any notation of the grammar are equal", () => {
     ["3\\sqrt{2}", "\\sqrt{18}"],
     ["1\\frac{1}{2}", "1.5", "\\frac{3}{2}"],
     ["-1\\frac{1}{2}", "-1.5"],
-    ["90^\\circ", "90", "90^{\\circ}", "90 degrees"],
+    ["90^\\circ", "90^{\\circ}", "90 degrees"],
     ["-2^2", "-4"],
     ["(-2)^2", "4"],
     ["2^{3^2}", "512"],
@@ -117,10 +119,10 @@ Deno.test("what authors and models write for the same answer is the same", () =>
     ["-3 8/9", "-\\frac{35}{9}", "–\\frac{35}{9}"],
     ["\\frac{1}{6}", "0.1\\overline{6}"],
     ["x^3+3x-6", "x**3+3*x-6", "x³+3x−6"],
-    ["10%", "10", "10\\text{ percent}"],
+    ["10%", "10\\text{ percent}"],
     ["10%", "0.1"],
-    ["1,250%", "1250", "1{,}250\\%"],
-    ["33\\frac13\\%", "33\\frac{1}{3}", "33 1/3 %", "100/3 \\%", "33 1/3 percent"],
+    ["1,250%", "1{,}250\\%"],
+    ["33\\frac13\\%", "33 1/3 %", "100/3 \\%", "33 1/3 percent"],
     ["4\\times10^5", "4E5", "4.0E+05", "400 thousand", "0.4\\text{ million}"],
     [
       "\\frac{9}{7}",
@@ -156,7 +158,10 @@ Deno.test("what authors and models write for the same answer is the same", () =>
     ["y = 2x + 3", "2x+3", "y = 3 + 2x"],
     ["y = 2x + 3", "2x - y + 3 = 0", "y - 3 = 2x", "y - 5 = 2(x - 1)"],
     ["2\\mathbf{i}-3\\mathbf{j}", "-3j + 2i"],
-    ["60 mph", "60mph", "60 km/h"],
+    ["60 mph", "60mph", "60 miles per hour"],
+    ["2\\text{ m}", "200\\text{ cm}", "0.002 km", "2"],
+    ["15\\mbox{ cm}^2", "15\\text{ square centimeters}", "15 cm", "\\frac{3}{2000}\\text{ m}^2"],
+    ["\\$0.054", "5.4 \\text{ cents}"],
     ["2^n", "2\\cdot 2^{n-1}"],
     ["\\cot x", "\\cot(x)", "cot x", "\\frac{\\cos x}{\\sin x}"],
     ["\\sin^2 x", "(\\sin x)^2", "1-\\cos^2(x)"],
@@ -190,6 +195,8 @@ Deno.test("what authors and models write for the same answer is the same", () =>
   }
   assert.equal(sameAnswer("52", "52_8"), true, "the question names the base");
   assert.equal(sameAnswer("52_8", "52"), false);
+  assert.equal(sameAnswer("x = 5", "x = 5^\\circ"), true, "the question names the unit");
+  assert.equal(sameAnswer("x = 5^\\circ", "x = 5"), false);
 });
 
 Deno.test("what only looks like the answer is not the same", () => {
@@ -230,6 +237,12 @@ Deno.test("what only looks like the answer is not the same", () => {
     ["\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "\\begin{pmatrix}1&3\\\\2&4\\end{pmatrix}"],
     ["\\begin{pmatrix}1\\\\2\\end{pmatrix}", "\\begin{pmatrix}1&2\\end{pmatrix}"],
     ["2", "\\text{no solution}"],
+    ["60 mph", "60 km/h"],
+    ["5\\text{ cm}", "5\\text{ m}"],
+    ["\\$36", "36^\\circ"],
+    ["5.4 \\text{ cents}", "\\$5.40"],
+    ["30 radians", "30^\\circ"],
+    ["9", "9 doubled"],
     ["", ""],
   ];
   for (const [a, b] of cases) assert.equal(same(a, b), false, `${a} ≠ ${b}`);

@@ -364,6 +364,33 @@ Deno.test("head_backward is the gradient of log-probabilities and entropies", as
   }
 });
 
+Deno.test("head_backward is the gradient by the adapter of the head", async () => {
+  const pairStart = Uint32Array.from([0, 3, 3, 4]), rows = 3, pairs = 4, vocab = 9, d = 5, r = 2;
+  const hidden = random64("lora hidden", rows * d), weight = random64("lora weight", vocab * d);
+  const xa = random64("lora xa", rows * r), loraB = random64("lora b", vocab * r);
+  const dlogp = random64("lora dlogp", pairs), dentropy = random64("lora dentropy", rows);
+  const shared = {
+    ...{ hidden, weight, pairStart, rows, pairs, vocab, d, temperature: 0.7 },
+    ...{ xa, loraB, r, loraScale: 1.5, targets: Uint32Array.from([2, 2, 8, 0]) },
+  };
+  const forward = () =>
+    run("head", { ...shared, logp: empty(pairs), lse: empty(rows), entropy: empty(rows) });
+  const loss = async () => {
+    const out = await forward();
+    return dot(dlogp, out.get("logp")!) + dot(dentropy, out.get("entropy")!);
+  };
+  const { lse, entropy } = Object.fromEntries(await forward());
+  const before = random64("lora before", vocab * r);
+  const back = await run("head_backward", {
+    ...{ ...shared, lse: lse!, entropy: entropy!, dlogp, dentropy },
+    ...{ dhidden: empty(rows * d), dxa: empty(rows * r), dloraB: before },
+  });
+  await checkGradient("dhidden", hidden, back.get("dhidden")!, loss);
+  await checkGradient("dxa", xa, back.get("dxa")!, loss);
+  const dloraB = back.get("dloraB")!.map((g, i) => g - before[i]!);
+  await checkGradient("dloraB", loraB, dloraB, loss);
+});
+
 Deno.test("scatter_add_rows is the gradient of gather_rows", async () => {
   const d = 3, table = random64("table", 5 * d), dout = random64("gather dout", 4 * d);
   const index = Uint32Array.from([4, 0, 4, 2]);

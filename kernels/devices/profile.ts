@@ -29,13 +29,14 @@ export function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
       return 2 * m * n * (k + r);
     }
     case "head": {
-      const { rows, vocab, d, mean } = args as Ops["head"];
-      return (mean === undefined ? 2 : 4) * rows * vocab * d;
+      const { rows, vocab, d, r = 0, mean } = args as Ops["head"];
+      return 2 * rows * vocab * (mean === undefined ? d + r : 2 * d);
     }
     case "head_backward": {
-      const { rows, vocab, d, dweight, mean } = args as Ops["head_backward"];
+      const { rows, vocab, d, r = 0, dweight, dloraB, mean } = args as Ops["head_backward"];
       if (mean !== undefined) return 0;
-      return (dweight === undefined ? 4 : 6) * rows * vocab * d;
+      const products = (dweight: unknown) => dweight === undefined ? 4 : 6;
+      return rows * vocab * (products(dweight) * d + products(dloraB) * r);
     }
     default:
       return 0;

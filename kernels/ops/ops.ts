@@ -15,6 +15,8 @@ import type { HeadArgs, HeadBackwardArgs } from "./head/spec.ts";
 import type { AdjustLogitsArgs } from "./adjust_logits/spec.ts";
 import type { SampleArgs } from "./sample/spec.ts";
 import type { AdamwArgs, SumSquaresArgs } from "./optimizer/spec.ts";
+import type { Adamw8bitArgs } from "./adamw_8bit/spec.ts";
+import type { RoundBf16Args, WidenBf16Args } from "./bf16_weights/spec.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./elementwise/spec.ts";
 
 export interface Ops {
@@ -44,7 +46,10 @@ export interface Ops {
   sample: SampleArgs;
   dropout: DropoutArgs;
   adamw: AdamwArgs;
+  adamw_8bit: Adamw8bitArgs;
   sum_squares: SumSquaresArgs;
+  widen_bf16: WidenBf16Args;
+  round_bf16: RoundBf16Args;
   add: AddArgs;
   copy: CopyArgs;
   fill: FillArgs;

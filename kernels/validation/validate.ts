@@ -9,6 +9,13 @@
 import { RgxError } from "../../core/errors.ts";
 import { Call, NONE } from "./call.ts";
 import { checkMatmul, checkPackWeight } from "./matmul.ts";
+import {
+  checkAdamw,
+  checkAdamw8bit,
+  checkRoundBf16,
+  checkSumSquares,
+  checkWidenBf16,
+} from "./optimizer.ts";
 import { seenWords } from "../ops/adjust_logits/spec.ts";
 import { BRANCH } from "../ops/attention_decode/spec.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
@@ -18,7 +25,6 @@ import type { HeadBackwardArgs } from "../ops/head/spec.ts";
 import { packedLength } from "../ops/matmul/spec.ts";
 import type { Tensor } from "../tensor.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
-import { SUM_CHUNK } from "../ops/optimizer/spec.ts";
 
 /**
  * Checks a call.
@@ -252,10 +258,8 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
 
   head_backward(args, call) {
     const { lse, entropy, dlogp, dentropy, dhidden, dweight, rows, pairs, vocab, d } = args;
+    const { dxa, dloraB, r } = args;
     headInputs(args, call);
-    if (args.weightType !== undefined && dweight) {
-      call.fail("weightType", args.weightType, "no dweight beside it");
-    }
     call.input("lse", lse, rows);
     call.input("entropy", entropy, rows);
     call.input("dlogp", dlogp, pairs);
@@ -266,6 +270,13 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (dentropy) call.input("dentropy", dentropy, rows);
     call.output("dhidden", dhidden, rows * d);
     if (dweight) call.output("dweight", dweight, vocab * d);
+    if (r === undefined) {
+      if (dxa || dloraB) call.fail("r", "absent", "an adapter beside its gradients");
+      return;
+    }
+    if (dxa) call.output("dxa", dxa, rows * r);
+    else call.fail("dxa", "absent", "a tensor beside an adapter");
+    if (dloraB) call.output("dloraB", dloraB, vocab * r);
   },
 
   adjust_logits(args, call) {
@@ -320,23 +331,11 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("out", out, rows * d, accumulate === true ? NONE : ["x"]);
   },
 
-  adamw(args, call) {
-    const { n, lr, beta1, beta2, eps, weightDecay, correction1, correction2, gradScale } = args;
-    call.sizes({ n });
-    call.finite({ lr, beta1, beta2, eps, weightDecay, gradScale });
-    if (!(correction1 > 0 && correction1 <= 1)) call.fail("correction1", correction1, "in (0, 1]");
-    if (!(correction2 > 0 && correction2 <= 1)) call.fail("correction2", correction2, "in (0, 1]");
-    call.input("grad", args.grad, n);
-    call.output("param", args.param, n);
-    call.output("m", args.m, n);
-    call.output("v", args.v, n);
-  },
-
-  sum_squares({ x, partial, n }, call) {
-    call.sizes({ n });
-    call.input("x", x, n);
-    call.output("partial", partial, Math.ceil(n / SUM_CHUNK));
-  },
+  adamw: checkAdamw,
+  adamw_8bit: checkAdamw8bit,
+  sum_squares: checkSumSquares,
+  widen_bf16: checkWidenBf16,
+  round_bf16: checkRoundBf16,
 
   add({ a, b, out, n, scale = 1 }, call) {
     call.sizes({ n });
@@ -396,13 +395,7 @@ function residual(add: Tensor | undefined, sum: Tensor | undefined, call: Call):
 
 /** Checks the arguments that head and head_backward share. */
 function headInputs(
-  args: Pick<HeadBackwardArgs, "hidden" | "weight" | "weightType" | "pairStart" | "targets"> & {
-    rows: number;
-    pairs: number;
-    vocab: number;
-    d: number;
-    temperature: number;
-  },
+  args: Omit<HeadBackwardArgs, "dlogp" | "dhidden">,
   call: Call,
 ): void {
   const { rows, pairs, vocab, d, temperature } = args;
@@ -416,4 +409,15 @@ function headInputs(
   else call.stored("weight", args.weight, args.weightType, vocab, { d });
   call.input("pairStart", args.pairStart, rows + 1, "u32");
   call.input("targets", args.targets, pairs, "u32");
+  const { xa, loraB, r, loraScale } = args;
+  const missing = (["xa", "loraB", "r", "loraScale"] as const).find((k) => args[k] === undefined);
+  if (xa && loraB && r !== undefined && loraScale !== undefined) {
+    call.positive({ r });
+    call.finite({ loraScale });
+    if (args.mean) call.fail("mean", "given", "no mean beside an adapter");
+    call.input("xa", xa, rows * r);
+    call.input("loraB", loraB, vocab * r);
+  } else if (missing && (xa || loraB || r !== undefined || loraScale !== undefined)) {
+    call.fail(missing, "absent", "xa, loraB, r and loraScale together");
+  }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import type { Tensor } from "../tensor.ts";
+import { TABLES } from "../ops/adamw_8bit/dynamic_map.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { validateOp } from "./validate.ts";
@@ -112,7 +113,17 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
       ...{ param: F(3), grad: F(3), m: F(3), v: F(3), n: 3, lr: 0.1, beta1: 0.9, beta2: 0.99 },
       ...{ eps: 1e-8, weightDecay: 0, correction1: 0.1, correction2: 0.01, gradScale: 1 },
     },
+    adamw_8bit: {
+      ...{ param: F(300), grad: F(300), m: U(75), v: U(75), mMax: F(2), vMax: F(2), n: 300 },
+      ...{ tables: U(TABLES.words), lr: 0.1, beta1: 0.9, beta2: 0.99, eps: 1e-8, weightDecay: 0 },
+      ...{ correction1: 0.1, correction2: 0.01, gradScale: 1 },
+    },
     sum_squares: { x: F(5000), partial: F(2), n: 5000 },
+    widen_bf16: { weight: U(3), rest: U(3), out: F(6), n: 6 },
+    round_bf16: {
+      ...{ x: F(6), weight: U(3), rest: U(3), n: 6, first: 8, c1: 1, c2: 2, c3: 3 },
+      ...{ seedLow: 0, seedHigh: 0xffffffff },
+    },
     add: { a: F(3), b: F(3), out: F(3), n: 3 },
     copy: { src: U(3), out: U(3), n: 3 },
     fill: { out: F(3), n: 3, value: 2 },
@@ -238,7 +249,10 @@ Deno.test("an output may not overlap the memory of another argument", () => {
     sample: ["tokens", "logp"],
     dropout: ["out"],
     adamw: ["param", "m", "v"],
+    adamw_8bit: ["param", "m", "v", "mMax", "vMax"],
     sum_squares: ["partial"],
+    widen_bf16: ["out"],
+    round_bf16: ["weight", "rest"],
     add: ["out"],
     copy: ["out"],
     fill: ["out"],
@@ -329,6 +343,13 @@ Deno.test("options out of range are refused", () => {
   refused("head", { ...head, temperature: 0 }, /head: temperature is 0, expected/);
   const mean = calls.head_backward.hidden;
   refused("head_backward", { ...calls.head_backward, mean }, /mean is given, expected no mean/);
+  const adapter = { xa: F(6), loraB: F(10), r: 2, loraScale: 1 };
+  refused("head", { ...head, ...adapter, mean: F(6) }, /mean is given, expected no mean beside an/);
+  refused("head", { ...head, xa: F(6) }, /loraB is absent, expected xa, loraB, r and loraScale/);
+  refused("head", { ...head, ...adapter, loraB: F(9) }, /loraB has|loraB is/);
+  const { head_backward: back } = calls;
+  refused("head_backward", { ...back, ...adapter }, /dxa is absent, expected a tensor/);
+  refused("head_backward", { ...back, dxa: F(6) }, /r is absent, expected an adapter beside/);
   refused("adamw", { ...adamw, lr: NaN }, /adamw: lr is NaN/);
   refused("adamw", { ...adamw, correction1: 0 }, /adamw: correction1 is 0/);
   refused("matmul", { ...matmul, alpha: Infinity }, /matmul: alpha is Infinity/);

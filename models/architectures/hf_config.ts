@@ -18,7 +18,8 @@ import {
   requireNeutral,
 } from "./config_fields.ts";
 import { readGpt2Config, writeGpt2Config } from "./gpt2_config.ts";
-import { checkModelConfig, type ModelConfig, type RopeScaling } from "./model_config.ts";
+import { checkModelConfig, type ModelConfig } from "./model_config.ts";
+import { readRope, ropeParameters } from "./rope_config.ts";
 
 export { readTokenIds } from "./config_fields.ts";
 
@@ -85,7 +86,7 @@ const FAMILY_KEYS = [
   ...["vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
   ...["num_attention_heads", "num_key_value_heads", "head_dim", "max_position_embeddings"],
   ...["rms_norm_eps", "tie_word_embeddings", "attention_bias", "mlp_bias", "hidden_act"],
-  ...["rope_theta", "rope_scaling", "rope_parameters"],
+  ...["rope_theta", "rope_scaling", "rope_parameters", "original_max_position_embeddings"],
   ...["sliding_window", "use_sliding_window", "max_window_layers", "layer_types"],
 ];
 
@@ -118,6 +119,10 @@ function readLlamaFamily(json: Json, architecture: Architecture, where: string):
   const numLayers = readCount(json, "num_hidden_layers", where);
   const biases = readBiases(json, architecture, where);
   const slidingWindow = readWindow(json, architecture, numLayers, where);
+  const stated = ifPresent(
+    json["max_position_embeddings"],
+    () => readCount(json, "max_position_embeddings", where),
+  ) ?? 2048;
   return {
     ...named(architecture.name),
     ...(biases.length === architecture.biases.length ? {} : { biases }),
@@ -132,11 +137,7 @@ function readLlamaFamily(json: Json, architecture: Architecture, where: string):
       () => readCount(json, "num_key_value_heads", where),
     ) ?? heads,
     headDim,
-    maxPositions: ifPresent(
-      json["max_position_embeddings"],
-      () => readCount(json, "max_position_embeddings", where),
-    ) ?? 2048,
-    ...readRope(json, where),
+    ...readRope(json, where, stated, headDim),
     rmsNormEps: ifPresent(json["rms_norm_eps"], () => readNumber(json, "rms_norm_eps", where)) ??
       1e-6,
     tieWordEmbeddings: json["tie_word_embeddings"] === true,
@@ -205,49 +206,6 @@ function readWindow(
   return window;
 }
 
-const ROPE_KEYS = new Set([
-  ...["rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor"],
-  "original_max_position_embeddings",
-]);
-
-function readRope(
-  json: Json,
-  where: string,
-): { ropeTheta: number; ropeScaling: RopeScaling | null } {
-  const section = json["rope_parameters"] === undefined || json["rope_parameters"] === null
-    ? "rope_scaling"
-    : "rope_parameters";
-  const value = json[section] ?? {};
-  if (typeof value !== "object" || Array.isArray(value)) {
-    throw new UsageError(`${where}: ${section} is ${JSON.stringify(value)}, expected an object`);
-  }
-  const rope = value as Json;
-  const at = `${where}: ${section}`;
-  const ropeTheta = ifPresent(rope["rope_theta"], () => readNumber(rope, "rope_theta", at)) ??
-    ifPresent(json["rope_theta"], () => readNumber(json, "rope_theta", where)) ?? 10000;
-  const type = rope["rope_type"] ?? rope["type"] ?? "default";
-  if (type !== "default" && type !== "linear" && type !== "llama3") {
-    throw new UsageError(
-      `${at}: rope type ${JSON.stringify(type)} is not supported (only default, linear, llama3)`,
-    );
-  }
-  requireNeutral(rope, { partial_rotary_factor: [1] }, at);
-  refuseUnknownKeys(rope, new Set([...ROPE_KEYS, "partial_rotary_factor"]), at);
-  if (type === "default") return { ropeTheta, ropeScaling: null };
-  const factor = readNumber(rope, "factor", at);
-  if (type === "linear") return { ropeTheta, ropeScaling: { type, factor } };
-  return {
-    ropeTheta,
-    ropeScaling: {
-      type,
-      factor,
-      lowFreqFactor: readNumber(rope, "low_freq_factor", at),
-      highFreqFactor: readNumber(rope, "high_freq_factor", at),
-      originalMaxPositions: readCount(rope, "original_max_position_embeddings", at),
-    },
-  };
-}
-
 /** The text of a `config.json` for transformers 4 and 5. */
 export function writeHfConfig(
   hf: HfConfig,
@@ -272,24 +230,6 @@ export function writeHfConfig(
   return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
 }
 
-/** The `rope_parameters` of a configuration. */
-export function ropeParameters(
-  { ropeTheta, ropeScaling: scaling }: ModelConfig,
-): Record<string, unknown> {
-  return {
-    rope_theta: ropeTheta,
-    rope_type: scaling?.type ?? "default",
-    ...(scaling === null ? {} : { factor: scaling.factor }),
-    ...(scaling?.type === "llama3"
-      ? {
-        low_freq_factor: scaling.lowFreqFactor,
-        high_freq_factor: scaling.highFreqFactor,
-        original_max_position_embeddings: scaling.originalMaxPositions,
-      }
-      : {}),
-  };
-}
-
 function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
   const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(modelConfig);
   const scaling = modelConfig.ropeScaling, window = modelConfig.slidingWindow ?? null;
@@ -305,7 +245,7 @@ function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
     hidden_act: "silu",
     hidden_size: modelConfig.hiddenSize,
     intermediate_size: modelConfig.intermediateSize,
-    max_position_embeddings: modelConfig.maxPositions,
+    max_position_embeddings: modelConfig.statedPositions ?? modelConfig.maxPositions,
     num_attention_heads: modelConfig.numHeads,
     num_hidden_layers: modelConfig.numLayers,
     num_key_value_heads: modelConfig.numKvHeads,

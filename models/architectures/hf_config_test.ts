@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import { readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
+import type { LongRopeScaling, RopeScaling, YarnScaling } from "./rope_scaling.ts";
 
 const minimal = {
   model_type: "llama",
@@ -65,25 +66,36 @@ Deno.test("both generations of rope keys mean the same", () => {
 });
 
 Deno.test("a written config.json is read back and has the keys of transformers 4", () => {
-  for (
-    const ropeScaling of [
-      null,
-      { type: "linear", factor: 2 },
-      {
-        type: "llama3",
-        factor: 8,
-        lowFreqFactor: 1,
-        highFreqFactor: 4,
-        originalMaxPositions: 64,
-      },
-    ] as const
-  ) {
+  const llama3 = { type: "llama3", factor: 8, lowFreqFactor: 1, highFreqFactor: 4 } as const;
+  const yarn: YarnScaling = {
+    ...{ type: "yarn", factor: 4, originalMaxPositions: 16, attentionFactor: null, mscale: 1 },
+    ...{ mscaleAllDim: 0.5, betaFast: 16, betaSlow: 2, truncate: false },
+  };
+  const factors = Array.from({ length: 12 }, (_, j) => 1 + j / 4);
+  const longrope: LongRopeScaling = {
+    ...{ type: "longrope", factor: 2, originalMaxPositions: 32, attentionFactor: 1.1 },
+    ...{ shortFactors: factors, longFactors: factors.map((x) => 2 * x) },
+  };
+  const scalings: [RopeScaling | null, length: object][] = [
+    [null, { maxPositions: 77 }],
+    [{ type: "linear", factor: 2 }, { maxPositions: 154, statedPositions: 77 }],
+    [
+      { type: "dynamic", factor: 2.5, originalMaxPositions: 77 },
+      { maxPositions: 192, statedPositions: 77 },
+    ],
+    [{ ...llama3, originalMaxPositions: 64 }, { maxPositions: 77 }],
+    [yarn, { maxPositions: 77 }],
+    [{ ...yarn, originalMaxPositions: 32 }, { maxPositions: 128, statedPositions: 77 }],
+    [longrope, { maxPositions: 77 }],
+    [{ type: "proportional", factor: 2, rotaryShare: 0.5 }, { maxPositions: 77 }],
+  ];
+  for (const [ropeScaling, length] of scalings) {
     const config = {
       modelConfig: {
         ...readHfConfig(minimal, "c").modelConfig,
         numKvHeads: 2,
         headDim: 24,
-        maxPositions: 77,
+        ...length,
         ropeTheta: 1e5,
         ropeScaling,
         rmsNormEps: 1e-5,
@@ -139,7 +151,7 @@ Deno.test("unsupported, missing and impossible values are refused by their key",
     [{ hidden_act: "gelu" }, /hidden_act is "gelu"/],
     [{ partial_rotary_factor: 0.5 }, /partial_rotary_factor is 0\.5/],
     [{ quantization_config: { bits: 4 } }, /quantization_config is set/],
-    [{ rope_scaling: { rope_type: "yarn", factor: 4 } }, /rope_scaling: rope type "yarn"/],
+    [{ rope_scaling: { rope_type: "axial" } }, /rope_scaling: rope type "axial" is not supported/],
     [{ rope_parameters: { rope_type: "linear" } }, /rope_parameters: factor is missing/],
     [{ rope_scaling: "linear" }, /rope_scaling is "linear", expected an object/],
     [{ vocab_size: undefined }, /vocab_size is missing/],

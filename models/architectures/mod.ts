@@ -2,7 +2,7 @@
  * All architectures by `model_type`, and what a configuration's architecture says about its parts.
  */
 import type { ModelConfig } from "./model_config.ts";
-import type { Architecture, ArchitectureName, Module } from "./architecture.ts";
+import type { Architecture, ArchitectureName, HeadModule, Module } from "./architecture.ts";
 import { GPT2 } from "./gpt2.ts";
 import { LLAMA } from "./llama.ts";
 import { MISTRAL } from "./mistral.ts";
@@ -39,7 +39,10 @@ export function hasBias(config: ModelConfig, module: Module): boolean {
 }
 
 /** Input and output width of a linear module. */
-export function linearDims(config: ModelConfig, module: Module): [inDim: number, out: number] {
+export function linearDims(
+  config: ModelConfig,
+  module: Module | HeadModule,
+): [inDim: number, out: number] {
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
   switch (module) {
@@ -60,6 +63,8 @@ export function linearDims(config: ModelConfig, module: Module): [inDim: number,
     case "down_proj":
     case "mlp.c_proj":
       return [f, d];
+    case "lm_head":
+      return [d, config.vocabSize];
   }
 }
 

@@ -1,21 +1,11 @@
 /**
  * The configuration of a decoder of the Llama family or GPT-2, in the form that the code uses, and
- * the checks that it is possible. hf_config.ts maps it to and from a `config.json`. Left out: RoPE
- * scalings that depend on the length of the text (dynamic, yarn, longrope).
+ * the checks that it is possible. hf_config.ts maps it to and from a `config.json`.
  */
 import { UsageError } from "../../core/errors.ts";
 import type { ArchitectureName, Module } from "./architecture.ts";
-
-/** How RoPE frequencies are stretched for texts beyond the length of the first training. */
-export type RopeScaling =
-  | { readonly type: "linear"; readonly factor: number }
-  | {
-    readonly type: "llama3";
-    readonly factor: number;
-    readonly lowFreqFactor: number;
-    readonly highFreqFactor: number;
-    readonly originalMaxPositions: number;
-  };
+import { ropeFrequencies } from "./rope_frequencies.ts";
+import { type RopeScaling, ropeScalingProblems } from "./rope_scaling.ts";
 
 export interface ModelConfig {
   /** The model's architecture; absent = "llama". */
@@ -35,7 +25,13 @@ export interface ModelConfig {
   readonly numKvHeads: number;
   /** Width of one head, even. numHeads · headDim may differ from hiddenSize. */
   readonly headDim: number;
+  /** Tokens of the longest text that the model takes. */
   readonly maxPositions: number;
+  /**
+   * `max_position_embeddings` of the file, where RoPE scaling reaches further; absent =
+   * maxPositions.
+   */
+  readonly statedPositions?: number;
   /** Base of the rotary frequencies; without effect for learned positions. */
   readonly ropeTheta: number;
   readonly ropeScaling: RopeScaling | null;
@@ -58,6 +54,8 @@ const COUNTS = [
 /** Limits: no table on a device is longer, and no model has as many layers. */
 const MAX_SIZE = 2 ** 31 - 1;
 const MAX_LAYERS = 10_000;
+/** Width of a head with RoPE scaling. */
+const MAX_SCALED_HEAD = 2 ** 16;
 
 /**
  * Everything that is impossible about a configuration, as a list of clauses; empty when it is
@@ -101,27 +99,21 @@ function modelConfigProblems(config: ModelConfig): string[] {
   if (config.architecture === "gpt2" && !fused) {
     problems.push("GPT-2's heads have one key and value each and together the model's width");
   }
-  const scaling = config.ropeScaling;
-  if (scaling !== null) {
-    if (!(scaling.factor >= 1 && Number.isFinite(scaling.factor))) {
-      problems.push(`the rope scaling factor is ${scaling.factor}, expected at least 1`);
-    }
-    if (scaling.type === "llama3") {
-      if (!(scaling.lowFreqFactor > 0 && scaling.highFreqFactor > scaling.lowFreqFactor)) {
-        problems.push(
-          `llama3 rope scaling needs 0 < low_freq_factor < high_freq_factor, ` +
-            `found ${scaling.lowFreqFactor} and ${scaling.highFreqFactor}`,
-        );
-      }
-      if (!(scaling.originalMaxPositions >= 1)) {
-        problems.push(
-          `llama3 rope scaling: original_max_position_embeddings is ` +
-            `${scaling.originalMaxPositions}`,
-        );
-      }
+  if (config.ropeScaling !== null) {
+    problems.push(...ropeScalingProblems(config.ropeScaling, config));
+    if (problems.length === 0 && !hasFiniteFrequencies(config)) {
+      problems.push("with this rope scaling, some RoPE frequencies are no finite numbers");
     }
   }
   return problems;
+}
+
+/** Whether RoPE can be computed for the shortest and for the longest text. */
+function hasFiniteFrequencies(config: ModelConfig): boolean {
+  if (config.headDim > MAX_SCALED_HEAD) return false;
+  return [1, config.maxPositions].every((length) =>
+    ropeFrequencies(config, length).every(Number.isFinite)
+  );
 }
 
 /**

@@ -1,15 +1,17 @@
 /**
  * Converts a model to a Hugging Face folder with one safetensors file: from a GGUF file, from
- * shards, or from PyTorch's pickles. Shards of safetensors are copied byte for byte, whatever their
- * architecture. Everything else is read as a model and keeps its types; quantised weights become
- * f32, which represents them exactly.
+ * shards, from PyTorch's pickles, or from the parts of verl's FSDP processes. Shards of safetensors
+ * and such parts are copied byte for byte, whatever their architecture. Everything else is read as
+ * a model and keeps its types; quantised weights become f32, which represents them exactly.
  */
 import { produceFolderAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isFile } from "../../core/paths.ts";
 import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
+import { findRankFiles } from "../formats/torch/rank_files.ts";
 import { requireModel } from "../find_model.ts";
+import { joinRanks } from "./join_ranks.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
 import { isAdapterFolder } from "../network/adapters/peft_adapter.ts";
@@ -41,6 +43,8 @@ export async function convertModel(
   }
   const source = await requireModel(name);
   const { force = false, signal } = options, rules = { force, sources: [source], signal };
+  const ranks = await findRankFiles(source);
+  if (ranks !== null) return await joinRanks(ranks, output, rules, OTHER_FILES);
   const has = (file: string) => isFile(`${source}/${file}`);
   if (await isAdapterFolder(source)) {
     throw new UsageError(`${source}: it is an adapter, not a whole model`, {

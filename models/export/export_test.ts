@@ -17,7 +17,7 @@ import { convertModel } from "./convert.ts";
 import { exportModel, type ExportOptions } from "./export.ts";
 import type { WeightType } from "../formats/weight_types.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
-import { encodeModelFolder } from "../formats/model_folder_files.ts";
+import { encodeModelFolder } from "../folder_testing.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { readPeftAdapter } from "../network/adapters/peft_adapter.ts";
 import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";
@@ -318,7 +318,7 @@ Deno.test("an adapter for another base is refused with the names of its tensors"
   await inTempFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device);
-      const other = encodeModelFolder({
+      const other = await encodeModelFolder({
         config: { ...SIZES, hiddenSize: 24, numLayers: 1 },
         ...{ tokenizer, generationEosIds: [2], bosId: null, padId: 0, tensors: [] },
       });

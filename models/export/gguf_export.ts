@@ -1,18 +1,17 @@
 /**
  * Makes the metadata and tensors of a GGUF file as llama.cpp's converter does: Llama's query and
- * key rows interleaved, Llama 3's scaling as frequency divisors, GPT-2's matrices transposed. The
- * reverse is in formats/gguf/. Vectors and learned positions stay f32. A matrix whose rows are not
- * whole blocks becomes f16. The head of a q4_0 file becomes q8_0, since its error would directly
- * affect the logits.
+ * key rows interleaved, GPT-2's matrices transposed, RoPE scaling as in gguf_rope.ts. The reverse
+ * is in formats/gguf/. Vectors and learned positions stay f32. A matrix whose rows are not whole
+ * blocks becomes f16. The head of a q4_0 file becomes q8_0, since its error would directly affect
+ * the logits.
  */
 import { UsageError } from "../../core/errors.ts";
 import { architectureOf, LM_HEAD } from "../architectures/mod.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
-import { ROPE_DIVISORS, ROPE_SCALING_KEY, ropeDivisors } from "../formats/gguf/rope_scaling.ts";
 import { ggufName, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
-import { ropeParameters } from "../architectures/hf_config.ts";
 import { modelTensors } from "../network/weights/model_weights.ts";
+import { ropeMetadata, ropeTensors } from "./gguf_rope.ts";
 import type { MergedWeights } from "./merged_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
@@ -60,7 +59,7 @@ export function ggufMetadata(
   const u32 = (key: string, value: number) => out.set(`${architecture}.${key}`, ["u32", value]);
   const f32 = (key: string, value: number) => out.set(`${architecture}.${key}`, ["f32", value]);
   u32("vocab_size", config.vocabSize);
-  u32("context_length", config.maxPositions);
+  u32("context_length", config.statedPositions ?? config.maxPositions);
   u32("embedding_length", config.hiddenSize);
   u32("block_count", config.numLayers);
   u32("feed_forward_length", config.intermediateSize);
@@ -76,13 +75,7 @@ export function ggufMetadata(
   u32("rope.dimension_count", config.headDim);
   f32("rope.freq_base", config.ropeTheta);
   if (config.slidingWindow) u32("attention.sliding_window", config.slidingWindow);
-  const scaling = config.ropeScaling;
-  if (scaling?.type === "linear") {
-    out.set(`${architecture}.rope.scaling.type`, ["string", "linear"]);
-    f32("rope.scaling.factor", scaling.factor);
-  } else if (scaling !== null) {
-    out.set(ROPE_SCALING_KEY, ["string", JSON.stringify(ropeParameters(config))]);
-  }
+  for (const [key, value] of ropeMetadata(config, architecture, where)) out.set(key, value);
   return out;
 }
 
@@ -125,14 +118,7 @@ export function ggufTensors(
     };
     return { name: ggufTensor, type: stored, shape: written, bytes };
   });
-  if (config.ropeScaling?.type !== "llama3") return tensors;
-  const divisors = ropeDivisors(config);
-  const bytes = async function* () {
-    yield* await Promise.resolve(
-      encodePieces("f32", { name: ROPE_DIVISORS, shape: [divisors.length] }, divisors),
-    );
-  };
-  return [{ name: ROPE_DIVISORS, type: "f32", shape: [divisors.length], bytes }, ...tensors];
+  return [...ropeTensors(config), ...tensors];
 }
 
 function storedType(type: WeightType, shape: readonly number[], isHead: boolean): WeightType {

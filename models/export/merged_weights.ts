@@ -8,6 +8,7 @@ import { fitAdapter } from "../network/weights/adapter_fit.ts";
 import { architectureOf, linearDims, LM_HEAD } from "../architectures/mod.ts";
 
 import { loraNames } from "../network/adapters/lora.ts";
+import { headAdapter, type LoraPlacement } from "../network/weights/model_weights.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 
@@ -21,15 +22,17 @@ export type MergedWeights = (
 ) => Promise<Float32Array | Float64Array>;
 
 /**
- * The configuration of a model with its adapter merged in. A tied head that the adapter has a copy
- * of is no longer tied.
+ * The configuration of a model with its adapter merged in. A tied head that the adapter changes, or
+ * has a copy of, is no longer tied.
  */
 export function mergedConfig(
   { path, config, adapter }: Pick<ModelFolder, "path" | "config" | "adapter">,
 ): ModelConfig {
   if (adapter === null || !config.tieWordEmbeddings) return config;
-  const { saved } = fitAdapter(adapter, config, path), { embedding } = architectureOf(config).names;
-  const apart = saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);
+  const { lora, saved } = fitAdapter(adapter, config, path);
+  const { embedding } = architectureOf(config).names;
+  const apart = headAdapter(lora) !== null ||
+    saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);
   return apart ? { ...config, tieWordEmbeddings: false } : config;
 }
 
@@ -41,7 +44,9 @@ export function mergedWeights(
 ): MergedWeights {
   const { names, inOut } = architectureOf(config);
   const fit = adapter === null ? { lora: [], saved: [] } : fitAdapter(adapter, config, path);
-  const placed = new Map(fit.lora.map((lora) => [`${lora.path}.weight`, lora]));
+  const placed = new Map<string, LoraPlacement>(
+    fit.lora.map((lora) => [`${lora.path}.weight`, lora]),
+  );
   const copies = new Map(fit.saved.map(({ replaces, name }) => [replaces, name]));
   // The file may have the matrix of a tied model under either name.
   const other: Readonly<Record<string, string>> = config.tieWordEmbeddings
@@ -63,7 +68,7 @@ export function mergedWeights(
     const { a, b } = loraNames(lora.path);
     const [inDim, outDim] = linearDims(config, lora.module);
     return addProduct(base, await adapter.weights.float32(a), await adapter.weights.float32(b), {
-      ...{ inDim, outDim, inOut, scale: lora.scale },
+      ...{ inDim, outDim, inOut: inOut && lora.layer !== null, scale: lora.scale },
     });
   };
 }

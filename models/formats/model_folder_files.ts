@@ -1,11 +1,12 @@
 /**
- * The files of a model folder that is written: configuration, end tokens, tokenizer and, for models
- * in memory, the weights.
+ * The files of a model folder that is written: configuration, end tokens, tokenizer and the weights
+ * of one file.
  */
+import type { FileContent } from "../../core/atomic_file.ts";
 import { writeHfConfig } from "../architectures/hf_config.ts";
-import { encodeSafetensors } from "./safetensors/safetensors_writer.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";
+import { safetensorsContent, type StreamedTensor } from "./tensor_stream.ts";
 
 export interface ModelText {
   config: ModelConfig;
@@ -38,24 +39,19 @@ export function modelTextFiles(
   ]);
 }
 
-export interface ModelToWrite extends ModelText {
-  /**
-   * Base tensors by their full Hugging Face name; without `lm_head.weight` when the head is tied.
-   */
-  tensors: Iterable<
-    { name: string; shape: readonly number[]; data: Float32Array | Float64Array }
-  >;
-}
-
-/** All files of a full model, with weights in F32. */
-export function encodeModelFolder(model: ModelToWrite): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>();
+/**
+ * All files of a full model by name.
+ * @param tensors the base's, by their full Hugging Face name; without `lm_head.weight` when the
+ *   head is tied
+ */
+export function modelFolderFiles(
+  model: ModelText,
+  tensors: Iterable<StreamedTensor>,
+): Map<string, FileContent> {
+  const files = new Map<string, FileContent>();
   for (const [name, text] of modelTextFiles(model)) {
     files.set(name, new TextEncoder().encode(text));
   }
-  files.set(
-    "model.safetensors",
-    encodeSafetensors([...model.tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),
-  );
+  files.set("model.safetensors", safetensorsContent(tensors));
   return files;
 }

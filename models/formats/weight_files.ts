@@ -60,6 +60,10 @@ const MERGE_ZERO =
 const OTHER_FORMATS: readonly [RegExp, string][] = [
   [/\.distcp$|^pytorch_model_fsdp_\d+|^\.metadata$/, MERGE_FSDP],
   [/^zero_to_fp32\.py$|^global_step\d+$|_optim_states\.pt$|^zero_pp_rank/, MERGE_ZERO],
+  [
+    /^model_world_size_\d+_rank_\d+\.pt$/,
+    "These are the parts of FSDP's processes: rgx convert FOLDER --output OUTPUT puts them together.",
+  ],
   [/\.gguf$/, "Give the path of the GGUF file itself."],
   [/\.pth?$/, "Call PyTorch's file pytorch_model.bin, or save the model as safetensors."],
   [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],

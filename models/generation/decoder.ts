@@ -127,7 +127,12 @@ export class Decoder {
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
     const minShared = network.device.name === "webgpu" ? MIN_SHARED_TOKENS : Infinity;
-    const batch = packPrefillGroups(prompts.map(({ ids }) => ids), minShared, config);
+    const batch = packPrefillGroups(
+      prompts.map(({ ids }) => ids),
+      minShared,
+      config,
+      config.ropeScaling,
+    );
     const cached = this.#cache.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
     const trunk = run(
       batch,

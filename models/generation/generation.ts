@@ -202,13 +202,15 @@ export class Generation {
    * @returns false when there is no room
    */
   async #prefill(): Promise<boolean> {
-    const { slots, prefillRows } = this.shape;
+    const { slots, prefillRows } = this.shape, { ropeScaling } = this.network.config;
     const busy = this.#active.length + this.#prefilled.length;
     let branches = busy, wanted = 0, rows = 0;
     const sharedLengths: number[] = [];
     let before = this.#lastPrompt?.ids ?? [];
     for (const { request: { promptIds, n } } of this.#queue) {
-      const shared = this.#decoder.sharesPrefixes ? sharedPrefixLength(before, promptIds) : 0;
+      const shared = this.#decoder.sharesPrefixes
+        ? sharedPrefixLength(before, promptIds, ropeScaling)
+        : 0;
       const computed = promptIds.length - shared;
       const isFirst = sharedLengths.length === 0;
       if (!isFirst && (branches >= slots || rows + computed > prefillRows)) break;

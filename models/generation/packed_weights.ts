@@ -5,6 +5,7 @@
  * take several times the memory.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
 import {
   architectureOf,
@@ -18,6 +19,7 @@ import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
 
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
+import { headAdapter, layerAdapters } from "../network/weights/model_weights.ts";
 import { mergeInto } from "../network/merged_copies.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
 
@@ -42,7 +44,9 @@ export function packedBytes(sizes: ModelSizes): number {
   const headStored = storage.has(headName(config)) &&
     !saved.some(({ replaces }) => replaces === LM_HEAD);
   let elements = headStored ? 0 : packedLength(vocabSize, hiddenSize);
-  const adapted = lora.filter(({ path }) => !storage.has(`${path}.weight`));
+  const mergesHead = !headStored && headAdapter(lora) !== null;
+  if (mergesHead) elements += headPart(config) * hiddenSize;
+  const adapted = layerAdapters(lora).filter(({ path }) => !storage.has(`${path}.weight`));
   if (inOut) {
     const merged = adapted.map(({ module }) => linearDims(config, module));
     for (const [inDim, outDim] of merged) elements += inDim * outDim;
@@ -67,6 +71,35 @@ function largestWeight(config: ModelSizes["config"]): number {
       return inDim * outDim;
     }),
   );
+}
+
+/** Bytes of the part of the head that is merged at once. */
+const HEAD_PART_BYTES = 2 ** 22;
+
+/** Rows of the head that are merged at once: a multiple of what views are aligned to, or all. */
+function headPart({ vocabSize, hiddenSize }: ModelSizes["config"]): number {
+  const rows = Math.floor(HEAD_PART_BYTES / (4 * hiddenSize * VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
+  return Math.min(vocabSize, Math.max(VIEW_ALIGNMENT, rows));
+}
+
+/** Packs the head with its adapter merged in, part by part, so that it exists only once more. */
+function packMergedHead(
+  { device, config, weights: { head, headLora } }: Network,
+  { workspace }: WeightCopies,
+  packed: Tensor,
+): void {
+  const { vocabSize, hiddenSize: k } = config, { a, b, r, scale } = headLora!;
+  const part = headPart(config), merged = workspace.fixed("head.part", part * k);
+  for (let first = 0; first < vocabSize; first += part) {
+    const n = Math.min(part, vocabSize - first);
+    device.run("copy", { src: head.value.view(first * k, n * k), out: merged, n: n * k });
+    device.run("matmul", {
+      ...{ a: b.view(first * r, n * r), b: a, out: merged, m: n, n: k, k: r },
+      ...{ alpha: scale, accumulate: true },
+    });
+    const out = packed.view(first * k, packedLength(n, k));
+    device.run("pack_weight", { weight: merged, out, n, k });
+  }
 }
 
 /**
@@ -103,9 +136,11 @@ export function packWeights(network: Network, copies: WeightCopies, adapter: boo
     return packed;
   });
   const { vocabSize: n, hiddenSize: k } = config;
-  const packed = { ...network, weights: { ...weights, layers } };
+  const headLora = adapter ? weights.headLora : null;
+  const packed = { ...network, weights: { ...weights, layers, headLora } };
   if (weights.head.storage !== null) return packed;
   const packedHead = workspace.fixed("head", packedLength(n, k));
-  device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });
-  return { ...packed, weights: { ...packed.weights, packedHead } };
+  if (headLora !== null) packMergedHead(network, copies, packedHead);
+  else device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });
+  return { ...packed, weights: { ...packed.weights, packedHead, headLora: null } };
 }

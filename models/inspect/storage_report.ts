@@ -6,6 +6,7 @@
 import type { Device } from "../../kernels/device.ts";
 import { CausalLM } from "../causal_lm.ts";
 import type { LoadListener } from "../network/weights/load_weights.ts";
+import { contextText } from "../architectures/rope_scaling.ts";
 import { modelTensors } from "../network/weights/model_weights.ts";
 import { planParameterBytes } from "../network/model_bytes.ts";
 import type { ModelFolder } from "../model_folder.ts";
@@ -47,6 +48,10 @@ export interface HeldReport {
 }
 
 export interface StorageReport {
+  /** Tokens of the longest text. */
+  positions: number;
+  /** The longest text and the RoPE scaling; null without scaling. */
+  context: string | null;
   stored: StoredPart[];
   held: HeldReport[];
   /** Why no other storage is compared; null when some are. */
@@ -99,7 +104,8 @@ export async function storageReport(
     }
   }
   const note = inBlocks ? "its weights are quantised already: they are held as they are" : null;
-  return { stored, held, note };
+  const { config } = folder;
+  return { positions: config.maxPositions, context: contextText(config), stored, held, note };
 }
 
 function storedParts({ config, files }: ModelFolder): StoredPart[] {

@@ -31,6 +31,8 @@ export interface AdapterDropout {
   seedLow: number;
   seedHigh: number;
   keys: Tensor; // u32 [rows, 3]
+  /** The same keys on the host. */
+  rowKeys: Uint32Array;
   scratch: Tensor; // [rows, width]
 }
 
@@ -67,14 +69,28 @@ export function adapterDropout(
   rows: number,
   { seed, pass }: DropoutKey,
 ): AdapterDropout {
-  const [seedLow, seedHigh] = seedWords(seed);
+  const [seedLow, seedHigh] = seedWords(seed), rowKeys = dropoutKeys(groups, rows, pass);
   return {
     p,
     seedLow,
     seedHigh,
-    keys: workspace.upload("dropout.keys", dropoutKeys(groups, rows, pass)),
+    keys: workspace.upload("dropout.keys", rowKeys),
+    rowKeys,
     scratch: workspace.get("dropped", rows * width),
   };
+}
+
+/** The same masks for some of the rows, given by index, in that order. */
+export function dropoutOfRows(
+  workspace: Workspace,
+  dropout: AdapterDropout,
+  index: Uint32Array,
+): AdapterDropout {
+  const rowKeys = new Uint32Array(3 * index.length);
+  index.forEach((row, i) => {
+    rowKeys.set(dropout.rowKeys.subarray(3 * row, 3 * row + 3), 3 * i);
+  });
+  return { ...dropout, rowKeys, keys: workspace.upload("head.dropout_keys", rowKeys) };
 }
 
 /**

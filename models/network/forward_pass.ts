@@ -208,11 +208,11 @@ function packedAttention(
   const segments = workspace.upload("segments", packed.segments);
   const rowSegment = workspace.upload("row_segment", packed.rowSegment);
   const scale = attentionScale(config);
+  const angles = rotary ? network.rope.ofBatch(packed, positions, workspace) : null;
   const rope = (x: Tensor, count: number, inverse: boolean) => {
-    if (!rotary) return;
-    // Looked up at every use: the tables may have grown since the forward.
-    const { cos, sin } = network.rope.upTo(packed.maxPosition);
-    device.run("rope", { x, cos, sin, positions, rows, heads: count, headDim, inverse });
+    if (angles !== null) {
+      device.run("rope", { x, ...angles(), rows, heads: count, headDim, inverse });
+    }
   };
   const table = { segments, rowSegment, segmentCount, rows };
   const shape = { ...table, heads, kvHeads, headDim, scale, ...attentionWindow(config) };

@@ -108,11 +108,55 @@ function linearProduct(
     device.run("matmul", product);
     return;
   }
-  const { a, b, r, scale } = lora;
-  const read = dropped(device, dropout, lora, x, rows, inDim);
-  device.run("matmul", { a: read, b: a, out: u, m: rows, n: r, k: inDim, transB: true });
+  const { b, r, scale } = lora;
+  lowRankInput(device, lora, { x, u, rows, inDim, dropout });
   const adapter = merged ? {} : { xa: u, loraB: b, r, loraScale: scale };
   device.run("matmul", { ...product, ...adapter });
+}
+
+/** Rows of an adapter's input and of its low-rank part. */
+interface LowRank {
+  x: Tensor; // [rows, inDim], before dropout
+  rows: number;
+  inDim: number;
+  dropout: AdapterDropout | null;
+}
+
+/** u[rows, r] = dropout(x)·Aᵀ. */
+export function lowRankInput(
+  device: Device,
+  lora: LoraWeights,
+  { x, u, rows, inDim, dropout }: LowRank & { u: Tensor },
+): void {
+  const a = dropped(device, dropout, lora, x, rows, inDim);
+  device.run("matmul", { a, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
+}
+
+/** dx[rows, inDim] += dropout(du·A). */
+export function addLowRankDx(
+  device: Device,
+  { a, r, site }: LoraWeights,
+  { du, dx, rows, inDim, dropout }: Omit<LowRank, "x"> & { du: Tensor; dx: Tensor },
+): void {
+  const product = { a: du, b: a, m: rows, n: inDim, k: r };
+  if (dropout === null) {
+    device.run("matmul", { ...product, out: dx, accumulate: true });
+    return;
+  }
+  const { scratch: x } = dropout;
+  device.run("matmul", { ...product, out: x });
+  dropOut(device, dropout, { x, out: dx, rows, d: inDim, site, accumulate: true });
+}
+
+/** da[r, inDim] += duᵀ·dropout(x). */
+export function addLowRankGradient(
+  device: Device,
+  lora: LoraWeights,
+  { du, x, da, rows, inDim, dropout }: LowRank & { du: Tensor; da: Tensor },
+): void {
+  const b = dropped(device, dropout, lora, x, rows, inDim);
+  const sum = { k: rows, transA: true, accumulate: true };
+  device.run("matmul", { a: du, b, out: da, m: lora.r, n: inDim, ...sum });
 }
 
 /** The adapter's input: x, or dropout(x) in the scratch buffer. */
@@ -157,15 +201,9 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   // A merged weight has added the adapter's part to dx already.
   const dxLeft = merged ? null : dx;
   if (lora !== null && u !== null && du !== null && (dxLeft !== null || lora.da !== null)) {
-    const { a, b, r, scale, site } = lora;
+    const { b, r, scale } = lora;
     device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
-    if (dxLeft !== null && dropout === null) {
-      device.run("matmul", { a: du, b: a, out: dxLeft, m: rows, n: inDim, k: r, accumulate: true });
-    } else if (dxLeft !== null && dropout !== null) {
-      const { scratch } = dropout;
-      device.run("matmul", { a: du, b: a, out: scratch, m: rows, n: inDim, k: r });
-      dropOut(device, dropout, { x: scratch, out: dxLeft, rows, d: inDim, site, accumulate: true });
-    }
+    if (dxLeft !== null) addLowRankDx(device, lora, { du, dx: dxLeft, rows, inDim, dropout });
   }
   args.beforeX?.();
   const sum = { k: rows, transA: true, accumulate: true };
@@ -180,6 +218,5 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   const { da, db, r, scale } = lora;
   if (da === null || db === null) return;
   device.run("matmul", { a: dy, b: u, out: db, m: outDim, n: r, alpha: scale, ...sum });
-  const read = dropped(device, dropout, lora, x, rows, inDim);
-  device.run("matmul", { a: du, b: read, out: da, m: r, n: inDim, ...sum });
+  addLowRankGradient(device, lora, { du, x, da, rows, inDim, dropout });
 }

@@ -5,7 +5,15 @@
  * output.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
+import { type AdapterDropout, dropoutOfRows } from "./dropout.ts";
 import type { Network, TrunkPass } from "./forward_pass.ts";
+import {
+  addLowRankDx,
+  addLowRankGradient,
+  headOperand,
+  type LoraWeights,
+  lowRankInput,
+} from "./linear.ts";
 import { normBackward, normForward } from "./norm.ts";
 import type { PackedBatch } from "./packing.ts";
 import { weightType } from "../formats/stored_weight.ts";
@@ -56,16 +64,45 @@ export function finalRows(
   return rows;
 }
 
+/**
+ * out[rows, vocab] = logits (temperature 1) of normed rows. With an adapter it takes a buffer from
+ * the workspace.
+ * @param room maximum number of rows of calls with this workspace
+ */
+export function headLogits(
+  { device, config, weights }: Network,
+  workspace: Workspace,
+  { normed, out, rows, room }: { normed: Tensor; out: Tensor; rows: number; room: number },
+): void {
+  const { vocabSize, hiddenSize: d } = config, { head, headLora, packedHead } = weights;
+  const product = { a: normed, ...headOperand(head, packedHead), out, m: rows, n: vocabSize, k: d };
+  if (headLora === null) {
+    device.run("matmul", product);
+    return;
+  }
+  const { b: loraB, r, scale: loraScale } = headLora, xa = workspace.get("head.u", room * r);
+  lowRankInput(device, headLora, { x: normed, u: xa, rows, inDim: d, dropout: null });
+  device.run("matmul", { ...product, xa, loraB, r, loraScale });
+}
+
+/** The low-rank part of a head with an adapter in one pass. */
+interface LowRankHead {
+  lora: LoraWeights;
+  u: Tensor; // [headRows, r]
+  dropout: AdapterDropout | null;
+}
+
 /** The head of one forward pass; `backward` may be called once. */
 export class HeadPass {
   readonly #hidden: HiddenRows;
   readonly #index: Tensor;
   readonly #args;
   /**
-   * [headRows, d], see kernels/ops/head/spec.ts; null when the head is trained or there is no
-   * backward.
+   * [headRows, d], see kernels/ops/head/spec.ts; null when the head is trained or has an adapter,
+   * or there is no backward.
    */
   readonly #mean: Tensor | null;
+  readonly #low: LowRankHead | null;
 
   /** Runs the forward. `trunk.packed` has at least one pair. `train`: there may be a backward. */
   constructor(
@@ -78,7 +115,11 @@ export class HeadPass {
     const { packed } = trunk, { headRows, pairs } = packed, { weights, config } = network;
     this.#index = workspace.upload("head.index", packed.headIndex);
     this.#hidden = finalRows(network, workspace, trunk, this.#index, headRows);
+    const low = this.#low = lowRankHead(network, workspace, trunk, this.#hidden);
     this.#args = {
+      ...(low === null ? {} : {
+        ...{ xa: low.u, loraB: low.lora.b, r: low.lora.r, loraScale: low.lora.scale },
+      }),
       hidden: this.#hidden.normed,
       weight: weights.head.value,
       ...weightType(weights.head.storage),
@@ -92,7 +133,7 @@ export class HeadPass {
       d: config.hiddenSize,
       temperature,
     };
-    this.#mean = train && weights.head.grad === null
+    this.#mean = train && weights.head.grad === null && low === null
       ? workspace.get("head.mean", headRows * config.hiddenSize)
       : null;
     network.device.run("head", {
@@ -135,7 +176,8 @@ export class HeadPass {
       dlogpByPair[i] = dlogp[place]!;
       if (dentropy !== undefined) dentropyByRow[packed.pairRow[i]!]! += dentropy[place]!;
     }
-    const { h, mean, rho, normed, spare: dnormed } = this.#hidden;
+    const { h, mean, rho, normed, spare: dnormed } = this.#hidden, low = this.#low;
+    const du = low === null ? null : workspace.get("head.du", headRows * low.lora.r);
     device.run("head_backward", {
       ...this.#args,
       dlogp: workspace.uploadFloats("head.dlogp", dlogpByPair),
@@ -146,11 +188,34 @@ export class HeadPass {
         : {}),
       dhidden: dnormed,
       ...(weights.head.grad === null ? {} : { dweight: weights.head.grad }),
+      ...(du === null ? {} : { dxa: du }),
+      ...(low === null || low.lora.db === null ? {} : { dloraB: low.lora.db }),
     });
+    if (low !== null && du !== null) {
+      const { lora, lora: { da }, dropout } = low, rows = { rows: headRows, inDim: d, dropout };
+      addLowRankDx(device, lora, { du, dx: dnormed, ...rows });
+      if (da !== null) addLowRankGradient(device, lora, { du, x: normed, da, ...rows });
+    }
     const dsum = normed; // consumed by head_backward
     const given = { dout: dnormed, x: h, mean, rho };
     normBackward(device, weights.finalNorm, { ...given, dx: dsum, rows: headRows, d });
     device.run("fill", { out: dh, n: rows * d, value: 0 });
     device.run("scatter_rows", { src: dsum, index: this.#index, table: dh, rows: headRows, d });
   }
+}
+
+/** Computes the adapter's input of the rows that predict a token; null without an adapter. */
+function lowRankHead(
+  { device, config, weights: { headLora: lora } }: Network,
+  workspace: Workspace,
+  { packed, pass }: TrunkPass,
+  { normed: x }: HiddenRows,
+): LowRankHead | null {
+  if (lora === null) return null;
+  const rows = packed.headRows, u = workspace.get("head.u", rows * lora.r);
+  const dropout = pass.dropout === null
+    ? null
+    : dropoutOfRows(workspace, pass.dropout, packed.headIndex);
+  lowRankInput(device, lora, { x, u, rows, inDim: config.hiddenSize, dropout });
+  return { lora, u, dropout };
 }

@@ -2,7 +2,8 @@
  * Copies of weights with their LoRA adapters merged in, W + s·B·A, on the device. In training, a
  * merged copy makes the forward and the derivative by the input one product each; the adapter is
  * then only needed for its gradients. In generation the copy replaces the adapter. Weights in a
- * storage type are not copied. Merging rounds the sums once more than separate products do (about
+ * storage type are not copied, nor is the head, whose adapter goes through the fused head
+ * (lm_head.ts). Merging rounds the sums once more than separate products do (about
  * 1e−7 relative in f32).
  */
 import type { Device } from "../../kernels/device.ts";
@@ -11,6 +12,7 @@ import type { Linear } from "./linear.ts";
 import type { Network } from "./forward_pass.ts";
 import { architectureOf, linearDims, modulesOf } from "../architectures/mod.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
+import { layerAdapters } from "./weights/model_weights.ts";
 import { copyLength, type WeightCopies } from "./weights/weight_copies.ts";
 
 /** Maximum bytes of merged copies. Beyond it adapters stay separate. */
@@ -30,7 +32,7 @@ export function mergedBytes(
   rows: number,
 ): number {
   const { inOut } = architectureOf(config);
-  const bytes = lora.reduce((sum, { module, path }) => {
+  const bytes = layerAdapters(lora).reduce((sum, { module, path }) => {
     const [inDim, outDim] = linearDims(config, module);
     if (storage.has(`${path}.weight`) || !mergePays(inDim, outDim, rows)) return sum;
     return sum + floatBytes * copyLength(inOut, inDim, outDim);

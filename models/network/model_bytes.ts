@@ -7,40 +7,69 @@ import { bytesText } from "../../core/bytes.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Module } from "../architectures/architecture.ts";
 import { architectureOf, LM_HEAD, modulesOf } from "../architectures/mod.ts";
+import { dependsOnLength } from "../architectures/rope_frequencies.ts";
 import { activationWidths, backwardWidths, passWidths } from "./layer_buffers.ts";
 import type { Keep } from "./forward_pass.ts";
-import { adapterSpecs, baseSpecs, type LoraPlacement } from "./weights/model_weights.ts";
+import {
+  adapterSpecs,
+  baseSpecs,
+  headAdapter,
+  layerAdapters,
+  maxLayerRank,
+} from "./weights/model_weights.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
 import { arenaElements } from "./weights/parameters.ts";
 import { elementCount } from "../formats/element_count.ts";
-import { storedWords } from "../formats/stored_weight.ts";
+import { storedWords, type WeightStorage } from "../formats/stored_weight.ts";
 import { bufferCapacity } from "./workspace.ts";
 
-/**
- * Bytes of all values, of the gradients, and of AdamW's two moments. `largestFrozen` has the bytes
- * of the two largest frozen tensors.
- */
-export function planParameterBytes(
-  sizes: ModelSizes,
-): { values: number; gradients: number; optimizer: number; largestFrozen: [number, number] } {
+/** Bytes of a model's parameters. */
+export interface ParameterBytes {
+  /** All values, and those of trained parameters among them. */
+  values: number;
+  trained: number;
+  gradients: number;
+  /** The two largest frozen tensors. */
+  largestFrozen: [number, number];
+  /** The largest gradient. */
+  largestGradient: number;
+}
+
+export function planParameterBytes(sizes: ModelSizes): ParameterBytes {
   const { config, trainable: what } = sizes;
   const specs = [
     ...baseSpecs(config, what === "full", sizes.storage),
     ...adapterSpecs(config, sizes, what === "lora"),
   ];
   const bytes = sizes.floatBytes;
-  let values = 0, trained = 0, largest = 0, second = 0;
+  let values = 0, trained = 0, gradients = 0, largestGradient = 0, largest = 0, second = 0;
   for (const { shape, trainable, storage = null } of specs) {
     const size = storage !== null
       ? 4 * storedWords(storage, shape[0]!, shape[1]!)
       : bytes * (trainable ? arenaElements(shape) : elementCount(shape));
     values += size;
-    if (trainable) trained += arenaElements(shape);
-    else if (size > largest) [largest, second] = [size, largest];
+    if (trainable) {
+      const gradient = bytes * arenaElements(shape);
+      trained += size;
+      gradients += gradient;
+      largestGradient = Math.max(largestGradient, gradient);
+    } else if (size > largest) [largest, second] = [size, largest];
     else second = Math.max(second, size);
   }
-  const gradients = trained * bytes, optimizer = 2 * gradients;
-  return { values, gradients, optimizer, largestFrozen: [largest, second] };
+  return { values, trained, gradients, largestFrozen: [largest, second], largestGradient };
+}
+
+/**
+ * Bytes of a frozen copy of what is trained (`CausalLM.frozenCopy`).
+ * @param storage types of the copy of a model that is trained in full
+ */
+export function planCopyBytes(sizes: ModelSizes, storage: WeightStorage): number {
+  const { config, trainable: what, floatBytes } = sizes;
+  if (what !== "full") {
+    const specs = adapterSpecs(config, sizes, false);
+    return specs.reduce((sum, { shape }) => sum + floatBytes * elementCount(shape), 0);
+  }
+  return planParameterBytes({ ...sizes, trainable: "none", storage }).values;
 }
 
 /**
@@ -60,17 +89,19 @@ export function planPassBytes(
   const floats = [
     ...layerBuffers(sizes, rows, keep),
     ...passBuffers(sizes, rows),
+    ...angleBuffers(sizes, rows),
     ...headBuffers(sizes, pairs, train),
   ];
   const words = [rows, rows, rows, 5 * rows, pairs, pairs + 1, pairs]; // tokens … targets
-  words.push(...fusedIndex(sizes, rows));
+  words.push(...fusedIndex(sizes, rows), ...angleIndex(sizes, rows));
   if (sizes.dropout !== null) {
     floats.push(rows * sizes.dropout.width);
     words.push(3 * rows);
+    if (headAdapter(sizes.lora) !== null) words.push(3 * pairs);
   }
   if (train) {
     floats.push(...Object.values(backwardWidths(config)).map((width) => rows * width));
-    if (sizes.lora.length > 0) floats.push(rows * maxRank(sizes.lora));
+    if (layerAdapters(sizes.lora).length > 0) floats.push(rows * maxLayerRank(sizes.lora));
     words.push(rows, rows + 1, rows); // rows by token
     if (architectureOf(config).positions === "learned") words.push(rows, rows + 1, rows);
   }
@@ -83,9 +114,12 @@ function headBuffers(sizes: ModelSizes, pairs: number, train: boolean): number[]
   const wide = pairs * config.hiddenSize;
   const buffers = [wide, wide, wide, pairs, pairs, pairs, pairs];
   if (architectureOf(config).layerNorm) buffers.push(pairs);
+  const adapter = headAdapter(sizes.lora);
+  if (adapter !== null) buffers.push(pairs * adapter.r);
   if (!train) return buffers;
   buffers.push(pairs, pairs); // dlogp, dentropy
-  if (!trainsHead(sizes)) buffers.push(wide); // the head's mean
+  if (adapter !== null) buffers.push(pairs * adapter.r);
+  else if (!trainsHead(sizes)) buffers.push(wide); // the head's mean
   return buffers;
 }
 
@@ -125,6 +159,20 @@ export function passBuffers({ config }: ModelSizes, rows: number): number[] {
   return Object.values(passWidths(config)).map((width: number) => rows * width);
 }
 
+/**
+ * Elements of cos and sin of each row, which prompts need whose RoPE frequencies depend on their
+ * length.
+ */
+export function angleBuffers({ config }: ModelSizes, rows: number): number[] {
+  const width = rows * config.headDim / 2;
+  return dependsOnLength(config.ropeScaling) ? [width, width] : [];
+}
+
+/** Elements of the index of these rows. */
+export function angleIndex({ config }: ModelSizes, rows: number): number[] {
+  return dependsOnLength(config.ropeScaling) ? [rows] : [];
+}
+
 /** Elements of the indices of q, k and v in a fused projection. */
 export function fusedIndex({ config }: ModelSizes, rows: number): number[] {
   return passWidths(config).qkv === undefined ? [] : [rows, rows, rows];
@@ -138,24 +186,20 @@ export function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: K
     if (keep === "none" && name === "mid") return [];
     return Array<number>(perLayer ? layers : 1).fill(rows * width);
   });
-  const modules = new Set(lora.map((l) => l.module));
+  const adapted = layerAdapters(lora), modules = new Set(adapted.map((l) => l.module));
   const last: Module = modulesOf(config).at(-1)!;
-  const downs = lora.filter((l) => l.module === last).length;
+  const downs = adapted.filter((l) => l.module === last).length;
   const adapters = keep === "all"
-    ? lora.length
+    ? adapted.length
     : keep === "inputs" && downs > 0
     ? modules.size - 1 + downs
     : modules.size;
-  return [...activations, ...Array<number>(adapters).fill(rows * maxRank(lora))];
+  return [...activations, ...Array<number>(adapters).fill(rows * maxLayerRank(lora))];
 }
 
 /** Elements that the workspace allocates for buffers of these lengths. */
 export function capacity(lengths: readonly number[]): number {
   return lengths.reduce((sum, length) => sum + bufferCapacity(length), 0);
-}
-
-function maxRank(lora: readonly LoraPlacement[]): number {
-  return Math.max(0, ...lora.map((l) => l.r));
 }
 
 /**

@@ -13,6 +13,11 @@ export interface PackedBatch {
   rows: number;
   tokens: Uint32Array; // [rows]
   positions: Uint32Array; // [rows]
+  /**
+   * Tokens of the text in whose pass each row is computed: of its prompt, or in a branch up to this
+   * row. RoPE scalings that depend on the length need it (rope_table.ts).
+   */
+  lengths: Uint32Array; // [rows]
   rowSegment: Uint32Array; // [rows]
   segments: Uint32Array; // [segmentCount, SEGMENT.columns]; segments without rows are left out
   segmentCount: number;
@@ -69,6 +74,7 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
     rows,
     tokens: new Uint32Array(rows),
     positions: new Uint32Array(rows),
+    lengths: new Uint32Array(rows),
     rowSegment: new Uint32Array(rows),
     segments: new Uint32Array(segmentCount * SEGMENT.columns),
     segmentCount,
@@ -90,6 +96,7 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
     for (let i = 0; i < count; i++, row++) {
       batch.tokens[row] = ids[i]!;
       batch.positions[row] = firstPosition + i;
+      batch.lengths[row] = prefix === null ? count : firstPosition + i + 1;
       batch.rowSegment[row] = segment;
     }
     batch.maxPosition = Math.max(batch.maxPosition, firstPosition + count - 1);

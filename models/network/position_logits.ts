@@ -2,8 +2,7 @@
  * Logits of every position of one sequence, chunk by chunk. They serve to inspect a model
  * (log-probabilities, most likely tokens); training never has them in memory.
  */
-import { headOperand } from "./linear.ts";
-import { finalRows } from "./lm_head.ts";
+import { finalRows, headLogits } from "./lm_head.ts";
 import { type Network, trunkForward } from "./forward_pass.ts";
 import { packGroups } from "./packing.ts";
 import type { Workspace } from "./workspace.ts";
@@ -24,11 +23,12 @@ export async function positionLogits(
   options: { adapter: boolean; from: number },
   visit: LogitsVisitor,
 ): Promise<void> {
-  const { device, config } = network, vocab = config.vocabSize, d = config.hiddenSize;
+  const { device, config } = network, vocab = config.vocabSize;
   // The last token of a branch has no row, so a token is added after `ids`.
   const group = { promptIds: ids.slice(0, 1), branches: [[...ids.slice(1), 0]] };
   const limits = { ...config, maxPositions: config.maxPositions + 1 };
   const packed = packGroups([group], limits);
+  packed.lengths.fill(ids.length); // one text, in one pass
   const trunk = trunkForward(network, workspace, packed, {
     adapter: options.adapter,
     keep: "none",
@@ -39,14 +39,7 @@ export async function positionLogits(
     const index = workspace.upload("head.index", rows);
     const { normed } = finalRows(network, workspace, trunk, index, count);
     const out = workspace.get("logits", count * vocab);
-    device.run("matmul", {
-      a: normed,
-      ...headOperand(network.weights.head, null),
-      out,
-      m: count,
-      n: vocab,
-      k: d,
-    });
+    headLogits(network, workspace, { normed, out, rows: count, room: CHUNK });
     const logits = await device.read(out, 0, count * vocab) as Float32Array | Float64Array;
     for (let i = 0; i < count; i++) visit(begin + i, logits.subarray(i * vocab, (i + 1) * vocab));
   }

@@ -37,20 +37,24 @@ export interface Parameter {
   shape: readonly number[];
   /** u32 for weights in a storage type. */
   value: Tensor;
-  /** Storage type of a frozen weight, which products widen; null = float. */
+  /** Storage type of a weight, which products widen; null = float. A trained one is bf16. */
   storage: WeightType | null;
   grad: Tensor | null;
   /** False for norms and biases, which AdamW does not decay. */
   decay: boolean;
+  /** Whether it is an embedding: of tokens or positions. */
+  embedding: boolean;
 }
 
 /**
- * All trainable values in one tensor, and all their gradients in another, so that the optimizer and
- * the gradient norm need one operation per range: [0, decayedLength) holds the parameters that
- * AdamW decays, [decayedLength, length) the others. Gaps between parameters are zero and stay zero.
+ * Trainable values in one tensor, and their gradients in another, so that the optimizer and the
+ * gradient norm need one operation per range: [0, decayedLength) holds the parameters that AdamW
+ * decays, [decayedLength, length) the others. Gaps between parameters are zero and stay zero. A
+ * model has several arenas where one would be larger than a tensor of its device may be.
  */
 export interface TrainableArena {
-  value: Tensor;
+  /** Null where trained weights are in bfloat16: then every parameter is a tensor of its own. */
+  value: Tensor | null;
   grad: Tensor;
   length: number;
   /** A multiple of VIEW_ALIGNMENT. */

@@ -17,7 +17,7 @@ export function bufferCapacity(length: number): number {
 }
 
 /** Bytes of one float on the device. */
-export function floatBytes(device: Device): number {
+export function floatBytes(device: Pick<Device, "float">): number {
   return device.float === "f64" ? 8 : 4;
 }
 

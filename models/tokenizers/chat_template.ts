@@ -1,19 +1,42 @@
 /**
- * Chat templates: the Jinja text that comes with a model, rendered as transformers does it
- * (`apply_chat_template(…, add_generation_prompt=True)`). The library's `strip` ignores its
+ * Chat templates: the Jinja text that comes with a model, rendered as transformers 5 does it. After
+ * a user's message the text ends where the assistant's answer begins
+ * (`add_generation_prompt=True`); an assistant's last message is continued
+ * (`continue_final_message=True`), as TRL does for prompts. The library's `strip` ignores its
  * argument, so the templates call functions of ours instead.
  * Left out: tools and documents, which a template sees as none.
  */
 import { Template } from "@huggingface/jinja";
-import { messageOf, RgxError } from "../../core/errors.ts";
+import type { ChatMessage } from "../../core/chat_message.ts";
+import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { isBlank, strip, stripEnd } from "../../tasks/python/text.ts";
+import { templateFault } from "./template_fault.ts";
+import { Endless, renderProgram, type TemplateProgram } from "./template_interpreter.ts";
+import { freeVariables } from "./template_variables.ts";
 
-export interface ChatMessage {
-  role: string;
-  content: string;
+/** A compiled chat template. */
+export interface ChatRenderer {
+  /** Names that the template reads and that it does not set itself. */
+  readonly variables: ReadonlySet<string>;
+  /**
+   * Renders messages to text.
+   * @param variables further values for the template, such as Qwen3's `enable_thinking`
+   * @throws RgxError when the template refuses the messages
+   */
+  render(messages: readonly ChatMessage[], variables?: Readonly<Record<string, unknown>>): string;
 }
 
-/** Renders messages to text that ends where the assistant's answer begins. */
-export type ChatRenderer = (messages: readonly ChatMessage[]) => string;
+/** Names that a template always gets, so that a user cannot set them. */
+const RESERVED_VARIABLES = [
+  "messages",
+  "add_generation_prompt",
+  "continue_final_message",
+  "chat_template",
+  "tokenize",
+  "tools",
+  "documents",
+] as const;
 
 /**
  * The chat template that `tokenizer_config.json` holds: a text, or a list of {name, template}, of
@@ -42,67 +65,131 @@ export function selectChatTemplate(entry: unknown, where: string): string | null
 /**
  * @param specialTokens the values of bos_token, eos_token, … in the template
  * @param where the file of the template, for messages
- * @throws RgxError when the template cannot be parsed. The renderer throws one when the template
- *   refuses the messages.
+ * @throws RgxError when the template cannot be parsed
  */
 export function compileChatTemplate(
   template: string,
   specialTokens: Readonly<Record<string, string>>,
   where: string,
 ): ChatRenderer {
-  let compiled: Template;
+  let program: TemplateProgram;
+  // Jinja reads every kind of line end as a line feed, which is the only one the library knows.
+  const lines = template.replaceAll(/\r\n?/g, "\n");
   try {
-    // Jinja reads every kind of line end as a line feed, which is the only one the library knows.
-    compiled = new Template(template.replaceAll(/\r\n?/g, "\n"));
+    program = new Template(lines).parsed;
   } catch (error) {
-    throw new RgxError(`${where}: the chat template cannot be parsed: ${messageOf(error)}`, {
+    const fault = templateFault(lines) ?? messageOf(error);
+    throw new RgxError(`${where}: the chat template cannot be parsed: ${fault}`, {
       advice: "Correct the template, or delete it to prompt the model with plain text.",
       cause: error,
     });
   }
-  callOurStrips(compiled.parsed);
-  return (messages) => {
-    try {
-      return compiled.render({
-        ...specialTokens,
-        ...STRIPS,
-        tools: null,
-        documents: null,
-        messages: messages.map(({ role, content }) => ({ role, content })),
-        add_generation_prompt: true,
-      });
-    } catch (error) {
-      throw new RgxError(
-        `${where}: the chat template does not accept these messages (${
-          messages.map((m) => m.role).join(", ") || "none"
-        }): ${messageOf(error)}`,
-        {
-          advice: messages.some((m) => m.role === "system")
-            ? "Some models have no system role: try without a system prompt."
-            : "",
-          cause: error,
-        },
-      );
-    }
+  const variables = freeVariables(program);
+  callOurStrips(program);
+  const render = (messages: readonly ChatMessage[], given: Readonly<Record<string, unknown>>) => {
+    const last = messages.at(-1), isContinued = last?.role === "assistant";
+    const text = renderProgram(program, {
+      ...specialTokens,
+      ...STRIPS,
+      ...given,
+      tools: null,
+      documents: null,
+      messages: isContinued
+        ? [...messages.slice(0, -1), { ...last, content: last.content + CONTINUED }]
+        : messages,
+      add_generation_prompt: !isContinued,
+    });
+    return isContinued ? beforeMark(text, last.content) : text;
   };
+  return {
+    variables,
+    render(messages, given = {}) {
+      try {
+        return render(messages, given);
+      } catch (error) {
+        if (error instanceof Endless) {
+          throw new RgxError(`${where}: the chat template was stopped: ${error.message}`, {
+            advice: "Correct the template, or name another one: model.chat_template=FILE.",
+            cause: error,
+          });
+        }
+        throw new RgxError(
+          `${where}: the chat template does not accept these messages (${
+            messages.map((m) => m.role).join(", ") || "none"
+          }): ${messageOf(error)}`,
+          {
+            advice: messages.some((m) => m.role === "system")
+              ? "Some models have no system role: try without a system prompt."
+              : "",
+            cause: error,
+          },
+        );
+      }
+    },
+  };
+}
+
+/**
+ * @param known the variables that a template reads; null where there is no template
+ * @param key the configuration's key, for messages
+ * @throws UsageError for a value that templates always get, or that this one does not read
+ */
+export function checkVariables(
+  given: Readonly<Record<string, unknown>>,
+  known: ReadonlySet<string> | null,
+  key: string,
+): void {
+  const isReserved = (name: string) => RESERVED_VARIABLES.some((reserved) => reserved === name);
+  for (const name of Object.keys(given)) {
+    if (known === null) {
+      throw new UsageError(`${key}.${name}: the model has no chat template that could read it`, {
+        advice: "Name a template with model.chat_template, or leave the key out.",
+      });
+    }
+    if (!isReserved(name) && known.has(name)) continue;
+    const others = [...known].filter((other) => !isReserved(other) && !other.endsWith("_token"));
+    const why = isReserved(name)
+      ? "rgx itself gives it to the template"
+      : `the chat template does not read it${didYouMean(name, others)}`;
+    throw new UsageError(`${key}.${name}: ${why}`, {
+      advice: `The template reads: ${others.sort().join(", ") || "no values of a user"}.`,
+    });
+  }
+}
+
+/**
+ * Put behind the content of a message that is continued, to find its end in the rendered text. It
+ * ends with a blank: a template that removes blanks from the content removes this one too.
+ */
+const CONTINUED = "\ufdd1 ";
+
+/**
+ * The text up to the mark, without the blanks before it where the template removes blanks.
+ * @throws Error when the template changes the message or leaves it out
+ */
+function beforeMark(text: string, content: string): string {
+  const at = text.lastIndexOf(CONTINUED.trimEnd());
+  if (at < 0 || !text.includes(strip(content))) {
+    throw new Error("the assistant's last message cannot be continued: the template changes it");
+  }
+  const before = text.slice(0, at);
+  return text.startsWith(CONTINUED, at) ? before : stripEnd(before);
 }
 
 /** Python's methods that remove characters, or else white space, from the ends of a text. */
 const STRIPS: Readonly<Record<string, (text: string, characters?: string) => string>> = {
-  rgx_strip: (text, characters) => strip(text, characters, true, true),
-  rgx_lstrip: (text, characters) => strip(text, characters, true, false),
-  rgx_rstrip: (text, characters) => strip(text, characters, false, true),
+  rgx_strip: (text, characters) => stripOf(text, characters, true, true),
+  rgx_lstrip: (text, characters) => stripOf(text, characters, true, false),
+  rgx_rstrip: (text, characters) => stripOf(text, characters, false, true),
 };
 
-function strip(
+function stripOf(
   text: string,
   characters: string | undefined,
   left: boolean,
   right: boolean,
 ): string {
-  const isOff = characters === undefined
-    ? (one: string) => one.trim() === ""
-    : (one: string) => characters.includes(one);
+  const isOff = characters === undefined ? isBlank : (one: string) => characters.includes(one);
   const all = Array.from(text);
   let from = 0, to = all.length;
   while (left && from < to && isOff(all[from]!)) from++;

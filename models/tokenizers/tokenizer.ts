@@ -4,7 +4,9 @@
  * in which special tokens in a message's content stay text.
  * Left out: SentencePiece `.model` files, tiktoken.
  */
+import type { ChatMessage } from "../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import type { LocalTime } from "../../core/local_time.ts";
 import { readText } from "../../core/text_file.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { Damaged, NotSupported } from "./components/component.ts";
@@ -15,6 +17,7 @@ import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { MissingToken } from "./subwords/subword_model.ts";
+import { formatTime } from "./template_interpreter.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
@@ -74,17 +77,19 @@ export async function hasTokenizer(folder: string): Promise<boolean> {
  * Makes a tokenizer from files in memory. The last few that were made are kept and used again.
  * @param files name → text; `tokenizer.json` must be among them
  * @param where the folder or other origin of the files, for messages
+ * @param templateFrom the origin of `chat_template.jinja`, where it is another one
  * @throws RgxError when a file cannot be used
  */
 export function tokenizerFromFiles(
   files: ReadonlyMap<string, string>,
   where: string,
+  templateFrom?: string,
 ): Tokenizer {
   for (const reference of recent) {
     const known = reference.deref();
     if (known?.isFrom(files, where)) return known;
   }
-  const tokenizer = new HuggingFaceTokenizer(files, where);
+  const tokenizer = new HuggingFaceTokenizer(files, where, templateFrom);
   recent.unshift(new WeakRef(tokenizer));
   recent.length = Math.min(recent.length, MAX_RECENT);
   return tokenizer;
@@ -111,9 +116,10 @@ class HuggingFaceTokenizer implements Tokenizer {
   readonly #decodeTable: DecodeTable | null;
   #around: { before: number[]; after: number[] } | null = null;
   readonly #renderChat: ChatRenderer | null;
+  readonly chatReadsClock: boolean;
   readonly #where: string;
 
-  constructor(files: ReadonlyMap<string, string>, where: string) {
+  constructor(files: ReadonlyMap<string, string>, where: string, templateFrom?: string) {
     this.#files = new Map(files);
     this.#where = where;
     const config = parseJson(files, "tokenizer_config.json", where) ?? {};
@@ -141,12 +147,13 @@ class HuggingFaceTokenizer implements Tokenizer {
       ? null
       : decodeTable(tokenizerJson["decoder"], pipeline.tokens, this.#specialIds);
     const jinja = files.get("chat_template.jinja");
-    const templateFile = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
-    const template = jinja ??
-      selectChatTemplate(config["chat_template"], `${where}/${templateFile}`);
+    const name = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
+    const templateFile = templateFrom ?? `${where}/${name}`;
+    const template = jinja ?? selectChatTemplate(config["chat_template"], templateFile);
+    this.chatReadsClock = /\bstrftime_now\b/.test(template ?? "");
     this.#renderChat = template === null
       ? null
-      : compileChatTemplate(template, specials, `${where}/${templateFile}`);
+      : compileChatTemplate(template, specials, templateFile);
   }
 
   encode(
@@ -225,11 +232,34 @@ class HuggingFaceTokenizer implements Tokenizer {
     return this.#pipeline.tokenId(token) ?? null;
   }
 
-  applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null {
-    if (this.#renderChat === null) return null;
-    return this.#renderChat(
-      messages.map(({ role, content }) => ({ role, content: this.#specials.mark(content) })),
-    );
+  get chatVariables(): ReadonlySet<string> | null {
+    return this.#renderChat?.variables ?? null;
+  }
+
+  applyChatTemplate(
+    messages: readonly ChatMessage[],
+    variables: Readonly<Record<string, unknown>> = {},
+    time?: LocalTime,
+  ): string | null {
+    const clock = time === undefined
+      ? {}
+      : { strftime_now: (format: string) => formatTime(new Date(time), format) };
+    const marked = messages.map((one) => this.#marked(one));
+    return this.#renderChat?.render(marked, { ...variables, ...clock }) ?? null;
+  }
+
+  /** The message with its special tokens marked, in the content and in all other texts. */
+  #marked(message: ChatMessage): ChatMessage {
+    const mark = (value: unknown): unknown => {
+      if (typeof value === "string") return this.#specials.mark(value);
+      if (typeof value !== "object" || value === null) return value;
+      return Array.isArray(value) ? value.map(mark) : Object.fromEntries(
+        Object.entries(value).map(([name, inner]) => [name, mark(inner)]),
+      );
+    };
+    const { role, content, ...others } = message;
+    const marked = mark(others) as Record<string, unknown>;
+    return { ...marked, role, content: this.#specials.mark(content) };
   }
 
   files(): ReadonlyMap<string, string> {

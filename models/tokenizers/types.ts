@@ -1,4 +1,6 @@
 /** The interface of tokenizers. */
+import type { ChatMessage } from "../../core/chat_message.ts";
+import type { LocalTime } from "../../core/local_time.ts";
 
 /** Turns texts into ids and back, for training, generation and benchmarks. */
 export interface Tokenizer {
@@ -14,10 +16,22 @@ export interface Tokenizer {
   /** The id of a token, or null when there is no such token. */
   tokenId(token: string): number | null;
   /**
-   * The chat template, rendered with these messages, or null when the model has none. Special
-   * tokens in the contents carry an invisible mark, so that `encode` treats them as text.
+   * The chat template, rendered with these messages, or null when the model has none. After a
+   * user's message it ends where the answer begins; an assistant's last message is continued.
+   * Special tokens in the contents carry an invisible mark, so that `encode` treats them as text.
+   * @param variables further values for the template, such as Qwen3's `enable_thinking`
+   * @param time the local time that the template may write; default: now
+   * @throws RgxError with the template's own message when it refuses the messages
    */
-  applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null;
+  applyChatTemplate(
+    messages: readonly ChatMessage[],
+    variables?: Readonly<Record<string, unknown>>,
+    time?: LocalTime,
+  ): string | null;
+  /** Names of the values that the chat template reads; null when there is no template. */
+  readonly chatVariables: ReadonlySet<string> | null;
+  /** Whether the chat template may write the time, as those of Llama 3 write the date. */
+  readonly chatReadsClock: boolean;
   /** The files to store beside the weights, name → content ("tokenizer.json", …). */
   files(): ReadonlyMap<string, string>;
 }

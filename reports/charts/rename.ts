@@ -1,9 +1,11 @@
 /**
- * New names for models in charts: `--rename A=B`, and files of such names. A rename that fits no
- * model is an error with the nearest name, since a typo would go unnoticed. A file may also name
- * models that are not in these results, since it may serve many charts; one of its names must fit.
+ * New names for models in charts: `--rename A=B`, and files of such names. A model is meant by its
+ * full name or by the short one of the table of `rgx bench`. A rename that fits no model is an
+ * error with the nearest name, since a typo would go unnoticed. A file may also name models that
+ * are not in these results, since it may serve many charts; one of its names must fit.
  */
 import { parseDocument } from "yaml";
+import { shortName } from "../../bench/results/shown_names.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { readText, whyUnreadable } from "../../core/text_file.ts";
@@ -24,13 +26,20 @@ export interface Rename {
 export function parseRename(text: string, models: readonly string[]): Rename {
   const place = `--rename ${text}`;
   const cuts = [...text.matchAll(/=/g)].map(({ index }) => index);
-  const known = cuts.findLast((at) => models.includes(text.slice(0, at)));
+  const known = cuts.findLast((at) => meantBy(text.slice(0, at), models).length > 0);
   const at = known ?? cuts[0] ?? -1;
   const from = text.slice(0, at), to = text.slice(at + 1).trim();
   if (at <= 0 || to === "") {
     throw new UsageError(`${place}: expected "name of a model=name in the chart"`);
   }
   return { from, to, place, inFile: false };
+}
+
+/** The models that a name means: the one with this name, or all with this short name. */
+function meantBy(name: string, models: readonly string[]): string[] {
+  if (models.includes(name)) return [name];
+  const short = name.replace(/\/+$/, "");
+  return models.filter((model) => shortName(model) === short);
 }
 
 /**
@@ -88,11 +97,17 @@ export function resolveRenames(
   const names = new Map<string, string>(), places = new Map<string, string>();
   const unused: Rename[] = [];
   for (const rename of renames) {
-    const { from, to, place, inFile } = rename;
-    if (!models.includes(from)) {
+    const { to, place, inFile } = rename, meant = meantBy(rename.from, models);
+    const [from] = meant;
+    if (from === undefined) {
       unused.push(rename);
       if (!inFile) throw unknownModel(rename, models);
       continue;
+    }
+    if (meant.length > 1) {
+      throw new UsageError(`${place}: "${rename.from}" means ${meant.length} models`, {
+        advice: `Write one of: ${meant.join(", ")}.`,
+      });
     }
     if (places.has(from)) {
       throw new UsageError(

@@ -30,6 +30,24 @@ Deno.test("an unknown name is refused with the nearest one", () => {
   );
 });
 
+Deno.test("the short names of the table are names too, unless they mean several models", () => {
+  const to = (text: string) => [...resolveRenames([parseRename(text, models)], models).names];
+  assert.deepEqual(to("Qwen2.5-7B-Instruct=Qwen"), [[models[0], "Qwen"]]);
+  assert.deepEqual(to("lr=1e-4/checkpoint-9=tuned"), [[models[1], "tuned"]]);
+  assert.deepEqual(to("Qwen/Qwen2.5-7B-Instruct=Qwen"), [[models[0], "Qwen"]]);
+  const same = ["a/model", "b/model"];
+  assert.throws(
+    () => resolveRenames([parseRename("model=x", same)], same),
+    (error: UsageError) =>
+      refuses(/--rename model=x: "model" means 2 models/)(error) &&
+      error.advice === "Write one of: a/model, b/model.",
+  );
+  // A full name is preferred to the short name of another model.
+  const nested = ["model", "b/model"];
+  const { names } = resolveRenames([parseRename("model=x", nested)], nested);
+  assert.deepEqual([...names], [["model", "x"]]);
+});
+
 Deno.test("a model renamed twice, and two models with one name, are refused", () => {
   const to = (from: string, name: string) => parseRename(`${from}=${name}`, models);
   assert.throws(

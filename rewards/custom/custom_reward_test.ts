@@ -45,6 +45,18 @@ async function scoresOf(
 const column = (scores: RubricScores) => scores.values.map(([value]) => value);
 const messages = (scores: RubricScores) => scores.errors.map(({ message }) => message);
 
+Deno.test("a reward gets the messages of a conversation, and the columns of its row", async () => {
+  const source = "export default ({ messages, info }) => (messages?.length ?? 9) + info.level;";
+  const chat = [{ role: "user", content: "a" }, { role: "assistant", content: "b" }];
+  await withReward(source, async (rubric) => {
+    const scores = await rubric.score([
+      input("x", { messages: chat, info: { level: 10 } }),
+      input("x", { info: { level: 20 } }),
+    ]);
+    assert.deepEqual(column(scores), [12, 29]);
+  });
+});
+
 Deno.test("a reward in TypeScript gets one object and its parameters", async () => {
   const source = `
     import type { RewardInput } from "rgx";

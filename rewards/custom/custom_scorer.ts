@@ -53,6 +53,7 @@ export function customScorer(
 function plain(sample: RewardSample): RewardSample {
   return {
     prompt: sample.prompt,
+    messages: sample.messages,
     completion: sample.completion,
     answer: sample.answer,
     info: sample.info,

@@ -2,9 +2,14 @@
  * TRL's accuracy_reward: mathematical equality of the formula in the completion and the gold
  * answer.
  */
-import { sameAnswer } from "../../data/math_answer/equal.ts";
-import { findMathAnswer, findMathAnswerNear } from "../../data/math_answer/find.ts";
-import { parseMath } from "../../data/math_answer/parse.ts";
+import {
+  findMathAnswer,
+  findMathAnswerNear,
+  joinedBoxes,
+  readings,
+} from "../../data/math_answer/find.ts";
+import { parseMath } from "../../data/math_answer/reading/parse.ts";
+import { isRight } from "../../data/math_answer/right.ts";
 import type { RewardSample, RewardValue, SampleReward } from "../types.ts";
 
 export const accuracyReward: SampleReward = {
@@ -20,12 +25,16 @@ export const accuracyReward: SampleReward = {
 /** accuracy_reward for a part of the completion. */
 export function mathAccuracy(
   text: string,
-  { answer, info }: Pick<RewardSample, "answer" | "info">,
+  { answer, info, entry }:
+    & Pick<RewardSample, "answer" | "info">
+    & Partial<Pick<RewardSample, "entry">>,
 ): RewardValue {
   const solution = info["solution"];
   const goldText = typeof solution === "string" ? solution : answer;
-  const gold = goldText === null ? null : findMathAnswer(goldText) ?? goldText;
+  const gold = goldText === null
+    ? null
+    : readings(joinedBoxes(goldText) ?? findMathAnswer(goldText) ?? goldText).at(-1)!;
   if (gold === null || parseMath(gold) === null) return null;
-  const found = findMathAnswerNear(text);
-  return found !== null && sameAnswer(found, gold) ? 1 : 0;
+  const found = joinedBoxes(text) ?? findMathAnswerNear(text);
+  return found !== null && isRight(found, gold, entry?.question) ? 1 : 0;
 }

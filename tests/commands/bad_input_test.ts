@@ -357,9 +357,10 @@ Deno.test("data files with a bad line are refused with file and line", async () 
     const cases: [string, (string | RegExp)[]][] = [
       ["{oops", ["d.jsonl:41: not valid JSON"]],
       ["[1]", ["d.jsonl:41: must be an object, found [1]"]],
-      ['{"q": "1?", "answer": 1}', ["d.jsonl:41", '"question"', "q, answer"]],
+      ['{"q": "1?", "answer": 1}', ["d.jsonl:41", "question", "q, answer"]],
       ['{"question": true, "answer": 1}', ["d.jsonl:41: question", "found true"]],
       ['{"question": " ", "answer": 1}', ["d.jsonl:41: question is empty"]],
+      ['{"prompt": [{"role": "user"}]}', ["d.jsonl:41: prompt: message 1 (user): has no content"]],
     ];
     for (const [line, says] of cases) {
       await Deno.writeTextFile(`${cwd}/d.jsonl`, good.toSpliced(40, 0, line).join("\n"));

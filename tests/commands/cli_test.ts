@@ -84,3 +84,19 @@ Deno.test("a config error names file, line and the nearest key, and exits with 2
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("config check takes overrides behind its files", async () => {
+  const check = (...args: string[]) => rgx(["config", "check", ...args]);
+  const files = ["quickstart", "configs/experiments/gsm8k.yaml"];
+  const fine = await check(...files, "max_steps=3", "--seed", "4");
+  assert.deepEqual([fine.code, fine.out], [0, files.map((file) => `${file}: ok\n`).join("")]);
+  const wrong: [args: string[], says: RegExp][] = [
+    [["quickstart", "max_steps=soon"], /^error: command line: .*max_steps: expected an integer/],
+    [["quickstart", "max_steps=3", "quickstart"], /"quickstart" is no override/],
+  ];
+  for (const [args, says] of wrong) {
+    const { code, out, err } = await check(...args);
+    assert.deepEqual([code, out], [2, ""], err);
+    assert.match(err, says);
+  }
+});

@@ -174,6 +174,14 @@ Deno.test({
       [["generate", "--model", TINY, "--prompt", "x", "--top-p", "0"], /number above 0, up to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--min-p", "2"], /number from 0 to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--chat"], /chat template/],
+      [
+        ["generate", "--model", TINY, "--prompt", "x", "--chat-template-kwargs", "{}"],
+        /--chat-template-kwargs needs --chat/,
+      ],
+      [
+        ["generate", "--model", TINY, "--prompt", "x", "--chat", "--chat-template-kwargs", "[1]"],
+        /expected an object as JSON/,
+      ],
       [["generate", "--model", TINY, "--prompt", "x", "--activations", "int4"], /float32, int8/],
       [
         [
@@ -263,6 +271,17 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a prompt that fills the model's positions is refused with what helps",
+  fn: async () => {
+    const prompt = "Once upon a time. ".repeat(400);
+    const { code, err } = await rgx(["generate", "--model", TINY, "--prompt", prompt]);
+    assert.equal(code, 2);
+    assert.match(err, /error: the prompt has \d+ tokens, and the model 512 positions, of which an/);
+    assert.match(err, /help: Shorten the prompt, or stretch the model: rope_scaling/);
+  },
+});
+
+Deno.test({
   name: "a model generates with weights that are narrowed or quantised while it is loaded",
   async fn() {
     const run = (...flags: string[]) =>
@@ -280,4 +299,26 @@ Deno.test({
     assert.equal(both.code, 2);
     assert.match(both.err, /at most one/);
   },
+});
+
+Deno.test("values for the chat template reach it; one that it does not read is refused", async () => {
+  await withFolder(async (folder) => {
+    for await (const { name } of Deno.readDir(TINY)) {
+      await Deno.copyFile(`${TINY}/${name}`, `${folder}/${name}`);
+    }
+    const template = "{{ messages[0].content }}{% if loud %} time{% endif %}";
+    await Deno.writeTextFile(`${folder}/chat_template.jinja`, template);
+    const prompt = (values: string) =>
+      rgx([
+        ...["generate", "--model", folder, "--chat", "--prompt", "Once upon a", "--json"],
+        ...["--max-new-tokens", "1", "--chat-template-kwargs", values],
+      ]);
+    const idsOf = async (values: string) => JSON.parse((await prompt(values)).out).prompt_ids;
+    // "Once upon a time" without the token at the beginning, which templates write themselves.
+    assert.deepEqual(await idsOf('{"loud": true}'), [80, 147, 201, 282, 57]);
+    assert.notDeepEqual(await idsOf("{}"), [80, 147, 201, 282, 57]);
+    const { code, err } = await prompt('{"lout": true}');
+    assert.equal(code, 2);
+    assert.match(err, /--chat-template-kwargs\.lout: .*did you mean loud/);
+  });
 });

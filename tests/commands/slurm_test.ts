@@ -57,7 +57,7 @@ Deno.test("--submit passes the script to sbatch and prints the id of the job", a
     assert.equal(train.out, "slurm_quickstart.sh\nsubmitted: 41\n");
     assert.match(
       train.err,
-      /note: a training run is one process with one graphics card: of --gpus 2/,
+      /note: a training run is one process with one graphics card: the script asks for one, not/,
     );
     const bench = [
       "slurm",

@@ -70,6 +70,11 @@ Deno.test("{split} in the name writes a file for each split", () =>
       "--splits",
       "test=1",
     ];
+    const raw = await rgx([...again.slice(0, 3), "--output", `${folder}/raw.jsonl`, ...[
+      "--system",
+      "x",
+    ]]);
+    assert.match(raw.err, /note: --system has no effect with --format raw: .*data\.system_prompt/);
     const written = await Deno.readTextFile(`${folder}/train.jsonl`);
     const row = JSON.parse(lines(written)[0]!);
     assert.doesNotMatch(err, /in place of/);

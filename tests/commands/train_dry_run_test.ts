@@ -17,6 +17,7 @@ Deno.test("the plan for a missing 7B model is printed, with exit code 2 as it do
     assert.match(dry.err, /all kept: [\d.]+ GB/);
     assert.match(dry.err, /error: the run .*needs 2\d\.\d GB, [\d.]+ GB available/);
     assert.match(dry.err, /help: set /);
+    assert.match(dry.err, /--gpu NAME plans for a graphics card/);
 
     const real = await rgx(args);
     assert.equal(real.code, 2);

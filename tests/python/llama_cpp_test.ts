@@ -12,11 +12,8 @@ import { exportModel } from "../../models/export/export.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { loadModel } from "../../models/load_model.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
-import {
-  encodePeftAdapter,
-  loraOptions,
-  type PeftConfig,
-} from "../../models/network/adapters/peft_adapter.ts";
+import { encodePeftAdapter } from "../../models/folder_testing.ts";
+import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
 import { NEEDED, needs } from "../skipped.ts";
@@ -88,7 +85,7 @@ async function randomAdapter(base: string, folder: string, device: Device): Prom
   model.dispose();
   const adapter = `${folder}/adapter`;
   await Deno.mkdir(adapter);
-  for (const [name, bytes] of encodePeftAdapter(peft, tensors)) {
+  for (const [name, bytes] of await encodePeftAdapter(peft, tensors)) {
     await Deno.writeFile(`${adapter}/${name}`, bytes);
   }
   return adapter;

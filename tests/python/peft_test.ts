@@ -173,11 +173,16 @@ const RGX_ADAPTERS: Record<string, Record<string, unknown>> = {
     ...{ modules_to_save: ["layers.0.mlp"], init_lora_weights: "gaussian" },
   },
   layers: { target_modules: ["q_proj", "o_proj"], layers_to_transform: [1] },
+  logits: {
+    ...{ target_modules: ["lm_head", "down_proj"], rank_pattern: { lm_head: 3 }, r: 4 },
+    ...{ use_rslora: true, lora_dropout: 0.1 },
+  },
 };
 const RGX_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4 },
   rslora: { target_modules: "all-linear", use_rslora: true, rank_pattern: { "mlp.c_proj": 2 } },
   ends: { target_modules: ["c_proj"], modules_to_save: ["wte", "wpe", "lm_head", "ln_f"] },
+  logits: { target_modules: ["lm_head", "c_fc"] },
 };
 const PEFT_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4, lora_alpha: 8 },
@@ -189,10 +194,13 @@ const PEFT_ADAPTERS: Record<string, Record<string, unknown>> = {
     ...{ target_modules: ["q_proj", "down_proj"], exclude_modules: ["layers.0.mlp.down_proj"] },
     ...{ rank_pattern: { q_proj: 2 }, modules_to_save: ["embed_tokens"] },
   },
+  logits: { target_modules: ["lm_head", "v_proj"], alpha_pattern: { lm_head: 20 } },
+  pattern: { target_modules: "lm_head|.*q_proj" },
 };
 const PEFT_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4, lora_alpha: 8 },
   everything: { target_modules: "all-linear", r: 3, modules_to_save: ["lm_head", "wpe"] },
+  logits: { target_modules: ["lm_head", "c_attn"], fan_in_fan_out: true },
 };
 
 for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {

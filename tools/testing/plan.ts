@@ -51,6 +51,7 @@ export const SLOW = [
   "cluster/requeue_test.ts",
   "configs/recorded_keys_test.ts",
   "core/lock_nodes_test.ts",
+  "evaluation/exported_prompts_test.ts",
   "hub/connections_test.ts",
   "kernels/conformance/gradients_test.ts",
   "kernels/conformance/sample_test.ts",
@@ -72,6 +73,8 @@ export const SLOW = [
   "models/network/weights/load_weights_test.ts",
   "models/network/weights/weight_storage_test.ts",
   "models/smollm2_test.ts",
+  "models/tokenizers/chat_template_golden_test.ts",
+  "models/tokenizers/chat_template_test.ts",
   "models/tokenizers/tokenizer_golden_test.ts",
   "reports/charts/",
   "rewards/custom/",
@@ -101,6 +104,7 @@ function quickTests(...rooms: string[]): string[] {
 
 /** The quick ones among the tests in `tests/`. */
 const QUICK_ACROSS_ROOMS = [
+  "tests/answers/corpus_test.ts",
   "tests/architecture_test.ts",
   "tests/commands/train_dry_run_test.ts",
 ];

@@ -6,8 +6,9 @@
  * `checkpoint_folders.ts` writes, checks and deletes the folders.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { FileContent } from "../../core/atomic_file.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
+import type { SafetensorsFile } from "../../models/formats/safetensors/safetensors.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import {
@@ -30,7 +31,8 @@ export const ROLLOUT_FILE = "rollout.safetensors";
 export interface ModelWriter {
   /** The file with the trained tensors, in F32 under their parameter names. */
   readonly weightsFile: "model.safetensors" | "adapter_model.safetensors";
-  files(): Promise<Map<string, Uint8Array>>;
+  /** Weights are read from the model while their file is written. */
+  files(): Map<string, FileContent>;
 }
 
 export interface CheckpointParts {
@@ -40,15 +42,15 @@ export interface CheckpointParts {
   state: string;
   trainerState: string;
   /** null = the next phase starts with a fresh optimizer. */
-  optimizer: Uint8Array | null;
-  reference: Uint8Array | null;
+  optimizer: FileContent | null;
+  reference: FileContent | null;
   /** The generation batch that is being trained on. */
   rollout: Uint8Array | null;
 }
 
 /** File name → content. */
-export async function checkpointFiles(parts: CheckpointParts): Promise<Map<string, Uint8Array>> {
-  const files = new Map(await finalModelFiles(parts.model, parts.tokenizer, parts.config));
+export function checkpointFiles(parts: CheckpointParts): Map<string, FileContent> {
+  const files = finalModelFiles(parts.model, parts.tokenizer, parts.config);
   const text = (value: string) => new TextEncoder().encode(value);
   files.set(STATE_FILE, text(parts.state));
   files.set(TRAINER_STATE_FILE, text(parts.trainerState));
@@ -59,12 +61,12 @@ export async function checkpointFiles(parts: CheckpointParts): Promise<Map<strin
 }
 
 /** The files of the model and its tokenizer, without those that only a resume needs. */
-export async function finalModelFiles(
+export function finalModelFiles(
   model: ModelWriter,
   tokenizer: Tokenizer,
   config: RunConfig,
-): Promise<Map<string, Uint8Array>> {
-  const files = new Map(await model.files());
+): Map<string, FileContent> {
+  const files = model.files();
   for (const [name, content] of tokenizer.files()) {
     files.set(name, new TextEncoder().encode(content));
   }
@@ -74,11 +76,11 @@ export async function finalModelFiles(
 
 export interface Restored extends DecodedState {
   path: string;
-  optimizer: Uint8Array | null;
-  reference: Uint8Array | null;
+  optimizer: SafetensorsFile | null;
+  reference: SafetensorsFile | null;
   rollout: Uint8Array | null;
   logHistory: Record<string, unknown>[];
-  weights: Uint8Array;
+  weights: SafetensorsFile;
 }
 
 /**
@@ -98,7 +100,7 @@ export async function newestCheckpoint(
 }
 
 /**
- * Reads all files of a checkpoint.
+ * Reads a checkpoint. Its tensors are read when they are needed.
  * @throws RgxError when it is damaged, UsageError when rgx did not write it
  */
 export async function readCheckpoint(
@@ -117,14 +119,14 @@ export async function readCheckpoint(
       advice: "The run was made with another kind of model (LoRA or full fine-tuning).",
     });
   }
-  const ifPresent = (name: string) => files.has(name) ? checkpoint.read(name) : null;
+  const ifPresent = (name: string) => files.has(name) ? checkpoint.open(name) : null;
   return {
     ...decodeState(await checkpoint.readText(STATE_FILE), `${path}/${STATE_FILE}`),
     path,
-    weights: await checkpoint.read(weightsFile),
+    weights: await checkpoint.open(weightsFile),
     optimizer: await ifPresent(OPTIMIZER_FILE),
     reference: await ifPresent(REFERENCE_FILE),
-    rollout: await ifPresent(ROLLOUT_FILE),
+    rollout: files.has(ROLLOUT_FILE) ? await checkpoint.read(ROLLOUT_FILE) : null,
     logHistory: files.has(TRAINER_STATE_FILE)
       ? logHistory(
         await checkpoint.readText(TRAINER_STATE_FILE),
@@ -167,12 +169,10 @@ export async function namedCheckpoint(outputDir: string, name: string): Promise<
  */
 export async function restoreWeights(
   model: LanguageModel,
-  bytes: Uint8Array,
-  label: string,
+  file: SafetensorsFile,
 ): Promise<void> {
-  const file = await parseSafetensors(bytes, label);
   const otherModel = (message: string) =>
-    new UsageError(`${label}: ${message}`, {
+    new UsageError(`${file.label}: ${message}`, {
       advice: "The checkpoint belongs to a run with another model or other LoRA settings. " +
         "Its own configuration is the config.yaml of that run.",
     });

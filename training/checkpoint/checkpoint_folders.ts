@@ -7,12 +7,17 @@
  */
 import {
   explainFileError,
+  type FileContent,
   type FileWriter,
   replaceSymlink,
   writeFolderAtomic,
 } from "../../core/atomic_file.ts";
 import { parseSums, SUMS_FILE, verifySums } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
+import {
+  readSafetensors,
+  type SafetensorsFile,
+} from "../../models/formats/safetensors/safetensors.ts";
 
 /** Folder of the warm start's checkpoints, in the run's folder. */
 export const WARM_START = "warm-start";
@@ -39,6 +44,8 @@ export interface Checkpoint {
   /** @throws RgxError when there is no such file */
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;
   readText(name: string): Promise<string>;
+  /** Opens a safetensors file. @throws RgxError when there is no such file */
+  open(name: string): Promise<SafetensorsFile>;
 }
 
 export interface SaveOptions {
@@ -63,7 +70,7 @@ export function checkpointPath(outputDir: string, step: number): string {
 export async function saveCheckpoint(
   outputDir: string,
   step: number,
-  files: ReadonlyMap<string, Uint8Array>,
+  files: ReadonlyMap<string, FileContent>,
   options: SaveOptions = {},
 ): Promise<{ path: string; removed: string[] }> {
   const path = checkpointPath(outputDir, step), name = `checkpoint-${step}`;
@@ -220,17 +227,17 @@ export async function openCheckpoint(path: string): Promise<Checkpoint> {
   const present = (await fileNames(path))!;
   // A file without a checksum may hold anything, so it is not part of the checkpoint.
   const files = present.has(SUMS_FILE) ? await summedFiles(real) : present;
-  const read = async (name: string) => {
-    if (!files.has(name)) {
-      throw new RgxError(`${path}: the checkpoint holds no ${name}`);
-    }
-    return await Deno.readFile(`${real}/${name}`);
+  const inside = (name: string) => {
+    if (files.has(name)) return `${real}/${name}`;
+    throw new RgxError(`${path}: the checkpoint holds no ${name}`);
   };
+  const read = async (name: string) => await Deno.readFile(inside(name));
   return {
     path,
     foreign: !present.has(SUMS_FILE),
     files,
     read,
     readText: async (name) => new TextDecoder().decode(await read(name)),
+    open: async (name) => await readSafetensors(inside(name)),
   };
 }

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { removeLeftovers } from "../../core/atomic_file.ts";
+import { type FileWriter, removeLeftovers } from "../../core/atomic_file.ts";
 import { sha256Hex, SUMS_FILE } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
 import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
@@ -64,7 +64,7 @@ function files(step: number): Map<string, Uint8Array> {
   ]);
 }
 
-const writeFast = (path: string, bytes: Uint8Array) => Deno.writeFile(path, bytes);
+const writeFast: FileWriter = (path, pieces) => Deno.writeFile(path, ReadableStream.from(pieces));
 
 const damage = fc.record({
   file: fc.constantFrom(...files(1).keys(), SUMS_FILE),
@@ -134,9 +134,9 @@ Deno.test("3,000 damaged checkpoints are read as they were written, or skipped",
           return await repair(folder, whole, damages);
         }
         assert.equal(step, 2);
-        assert.deepEqual(read.weights, whole.get(WEIGHTS));
+        assert.deepEqual(await read.weights.float32("w"), new Float32Array(4).fill(2));
         if (read.optimizer !== null) {
-          assert.deepEqual(read.optimizer, whole.get("optimizer.safetensors"));
+          assert.deepEqual(await read.optimizer.float32("m.w"), new Float32Array(4).fill(2));
         }
         assert.equal(read.state.step, 7);
         await repair(folder, whole, damages);
@@ -212,9 +212,11 @@ Deno.test("a save that fails at any point leaves only the checkpoints before it"
     await fc.assert(
       fc.asyncProperty(fc.nat(8), fc.double({ min: 0, max: 1, noNaN: true }), async (at, share) => {
         let n = 0;
-        const write = async (path: string, bytes: Uint8Array) => {
-          if (n++ !== at) return await writeFast(path, bytes);
-          await writeFast(path, bytes.subarray(0, Math.floor(share * bytes.length)));
+        const write: FileWriter = async (path, pieces) => {
+          if (n++ !== at) return await writeFast(path, pieces);
+          for await (const bytes of pieces) {
+            await writeFast(path, [bytes.subarray(0, Math.floor(share * bytes.length))]);
+          }
           throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
         };
         const saved = await saveCheckpoint(run, 2, files(2), { write }).then(

@@ -5,6 +5,7 @@
  * be kept.
  */
 import { RgxError } from "../../core/errors.ts";
+import type { LocalTime } from "../../core/local_time.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
@@ -54,6 +55,11 @@ export interface RunState {
   /** Sum of the losses of this phase's steps, for train_loss. */
   lossSum: number;
   skippedSteps: number;
+  /**
+   * When the run began, where the chat template writes the time into prompts; else null, also in
+   * checkpoints of earlier versions.
+   */
+  promptTime: LocalTime | null;
   /** null in a fresh state, and in checkpoints of earlier versions. */
   heldOut: HeldOutRecord | null;
   evalBefore: EvalResult | null;
@@ -80,6 +86,7 @@ export function freshState(phase: StatePhase): RunState {
     tokensTrained: 0,
     lossSum: 0,
     skippedSteps: 0,
+    promptTime: null,
     heldOut: null,
     evalBefore: null,
     averager: {},
@@ -147,6 +154,7 @@ export function encodeState(state: RunState, context: StateContext): string {
       },
       evaluated_step: state.evaluatedStep,
       best: state.best,
+      prompt_time: state.promptTime,
       held_out: state.heldOut,
       eval_before: state.evalBefore,
       totals: {
@@ -202,6 +210,7 @@ export function decodeState(text: string, label: string): DecodedState {
       tokensTrained: totals.tokens_trained,
       lossSum: totals.loss_sum,
       skippedSteps: totals.skipped_steps,
+      promptTime: json.prompt_time ?? null,
       heldOut: json.held_out ?? null,
       evalBefore: json.eval_before,
       averager: json.since_log,

@@ -3,6 +3,7 @@
  * written by another program, is refused with the name of the wrong field.
  */
 import { RgxError } from "../../core/errors.ts";
+import { isLocalTime } from "../../core/local_time.ts";
 
 type Check = (value: unknown) => boolean;
 
@@ -40,6 +41,7 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["task_weights", orUnset(orNull(isNumbers)), "null or a map of numbers"],
   ["evaluated_step", orUnset(orNull(isCount)), "null or a count"],
   ["best", orUnset(orNull(isNumbers)), "null or a map of numbers"],
+  ["prompt_time", orUnset(orNull(isLocalTime)), "null or a time such as 2026-11-22T09:30:00"],
   ["held_out", orUnset(orNull(isHeldOut)), "null, or sha256 and changed"],
   ["eval_before", orNull(isMap), "null or a map"],
   ["since_log", isMap, "a map"],

@@ -74,6 +74,8 @@ export class Diagnosis {
   }
 
   #findings(): Advice[] {
+    const unscored = this.#unscored();
+    if (unscored !== null) return [unscored];
     const collapsed = this.#collapsed();
     if (collapsed !== null) return [collapsed];
     const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
@@ -90,9 +92,22 @@ export class Diagnosis {
    * reward.
    */
   #isHopeless(): boolean {
+    if (this.#unscored() !== null) return true;
     const isConstant = new Set(this.#recent.values("reward")).size === 1;
     return this.#recent.isAlways("completions/clipped_ratio", 1) ||
       (isConstant && this.#recent.isAlways("frac_reward_zero_std", 1));
+  }
+
+  /** No reward applied to any completion: everything else that was observed follows from it. */
+  #unscored(): Advice | null {
+    const { window } = this.#recent;
+    if (!window.every((metrics) => metrics.reward === null)) return null;
+    return {
+      finding: "no_reward",
+      text: `No reward applied to any completion in ${lastSteps(window.length)}, so nothing was ` +
+        `learned: all rewards returned null. At least one must return a number.`,
+      tries: [],
+    };
   }
 
   #gradient(): Advice | null {

@@ -37,6 +37,14 @@ Deno.test("a healthy run gets no advice, and neither does one whose reward rises
   assert.deepEqual(diagnose(rising), []);
 });
 
+Deno.test("a run whose rewards are all null is told so, and nothing else", () => {
+  const unscored: Metrics = { reward: null, "rewards/correctness/mean": null, grad_norm: 0 };
+  const found = diagnose(() => ({ ...unscored, "completions/clipped_ratio": 1 }));
+  assert.deepEqual([...new Set(found.map(({ finding }) => finding))], ["no_reward"]);
+  assert.match(found[0]!.text, /No reward applied to any completion in the .* steps/);
+  assert.deepEqual(diagnose((step) => step % 2 === 0 ? {} : unscored), []);
+});
+
 Deno.test("groups without signal are reported with the rewards' means, from time to time", () => {
   const found = diagnose(
     (step) => ({ reward: noise(step), "rewards/correctness/mean": 0, frac_reward_zero_std: 1 }),

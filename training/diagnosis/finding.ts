@@ -1,6 +1,7 @@
 /** The kinds of findings, and the form of an advice; `diagnosis.ts` decides and words them. */
 
 export type Finding =
+  | "no_reward"
   | "collapsed"
   | "no_signal"
   | "solved"

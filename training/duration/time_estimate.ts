@@ -8,6 +8,8 @@
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
+import type { SplitProblems } from "../../data/held_out.ts";
+import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
 import type { RunContext } from "../run/run_context.ts";
@@ -15,15 +17,28 @@ import { rolloutOptions } from "../../evaluation/sampling.ts";
 import { measureModel, type ModelSpeed } from "./speed_probe.ts";
 import type { RunSizes } from "../run/run_sizes.ts";
 
-export interface EstimateInput {
+/** Typical numbers of tokens. */
+export interface TypicalTokens {
+  /** Of a prompt, and how many of them the next prompt begins with too. */
+  promptTokens: number;
+  sharedTokens: number;
+  /** Of a worked answer; null = there is none. */
+  answerTokens: number | null;
+}
+
+export interface EstimateInput extends TypicalTokens {
   config: RunConfig;
   sizes: RunSizes;
   heldOut: number;
-  /** Tokens of a typical prompt, and how many of them the next prompt begins with too. */
-  promptTokens: number;
-  sharedTokens: number;
-  /** Tokens of a worked answer; null = there is none. */
-  answerTokens: number | null;
+}
+
+/** Seconds of the parts of a run. */
+export interface EstimateParts {
+  warmStart: number;
+  /** Of one step: generation, and the passes over its completions. */
+  generation: number;
+  training: number;
+  evaluations: number;
 }
 
 /** Assumed length where there is no worked answer, as a share of the limit. */
@@ -40,25 +55,15 @@ const MEASURED_PROMPTS = 16;
 /** Seconds of a fresh run; the model works for some seconds to measure its speed. */
 export async function estimateRun(run: RunContext): Promise<number> {
   const { prompts, sizes } = run, { config, model, problems } = run.options;
-  const entries = Array.from(
-    { length: Math.min(MEASURED_PROMPTS, sizes.trainProblems) },
-    (_, i) => problems.trainEntry(i),
-  );
-  const ids = entries.map((entry) => prompts.prompt(entry).ids);
-  const answers = entries.flatMap((entry) =>
-    entry.answer === null ? [] : [prompts.workedAnswer(entry).length]
-  );
   const input: EstimateInput = {
     config,
     sizes: run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
     heldOut: problems.heldOut.length,
-    promptTokens: mean(ids.map(({ length }) => length)),
-    sharedTokens: sharedPrefixLength(ids[0]!, ids.at(-1)!),
-    answerTokens: answers.length === 0 ? null : mean(answers),
+    ...typicalTokens(prompts, problems, sizes.trainProblems),
   };
   const speed = await measureModel({
     model,
-    promptIds: ids[0]!,
+    promptIds: prompts.prompt(problems.trainEntry(0)).ids,
     lanes: run.supervisedOnly
       ? Math.min(config.eval.batch_size, problems.heldOut.length)
       : sizes.rowsPerGeneration,
@@ -71,8 +76,31 @@ export async function estimateRun(run: RunContext): Promise<number> {
   return estimateSeconds(input, speed);
 }
 
+/** The tokens of the first training problems. */
+export function typicalTokens(
+  prompts: PromptEncoder,
+  problems: SplitProblems,
+  trainProblems: number,
+): TypicalTokens {
+  const entries = Array.from(
+    { length: Math.min(MEASURED_PROMPTS, trainProblems) },
+    (_, i) => problems.trainEntry(i),
+  );
+  const ids = entries.map((entry) => prompts.prompt(entry).ids);
+  const answers = entries.flatMap((entry) =>
+    entry.answer === null ? [] : [prompts.workedAnswer(entry).length]
+  );
+  return {
+    promptTokens: mean(ids.map(({ length }) => length)),
+    sharedTokens: sharedPrefixLength(ids[0]!, ids.at(-1)!),
+    answerTokens: answers.length === 0 ? null : mean(answers),
+  };
+}
+
 /** Tokens of a worked answer, or the limit if that is less. */
-function workedTokens({ config, answerTokens }: EstimateInput): number {
+export function workedTokens(
+  { config, answerTokens }: Pick<EstimateInput, "config" | "answerTokens">,
+): number {
   const { max_completion_length: limit } = config.training;
   return Math.min(limit, Math.ceil(answerTokens ?? UNKNOWN_ANSWER * limit));
 }
@@ -89,9 +117,19 @@ export function expectedTokens(input: EstimateInput, { sampled }: ModelSpeed): n
 
 /** Seconds of a run at this speed. */
 export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number {
+  const parts = estimateParts(input, speed, expectedTokens(input, speed));
+  const { warmStart, generation, training, evaluations } = parts;
+  return warmStart + input.sizes.totalSteps * (generation + training) + evaluations;
+}
+
+/** @param answer tokens of a completion */
+export function estimateParts(
+  input: EstimateInput,
+  speed: Omit<ModelSpeed, "sampled">,
+  answer: number,
+): EstimateParts {
   const { config, sizes, promptTokens, heldOut } = input, { training, sft } = config;
-  const { schedule, rowsPerGeneration, rowsPerStep, totalSteps } = sizes;
-  const answer = expectedTokens(input, speed), perForward = speed.forwardRow;
+  const { schedule, rowsPerGeneration, rowsPerStep } = sizes, perForward = speed.forwardRow;
   const generated = (prompts: number, completions: number) =>
     prompts * (promptTokens - input.sharedTokens) * perForward +
     completions * answer * speed.newToken;
@@ -105,14 +143,18 @@ export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number
   const perRow = policyAlone
     ? WITH_SIGNAL * speed.trainedRow + (1 - WITH_SIGNAL) * perForward
     : speed.trainedRow + (training.beta === 0 ? 0 : perForward);
-  const step = rowsOf(rowsPerStep) * perRow +
-    generations * generated(rowsPerGeneration / training.num_generations, rowsPerGeneration);
   // Before and after training, both sampled and greedy.
   const around = 4 * generated(heldOut, heldOut);
   const perEvaluation = heldOut * batchSizes(training).generationsInEval;
   const between = evaluations(training, sizes) *
     (generated(heldOut, perEvaluation) + rowsOf(perEvaluation) * perForward);
-  return warmStart + totalSteps * step + around + between;
+  return {
+    warmStart,
+    generation: generations *
+      generated(rowsPerGeneration / training.num_generations, rowsPerGeneration),
+    training: rowsOf(rowsPerStep) * perRow,
+    evaluations: around + between,
+  };
 }
 
 /** Number of evaluations while training. */

@@ -177,6 +177,7 @@ async function sample(
     const entry = entries[group]!;
     return {
       prompt: encoded[group]!.text,
+      messages: entry.messages ?? null,
       completion: text,
       answer: entry.answer,
       info: entry.metadata,

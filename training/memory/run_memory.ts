@@ -17,9 +17,12 @@ import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/generat
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { floatBytes } from "../../models/network/workspace.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import { bufferMisfit, type LargestBuffer, largestBuffer } from "./largest_buffer.ts";
 import {
   bytesBesideParameters,
   fittingSettings,
+  type LargestBatch,
+  largestBatch,
   type Lengths,
   type MemoryParts,
   memoryParts,
@@ -28,9 +31,16 @@ import {
   type StepSize,
   stepSize,
 } from "./step_memory.ts";
+import { planOptimizerBytes } from "../step/moments.ts";
 
 /** Number of training problems whose prompts are encoded to find the longest one. */
 export const MAX_PROMPTS_MEASURED = 256;
+
+/** What a plan depends on of its device, which need not be on this machine. */
+export type PlanDevice = Pick<
+  Device,
+  "name" | "float" | "adapter" | "allocatedBytes" | "largestTensor"
+>;
 
 /** A plan, in bytes. */
 export interface MemoryPlan {
@@ -45,11 +55,15 @@ export interface MemoryPlan {
   generationLimit: number;
   /** The largest forward and backward pass, supervised or GRPO. */
   training: number;
+  /** What writing a checkpoint takes. */
+  checkpoint: number;
   /** The same in finer parts. */
   parts: MemoryParts;
   /** The sum of all. */
   peak: number;
   available: number;
+  largestBuffer: LargestBuffer;
+  largestBatch: LargestBatch;
   /**
    * Maximum bytes of frozen weights in the memory that kernels write to; null where the device has
    * only one memory.
@@ -120,7 +134,7 @@ export function checkPositions(
  */
 export function promptMisfit(
   config: RunConfig,
-  device: Device,
+  device: PlanDevice,
   modelSizes: ModelSizes,
   maxPositions: number,
   needs: RunNeeds,
@@ -150,15 +164,16 @@ export function promptMisfit(
  */
 export async function needsRecompute(
   config: RunConfig,
-  device: Device,
+  device: PlanDevice,
   sizes: ModelSizes,
   needs: RunNeeds,
   available?: number,
 ): Promise<boolean> {
   const onDevice = { ...sizes, floatBytes: floatBytes(device) };
   const { values, gradients } = planParameterBytes(onDevice);
-  const room = roomFor(await memoryRoom(device, available), onDevice);
-  return values + gradients + bytesBesideParameters(onDevice, stepSize(config, needs)) > room / 2;
+  const size = stepSize(config, needs);
+  const room = roomFor(await memoryRoom(device, available), onDevice, size);
+  return values + gradients + bytesBesideParameters(onDevice, size) > room / 2;
 }
 
 export interface PlanOptions {
@@ -176,7 +191,7 @@ export interface PlanOptions {
  */
 export async function planMemory(
   config: RunConfig,
-  device: Device,
+  device: PlanDevice,
   modelSizes: ModelSizes,
   needs: RunNeeds,
   { available, onPlan = () => {}, smaller = () => null }: PlanOptions = {},
@@ -184,37 +199,47 @@ export async function planMemory(
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) },
     baseSize = stepSize(config, needs);
   const held = device.allocatedBytes, machine = await memoryRoom(device, available);
-  const room = roomFor(machine, sizes), { where } = machine;
+  const room = roomFor(machine, sizes, baseSize), { where } = machine;
   const bytes = (model: ModelSizes, step: StepSize) => {
     const { values, gradients } = planParameterBytes(model);
     return values + gradients + bytesBesideParameters(model, step);
   };
-  const { values, gradients, optimizer } = planParameterBytes(sizes);
+  const fits = (model: ModelSizes, step: StepSize) =>
+    bytes(model, step) <= roomFor(machine, model, step) &&
+    bufferMisfit(largestBuffer(model, step), device) === null;
+  const { values, gradients } = planParameterBytes(sizes);
   const left = room - bytes(sizes, baseSize);
   const size = {
     ...baseSize,
     generationLimit: generationLimit(device, DEFAULT_GENERATION_BYTES + left / 2),
   };
+  // Larger passes recompute their activations where they may.
+  const recompute = sizes.recompute || config.training.gradient_checkpointing;
   const plan = {
     parameters: values + gradients,
-    optimizer,
+    optimizer: planOptimizerBytes(sizes, size.optimizer),
     ...planStep(sizes, size),
     generationLimit: size.generationLimit,
     parts: memoryParts(sizes, size),
     peak: bytes(sizes, size),
     available: held + room,
-    weightRoom: weightRoom(machine, sizes, bytes(sizes, size)),
+    weightRoom: weightRoom(machine, sizes, size, bytes(sizes, size)),
+    largestBuffer: largestBuffer(sizes, size),
+    largestBatch: largestBatch(
+      baseSize,
+      config.training,
+      (step) => fits({ ...sizes, recompute }, step),
+    ),
   };
   onPlan(plan);
-  if (plan.peak > room) {
+  const misfit = bufferMisfit(plan.largestBuffer, device);
+  if (plan.peak > room || misfit !== null) {
     const settingsFor = (model: ModelSizes) =>
-      fittingSettings(baseSize, (other) => bytes(model, other) <= roomFor(machine, model));
+      fittingSettings(baseSize, (other) => fits(model, other));
     const settings = settingsFor(sizes);
     const other = settings.length > 0
       ? null
-      : smaller((model) =>
-        bytes(model, baseSize) <= roomFor(machine, model) || settingsFor(model).length > 0
-      );
+      : smaller((model) => fits(model, baseSize) || settingsFor(model).length > 0);
     if (other !== null) settings.push(`model.model_name_or_path=${other}`);
     if (settings.length === 0) {
       settings.push("smaller batches, shorter completions or a smaller model");
@@ -230,6 +255,10 @@ export async function planMemory(
       settings,
       why === "" ? null : why,
     );
+    if (misfit !== null) {
+      const adapter = sizes.trainable === "full" ? "train an adapter (a lora section), or " : "";
+      throw new UsageError(misfit, { advice: `${adapter}set ${settings.join(" or ")}` });
+    }
   }
   return plan;
 }
@@ -244,7 +273,7 @@ interface Room {
 }
 
 async function memoryRoom(
-  device: Device,
+  device: PlanDevice,
   available?: number,
 ): Promise<Room> {
   if (device.adapter !== undefined && available === undefined) {
@@ -266,13 +295,27 @@ async function memoryRoom(
     : { bytes: free, withWeights: free, where: byMachine };
 }
 
+/** Bytes of all weights that are only read, with the copy for the reference, and of the largest. */
+function frozenBytes(
+  sizes: ModelSizes,
+  size: StepSize,
+): { frozen: number; largest: number; second: number } {
+  const { values, trained, largestFrozen } = planParameterBytes(sizes);
+  const isCopied = size.copiedReference && !size.movingReference && sizes.trainable === "full";
+  const copy = isCopied
+    ? planParameterBytes({ ...sizes, trainable: "none", storage: size.referenceStorage })
+    : { values: 0, largestFrozen: [] };
+  const [largest, second] = [...largestFrozen, ...copy.largestFrozen].sort((a, b) => b - a);
+  return { frozen: values - trained + copy.values, largest: largest!, second: second! };
+}
+
 /**
  * Bytes that a model may take. On the CPU frozen weights can be outside of the kernels' memory,
  * except the largest one and a copy of another.
  */
-function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes): number {
-  const { values, gradients, largestFrozen: [largest, second] } = planParameterBytes(sizes);
-  const outside = Math.max(0, values - gradients - largest - second);
+function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes, size: StepSize): number {
+  const { frozen, largest, second } = frozenBytes(sizes, size);
+  const outside = Math.max(0, frozen - largest - second);
   return Math.min(withWeights, bytes + outside);
 }
 
@@ -283,10 +326,11 @@ function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes): number {
 function weightRoom(
   { bytes, withWeights }: Room,
   sizes: ModelSizes,
+  size: StepSize,
   peak: number,
 ): number | null {
   if (bytes === withWeights) return null;
-  const { values, gradients, largestFrozen: [largest, second] } = planParameterBytes(sizes);
-  const others = peak - (values - gradients);
+  const { frozen, largest, second } = frozenBytes(sizes, size);
+  const others = peak - frozen;
   return Math.max(largest, Math.min(MAX_WEIGHT_ROOM, bytes - others - second));
 }

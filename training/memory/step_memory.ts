@@ -2,7 +2,7 @@
  * The memory of a run's steps: the sizes that it depends on, the bytes by the plans of `models/`,
  * and the settings that would need less.
  */
-import { batchSizes } from "../../configs/batch_sizes.ts";
+import { batchSizes, type SizeKeys } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import {
   planEqualRequests,
@@ -17,14 +17,19 @@ import {
 } from "../../models/generation/memory/generation_bytes.ts";
 import {
   planActivationBytes,
+  planCopyBytes,
   planHeadBytes,
   planParameterBytes,
   planPassBytes,
 } from "../../models/network/model_bytes.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import { MAX_COPY_BYTES, mergedBytes } from "../../models/network/merged_copies.ts";
+import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
+import { type OptimizerKind, optimizerKind, planOptimizerBytes } from "../step/moments.ts";
+import { SYNC_CHUNK } from "../step/reference_policy.ts";
 
 /** The longest prompt and worked answer among the problems of a run, in tokens. */
 export interface Lengths {
@@ -37,6 +42,8 @@ export interface Lengths {
 export interface RunNeeds extends Lengths {
   /** Whether the reference of the KL term is a copy of the trained values. */
   copiedReference: boolean;
+  /** How that copy is stored if the model is trained in full. */
+  referenceStorage: WeightStorage;
   /** Whether the run is the supervised warm start alone. */
   supervisedOnly: boolean;
 }
@@ -71,6 +78,10 @@ export interface StepSize {
   prompt: number;
   answer: number;
   copiedReference: boolean;
+  referenceStorage: WeightStorage;
+  /** Whether `sync_ref_model` moves the copy. */
+  movingReference: boolean;
+  optimizer: OptimizerKind;
   /** Maximum bytes of a generation. */
   generationLimit: number;
 }
@@ -95,34 +106,46 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
       ...(supervisedOnly ? [] : [{ prompts: during, each, slots: during * each }]),
     ],
     ...needs,
+    movingReference: training.sync_ref_model,
+    optimizer: optimizerKind(training),
     generationLimit: DEFAULT_GENERATION_BYTES,
   };
 }
 
 /** Bytes of everything except the parameters and their gradients. */
 export function bytesBesideParameters(sizes: ModelSizes, size: StepSize): number {
-  const { reference, generation, training } = planStep(sizes, size);
-  return planParameterBytes(sizes).optimizer + reference + generation + training;
+  const { reference, generation, training, checkpoint } = planStep(sizes, size);
+  return planOptimizerBytes(sizes, size.optimizer) + reference + generation + training + checkpoint;
+}
+
+/** Parts of tensors that are in memory while a checkpoint is written, as measured. */
+const WRITTEN_PARTS = 16;
+
+/** Bytes that writing a checkpoint takes; tensors are read from the device part by part. */
+function checkpointBytes(sizes: ModelSizes): number {
+  const parts = WRITTEN_PARTS * PART_ELEMENTS * sizes.floatBytes;
+  return Math.min(planParameterBytes(sizes).gradients, parts);
 }
 
 export function planStep(
   sizes: ModelSizes,
   size: StepSize,
-): { reference: number; generation: number; training: number } {
+): { reference: number; generation: number; training: number; checkpoint: number } {
   const { passes, wave, inference } = largestPasses(sizes, size);
   const merged = Math.max(
     ...(sizes.dropout === null ? passes : []).map(({ rows }) => mergedBytes(sizes, rows)),
     mergedBytes(sizes, inference.rows),
   );
   const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
-  // The copy, and the policy's values while the copy replaces them.
-  const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
+  const moving = size.movingReference ? 2 * sizes.floatBytes * SYNC_CHUNK : 0;
+  const reference = size.copiedReference ? planCopyBytes(sizes, size.referenceStorage) + moving : 0;
   return {
     reference,
     generation: packed + planInferenceBytes(sizes, wave, inference, size.generationLimit),
     // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
+    checkpoint: checkpointBytes(sizes),
   };
 }
 
@@ -135,7 +158,7 @@ interface Pass {
  * The training passes of a run; the largest sizes of its generations, which share their buffers;
  * and the largest pass without gradient.
  */
-function largestPasses(
+export function largestPasses(
   sizes: ModelSizes,
   size: StepSize,
 ): { passes: Pass[]; wave: GenerationSizes; inference: Pass } {
@@ -190,6 +213,10 @@ export interface MemoryParts {
   head: number;
   /** Everything else that a training pass uses. */
   scratch: number;
+  /** Tensors on their way into a checkpoint. */
+  checkpoint: number;
+  /** How what is trained is kept: the types of matrices, and of those of the reference. */
+  kept: { trained: string[]; reference: string[]; optimizer: OptimizerKind };
   otherwise: {
     /** Activations if all are kept, or if each layer is recomputed from its input. */
     kept: number;
@@ -200,8 +227,8 @@ export interface MemoryParts {
 }
 
 export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
-  const { values, gradients, optimizer } = planParameterBytes(sizes);
-  const { reference, generation, training } = planStep(sizes, size),
+  const { values, trained, gradients } = planParameterBytes(sizes);
+  const { reference, generation, training, checkpoint } = planStep(sizes, size),
     { passes, wave } = largestPasses(sizes, size);
   const bytes = (pass: Pass) => planPassBytes(sizes, pass.rows, pass.pairs, true);
   const largest = passes.reduce((best, pass) => bytes(pass) > bytes(best) ? pass : best);
@@ -212,13 +239,12 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   // A generation that is too large runs in parts, each with its share of the KV cache.
   const part = Math.min(1, size.generationLimit / planGenerationBytes(sizes, wave));
   const caches = Math.floor(planCacheBytes(sizes, wave) * part);
-  const arena = gradients;
   return {
-    frozen: values - arena,
+    frozen: values - trained,
     frozenTypes: typesOf(sizes),
-    trained: arena,
+    trained,
     gradients,
-    optimizer,
+    optimizer: planOptimizerBytes(sizes, size.optimizer),
     reference,
     packed,
     caches,
@@ -226,7 +252,18 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
     activations,
     head,
     scratch: training - activations - head,
+    checkpoint,
+    kept: keptTypes(sizes, size),
     otherwise: { kept, recomputed, allLogits },
+  };
+}
+
+function keptTypes(sizes: ModelSizes, size: StepSize): MemoryParts["kept"] {
+  const isFull = sizes.trainable === "full", { optimizer, referenceStorage: storage } = size;
+  return {
+    trained: isFull ? typesOf(sizes) : ["f32"],
+    reference: isFull ? typesOf({ ...sizes, storage }) : ["f32"],
+    optimizer,
   };
 }
 
@@ -263,7 +300,57 @@ export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolea
   if (tokens > 0) options.push(`training.max_completion_length=${tokens}`);
   const problems = largest(items, (n) => fits({ ...size, items: n }));
   if (problems > 0) options.push(`sft.per_device_train_batch_size=${problems}`);
+  const bytes = { ...size.optimizer, moments: "8bit" } as const;
+  if (size.optimizer.moments === "float" && fits({ ...size, optimizer: bytes })) {
+    options.push("training.optim=adamw_8bit");
+  }
   return options;
+}
+
+/** The largest batch of a training pass that fits, and the key that sets it. */
+export interface LargestBatch {
+  key: string;
+  /** What it is now, and the largest value that fits; 0 = none does. */
+  now: number;
+  largest: number;
+}
+
+/** No pass of a run has this many completions. */
+const MAX_BATCH = 2 ** 16;
+
+/** The largest batch that fits with all other keys as they are. */
+export function largestBatch(
+  size: StepSize,
+  keys: SizeKeys,
+  fits: (size: StepSize) => boolean,
+): LargestBatch {
+  if (size.batch === 0) {
+    const items = largest(MAX_BATCH, (n) => fits({ ...size, items: n }));
+    return { key: "sft.per_device_train_batch_size", now: size.items, largest: items };
+  }
+  const key = "training.per_device_train_batch_size", now = size.batch;
+  const works = (n: number) => {
+    const { generationBatchSize } = batchSizes({ ...keys, per_device_train_batch_size: n });
+    return fits({ ...size, batch: n, generated: generationBatchSize });
+  };
+  const whole = keys.generation_batch_size;
+  if (whole !== null) {
+    const divisors = Array.from({ length: whole }, (_, i) => whole - i)
+      .filter((n) => whole % n === 0);
+    return { key, now, largest: divisors.find(works) ?? 0 };
+  }
+  // Groups are not split between generations.
+  const { stepsPerGeneration } = batchSizes(keys);
+  const unit = size.group / commonDivisor(size.group, stepsPerGeneration);
+  return {
+    key,
+    now,
+    largest: unit * largest(Math.floor(MAX_BATCH / unit), (n) => works(n * unit)),
+  };
+}
+
+function commonDivisor(a: number, b: number): number {
+  return b === 0 ? a : commonDivisor(b, a % b);
 }
 
 /**

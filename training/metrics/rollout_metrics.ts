@@ -3,7 +3,7 @@
  */
 import { maxOf, mean, minOf, sampleStd } from "../../core/statistics.ts";
 import type { Advantages } from "../loss/advantages.ts";
-import type { Metrics } from "./metrics.ts";
+import { finiteOrNull, type Metrics } from "./metrics.ts";
 
 export interface RolloutCounts {
   /** Number of tokens of each completion, including the end token. [N] */
@@ -19,6 +19,7 @@ export interface RolloutCounts {
 const valid = (values: Iterable<number | null>): number[] =>
   Array.from(values).filter((value): value is number => value !== null && !Number.isNaN(value));
 
+/** A mean without a value to average, as of a reward that applies to nothing, is null. */
 export function rolloutMetrics(batch: RolloutCounts): Metrics {
   const { lengths, truncated, rewards, rewardNames, advantages } = batch;
   const ended = lengths.filter((_, i) => !truncated[i]);
@@ -40,7 +41,7 @@ export function rolloutMetrics(batch: RolloutCounts): Metrics {
   metrics.reward = mean(totals);
   metrics.reward_std = sampleStd(totals);
   metrics.frac_reward_zero_std = mean(advantages.zeroStd);
-  return metrics;
+  return finiteOrNull(metrics);
 }
 
 /** The difference between the trainer's and the sampler's log-probabilities of the same tokens. */

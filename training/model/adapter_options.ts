@@ -3,9 +3,10 @@
  * adapter.
  */
 import type { LoraSection, RunConfig } from "../../configs/schema/run_config.ts";
-import { architectureOf } from "../../models/architectures/mod.ts";
+import { architectureOf, modulesOf } from "../../models/architectures/mod.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
-import type { PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
+import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
+import { placeLora } from "../../models/network/weights/model_weights.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 
 /** The dropout rate in training: 0 with `disable_dropout`, whatever the section says. */
@@ -49,8 +50,10 @@ export function peftConfig(
   model: ModelConfig,
   continued?: PeftConfig,
 ): PeftConfig {
-  if (continued !== undefined) return { ...continued, loraDropout: lora.lora_dropout };
-  return {
+  if (continued !== undefined) {
+    return withNames({ ...continued, loraDropout: lora.lora_dropout }, model);
+  }
+  const described: PeftConfig = {
     baseModel: config.model.model_name_or_path,
     revision: null,
     r: lora.r,
@@ -65,4 +68,20 @@ export function peftConfig(
     ...(lora.modules_to_save.length === 0 ? {} : { modulesToSave: lora.modules_to_save }),
     fanInFanOut: architectureOf(model).inOut,
   };
+  return withNames(described, model);
+}
+
+/**
+ * The same adapter with its modules by name, as PEFT saves what "all-linear" means. PEFT takes
+ * `layers_to_transform` only with names, so a regular expression becomes the paths that it matches.
+ */
+function withNames(config: PeftConfig, model: ModelConfig): PeftConfig {
+  const { targetModules, layersToTransform } = config;
+  if (targetModules === "all-linear") {
+    const names = modulesOf(model).map((module) => module.split(".").at(-1)!);
+    return { ...config, targetModules: [...new Set(names)] };
+  }
+  if (typeof targetModules !== "string" || layersToTransform === null) return config;
+  const paths = placeLora(model, loraOptions(config)).map(({ path }) => path);
+  return { ...config, targetModules: paths, layersToTransform: null };
 }

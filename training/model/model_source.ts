@@ -1,7 +1,9 @@
 /** The model of a run before it is on a device: read from a folder, or initialised from a seed. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
-import type { ModelConfig } from "../../models/architectures/model_config.ts";
+import { exists } from "../../core/paths.ts";
+import { checkModelConfig, type ModelConfig } from "../../models/architectures/model_config.ts";
+import { withRopeScaling } from "../../models/architectures/rope_config.ts";
 import { requireModel } from "../../models/find_model.ts";
 import type { WeightType } from "../../models/formats/stored_weight.ts";
 import type { WeightSource } from "../../models/formats/weight_reader.ts";
@@ -10,6 +12,7 @@ import type { PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { fitAdapter } from "../../models/network/weights/adapter_fit.ts";
 import { freshConfig, initWeights } from "../../models/network/weights/init.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
+import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 
@@ -38,11 +41,15 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
       advice: "Remove the lora section: an adapter is useless without its base model on disk.",
     });
   }
+  const { chat_template: template } = config.model;
   const namedTokenizer = tokenizerPath === null
     ? null
     : await loadTokenizer(await requireModel(tokenizerPath));
   if (init !== null) {
-    const tokenizer = namedTokenizer ?? createCharacterTokenizer(init.tokenizer);
+    const tokenizer = await withChatTemplate(
+      namedTokenizer ?? createCharacterTokenizer(init.tokenizer),
+      template,
+    );
     const llama = freshConfig(init, tokenizer.vocabSize);
     return {
       config: llama,
@@ -59,24 +66,48 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
     throw new UsageError("model: neither model_name_or_path nor init is given");
   }
   const folder = await readModelFolder(path);
-  const tokenizer = namedTokenizer ?? folder.tokenizer;
-  if (tokenizer === null) {
+  const model = scaledConfig(folder.config, config.model);
+  const found = namedTokenizer ?? folder.tokenizer;
+  if (found === null) {
     throw noTokenizer(path, "Name one with model.tokenizer_name_or_path.");
   }
+  const tokenizer = await withChatTemplate(found, template);
   const eosIds = new Set(folder.generationEosIds);
   if (tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
   const { adapter } = folder;
-  if (adapter !== null) fitAdapter(adapter, folder.config, folder.path);
+  if (adapter !== null) fitAdapter(adapter, model, folder.path);
   return {
-    config: folder.config,
+    config: model,
     weights: () => folder.files,
     typeOf: (name) => folder.files.typeOf(name),
     tokenizer,
     eosIds: [...eosIds],
     bosId: folder.bosId,
     padId: folder.padId,
-    adapter: adapter === null
-      ? null
-      : { config: adapter.config, read: (name) => adapter.weights.float32(name) },
+    adapter: adapter === null ? null : {
+      config: await withBaseFrom(adapter.config, await requireModel(path)),
+      read: (name) => adapter.weights.float32(name),
+    },
   };
+}
+
+/**
+ * The description of an adapter that is found from other folders, too: a base that is named
+ * relative to the adapter's folder gets its absolute path.
+ */
+async function withBaseFrom(config: PeftConfig, folder: string): Promise<PeftConfig> {
+  const { baseModel } = config, beside = `${folder}/${baseModel}`;
+  if (!baseModel || baseModel.startsWith("/") || !await exists(beside)) return config;
+  return { ...config, baseModel: await Deno.realPath(beside) };
+}
+
+/**
+ * A model's configuration with the run's RoPE scaling, if the run sets one.
+ * @throws UsageError for a scaling that is not supported
+ */
+export function scaledConfig(config: ModelConfig, model: RunConfig["model"]): ModelConfig {
+  const { rope_scaling: section, model_name_or_path: name } = model;
+  if (section === null) return config;
+  const where = `model.rope_scaling of ${name}`;
+  return checkModelConfig(withRopeScaling(config, section, where), where);
 }

@@ -1,7 +1,9 @@
 /** Writers of a trained model's files, in the format of Hugging Face or PEFT. */
 import type { CausalLM } from "../../models/causal_lm.ts";
-import { encodeModelFolder } from "../../models/formats/model_folder_files.ts";
-import { encodePeftAdapter, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
+import { modelFolderFiles } from "../../models/formats/model_folder_files.ts";
+import { type StreamedTensor, tensorInParts } from "../../models/formats/tensor_stream.ts";
+import { peftAdapterFiles, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
+import type { Parameter } from "../../models/network/types.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import type { ModelSource } from "./model_source.ts";
 
@@ -9,13 +11,7 @@ import type { ModelSource } from "./model_source.ts";
 export function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
   return {
     weightsFile: "adapter_model.safetensors",
-    async files() {
-      const tensors = [];
-      for (const { name, shape } of model.trainable) {
-        tensors.push({ name, shape, data: await model.readParameter(name) });
-      }
-      return encodePeftAdapter(config, tensors);
-    },
+    files: () => peftAdapterFiles(config, model.trainable.map(streamed(model))),
   };
 }
 
@@ -23,19 +19,22 @@ export function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter 
 export function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
   return {
     weightsFile: "model.safetensors",
-    async files() {
-      const tensors = [];
-      for (const { name, shape } of model.parameters) {
-        tensors.push({ name, shape, data: await model.readParameter(name) });
-      }
-      return encodeModelFolder({
+    files: () =>
+      modelFolderFiles({
         config: from.config,
-        tensors,
         tokenizer: from.tokenizer,
         generationEosIds: from.eosIds,
         bosId: from.bosId,
         padId: from.padId,
-      });
-    },
+      }, model.parameters.map(streamed(model))),
   };
+}
+
+/** A parameter as F32, whose values are read from the device when they are written. */
+function streamed(model: CausalLM): (parameter: Parameter) => StreamedTensor {
+  return ({ name, shape }) =>
+    tensorInParts(
+      { name, shape, dtype: "F32" },
+      (from, count) => model.readParameter(name, from, count),
+    );
 }

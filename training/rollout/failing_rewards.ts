@@ -21,10 +21,19 @@ export class FailingRewards {
   constructor(private readonly names: readonly string[]) {}
 
   /**
-   * Takes what a step generated. Reports a reward the first time that it fails.
+   * Takes what a step generated. Reports a reward the first time that it fails, and in each step
+   * that there are completions to which no reward applies, as TRL does.
    * @throws RewardFailure when one fails on every completion of several steps in a row
    */
   async check(rollout: Rollout, warn: (message: string) => Promise<void>): Promise<void> {
+    const without = rollout.rows.filter(({ rewards }) => rewards.every((value) => value === null));
+    if (without.length > 0) {
+      await warn(
+        `no reward applies to ${without.length} of ${rollout.rows.length} completions, so they ` +
+          `teach nothing: all of ${this.names.join(", ")} returned null; the first completion ` +
+          `was ${JSON.stringify(without[0]!.text)}. At least one reward must return a number`,
+      );
+    }
     for (const name of this.names) {
       const errors = rollout.errors.filter((error) => error.name === name);
       const all = errors.length === rollout.rows.length;

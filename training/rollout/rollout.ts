@@ -214,6 +214,7 @@ async function draw(
         const { entry, prompt } = groups[row.group]!;
         return {
           prompt: prompt.text,
+          messages: entry.messages ?? null,
           completion: row.text,
           answer: entry.answer,
           info: entry.metadata,

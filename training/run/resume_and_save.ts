@@ -3,6 +3,7 @@
  * `checkpoint/` defines what their files hold and writes the folders safely.
  */
 import { stepInterval } from "../../configs/step_interval.ts";
+import type { FileContent } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
@@ -39,8 +40,8 @@ import type { TrainerOptions } from "./trainer_options.ts";
 /** What a checkpoint holds besides the model and the state. */
 export interface ResumeParts {
   /** null = the next phase starts with a fresh optimizer. */
-  optimizer: Uint8Array | null;
-  reference: Uint8Array | null;
+  optimizer: FileContent | null;
+  reference: FileContent | null;
   /** The generation batch that is being trained on. */
   rollout: RolloutBuffer | null;
 }
@@ -101,7 +102,7 @@ export class RunCheckpoints {
     }
     const { model, modelWriter } = this.options;
     const restored = await readCheckpoint(path, modelWriter.weightsFile);
-    await restoreWeights(model, restored.weights, `${path}/${modelWriter.weightsFile}`);
+    await restoreWeights(model, restored.weights);
     const { step, phase } = restored.state, { totalSteps } = this.sizes;
     if (this.options.phases === "sft" && phase === "grpo") {
       throw new UsageError(`${path}: GRPO has begun (step ${step}): its supervised part is over`, {
@@ -180,7 +181,7 @@ export class RunCheckpoints {
     const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
     await this.folder.metrics.flush();
     const trainerState = await this.trainerState(state, true);
-    const files = await checkpointFiles({
+    const files = checkpointFiles({
       model: modelWriter,
       tokenizer,
       config,
@@ -225,8 +226,8 @@ export class RunCheckpoints {
   async loadBest(best: BestEvaluation): Promise<string> {
     const { model, modelWriter } = this.options;
     const path = checkpointPath(this.folder.path, best.step);
-    const checkpoint = await openCheckpoint(path), name = modelWriter.weightsFile;
-    await restoreWeights(model, await checkpoint.read(name), `${path}/${name}`);
+    const { open } = await openCheckpoint(path);
+    await restoreWeights(model, await open(modelWriter.weightsFile));
     await this.folder.log("best_loaded", { path });
     return this.#best = path;
   }

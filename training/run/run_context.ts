@@ -2,6 +2,7 @@
  * What the phases of a run share: its parts, progress, clock, records and listeners.
  */
 import { Interrupted, UsageError } from "../../core/errors.ts";
+import { DROPOUT_PASS } from "../../core/philox.ts";
 import { TrainingCurriculum } from "../curriculum/curriculum.ts";
 import { restoreTaskWeights } from "../curriculum/task_weights.ts";
 import { Diagnosis } from "../diagnosis/diagnosis.ts";
@@ -10,6 +11,7 @@ import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
 import { MetricAverager, type Metrics } from "../metrics/metrics.ts";
+import { optimizerKind } from "../step/moments.ts";
 import { AdamW } from "../step/optimizer.ts";
 import { PhaseClock } from "../metrics/phase_clock.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
@@ -21,7 +23,7 @@ import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunContext {
   readonly sizes: RunSizes;
-  readonly prompts: PromptEncoder;
+  prompts: PromptEncoder;
   readonly intervals: IntervalStrategy;
   /** null = the parameters of the tasks do not change. */
   readonly curriculum: TrainingCurriculum | null;
@@ -46,11 +48,13 @@ export class RunContext {
     this.intervals = new IntervalStrategy(config.training, totalSteps, schedule.stepsPerEpoch);
     const eosIds = options.eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
     this.prompts = runPrompts(tokenizer, config, eosIds);
+    const promptTime = this.prompts.settings.prompt_time ?? null;
     this.curriculum = config.curriculum === null
       ? null
       : new TrainingCurriculum(config.curriculum, config.data, options.problems.source);
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
     this.state.heldOut = heldOutRecord(options.problems.heldOut);
+    this.state.promptTime = promptTime;
     this.memory = new MemoryTracker(options.device);
     this.clock = new PhaseClock({}, this.memory);
     this.#diagnosis = new Diagnosis(config, totalSteps);
@@ -65,6 +69,7 @@ export class RunContext {
     this.memory = new MemoryTracker(this.options.device);
     this.clock = new PhaseClock(restored?.secondsByPhase, this.memory);
     if (restored === null) return [];
+    this.#keepPromptTime(restored);
     this.state = restored;
     // In a run of all phases, the supervised part is complete in this phase.
     if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
@@ -75,6 +80,13 @@ export class RunContext {
     const { source, heldOut } = this.options.problems;
     if (restored.taskWeights !== null) restoreTaskWeights(source, restored.taskWeights);
     return reviseHeldOut(restored, heldOut, this.options.config);
+  }
+
+  /** The prompts of a resumed run have the time of its first start, so that they stay the same. */
+  #keepPromptTime(restored: RunState): void {
+    const { tokenizer, config } = this.options, { eosIds } = this.prompts;
+    this.prompts = runPrompts(tokenizer, config, eosIds, restored.promptTime);
+    restored.promptTime = this.prompts.settings.prompt_time ?? null;
   }
 
   /** Seconds of work so far, including earlier sessions. */
@@ -107,9 +119,16 @@ export class RunContext {
     return { step, epoch, samples: step * batch };
   }
 
-  createOptimizer(settings: { weight_decay: number; max_grad_norm: number }): AdamW {
+  /** @param phase a key of DROPOUT_PASS */
+  createOptimizer(
+    settings: { weight_decay: number; max_grad_norm: number },
+    phase: keyof typeof DROPOUT_PASS,
+  ): AdamW {
     const { device, model, config } = this.options;
     return new AdamW(device, model, {
+      kind: optimizerKind(config.training),
+      seed: config.training.seed,
+      pass: DROPOUT_PASS[phase],
       beta1: config.training.adam_beta1,
       beta2: config.training.adam_beta2,
       epsilon: config.training.adam_epsilon,

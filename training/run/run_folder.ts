@@ -7,6 +7,7 @@
 import {
   appendLine,
   explainFileError,
+  type FileContent,
   removeLeftovers,
   writeFileAtomic,
 } from "../../core/atomic_file.ts";
@@ -139,8 +140,8 @@ export class RunFolder {
     await writeFileAtomic(`${this.path}/${name}`, text);
   }
 
-  async writeFiles(files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-    for (const [name, bytes] of files) await writeFileAtomic(`${this.path}/${name}`, bytes);
+  async writeFiles(files: ReadonlyMap<string, FileContent>): Promise<void> {
+    for (const [name, content] of files) await writeFileAtomic(`${this.path}/${name}`, content);
   }
 
   /** Sets fields of run.json. */

@@ -3,7 +3,9 @@
  * and the final model. The checkpoints are in `resume_and_save.ts`. `run_folder.ts` and
  * `metrics/metrics_log.ts` write the files safely.
  */
+import type { FileContent } from "../../core/atomic_file.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { LocalTime } from "../../core/local_time.ts";
 import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Restored } from "../checkpoint/checkpoint_files.ts";
@@ -37,8 +39,9 @@ export class RunRecords {
   /**
    * The first writes of this session; removes metrics and completions that came after the
    * checkpoint.
+   * @param promptTime the time that the chat template writes; null = it writes none
    */
-  async begin(restored: Restored | null): Promise<void> {
+  async begin(restored: Restored | null, promptTime: LocalTime | null = null): Promise<void> {
     const { config, configText, device } = this.options;
     const earlier = await this.folder.readRun(), job = this.#job;
     const from = progressText(restored?.state ?? null);
@@ -55,8 +58,10 @@ export class RunRecords {
       device: device.name,
       ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
+      ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
       seed: config.training.seed,
       start: (restored !== null && earlier?.start) || new Date().toISOString(),
+      ...(promptTime !== null && { prompt_time: promptTime }),
       end: null,
       status: "running",
       resumed_from: restored?.path ?? null,
@@ -143,7 +148,7 @@ export class RunRecords {
 
   /** Records that the run is complete: final model, history, status. */
   async finish(
-    files: ReadonlyMap<string, Uint8Array>,
+    files: ReadonlyMap<string, FileContent>,
     state: RunState,
     summary: TrainSummary,
   ): Promise<void> {

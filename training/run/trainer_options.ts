@@ -3,6 +3,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { SlurmJob } from "../../core/machine/job.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
 import type { Device } from "../../kernels/device.ts";
+import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
@@ -32,6 +33,8 @@ export interface TrainerOptions {
    * then a copy of it.
    */
   continuesAdapter?: boolean;
+  /** Storage types of that copy in full fine-tuning; a weight that they round is float. */
+  referenceStorage?: WeightStorage;
   /**
    * Says why prompts of `tokens` tokens do not fit beside their completions; null: they do.
    * Default: all fit.

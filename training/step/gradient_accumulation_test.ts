@@ -1,12 +1,21 @@
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
 import assert from "node:assert/strict";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { LOSS_TYPES } from "../../configs/schema/loss_types.ts";
 import { TRAINING } from "../../configs/schema/schema.ts";
 import { RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
+import { bytesOf } from "../../models/folder_testing.ts";
+import {
+  parseSafetensors,
+  type SafetensorsFile,
+} from "../../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
+import type { TrainableArena } from "../../models/network/types.ts";
 import { gradients, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import type { LossSettings } from "../loss/loss.ts";
-import { adapterOffReference, frozenReference } from "./reference_policy.ts";
+import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
 import {
   accumulateGradients,
   type AccumulationOptions,
@@ -51,12 +60,22 @@ function assertClose(a: Map<string, Float64Array>, b: Map<string, Float64Array>)
  */
 const TYPES = LOSS_TYPES.filter((type) => type !== "bnpo");
 
+/** All trained values in one tensor. */
+function arenaOf({ trainableArenas: [arena] }: LanguageModel): { value: Tensor; length: number } {
+  return { value: arena!.value!, length: arena!.length };
+}
+
+/** What a checkpoint holds of a reference. */
+async function saved(reference: ReferencePolicy): Promise<SafetensorsFile> {
+  return await parseSafetensors(await bytesOf(reference.save()!));
+}
+
 Deno.test("the gradient does not depend on how a step is cut, even through groups", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
     const reference = await frozenReference(device, model, null);
     // The old log-probabilities and the reference come from other policies than the trained one.
-    const { value, length: n } = model.trainableArena!;
+    const { value, length: n } = arenaOf(model);
     device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
     const old = await policyLogp(model, ROWS, OPTIONS);
     device.run("add", { a: value, b: value, out: value, n, scale: 0.15 });
@@ -95,12 +114,12 @@ Deno.test("sync_ref_model moves the reference towards the policy", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
     const reference = await frozenReference(device, model, null);
-    const { value, length: n } = model.trainableArena!;
+    const { value, length: n } = arenaOf(model);
     const before = (await device.read(value)).slice();
     device.run("add", { a: value, b: value, out: value, n, scale: 0.5 });
     const policy = (await device.read(value)).slice();
     reference.sync(0.25);
-    const moved = await frozenReference(device, model, await reference.save());
+    const moved = await frozenReference(device, model, await saved(reference));
     const read = async () => {
       // The copy is observed through the log-probabilities of a model that holds it.
       const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
@@ -170,7 +189,7 @@ Deno.test("references: the model without adapter, and a frozen copy", async () =
     const start = await logp(true), base = await logp(false);
     assert.notDeepEqual(start, base);
     const off = adapterOffReference(model), frozen = await frozenReference(device, model, null);
-    const again = await frozenReference(device, model, await frozen.save());
+    const again = await frozenReference(device, model, await saved(frozen));
     for (const { name } of model.trainable) {
       const changed = (await model.readParameter(name)).map((x) => 0.5 * x + 0.1);
       model.writeParameter(name, changed);
@@ -181,9 +200,37 @@ Deno.test("references: the model without adapter, and a frozen copy", async () =
     assert.deepEqual([...Array.from(await frozen.logp(groups, 1))], start);
     assert.deepEqual([...Array.from(await again.logp(groups, 1))], start);
     assert.deepEqual(await logp(true), trained);
-    assert.equal(await off.save(), null);
+    assert.equal(off.save(), null);
     for (const reference of [off, frozen, again]) reference.dispose();
     model.dispose();
+  });
+});
+
+Deno.test("the reference of an earlier version's checkpoint, one tensor of all values, is read", async () => {
+  await withReference(async (device) => {
+    for (const options of [{ trainable: "full" }, { trainable: "lora", lora: LORA }] as const) {
+      const model = await randomModel(device, tinyConfig(false), options);
+      const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5], [6]] }];
+      const start = (await model.forward(groups, { temperature: 1, train: false })).logp;
+      const [{ value, length }] = model.trainableArenas as [TrainableArena];
+      const data = await device.read(value!) as Float64Array;
+      const file = (values: Float64Array) =>
+        parseSafetensors(encodeSafetensors([
+          { name: "values", dtype: "F64", shape: [values.length], data: values },
+        ]));
+      const old = await file(data), other = await file(data.subarray(1));
+      for (const { name } of model.trainable) {
+        model.writeParameter(name, (await model.readParameter(name)).map((x) => 0.5 * x));
+      }
+      const reference = await frozenReference(device, model, old);
+      assert.deepEqual(await reference.logp(groups, 1), start);
+      await assert.rejects(
+        frozenReference(device, model, other),
+        new RegExp(`"values" has shape \\[${length - 1}\\], this run trains ${length} values`),
+      );
+      reference.dispose();
+      model.dispose();
+    }
   });
 });
 

@@ -75,18 +75,64 @@ export function headBound({ hidden, weight, rows, vocab, d, temperature }: Logit
   return 5e-6 + 2 ** -22 * max;
 }
 
+/** The adapter of a head, as the difference that it makes to the weight, and as arguments. */
+function lowRank({ rows, vocab, d }: Inputs, r: number) {
+  const random = stream(`head adapter ${rows} ${vocab} ${d} ${r}`);
+  return {
+    xa: normals(random, rows * r),
+    loraB: normals(random, vocab * r, 1 / Math.sqrt(r)),
+    ...{ r, loraScale: random.choice([2, 0.5]) },
+  };
+}
+
+/** Some inputs with adapters of several ranks. */
+function adaptedInputs(): [string, Inputs & ReturnType<typeof lowRank>][] {
+  const ranks = [1, 8, 3, 16, 20];
+  return allInputs().filter(([name], i) => i % 4 === 2 || !name.startsWith("pairs"))
+    .map(([name, args], i) => {
+      const r = ranks[i % ranks.length]!;
+      return [`${name}, adapter of rank ${r}`, { ...args, ...lowRank(args, r) }];
+    });
+}
+
+/** The bound of logits with an adapter, which count as if hidden·weightᵀ were one product. */
+function adaptedBound(args: Inputs & ReturnType<typeof lowRank>): number {
+  const { hidden, weight, xa, loraB, r, loraScale, rows, vocab, d } = args, width = d + r;
+  const joined = (left: Float32Array, right: Float32Array, n: number, factor: number) => {
+    const out = new Float32Array(n * width);
+    for (let i = 0; i < n; i++) {
+      out.set(left.subarray(i * d, (i + 1) * d), i * width);
+      out.set(right.subarray(i * r, (i + 1) * r).map((x) => factor * x), i * width + d);
+    }
+    return out;
+  };
+  return headBound({
+    ...args,
+    hidden: joined(hidden, xa, rows, loraScale),
+    weight: joined(weight, loraB, vocab, 1),
+    d: width,
+  });
+}
+
 export function headCases(): Case[] {
   const list = allInputs();
   // For logits near ±200, only a shifted sum keeps the digits of the entropy.
   list.push(["sharp, vocab 1025, d 16", inputs([1, 2, 0], 1025, 16, 60)]);
-  return list.flatMap(([name, args]) => {
-    const limit = () => headBound(args), outputs = { logp: limit, lse: limit, entropy: limit };
-    const mean = junk(args.rows * args.d);
-    return [
-      testCase("head", name, args, outputs),
-      testCase("head", `${name}, mean`, { ...args, mean }, { ...outputs, mean: ofLargest() }),
-    ];
+  const adapted = adaptedInputs().map(([name, args]) => {
+    const limit = adaptedBound(args);
+    return testCase("head", name, args, { logp: limit, lse: limit, entropy: limit });
   });
+  return [
+    ...adapted,
+    ...list.flatMap(([name, args]) => {
+      const limit = () => headBound(args), outputs = { logp: limit, lse: limit, entropy: limit };
+      const mean = junk(args.rows * args.d);
+      return [
+        testCase("head", name, args, outputs),
+        testCase("head", `${name}, mean`, { ...args, mean }, { ...outputs, mean: ofLargest() }),
+      ];
+    }),
+  ];
 }
 
 export async function headBackwardCases(): Promise<Case[]> {
@@ -140,6 +186,29 @@ export async function headBackwardCases(): Promise<Case[]> {
         },
         both,
       ),
+    );
+  }
+  for (const [name, args] of adaptedInputs()) {
+    const forward = await execute(device, testCase("head", name, args, {}));
+    const { logp: _, ...shared } = args, random = stream(`head_backward ${name}`);
+    const base = {
+      ...shared,
+      lse: Float32Array.from(forward.get("lse")!),
+      entropy: Float32Array.from(forward.get("entropy")!),
+      dlogp: normals(random, args.pairs),
+      dentropy: normals(random, args.rows),
+      dhidden: junk(args.hidden.length),
+      dxa: junk(args.xa.length),
+    };
+    const frozen = { dhidden: ofLargest(), dxa: ofLargest() };
+    const dloraB = normals(random, args.loraB.length);
+    const all = { ...base, dloraB, dweight: normals(random, args.weight.length) };
+    cases.push(
+      testCase("head_backward", `${name}, frozen`, base, frozen),
+      testCase("head_backward", name, { ...base, dloraB }, { ...frozen, dloraB: ofLargest() }),
+      testCase("head_backward", `${name}, dweight`, all, {
+        ...{ ...frozen, dloraB: ofLargest(), dweight: ofLargest() },
+      }),
     );
   }
   device.close();

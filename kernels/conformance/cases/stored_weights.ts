@@ -150,9 +150,15 @@ export async function storedHeadCases(
   const after = (output: string) => Float32Array.from(made.get(output)!);
   const backward = { ...shared, lse: after("lse"), entropy: after("entropy") };
   const dlogp = normals(random, pairs), dentropy = normals(random, rows);
-  const dhidden = { dhidden: ofLargest() };
+  const dhidden = { dhidden: ofLargest() }, r = 8;
+  const adapter = { xa: normals(random, rows * r), loraB: normals(random, vocab * r, 0.1) };
+  const lora = { ...adapter, r, loraScale: 0.5, dxa: junk(rows * r) };
   return [
     head,
+    testCase("head_backward", `${name}, adapter`, {
+      ...{ ...backward, ...lora, dlogp, dhidden: junk(rows * d) },
+      dloraB: normals(random, vocab * r),
+    }, { ...dhidden, dxa: ofLargest(), dloraB: ofLargest() }),
     testCase("head", `${name}, no mean`, plain, plainOutputs),
     testCase("head_backward", `${name}, from the mean`, {
       ...{ ...backward, dlogp, mean: after("mean"), dhidden: junk(rows * d) },
@@ -160,5 +166,8 @@ export async function storedHeadCases(
     testCase("head_backward", `${name}, entropy`, {
       ...{ ...backward, dlogp, dentropy, dhidden: junk(rows * d) },
     }, dhidden),
+    testCase("head_backward", `${name}, dweight`, {
+      ...{ ...backward, dlogp, dhidden: junk(rows * d), dweight: normals(random, vocab * d) },
+    }, { ...dhidden, dweight: ofLargest() }),
   ];
 }

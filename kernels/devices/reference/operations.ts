@@ -12,6 +12,8 @@ import { layernorm, layernormBackward } from "../../ops/layernorm/reference.ts";
 import { head, headBackward } from "../../ops/head/reference.ts";
 import { matmul, packWeight } from "../../ops/matmul/reference.ts";
 import { adamw, sumSquares } from "../../ops/optimizer/reference.ts";
+import { adamw8bit } from "../../ops/adamw_8bit/reference.ts";
+import { roundBf16, widenBf16 } from "../../ops/bf16_weights/reference.ts";
 import { rmsnorm, rmsnormBackward } from "../../ops/rmsnorm/reference.ts";
 import { rope } from "../../ops/rope/reference.ts";
 import { gatherRows, scatterAddRows, scatterRows } from "../../ops/rows/reference.ts";
@@ -45,7 +47,10 @@ export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } =
   sample,
   dropout,
   adamw,
+  adamw_8bit: adamw8bit,
   sum_squares: sumSquares,
+  widen_bf16: widenBf16,
+  round_bf16: roundBf16,
   add,
   copy,
   fill,

@@ -12,6 +12,7 @@ import { RgxError } from "../../../core/errors.ts";
 import type { Device, Recording } from "../../device.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { Ops } from "../../ops/ops.ts";
+import { type NativeChoice, nativeChoice } from "../../native/choice.ts";
 import { profileByEnvironment } from "../profile.ts";
 import { checkRange, checkView } from "../../validation/tensor_range.ts";
 import { validateOp } from "../../validation/validate.ts";
@@ -27,8 +28,10 @@ import type { WasmContext, WasmJob, WasmOp } from "../../ops/common/wasm_op.ts";
 export interface WasmDeviceOptions {
   /** Number of threads, including the calling one; default {@link defaultThreads}. */
   threads?: number;
-  /** Compiled kernels that replace the built-in ones (tests). */
+  /** Compiled kernels that replace the built-in ones (tests). No native kernel is used then. */
   module?: WebAssembly.Module;
+  /** Whether native kernels may be used; by default where they can be (RGX_NATIVE). */
+  native?: boolean;
   /** Maximum bytes of weights in the shared memory; default MAX_WEIGHT_ROOM. */
   weightRoom?: number;
 }
@@ -70,6 +73,7 @@ export class WasmDevice implements Device, WasmContext {
   readonly name = "wasm";
   readonly float = "f32";
   readonly threads: number;
+  readonly tiles: string;
   beforeRun: (() => void) | null = null;
   readonly #memory = new WasmMemory();
   readonly #pool: ThreadPool;
@@ -92,10 +96,12 @@ export class WasmDevice implements Device, WasmContext {
   constructor(
     module: WebAssembly.Module,
     threads: number,
+    native: NativeChoice,
     public weightRoom = MAX_WEIGHT_ROOM,
   ) {
     this.threads = threads;
-    this.#pool = new ThreadPool(module, this.#memory.memory, threads);
+    this.tiles = native.text;
+    this.#pool = new ThreadPool({ module, native: native.code }, this.#memory.memory, threads);
     this.#recordings = new Recordings(this.#memory, this.#pool);
   }
 
@@ -350,6 +356,8 @@ export class WasmDevice implements Device, WasmContext {
   }
 }
 
+const NO_NATIVE: NativeChoice = { code: null, text: "WASM tiles" };
+
 let compiled: Promise<WebAssembly.Module> | undefined;
 
 /**
@@ -364,8 +372,11 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
     );
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
-  const module = options.module ?? await compiled;
-  const device = new WasmDevice(module, threads, options.weightRoom);
+  const builtIn = await compiled, module = options.module ?? builtIn;
+  const native = options.native === false || options.module !== undefined
+    ? NO_NATIVE
+    : await nativeChoice((code) => new WasmDevice(builtIn, 1, { code, text: "" }));
+  const device = new WasmDevice(module, threads, native, options.weightRoom);
   profileByEnvironment(device);
   return device;
 }

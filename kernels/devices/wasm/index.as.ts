@@ -36,4 +36,6 @@ export * from "../../ops/adjust_logits/wasm.as";
 export * from "../../ops/sample/wasm.as";
 export * from "../../ops/dropout/wasm.as";
 export * from "../../ops/optimizer/wasm.as";
+export * from "../../ops/adamw_8bit/wasm.as";
+export * from "../../ops/bf16_weights/wasm.as";
 export * from "../../ops/elementwise/wasm.as";

@@ -12,6 +12,8 @@ import { addBiasBackwardWasm, addBiasWasm } from "../../ops/bias/wasm.ts";
 import { layernormBackwardWasm, layernormWasm } from "../../ops/layernorm/wasm.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adamwWasm, sumSquaresWasm } from "../../ops/optimizer/wasm.ts";
+import { adamw8bitWasm } from "../../ops/adamw_8bit/wasm.ts";
+import { roundBf16Wasm, widenBf16Wasm } from "../../ops/bf16_weights/wasm.ts";
 import { rmsnormBackwardWasm, rmsnormWasm } from "../../ops/rmsnorm/wasm.ts";
 import { ropeWasm } from "../../ops/rope/wasm.ts";
 import { gatherRowsWasm, scatterAddRowsWasm, scatterRowsWasm } from "../../ops/rows/wasm.ts";
@@ -44,7 +46,10 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   sample: sampleWasm,
   dropout: dropoutWasm,
   adamw: adamwWasm,
+  adamw_8bit: adamw8bitWasm,
   sum_squares: sumSquaresWasm,
+  widen_bf16: widenBf16Wasm,
+  round_bf16: roundBf16Wasm,
   add: addWasm,
   copy: copyWasm,
   fill: fillWasm,

@@ -8,10 +8,16 @@
  *
  * Every thread makes a plan from the text and keeps it.
  */
+import { type KernelFunction, type NativeCode, nativeKernels } from "../../native/kernels.ts";
 import { type Control, MAX_REGIONS, WORD } from "./control.ts";
 import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
-type KernelFunction = (...args: number[]) => void;
+/** The kernels of a device. Workers get the same. */
+export interface KernelCode {
+  module: WebAssembly.Module;
+  /** Native kernels, which replace the WASM kernels of the same names. */
+  native: NativeCode | null;
+}
 
 /** One exported kernel. */
 export interface Kernel {
@@ -25,12 +31,14 @@ export interface Kernel {
 }
 
 /** Instantiates a module. @returns its kernels in the order of export, the same in every thread */
-export function instantiateKernels(module: WebAssembly.Module, memory: WebAssembly.Memory) {
+export function instantiateKernels({ module, native }: KernelCode, memory: WebAssembly.Memory) {
+  const replaced = native === null ? null : nativeKernels(native, memory);
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   const kernels: Kernel[] = [];
   for (const { name, kind } of WebAssembly.Module.exports(module)) {
     if (kind !== "function") continue;
-    const run = instance.exports[name] as KernelFunction, parameters = run.length;
+    const compiled = instance.exports[name] as KernelFunction, parameters = compiled.length;
+    const run = replaced?.get(name) ?? compiled;
     const index = kernels.length, call = new Array<number>(parameters).fill(0);
     const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0 };
     kernels.push({ name, index, run, parameters, plan: [{ jobs: [job], alone: false }] });

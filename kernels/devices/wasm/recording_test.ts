@@ -245,9 +245,9 @@ Deno.test("when memory is short, operations are not recorded but still run", asy
 });
 
 Deno.test("a trap in a program names the kernel in the error; the next run works", async () => {
-  const module = await failingKernels();
+  const code = { module: await failingKernels(), native: null };
   for (const threads of [1, 3]) {
-    const memory = new WasmMemory(), pool = new ThreadPool(module, memory.memory, threads);
+    const memory = new WasmMemory(), pool = new ThreadPool(code, memory.memory, threads);
     await pool.ready();
     const at = memory.allocate(64, "word"), word = () => memory.u32(at, 1);
     const job = (kernel: string, args: number[]) => ({ kernel, args, units: 50, grain: 1 });
@@ -272,7 +272,8 @@ Deno.test("a trap in a program names the kernel in the error; the next run works
 
 Deno.test("a thread that cannot read a program causes an error, and no thread waits", async () => {
   const memory = new WasmMemory();
-  const pool = new ThreadPool(await failingKernels(), memory.memory, 3);
+  const code = { module: await failingKernels(), native: null };
+  const pool = new ThreadPool(code, memory.memory, 3);
   await pool.ready();
   const at = memory.allocate(64, "word"), scratch = 128;
   // The kernel does not trap in the calling thread, whose scratch this is, and takes long there.

@@ -10,6 +10,7 @@ import {
   grainFor,
   instantiateKernels,
   type Kernel,
+  type KernelCode,
   type Plan,
   programText,
   readJob,
@@ -33,7 +34,7 @@ export interface Program {
 
 export class ThreadPool {
   readonly threads: number;
-  readonly #module: WebAssembly.Module;
+  readonly #code: KernelCode;
   readonly #memory: WebAssembly.Memory;
   readonly #kernels: Kernel[];
   readonly #byName: Map<string, Kernel>;
@@ -45,11 +46,11 @@ export class ThreadPool {
   #startFailure: string | undefined;
   #programs = 0;
 
-  constructor(module: WebAssembly.Module, memory: WebAssembly.Memory, threads: number) {
+  constructor(code: KernelCode, memory: WebAssembly.Memory, threads: number) {
     this.threads = threads;
-    this.#module = module;
+    this.#code = code;
     this.#memory = memory;
-    this.#kernels = instantiateKernels(module, memory);
+    this.#kernels = instantiateKernels(code, memory);
     this.#byName = new Map(this.#kernels.map((kernel) => [kernel.name, kernel]));
     this.#control.words[WORD.state] = IDLE;
     const plan = () => this.#plan;
@@ -162,7 +163,7 @@ export class ThreadPool {
         this.#startFailure = event.message;
       });
       const start: WorkerStart = {
-        module: this.#module,
+        code: this.#code,
         memory: this.#memory,
         control: this.#shared,
         thread,

@@ -7,6 +7,7 @@ import {
   bufferUpTo,
   instantiateKernels,
   type Kernel,
+  type KernelCode,
   type Plan,
   readJob,
   readProgram,
@@ -15,7 +16,7 @@ import { help } from "./team.ts";
 
 /** The message that the pool sends at the start. */
 export interface WorkerStart {
-  module: WebAssembly.Module;
+  code: KernelCode;
   memory: WebAssembly.Memory;
   control: SharedArrayBuffer;
   thread: number;
@@ -47,7 +48,7 @@ function planReader(
 
 function loop(start: WorkerStart): void {
   const control = controlViews(start.control);
-  const kernels = instantiateKernels(start.module, start.memory);
+  const kernels = instantiateKernels(start.code, start.memory);
   const { thread, spin } = start, plan = planReader(start, control, kernels);
   Atomics.add(control.words, WORD.ready, 1);
   help({ control, thread, spin, plan }, CLOSED);

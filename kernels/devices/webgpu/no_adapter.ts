@@ -55,7 +55,8 @@ export function noAdapterError(machine?: Machine): RgxError {
   const missing = missingForGpu(machine);
   const reasons = missing.map((reason) => `\n  - ${reason}`).join("");
   return new RgxError(`no GPU adapter was found${missing.length > 0 ? ":" : ""}${reasons}`, {
-    advice: "compute on the CPU with --device wasm; rgx doctor shows what this machine has",
+    advice: "compute on the CPU with --device wasm, or plan for a card of another machine with " +
+      "--dry-run --gpu NAME; rgx doctor shows what this machine has",
     exitCode: EXIT.usage,
   });
 }

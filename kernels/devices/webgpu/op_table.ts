@@ -12,6 +12,8 @@ import { addBiasBackwardWebgpu, addBiasWebgpu } from "../../ops/bias/webgpu.ts";
 import { layernormBackwardWebgpu, layernormWebgpu } from "../../ops/layernorm/webgpu.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../../ops/optimizer/webgpu.ts";
+import { adamw8bitWebgpu } from "../../ops/adamw_8bit/webgpu.ts";
+import { roundBf16Webgpu, widenBf16Webgpu } from "../../ops/bf16_weights/webgpu.ts";
 import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../../ops/rmsnorm/webgpu.ts";
 import { ropeWebgpu } from "../../ops/rope/webgpu.ts";
 import {
@@ -50,7 +52,10 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   adjust_logits: adjustLogitsWebgpu,
   dropout: dropoutWebgpu,
   adamw: adamwWebgpu,
+  adamw_8bit: adamw8bitWebgpu,
   sum_squares: sumSquaresWebgpu,
+  widen_bf16: widenBf16Webgpu,
+  round_bf16: roundBf16Webgpu,
   add: addWebgpu,
   copy: copyWebgpu,
   fill: fillWebgpu,

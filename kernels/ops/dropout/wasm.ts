@@ -12,7 +12,7 @@ export const dropoutWasm: WasmOp<DropoutArgs> = (args, ctx) => {
     kernel: "dropout",
     units: rows,
     grain: Math.ceil(CHUNK / d),
-    // Room for the masks of 16 elements (wasm.as.ts).
+    // Room for the random words of 16 elements (wasm.as.ts).
     scratchBytes: 64,
     args: [
       ctx.pointer(args.x),

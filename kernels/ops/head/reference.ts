@@ -9,11 +9,25 @@ function weightOf({ weight, weightType, vocab, d }: HeadArgs | HeadBackwardArgs)
     : unpackStored(weightType, vocab, d, words(weight));
 }
 
-/** z = hidden[row]·weightᵀ/temperature, into `z` [vocab]. */
+interface Adapter {
+  x: FloatArray; // [rows, r]
+  b: FloatArray; // [vocab, r]
+  r: number;
+  scale: number;
+}
+
+function adapterOf({ xa, loraB, r, loraScale }: HeadArgs | HeadBackwardArgs): Adapter | null {
+  return xa && loraB && r !== undefined && loraScale !== undefined
+    ? { x: floats(xa), b: floats(loraB), r, scale: loraScale }
+    : null;
+}
+
+/** z = hidden[row]·weightᵀ/temperature with the adapter's part, into `z` [vocab]. */
 function logits(
   z: Float64Array,
   hidden: FloatArray,
   weight: FloatArray,
+  adapter: Adapter | null,
   row: number,
   d: number,
   temperature: number,
@@ -21,19 +35,25 @@ function logits(
   for (let t = 0; t < z.length; t++) {
     let dot = 0;
     for (let j = 0; j < d; j++) dot += hidden[row * d + j]! * weight[t * d + j]!;
+    if (adapter !== null) {
+      const { x, b, r, scale } = adapter;
+      let low = 0;
+      for (let j = 0; j < r; j++) low += x[row * r + j]! * b[t * r + j]!;
+      dot += scale * low;
+    }
     z[t] = dot / temperature;
   }
 }
 
 export function head(args: HeadArgs): void {
   const { rows, vocab, d, temperature } = args;
-  const hidden = floats(args.hidden), weight = weightOf(args);
+  const hidden = floats(args.hidden), weight = weightOf(args), adapter = adapterOf(args);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const logp = floats(args.logp), lse = floats(args.lse), entropy = floats(args.entropy);
   const mean = args.mean && floats(args.mean);
   const z = new Float64Array(vocab), meanRow = new Float64Array(d);
   for (let r = 0; r < rows; r++) {
-    logits(z, hidden, weight, r, d, temperature);
+    logits(z, hidden, weight, adapter, r, d, temperature);
     let max = -Infinity;
     for (let t = 0; t < vocab; t++) max = Math.max(max, z[t]!);
     let total = 0, shifted = 0; // Σ e^(z−max), Σ e^(z−max)·(z−max)
@@ -77,15 +97,16 @@ function backwardFromMean(args: HeadBackwardArgs, mean: FloatArray): void {
 export function headBackward(args: HeadBackwardArgs): void {
   if (args.mean) return backwardFromMean(args, floats(args.mean));
   const { rows, vocab, d, temperature } = args;
-  const hidden = floats(args.hidden), weight = weightOf(args);
+  const hidden = floats(args.hidden), weight = weightOf(args), adapter = adapterOf(args);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const lse = floats(args.lse), entropy = floats(args.entropy);
   const dlogp = floats(args.dlogp), dentropy = args.dentropy && floats(args.dentropy);
   const dhidden = floats(args.dhidden);
   const z = new Float64Array(vocab), dz = new Float64Array(vocab), dh = new Float64Array(d);
   const weightSum = args.dweight && new Float64Array(vocab * d); // dzᵀ·hidden/temperature
+  const low = adapterGradients(args, adapter);
   for (let r = 0; r < rows; r++) {
-    logits(z, hidden, weight, r, d, temperature);
+    logits(z, hidden, weight, adapter, r, d, temperature);
     let alpha = 0;
     for (let pair = pairStart[r]!; pair < pairStart[r + 1]!; pair++) alpha += dlogp[pair]!;
     const b = dentropy ? dentropy[r]! : 0;
@@ -108,8 +129,35 @@ export function headBackward(args: HeadBackwardArgs): void {
       }
     }
     dhidden.set(dh, r * d);
+    low?.addRow(dz, r, temperature);
   }
-  if (!args.dweight || !weightSum) return;
-  const dweight = floats(args.dweight);
-  for (let i = 0; i < weightSum.length; i++) dweight[i] = dweight[i]! + weightSum[i]!;
+  low?.finish();
+  if (args.dweight && weightSum) addTo(floats(args.dweight), weightSum);
+}
+
+/** The gradients of an adapter, row by row of dz; null without one. */
+function adapterGradients({ dxa, dloraB, vocab }: HeadBackwardArgs, adapter: Adapter | null) {
+  if (adapter === null || !dxa) return null;
+  const { x, b, r, scale } = adapter, inputs = floats(dxa);
+  const sum = dloraB && new Float64Array(vocab * r), dx = new Float64Array(r);
+  return {
+    addRow(dz: Float64Array, row: number, temperature: number): void {
+      dx.fill(0);
+      for (let t = 0; t < vocab; t++) {
+        const g = scale * dz[t]! / temperature;
+        for (let j = 0; j < r; j++) {
+          dx[j] = dx[j]! + g * b[t * r + j]!;
+          if (sum) sum[t * r + j] = sum[t * r + j]! + g * x[row * r + j]!;
+        }
+      }
+      inputs.set(dx, row * r);
+    },
+    finish(): void {
+      if (dloraB && sum) addTo(floats(dloraB), sum);
+    },
+  };
+}
+
+function addTo(out: FloatArray, sum: Float64Array): void {
+  for (let i = 0; i < sum.length; i++) out[i] = out[i]! + sum[i]!;
 }

@@ -9,6 +9,9 @@
  * computed again:
  *   dz_v = Σ_{pairs: target=v} a − α·p_v − b·p_v·(z_v − lse + entropy)
  *   dhidden = dz·weight/temperature;  dweight += dzᵀ·hidden/temperature
+ * A LoRA adapter may be added, as in a matrix product (../matmul/spec.ts): then
+ *   z = (hidden·weightᵀ + loraScale·xa·loraBᵀ)/temperature, and
+ *   dxa = loraScale·dz·loraB/temperature;  dloraB += loraScale·dzᵀ·xa/temperature
  * With a frozen weight and b = 0: dz·weight = Σ_pairs a·weight_target − α·mean, where
  * mean = Σ_v p_v·weight_v. If the forward outputs `mean`, the backward saves two of the three
  * matrix products.
@@ -16,12 +19,20 @@
 import type { Tensor } from "../../tensor.ts";
 import type { WeightType } from "../../weights/types.ts";
 
-export interface HeadArgs {
+/** The low-rank adapter of a head: all of them, or none. */
+export interface HeadLora {
+  xa: Tensor; // [rows, r], A times the adapter's input
+  loraB: Tensor; // [vocab, r]
+  r: number;
+  loraScale: number;
+}
+
+export interface HeadArgs extends Partial<HeadLora> {
   hidden: Tensor; // [rows, d], after the final norm
   weight: Tensor; // [vocab, d]
   /**
-   * The weight is a u32 tensor in this type (kernels/weights/types.ts), and frozen. d is a multiple
-   * of the type's block.
+   * The weight is a u32 tensor in this type (kernels/weights/types.ts). d is a multiple of the
+   * type's block.
    */
   weightType?: WeightType;
   pairStart: Tensor; // u32 [rows + 1], ascending, pairStart[rows] = pairs
@@ -29,7 +40,10 @@ export interface HeadArgs {
   logp: Tensor; // [pairs]
   lse: Tensor; // [rows]
   entropy: Tensor; // [rows]
-  /** Σ_v p_v·weight_v: an output of the forward. With it the backward does not compute logits. */
+  /**
+   * Σ_v p_v·weight_v: an output of the forward. With it the backward does not compute logits. Not
+   * beside an adapter.
+   */
   mean?: Tensor; // [rows, d]
   rows: number;
   pairs: number;
@@ -40,11 +54,12 @@ export interface HeadArgs {
 
 /**
  * With `mean`, neither dentropy nor dweight may be given, and lse, entropy and hidden are not read.
- * With `weightType`, dweight may not be given either.
  */
 export interface HeadBackwardArgs extends Omit<HeadArgs, "logp"> {
   dlogp: Tensor; // [pairs]
   dentropy?: Tensor; // [rows]; absent = 0
   dhidden: Tensor; // [rows, d], overwritten
   dweight?: Tensor; // [vocab, d], increased; absent when frozen
+  dxa?: Tensor; // [rows, r], overwritten; given exactly with an adapter
+  dloraB?: Tensor; // [vocab, r], increased; absent when the adapter is frozen
 }

@@ -193,37 +193,78 @@ function head_row(
   store<f64>(stats, s, 16);
 }
 
-/** lse, entropy, log-probabilities and mean of a row from its running values. */
-function head_finish(
-  stats: usize, pairs: usize, logp: usize, lse: usize, entropy: usize, mean: usize, d: i32,
+/**
+ * lse, entropy, log-probabilities and mean (or 0) of each row from its running values `stats`.
+ * Unit: a row. It is a kernel of its own, because it alone needs a logarithm, which the native
+ * kernels (kernels/native/) do not have in float64.
+ */
+export function head_finish(
+  stats: usize, pairStart: usize, logp: usize, lse: usize, entropy: usize, mean: usize, d: i32,
+  begin: i32, end: i32, scratch: usize,
 ): void {
-  const l = load<f64>(stats, 8);
-  const logL = Math.log(l);
-  const total = load<f64>(stats) + logL;
-  store<f32>(lse, total as f32);
-  store<f32>(entropy, (logL - load<f64>(stats, 16) / l) as f32);
-  const endPair = load<u32>(pairs, 4);
-  for (let pair = load<u32>(pairs); pair < endPair; pair++) {
-    const p = logp + (pair as usize) * 4;
-    store<f32>(p, ((load<f32>(p) as f64) - total) as f32);
+  for (let row = begin; row < end; row++) {
+    const from = stats + (row as usize) * STATS_BYTES, at = (row as usize) * 4;
+    const l = load<f64>(from, 8);
+    const logL = Math.log(l);
+    const total = load<f64>(from) + logL;
+    store<f32>(lse + at, total as f32);
+    store<f32>(entropy + at, (logL - load<f64>(from, 16) / l) as f32);
+    const endPair = load<u32>(pairStart + at, 4);
+    for (let pair = load<u32>(pairStart + at); pair < endPair; pair++) {
+      const p = logp + (pair as usize) * 4;
+      store<f32>(p, ((load<f32>(p) as f64) - total) as f32);
+    }
+    if (mean != 0) scale_row(mean + at * (d as usize), d, (1 / l) as f32);
   }
-  if (mean != 0) scale_row(mean, d, (1 / l) as f32);
 }
 
 /**
- * Log-probabilities, lse, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit: UNIT_ROWS
- * rows. One call does the columns from `firstColumn` to `endColumn` of the vocabulary, `chunk` (a
- * multiple of 16) at a time; between the calls the running values of the rows are kept in `stats`.
+ * The running values of rows, the logits of their targets in `logp`, and with `mean` (else 0)
+ * Σ_v e^(z_v−m)·weight_v; head_finish makes the results of them. Unit: UNIT_ROWS rows. One call
+ * does the columns from `firstColumn` to `endColumn` of the vocabulary, `chunk` (a multiple of 16)
+ * at a time; between the calls the running values of the rows are kept in `stats`.
  * `panels` are these columns of the weight, packed for the first product; `values` are the same,
  * packed chunk by chunk as rows of the second. `kBlock` and `chunkBlock` are the numbers of terms
  * that the two products sum in order.
  * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
 export function head_forward(
-  hidden: usize, panels: usize, values: usize, stats: usize, rows: i32, vocab: i32,
+  hidden: usize, panels: usize, values: usize, stats: usize, rows: i32,
   firstColumn: i32, endColumn: i32, d: i32, alpha: f32,
-  pairStart: usize, targets: usize, logp: usize, lse: usize, entropy: usize, mean: usize,
+  pairStart: usize, targets: usize, logp: usize, mean: usize,
   chunk: i32, kBlock: i32, chunkBlock: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  head_units(
+    hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
+    mean, chunk, kBlock, chunkBlock, 0, 0, 0, 0, 0, begin, end, scratch,
+  );
+}
+
+/**
+ * The same with an adapter, without a mean: xa [rows, r] times `loraPanels` (its B, packed like
+ * `panels`) times loraAlpha is added to the logits. `rBlock` is like kBlock.
+ */
+export function head_forward_lora(
+  hidden: usize, panels: usize, stats: usize, rows: i32,
+  firstColumn: i32, endColumn: i32, d: i32, alpha: f32,
+  pairStart: usize, targets: usize, logp: usize,
+  chunk: i32, kBlock: i32, xa: usize, loraPanels: usize, r: i32, rBlock: i32, loraAlpha: f32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  head_units(
+    hidden, panels, 0, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
+    0, chunk, kBlock, 0, xa, loraPanels, r, rBlock, loraAlpha, begin, end, scratch,
+  );
+}
+
+/** The units of both; r is 0 without an adapter. */
+function head_units(
+  hidden: usize, panels: usize, values: usize, stats: usize, rows: i32,
+  firstColumn: i32, endColumn: i32, d: i32, alpha: f32,
+  pairStart: usize, targets: usize, logp: usize, mean: usize,
+  chunk: i32, kBlock: i32, chunkBlock: i32,
+  xa: usize, loraPanels: usize, r: i32, rBlock: i32, loraAlpha: f32,
   begin: i32, end: i32, scratch: usize,
 ): void {
   const edge = scratch + SUMS_BYTES;
@@ -244,6 +285,13 @@ export function head_forward(
         from, rowBytes, panels + ((done / 16) as usize) * rowBytes * 16, z, step, count, width, d,
         kBlock, tiles, alpha, 0, (width + 15) / 16, edge,
       );
+      if (r > 0) {
+        const low = (r as usize) * 4;
+        multiply_packed(
+          xa + (row as usize) * low, low, loraPanels + ((done / 16) as usize) * low * 16, z, step,
+          count, width, r, rBlock, tiles, loraAlpha, 1, (width + 15) / 16, edge,
+        );
+      }
       for (let r = 0; r < count; r++) {
         head_row(
           z + (r as usize) * step, width, first, running + (r as usize) * STATS_BYTES,
@@ -255,14 +303,6 @@ export function head_forward(
       multiply_packed(
         z, step, values + (done as usize) * (valuePanels as usize) * 64, means, rowBytes, count, d,
         width, chunkBlock, tiles, 1, first > 0 ? 1 : 0, valuePanels, edge,
-      );
-    }
-    if (endColumn < vocab) continue;
-    for (let r = 0; r < count; r++) {
-      const at = ((row + r) as usize) * 4;
-      head_finish(
-        running + (r as usize) * STATS_BYTES, pairStart + at, logp, lse + at, entropy + at,
-        mean == 0 ? 0 : means + (r as usize) * rowBytes, d,
       );
     }
   }

@@ -58,10 +58,19 @@ function weightAt(
   return ctx.pointer(weight) + 4 * words;
 }
 
-/** z [rows, width] = hidden[row …]·weight[first …]ᵀ / temperature. */
+/** Addresses of an adapter; null without one. */
+function adapterOf(
+  ctx: WasmContext,
+  { xa, loraB, r, loraScale, temperature }: HeadArgs | HeadBackwardArgs,
+): { xa: number; b: number; r: number; alpha: number } | null {
+  if (xa === undefined || loraB === undefined) return null;
+  return { xa: ctx.pointer(xa), b: ctx.pointer(loraB), r: r!, alpha: loraScale! / temperature };
+}
+
+/** z [rows, width] = logits of the rows from `row` on and the tokens from `first` on. */
 function makeLogits(
   ctx: WasmContext,
-  args: Pick<HeadArgs, "hidden" | "weight" | "weightType" | "d" | "temperature">,
+  args: HeadBackwardArgs,
   z: number,
   [row, rows]: [number, number],
   [first, width]: [number, number],
@@ -78,6 +87,21 @@ function makeLogits(
     transB: true,
     alpha: 1 / args.temperature,
     accumulate: false,
+  });
+  const adapter = adapterOf(ctx, args);
+  if (adapter === null) return;
+  const { xa, b, r, alpha } = adapter;
+  gemm(ctx, {
+    a: xa + 4 * row * r,
+    b: b + 4 * first * r,
+    out: z,
+    m: rows,
+    n: width,
+    k: r,
+    transA: false,
+    transB: true,
+    alpha,
+    accumulate: true,
   });
 }
 
@@ -115,40 +139,41 @@ export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
   const valueBytes = 64 * Math.ceil(d / 16);
   const values = mean === undefined ? 0 : ctx.scratch(part * valueBytes);
   const stats = ctx.scratch(STATS_BYTES * rows);
+  const adapter = adapterOf(ctx, args), r = adapter?.r ?? 0;
+  const loraPanels = adapter === null ? 0 : ctx.scratch(4 * packedLength(part, r));
+  const means = mean === undefined ? 0 : ctx.pointer(mean);
   eachChunk(vocab, part, (begin, width) => {
     packLogits(ctx, args, [begin, width], panels);
+    if (adapter !== null) packColumns(ctx, adapter.b + 4 * begin * r, width, r, loraPanels);
     if (mean !== undefined) {
       eachChunk(width, chunk, (first, count) => {
         packValues(ctx, args, [begin + first, count], values + first * valueBytes);
       });
     }
-    ctx.parallel({
-      kernel: "head_forward",
+    const hidden = [ctx.pointer(args.hidden), panels];
+    const columns = [stats, rows, begin, begin + width, d, 1 / args.temperature];
+    const results = [args.pairStart, args.targets, args.logp].map((x) => ctx.pointer(x));
+    const work = {
       units: Math.ceil(rows / UNIT_ROWS),
       grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * width * d))),
-      args: [
-        ctx.pointer(args.hidden),
-        panels,
-        values,
-        stats,
-        rows,
-        vocab,
-        begin,
-        begin + width,
-        d,
-        1 / args.temperature,
-        ctx.pointer(args.pairStart),
-        ctx.pointer(args.targets),
-        ctx.pointer(args.logp),
-        ctx.pointer(args.lse),
-        ctx.pointer(args.entropy),
-        mean === undefined ? 0 : ctx.pointer(mean),
-        chunk,
-        termsInOrder(d),
-        termsInOrder(chunk),
-      ],
       scratchBytes: UNIT_BYTES + 4 * UNIT_ROWS * chunk,
-    });
+    };
+    if (adapter === null) {
+      const sums = [means, chunk, termsInOrder(d), termsInOrder(chunk)];
+      const all = [...hidden, values, ...columns, ...results, ...sums];
+      ctx.parallel({ kernel: "head_forward", args: all, ...work });
+    } else {
+      const lora = [adapter.xa, loraPanels, r, termsInOrder(r), adapter.alpha];
+      const all = [...hidden, ...columns, ...results, chunk, termsInOrder(d), ...lora];
+      ctx.parallel({ kernel: "head_forward_lora", args: all, ...work });
+    }
+  });
+  const outputs = [args.pairStart, args.logp, args.lse, args.entropy].map((x) => ctx.pointer(x));
+  ctx.parallel({
+    kernel: "head_finish",
+    units: rows,
+    grain: rowGrain(mean === undefined ? 32 : d),
+    args: [stats, ...outputs, means, d],
   });
 };
 
@@ -186,7 +211,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
     ctx.pointer(args.dlogp),
     args.dentropy === undefined ? 0 : ctx.pointer(args.dentropy),
   ];
-  const alpha = 1 / args.temperature;
+  const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
   const plain = { transA: false, transB: false, alpha };
   eachChunk(rows, ROW_CHUNK, (row, count) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
@@ -208,18 +233,24 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
         k: width,
         accumulate: first > 0,
       });
-      if (args.dweight === undefined) return;
+      const sum = { m: width, k: count, transA: true, accumulate: true };
+      if (args.dweight !== undefined) {
+        const out = ctx.pointer(args.dweight) + 4 * first * d;
+        gemm(ctx, { ...plain, ...sum, a: z, b: hidden + 4 * row * d, out, n: d });
+      }
+      if (adapter === null || args.dxa === undefined) return;
+      const { xa, b, r } = adapter, low = { ...plain, a: z, n: r, alpha: adapter.alpha };
       gemm(ctx, {
-        ...plain,
-        a: z,
-        b: hidden + 4 * row * d,
-        out: ctx.pointer(args.dweight) + 4 * first * d,
-        m: width,
-        n: d,
-        k: count,
-        transA: true,
-        accumulate: true,
+        ...low,
+        b: b + 4 * first * r,
+        out: ctx.pointer(args.dxa) + 4 * row * r,
+        m: count,
+        k: width,
+        accumulate: first > 0,
       });
+      if (args.dloraB === undefined) return;
+      const out = ctx.pointer(args.dloraB) + 4 * first * r;
+      gemm(ctx, { ...low, ...sum, b: xa + 4 * row * r, out });
     });
   });
 };

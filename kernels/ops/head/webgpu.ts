@@ -41,14 +41,17 @@ interface Chunk {
  * all.
  */
 function chunkSizes(
-  { rows, vocab, d, weightType }: Pick<HeadArgs, "rows" | "vocab" | "d" | "weightType">,
+  { rows, vocab, d, r = 0, weightType }: Pick<
+    HeadArgs,
+    "rows" | "vocab" | "d" | "r" | "weightType"
+  >,
   { limits: { bindingElements }, software }: WebgpuContext,
 ): { rows: number; width: number } {
   const max = software ? MAX_CHUNK.software : MAX_CHUNK.card;
   const unit = weightType === undefined ? VIEW_ALIGNMENT : storedAlignment(weightType);
   const aligned = (n: number, unit: number) => Math.max(1, Math.floor(n / unit)) * unit;
   const narrowest = Math.min(vocab, unit);
-  const fittingRows = aligned(bindingElements / Math.max(d, narrowest), VIEW_ALIGNMENT);
+  const fittingRows = aligned(bindingElements / Math.max(d, r, narrowest), VIEW_ALIGNMENT);
   const count = Math.min(rows, max.rows, fittingRows);
   const fitting = aligned(Math.min(max.logits, bindingElements) / Math.max(1, count), unit);
   const even = vocab / Math.ceil(vocab / fitting);
@@ -66,12 +69,23 @@ function weightRows(
     : { b: storedRowsView(weight, weightType, d, first, width), weightType };
 }
 
+/** The adapter's part in the logits of a chunk. */
+function adapterPart(
+  { xa, loraB, r, loraScale, temperature }: HeadArgs | HeadBackwardArgs,
+  { row, rows, first, width }: Chunk,
+): Pick<MatmulArgs, "xa" | "loraB" | "r" | "loraScale"> {
+  if (xa === undefined || loraB === undefined || r === undefined) return {};
+  return {
+    xa: xa.view(row * r, rows * r),
+    loraB: loraB.view(first * r, width * r),
+    r,
+    loraScale: loraScale! / temperature,
+  };
+}
+
 /** Computes the logits of each chunk and calls `each` for it. */
 function eachChunk(
-  args: Pick<
-    HeadArgs,
-    "hidden" | "weight" | "weightType" | "rows" | "vocab" | "d" | "temperature"
-  >,
+  args: HeadArgs | HeadBackwardArgs,
   ctx: WebgpuContext,
   each: (chunk: Chunk, logits: ReturnType<WebgpuContext["scratch"]>) => void,
 ): void {
@@ -90,6 +104,7 @@ function eachChunk(
       ctx.runPart(matmulWebgpu, {
         a: hidden.view(row * d, chunk.rows * d),
         ...weightRows(args, first, chunk.width),
+        ...adapterPart(args, chunk),
         out: logits,
         m: chunk.rows,
         n: chunk.width,
@@ -143,7 +158,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
 
 export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
   const { hidden, pairStart, targets, lse, entropy, dlogp, dentropy } = args;
-  const { mean, dhidden, dweight, d } = args;
+  const { mean, dhidden, dweight, dxa, dloraB, d } = args;
   const alpha = 1 / args.temperature;
   if (mean !== undefined) {
     backwardFromMean({ ...args, mean }, ctx);
@@ -175,18 +190,18 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
       alpha,
       accumulate: first > 0,
     });
-    if (dweight === undefined) return;
-    ctx.runPart(matmulWebgpu, {
-      a: logits,
-      b: hidden.view(row * d, rows * d),
-      out: dweight.view(first * d, width * d),
-      m: width,
-      n: d,
-      k: rows,
-      transA: true,
-      alpha,
-      accumulate: true,
-    });
+    const sum = { m: width, k: rows, transA: true, accumulate: true };
+    if (dweight !== undefined) {
+      const b = hidden.view(row * d, rows * d), out = dweight.view(first * d, width * d);
+      ctx.runPart(matmulWebgpu, { a: logits, b, out, n: d, alpha, ...sum });
+    }
+    const { xa, loraB, r, loraScale } = adapterPart(args, chunk);
+    if (xa === undefined || loraB === undefined || r === undefined || dxa === undefined) return;
+    const low = { a: logits, n: r, alpha: loraScale! };
+    const out = dxa.view(row * r, rows * r);
+    ctx.runPart(matmulWebgpu, { ...low, b: loraB, out, m: rows, k: width, accumulate: first > 0 });
+    if (dloraB === undefined) return;
+    ctx.runPart(matmulWebgpu, { ...low, b: xa, out: dloraB.view(first * r, width * r), ...sum });
   });
 };
 

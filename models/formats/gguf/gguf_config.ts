@@ -3,7 +3,7 @@
  * reader (architectures/hf_config.ts) decides what is supported. Metadata of the architecture that
  * are not understood are refused by name.
  */
-import { RgxError, UsageError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /** Metadata after the architecture's name → key of `config.json`. */
@@ -39,6 +39,9 @@ const FAMILY_OTHERS = new Set([
   ...["vocab_size", "attention.value_length", "rope.dimension_count"],
   ...["rope.scaling.type", "rope.scaling.factor", "rope.scale_linear"],
   ...["rope.scaling.original_context_length", "rope.scaling.finetuned"],
+  ...["attn_factor", "yarn_ext_factor", "yarn_attn_factor", "yarn_beta_fast", "yarn_beta_slow"]
+    .map((key) => `rope.scaling.${key}`),
+  "rope.scaling.yarn_log_multiplier",
   ...["tensor_data_layout"],
 ]);
 
@@ -47,7 +50,7 @@ const ARCHITECTURES = ["llama", "qwen2", "qwen3", "gpt2"];
 
 /**
  * The contents of the `config.json` for the file's model.
- * @param scaling made from the frequency divisors of the file, if it has some (rope_scaling.ts)
+ * @param scaling the file's `rope_scaling`, or null (rope_scaling.ts)
  * @throws UsageError for what is not supported, RgxError for metadata that contradict each other
  */
 export function ggufConfig(
@@ -84,7 +87,7 @@ export function ggufConfig(
     if (architecture !== "qwen2") config[key] = biased;
   }
   checkHeads(file, architecture, config);
-  config["rope_scaling"] = scaling ?? linearScaling(file, architecture);
+  config["rope_scaling"] = scaling;
   return config;
 }
 
@@ -146,25 +149,10 @@ function checkHeads(file: GgufFile, architecture: string, config: Record<string,
   }
 }
 
-function linearScaling(file: GgufFile, architecture: string): Record<string, unknown> | null {
-  const get = (key: string) => file.metadata.get(`${architecture}.rope.${key}`);
-  const factor = get("scaling.factor") ?? get("scale_linear");
-  const type = get("scaling.type") ?? (factor === undefined || factor === 1 ? "none" : "linear");
-  if (type === "none") return null;
-  if (typeof type !== "string") {
-    throw new RgxError(`${file.label}: ${architecture}.rope.scaling.type is ${type}`);
-  }
-  return {
-    rope_type: type,
-    factor,
-    original_max_position_embeddings: get("scaling.original_context_length"),
-  };
-}
-
 /**
  * The shortest decimal that gives a float32: 1e-5 for 9.99999974e-6. Whole numbers do not change.
  */
-function shortest(value: number): number {
+export function shortest(value: number): number {
   if (Number.isInteger(value) || Math.fround(value) !== value) return value;
   for (let digits = 1; digits < 9; digits++) {
     const rounded = Number(value.toPrecision(digits));

@@ -9,7 +9,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
 import { hfName, isTransposed, transpose } from "./gguf_names.ts";
-import { ROPE_DIVISORS } from "./rope_scaling.ts";
+import { ROPE_TENSORS } from "./rope_scaling.ts";
 import { elementCount } from "../element_count.ts";
 import { storedType } from "../stored_weight.ts";
 import type { WeightReader } from "../weight_reader.ts";
@@ -25,7 +25,7 @@ export function ggufWeights(
 ): WeightReader {
   const storedNames = new Map<string, string>(), architecture = ggufArchitecture(file);
   for (const name of file.tensors.keys()) {
-    if (name === ROPE_DIVISORS) continue;
+    if (ROPE_TENSORS.includes(name)) continue;
     const known = hfName(architecture, name);
     if (known === null) {
       throw new UsageError(`${file.label}: the tensor "${name}" is not understood`, {

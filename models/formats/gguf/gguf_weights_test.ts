@@ -114,16 +114,13 @@ const make = (metadata: TestMetadata, tensors = [EMBEDDING]) =>
   parseGguf(encodeTestGguf(metadata, tensors), "m.gguf");
 
 Deno.test("metadata become a config.json with the shortest decimals for floats", async () => {
-  const config = ggufConfig(
-    await make({
-      ...CONFIG,
-      "llama.rope.scaling.type": ["string", "linear"],
-      "llama.rope.scaling.factor": ["f32", 4],
-      "llama.expert_count": ["u32", 0],
-    }),
-    NO_TOKENS,
-    null,
-  );
+  const file = await make({
+    ...CONFIG,
+    "llama.rope.scaling.type": ["string", "linear"],
+    "llama.rope.scaling.factor": ["f32", 4],
+    "llama.expert_count": ["u32", 0],
+  });
+  const config = ggufConfig(file, NO_TOKENS, await ggufRopeScaling(file));
   assert.equal(config["rms_norm_eps"], 1e-5);
   assert.equal(config["vocab_size"], 5);
   assert.equal(config["tie_word_embeddings"], true);
@@ -131,7 +128,7 @@ Deno.test("metadata become a config.json with the shortest decimals for floats",
   assert.deepEqual(config["rope_scaling"], {
     rope_type: "linear",
     factor: 4,
-    original_max_position_embeddings: undefined,
+    original_max_position_embeddings: null,
   });
 });
 

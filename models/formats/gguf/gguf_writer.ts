@@ -2,9 +2,9 @@
  * Writes GGUF files (version 3, alignment 32), one tensor after the other. export/gguf_export.ts
  * decides on the metadata of a model. Left out: files in several parts, arrays of arrays.
  */
-import { writeAll } from "../../../core/atomic_file.ts";
+import { writeFlushed } from "../../../core/atomic_file.ts";
 import { elementCount } from "../element_count.ts";
-import { copyBytes, type TensorBytes } from "../tensor_stream.ts";
+import { checkedPieces, type TensorBytes } from "../tensor_stream.ts";
 import type { WeightType } from "../weight_types.ts";
 import { encodedBytes, ENCODINGS } from "../weight_encoding.ts";
 
@@ -44,15 +44,19 @@ export async function writeGguf(
   metadata: GgufMetadata,
   tensors: readonly GgufTensorToWrite[],
 ): Promise<void> {
-  using file = await Deno.open(path, { write: true, create: true, truncate: true });
-  const head = ggufHead(metadata, tensors);
-  await writeAll(file, head);
+  await writeFlushed(path, ggufPieces(metadata, tensors));
+}
+
+async function* ggufPieces(
+  metadata: GgufMetadata,
+  tensors: readonly GgufTensorToWrite[],
+): AsyncGenerator<Uint8Array> {
+  yield ggufHead(metadata, tensors);
   for (const { name, type, shape, bytes } of tensors) {
     const length = tensorBytes(type, shape);
-    await copyBytes(file, bytes, length, name);
-    await writeAll(file, new Uint8Array(aligned(length) - length));
+    yield* checkedPieces(bytes, length, name);
+    yield new Uint8Array(aligned(length) - length);
   }
-  await file.sync();
 }
 
 const aligned = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -47,10 +47,16 @@ export class SafetensorsFile {
     return info;
   }
 
-  /** The stored bytes, as a copy in their own buffer. */
-  bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
-    const { begin, end } = this.info(name);
-    return this.source.read(this.dataStart + begin, this.dataStart + end);
+  /**
+   * The stored bytes, as a copy in their own buffer.
+   * @param from first element
+   * @param count number of elements; default: all others
+   */
+  bytes(name: string, from = 0, count?: number): Promise<Uint8Array<ArrayBuffer>> {
+    const { begin, end, dtype } = this.info(name), size = DTYPE_BYTES[dtype];
+    const at = begin + from * size, last = count === undefined ? end : at + count * size;
+    if (last > end) throw new RangeError(`tensor "${name}": elements beyond its end`);
+    return this.source.read(this.dataStart + at, this.dataStart + last);
   }
 
   /** Fills `out` with the stored bytes from byte `from` of the tensor on. */
@@ -61,11 +67,12 @@ export class SafetensorsFile {
   /**
    * Values as float32: F16 and BF16 are widened exactly, F64 is rounded.
    * @throws RgxError for integers
+   * @see bytes
    */
-  async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
+  async float32(name: string, from = 0, count?: number): Promise<Float32Array<ArrayBuffer>> {
     const { dtype } = this.info(name);
     this.#requireFloat(name, dtype);
-    const { buffer } = await this.bytes(name);
+    const { buffer } = await this.bytes(name, from, count);
     switch (dtype) {
       case "F32":
         return new Float32Array(buffer);
@@ -81,10 +88,13 @@ export class SafetensorsFile {
   /**
    * Values as float64, exact for every float type.
    * @throws RgxError for integers
+   * @see bytes
    */
-  async float64(name: string): Promise<Float64Array<ArrayBuffer>> {
-    if (this.info(name).dtype === "F64") return new Float64Array((await this.bytes(name)).buffer);
-    return Float64Array.from(await this.float32(name));
+  async float64(name: string, from = 0, count?: number): Promise<Float64Array<ArrayBuffer>> {
+    if (this.info(name).dtype !== "F64") {
+      return Float64Array.from(await this.float32(name, from, count));
+    }
+    return new Float64Array((await this.bytes(name, from, count)).buffer);
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * Writes safetensors files: the header, and tensors as bytes. ../tensor_stream.ts writes them to
- * disk one at a time.
+ * Safetensors files to be written: the header, and tensors as bytes. ../tensor_stream.ts makes
+ * their content piece by piece.
  */
 import { narrowBF16, narrowF16 } from "../../../core/half_floats.ts";
 import { elementCount } from "../element_count.ts";
@@ -17,7 +17,7 @@ export interface TensorToWrite {
 /**
  * `data` as bytes of `dtype`. Floats are converted; everything else must have that type already.
  */
-function storedBytes({ name, dtype, data, shape }: TensorToWrite): Uint8Array {
+export function storedBytes({ name, dtype, data, shape }: TensorToWrite): Uint8Array {
   const view = (a: ArrayBufferView) => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
   let bytes: Uint8Array | undefined;
   if (data instanceof Uint8Array) bytes = data;

@@ -10,7 +10,8 @@ import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { elementCount } from "../element_count.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
-import { PickleCutOff, unpickle } from "./unpickle.ts";
+import { dividedTensors, type Division, rankRules } from "./distributed_rules.ts";
+import { PickleCutOff, type PickleRules, unpickle } from "./unpickle.ts";
 import { readZipDirectory, readZipEntry, storedStart, type ZipEntry } from "./zip_directory.ts";
 
 export interface TorchTensor {
@@ -18,6 +19,14 @@ export interface TorchTensor {
   readonly dtype: string;
   /** Row-major. */
   readonly shape: readonly number[];
+}
+
+/** What one process of FSDP has saved. */
+export interface RankFile {
+  /** Its parts of the tensors. */
+  readonly file: TorchFile;
+  /** The tensors that are divided; others are whole in each process. */
+  readonly divisions: ReadonlyMap<string, Division>;
 }
 
 /** First byte and number of elements of a storage in the file. */
@@ -58,11 +67,10 @@ export class TorchFile {
     return values instanceof Float64Array ? values : Float64Array.from(values);
   }
 
-  /** The stored elements of a tensor of F32, F16 or BF16, row by row. */
+  /** The stored elements of a tensor, row by row. */
   async bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
-    const { dtype, shape, stride } = this.#stored(name), stored = await this.#read(name);
-    const elements = dtype === "F32" ? new Float32Array(stored) : new Uint16Array(stored);
-    return new Uint8Array(inOrder(elements, shape, stride).buffer);
+    const { bytes, shape, stride } = this.#stored(name), stored = await this.#read(name);
+    return new Uint8Array(inOrder(elementsOf(stored, bytes), shape, stride).buffer);
   }
 
   #stored(name: string): StoredTensor {
@@ -109,10 +117,23 @@ function spanOf(shape: readonly number[], stride: readonly number[]): number {
   return 1 + shape.reduce((sum, n, i) => sum + (n - 1) * stride[i]!, 0);
 }
 
+type Elements =
+  | Uint8Array<ArrayBuffer>
+  | Uint16Array<ArrayBuffer>
+  | Uint32Array<ArrayBuffer>
+  | BigUint64Array<ArrayBuffer>
+  | Float32Array<ArrayBuffer>
+  | Float64Array<ArrayBuffer>;
+
+/** Elements of this many bytes, as bits. */
+function elementsOf(buffer: ArrayBuffer, bytes: number): Elements {
+  if (bytes === 1) return new Uint8Array(buffer);
+  if (bytes === 2) return new Uint16Array(buffer);
+  return bytes === 4 ? new Uint32Array(buffer) : new BigUint64Array(buffer);
+}
+
 /** Values row by row; the same array when they are in that order already. */
-function inOrder<
-  T extends Uint16Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
->(
+function inOrder<T extends Elements>(
   values: T,
   shape: readonly number[],
   stride: readonly number[],
@@ -146,6 +167,16 @@ export async function readTorchFile(path: string): Promise<TorchFile> {
   return await open(path, await fileSource(path, "PyTorch weights"));
 }
 
+/**
+ * Opens the part of a model that one process of FSDP has saved.
+ * @throws RgxError also where a tensor is divided in a way that is not supported
+ */
+export async function readRankFile(path: string): Promise<RankFile> {
+  const divisions = new Map<string, Division>();
+  const file = await open(path, await fileSource(path, "a part of a model"), divisions);
+  return { file, divisions };
+}
+
 /** Opens a file in memory; throws as `readTorchFile` does. */
 export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promise<TorchFile> {
   return open(label, memorySource(bytes));
@@ -154,7 +185,14 @@ export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promi
 /** First byte of a pickle. Files of torch before 1.6 are pickles followed by the storages. */
 const PICKLE_START = 0x80;
 
-async function open(label: string, source: ByteSource): Promise<TorchFile> {
+/**
+ * @param divisions filled with how tensors are divided among processes; null: none may be
+ */
+async function open(
+  label: string,
+  source: ByteSource,
+  divisions: Map<string, Division> | null = null,
+): Promise<TorchFile> {
   const lead = await source.read(0, Math.min(source.size, 8));
   const start = new TextDecoder().decode(lead);
   if (start.startsWith("version ")) {
@@ -177,7 +215,7 @@ async function open(label: string, source: ByteSource): Promise<TorchFile> {
   if (!start.startsWith("PK")) {
     throw bad(lead.length === 0 ? "it is empty" : `it begins with byte 0x${lead[0]!.toString(16)}`);
   }
-  const { tensors, places } = await readArchive(label, source, bad);
+  const { tensors, places } = await readArchive(label, source, divisions, bad);
   for (const { name, storage, bytes, offset, shape, stride } of tensors.values()) {
     const place = places.get(storage), last = offset + spanOf(shape, stride);
     if (place === undefined || !(last <= place.elements)) {
@@ -195,7 +233,12 @@ async function open(label: string, source: ByteSource): Promise<TorchFile> {
   return new TorchFile(label, tensors, places, source);
 }
 
-async function readArchive(label: string, source: ByteSource, bad: (message: string) => RgxError) {
+async function readArchive(
+  label: string,
+  source: ByteSource,
+  divisions: Map<string, Division> | null,
+  bad: (message: string) => RgxError,
+) {
   const entries = await readZipDirectory(source, bad);
   const pickle = [...entries.keys()].find((name) => /^[^/]*\/data\.pkl$/.test(name));
   if (pickle === undefined) throw bad("there is no data.pkl in the archive");
@@ -206,7 +249,9 @@ async function readArchive(label: string, source: ByteSource, bad: (message: str
     if (text !== "little") throw bad(`its byte order is ${JSON.stringify(text.slice(0, 20))}`);
   }
   const bytes = await readZipEntry(source, entries.get(pickle)!, bad);
-  const tensors = tensorsOf(readPickle(bytes, label, bad), label);
+  const tensors = divisions === null
+    ? tensorsOf(readPickle(bytes, torchRules(label), label, bad), label)
+    : dividedTensors(readPickle(bytes, rankRules(label), label, bad), label, divisions);
   const places = new Map<string, StoragePlace>();
   for (const { storage, bytes: width } of tensors.values()) {
     if (places.has(storage)) continue;
@@ -221,9 +266,14 @@ async function readArchive(label: string, source: ByteSource, bad: (message: str
   return { tensors, places };
 }
 
-function readPickle(bytes: Uint8Array, label: string, bad: (message: string) => RgxError) {
+function readPickle(
+  bytes: Uint8Array,
+  rules: PickleRules,
+  label: string,
+  bad: (message: string) => RgxError,
+) {
   try {
-    return unpickle(bytes, torchRules(label), label);
+    return unpickle(bytes, rules, label);
   } catch (error) {
     if (error instanceof PickleCutOff) throw bad("its pickle ends too early");
     throw error;

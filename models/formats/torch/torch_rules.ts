@@ -37,7 +37,8 @@ export interface StoredTensor {
 
 type UnnamedTensor = Omit<StoredTensor, "name">;
 
-class TensorValue {
+/** A tensor in a storage of the file. */
+export class TensorValue {
   constructor(readonly tensor: UnnamedTensor) {}
 }
 
@@ -45,7 +46,8 @@ class StorageValue {
   constructor(readonly storage: Storage) {}
 }
 
-const ADVICE = "Take the model as safetensors, or convert it in an environment you trust.";
+/** What to do with a pickle that is refused. */
+export const ADVICE = "Take the model as safetensors, or convert it in an environment you trust.";
 
 /** @param where for messages */
 export function torchRules(where: string): PickleRules {
@@ -99,25 +101,37 @@ function readStorage(id: Pickled): Storage | null {
   return { key, dtype: known[0], bytes: known[1] };
 }
 
-function otherValue(value: Pickled | undefined): unknown {
+/** The result of a listed function, or null. */
+export function otherValue(value: Pickled | undefined): unknown {
   const isOther = value !== null && typeof value === "object" && "kind" in value &&
     value.kind === "other";
   return isOther ? value.value : null;
 }
 
-function isCount(value: Pickled | undefined): value is number {
+export function isCount(value: Pickled | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-function isCounts(value: Pickled | undefined): value is number[] {
+export function isCounts(value: Pickled | undefined): value is number[] {
   return Array.isArray(value) && value.length <= 8 && value.every(isCount);
+}
+
+/** A tensor that is whole in this file, or null. */
+export function plainTensor(item: Pickled): UnnamedTensor | null {
+  const found = otherValue(item);
+  return found instanceof TensorValue ? found.tensor : null;
 }
 
 /**
  * The tensors of a state_dict, or of one under "state_dict" or "model".
+ * @param tensorOf the tensor that a value of the dictionary has in this file, or null
  * @throws RgxError when the value is not a dictionary of tensors, or one storage has two types
  */
-export function tensorsOf(value: Pickled, where: string): Map<string, StoredTensor> {
+export function tensorsOf(
+  value: Pickled,
+  where: string,
+  tensorOf: (item: Pickled, name: string) => UnnamedTensor | null = plainTensor,
+): Map<string, StoredTensor> {
   const dictionary = value instanceof Map
     ? [value.get("state_dict"), value.get("model")].find((inner) => inner instanceof Map) ?? value
     : value;
@@ -127,16 +141,16 @@ export function tensorsOf(value: Pickled, where: string): Map<string, StoredTens
   const tensors = new Map<string, StoredTensor>();
   const types = new Map<string, string>();
   for (const [name, item] of dictionary) {
-    const found = otherValue(item);
-    if (!(found instanceof TensorValue) || typeof name !== "string") continue;
-    const { storage, dtype } = found.tensor;
+    const found = typeof name === "string" ? tensorOf(item, name) : null;
+    if (found === null || typeof name !== "string") continue;
+    const { storage, dtype } = found;
     if ((types.get(storage) ?? dtype) !== dtype) {
       throw new RgxError(
         `${where}: storage "${storage}" is both ${types.get(storage)} and ${dtype}`,
       );
     }
     types.set(storage, dtype);
-    tensors.set(name, { name, ...found.tensor });
+    tensors.set(name, { name, ...found });
   }
   if (tensors.size === 0) {
     throw new RgxError(`${where}: there is no tensor in it`, { advice: ADVICE });

@@ -16,16 +16,29 @@ export type Pickled =
   | Map<Pickled, Pickled>
   | PickledObject;
 
-/** A global, or the result of a listed function. */
+/** A global, the result of a listed function, or an object that is only looked at. */
 export type PickledObject =
   | { readonly kind: "global"; readonly name: string }
+  | PickledInstance
   | { readonly kind: "other"; readonly value: unknown };
+
+/** An object of a class that is not known here: no code of it runs, only its parts are read. */
+export interface PickledInstance {
+  readonly kind: "instance";
+  /** "module name" */
+  readonly className: string;
+  readonly args: readonly Pickled[];
+  /** What it was saved with, or null. */
+  state: Pickled;
+}
 
 export interface PickleRules {
   /** "module name" → the function that is run when the pickle calls it. */
   readonly calls: ReadonlyMap<string, (args: readonly Pickled[]) => Pickled>;
   /** Globals that may be named but not called. */
   readonly names: ReadonlySet<string>;
+  /** Whether objects of this class may be in the pickle, to be looked at; default: of none. */
+  readonly mayHold?: (className: string) => boolean;
   /** The value of a persistent id. */
   persistent(id: Pickled): Pickled;
 }
@@ -49,6 +62,21 @@ export function unpickle(
   const machine = new Machine(bytes, rules, where);
   while (machine.step()) { /* until STOP */ }
   return machine.result();
+}
+
+/** Whether it is a name in a module. */
+export function isGlobal(
+  value: Pickled | undefined,
+): value is { readonly kind: "global"; readonly name: string } {
+  return isObject(value) && value.kind === "global";
+}
+
+export function isInstance(value: Pickled | undefined): value is PickledInstance {
+  return isObject(value) && value.kind === "instance";
+}
+
+function isObject(value: Pickled | undefined): value is PickledObject {
+  return value !== null && typeof value === "object" && "kind" in value;
 }
 
 class Machine {
@@ -75,6 +103,7 @@ class Machine {
   /** Runs one opcode; false at the end. */
   step(): boolean {
     const opcode = String.fromCharCode(this.#view.getUint8(this.#take(1)));
+    if (opcode === "\x81" && this.rules.mayHold !== undefined) return this.#instance();
     switch (opcode) {
       case ".":
         return false;
@@ -240,7 +269,8 @@ class Machine {
 
   #global(): true {
     const name = `${this.#line()} ${this.#line()}`;
-    if (!this.rules.calls.has(name) && !this.rules.names.has(name)) {
+    const { calls, names, mayHold } = this.rules;
+    if (!calls.has(name) && !names.has(name) && !mayHold?.(name)) {
       throw new RgxError(
         `${this.where}: the pickle names ${JSON.stringify(name.replace(" ", "."))}, which is ` +
           `no part of a tensor: refused`,
@@ -252,18 +282,28 @@ class Machine {
 
   #call(): true {
     const args = this.#pop(), callee = this.#pop();
-    const isGlobal = callee !== null && typeof callee === "object" && "kind" in callee &&
-      callee.kind === "global";
-    const call = isGlobal ? this.rules.calls.get(callee.name) : undefined;
+    const call = isGlobal(callee) ? this.rules.calls.get(callee.name) : undefined;
     if (call === undefined || !Array.isArray(args)) {
       throw this.#senseless("calls what cannot be called");
     }
     return this.#push(call(args));
   }
 
+  #instance(): true {
+    const args = this.#pop(), callee = this.#pop();
+    if (!isGlobal(callee) || !Array.isArray(args) || !this.rules.mayHold?.(callee.name)) {
+      throw this.#senseless("makes an object of what is no class");
+    }
+    return this.#push({ kind: "instance", className: callee.name, args, state: null });
+  }
+
   /** Attributes of a dictionary (a state_dict's "_metadata") do not affect the tensors. */
   #build(): true {
     const state = this.#pop(), object = this.#pop();
+    if (isInstance(object)) {
+      object.state = state;
+      return this.#push(object);
+    }
     if (!(object instanceof Map) || !(state instanceof Map)) {
       throw this.#senseless("sets the state of what has none");
     }

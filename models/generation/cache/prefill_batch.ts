@@ -4,6 +4,8 @@
  * prompts. Each prompt's rows in the cache are complete and in order, as if it had been alone, so
  * all later sums over them have the same bits.
  */
+import { frequencyLength } from "../../architectures/rope_frequencies.ts";
+import type { RopeScaling } from "../../architectures/rope_scaling.ts";
 import type { RowRange } from "./row_allocator.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 
@@ -29,10 +31,15 @@ export interface PrefillBatch extends PackedBatch {
 }
 
 /**
- * Number of tokens that `ids` and `before` have in common at their start. The last token of `ids`
- * never counts.
+ * Number of tokens that `ids` and `before` have in common at their start, if these have the same
+ * keys in both. The last token of `ids` never counts.
  */
-export function sharedPrefixLength(before: readonly number[], ids: readonly number[]): number {
+export function sharedPrefixLength(
+  before: readonly number[],
+  ids: readonly number[],
+  scaling: RopeScaling | null = null,
+): number {
+  if (frequencyLength(scaling, before.length) !== frequencyLength(scaling, ids.length)) return 0;
   const limit = Math.min(before.length, ids.length - 1);
   let common = 0;
   while (common < limit && before[common] === ids[common]) common++;
@@ -63,6 +70,7 @@ export function packPrefill(
     });
     for (let i = shared; i < ids.length; i++, row++) {
       packed.positions[row] = i;
+      packed.lengths[row] = ids.length;
       cacheRow[row] = begin + i;
       origin.push(begin + i);
     }

@@ -4,6 +4,7 @@
  * prompt, so it is computed once. Left out: prefixes shared with prompts of an earlier batch. Where
  * attention can read them in the cache, prefill_batch.ts is used.
  */
+import type { RopeScaling } from "../../architectures/rope_scaling.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 import { sharedPrefixLength } from "./prefill_batch.ts";
 
@@ -31,12 +32,13 @@ export interface PrefillGroups extends PackedBatch {
 function groupByPrefix(
   prompts: readonly (readonly number[])[],
   minShared: number,
+  scaling: RopeScaling | null,
 ): PromptGroup[] {
   const groups: PromptGroup[] = [];
   for (const ids of prompts) {
     const last = groups.at(-1), n = last?.prompts.length ?? 0;
     if (last !== undefined) {
-      const shared = sharedPrefixLength(last.prompts.at(-1)!, ids);
+      const shared = sharedPrefixLength(last.prompts.at(-1)!, ids, scaling);
       const common = n === 1 ? shared : Math.min(last.common, shared);
       if (common >= minShared && n * common >= (n - 1) * last.common) {
         last.prompts.push(ids);
@@ -57,8 +59,9 @@ export function packPrefillGroups(
   prompts: readonly (readonly number[])[],
   minShared: number,
   limits: PackLimits,
+  scaling: RopeScaling | null = null,
 ): PrefillGroups {
-  const groups = groupByPrefix(prompts, minShared);
+  const groups = groupByPrefix(prompts, minShared, scaling);
   // The last token of a branch is only a target and gets no row, so another token is added.
   const packed = packGroups(
     groups.map(({ common, prompts }) => ({
@@ -72,7 +75,9 @@ export function packPrefillGroups(
   for (const { common, prompts } of groups) {
     const begin = row;
     row += common;
+    packed.lengths.fill(prompts[0]!.length, begin, row);
     for (const { length } of prompts) {
+      packed.lengths.fill(length, row, row + length - common);
       for (let i = 0; i < common; i++) rowOfToken.push(begin + i);
       for (let i = common; i < length; i++) rowOfToken.push(row++);
       lastPromptRow.push(rowOfToken.at(-1)!);

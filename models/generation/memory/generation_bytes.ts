@@ -7,6 +7,8 @@ import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
 import { architectureOf } from "../../architectures/mod.ts";
 import { canFuseLayers } from "../../network/fused_layers.ts";
 import {
+  angleBuffers,
+  angleIndex,
   capacity,
   fusedIndex,
   layerBuffers,
@@ -14,6 +16,7 @@ import {
   planPassBytes,
 } from "../../network/model_bytes.ts";
 import type { ModelSizes } from "../../network/weights/model_sizes.ts";
+import { headAdapter } from "../../network/weights/model_weights.ts";
 import { bufferCapacity } from "../../network/workspace.ts";
 import { packsLayers } from "../packed_weights.ts";
 
@@ -55,6 +58,7 @@ export function planInferenceBytes(
   const shared = sizes.floatBytes * capacity([
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
+    ...angleBuffers(sizes, rows),
     ...[heads * d, heads * d, heads * d, heads],
   ]);
   return Math.min(planGenerationBytes(sizes, generation), room) +
@@ -89,6 +93,7 @@ function generationBuffers(
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
+    ...angleBuffers(sizes, rows),
     ...[branches * d, branches * d, branches * d, branches], // final norm
     branches * config.vocabSize, // logits
     history, // log-probabilities
@@ -97,8 +102,11 @@ function generationBuffers(
     ...layerBuffers(sizes, branches, "none"), // last rows of the prompts
     ...ropeTables(sizes, promptRows + generation.maxNewTokens),
   ];
+  const head = headAdapter(sizes.lora);
+  if (head !== null) floats.push(branches * head.r); // the input of the head's adapter
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(...Array<number>(5).fill(promptRows)); // copies of shared prefixes, and key ranges
+  words.push(...angleIndex(sizes, rows));
   words.push(branches, branches, 5 * branches); // last rows of the prompts
   words.push(history, 11 * (branches + 64));
   if (adjusted) {

@@ -7,7 +7,7 @@
 import { sampleCounter } from "../../../core/philox.ts";
 import { type AdjustLogitsArgs, seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
-import { headOperand } from "../../network/linear.ts";
+import { headLogits } from "../../network/lm_head.ts";
 import type { Network } from "../../network/forward_pass.ts";
 import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
 import type { Workspace } from "../../network/workspace.ts";
@@ -88,16 +88,9 @@ export class DecodeSampler {
 
   /** Runs the head: logits of rows of the final norm's output `normed` [count, d]. */
   score(normed: Tensor, count: number): Tensor {
-    const { network: { device, config, weights }, workspace } = this, vocab = config.vocabSize;
-    const logits = workspace.get("logits", this.slots * vocab);
-    device.run("matmul", {
-      a: normed,
-      ...headOperand(weights.head, weights.packedHead),
-      out: logits,
-      m: count,
-      n: vocab,
-      k: config.hiddenSize,
-    });
+    const { network, workspace, slots } = this;
+    const logits = workspace.get("logits", slots * network.config.vocabSize);
+    headLogits(network, workspace, { normed, out: logits, rows: count, room: slots });
     return logits;
   }
 

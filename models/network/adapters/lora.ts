@@ -7,11 +7,15 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { RandomStream } from "../../../core/philox.ts";
+import { HEAD_MODULE } from "../../architectures/architecture.ts";
 
 export interface LoraOptions {
   r: number;
   alpha: number;
-  /** Module names or path suffixes, one regular expression for the whole path, or "all-linear". */
+  /**
+   * Module names or path suffixes, one regular expression for the whole path, or "all-linear": all
+   * linear modules of the layers, without the head (lm_head).
+   */
   targetModules: readonly string[] | string;
   useRslora?: boolean;
   /** Probability in [0, 1) of dropping an element of A's input in training; default 0. */
@@ -55,7 +59,7 @@ export function loraNames(modulePath: string): { a: string; b: string } {
 }
 
 /**
- * @param modules names of the model's linear modules
+ * @param modules names of the linear modules of a layer
  * @throws UsageError when the options are not supported
  */
 export function checkLoraOptions(options: LoraOptions, modules: readonly string[]): void {
@@ -81,10 +85,12 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
   for (const target of targetModules) {
     const last = target.split(".").at(-1)!;
     if (known.has(last)) continue;
+    if (target === HEAD_MODULE) continue;
     throw new UsageError(`target_modules: "${target}" is no linear module of this model`, {
-      advice:
-        `lora.target_modules=[${[...known].join(",")}] or some of these, =all-linear for all, ` +
-        "or =null for those that its architecture usually has",
+      advice: last === HEAD_MODULE
+        ? `the path of the head is ${HEAD_MODULE}`
+        : `lora.target_modules=[${[...known].join(",")}] or some of these, =all-linear for all, ` +
+          `or =null for those that its architecture usually has; ${HEAD_MODULE} is the head`,
     });
   }
 }
@@ -92,12 +98,19 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
 /**
  * The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has
  * none.
+ * @param layer null = the head
  */
-export function loraFor(options: LoraOptions, path: string, layer: number): LoraShape | null {
+export function loraFor(
+  options: LoraOptions,
+  path: string,
+  layer: number | null,
+): LoraShape | null {
   const { targetModules, layersToTransform, excludeModules = [] } = options;
   // As in PEFT, `layersToTransform` does not apply to a module that is named by its whole path.
   const isNamed = typeof targetModules !== "string" && targetModules.includes(path);
-  if (layersToTransform && !isNamed && !layersToTransform.includes(layer)) return null;
+  const isLayer = layer !== null && layersToTransform?.includes(layer);
+  if (layersToTransform && !isNamed && !isLayer) return null;
+  if (targetModules === "all-linear" && layer === null) return null;
   if (matches(excludeModules, path, "exclude_modules")) return null;
   if (targetModules !== "all-linear" && !matches(targetModules, path, "target_modules")) {
     return null;

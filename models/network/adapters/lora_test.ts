@@ -90,7 +90,7 @@ Deno.test("target modules of another architecture are refused with those of this
     message: 'target_modules: "q_proj" is no linear module of this model',
     advice: "lora.target_modules=[c_attn,c_proj,c_fc] or some of these, =all-linear for all, " +
       "or =null for " +
-      "those that its architecture usually has",
+      "those that its architecture usually has; lm_head is the head",
   });
 });
 
@@ -108,4 +108,31 @@ Deno.test("modules are excluded by name, end of path, or regular expression", ()
     () => checkLoraOptions({ ...base, excludeModules: "(" }, ["q_proj"]),
     /exclude_modules: "\(" is no valid regular expression/,
   );
+});
+
+Deno.test("the head gets an adapter where it is named, by path or regular expression", () => {
+  const places = (options: Partial<LoraOptions>) =>
+    placeLora(tinyConfig(true), { ...base, ...options }).filter(({ layer }) => layer === null);
+  const shape = { layer: null, module: "lm_head", path: "lm_head" };
+  assert.deepEqual(places({ targetModules: ["q_proj", "lm_head"] }), [
+    { ...shape, r: base.r, scale: base.alpha / base.r },
+  ]);
+  assert.equal(places({ targetModules: ".*q_proj|lm_head" }).length, 1);
+  for (const targetModules of ["all-linear", ".*_proj", ["q_proj"]]) {
+    assert.deepEqual(places({ targetModules }), [], "PEFT's all-linear leaves the head out, too");
+  }
+  const named = { targetModules: ["q_proj", "lm_head"], rankPattern: { lm_head: 5 } };
+  assert.equal(places({ ...named, useRslora: true })[0]!.scale, base.alpha / Math.sqrt(5));
+  // A module that is named by its whole path is not chosen by its layer.
+  assert.equal(places({ ...named, layersToTransform: [1] }).length, 1);
+  assert.equal(places({ targetModules: ".*q_proj|lm_head", layersToTransform: [1] }).length, 0);
+  assert.equal(places({ ...named, excludeModules: ["lm_head"] }).length, 0);
+  assert.equal(places({ ...named, modulesToSave: ["lm_head"] }).length, 0);
+});
+
+Deno.test("another path of the head is refused with the right one", () => {
+  assert.throws(() => checkLoraOptions({ ...base, targetModules: ["model.lm_head"] }, ["q_proj"]), {
+    message: 'target_modules: "model.lm_head" is no linear module of this model',
+    advice: "the path of the head is lm_head",
+  });
 });

@@ -12,6 +12,9 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 /** PEFT's prefix of all tensor names in an adapter. */
 export const PEFT_PREFIX = "base_model.model.";
 
+/** PEFT's name of the copy of the head that it stores beside an adapter on the head. */
+export const HEAD_COPY = `${PEFT_PREFIX}lm_head.base_layer.weight`;
+
 /** A tensor's name without the last part: "lm_head" for "lm_head.weight". */
 export function modulePathOf(tensor: string): string {
   return tensor.replace(/\.(?:weight|bias)$/, "");

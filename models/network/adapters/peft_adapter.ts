@@ -5,13 +5,14 @@
  * lora.ts decides which modules an adapter changes and its scale, modules_to_save.ts which modules
  * it holds in full.
  */
+import type { FileContent } from "../../../core/atomic_file.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { exists, isFile } from "../../../core/paths.ts";
 import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import type { LoraOptions } from "./lora.ts";
-import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
-import { encodeSafetensors } from "../../formats/safetensors/safetensors_writer.ts";
+import { HEAD_COPY, isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
 import { readSafetensors, type SafetensorsFile } from "../../formats/safetensors/safetensors.ts";
+import { safetensorsContent, type StreamedTensor } from "../../formats/tensor_stream.ts";
 
 /** The version of PEFT that has these keys. Newer readers look at it. */
 const PEFT_VERSION = "0.21.2";
@@ -100,12 +101,13 @@ async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
 
 /**
  * Every tensor must be one of a pair of LoRA matrices whose ranks agree, or belong to a module
- * stored in full.
+ * stored in full, or be the copy of an adapted head.
  */
 function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[]): void {
   for (const [name, { shape }] of weights.tensors) {
     const path = modulePathOf(name.slice(PEFT_PREFIX.length));
     if (name.startsWith(PEFT_PREFIX) && isSavedModule(path, saved)) continue;
+    if (name === HEAD_COPY) continue;
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
     if (match === null) {
       throw new RgxError(
@@ -267,28 +269,19 @@ export function writePeftConfig(config: PeftConfig): string {
   return JSON.stringify(json, null, 2) + "\n";
 }
 
-/** A tensor of an adapter under PEFT's name. */
-export interface AdapterTensor {
-  name: string;
-  shape: readonly number[];
-  data: Float32Array | Float64Array;
-}
-
 /**
- * The two files of an adapter, with weights in F32.
+ * The two files of an adapter.
+ * @param tensors under PEFT's names
  * @throws UsageError when the configuration is impossible
  */
-export function encodePeftAdapter(
+export function peftAdapterFiles(
   config: PeftConfig,
-  tensors: Iterable<AdapterTensor>,
-): Map<string, Uint8Array> {
-  const readText = writePeftConfig(config);
-  readPeftConfig(parseJsonObject(readText, ADAPTER_CONFIG), ADAPTER_CONFIG);
-  return new Map([
-    [ADAPTER_CONFIG, new TextEncoder().encode(readText)],
-    [
-      ADAPTER_WEIGHTS,
-      encodeSafetensors([...tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),
-    ],
+  tensors: Iterable<StreamedTensor>,
+): Map<string, FileContent> {
+  const text = writePeftConfig(config);
+  readPeftConfig(parseJsonObject(text, ADAPTER_CONFIG), ADAPTER_CONFIG);
+  return new Map<string, FileContent>([
+    [ADAPTER_CONFIG, new TextEncoder().encode(text)],
+    [ADAPTER_WEIGHTS, safetensorsContent(tensors)],
   ]);
 }

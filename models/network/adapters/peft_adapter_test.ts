@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { encodePeftAdapter } from "../../folder_testing.ts";
 import { UsageError } from "../../../core/errors.ts";
 import {
-  encodePeftAdapter,
   isAdapterFolder,
   loraOptions,
   type PeftConfig,
@@ -83,7 +83,7 @@ Deno.test({
         data: await weights.float32(name),
       })),
     );
-    const files = encodePeftAdapter(config, tensors.reverse());
+    const files = await encodePeftAdapter(config, tensors.reverse());
     assert.deepEqual(
       files.get("adapter_model.safetensors"),
       await Deno.readFile(`${golden}/adapter_model.safetensors`),
@@ -99,7 +99,7 @@ Deno.test("a written adapter is read back", async () => {
     matrix("model.layers.0.self_attn.q_proj.lora_A.weight", [2, 6]),
     matrix("model.layers.0.self_attn.q_proj.lora_B.weight", [6, 2]),
   ];
-  const files = encodePeftAdapter(
+  const files = await encodePeftAdapter(
     config,
     tensors,
   );
@@ -181,17 +181,21 @@ Deno.test("weights that are not pairs of LoRA matrices are refused", async () =>
     [[a, { ...b, shape: [4, 3] }], /has shape \[2,6\] and .* \[4,3\], expected \[r, in\]/],
     [[a, b, matrix("lm_head.weight", [2, 2])], /"base_model\.model\.lm_head\.weight" is no LoRA/],
   ];
-  const json = encodePeftAdapter(config, []).get("adapter_config.json")!;
+  const json = (await encodePeftAdapter(config, [])).get("adapter_config.json")!;
   const saving = { ...config, modulesToSave: ["lm_head", "norm"], excludeModules: ["o_proj"] };
   const head = matrix("lm_head.weight", [2, 2]), norm = matrix("model.norm.weight", [1, 2]);
-  await withFolder(encodePeftAdapter(saving, [a, b, head, norm]), async (folder) => {
+  await withFolder(await encodePeftAdapter(saving, [a, b, head, norm]), async (folder) => {
     const read = await readPeftAdapter(folder);
     assert.deepEqual(read.config.modulesToSave, ["lm_head", "norm"]);
     assert.deepEqual(read.config.excludeModules, ["o_proj"]);
     assert.deepEqual(loraOptions(read.config).modulesToSave, ["lm_head", "norm"]);
     assert.deepEqual(await read.weights.float32(head.name), head.data);
   });
-  const other = encodePeftAdapter(saving, [a, b, matrix("model.embed_tokens.weight", [2, 2])]);
+  const other = await encodePeftAdapter(saving, [
+    a,
+    b,
+    matrix("model.embed_tokens.weight", [2, 2]),
+  ]);
   await withFolder(
     other,
     (folder) =>

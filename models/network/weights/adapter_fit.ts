@@ -4,8 +4,9 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import { linearDims, modulesOf } from "../../architectures/mod.ts";
-import type { AdapterTensors } from "./model_weights.ts";
+import { type AdapterTensors, headAdapter } from "./model_weights.ts";
 import { checkLoraOptions, loraNames } from "../adapters/lora.ts";
+import { HEAD_COPY } from "../adapters/modules_to_save.ts";
 import { modelSizes } from "./model_sizes.ts";
 import { loraOptions, type PeftAdapter } from "../adapters/peft_adapter.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
@@ -39,6 +40,9 @@ export function fitAdapter(
     wanted.set(a, [r, inDim]).set(b, [outDim, r]);
   }
   for (const { name, shape } of saved) wanted.set(name, shape);
+  if (headAdapter(lora) !== null && tensors.has(HEAD_COPY)) {
+    wanted.set(HEAD_COPY, [config.vocabSize, config.hiddenSize]);
+  }
   const wrong: string[] = [];
   for (const [name, shape] of wanted) {
     const found = tensors.get(name)?.shape;

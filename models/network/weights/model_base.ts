@@ -11,6 +11,7 @@ import { Workspace } from "../workspace.ts";
 
 export class ModelBase {
   readonly rope: RopeTable;
+  /** Buffers of passes without gradient. */
   readonly inference: Workspace;
   /** Every pass and every generation that uses the copies makes them again. */
   readonly copies: WeightCopies;
@@ -21,10 +22,13 @@ export class ModelBase {
     readonly device: Device,
     readonly config: ModelConfig,
     readonly parameters: Parameters,
+    /** A base with the same configuration, whose buffers this one uses. */
+    private readonly beside: ModelBase | null = null,
   ) {
-    this.rope = new RopeTable(device, config);
-    this.inference = new Workspace(device, "inference");
-    this.copies = new WeightCopies(device);
+    beside?.retain();
+    this.rope = beside?.rope ?? new RopeTable(device, config);
+    this.inference = beside?.inference ?? new Workspace(device, "inference");
+    this.copies = beside?.copies ?? new WeightCopies(device);
   }
 
   /** Counts one more model that uses the base. */
@@ -42,9 +46,10 @@ export class ModelBase {
   /** Counts one model less; after the last one everything is freed. */
   release(): void {
     if (--this.#users > 0) return;
+    this.parameters.dispose();
+    if (this.beside !== null) return this.beside.release();
     this.inference.dispose();
     this.copies.dispose();
     this.rope.dispose();
-    this.parameters.dispose();
   }
 }

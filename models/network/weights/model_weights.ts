@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
-import type { Module } from "../../architectures/architecture.ts";
+import { HEAD_MODULE, type HeadModule, type Module } from "../../architectures/architecture.ts";
 import {
   architectureOf,
   hasBias,
@@ -14,7 +14,7 @@ import {
   modulePath,
   modulesOf,
 } from "../../architectures/mod.ts";
-import type { Linear } from "../linear.ts";
+import type { Linear, LoraWeights } from "../linear.ts";
 import {
   initialLoraA,
   initialLoraB,
@@ -36,12 +36,15 @@ export interface ModelTensor {
   shape: readonly number[];
   /** False for norm weights and biases. */
   decay: boolean;
+  embedding?: boolean;
 }
 
 /** The module's number in the model, which keys its dropout masks. It must never change. */
-function loraSite(config: ModelConfig, layer: number, module: Module): number {
+function loraSite(config: ModelConfig, { layer, module }: LoraPlacement): number {
   const modules = modulesOf(config);
-  return layer * modules.length + modules.indexOf(module);
+  return layer === null
+    ? config.numLayers * modules.length
+    : layer * modules.length + modules.indexOf(module);
 }
 
 /** Names of the norms of query and key heads; null where the architecture has none. */
@@ -56,14 +59,15 @@ function headNormNames(config: ModelConfig, layer: number): { q: string; k: stri
 export function modelTensors(config: ModelConfig): ModelTensor[] {
   const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;
   const tensors: ModelTensor[] = [
-    { name: names.embedding, shape: [config.vocabSize, d], decay: true },
+    { name: names.embedding, shape: [config.vocabSize, d], decay: true, embedding: true },
   ];
   const norm = (name: string, width = d) => {
     tensors.push({ name: `${name}.weight`, shape: [width], decay: false });
     if (layerNorm) tensors.push({ name: `${name}.bias`, shape: [width], decay: false });
   };
   if (names.positions !== null) {
-    tensors.push({ name: names.positions, shape: [config.maxPositions, d], decay: true });
+    const shape = [config.maxPositions, d];
+    tensors.push({ name: names.positions, shape, decay: true, embedding: true });
   }
   for (let layer = 0; layer < config.numLayers; layer++) {
     norm(names.layer(layer) + names.inputNorm);
@@ -88,11 +92,35 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
   return tensors;
 }
 
-/** The module, rank and scale of an adapter. */
-export interface LoraPlacement extends LoraShape {
+/** The module, rank and scale of an adapter in a layer. */
+export interface LayerPlacement extends LoraShape {
   layer: number;
   module: Module;
   path: string;
+}
+
+/** The rank and scale of the head's adapter. */
+export interface HeadPlacement extends LoraShape {
+  layer: null;
+  module: HeadModule;
+  path: HeadModule;
+}
+
+export type LoraPlacement = LayerPlacement | HeadPlacement;
+
+/** The adapters in the layers. */
+export function layerAdapters(lora: readonly LoraPlacement[]): LayerPlacement[] {
+  return lora.filter((placed) => placed.layer !== null);
+}
+
+/** The adapter of the head; null without one. */
+export function headAdapter(lora: readonly LoraPlacement[]): HeadPlacement | null {
+  return lora.find((placed) => placed.layer === null) ?? null;
+}
+
+/** Largest rank of an adapter in a layer; 0 without one. */
+export function maxLayerRank(lora: readonly LoraPlacement[]): number {
+  return Math.max(0, ...layerAdapters(lora).map(({ r }) => r));
 }
 
 /**
@@ -109,6 +137,11 @@ export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacem
       if (shape !== null) placed.push({ ...shape, layer, module, path });
     }
   }
+  if (!isSavedModule(HEAD_MODULE, options.modulesToSave ?? [])) {
+    const head = { layer: null, module: HEAD_MODULE, path: HEAD_MODULE } as const;
+    const shape = loraFor(options, HEAD_MODULE, null);
+    if (shape !== null) placed.push({ ...shape, ...head });
+  }
   if (placed.length === 0) {
     throw new RgxError("LoRA's target_modules select no module of this model", {
       advice: `modules are called like ${modulePath(config, 0, modulesOf(config)[0]!)}`,
@@ -117,7 +150,7 @@ export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacem
   return placed;
 }
 
-/** The base's tensors, with the storage types of frozen ones. */
+/** The base's tensors, with their storage types. */
 export function baseSpecs(
   config: ModelConfig,
   trainable: boolean,
@@ -184,6 +217,7 @@ export interface ModelWeights {
   finalNorm: NormWeights;
   /** The embedding when the head is tied. */
   head: Parameter & Pick<Linear, "activations">;
+  headLora: LoraWeights | null;
   /** The head in packed form (kernels/ops/matmul/spec.ts) for decoding; null = not packed. */
   packedHead: Tensor | null;
   /**
@@ -200,7 +234,7 @@ export function arrangeWeights(
   { lora, saved }: AdapterTensors,
 ): ModelWeights {
   const { names, layerNorm, inOut } = architectureOf(config);
-  const placed = new Map(lora.map((l) => [l.path, l]));
+  const placed = new Map<string, LoraPlacement>(lora.map((l) => [l.path, l]));
   const copies = new Set(saved.map(({ replaces }) => replaces));
   const get = (name: string): Parameter =>
     parameters.get(copies.has(name) ? PEFT_PREFIX + name : name);
@@ -208,29 +242,29 @@ export function arrangeWeights(
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
   });
+  const adapterAt = (path: string): LoraWeights | null => {
+    const adapter = placed.get(path);
+    if (adapter === undefined) return null;
+    const names = loraNames(path), a = parameters.get(names.a), b = parameters.get(names.b);
+    const { r, scale } = adapter, site = loraSite(config, adapter);
+    return { a: a.value, b: b.value, da: a.grad, db: b.grad, r, scale, site };
+  };
   const linear = (layer: number, module: Module): Linear => {
     const path = modulePath(config, layer, module);
     const [inDim, outDim] = linearDims(config, module);
     const { value, grad, storage } = get(`${path}.weight`);
-    const plain: Linear = {
+    return {
       weight: value,
       storage,
       inOut,
       packed: null,
       dweight: grad,
       bias: hasBias(config, module) ? get(`${path}.bias`) : null,
-      lora: null,
+      lora: adapterAt(path),
       merged: false,
       inDim,
       outDim,
     };
-    const adapter = placed.get(path);
-    if (adapter === undefined) return plain;
-    const names = loraNames(path);
-    const a = parameters.get(names.a), b = parameters.get(names.b);
-    const site = loraSite(config, layer, module);
-    const { r, scale } = adapter;
-    return { ...plain, lora: { a: a.value, b: b.value, da: a.grad, db: b.grad, r, scale, site } };
   };
   const layers = Array.from({ length: config.numLayers }, (_, layer): LayerWeights => {
     const linears = Object.fromEntries(
@@ -253,6 +287,7 @@ export function arrangeWeights(
     layers,
     finalNorm: norm(names.finalNorm),
     head: tied ? parameters.get(names.embedding) : get(LM_HEAD),
+    headLora: adapterAt(HEAD_MODULE),
     packedHead: null,
     lowestTrained: embedding.grad !== null || positions?.grad != null ? -1 : lowestTrained(layers),
   };

@@ -1,8 +1,9 @@
 /**
  * The tensors of a model by name. Frozen tensors are separate. All trainable values are in one
  * arena and all their gradients in another (see TrainableArena): decayed parameters first, each of
- * the two groups sorted by name, every parameter at a multiple of VIEW_ALIGNMENT. The tensors of an
- * adapter form a second set on top of the base's, so that several adapters can share one base.
+ * the two groups sorted by name, every parameter at a multiple of VIEW_ALIGNMENT. Where matrices
+ * are trained in bfloat16, values are separate and only the gradients are in the arena. The tensors
+ * of an adapter form a second set on top of the base's, so several adapters can share one base.
  */
 import { RgxError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
@@ -30,7 +31,7 @@ import {
   type WeightType,
 } from "../../formats/stored_weight.ts";
 import type { Parameter, TrainableArena } from "../types.ts";
-import { toDevicePrecision } from "../workspace.ts";
+import { floatBytes, toDevicePrecision } from "../workspace.ts";
 
 export interface ParameterSpec {
   name: string;
@@ -38,13 +39,36 @@ export interface ParameterSpec {
   /** False for norms and biases. */
   decay: boolean;
   trainable: boolean;
-  /** Storage type of a frozen matrix; null or absent = float. */
+  /** Default false. */
+  embedding?: boolean;
+  /** Storage type of a matrix, bf16 if it is trained; null or absent = float. */
   storage?: WeightType | null;
+  /** Operations may write the frozen tensor; default false. */
+  writable?: boolean;
 }
 
 /** Elements that a tensor takes in the arena. */
 export function arenaElements(shape: readonly number[]): number {
   return Math.ceil(elementCount(shape) / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
+}
+
+type ArenaLayout = Pick<TrainableArena, "length" | "decayedLength" | "offsets">;
+
+/** Divides trained parameters into arenas that a device can hold, in order. */
+function arenaLayouts(specs: readonly ParameterSpec[], device: Device): ArenaLayout[] {
+  const most = Math.floor((device.largestTensor ?? Infinity) / floatBytes(device));
+  const layouts: (ArenaLayout & { offsets: Map<string, number> })[] = [];
+  for (const { name, shape, decay } of specs) {
+    const size = arenaElements(shape);
+    let last = layouts.at(-1);
+    if (last === undefined || last.length + size > most) {
+      layouts.push(last = { length: 0, decayedLength: 0, offsets: new Map() });
+    }
+    last.offsets.set(name, last.length);
+    last.length += size;
+    if (decay) last.decayedLength = last.length;
+  }
+  return layouts;
 }
 
 /** Rows and columns of a weight in a storage type. */
@@ -59,7 +83,8 @@ export class Parameters {
   /** Sorted by name. */
   readonly all: readonly Parameter[];
   readonly trainable: readonly Parameter[];
-  readonly arena: TrainableArena | null;
+  /** Empty when nothing is trained. */
+  readonly arenas: readonly TrainableArena[];
   readonly #byName: ReadonlyMap<string, Parameter>;
   readonly #owned: Tensor[] = [];
 
@@ -76,45 +101,46 @@ export class Parameters {
     const trained = sorted.filter((s) => s.trainable);
     const inArenaOrder = [...trained.filter((s) => s.decay), ...trained.filter((s) => !s.decay)];
 
-    const offsets = new Map<string, number>();
-    let length = 0, decayedLength = 0;
-    for (const spec of inArenaOrder) {
-      offsets.set(spec.name, length);
-      length += arenaElements(spec.shape);
-      if (spec.decay) decayedLength = length;
-    }
-    const arena: TrainableArena | null = length === 0 ? null : {
-      value: this.#create(length, "parameters"),
-      grad: this.#create(length, "gradients"),
-      length,
-      decayedLength,
-      offsets,
-    };
+    const inArena = trained.every(({ storage = null }) => storage === null);
+    const arenas = arenaLayouts(inArenaOrder, device).map((layout): TrainableArena => ({
+      value: inArena ? this.#create(layout.length, "parameters") : null,
+      grad: this.#create(layout.length, "gradients"),
+      ...layout,
+    }));
+    const arenaOf = new Map(arenas.flatMap((a) => [...a.offsets.keys()].map((name) => [name, a])));
 
     // The largest come first: when a device's memory for weights is used up, the remaining ones are
     // the cheapest to copy in.
     const frozen = new Map(
       sorted.filter((s) => !s.trainable)
         .sort((a, b) => elementCount(b.shape) - elementCount(a.shape))
-        .map((spec) => [spec.name, this.#createFrozen(spec)]),
+        .map((spec) => [spec.name, this.#createOwn(spec, spec.writable ? undefined : "weight")]),
     );
-    const added = sorted.map(({ name, shape, decay, storage = null }): Parameter => {
-      const about = { name, shape, decay }, value = frozen.get(name);
+    const added = sorted.map((spec): Parameter => {
+      const { name, shape, decay, embedding = false, storage = null } = spec;
+      const about = { name, shape, decay, embedding }, value = frozen.get(name);
       if (value !== undefined) return { ...about, value, grad: null, storage };
-      const offset = offsets.get(name)!, n = elementCount(shape);
-      const trained = { value: arena!.value.view(offset, n), grad: arena!.grad.view(offset, n) };
-      return { ...about, ...trained, storage: null };
+      const arena = arenaOf.get(name)!, offset = arena.offsets.get(name)!, n = elementCount(shape);
+      return {
+        ...about,
+        value: arena.value?.view(offset, n) ?? this.#createOwn({ name, shape, storage }),
+        grad: arena.grad.view(offset, n),
+        storage,
+      };
     });
-    this.arena = arena ?? base?.arena ?? null;
+    this.arenas = arenas.length > 0 ? arenas : base?.arenas ?? [];
     this.all = base === null ? added : [...base.all, ...added].sort(byName);
     this.trainable = this.all.filter((p) => p.grad !== null);
     this.#byName = new Map(this.all.map((p) => [p.name, p]));
   }
 
-  #createFrozen({ name, shape, storage = null }: ParameterSpec): Tensor {
+  #createOwn(
+    { name, shape, storage = null }: Pick<ParameterSpec, "name" | "shape" | "storage">,
+    use?: "weight",
+  ): Tensor {
     return storage === null
-      ? this.#create(elementCount(shape), name, "float", "weight")
-      : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32", "weight");
+      ? this.#create(elementCount(shape), name, "float", use)
+      : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32", use);
   }
 
   #create(length: number, label: string, dtype: DType = "float", use?: "weight"): Tensor {
@@ -206,17 +232,22 @@ export class Parameters {
     ofTensor(name, () => loader.quantize(type, n, k, rows, put));
   }
 
-  async read(name: string): Promise<Float32Array> {
-    const { value, shape, storage } = this.get(name), data = await this.device.read(value);
+  /** `count` values from element `from` on; default: all. */
+  async read(name: string, from = 0, count?: number): Promise<Float32Array> {
+    const { value, shape, storage } = this.get(name);
     if (storage !== null) {
-      return unpackStored(storage, ...matrixShape(shape), data as Uint32Array<ArrayBuffer>);
+      const words = await this.device.read(value) as Uint32Array<ArrayBuffer>;
+      const all = unpackStored(storage, ...matrixShape(shape), words);
+      return all.subarray(from, count === undefined ? undefined : from + count);
     }
+    const data = await this.device.read(value, from, count);
     return data instanceof Float32Array ? data : Float32Array.from(data);
   }
 
   zeroGrad(): void {
-    if (this.arena === null) return;
-    this.device.run("fill", { out: this.arena.grad, n: this.arena.length, value: 0 });
+    for (const { grad, length } of this.arenas) {
+      this.device.run("fill", { out: grad, n: length, value: 0 });
+    }
   }
 
   /** Frees the tensors of this set; the base's stay. */

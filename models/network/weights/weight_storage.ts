@@ -1,7 +1,8 @@
 /**
  * The storage type of each weight of a model on its device. Frozen matrices (linear layers,
  * embedding, head) stay in the type of their file, or are narrowed or quantised when they are
- * loaded; products widen them when they read them. Trained weights, norms and biases are float32.
+ * loaded; products widen them when they read them. Trained matrices are float32, or bfloat16 if
+ * that is asked for. Norms and biases are float32.
  * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not
  * quantise them, either).
  */
@@ -18,9 +19,12 @@ import {
 import type { ActivationType } from "../types.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
-/** How frozen weights are stored. */
+/** How weights are stored. */
 export interface StorageOptions {
-  /** "auto" (the default) = as in the file; float32 widens all. */
+  /**
+   * "auto" (the default) = as in the file; float32 widens all. Only "bfloat16" applies to weights
+   * that are trained.
+   */
   dtype?: "auto" | "float32" | "float16" | "bfloat16";
   /** Linear layers in blocks of 8-bit or 4-bit values; null or absent = as `dtype` says. */
   quantize?: "int8" | "nf4" | null;
@@ -56,9 +60,9 @@ export function planStorage(
   fileType: (name: string) => WeightType | null,
 ): WeightStorage {
   if (trainable === "full") {
-    if (quantize === null) return ALL_FLOAT;
+    if (quantize === null) return dtype === "bfloat16" ? trainedHalves(config) : ALL_FLOAT;
     throw new UsageError(
-      `${KEYS[quantize]}: full fine-tuning trains every weight, in float32`,
+      `${KEYS[quantize]}: full fine-tuning trains every weight, as floats`,
       {
         advice: `Add a lora section to train adapters on a quantised model, or: ${off(quantize)}.`,
       },
@@ -84,6 +88,40 @@ export function planStorage(
   // When all layers fit in a cache as floats, they are not stored in halves or blocks unless that
   // is asked for: decoding is faster with floats.
   return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
+}
+
+/** @throws UsageError for a matrix with rows of odd length */
+function trainedHalves(config: ModelConfig): WeightStorage {
+  const storage = new Map<string, WeightType>();
+  for (const { name, shape } of modelTensors(config)) {
+    if (shape.length === 1) continue;
+    if (!fitsType("bf16", shape[1]!)) {
+      throw new UsageError(
+        `model.dtype: "${name}" cannot be trained in bfloat16: its rows have ${shape[1]} values, ` +
+          "expected an even number",
+      );
+    }
+    storage.set(name, "bf16");
+  }
+  return storage;
+}
+
+/**
+ * Storage types for a frozen copy of a model's weights as they are in its file: halves stay halves.
+ * @param storage the types of a trained model, of which the copy has the same
+ */
+export function copyStorage(
+  config: ModelConfig,
+  storage: WeightStorage,
+  fileType: (name: string) => WeightType | null,
+): WeightStorage {
+  const types = new Map(storage);
+  for (const { name, shape } of modelTensors(config)) {
+    const type = fileType(name), k = shape[1];
+    if (k === undefined || types.has(name) || (type !== "f16" && type !== "bf16")) continue;
+    if (fitsType(type, k)) types.set(name, type);
+  }
+  return types;
 }
 
 const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;

@@ -22,7 +22,9 @@ import { goldenPath } from "../../../tests/golden.ts";
 /** Sizes that are multiples of every block length except 256. */
 function roomy(config: ModelConfig): ModelConfig {
   const wide = { hiddenSize: 64, intermediateSize: 128, numHeads: 4, headDim: 16 };
-  return { ...config, ...wide, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
+  const roomy = { ...config, ...wide, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
+  // Its lists of divisors have the length of the tiny heads.
+  return config.ropeScaling?.type === "longrope" ? { ...roomy, ropeScaling: null } : roomy;
 }
 
 const lora = { r: 4, alpha: 8, targetModules: "all-linear", seed: 3 };
@@ -179,7 +181,7 @@ Deno.test("options decide the type of frozen weights, or else their file does", 
   assert.deepEqual(types(large, { dtype: "float32" }, "q4_1"), []);
   assert.deepEqual(types(large, { dtype: "bfloat16" }, "q4_1"), all("bf16"));
   assert.deepEqual(types(large, {}, "bf16", "full"), []);
-  assert.deepEqual(types(large, { dtype: "bfloat16" }, "bf16", "full"), []);
+  assert.deepEqual(types(large, { dtype: "bfloat16" }, "bf16", "full"), all("bf16"));
   const inBlocks = [...Array(tables).fill("bf16"), ...Array(linears).fill("nf4")];
   assert.deepEqual(types(large, { quantize: "nf4" }, "bf16"), inBlocks);
   // All its layers fit in a cache, so layers can be fused.

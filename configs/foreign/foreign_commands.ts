@@ -1,0 +1,88 @@
+/** Commands of other projects, and what takes their place. */
+
+export interface ForeignCommand {
+  /** As it is typed. */
+  theirs: string;
+  /** Words that are tried as commands of rgx by those who know the other program. */
+  typed: readonly string[];
+  /** The command of rgx; null = there is none. */
+  ours: string | null;
+  /** What is different, or why there is none. */
+  note: string;
+}
+
+export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
+  {
+    theirs: "trl grpo --config FILE …",
+    typed: ["grpo"],
+    ours: "rgx train FILE …",
+    note: "the same flags; --config FILE is taken too, and so is a command line without a file",
+  },
+  {
+    theirs: "trl sft --config FILE …",
+    typed: [],
+    ours: "rgx sft FILE …",
+    note: "keys without a section are those of the section sft",
+  },
+  {
+    theirs: "trl vllm-serve --model NAME",
+    typed: ["vllm-serve"],
+    ours: null,
+    note: "completions are generated in the process of the training; rgx serves no models",
+  },
+  {
+    theirs: "trl dpo, kto, rloo, reward",
+    typed: ["dpo", "kto", "rloo", "reward"],
+    ours: null,
+    note: "rgx trains with GRPO and its variants (rgx train), and supervised (rgx sft)",
+  },
+  {
+    theirs: "trl env",
+    typed: ["env"],
+    ours: "rgx doctor",
+    note: "what this machine offers",
+  },
+  {
+    theirs: "accelerate launch, torchrun",
+    typed: ["launch"],
+    ours: "rgx train FILE …",
+    note: "a run is one process on one device; rgx slurm writes a job",
+  },
+  {
+    theirs: "python -m verl.trainer.main_ppo …",
+    typed: ["main_ppo", "ppo"],
+    ours: "rgx train …",
+    note: "the same overrides, +key and ~key too; without a file verl's own defaults stand below",
+  },
+  {
+    theirs: "python -m verl.model_merger merge --local_dir FOLDER",
+    typed: ["merge", "model_merger"],
+    ours: "rgx convert FOLDER --output NEW",
+    note: "FSDP's parts as a Hugging Face folder",
+  },
+  {
+    theirs: "reasoning_gym.create_dataset(NAME, seed=1, size=9)",
+    typed: ["create_dataset"],
+    ours: "rgx tasks sample NAME --seed 1 --size 9",
+    note: "rgx's own questions; rgx tasks export writes files",
+  },
+  {
+    theirs: "score_answer",
+    typed: ["score_answer"],
+    ours: "rgx score",
+    note: "entries of reasoning-gym, one in a line, with the answers",
+  },
+  {
+    theirs: "reasoning-gym's eval.py --config FILE",
+    typed: [],
+    ours: "rgx eval --config FILE",
+    note: "the same file; rgx bench --entries asks reasoning-gym's own questions",
+  },
+];
+
+/** What to say to somebody who typed the command of another program; null for any other word. */
+export function foreignCommandHint(word: string): string | null {
+  const found = FOREIGN_COMMANDS.find(({ typed }) => typed.includes(word));
+  if (found === undefined) return null;
+  return found.ours === null ? found.note : `write ${found.ours} (${found.note})`;
+}

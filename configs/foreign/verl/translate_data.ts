@@ -1,0 +1,95 @@
+/** Translates verl's files, the number of rows of them, and what becomes of long prompts. */
+import { existsSync } from "node:fs";
+import { basename, dirname, extname, isAbsolute, resolve } from "node:path";
+import { type ConfigNode, describeNode } from "../../documents/node.ts";
+import type { Translation } from "../translation.ts";
+
+export function translateData(translation: Translation): void {
+  translateFiles(translation);
+  const rows = translation.number("data.train_max_samples");
+  if (rows !== null && rows.value > 0) {
+    translation.set("data", "max_examples", rows.value, rows.node);
+  }
+  const cut = translation.given("data.truncation");
+  if (cut !== undefined && translation.text("data.truncation") === "left") {
+    translation.set("training", "truncate_prompts", "left", cut);
+  }
+  const filter = translation.given("data.filter_overlong_prompts");
+  if (filter !== undefined && translation.isTrue("data.filter_overlong_prompts")) {
+    const text = "prompts that are too long are not left out: they end the run before its first " +
+      "step, with their number";
+    translation.note(filter, "data.filter_overlong_prompts", text);
+  }
+  const batch = translation.number("data.val_batch_size");
+  if (batch !== null) translation.set("eval", "batch_size", batch.value, batch.node);
+  // verl's data.seed is that of the order of prompts; rgx's is that of a task's problems.
+  const seed = translation.number("data.seed");
+  if (translation.node("actor_rollout_ref") !== undefined && seed === null) {
+    translation.drop("data", "seed");
+  }
+  if (seed !== null && translation.given("data.train_files") !== undefined) {
+    translation.fill("training", "data_seed", seed.value, seed.node);
+  }
+}
+
+/** The file is the data set, unless a task or a data set is named. */
+function translateFiles(translation: Translation): void {
+  const train = translation.given("data.train_files"), val = translation.given("data.val_files");
+  if (train === undefined) return;
+  const file = oneFile(train, "data.train_files", translation);
+  const held = val === undefined ? null : oneFile(val, "data.val_files", translation);
+  const named = ["tasks", "task_name", "dataset_name"].map((name) => `data.${name}`)
+    .find((path) => translation.given(path) !== undefined);
+  if (named !== undefined) {
+    return translation.note(train, "data.train_files", `is not read: problems are of ${named}`);
+  }
+  if (file === null) return;
+  const base = baseOf(train, file), end = extname(file);
+  const folder = base === "" ? dirname(file) : resolve(base, dirname(file));
+  const beside = `${file.slice(0, -basename(file).length)}test${end}`;
+  const isSplit = basename(file) === `train${end}` && held !== null &&
+    (held === beside || resolve(baseOf(val!, held), held) === resolve(base, beside));
+  translation.set("data", "dataset_name", isSplit ? folder : file, train);
+  if (val === undefined) return;
+  if (isSplit) return holdOut(translation, val);
+  if (!isEvaluated(translation)) {
+    return translation.note(val, "data.val_files", "is not read: no evaluation is asked for");
+  }
+  const text = "held-out problems are those of test.parquet beside train.parquet: rename the " +
+    "files so, or switch the evaluation off (trainer.test_freq: -1, trainer.val_before_train: false)";
+  translation.refuse(val, "data.val_files", text);
+}
+
+/** The folder of a relative path: the working directory, or that of the document (see findFile). */
+function baseOf({ at }: ConfigNode, file: string): string {
+  const { directory } = at.source;
+  if (directory === null || isAbsolute(file) || existsSync(resolve(file))) return "";
+  return existsSync(resolve(directory, file)) ? resolve(directory) : "";
+}
+
+/** Files with more rows than this have no meaning: all are held out. */
+const ALL = 1_000_000;
+
+function holdOut(translation: Translation, val: ConfigNode): void {
+  const wanted = translation.number("data.val_max_samples");
+  if (wanted !== null && wanted.value > 0) {
+    translation.fill("eval", "num_examples", wanted.value, wanted.node);
+  } else if (isEvaluated(translation)) translation.fill("eval", "num_examples", ALL, val);
+}
+
+function isEvaluated(translation: Translation): boolean {
+  return (translation.number("trainer.test_freq")?.value ?? 0) > 0 ||
+    translation.isTrue("trainer.val_before_train");
+}
+
+function oneFile(node: ConfigNode, path: string, translation: Translation): string | null {
+  const one = node.kind === "list" && node.items.length === 1 ? node.items[0]! : node;
+  if (one.kind === "scalar" && typeof one.value === "string") return one.value;
+  const text = node.kind === "list"
+    ? `${node.items.length} files: join them into one`
+    : `expected a file, found ${describeNode(node)}`;
+  translation.refuse(node, path, text);
+  // That no data set is named follows from it.
+  translation.problems.incomplete = true;
+  return null;
+}

@@ -1,0 +1,371 @@
+import assert from "node:assert/strict";
+import { readGoldenJson } from "../../../tests/golden.ts";
+import { meaningOf } from "../../reading/key_names.ts";
+import { loadConfig } from "../../load.ts";
+import { errorsOf, load, MINIMAL } from "../../testing.ts";
+import type { Json } from "../../documents/node.ts";
+import { stringify } from "yaml";
+import { VERL } from "./verl.ts";
+
+interface VerlKeys {
+  /** Every key of verl's complete configuration with FSDP → its default. */
+  defaults: Record<string, Json>;
+  /** Engine → keys that have another default with it. */
+  defaults_of_other_engines: Record<string, Record<string, Json>>;
+  older: { keys: string[] };
+}
+
+const golden = readGoldenJson<VerlKeys>("verl_keys.json");
+const LISTS = ["obeyed", "translated", "withoutEffect", "dormant", "refused"] as const;
+
+Deno.test("every key of verl's complete configuration is in exactly one list", () => {
+  const aliases = Object.values(VERL.translated).flatMap((spec) => spec.aliases);
+  const names = [...Object.keys(golden.defaults), ...golden.older.keys];
+  assert.ok(names.length > 1400, `only ${names.length} keys are recorded`);
+  const missing: string[] = [], twice: string[] = [];
+  for (const name of names) {
+    const lists: string[] = LISTS.filter((list) => Object.hasOwn(VERL[list] ?? {}, name));
+    if (aliases.includes(name)) lists.push("aliases");
+    if (lists.length > 1) twice.push(`${name}: ${lists.join(", ")}`);
+    // data.seed is also rgx's; what stands in a map of another engine is judged with the map.
+    const isKnown = name === "data.seed" || meaningOf(name).kind === "notObeyed";
+    if (lists.length === 0 && !isKnown) missing.push(name);
+  }
+  assert.deepEqual(missing, [], "these are in no list");
+  assert.deepEqual(twice, [], "these are in several lists");
+});
+
+/** verl's whole configuration, as it prints it when it starts, with these keys changed. */
+function dumped(changes: Record<string, Json>): string {
+  const root: Record<string, Json> = {};
+  const all = { ...golden.defaults, "actor_rollout_ref.rollout.name": "vllm", ...changes };
+  for (const [path, value] of Object.entries(all)) {
+    const parts = path.split(".");
+    let map = root;
+    for (const part of parts.slice(0, -1)) map = (map[part] ??= {}) as Record<string, Json>;
+    map[parts.at(-1)!] = value;
+  }
+  // Models that are not used have a name that is required only where they are.
+  delete (root["reward"] as { reward_model?: Json }).reward_model;
+  return stringify(root);
+}
+
+const GRPO: Record<string, Json> = {
+  "algorithm.adv_estimator": "grpo",
+  "actor_rollout_ref.rollout.n": 8,
+  "data.train_files": "train.jsonl",
+  "data.val_files": "test.jsonl",
+  "data.train_batch_size": 256,
+};
+const FILES = {
+  "train.jsonl": '{"question": "1+1", "answer": "2"}\n',
+  "test.jsonl": '{"question": "1+2", "answer": "3"}\n',
+};
+
+Deno.test("verl's whole configuration loads with its defaults, which become rgx's keys", async () => {
+  const yaml = dumped(GRPO) + "rewards: [correctness]\n";
+  const { config, notes } = await load(yaml, {}, FILES);
+  const { training } = config;
+  assert.deepEqual(
+    [training.learning_rate, training.weight_decay, training.adam_beta2, training.max_grad_norm],
+    [1e-6, 0.01, 0.999, 1],
+  );
+  assert.deepEqual(
+    [training.lr_scheduler_type, training.loss_type, training.epsilon, training.delta],
+    ["constant_with_warmup", "dapo", 0.2, 3],
+  );
+  assert.deepEqual([training.num_train_epochs, training.max_steps], [30, -1]);
+  assert.deepEqual([training.save_strategy, training.generation_batch_size], ["no", 2048]);
+  assert.equal(config.lora, null);
+  assert.ok(notes.length < 20, notes.join("\n"));
+  for (const [engine, others] of Object.entries(golden.defaults_of_other_engines)) {
+    const other = await load(
+      dumped({ ...GRPO, ...others }) + "rewards: [correctness]\n",
+      {},
+      FILES,
+    );
+    assert.equal(other.config.training.learning_rate, 1e-6, engine);
+  }
+});
+
+Deno.test("without GRPO, verl's whole configuration is refused for its advantages alone", async () => {
+  const yaml = dumped({ ...GRPO, "algorithm.adv_estimator": "gae" }) + "rewards: [correctness]\n";
+  const errors = await errorsOf(yaml, {}, FILES);
+  assert.equal(errors.length, 1, errors.join("\n"));
+  assert.match(errors[0]!, /algorithm\.adv_estimator: not supported yet .*only grpo/);
+});
+
+const TYPOS: readonly [typo: string, meant: string][] = [
+  ["actor_rollout_ref.actor.kl_los_coef", "kl_loss_coef"],
+  ["actor_rollout_ref.actor.optim.weight_deccay", "weight_decay"],
+  ["actor_rollout_ref.rollout.gpu_memory_utilisation", "gpu_memory_utilization"],
+  ["actor_rollout_ref.actor.fsdp_config.param_ofload", "param_offload"],
+  ["algorithm.filter_groups.metrik", "metric"],
+  ["trainer.totl_epochs", "total_epochs"],
+  ["data.trainfiles", "train_files"],
+  ["critic.optim.lrr", "lr"],
+  ["reward_model.enabel", "enable"],
+];
+
+Deno.test("an unknown key in a section of verl is a typo: its line and the nearest name", async () => {
+  for (const [typo, meant] of TYPOS) {
+    const parts = typo.split(".");
+    const yaml = parts.map((part, i) => `${"  ".repeat(i)}${part}:`).join("\n") + " 1\n";
+    const errors = await errorsOf(MINIMAL + yaml);
+    const line = 3 + parts.length;
+    assert.equal(
+      errors[0],
+      `f.yaml:${line}:${2 * parts.length - 1}: ${typo}: unknown key, did you mean ${meant}?`,
+    );
+    const typed = await errorsOf(MINIMAL, { overrides: [`+${typo}=1`] });
+    assert.match(typed[0]!, new RegExp(`unknown key, did you mean ${meant}\\?`));
+  }
+});
+
+Deno.test("verl's command line: its defaults, +key, ~key, and an override of what is refused", async () => {
+  const line = `algorithm.adv_estimator=grpo data.train_files=train.jsonl data.val_files=test.jsonl
+    actor_rollout_ref.model.path=m actor_rollout_ref.rollout.n=4 data.train_batch_size=16
+    actor_rollout_ref.actor.ppo_mini_batch_size=8 actor_rollout_ref.actor.use_dynamic_bsz=True
+    actor_rollout_ref.rollout.tensor_model_parallel_size=2 trainer.test_freq=5
+    +actor_rollout_ref.rollout.multi_turn.enable=True rewards=[correctness]`.split(/\s+/);
+  const load2 = (...more: string[]) =>
+    load("_base_: rgx:verl/ppo_trainer.yaml\n", { overrides: [...line, ...more] }, FILES);
+  await assert.rejects(() => load2(), /^UsageError: command line: .*multi_turn\.enable: not supp/);
+  const off = "actor_rollout_ref.rollout.multi_turn.enable";
+  const { config, origins, notes } = await load2(`${off}=False`);
+  assert.equal((await load2(`~${off}`)).yaml, (await load2(`${off}=False`)).yaml);
+  await assert.rejects(
+    () => load2("~trainer.test_freqq"),
+    /nothing to del.* mean trainer\.test_freq\?/,
+  );
+  await assert.rejects(
+    () => load2("~actor_rollout_ref.rollout.tensor_modl_parallel_size"),
+    /did you mean actor_rollout_ref\.rollout\.tensor_model_parallel_size\?/,
+  );
+  assert.deepEqual([config.training.generation_batch_size, config.eval.temperature], [64, 0]);
+  // 16384 tokens at once hold 16 completions of 512 + 512.
+  assert.equal(config.training.per_device_train_batch_size, 16);
+  assert.equal(
+    origins.get("training.num_generations"),
+    "command line (actor_rollout_ref.rollout.n)",
+  );
+  assert.match(
+    origins.get("training.weight_decay")!,
+    /^rgx:verl\/ppo_trainer\.yaml:\d+ \(.*decay\)$/,
+  );
+  assert.ok(notes.every((note) => !note.includes("defaults of rgx")), notes.join("\n"));
+});
+
+Deno.test("a document of verl without its defaults is told how to get them", async () => {
+  const yaml = MINIMAL + "actor_rollout_ref: {rollout: {n: 4}}\n";
+  assert.deepEqual((await load(yaml)).notes, [
+    "f.yaml:4:1: actor_rollout_ref: keys that are not written have the defaults of rgx; those of " +
+    "verl come with defaults: [ppo_trainer, _self_]",
+  ]);
+});
+
+const ALL_OF_VERL = (text: string) => MINIMAL + "actor_rollout_ref:\n" + text;
+
+Deno.test("LoRA of verl: with verl's own defaults, and Megatron's modules by their names", async () => {
+  const lora = async (text: string) =>
+    (await load(ALL_OF_VERL(`  model: {${text}}\n`))).config.lora;
+  assert.equal(await lora("lora_rank: 0, lora_alpha: 32"), null);
+  const plain = await lora("lora_rank: 64, exclude_modules: [lm_head]");
+  assert.deepEqual(
+    [plain?.r, plain?.lora_alpha, plain?.target_modules, plain?.exclude_modules],
+    [64, 16, "all-linear", ["lm_head"]],
+  );
+  const some = await lora("lora_rank: 8, lora_alpha: 4, target_modules: [q_proj, v_proj]");
+  assert.deepEqual([some?.lora_alpha, some?.target_modules], [4, ["q_proj", "v_proj"]]);
+  const joined = await lora("lora: {rank: 8, target_modules: [linear_qkv, linear_fc2]}");
+  assert.deepEqual([joined?.lora_alpha, joined?.target_modules], [
+    32,
+    ["q_proj", "k_proj", "v_proj", "down_proj"],
+  ]);
+});
+
+Deno.test("the loss of verl: GSPO, SAPO, dual clipping, the KL term, another policy", async () => {
+  const training = async (text: string) =>
+    (await load(ALL_OF_VERL(`  actor: {${text}}\n`))).config.training;
+  const gspo = await training(
+    "policy_loss: {loss_mode: gspo}, clip_ratio_low: 0.0003, " +
+      "clip_ratio_high: 0.0004, clip_ratio_c: 10",
+  );
+  assert.deepEqual(
+    [gspo.importance_sampling_level, gspo.loss_type, gspo.epsilon, gspo.epsilon_high, gspo.delta],
+    ["sequence", "grpo", 0.0003, 0.0004, null],
+  );
+  const sapo = await training("policy_loss: {loss_mode: sapo}, tau_pos: 1.1, tau_neg: 1.2");
+  assert.deepEqual(
+    [sapo.loss_type, sapo.sapo_temperature_pos, sapo.sapo_temperature_neg],
+    ["sapo", 1.1, 1.2],
+  );
+  const plain = await training(
+    "clip_ratio: 0.3, clip_ratio_high: 0.4, clip_ratio_c: 10, " +
+      "use_kl_loss: true, kl_loss_coef: 0.01, kl_loss_type: k3",
+  );
+  assert.deepEqual(
+    [plain.epsilon, plain.epsilon_high, plain.delta, plain.beta, plain.use_bias_correction_kl],
+    [0.3, 0.4, 10, 0.01, false],
+  );
+  const refused = async (text: string) =>
+    (await errorsOf(ALL_OF_VERL(`  actor: {${text}}\n`))).join("\n");
+  assert.match(
+    await refused("policy_loss: {loss_mode: clip_cov}"),
+    /clip_cov is not supported yet/,
+  );
+  assert.match(await refused("kl_loss_type: k2, use_kl_loss: true"), /k2 is not supported yet/);
+  assert.match(await refused("loss_agg_mode: seq-mean-token-sum"), /-sum is not supported yet/);
+  assert.match(
+    await refused("loss_agg_mode: seq-mean-token-sum-norm, loss_scale_factor: 100"),
+    /loss_scale_factor: dr_grpo divides by the longest completion: write 512 or null/,
+  );
+});
+
+Deno.test("the optimizer, the checkpoints and the resume of verl", async () => {
+  const optim =
+    "optimizer: AdamW8bit, optimizer_impl: bitsandbytes.optim, betas: [0.9, 0.95], weight_decay: 0.1, lr_warmup_steps: 10, " +
+    "lr_warmup_steps_ratio: 0.2, lr_scheduler_type: cosine, min_lr_ratio: 0.1";
+  const { training } = (await load(ALL_OF_VERL(
+    `  actor: {optim: {${optim}}, checkpoint: {save_contents: [hf_model]}}\n` +
+      "trainer: {resume_mode: resume_path, resume_from_path: c/global_step_3}\n",
+  ))).config;
+  assert.deepEqual(
+    [training.optim, training.adam_beta2, training.weight_decay, training.warmup_steps],
+    ["adamw_8bit", 0.95, 0.1, 10],
+  );
+  assert.deepEqual(
+    [training.lr_scheduler_type, training.lr_scheduler_kwargs],
+    ["cosine_with_min_lr", { min_lr_rate: 0.1 }],
+  );
+  assert.deepEqual(
+    [training.save_only_model, training.resume_from_checkpoint],
+    [true, "c/global_step_3"],
+  );
+  const errors = await errorsOf(ALL_OF_VERL(
+    "  actor: {optim: {betas: 0.9, optimizer: SGD}}\ntrainer: {resume_mode: resume_path}\n",
+  ));
+  assert.match(errors.join("\n"), /betas: expected a list of two numbers, found 0\.9/);
+  assert.match(
+    errors.join("\n"),
+    /optimizer: SGD is not supported yet by this version, available: AdamW/,
+  );
+  assert.match(errors.join("\n"), /resume_mode: resume_path needs resume_from_path/);
+});
+
+Deno.test("the data and the evaluation of verl", async () => {
+  const yaml = (more: string) =>
+    "model: m\nrewards: [correctness]\nactor_rollout_ref: {rollout: {n: 4, val_kwargs: " +
+    "{do_sample: true, temperature: 0.6, n: 2}}}\n" +
+    `data: {train_files: [train.jsonl], seed: 7, ${more}}\n`;
+  const { config } = await load(
+    yaml(
+      "val_files: test.jsonl, val_max_samples: 1, train_max_samples: 1, truncation: left, " +
+        "max_prompt_length: 100, val_batch_size: 3",
+    ),
+    {},
+    FILES,
+  );
+  assert.equal(config.data.max_examples, 1);
+  assert.deepEqual([config.eval.num_examples, config.eval.temperature, config.eval.batch_size], [
+    1,
+    0.6,
+    3,
+  ]);
+  assert.deepEqual(
+    [config.training.truncate_prompts, config.training.data_seed],
+    ["left", 7],
+  );
+  assert.equal(config.training.num_generations_eval, 2);
+  const refused = async (more: string, rest = "") =>
+    (await errorsOf(yaml(more) + rest, {}, FILES)).join("\n");
+  assert.match(await refused("truncation: middle"), /middle is not supported yet/);
+  assert.match(
+    await refused("val_files: [test.jsonl, b.jsonl]"),
+    /val_files: 2 files: join them into one/,
+  );
+  assert.match(
+    await refused("val_files: other.jsonl", "trainer: {test_freq: 5}\n"),
+    /val_files: held-out problems are those of test\.parquet beside train\.parquet/,
+  );
+  assert.match(
+    await refused("max_prompt_length: 400, max_response_length: 200").then(() =>
+      refused("max_prompt_length: 400", "trainer: {v1: {trainer_mode: separate_async}}\n")
+    ),
+    /trainer_mode: not supported yet by this version \(only sync\)/,
+  );
+});
+
+Deno.test("DAPO's punishment of long completions is the reward soft_overlong", async () => {
+  const at = "reward_kwargs: {overlong_buffer_cfg: {enable: true, len: 64, penalty_factor: 0.5}, " +
+    "max_resp_len: 256}";
+  for (const text of [`reward: {${at}}`, `reward_model: {reward_manager: dapo, ${at}}`]) {
+    const { config } = await load(MINIMAL + text + "\n");
+    const { name, weight, params } = config.rewards[1]!;
+    assert.deepEqual([name, weight, params], ["soft_overlong", 0.5, {
+      max_completion_len: 256,
+      soft_punish_cache: 64,
+    }]);
+  }
+  const off = await load(MINIMAL + "reward_model: {overlong_buffer: {enable: false, len: 9}}\n");
+  assert.equal(off.config.rewards.length, 1);
+});
+
+Deno.test("where a generation has several updates, a note says how verl's steps are written", async () => {
+  const changes = (mini: number): Record<string, Json> => ({
+    ...GRPO,
+    "actor_rollout_ref.actor.ppo_mini_batch_size": mini,
+    "actor_rollout_ref.actor.optim.lr_warmup_steps": 3,
+    "trainer.total_training_steps": 10,
+    "trainer.save_freq": 5,
+  });
+  const notesOf = async (mini: number, ...overrides: string[]) => {
+    const yaml = dumped(changes(mini)) + "rewards: [correctness]\n";
+    const { config, notes } = await load(yaml, { overrides }, FILES);
+    assert.deepEqual([config.training.max_steps, config.training.warmup_steps], [10, 3]);
+    return notes.filter((note) => note.includes("counts generations"));
+  };
+  assert.deepEqual(await notesOf(256), []);
+  const [note] = await notesOf(64);
+  assert.match(note!, /total_training_steps: .*has 4 here: .*write max_steps=40 save_steps=20 /);
+  assert.match(note!, / warmup_steps=12$/);
+  assert.match((await notesOf(64, "save_steps=20"))[0]!, /write max_steps=40 warmup_steps=12$/);
+});
+
+Deno.test("a generation of verl that has no whole number of updates is refused", async () => {
+  const batch = (train: number, mini: number) =>
+    dumped({
+      ...GRPO,
+      "data.train_batch_size": train,
+      "actor_rollout_ref.actor.ppo_mini_batch_size": mini,
+    }) + "rewards: [correctness]\n";
+  const few = await errorsOf(batch(30, 32), {}, FILES);
+  assert.match(few[0]!, /data\.train_batch_size: .* 30 prompts .* works with 32$/);
+  const rest = await errorsOf(batch(512, 200), {}, FILES);
+  assert.match(
+    rest[0]!,
+    /data\.train_batch_size: .*ppo_mini_batch_size 200; works with 400 or 600/,
+  );
+});
+
+Deno.test("verl's two files are of one folder, however their paths are written", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    for (const [name, text] of Object.entries(FILES)) {
+      await Deno.writeTextFile(`${dir}/${name}`, text);
+    }
+    const yaml = (val: string) =>
+      dumped({ ...GRPO, "data.val_files": val }) + "rewards: [correctness]\n";
+    const path = `${dir}/f.yaml`;
+    await Deno.writeTextFile(path, yaml(`${dir}/test.jsonl`));
+    const { config } = await loadConfig(path, {});
+    assert.equal(await Deno.realPath(config.data.dataset_name!), dir);
+    await Deno.writeTextFile(path, yaml("/elsewhere/test.jsonl"));
+    await assert.rejects(
+      loadConfig(path, {}),
+      /held-out problems are those of test\.parquet beside/,
+    );
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});

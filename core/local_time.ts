@@ -1,0 +1,19 @@
+/**
+ * Local times as text, without a zone: "2026-11-22T23:17:05". A run keeps the time of its start in
+ * this form, so that a machine in another zone reads the same clock.
+ */
+
+/** Such as "2026-11-22T23:17:05"; `new Date` takes it as a local time. */
+export type LocalTime = string;
+
+export function localTime(date: Date = new Date()): LocalTime {
+  const two = (number: number) => String(number).padStart(2, "0");
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+  return `${day}T${time}`;
+}
+
+export function isLocalTime(value: unknown): value is LocalTime {
+  return typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/.test(value) &&
+    !Number.isNaN(Date.parse(value));
+}

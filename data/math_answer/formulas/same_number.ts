@@ -1,0 +1,182 @@
+/**
+ * Whether two constants are equal, and which one is larger. Fractions are compared exactly. So are
+ * roots of fractions: their difference is 0 or larger than a bound that follows from the formula
+ * (Burnikel, Funke, Mehlhorn, Schirra, Schmitt 2009). Others (π, e, logarithms, sines) are equal
+ * when they agree to {@link AGREEING_BITS} bits, about 100 digits.
+ */
+import { radiusBit, topBit } from "../numbers/ball.ts";
+import { type Complex, isReal, subtract } from "../numbers/complex.ts";
+import { constantPlace, evaluate, Undecided } from "./evaluate.ts";
+import { type Expr, infinite, minus, written } from "./expression.ts";
+import { bitsOf, magnitude } from "../numbers/rational.ts";
+import { isExact, signOf, toBall } from "../numbers/real.ts";
+
+const AGREEING_BITS = 330;
+/** Precisions that are tried one after the other. */
+const PRECISIONS = [128, 384, 900, 1800];
+/** Bounds beyond this are not waited for; the numbers then agree to 1,000 digits. */
+const MAX_BOUND_BITS = 3300;
+
+/** The value of a constant; null where it has none or takes too long. */
+export function valueOf(expr: Expr, bits = 128): Complex | null {
+  try {
+    return evaluate(expr, constantPlace(bits));
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof Undecided) return null;
+    throw error;
+  }
+}
+
+/** Whether two constants are equal. */
+export function sameNumber(a: Expr, b: Expr): boolean {
+  const infinities = [infinite(a), infinite(b)];
+  if (infinities[0] !== 0 || infinities[1] !== 0) return infinities[0] === infinities[1];
+  if (written(a) === written(b)) return valueOf(a) !== null;
+  return differ(a, b) === false;
+}
+
+/** −1, 0 or 1 as the real constant a is less than, equal to or greater than b; null: unknown. */
+export function compareNumbers(a: Expr, b: Expr): -1 | 0 | 1 | null {
+  const [x, y] = [infinite(a), infinite(b)];
+  if (x !== 0 || y !== 0) return Math.sign(x - y) as -1 | 0 | 1;
+  if (differ(a, b) === false) return 0;
+  for (const bits of PRECISIONS) {
+    const difference = valueOf(minus(a, b), bits);
+    if (difference === null || !isReal(difference)) return null;
+    const sign = signOf(difference.re);
+    if (sign !== null) return sign;
+  }
+  return null;
+}
+
+/** null: it cannot be found out. */
+function differ(a: Expr, b: Expr): boolean | null {
+  const [x, y] = [valueOf(a), valueOf(b)];
+  if (x === null || y === null) return null;
+  const first = parted(x, y, 128);
+  if (first !== null) return first;
+  const bound = separation(minus(a, b));
+  const wanted = bound === null ? AGREEING_BITS : Math.min(bound, MAX_BOUND_BITS);
+  const needed = Math.max(384, wanted + 64);
+  for (const bits of [...PRECISIONS.slice(1).filter((bits) => bits < needed), needed]) {
+    const [x, y] = [valueOf(a, bits), valueOf(b, bits)];
+    if (x === null || y === null) return null;
+    const parts = parted(x, y, bits);
+    if (parts !== null) return parts;
+    if (agree(x, y, bits, bound === null ? AGREEING_BITS : null, wanted)) return false;
+  }
+  return null;
+}
+
+/** true: surely different, false: surely the same, null: not yet known. */
+function parted(a: Complex, b: Complex, bits: number): boolean | null {
+  const difference = subtract(a, b, bits);
+  const signs = [signOf(difference.re), signOf(difference.im)];
+  if (signs.some((sign) => sign === 1 || sign === -1)) return true;
+  return signs.every((sign) => sign === 0) ? false : null;
+}
+
+/**
+ * Whether numbers whose balls meet are as close as wanted: by `relative` bits of the larger one,
+ * or, where that is null, by `absolute` bits after the point.
+ */
+function agree(
+  a: Complex,
+  b: Complex,
+  bits: number,
+  relative: number | null,
+  absolute: number,
+): boolean {
+  const difference = subtract(a, b, bits);
+  const error = Math.max(
+    ...[difference.re, difference.im].map((part) => isExact(part) ? -Infinity : radiusBit(part)),
+  );
+  if (relative === null) return error < -absolute;
+  const parts = [a.re, a.im, b.re, b.im];
+  // Where nothing is known but that both are near 0, they agree in digits after the point.
+  const known = parts.some((part) => Math.abs(signOf(part) ?? 0) === 1);
+  const scale = known ? Math.max(...parts.map((part) => topBit(toBall(part, 64)))) : 0;
+  return error < scale - relative;
+}
+
+interface Bound {
+  /** log2 of the two parts of the bound. */
+  u: number;
+  l: number;
+}
+
+/** The bits after the point that decide whether a formula of roots is 0; null for others. */
+function separation(expr: Expr): number | null {
+  const roots = new Map<string, bigint>();
+  const bound = boundOf(expr, roots);
+  if (bound === null) return null;
+  let degree = 1;
+  for (const each of roots.values()) degree *= Number(each);
+  return Math.ceil(Math.max(0, bound.u) * (degree - 1) + Math.max(0, bound.l)) + 8;
+}
+
+function boundOf(expr: Expr, roots: Map<string, bigint>): Bound | null {
+  if (expr.kind === "number") return { u: bitsOf(expr.value.n), l: bitsOf(expr.value.d) };
+  if (expr.kind === "constant") {
+    if (expr.name !== "i") return null;
+    roots.set("i", 2n);
+    return { u: 0, l: 0 };
+  }
+  if (expr.kind !== "call") return null;
+  const [first, second] = expr.args;
+  const a = boundOf(first!, roots);
+  if (a === null) return null;
+  if (expr.name === "negate") return a;
+  if (expr.name === "root") return rootBound(expr, a, second!, roots);
+  if (expr.name === "^") return powerBound(expr, a, second!, roots);
+  const b = second === undefined ? null : boundOf(second, roots);
+  if (b === null) return null;
+  if (expr.name === "+") return { u: Math.max(a.u + b.l, a.l + b.u) + 1, l: a.l + b.l };
+  if (expr.name === "*") return { u: a.u + b.u, l: a.l + b.l };
+  return expr.name === "/" ? { u: a.u + b.l, l: a.l + b.u } : null;
+}
+
+function rootBound(expr: Expr, a: Bound, degree: Expr, roots: Map<string, bigint>): Bound | null {
+  if (degree.kind !== "number" || degree.value.d !== 1n || degree.value.n < 1n) return null;
+  const k = degree.value.n;
+  roots.set(written(expr), k);
+  return a.u >= a.l
+    ? { u: (a.u + a.l * (Number(k) - 1)) / Number(k), l: a.l }
+    : { u: a.u, l: (a.u * (Number(k) - 1) + a.l) / Number(k) };
+}
+
+function powerBound(expr: Expr, a: Bound, by: Expr, roots: Map<string, bigint>): Bound | null {
+  const exponent = valueOf(by)?.re;
+  if (exponent === undefined || !isExact(exponent)) return null;
+  const size = Number(magnitude(exponent.n));
+  if (exponent.d !== 1n) roots.set(written(expr), exponent.d);
+  const up = { u: a.u * size, l: a.l * size };
+  return exponent.n < 0n ? { u: up.l, l: up.u } : up;
+}
+
+const SIGNIFICANT = 7, AFTER = 4;
+
+/**
+ * Whether a decimal is an irrational number, rounded or cut off at the decimal's last digit. It
+ * needs 7 significant digits and 4 after the point: 3.14 is no answer for π.
+ */
+export function isRounded(decimal: Expr, exact: Expr): boolean {
+  const negative = decimal.kind === "call" && decimal.name === "negate";
+  const literal = negative ? decimal.args[0]! : decimal;
+  if (literal.kind !== "number" || literal.digits === undefined) return false;
+  const { after, significant } = literal.digits;
+  if (after < AFTER || significant < SIGNIFICANT || after > 200) return false;
+  const value = valueOf(exact, 64 + 4 * (after + significant));
+  if (value === null || !isReal(value) || isExact(value.re)) return false;
+  if (signOf(value.re) !== signOf(valueOf(decimal)!.re)) return false;
+  // The number less the decimal, in units of its last digit: from −1/2 to 1.
+  const unit: Expr = { kind: "number", value: { n: 1n, d: 10n ** BigInt(after) } };
+  const [size, written_] = [negative, negative].map((turned, i) => {
+    const expr = [exact, decimal][i]!;
+    return turned ? minus({ kind: "number", value: { n: 0n, d: 1n } }, expr) : expr;
+  });
+  const rest: Expr = { kind: "call", name: "/", args: [minus(size!, written_!), unit] };
+  const half: Expr = { kind: "number", value: { n: -1n, d: 2n } };
+  const one: Expr = { kind: "number", value: { n: 1n, d: 1n } };
+  return compareNumbers(rest, half) === 1 && compareNumbers(rest, one) === -1;
+}

@@ -1,0 +1,265 @@
+/**
+ * Native code has no bounds checks, and the WASM kernels run without them. So the kernels must
+ * touch nothing but their results: all tensors stand between guard words, which must not change.
+ */
+import assert from "node:assert/strict";
+import type { RandomStream } from "../../core/philox.ts";
+import type { Device } from "../device.ts";
+import { createWasmDevice } from "../devices/wasm/device.ts";
+import { INT8_ACTIVATIONS } from "../ops/matmul/spec.ts";
+import { blockOf, storedWords, WEIGHT_TYPES } from "../weights/types.ts";
+import { normals, packLengths, stream } from "../testing.ts";
+import { BRANCH } from "../ops/attention_decode/spec.ts";
+import type { OpName, Ops } from "../ops/ops.ts";
+import type { HostArray, Tensor } from "../tensor.ts";
+import { someOf } from "../../tests/cases.ts";
+
+/** Words before and behind a tensor; more than the largest vector that a kernel stores. */
+const GUARD = 64;
+const GUARD_WORD = 0x7fc0_1234; // a NaN as a float, so reading it spoils a result
+
+/** A tensor between guard words. */
+class Guarded {
+  readonly whole: Tensor;
+  readonly inner: Tensor;
+  constructor(readonly device: Device, readonly content: HostArray) {
+    const { length } = content, words = content instanceof Uint32Array;
+    const values = words
+      ? new Uint32Array(length + 2 * GUARD)
+      : new Float32Array(length + 2 * GUARD);
+    new Uint32Array(values.buffer).fill(GUARD_WORD);
+    values.set(content, GUARD);
+    this.whole = device.create(words ? "u32" : "float", values.length, "guarded");
+    device.write(this.whole, values);
+    this.inner = this.whole.view(GUARD, length);
+  }
+
+  /** The elements, after a look at the guard words. */
+  async read(label: string): Promise<Uint32Array> {
+    const found = new Uint32Array((await this.device.read(this.whole)).buffer);
+    const { length } = this.content;
+    for (let i = 0; i < GUARD; i++) {
+      assert.equal(found[i], GUARD_WORD, `${label}: word ${i - GUARD} changed`);
+      assert.equal(found[GUARD + length + i], GUARD_WORD, `${label}: word ${i} behind changed`);
+    }
+    return found.subarray(GUARD, GUARD + length);
+  }
+}
+
+/** A case of any operation, with host arrays in place of tensors. */
+interface GuardedCase {
+  op: OpName;
+  args: Record<string, HostArray | number | boolean | string>;
+}
+
+/** Runs an operation between guard words. @returns the elements of all tensors after it */
+async function run(device: Device, { op, args }: GuardedCase): Promise<Map<string, Uint32Array>> {
+  const guarded = new Map<string, Guarded>(), all: Record<string, unknown> = { ...args };
+  for (const [name, value] of Object.entries(args)) {
+    if (typeof value !== "object") continue;
+    const tensor = new Guarded(device, value);
+    guarded.set(name, tensor);
+    all[name] = tensor.inner;
+  }
+  device.run(op, all as unknown as Ops[OpName]);
+  const found = new Map<string, Uint32Array>();
+  for (const [name, tensor] of guarded) {
+    found.set(name, await tensor.read(`${device.tiles}: ${labelOf({ op, args })}, ${name}`));
+    device.free(tensor.whole);
+  }
+  return found;
+}
+
+function labelOf({ op, args }: GuardedCase): string {
+  const plain = Object.entries(args).filter(([, value]) => typeof value !== "object");
+  return `${op} ${JSON.stringify(Object.fromEntries(plain))}`;
+}
+
+/** A NaN has several bit patterns, of which processors do not always take the same. */
+function withoutNan(words: Uint32Array): Uint32Array {
+  return words.map((word) => (word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word);
+}
+
+/** Runs cases on both kinds of kernels, which must give the same bits. */
+async function compare(
+  cases: readonly GuardedCase[],
+  bits: (words: Uint32Array) => Uint32Array = (words) => words,
+): Promise<void> {
+  const wasm = await createWasmDevice({ threads: 1, native: false });
+  const native = await createWasmDevice({ threads: 2 });
+  try {
+    for (const one of someOf(cases)) {
+      const expected = await run(wasm, one), found = await run(native, one);
+      for (const [name, words] of expected) {
+        assert.deepEqual(bits(found.get(name)!), bits(words), `${labelOf(one)}, ${name}`);
+      }
+    }
+  } finally {
+    wasm.close();
+    native.close();
+  }
+}
+
+function randomShape(random: RandomStream) {
+  const size = () => random.choice([1, random.int(1, 20), random.int(1, 130), random.int(1, 400)]);
+  const shape = { m: size(), n: size(), k: size(), accumulate: random.chance(0.5) };
+  if (random.chance(0.1)) { // few rows, of lengths that need no packing
+    return { ...shape, m: random.int(1, 9), n: 4 * shape.n, k: 8 * shape.k, transB: true };
+  }
+  if (random.chance(0.4)) {
+    return { ...shape, transA: random.chance(0.5), transB: random.chance(0.5) };
+  }
+  const weightType = random.choice(WEIGHT_TYPES), block = blockOf(weightType);
+  const whole = (x: number) => Math.ceil(x / block) * block;
+  if (random.chance(0.3)) return { ...shape, n: whole(shape.n), weightType };
+  const m = random.chance(0.4) ? random.int(1, 2) : shape.m;
+  const bytes = INT8_ACTIVATIONS.includes(weightType) && random.chance(0.5);
+  const stored = { ...shape, m, k: whole(shape.k), transB: true, weightType };
+  return bytes ? { ...stored, activations: "int8" as const } : stored;
+}
+
+function product(shape: ReturnType<typeof randomShape>): GuardedCase {
+  const { m, n, k } = shape, random = stream(JSON.stringify(shape));
+  const float = () => random.uniform(-1, 1);
+  const type = "weightType" in shape ? shape.weightType : undefined;
+  const transB = "transB" in shape && shape.transB === true;
+  const b = type === undefined ? Float32Array.from({ length: n * k }, float) : Uint32Array.from(
+    { length: transB ? storedWords(type, n, k) : storedWords(type, k, n) },
+    () => (random.u32() & 0xbfffbfff) >>> 0,
+  );
+  const a = Float32Array.from({ length: m * k }, float);
+  return {
+    op: "matmul",
+    args: { a, b, out: Float32Array.from({ length: m * n }, float), ...shape },
+  };
+}
+
+Deno.test("products of random shapes write only their result, with the same bits", async () => {
+  const random = stream("guards");
+  await compare(Array.from({ length: 600 }, () => product(randomShape(random))));
+});
+
+/** Heads of a size that its group, and the vectors of the kernels, do not always divide. */
+function randomHeads(random: RandomStream): { heads: number; kvHeads: number; headDim: number } {
+  const kvHeads = random.int(1, 3), headDim = random.choice([2, 4, 6, 8, 16, 20, 32, 64, 72]);
+  return { kvHeads, heads: kvHeads * random.choice([1, 2, 3, 5, 9]), headDim };
+}
+
+function attention(random: RandomStream): GuardedCase[] {
+  const { heads, kvHeads, headDim } = randomHeads(random);
+  const size = () => random.choice([0, 1, random.int(1, 20), random.int(1, 130)]);
+  const { rows, segmentCount, segments, rowSegment } = packLengths(
+    Array.from({ length: random.int(1, 3) }, () => {
+      return [1 + size(), Array.from({ length: random.int(0, 3) }, size)] as const;
+    }),
+  );
+  const wide = () => normals(random, rows * heads * headDim);
+  const narrow = () => normals(random, rows * kvHeads * headDim);
+  const shape = { segments, rowSegment, segmentCount, rows, heads, kvHeads, headDim, scale: 0.5 };
+  const window = random.chance(0.4) ? { window: random.int(1, 120) } : {};
+  const input = { q: wide(), k: narrow(), v: narrow(), ...shape, ...window };
+  const lse = normals(random, rows * heads);
+  const gradients = { dout: wide(), dq: wide(), dk: narrow(), dv: narrow() };
+  return [
+    { op: "attention", args: { ...input, out: wide(), lse } },
+    { op: "attention_backward", args: { ...input, out: wide(), lse, ...gradients } },
+  ];
+}
+
+function decoding(random: RandomStream): GuardedCase {
+  const { heads, kvHeads, headDim } = randomHeads(random), count = random.int(1, 20);
+  const maxNew = random.choice([1, 9, 150]), prompts = random.int(1, 3), rows = 130 * prompts;
+  const branches = new Uint32Array(count * BRANCH.columns);
+  for (let b = 0; b < count; b++) {
+    const first = 130 * Math.floor(b * prompts / count), slot = count - 1 - b;
+    const end = first + 1 + (first * 7 + 41) % 130, length = random.int(1, maxNew);
+    branches.set([first, end, slot, length], b * BRANCH.columns);
+  }
+  const floats = (n: number) => normals(random, n * headDim);
+  const window = random.chance(0.3) ? { window: random.int(1, maxNew) } : {};
+  return {
+    op: "attention_decode",
+    args: {
+      ...{ q: floats(count * heads), out: floats(count * heads), branches, count, maxNew },
+      ...{ prefixK: floats(rows * kvHeads), prefixV: floats(rows * kvHeads) },
+      ...{ branchK: floats(count * maxNew * kvHeads), branchV: floats(count * maxNew * kvHeads) },
+      ...{ heads, kvHeads, headDim, scale: 0.5, ...window },
+    },
+  };
+}
+
+Deno.test("attention of random shapes writes only its results, with the same bits", async () => {
+  const random = stream("guards of attention");
+  const both = Array.from({ length: 60 }, () => attention(random)).flat();
+  await compare([...both, ...Array.from({ length: 100 }, () => decoding(random))]);
+});
+
+function head(random: RandomStream): GuardedCase[] {
+  const rows = random.int(1, 100), vocab = random.int(1, 1200), d = random.int(1, 90);
+  const floats = (n: number) => normals(random, n), pairs = rows;
+  const args = {
+    ...{ hidden: floats(rows * d), weight: floats(vocab * d), rows, vocab, d, pairs },
+    pairStart: Uint32Array.from({ length: rows + 1 }, (_, i) => i),
+    targets: Uint32Array.from({ length: pairs }, () => random.below(vocab)),
+    ...{ lse: floats(rows), entropy: floats(rows), temperature: 0.9 },
+  };
+  const r = random.int(1, 20), adapter = { xa: floats(rows * r), loraB: floats(vocab * r), r };
+  const mean = random.choice([{}, { mean: floats(rows * d) }, { ...adapter, loraScale: 0.5 }]);
+  const slopes = { dlogp: floats(pairs), dentropy: floats(rows), dhidden: floats(rows * d) };
+  return [
+    { op: "head", args: { ...args, logp: floats(pairs), ...mean } },
+    { op: "head_backward", args: { ...args, ...slopes } },
+  ];
+}
+
+function rowOperations(random: RandomStream): GuardedCase[] {
+  const rows = random.int(1, 20), heads = random.int(1, 5), headDim = 2 * random.int(1, 40);
+  const d = heads * headDim, n = rows * d, floats = (count: number) => normals(random, count);
+  const norm = { x: floats(n), weight: floats(d), out: floats(n), rho: floats(rows), rows, d };
+  const gated = { dout: floats(n), gate: floats(n), up: floats(n), dgate: floats(n), n };
+  const { out: _, ...input } = norm;
+  const gradient = { ...input, dout: floats(n), dx: floats(n), dweight: floats(d) };
+  return [
+    { op: "rmsnorm", args: { ...norm, eps: 1e-5 } },
+    { op: "rmsnorm_backward", args: { ...gradient, accumulate: random.chance(0.5) } },
+    { op: "rmsnorm", args: { ...norm, add: floats(n), sum: floats(n), eps: 1e-5 } },
+    {
+      op: "rope",
+      args: {
+        ...{ x: floats(n), cos: floats(5 * headDim / 2), sin: floats(5 * headDim / 2) },
+        positions: Uint32Array.from({ length: rows }, () => random.below(5)),
+        ...{ rows, heads, headDim },
+      },
+    },
+    { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n } },
+    { op: "swiglu_backward", args: { ...gated, dup: floats(n) } },
+    { op: "swiglu_backward", args: { ...gated, dup: floats(n), activated: floats(n) } },
+  ];
+}
+
+Deno.test("heads and rows of random shapes write only their results, with the same bits", async () => {
+  const random = stream("guards of rows");
+  const heads = Array.from({ length: 40 }, () => head(random)).flat();
+  await compare([...heads, ...Array.from({ length: 30 }, () => rowOperations(random)).flat()]);
+});
+
+const SPECIAL = [NaN, Infinity, -Infinity, -0, 1e-42, -1e-42, 3e38, -3e38, 1e-30];
+
+Deno.test("infinite, huge, tiny numbers and NaN give the same results", async () => {
+  const random = stream("special numbers");
+  const cases = Array.from({ length: 30 }, () => [
+    ...attention(random),
+    decoding(random),
+    ...head(random),
+    ...rowOperations(random),
+  ]).flat();
+  for (const { args } of cases) {
+    for (const values of Object.values(args)) {
+      if (!(values instanceof Float32Array)) continue;
+      for (let i = random.int(0, 2); i > 0; i--) {
+        values[random.below(values.length)] = random.choice(SPECIAL);
+      }
+    }
+  }
+  await compare(cases, withoutNan);
+});

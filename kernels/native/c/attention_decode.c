@@ -1,0 +1,397 @@
+// Attention of one new query per branch: kernels/ops/attention_decode/*.as.ts, with the same bits.
+// Up to four queries are done at a time there where WASM does two.
+#include "decode.h"
+
+/** Up to this many queries of one prompt are done without transposing scores. */
+#define FEW_QUERIES 8
+/** Models with heads of at least this size have KV caches that the caches do not hold. */
+#define LONG_HEAD 64
+/** Max number of queries that are done at a time. */
+#define TOGETHER 4
+
+INLINE f32x4 load4(const char *at) {
+  return *(const loose_f32x4 *)at;
+}
+
+/** Keys and values that some queries attend to. */
+typedef struct {
+  const char *k, *v;
+  size_t stride;
+  int count;
+  /** The head's place in a row: rows are fetched as a whole. Negative: they are not. */
+  ptrdiff_t lead;
+} Keys;
+
+/** Reads a word of every cache line, so that all of them are on their way from memory. */
+static void touch(const char *from, size_t bytes) {
+  uint32_t sum = 0;
+  for (size_t at = 0; at < bytes; at += 64) sum += *(const volatile uint32_t *)(from + at);
+  (void)sum;
+}
+
+/** Reads the rows [j, j + TILE) of keys and values, with all their key heads. */
+static void fetch(const Keys *keys, int j) {
+  if (keys->lead < 0) return;
+  const size_t from = (size_t)j * keys->stride - (size_t)keys->lead;
+  const size_t bytes = (size_t)min(TILE, keys->count - j) * keys->stride;
+  touch(keys->k + from, bytes);
+  touch(keys->v + from, bytes);
+}
+
+/** The largest lane; of lanes that are NaN any or none. */
+INLINE float largest_lane(f32x16 x) {
+  x = max16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  x = max16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
+  x = max16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
+  return x[0] > x[1] ? x[0] : x[1];
+}
+
+/** The new maximum of query i, whose scores are `row`. Its sum and its output are scaled to it. */
+static float new_maximum(const Softmax *s, int i, const char *row, int n) {
+  f32x16 lanes = load16(row);
+  for (int j = LANES; j < n; j += LANES) lanes = max16(lanes, load16(row + (size_t)j * 4));
+  float *state = (float *)s->m + i, *sum = (float *)s->l + i;
+  const float before = *state;
+  const float largest = largest_lane(lanes), m = largest > before ? largest : before;
+  if (m == before) return m;
+  *state = m;
+  // Before the first key there is nothing to scale.
+  if (*sum == 0) return m;
+  const float c = exp1(before - m);
+  *sum *= c;
+  scale_output(s, i, c);
+  return m;
+}
+
+typedef struct {
+  /** Weights of the keys, a row per query, and values. */
+  const char *p;
+  const char *v;
+  size_t stride;
+  int count;
+} Values;
+
+/** o [queries][panels][16] += Σ_j p[j]·v_j, and added[queries] += Σ_j p[j]. */
+INLINE void add_values(
+  const int queries, const int panels, const Values *part, char *o, float added[TOGETHER]
+) {
+  f32x16 sums[TOGETHER][MAX_PANELS];
+  float total[TOGETHER];
+  UNROLL for (int r = 0; r < queries; r++) {
+    total[r] = added[r];
+    UNROLL for (int c = 0; c < panels; c++) sums[r][c] = load16(o + r * ROW + c * PANEL);
+  }
+  const char *p = part->p, *v = part->v;
+  ONE_BY_ONE for (int j = part->count; j > 0; j--, p += 4, v += part->stride) {
+    f32x16 row[MAX_PANELS];
+    UNROLL for (int c = 0; c < panels; c++) row[c] = load16(v + c * ROW);
+    UNROLL for (int r = 0; r < queries; r++) {
+      const float x = load1(p + r * TILE_ROW);
+      UNROLL for (int c = 0; c < panels; c++) sums[r][c] = fma16((f32x16)x, row[c], sums[r][c]);
+      total[r] += x;
+    }
+  }
+  UNROLL for (int r = 0; r < queries; r++) {
+    added[r] = total[r];
+    UNROLL for (int c = 0; c < panels; c++) store16(o + r * ROW + c * PANEL, sums[r][c]);
+  }
+}
+
+/** add_values for four columns. */
+static void add_values_4(int queries, const Values *part, char *o, float added[TOGETHER]) {
+  for (int r = 0; r < queries; r++) {
+    f32x4 sum = load4(o + r * ROW);
+    float total = added[r];
+    const char *p = part->p + r * TILE_ROW, *v = part->v;
+    for (int j = part->count; j > 0; j--, p += 4, v += part->stride) {
+      const float x = load1(p);
+      sum = __builtin_elementwise_fma((f32x4)x, load4(v), sum);
+      total += x;
+    }
+    added[r] = total;
+    *(loose_f32x4 *)(o + r * ROW) = sum;
+  }
+}
+
+#define VALUES(queries, panels) \
+  case queries: add_values(queries, panels, part, o, added); return;
+#define VALUES_OF(panels)                                                                    \
+  static __attribute__((noinline)) void values_##panels(                                     \
+    int queries, const Values *part, char *o, float added[TOGETHER]                          \
+  ) {                                                                                        \
+    switch (queries) {                                                                       \
+      VALUES(1, panels) VALUES(2, panels) VALUES(3, panels) VALUES(4, panels)                \
+    }                                                                                        \
+  }
+VALUES_OF(1)
+VALUES_OF(2)
+VALUES_OF(4)
+
+/**
+ * Queries [i, i + count) attend to the keys [j, j + n), whose scores are rows of the scratch. The
+ * values of the first `shared` keys are rows from vShared on, the others from v on.
+ */
+static void attend_queries(
+  const Softmax *s, int i, int count, int n, int shared, const char *vShared, const char *v,
+  size_t stride
+) {
+  const int whole = round_up16(n);
+  for (int r = 0; r < count; r++) {
+    char *row = s->scores + r * TILE_ROW;
+    ONE_BY_ONE for (int j = n; j < whole; j++) store1(row + j * 4, MASKED);
+    const float m = new_maximum(s, i + r, row, n);
+    for (int j = 0; j < n; j += LANES) {
+      store16(row + j * 4, exp16(load16(row + j * 4) - (f32x16)m));
+    }
+  }
+  Values parts[2] = {
+    { .p = s->scores, .v = vShared, .stride = stride, .count = shared },
+    { .p = s->scores + shared * 4, .v = v + (size_t)shared * stride, .stride = stride,
+      .count = n - shared },
+  };
+  char *o = s->o + (size_t)i * ROW;
+  float added[TOGETHER];
+  for (int d = s->headDim, width; d > 0; d -= width) {
+    UNROLL for (int r = 0; r < TOGETHER; r++) added[r] = 0;
+    width = d >= 64 ? 64 : d >= 32 ? 32 : d >= 16 ? 16 : 4;
+    for (int part = shared > 0 ? 0 : 1; part < 2; part++) {
+      Values *values = parts + part;
+      if (width == 64) values_4(count, values, o, added);
+      else if (width == 32) values_2(count, values, o, added);
+      else if (width == 16) values_1(count, values, o, added);
+      else add_values_4(count, values, o, added);
+      values->v += width * 4;
+    }
+    o += width < LANES ? 16 : (size_t)(width / LANES) * PANEL;
+  }
+  for (int r = 0; r < count; r++) ((float *)s->l)[i + r] += added[r];
+}
+
+/**
+ * Queries [from, to) attend to the keys of a prompt. `packed`: NULL, or this head's columns in the
+ * same keys as panels; then the first `shared` keys (whole panels) and their values are read from
+ * packedShared and vShared on.
+ */
+static void attend_few(
+  const Softmax *s, const Keys *keys, const char *packed, int shared, const char *packedShared,
+  const char *vShared, int from, int to
+) {
+  const size_t stride = keys->stride;
+  Product p = {
+    .sRow = 4, .sTerm = TILE_ROW, .vTerm = packed == NULL ? TILE_ROW : ROW,
+    .vPanel = packed == NULL ? ROW : stride * LANES, .cRow = TILE_ROW, .cPanel = ROW,
+    .k = s->headDim,
+  };
+  for (int j = 0; j < keys->count; j += TILE) {
+    const int n = min(keys->count - j, TILE), there = max(0, min(n, shared - j));
+    const size_t offset = (size_t)j * stride;
+    if (packed == NULL) {
+      fetch(keys, j);
+      pack_transposed(keys->k + offset, s->keyOffsets, n, s->headDim, 1, s->k);
+    }
+    for (int i = from; i < to; i += TOGETHER) {
+      const int count = min(to - i, TOGETHER), sharedPanels = there / LANES;
+      p.s = s->q + (size_t)i * 4;
+      if (sharedPanels > 0) {
+        p.v = packedShared + offset;
+        p.c = s->scores;
+        chains(count, sharedPanels, &p);
+      }
+      p.v = (packed == NULL ? s->k : packed + offset) + (size_t)sharedPanels * p.vPanel;
+      p.c = s->scores + (size_t)sharedPanels * ROW;
+      chains(count, ceil_div(n, LANES) - sharedPanels, &p);
+      attend_queries(s, i, count, n, there, vShared + offset, keys->v + offset, stride);
+    }
+  }
+}
+
+/** Of four rows of 16 floats: c[t] = the floats 4t to 4t + 3 of each row. */
+INLINE void across(const f32x16 r[4], f32x16 c[4]) {
+#define FIRST 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define SECOND 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define EVEN 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define ODD 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
+  const f32x16 a = __builtin_shufflevector(r[0], r[1], FIRST);
+  const f32x16 b = __builtin_shufflevector(r[2], r[3], FIRST);
+  c[0] = __builtin_shufflevector(a, b, EVEN);
+  c[1] = __builtin_shufflevector(a, b, ODD);
+  const f32x16 d = __builtin_shufflevector(r[0], r[1], SECOND);
+  const f32x16 e = __builtin_shufflevector(r[2], r[3], SECOND);
+  c[2] = __builtin_shufflevector(d, e, EVEN);
+  c[3] = __builtin_shufflevector(d, e, ODD);
+}
+
+/** Four floats in each part of a vector. */
+INLINE f32x16 four_times(const char *at) {
+  const f32x4 x = load4(at);
+  return __builtin_shufflevector(x, x, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+}
+
+/**
+ * Scores scale·q·k_j of `queries` queries, headDim floats apart, as rows of the scratch. Four keys
+ * are done at a time. Each score has four running sums, one for each place in four elements.
+ */
+INLINE void row_scores(
+  const int queries, const char *q, const char *k, size_t stride, int n, int headDim, float scale,
+  char *scores
+) {
+  for (int j = 0; j < n; j += 4) {
+    const char *rows[4];
+    UNROLL for (int t = 0; t < 4; t++) rows[t] = k + (size_t)min(j + t, n - 1) * stride;
+    f32x16 sums[TOGETHER];
+    UNROLL for (int r = 0; r < queries; r++) sums[r] = (f32x16)0.0f;
+    size_t d = 0;
+    const size_t bytes = (size_t)headDim * 4;
+    for (; d + ROW <= bytes; d += ROW) {
+      f32x16 loaded[4], c[4];
+      UNROLL for (int t = 0; t < 4; t++) loaded[t] = load16(rows[t] + d);
+      across(loaded, c);
+      UNROLL for (int r = 0; r < queries; r++) {
+        UNROLL for (int t = 0; t < 4; t++) {
+          sums[r] = fma16(four_times(q + r * bytes + d + t * 16), c[t], sums[r]);
+        }
+      }
+    }
+    for (; d < bytes; d += 16) {
+      char four[ROW];
+      UNROLL for (int t = 0; t < 4; t++) *(loose_f32x4 *)(four + t * 16) = load4(rows[t] + d);
+      UNROLL for (int r = 0; r < queries; r++) {
+        sums[r] = fma16(four_times(q + r * bytes + d), load16(four), sums[r]);
+      }
+    }
+    UNROLL for (int r = 0; r < queries; r++) {
+      const f32x16 x = sums[r];
+      const f32x16 y =
+        x + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+      const f32x16 z =
+        y + __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+      const f32x4 result = __builtin_shufflevector(z, z, 0, 4, 8, 12) * scale;
+      *(loose_f32x4 *)(scores + r * TILE_ROW + j * 4) = result;
+    }
+  }
+}
+
+#define ROW_SCORES(queries) \
+  case queries: row_scores(queries, q, k, stride, n, headDim, scale, scores); return;
+static __attribute__((noinline)) void scores_of(
+  int queries, const char *q, const char *k, size_t stride, int n, int headDim, float scale,
+  char *scores
+) {
+  switch (queries) { ROW_SCORES(1) ROW_SCORES(2) ROW_SCORES(3) ROW_SCORES(4) }
+}
+
+/** Queries [i, i + group), which begin at q, attend to the keys of their branch. */
+static void attend_rows(
+  const Softmax *s, const Keys *keys, const char *q, float scale, int i, int group
+) {
+  const size_t stride = keys->stride, bytes = (size_t)s->headDim * 4;
+  for (int j = 0; j < keys->count; j += TILE) {
+    const int n = min(keys->count - j, TILE);
+    const size_t offset = (size_t)j * stride;
+    fetch(keys, j);
+    for (int g = 0; g < group; g += TOGETHER) {
+      const int count = min(group - g, TOGETHER);
+      const char *k = keys->k + offset, *v = keys->v + offset;
+      scores_of(count, q + (size_t)g * bytes, k, stride, n, s->headDim, scale, s->scores);
+      attend_queries(s, i + g, count, n, 0, v, v, stride);
+    }
+  }
+}
+
+/** Queries [from, to) of the block attend to keys, tile by tile. */
+static void attend_tiles(const Softmax *s, const Keys *keys, int from, int to) {
+  for (int j = 0; j < keys->count; j += TILE) {
+    const Reach reach = { .count = min(keys->count - j, TILE) };
+    const size_t offset = (size_t)j * keys->stride;
+    softmax_keys(s, keys->k + offset, keys->v + offset, reach.count);
+    softmax_attend(s, from, to, &reach);
+  }
+}
+
+void decode_attention(const Decode *d, int begin, int end, char *scratch) {
+  const int kvHeads = d->kvHeads, headDim = d->headDim, width = d->width;
+  const int group = d->heads / kvHeads, parts = ceil_div(group, width);
+  const size_t queryStride = (size_t)d->heads * headDim * 4;
+  const size_t stride = (size_t)kvHeads * headDim * 4;
+  // Where few queries share the keys of a branch, and rows are whole vectors, keys are not
+  // transposed.
+  const int vectors = (headDim & 3) == 0, byRows = group < 8 && vectors;
+  const Softmax softmax = softmax_scratch(scratch, headDim), *s = &softmax;
+  tile_offsets(s->keyOffsets, stride, 0, 1);
+  for (int unit = begin; unit < end; unit++) {
+    const int part = unit % parts, head = unit / parts % kvHeads;
+    const int first = unit / parts / kvHeads * d->blockBranches;
+    const int last = min(first + d->blockBranches, d->branchCount);
+    const int some = min(width, group - part * width), count = (last - first) * some;
+    const size_t queryOffset =
+      (size_t)first * queryStride + (size_t)(head * group + part * width) * headDim * 4;
+    const size_t keyOffset = (size_t)head * headDim * 4;
+    // The first unit that reads rows from memory fetches them for all key heads.
+    const int ahead = kvHeads > 1 && headDim >= LONG_HEAD &&
+      (unit == begin || unit % (parts * kvHeads) == 0);
+    Keys keys = { .stride = stride, .lead = ahead ? (ptrdiff_t)keyOffset : -1 };
+    tile_offsets(s->queryOffsets, queryStride, (size_t)headDim * 4, some);
+    pack_transposed(d->q + queryOffset, s->queryOffsets, count, headDim, d->scale, s->q);
+    softmax_begin(s, count);
+
+    for (int b = first; b < last;) {
+      const Branch *branch = d->branches + b;
+      int stop = b + 1;
+      while (
+        stop < last && d->branches[stop].prefixBegin == branch->prefixBegin &&
+        d->branches[stop].prefixEnd == branch->prefixEnd
+      ) stop++;
+      const int from = (b - first) * some, to = (stop - first) * some;
+      const size_t offset = keyOffset + (size_t)branch->prefixBegin * stride;
+      keys.k = d->prefixK + offset;
+      keys.v = d->prefixV + offset;
+      keys.count = branch->prefixEnd - branch->prefixBegin;
+      if (to - from <= FEW_QUERIES && vectors) {
+        // A column of a panel has 16 floats, so a key head's columns begin 16 · keyOffset behind.
+        const int hasPacked = d->packedPrefixK != NULL;
+        const size_t there = keyOffset + (size_t)branch->sharedBegin * stride;
+        attend_few(
+          s, &keys, hasPacked ? d->packedPrefixK + offset + 15 * keyOffset : NULL,
+          hasPacked ? min(keys.count, branch->shared) & ~15 : 0,
+          hasPacked ? d->packedPrefixK + there + 15 * keyOffset : NULL, d->prefixV + there, from, to
+        );
+      } else {
+        attend_tiles(s, &keys, from, to);
+      }
+      b = stop;
+    }
+
+    for (int b = first; b < last; b++) {
+      const Branch *branch = d->branches + b;
+      keys.count = d->window == 0 ? branch->length : min(branch->length, d->window);
+      const int from = (b - first) * some, skipped = branch->length - keys.count;
+      const size_t row = (size_t)branch->slot * d->maxNew + skipped;
+      keys.k = d->branchK + keyOffset + row * stride;
+      keys.v = d->branchV + keyOffset + row * stride;
+      if (byRows) {
+        const char *q = d->q + queryOffset + offset_of(s->queryOffsets, from);
+        attend_rows(s, &keys, q, d->scale, from, some);
+      } else {
+        attend_tiles(s, &keys, from, from + some);
+      }
+    }
+    softmax_end(s, d->out + queryOffset, count);
+  }
+}
+
+KERNEL void attention_decode(
+  char *base, uint32_t q, uint32_t prefixK, uint32_t packedPrefixK, uint32_t prefixV,
+  uint32_t branchK, uint32_t branchV, uint32_t out, uint32_t branches, int branchCount, int maxNew,
+  int heads, int kvHeads, int headDim, float scale, int blockBranches, int width, int window,
+  int begin, int end, uint32_t scratch
+) {
+  const Decode d = {
+    .q = base + q, .prefixK = base + prefixK,
+    .packedPrefixK = packedPrefixK == 0 ? NULL : base + packedPrefixK, .prefixV = base + prefixV,
+    .branchK = base + branchK, .branchV = base + branchV, .out = base + out,
+    .branches = (const Branch *)(base + branches), .branchCount = branchCount, .maxNew = maxNew,
+    .heads = heads, .kvHeads = kvHeads, .headDim = headDim, .scale = scale,
+    .blockBranches = blockBranches, .width = width, .window = window,
+  };
+  decode_attention(&d, begin, end, base + scratch);
+}

@@ -1,0 +1,139 @@
+// Codes and scales of stored weights (kernels/weights/layout.ts). A panel holds 16 rows, and its
+// codes are in words of 16 rows, so a word of all rows is one vector. The arithmetic of the scales
+// is that of kernels/weights/{scales,split,generate}.
+#pragma once
+#include "vector.h"
+
+/** The storage types by their numbers (kernels/weights/types.as.ts). */
+enum { F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q4_K, Q6_K, INT8, NF4 };
+
+/** Number of weights of a row in a block; 2 for halves. */
+INLINE int block_weights(int type) {
+  if (type <= BF16) return 2;
+  if (type == Q4_K || type == Q6_K) return 256;
+  return type == INT8 || type == NF4 ? 64 : 32;
+}
+
+/** Bytes of a record: a block of 16 rows. */
+INLINE size_t record_bytes(int type) {
+  switch (type) {
+    case Q8_0: return 544;
+    case Q4_0: return 288;
+    case Q4_1: return 320;
+    case Q5_0: return 352;
+    case Q4_K: return 2368;
+    case Q6_K: return 3360;
+    case INT8: return 1088;
+    default: return 528;
+  }
+}
+
+/** Bytes of a panel of 16 rows of k weights. */
+INLINE size_t panel_bytes(int type, int k) {
+  if (type <= BF16) return (size_t)k * 32;
+  const size_t blocks = k / block_weights(type);
+  return blocks * record_bytes(type) + (type == NF4 ? (blocks + 15) / 16 * 16 : 0);
+}
+
+/** Corrects the exponent of an f16 whose bits are in an f32: 2^112; and the same times 2^−24. */
+#define HALF_FACTOR 0x1p112f
+#define HALF_FACTOR_OF_BYTES 0x1p88f
+
+/** An f16 in the upper half of each word, times 2^−112. */
+INLINE f32x16 upper_half(u32x16 words) {
+  return as_floats(shift_signed(words, 3) & 0x8fffe000u);
+}
+
+/**
+ * The f16 of 16 rows, two in each of 8 words (rows 0 to 7 in the lower halves), times
+ * `factor` · 2^−112.
+ */
+INLINE f32x16 halves16(const char *at, float factor) {
+  const uint32_t *w = (const uint32_t *)at;
+  u32x16 words;
+  UNROLL for (int i = 0; i < 8; i++) {
+    words[i] = w[i] << 16;
+    words[i + 8] = w[i];
+  }
+  return upper_half(words) * factor;
+}
+
+/** Subtracts `offset` from each of the four bytes of words; no byte of `words` exceeds 63. */
+INLINE u32x16 minus_bytes(u32x16 words, uint32_t offset) {
+  return ((words | 0x80808080u) - offset) ^ 0x80808080u;
+}
+
+/** Codes of eight neighbours of a row, as signed bytes: the even ones and the odd ones. */
+typedef struct {
+  u32x16 even, odd;
+} Split;
+
+/** Word `word` (0 to 3) of a record of q5_0, plus 16: 4 words of low nibbles, one of high bits. */
+INLINE Split codes_q5_0(const char *record, const int word) {
+  const u32x16 w = load_words(record + word * ROW), high = load_words(record + 256);
+  const u32x16 h = word < 2 ? high << (word == 0 ? 4 : 2) : high >> (word == 2 ? 0 : 2);
+  const u32x16 g = word < 2 ? high << (word == 0 ? 3 : 1) : high >> (word == 2 ? 1 : 3);
+  return (Split){
+    (w & 0x0f0f0f0fu) | (h & 0x10101010u), ((w >> 4) & 0x0f0f0f0fu) | (g & 0x10101010u)
+  };
+}
+
+/** The same as signed bytes. */
+INLINE Split split_q5_0(const char *record, const int word) {
+  const Split codes = codes_q5_0(record, word);
+  return (Split){ minus_bytes(codes.even, 0x10101010u), minus_bytes(codes.odd, 0x10101010u) };
+}
+
+/** Word `word` (0 or 1) of a part of q6_k: low nibbles, and a word of high bits of both. */
+INLINE Split split_q6_k(const char *low, u32x16 bits, const int word) {
+  const u32x16 w = load_words(low + word * ROW);
+  const u32x16 h = word == 0 ? bits << 4 : bits, g = word == 0 ? bits << 2 : bits >> 2;
+  const u32x16 even = (w & 0x0f0f0f0fu) | (h & 0x30303030u);
+  const u32x16 odd = ((w >> 4) & 0x0f0f0f0fu) | (g & 0x30303030u);
+  return (Split){ minus_bytes(even, 0x20202020u), minus_bytes(odd, 0x20202020u) };
+}
+
+/** The scales of a part of q6_k, whose record's scales begin at `scales`; `d` is the record's. */
+INLINE f32x16 scales_q6_k(const char *scales, int part, f32x16 d) {
+  const u32x16 codes = load_words(scales + (part / 4) * ROW);
+  return d * convert(shift_signed(codes << (24 - 8 * (part % 4)), 24));
+}
+
+/** Scales s and m = −8s of a record of q4_0. */
+INLINE void scales_q4_0(const char *record, f32x16 *s, f32x16 *m) {
+  *s = halves16(record + 256, HALF_FACTOR);
+  *m = *s * -8.0f;
+}
+
+/** Scales s and m of a record of q4_1. */
+INLINE void scales_q4_1(const char *record, f32x16 *s, f32x16 *m) {
+  const u32x16 halves = load_words(record + 256);
+  *s = upper_half(halves << 16) * HALF_FACTOR;
+  *m = upper_half(halves) * HALF_FACTOR;
+}
+
+/** Scales s = d·a and m = −e·b of block `block` (0 to 7) of a record of q4_k. */
+INLINE void scales_q4_k(const char *record, int block, f32x16 *s, f32x16 *m) {
+  const char *scales = record + 2048;
+  const u32x16 halves = load_words(scales + 256), codes = load_words(scales + block / 2 * ROW);
+  const int shift = 16 * (block % 2);
+  *s = upper_half(halves << 16) * HALF_FACTOR * convert((codes >> shift) & 0xffu);
+  *m = -(upper_half(halves) * HALF_FACTOR) * convert((codes >> (shift + 8)) & 0xffu);
+}
+
+/** The levels of nf4 (kernels/weights/types.ts), times 2^24. */
+static const float NF4_LEVELS[16] = {
+  -127 * 0x1p24f, -88 * 0x1p24f, -67 * 0x1p24f, -50 * 0x1p24f, -36 * 0x1p24f, -23 * 0x1p24f,
+  -12 * 0x1p24f, 0, 10 * 0x1p24f, 20 * 0x1p24f, 31 * 0x1p24f, 43 * 0x1p24f, 56 * 0x1p24f,
+  71 * 0x1p24f, 92 * 0x1p24f, 127 * 0x1p24f,
+};
+
+/** The scales of a block of nf4: from a code of each row, and its group's slope and offset. */
+INLINE f32x16 scales_nf4(const char *record, const char *group) {
+  const uint8_t *codes = (const uint8_t *)record + 512;
+  u32x16 words;
+  // Byte i of word r is the code of row 4·i + r.
+  UNROLL for (int row = 0; row < 16; row++) words[row] = codes[4 * (row % 4) + row / 4];
+  const f32x16 slope = load1(group), offset = load1(group + 4);
+  return fma16(slope, convert(words), offset) * 0x1p-24f;
+}

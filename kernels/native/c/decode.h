@@ -1,0 +1,26 @@
+// Attention of one new query per branch (kernels/ops/attention_decode), a part of decode_layer too.
+#pragma once
+#include "softmax.h"
+
+/** A row of the branch table (BRANCH of spec.ts). */
+typedef struct {
+  int32_t prefixBegin, prefixEnd;
+  uint32_t slot;
+  int32_t length;
+  uint32_t sharedBegin;
+  int32_t shared;
+} Branch;
+
+/** The arguments of attention_decode, which kernels/ops/attention_decode/wasm.as.ts explains. */
+typedef struct {
+  /** packedPrefixK is NULL where there is none. */
+  const char *q, *prefixK, *packedPrefixK, *prefixV, *branchK, *branchV;
+  char *out;
+  const Branch *branches;
+  int branchCount, maxNew, heads, kvHeads, headDim;
+  float scale;
+  int blockBranches, width, window;
+} Decode;
+
+/** The units [begin, end). */
+void decode_attention(const Decode *d, int begin, int end, char *scratch);

@@ -1,0 +1,259 @@
+// Products of one or two rows of x with stored weights, without widening them in memory:
+// matmul_stored_dot of kernels/ops/matmul/wasm/stored.as.ts. Each of the 16 rows of a panel has its
+// lane. A single panel would wait for its chains of multiply-adds, so several panels are computed
+// together; the order of the sums within each is that of the WASM kernel.
+#include "codes.h"
+
+/** Max number of rows of x, and of panels that are computed together. */
+#define MAX_X 2
+#define MAX_TOGETHER 4
+/** A block of nibbles has four running sums, a block of bytes two. */
+#define CHAINS 4
+
+typedef struct {
+  const char *x;
+  size_t xStep;
+  /** Sums of blocks of 32 of x (for 4-bit codes), and bytes between those of two rows. */
+  const char *sums;
+  size_t sumStep;
+  /** From a panel to the one that is computed next in its place; 0 at the end. */
+  size_t ahead;
+} Prepared;
+
+/** Fetches one of `parts` parts of the record that is `ahead` bytes behind this one. */
+INLINE void fetch_part(
+  const Prepared *p, const char *record, int part, const int parts, const int type
+) {
+  const size_t bytes = (record_bytes(type) + parts - 1) / parts;
+  if (p->ahead != 0) prefetch(record + p->ahead + (size_t)part * bytes, bytes);
+}
+
+/** Adds element `at` of each row of x times q to running sum `chain` of the row. */
+INLINE void add_term(
+  const int m, f32x16 q, const Prepared *p, int at, const int chain, f32x16 c[MAX_X][CHAINS]
+) {
+  UNROLL for (int r = 0; r < m; r++) {
+    const f32x16 x = load1(p->x + r * p->xStep + (size_t)at * 4);
+    c[r][chain] = fma16(x, q, c[r][chain]);
+  }
+}
+
+/** Adds four bytes of codes times four of x to two running sums of each row. */
+INLINE void add_bytes(
+  const int m, u32x16 word, const Prepared *p, int at, f32x16 c[MAX_X][CHAINS]
+) {
+  UNROLL for (int i = 0; i < 4; i++) {
+    add_term(m, convert((word << (24 - 8 * i)) & 0xff000000u), p, at + i, i & 1, c);
+  }
+}
+
+/** The numbers −16 to 15, times 2^24. */
+static const float FIVE_BITS[32] = {
+  -16 * 0x1p24f, -15 * 0x1p24f, -14 * 0x1p24f, -13 * 0x1p24f, -12 * 0x1p24f, -11 * 0x1p24f,
+  -10 * 0x1p24f, -9 * 0x1p24f, -8 * 0x1p24f, -7 * 0x1p24f, -6 * 0x1p24f, -5 * 0x1p24f,
+  -4 * 0x1p24f, -3 * 0x1p24f, -2 * 0x1p24f, -1 * 0x1p24f, 0, 1 * 0x1p24f, 2 * 0x1p24f,
+  3 * 0x1p24f, 4 * 0x1p24f, 5 * 0x1p24f, 6 * 0x1p24f, 7 * 0x1p24f, 8 * 0x1p24f, 9 * 0x1p24f,
+  10 * 0x1p24f, 11 * 0x1p24f, 12 * 0x1p24f, 13 * 0x1p24f, 14 * 0x1p24f, 15 * 0x1p24f,
+};
+
+/** add_bytes for bytes from 0 to 31, which stand for −16 to 15. */
+INLINE void add_fives(
+  const int m, u32x16 word, f32x16 low, f32x16 high, const Prepared *p, int at,
+  f32x16 c[MAX_X][CHAINS]
+) {
+  UNROLL for (int i = 0; i < 4; i++) {
+    add_term(m, pick_of_32(low, high, word >> (8 * i)), p, at + i, i & 1, c);
+  }
+}
+
+/** The sums of 32 nibbles times x, which has been divided by the nibbles' places. */
+INLINE void add_nibbles(
+  const int m, const char *codes, const Prepared *p, int at, f32x16 c[MAX_X][CHAINS]
+) {
+  UNROLL for (int word = 0; word < 4; word++) {
+    const u32x16 low = load_words(codes + word * ROW), high = low >> 16;
+    UNROLL for (int i = 0; i < 8; i++) {
+      const f32x16 q = convert((i < 4 ? low : high) & (0xfu << (4 * (i & 3))));
+      add_term(m, q, p, at + word * 8 + i, i & 3, c);
+    }
+  }
+}
+
+/** Adds a block of 32 with scales s and m to the totals. */
+INLINE void add_q4(
+  const int m, const char *codes, f32x16 s, f32x16 offset, const Prepared *p, int at,
+  f32x16 totals[MAX_X]
+) {
+  f32x16 c[MAX_X][CHAINS] = { { 0 } };
+  add_nibbles(m, codes, p, at, c);
+  UNROLL for (int r = 0; r < m; r++) {
+    const f32x16 sum = (c[r][0] + c[r][1]) + (c[r][2] + c[r][3]);
+    const f32x16 y = load1(p->sums + r * p->sumStep + (size_t)at / 32 * 4);
+    totals[r] = fma16(offset, y, fma16(s, sum, totals[r]));
+  }
+}
+
+INLINE void add_scaled(const int m, f32x16 s, f32x16 c[MAX_X][CHAINS], f32x16 totals[MAX_X]) {
+  UNROLL for (int r = 0; r < m; r++) totals[r] = fma16(s, c[r][0] + c[r][1], totals[r]);
+}
+
+/** Adds block `block` of a panel, whose first record is `panel`, to the totals. */
+INLINE void add_block(
+  const int type, const int m, const char *panel, int k, int block, const Prepared *p,
+  f32x16 totals[MAX_X]
+) {
+  const int weights = block_weights(type), at = block * weights;
+  const char *record = panel + (size_t)block * record_bytes(type);
+  f32x16 c[MAX_X][CHAINS] = { { 0 } };
+  switch (type) {
+    case Q4_0:
+    case Q4_1: {
+      f32x16 s, offset;
+      if (type == Q4_0) scales_q4_0(record, &s, &offset);
+      else scales_q4_1(record, &s, &offset);
+      add_q4(m, record, s, offset, p, at, totals);
+      return;
+    }
+    case Q4_K:
+      for (int part = 0; part < 8; part++) {
+        fetch_part(p, record, part, 8, Q4_K);
+        f32x16 s, offset;
+        scales_q4_k(record, part, &s, &offset);
+        add_q4(m, record + part * 256, s, offset, p, at + part * 32, totals);
+      }
+      return;
+    case Q8_0:
+      for (int word = 0; word < 8; word++) {
+        add_bytes(m, load_words(record + word * ROW), p, at + word * 4, c);
+      }
+      add_scaled(m, halves16(record + 512, HALF_FACTOR_OF_BYTES), c, totals);
+      return;
+    case INT8:
+      for (int word = 0; word < 16; word++) {
+        add_bytes(m, load_words(record + word * ROW), p, at + word * 4, c);
+      }
+      add_scaled(m, load16(record + 1024) * 0x1p-24f, c, totals);
+      return;
+    case Q5_0: {
+      const f32x16 low = load16((const char *)FIVE_BITS);
+      const f32x16 high = load16((const char *)FIVE_BITS + ROW);
+      UNROLL for (int word = 0; word < 4; word++) {
+        const Split codes = codes_q5_0(record, word);
+        add_fives(m, codes.even, low, high, p, at + word * 8, c);
+        add_fives(m, codes.odd, low, high, p, at + word * 8 + 4, c);
+      }
+      add_scaled(m, halves16(record + 320, HALF_FACTOR_OF_BYTES), c, totals);
+      return;
+    }
+    case Q6_K: {
+      const char *scales = record + 3072;
+      const f32x16 d = halves16(scales + 256, HALF_FACTOR_OF_BYTES);
+      for (int part = 0; part < 16; part++) {
+        fetch_part(p, record, part, 16, Q6_K);
+        f32x16 sums[MAX_X][CHAINS] = { { 0 } };
+        const u32x16 bits = load_words(record + 2048 + part * ROW);
+        UNROLL for (int word = 0; word < 2; word++) {
+          const Split codes = split_q6_k(record + part * 2 * ROW, bits, word);
+          add_bytes(m, codes.even, p, at + part * 16 + word * 8, sums);
+          add_bytes(m, codes.odd, p, at + part * 16 + word * 8 + 4, sums);
+        }
+        add_scaled(m, scales_q6_k(scales, part, d), sums, totals);
+      }
+      return;
+    }
+    default: {
+      const f32x16 levels = load16((const char *)NF4_LEVELS);
+      for (int word = 0; word < 8; word++) {
+        const u32x16 w = load_words(record + word * ROW);
+        // Of every eight of x the even ones come first.
+        UNROLL for (int i = 0; i < 8; i++) {
+          const int nibble = i < 4 ? 2 * i : 2 * i - 7;
+          add_term(m, pick(levels, w >> (4 * nibble)), p, at + word * 8 + i, i & 1, c);
+        }
+      }
+      const char *groups = panel + (size_t)(k / weights) * record_bytes(NF4);
+      add_scaled(m, scales_nf4(record, groups + (size_t)(block >> 4) * 16), c, totals);
+    }
+  }
+}
+
+/** totals [panels][m] = `count` neighbouring panels, `step` bytes apart, times m rows of x. */
+INLINE void dot_panels(
+  const int type, const int m, const int count, const char *panel, size_t step, int k,
+  const Prepared *p, f32x16 totals[MAX_TOGETHER][MAX_X]
+) {
+  const int blocks = k / block_weights(type);
+  UNROLL for (int j = 0; j < count; j++) {
+    UNROLL for (int r = 0; r < m; r++) totals[j][r] = (f32x16)0.0f;
+  }
+  for (int block = 0; block < blocks; block++) {
+    UNROLL for (int j = 0; j < count; j++) {
+      const size_t record = record_bytes(type);
+      const int parts = type == Q4_K || type == Q6_K; // these fetch part by part
+      if (p->ahead != 0 && !parts) prefetch(panel + p->ahead + j * step + block * record, record);
+      add_block(type, m, panel + j * step, k, block, p, totals[j]);
+    }
+  }
+}
+
+typedef struct {
+  char *w, *out;
+  int m, n, k;
+  float alpha;
+  int accumulate;
+  Prepared prepared;
+} Dots;
+
+/** The panels [begin, end), `together` at a time. */
+INLINE void dots_of(const int type, const int m, const int together, Dots *g, int begin, int end) {
+  const size_t step = panel_bytes(type, g->k), outStep = (size_t)g->n * 4;
+  int panel = begin;
+  f32x16 totals[MAX_TOGETHER][MAX_X];
+  prefetch(g->w + (size_t)begin * step, (size_t)min(together, end - begin) * step);
+  for (int count; panel < end; panel += count) {
+    count = end - panel >= together ? together : 1;
+    const int next = end - panel - count;
+    g->prepared.ahead = next >= count ? count * step : 0;
+    const char *from = g->w + (size_t)panel * step;
+    if (count == together) dot_panels(type, m, together, from, step, g->k, &g->prepared, totals);
+    else dot_panels(type, m, 1, from, step, g->k, &g->prepared, totals);
+    for (int j = 0; j < count; j++) {
+      const int columns = min(LANES, g->n - (panel + j) * LANES);
+      for (int r = 0; r < m; r++) {
+        char *to = g->out + r * outStep + (size_t)(panel + j) * ROW;
+        put_lanes(to, g->alpha * totals[j][r], columns, g->accumulate);
+      }
+    }
+  }
+}
+
+#define DOTS(type)                                                                          \
+  static __attribute__((noinline)) void dots_##type(Dots *g, int begin, int end) {          \
+    if (g->m == 1) dots_of(type, 1, 4, g, begin, end);                                      \
+    else dots_of(type, 2, 2, g, begin, end);                                                \
+  }
+DOTS(Q8_0) DOTS(Q4_0) DOTS(Q4_1) DOTS(Q5_0) DOTS(Q4_K) DOTS(Q6_K) DOTS(INT8) DOTS(NF4)
+
+KERNEL void matmul_stored_dot(
+  char *base, int type, uint32_t x, uint32_t sums, uint32_t w, uint32_t out, int m, int n, int k,
+  float alpha, int accumulate, int begin, int end, uint32_t scratch
+) {
+  (void)scratch;
+  Dots g = {
+    .w = base + w, .out = base + out, .m = m, .n = n, .k = k, .alpha = alpha,
+    .accumulate = accumulate,
+    .prepared = {
+      .x = base + x, .xStep = (size_t)k * 4, .sums = base + sums, .sumStep = (size_t)(k / 32) * 4,
+    },
+  };
+  switch (type) {
+    case Q8_0: dots_Q8_0(&g, begin, end); return;
+    case Q4_0: dots_Q4_0(&g, begin, end); return;
+    case Q4_1: dots_Q4_1(&g, begin, end); return;
+    case Q5_0: dots_Q5_0(&g, begin, end); return;
+    case Q4_K: dots_Q4_K(&g, begin, end); return;
+    case Q6_K: dots_Q6_K(&g, begin, end); return;
+    case INT8: dots_INT8(&g, begin, end); return;
+    default: dots_NF4(&g, begin, end);
+  }
+}

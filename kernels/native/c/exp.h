@@ -1,0 +1,32 @@
+// Elementary functions of 16 lanes: those of kernels/ops/common/math.as.ts, with the same bits.
+#pragma once
+#include "vector.h"
+
+/** The larger one; where one is NaN, or both are zeros, the second one. */
+INLINE f32x16 max16(f32x16 a, f32x16 b) {
+  return a > b ? a : b;
+}
+
+/** eˣ: the same steps in each lane as exp_f32x4. 0 below −87, e⁸⁸ above 88, NaN for NaN. */
+INLINE f32x16 exp16(f32x16 x) {
+  const f32x16 lowest = -87.0f, highest = 88.0f, round = 0x1.8p23f;
+  const f32x16 c = max16(lowest, x), inside = highest < c ? highest : c;
+  const f32x16 shifted = fma16(inside, (f32x16)1.44269504088896341f, round);
+  const f32x16 n = shifted - round;
+  f32x16 r = fma16(n, (f32x16)-0.693359375f, inside);
+  r = fma16(n, (f32x16)2.12194440e-4f, r);
+  f32x16 p = 0.0013843653723597527f;
+  p = fma16(p, r, (f32x16)0.008374162949621677f);
+  p = fma16(p, r, (f32x16)0.04166800156235695f);
+  p = fma16(p, r, (f32x16)0.16666431725025177f);
+  p = fma16(p, r, (f32x16)0.4999999403953552f);
+  p = fma16(p, r, (f32x16)1.0f);
+  p = fma16(p, r, (f32x16)1.0f);
+  const u32x16 result = (u32x16)p + ((u32x16)shifted << 23);
+  return as_floats(x < lowest ? (u32x16)0 : result);
+}
+
+/** eˣ of one number. */
+INLINE float exp1(float x) {
+  return exp16((f32x16)x)[0];
+}

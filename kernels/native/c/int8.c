@@ -1,0 +1,137 @@
+// Products of 4-bit weights with rows of x that are rounded to bytes: matmul_int8 of
+// kernels/ops/matmul/wasm/int8.as.ts. This file is compiled for processors with AVX512-VNNI, which
+// multiply bytes and add four products in one instruction. The sum of a block is exact, so its
+// order does not matter.
+#include <immintrin.h>
+
+#include "codes.h"
+
+/** Max rows of x of a tile. */
+#define MAX_ROWS 12
+
+typedef struct {
+  /** Rows of x in bytes, of every eight the even ones first. */
+  const char *bytes;
+  size_t byteStep;
+  /** s and s·Σ(bytes) of each block of 32. */
+  const char *scales;
+  size_t scaleStep;
+  const char *panel;
+  int blocks;
+} Tile;
+
+/** The scales of a block of 32, whose number is `block`, and the address of its codes. */
+INLINE const char *block_at(const int type, const char *panel, int block, f32x16 *s, f32x16 *m) {
+  if (type == Q4_K) {
+    const char *record = panel + (size_t)(block / 8) * record_bytes(Q4_K);
+    scales_q4_k(record, block % 8, s, m);
+    return record + (size_t)(block % 8) * 256;
+  }
+  const char *record = panel + (size_t)block * record_bytes(type);
+  if (type == Q4_0) scales_q4_0(record, s, m);
+  else scales_q4_1(record, s, m);
+  return record;
+}
+
+/**
+ * totals [rows][16] of a panel. One panel at a time, so that its bytes are read in the order of
+ * memory, which the hardware's prefetchers follow; the blocks are independent but for the totals.
+ */
+INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MAX_ROWS]) {
+  UNROLL for (int r = 0; r < rows; r++) totals[r] = (f32x16)0.0f;
+  // One pointer serves three rows.
+  const char *x[(MAX_ROWS + 2) / 3], *scales[(MAX_ROWS + 2) / 3];
+  const size_t byteStep = t->byteStep, scaleStep = t->scaleStep;
+  UNROLL for (int g = 0; 3 * g < rows; g++) {
+    x[g] = t->bytes + 3 * g * byteStep;
+    scales[g] = t->scales + 3 * g * scaleStep;
+  }
+  const __m512i low = _mm512_set1_epi32(0x0f0f0f0f);
+  for (int block = 0; block < t->blocks; block++) {
+    f32x16 s, m;
+    const char *codes = block_at(type, t->panel, block, &s, &m);
+    __m512i sums[MAX_ROWS];
+    UNROLL for (int r = 0; r < rows; r++) sums[r] = _mm512_setzero_si512();
+    UNROLL for (int word = 0; word < 4; word++) {
+      const __m512i w = _mm512_loadu_si512(codes + word * ROW);
+      const __m512i even = _mm512_and_si512(w, low);
+      const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(w, 4), low);
+      UNROLL for (int r = 0; r < rows; r++) {
+        const int *four = (const int *)(x[r / 3] + (r % 3) * byteStep + word * 8);
+        sums[r] = _mm512_dpbusd_epi32(sums[r], even, _mm512_set1_epi32(four[0]));
+        sums[r] = _mm512_dpbusd_epi32(sums[r], odd, _mm512_set1_epi32(four[1]));
+      }
+    }
+    UNROLL for (int r = 0; r < rows; r++) {
+      const char *at = scales[r / 3] + (r % 3) * scaleStep;
+      const f32x16 step = load1(at), total = load1(at + 4);
+      const f32x16 sum = convert((u32x16)sums[r]);
+      totals[r] = fma16(m, total, fma16(s * step, sum, totals[r]));
+    }
+    UNROLL for (int g = 0; 3 * g < rows; g++) {
+      x[g] += 32;
+      scales[g] += 8;
+    }
+  }
+}
+
+typedef struct {
+  char *out;
+  size_t outStep;
+  int columns;
+  float alpha;
+  int add;
+} Result;
+
+/** A tile, of which the first `columns` columns are stored at (or added to) their place. */
+INLINE void tile_to(const int type, const int rows, const Tile *t, const Result *to) {
+  f32x16 totals[MAX_ROWS];
+  tile(type, rows, t, totals);
+  UNROLL for (int r = 0; r < rows; r++) {
+    char *at = to->out + r * to->outStep;
+    put_lanes(at, to->alpha * totals[r], to->columns, to->add);
+  }
+}
+
+#define CASE(type, rows) \
+  case rows: tile_to(type, rows, t, to); return;
+#define TILES(type)                                                                          \
+  static __attribute__((noinline)) void tile_##type(                                         \
+    int rows, const Tile *t, const Result *to                                                \
+  ) {                                                                                        \
+    switch (rows) {                                                                          \
+      CASE(type, 1) CASE(type, 2) CASE(type, 3) CASE(type, 4) CASE(type, 5) CASE(type, 6)    \
+      CASE(type, 7) CASE(type, 8) CASE(type, 9) CASE(type, 10) CASE(type, 11) CASE(type, 12) \
+    }                                                                                        \
+  }
+TILES(Q4_0) TILES(Q4_1) TILES(Q4_K)
+
+KERNEL void matmul_int8(
+  char *base, int type, uint32_t bytes, uint32_t scales, uint32_t w, uint32_t out, int m, int n,
+  int k, int unitRows, float alpha, int accumulate, int begin, int end, uint32_t scratch
+) {
+  (void)scratch;
+  const int panels = ceil_div(n, LANES), blocks = k / 32;
+  const size_t outStep = (size_t)n * 4;
+  Tile t = { .byteStep = k, .scaleStep = (size_t)blocks * 8, .blocks = blocks };
+  // Rows that are a multiple of 4 KB apart share one set of the first-level cache.
+  const int max = k % 4096 == 0 ? MAX_ROWS / 2 : MAX_ROWS;
+  Result to = { .outStep = outStep, .alpha = alpha, .add = accumulate };
+  for (int unit = begin; unit < end; unit++) {
+    const int panel = unit % panels, first = unit / panels * unitRows;
+    const int count = min(unitRows, m - first);
+    const int tiles = ceil_div(count, max), low = count / tiles, high = count % tiles;
+    t.panel = base + w + (size_t)panel * panel_bytes(type, k);
+    to.columns = min(LANES, n - panel * LANES);
+    for (int i = 0, row = first; i < tiles; i++) {
+      const int rows = i < high ? low + 1 : low;
+      t.bytes = base + bytes + (size_t)row * t.byteStep;
+      t.scales = base + scales + (size_t)row * t.scaleStep;
+      to.out = base + out + (size_t)row * outStep + (size_t)panel * ROW;
+      if (type == Q4_0) tile_Q4_0(rows, &t, &to);
+      else if (type == Q4_1) tile_Q4_1(rows, &t, &to);
+      else tile_Q4_K(rows, &t, &to);
+      row += rows;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// Tiles of queries and keys in scratch: the forms of kernels/ops/attention/{tile,pack}.as.ts.
+//   transposed [d][TILE], for scores;
+//   panels [d/16][TILE][16]: rows in pieces of 16 columns, padded with zeros.
+#pragma once
+#include "tiles.h"
+
+/** Number of queries or keys in a tile. */
+#define TILE 96
+/** Bytes of a row of a transposed tile and of a score tile, of a panel, and of a score tile. */
+#define TILE_ROW 384
+#define PANEL (TILE * ROW)
+#define SCORES (TILE * TILE_ROW)
+/** Bytes of a table of offsets, which says where the rows of a tile are. */
+#define OFFSETS TILE_ROW
+
+/** A row of the segment table (SEGMENT of kernels/ops/attention/spec.ts). */
+typedef struct {
+  int32_t begin, end, prefixBegin, prefixEnd, groupEnd;
+} Segment;
+
+INLINE int round_up16(int n) {
+  return (n + 15) & ~15;
+}
+
+/** Bytes of a tile of rows of headDim floats, in both forms. */
+INLINE size_t tile_bytes(int headDim) {
+  return (size_t)round_up16(headDim) * TILE_ROW;
+}
+
+/**
+ * Offsets of a tile whose element i is row i / group, head i % group. Rows are `stride` bytes and
+ * heads `head` bytes apart (group = 1 for keys and values).
+ */
+static inline void tile_offsets(char *table, size_t stride, size_t head, int group) {
+  uint32_t *offsets = (uint32_t *)table;
+  size_t row = 0;
+  for (int i = 0; i < TILE; row += stride) {
+    size_t at = row;
+    for (int h = 0; h < group && i < TILE; h++, i++, at += head) offsets[i] = (uint32_t)at;
+  }
+}
+
+/** Byte offset of element i of a tile. */
+INLINE size_t offset_of(const char *offsets, int i) {
+  return ((const uint32_t *)offsets)[i];
+}
+
+/** The first `count` lanes from memory, zeros behind. */
+INLINE f32x16 load_lanes(const char *at, int count) {
+  if (count >= LANES) return load16(at);
+  char lanes[ROW] = { 0 };
+  ONE_BY_ONE for (int i = 0; i < count; i++) store1(lanes + i * 4, load1(at + i * 4));
+  return load16(lanes);
+}
+
+/**
+ * target[c][i] = scale · source[i][c] for i < count. From `count` to the next multiple of 16 the
+ * last element is repeated.
+ */
+static inline void pack_transposed(
+  const char *source, const char *offsets, int count, int headDim, float scale, char *target
+) {
+  const f32x16 s = scale;
+  for (int i = 0; i < count; i += LANES) {
+    const char *rows[LANES];
+    for (int t = 0; t < LANES; t++) rows[t] = source + offset_of(offsets, min(i + t, count - 1));
+    char *to = target + (size_t)i * 4;
+    for (int c = 0; c < headDim; c += LANES) {
+      const int columns = min(LANES, headDim - c);
+      f32x16 r[LANES];
+      if (columns == LANES) {
+        UNROLL for (int t = 0; t < LANES; t++) r[t] = load16(rows[t] + (size_t)c * 4) * s;
+      } else {
+        UNROLL for (int t = 0; t < LANES; t++) {
+          r[t] = load_lanes(rows[t] + (size_t)c * 4, columns) * s;
+        }
+      }
+      TRANSPOSE16(r)
+      UNROLL for (int t = 0; t < LANES; t++, to += TILE_ROW) {
+        if (t < columns) store16(to, r[t]);
+      }
+    }
+  }
+}
+
+/** Panels of scale · source; columns from headDim to the next multiple of 16 become 0. */
+static inline void pack_rows(
+  const char *source, const char *offsets, int count, int headDim, float scale, char *target
+) {
+  const f32x16 s = scale;
+  for (int i = 0; i < count; i++) {
+    const char *from = source + offset_of(offsets, i);
+    char *to = target + (size_t)i * ROW;
+    int c = headDim;
+    for (; c >= LANES; c -= LANES, from += ROW, to += PANEL) store16(to, load16(from) * s);
+    if (c > 0) {
+      ONE_BY_ONE for (int e = 0; e < LANES; e++) {
+        store1(to + e * 4, e < c ? load1(from + e * 4) * scale : 0);
+      }
+    }
+  }
+}
+
+/** Copies one row out of panels: target = scale · row. */
+INLINE void unpack_row(const char *panel, char *target, int headDim, float scale) {
+  const f32x16 s = scale;
+  int c = headDim;
+  for (; c >= LANES; c -= LANES, target += ROW, panel += PANEL) store16(target, load16(panel) * s);
+  ONE_BY_ONE for (; c > 0; c--, target += 4, panel += 4) store1(target, load1(panel) * scale);
+}
+
+/** The inverse of `pack_rows` without the padding: target = panels. */
+static inline void unpack_rows(
+  const char *panels, char *target, const char *offsets, int count, int headDim
+) {
+  for (int i = 0; i < count; i++) {
+    unpack_row(panels + (size_t)i * ROW, target + offset_of(offsets, i), headDim, 1);
+  }
+}

@@ -1,0 +1,169 @@
+// Products with stored weights: the kernels of kernels/ops/matmul/wasm/stored.as.ts with the same
+// names and arguments, which are explained there. Weights are widened slice by slice on the stack
+// of the thread or in its scratch, and multiplied there.
+#include "blocks.h"
+#include "widen.h"
+
+/** Max number of columns that widen_columns widens at once: MAX_UNIT_COLUMNS of stored.ts, or a
+ * block of the largest type. */
+#define MAX_COLUMNS 256
+
+/**
+ * out [rows, 16] = (with `add` +=) alpha · a [rows, k] · panel [k, 16], `kBlock` terms at a time.
+ */
+static void multiply_panel(
+  const char *a, size_t aStep, const char *panel, char *out, int rows, int k, int kBlock,
+  float alpha, int add
+) {
+  Product p = { .s = a, .sRow = aStep, .sTerm = 4, .v = panel, .vTerm = ROW };
+  p.c = out;
+  p.cRow = ROW;
+  p.alpha = alpha;
+  for (int kk = 0; kk < k; kk += kBlock) {
+    p.k = min(kBlock, k - kk);
+    p.add = add || kk > 0;
+    multiply(rows, 1, &p);
+    p.s += (size_t)kBlock * 4;
+    p.v += (size_t)kBlock * ROW;
+  }
+}
+
+/** Brings the next `bytes` bytes into the caches while others are multiplied. */
+static void read_ahead(const char *from, const char *end, size_t bytes) {
+  if (end - from < (ptrdiff_t)bytes) bytes = end > from ? (size_t)(end - from) : 0;
+  prefetch(from, bytes);
+}
+
+/** Copies `rows` rows of 16 floats. */
+static void copy_rows(const char *from, size_t fromStep, char *to, size_t toStep, int rows) {
+  ONE_BY_ONE for (; rows > 0; rows--, from += fromStep, to += toStep) store16(to, load16(from));
+}
+
+KERNEL void matmul_stored(
+  char *base, int type, uint32_t a, uint32_t w, uint32_t out, int m, int n, int k, int unitRows,
+  int unitPanels, int slice, int kBlock, int blockTiles, float alpha, int accumulate, int begin,
+  int end, uint32_t scratch
+) {
+  char edge[BLOCK_ROWS * ROW] __attribute__((aligned(64)));
+  char *packed = base + scratch;
+  const int weights = block_weights(type);
+  const size_t step = panel_bytes(type, k), aStep = (size_t)k * 4, outStep = (size_t)n * 4;
+  const int panels = ceil_div(n, LANES), groups = ceil_div(panels, unitPanels);
+  const char *last = base + w + (size_t)panels * step;
+  for (int unit = begin; unit < end; unit++) {
+    const int row = unit / groups * unitRows, rows = min(unitRows, m - row);
+    const int first = unit % groups * unitPanels, count = min(unitPanels, panels - first);
+    const int columns = min(count * LANES, n - first * LANES);
+    const char *from = base + a + (size_t)row * aStep;
+    const char *panel = base + w + (size_t)first * step;
+    char *to = base + out + (size_t)row * outStep + (size_t)first * ROW;
+    // Few rows are summed on the stack: rows of a wide result often map to the same few cache sets.
+    const int few = count == 1 && columns == LANES && ceil_div(rows, TILE_ROWS) <= blockTiles;
+    if (few && accumulate) copy_rows(to, outStep, edge, ROW, rows);
+    for (int kk = 0; kk < k; kk += slice) {
+      const int depth = min(slice, k - kk), blocks = depth / weights;
+      const int add = kk > 0 || accumulate;
+      for (int p = 0; p < count; p++) {
+        char *wide = packed + (size_t)p * depth * ROW;
+        const int missing = n - (first + p) * LANES;
+        widen_panel(type, panel + (size_t)p * step, missing, k, kk / weights, blocks, wide);
+      }
+      if (few) {
+        if (type > BF16) {
+          const size_t record = record_bytes(type), bytes = (size_t)blocks * record;
+          read_ahead(panel + (size_t)(kk / weights) * record + bytes, last, bytes);
+        }
+        const char *s = from + (size_t)kk * 4;
+        multiply_panel(s, aStep, packed, edge, rows, depth, kBlock, alpha, add);
+      } else {
+        multiply_packed(
+          from + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns, depth, kBlock,
+          blockTiles, alpha, add
+        );
+      }
+    }
+    if (few) copy_rows(edge, ROW, to, outStep, rows);
+  }
+}
+
+/** Widens 16 halves of a row, in order. */
+INLINE f32x16 widen_row16(int type, const char *from) {
+  typedef uint16_t u16x16 __attribute__((ext_vector_type(16), aligned(2)));
+  const u32x16 words = __builtin_convertvector(*(const u16x16 *)from, u32x16) << 16;
+  if (type == BF16) return as_floats(words);
+  return fma16(upper_half(words), (f32x16)HALF_FACTOR, (f32x16)0.0f);
+}
+
+/** Widens halves to panels of 16 columns: `count` rows of `columns` columns, `stride` apart. */
+static void widen_halves_columns(
+  int type, const char *from, size_t stride, int count, int columns, char *to
+) {
+  for (int c = 0; c < columns; c += LANES, from += 2 * LANES) {
+    const int width = min(LANES, columns - c);
+    const char *row = from;
+    for (int r = 0; r < count; r++, row += stride, to += ROW) {
+      if (width == LANES) {
+        store16(to, widen_row16(type, row));
+      } else {
+        char halves[2 * LANES] = { 0 };
+        ONE_BY_ONE for (int i = 0; i < 2 * width; i++) halves[i] = row[i];
+        store16(to, widen_row16(type, halves));
+      }
+    }
+  }
+}
+
+/**
+ * Widens `count` rows of W [*, width] from `row` (a multiple of 16) on to panels of 16 columns:
+ * `columns` columns (whole blocks) from column `first` on.
+ */
+static void widen_columns(
+  int type, const char *w, int width, int row, int count, int first, int columns, char *to
+) {
+  if (type <= BF16) {
+    const size_t stride = (size_t)width * 2;
+    const char *from = w + (size_t)row * stride + (size_t)first * 2;
+    widen_halves_columns(type, from, stride, count, columns, to);
+    return;
+  }
+  char wide[MAX_COLUMNS * ROW] __attribute__((aligned(64)));
+  const int weights = block_weights(type);
+  const size_t step = panel_bytes(type, width), panelStep = (size_t)count * ROW;
+  for (int r = 0; r < count; r += LANES) {
+    const char *panel = w + (size_t)((row + r) / LANES) * step;
+    widen_panel(type, panel, LANES, width, first / weights, columns / weights, wide);
+    const int rows = min(LANES, count - r);
+    for (int c = 0; c < columns; c += LANES) {
+      f32x16 t[16];
+      UNROLL for (int i = 0; i < 16; i++) t[i] = load16(wide + (size_t)(c + i) * ROW);
+      TRANSPOSE16(t)
+      char *at = to + (size_t)(c / LANES) * panelStep + (size_t)r * ROW;
+      UNROLL for (int i = 0; i < 16; i++) {
+        if (i < rows) store16(at + (size_t)i * ROW, t[i]);
+      }
+    }
+  }
+}
+
+KERNEL void matmul_stored_rows(
+  char *base, int type, uint32_t a, uint32_t w, uint32_t out, int m, int n, int k, int unitRows,
+  int unitColumns, int slice, int kBlock, int blockTiles, float alpha, int accumulate, int begin,
+  int end, uint32_t scratch
+) {
+  char *packed = base + scratch;
+  const int groups = ceil_div(n, unitColumns);
+  const size_t aStep = (size_t)k * 4, outStep = (size_t)n * 4;
+  for (int unit = begin; unit < end; unit++) {
+    const int row = unit / groups * unitRows, rows = min(unitRows, m - row);
+    const int first = unit % groups * unitColumns, columns = min(unitColumns, n - first);
+    char *to = base + out + (size_t)row * outStep + (size_t)first * 4;
+    for (int kk = 0; kk < k; kk += slice) {
+      const int depth = min(slice, k - kk);
+      widen_columns(type, base + w, n, kk, depth, first, columns, packed);
+      multiply_packed(
+        base + a + (size_t)row * aStep + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns,
+        depth, kBlock, blockTiles, alpha, kk > 0 || accumulate
+      );
+    }
+  }
+}

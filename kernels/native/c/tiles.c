@@ -1,0 +1,46 @@
+// The register tiles of tiles.h.
+#include "tiles.h"
+
+#define DEFINE(kind, rows, panels)                                             \
+  __attribute__((noinline)) void kind##_##rows##_##panels(const Product *p) {  \
+    kind(rows, panels, p);                                                     \
+  }
+EACH_TILE(DEFINE, tile)
+EACH_TILE(DEFINE, chain)
+
+// A copy of the product would be made with wide loads of what has just been stored in small parts,
+// which a processor cannot forward. So its pointers are changed and restored.
+#define IN_TILES(kind, rows, panels, p)                                               \
+  const char *const s = p->s;                                                         \
+  char *const c = p->c;                                                               \
+  const int tiles = ceil_div(rows, max_rows(panels, p->sRow));                        \
+  const int low = rows / tiles, high = rows % tiles;                                  \
+  for (int t = 0; t < tiles; t++) {                                                   \
+    const int height = t < high ? low + 1 : low;                                      \
+    kind##_of(height, panels, p);                                                     \
+    p->s += (size_t)height * p->sRow;                                                 \
+    p->c += (size_t)height * p->cRow;                                                 \
+  }                                                                                   \
+  p->s = s;                                                                           \
+  p->c = c;
+
+void multiply(int rows, int panels, Product *p) {
+  IN_TILES(tile, rows, panels, p)
+}
+
+static void chains_of(int rows, int panels, Product *p) {
+  IN_TILES(chain, rows, panels, p)
+}
+
+void chains(int rows, int panels, Product *p) {
+  const char *const v = p->v;
+  char *const c = p->c;
+  for (int first = 0, count; first < panels; first += count) {
+    count = panels_at_once(panels - first, rows, p->sRow);
+    chains_of(rows, count, p);
+    p->v += (size_t)count * p->vPanel;
+    p->c += (size_t)count * p->cPanel;
+  }
+  p->v = v;
+  p->c = c;
+}

@@ -1,0 +1,141 @@
+// Register tiles of the matrix product: up to 14 rows × 2 panels, or 6 rows × 4 panels, of 16
+// columns each. An element of the result is one chain of fused multiply-adds in the order of the
+// terms, so its bits do not depend on the tile. They are those of the WASM tiles
+// (kernels/ops/matmul/wasm/generate.ts), which are 6 rows × 1 panel.
+#pragma once
+#include "vector.h"
+
+/** c [rows][panels][16] = (with `add` +=) alpha · Σ_k s[row, k] · v[k, 16]. Steps are in bytes. */
+typedef struct {
+  const char *s;
+  /** From a row of s to the next one, and from a term to the next one. */
+  size_t sRow, sTerm;
+  const char *v;
+  /** From a row of a panel to the next one, and from a panel to the next one. */
+  size_t vTerm, vPanel;
+  char *c;
+  size_t cRow, cPanel;
+  int k;
+  float alpha;
+  int add;
+} Product;
+
+/** Max rows of a tile with one or two panels. */
+#define MAX_ROWS 14
+/** Max panels of a tile, and max rows of a tile with so many panels. */
+#define MAX_PANELS 4
+#define MAX_ROWS_OF_4 6
+
+/** Adds the terms of `rows` × `panels` of a product; both are constants where it is used. */
+INLINE void add_terms(
+  const int rows, const int panels, const Product *p, f32x16 sums[MAX_ROWS][MAX_PANELS]
+) {
+  // One pointer serves three rows: the address of a row is pointer + 0, 1 or 2 · sRow.
+  const size_t row = p->sRow, term = p->sTerm, vTerm = p->vTerm, vPanel = p->vPanel;
+  const char *s[(MAX_ROWS + 2) / 3], *v = p->v;
+  UNROLL for (int g = 0; 3 * g < rows; g++) s[g] = p->s + (size_t)(3 * g) * row;
+  ONE_BY_ONE for (int k = p->k; k > 0; k--) {
+    f32x16 b[MAX_PANELS];
+    UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
+    UNROLL for (int i = 0; i < rows; i++) {
+      const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * row);
+      UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
+    }
+    UNROLL for (int g = 0; 3 * g < rows; g++) s[g] += term;
+    v += vTerm;
+  }
+}
+
+/** Computes a tile: the sums are multiplied by alpha, and stored or added. */
+INLINE void tile(const int rows, const int panels, const Product *p) {
+  f32x16 sums[MAX_ROWS][MAX_PANELS];
+  UNROLL for (int i = 0; i < rows; i++) {
+    UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
+  }
+  add_terms(rows, panels, p, sums);
+  const f32x16 alpha = p->alpha;
+  char *c = p->c;
+  UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
+    UNROLL for (int j = 0; j < panels; j++) {
+      char *at = c + j * p->cPanel;
+      store16(at, p->add ? fma16(alpha, sums[i][j], load16(at)) : alpha * sums[i][j]);
+    }
+  }
+}
+
+/**
+ * Computes a tile without alpha. With `add` each sum is one chain that begins with the old value of
+ * its element.
+ */
+INLINE void chain(const int rows, const int panels, const Product *p) {
+  f32x16 sums[MAX_ROWS][MAX_PANELS];
+  if (p->add) {
+    UNROLL for (int i = 0; i < rows; i++) {
+      UNROLL for (int j = 0; j < panels; j++) {
+        sums[i][j] = load16(p->c + (size_t)i * p->cRow + j * p->cPanel);
+      }
+    }
+  } else {
+    UNROLL for (int i = 0; i < rows; i++) {
+      UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
+    }
+  }
+  add_terms(rows, panels, p, sums);
+  char *c = p->c;
+  UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
+    UNROLL for (int j = 0; j < panels; j++) store16(c + j * p->cPanel, sums[i][j]);
+  }
+}
+
+// The functions of all tiles are in tiles.c: EACH_TILE(DO, kind) does DO for each size.
+#define SIZES_TO_6(DO, kind, panels)                                                        \
+  DO(kind, 1, panels) DO(kind, 2, panels) DO(kind, 3, panels) DO(kind, 4, panels)           \
+  DO(kind, 5, panels) DO(kind, 6, panels)
+#define SIZES_TO_14(DO, kind, panels)                                                       \
+  SIZES_TO_6(DO, kind, panels)                                                              \
+  DO(kind, 7, panels) DO(kind, 8, panels) DO(kind, 9, panels) DO(kind, 10, panels)          \
+  DO(kind, 11, panels) DO(kind, 12, panels) DO(kind, 13, panels) DO(kind, 14, panels)
+#define EACH_TILE(DO, kind) \
+  SIZES_TO_14(DO, kind, 1) SIZES_TO_14(DO, kind, 2) SIZES_TO_6(DO, kind, 4)
+
+#define DECLARE(kind, rows, panels) void kind##_##rows##_##panels(const Product *p);
+EACH_TILE(DECLARE, tile)
+EACH_TILE(DECLARE, chain)
+
+#define CASE(kind, rows, panels)   \
+  case rows:                       \
+    kind##_##rows##_##panels(p);   \
+    return;
+/** `rows` × `panels` of a product: 1 or 2 panels and up to 14 rows, or 4 panels and up to 6. */
+#define DISPATCH(kind)                                                \
+  INLINE void kind##_of(int rows, int panels, const Product *p) {     \
+    if (panels == 1) {                                                \
+      switch (rows) { SIZES_TO_14(CASE, kind, 1) }                    \
+    } else if (panels == 2) {                                         \
+      switch (rows) { SIZES_TO_14(CASE, kind, 2) }                    \
+    } else {                                                          \
+      switch (rows) { SIZES_TO_6(CASE, kind, 4) }                     \
+    }                                                                 \
+  }
+DISPATCH(tile)
+DISPATCH(chain)
+
+/**
+ * Max rows of a tile. Rows that are a multiple of 4 KB apart share one set of the first-level
+ * cache, which holds 8 or 12 lines.
+ */
+INLINE int max_rows(int panels, size_t sRow) {
+  return panels == 4 || sRow % 4096 == 0 ? MAX_ROWS_OF_4 : MAX_ROWS;
+}
+
+/** Number of panels that are computed together, of `count` neighbouring ones. */
+INLINE int panels_at_once(int count, int rows, size_t sRow) {
+  if (count >= 4 && (rows <= MAX_ROWS_OF_4 || max_rows(1, sRow) == MAX_ROWS_OF_4)) return 4;
+  return count >= 2 ? 2 : 1;
+}
+
+/** A product of any number of rows, in tiles of about the same height; p is as before after it. */
+void multiply(int rows, int panels, Product *p);
+
+/** Chains of any number of rows and of neighbouring panels. */
+void chains(int rows, int panels, Product *p);

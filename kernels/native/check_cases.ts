@@ -1,0 +1,247 @@
+/** What the self-check computes: operations that together use every native kernel. */
+import { BRANCH } from "../ops/attention_decode/spec.ts";
+import { SEGMENT } from "../ops/attention/spec.ts";
+import { INT8_ACTIVATIONS, packedLength } from "../ops/matmul/spec.ts";
+import type { OpName, Ops } from "../ops/ops.ts";
+import type { HostArray, Tensor } from "../tensor.ts";
+import { storedWords, WEIGHT_TYPES } from "../weights/types.ts";
+
+/** The arguments of an operation, with host arrays in place of tensors. */
+export type HostArgs<K extends OpName> = {
+  [P in keyof Ops[K]]: Exclude<Ops[K][P], undefined> extends Tensor ? HostArray : Ops[K][P];
+};
+
+/** An operation, and the arguments that it writes. */
+export interface Check<K extends OpName = OpName> {
+  op: K;
+  args: HostArgs<K>;
+  outputs: (keyof Ops[K] & string)[];
+}
+
+function check<K extends OpName>(op: K, args: HostArgs<K>, outputs: (keyof Ops[K] & string)[]) {
+  return { op, args, outputs } as unknown as Check;
+}
+
+/** Numbers that look random, of which all checks use parts: making them takes a while. */
+const COUNT = 2 ** 17;
+
+function randomWords(): Uint32Array {
+  const made = new Uint32Array(COUNT);
+  for (let i = 0; i < COUNT; i++) {
+    const x = Math.imul(i + 1, 0x9e3779b1);
+    made[i] = Math.imul(x ^ x >>> 15, 0x85ebca6b);
+  }
+  return made;
+}
+
+/** Numbers for the checks; parts overlap. */
+class Numbers {
+  readonly #stored = randomWords();
+  readonly #floats = new Float32Array(COUNT);
+  #next = 0;
+
+  constructor() {
+    for (let i = 0; i < COUNT; i++) this.#floats[i] = this.#stored[i]! * 2 ** -31 - 1;
+    // Without the uppermost bit of their exponents, none of the numbers in a stored weight is
+    // infinite, whatever its type is: an f16, a bf16 or an f32.
+    for (let i = 0; i < COUNT; i++) this.#stored[i]! &= 0xbfffbfff;
+  }
+
+  #part<A extends HostArray>(numbers: A, count: number): A {
+    this.#next = (this.#next + 1009) % (COUNT - count + 1);
+    return numbers.slice(this.#next, this.#next + count) as A;
+  }
+
+  /** Numbers between −1 and 1. */
+  floats(count: number): Float32Array {
+    return this.#part(this.#floats, count);
+  }
+
+  /** Codes and scales of a stored weight. */
+  stored(count: number): Uint32Array {
+    return this.#part(this.#stored, count);
+  }
+}
+
+type Shape = Omit<HostArgs<"matmul">, "a" | "b" | "out">;
+
+/** Products with all layouts and edges of tiles. */
+const SHAPES: readonly Shape[] = [
+  { m: 33, n: 70, k: 340 },
+  { m: 5, n: 100, k: 70, accumulate: true, alpha: 0.5 },
+  { m: 40, n: 50, k: 90, transB: true },
+  { m: 400, n: 37, k: 40, transB: true, accumulate: true },
+  { m: 20, n: 24, k: 64, transA: true },
+  { m: 1, n: 44, k: 64, transB: true, alpha: 0.5 },
+  { m: 7, n: 20, k: 40, transB: true, accumulate: true },
+  { m: 70, n: 130, k: 45, transA: true, alpha: 0.25 },
+  { m: 48, n: 51, k: 2060, transA: true },
+  ...WEIGHT_TYPES.flatMap((weightType): Shape[] => [
+    { m: 1, n: 90, k: 512, transB: true, weightType },
+    { m: 2, n: 40, k: 256, transB: true, weightType, accumulate: true },
+    { m: 7, n: 40, k: 512, transB: true, weightType, accumulate: true },
+    { m: 100, n: 33, k: 256, transB: true, weightType, alpha: 0.5 },
+    { m: 19, n: 256, k: 35, weightType },
+  ]),
+  ...INT8_ACTIVATIONS.flatMap((weightType) =>
+    [1, 4, 30].map((m): Shape => {
+      return { m, n: 70, k: 256, transB: true, weightType, activations: "int8", alpha: 0.5 };
+    })
+  ),
+];
+
+function product(shape: Shape, numbers: Numbers): Check {
+  const { m, n, k, weightType, transB = false } = shape;
+  const b = weightType === undefined
+    ? numbers.floats(n * k)
+    : numbers.stored(transB ? storedWords(weightType, n, k) : storedWords(weightType, k, n));
+  return check("matmul", { a: numbers.floats(m * k), b, out: numbers.floats(m * n), ...shape }, [
+    "out",
+  ]);
+}
+
+/** Prompts of one group each, with two branches. */
+const GROUPS = [[7, 20, 13], [100, 9, 33]] as const;
+
+/** Attention and its gradient, with a window or without (undefined). */
+function attention(window: number | undefined, headDim: number, numbers: Numbers): Check[] {
+  const segments: number[] = [],
+    rowSegment: number[] = [],
+    add = (segment: number[]) => {
+      rowSegment.push(...new Array<number>(segment[1]! - segment[0]!).fill(segments.length / 5));
+      segments.push(...segment);
+    };
+  let rows = 0;
+  for (const [prompt, ...branches] of GROUPS) {
+    const first = rows, end = branches.reduce((sum, n) => sum + n, first + prompt);
+    rows += prompt;
+    add([first, rows, first, first, end]);
+    for (const branch of branches) {
+      add([rows, rows + branch, first, first + prompt, rows + branch]);
+      rows += branch;
+    }
+  }
+  const heads = 6, kvHeads = 2, wide = rows * heads * headDim, narrow = rows * kvHeads * headDim;
+  const args = {
+    ...{ q: numbers.floats(wide), k: numbers.floats(narrow), v: numbers.floats(narrow) },
+    ...{ out: numbers.floats(wide), lse: numbers.floats(rows * heads) },
+    segments: Uint32Array.from(segments),
+    rowSegment: Uint32Array.from(rowSegment),
+    ...{ segmentCount: segments.length / SEGMENT.columns, rows, heads, kvHeads, headDim, scale: 2 },
+    ...(window === undefined ? {} : { window }),
+  };
+  const gradients = { dq: args.out, dk: numbers.floats(narrow), dv: numbers.floats(narrow) };
+  const backward = { ...args, ...gradients, out: args.q, dout: numbers.floats(wide) };
+  return [
+    check("attention", args, ["out", "lse"]),
+    check("attention_backward", backward, ["dq", "dk", "dv"]),
+  ];
+}
+
+/** A branch table: three branches of one prompt, and two of another one. */
+function branchTable(maxNew: number): { branches: Uint32Array; count: number; rows: number } {
+  const branches = [[0, 90], [0, 90], [0, 90], [96, 230], [96, 230]].flatMap((prompt, b) => {
+    const row = new Array<number>(BRANCH.columns).fill(0);
+    row.splice(0, 4, ...prompt, b, 1 + b * 23 % maxNew);
+    return row;
+  });
+  return { branches: Uint32Array.from(branches), count: 5, rows: 240 };
+}
+
+/** Attention of decoding: few queries per key head, or many. */
+function decoding(heads: number, kvHeads: number, headDim: number, numbers: Numbers): Check {
+  const maxNew = 110, { branches, count, rows } = branchTable(maxNew);
+  const cells = (n: number) => numbers.floats(n * headDim);
+  return check("attention_decode", {
+    q: cells(count * heads),
+    ...{ prefixK: cells(rows * kvHeads), prefixV: cells(rows * kvHeads) },
+    ...{ branchK: cells(count * maxNew * kvHeads), branchV: cells(count * maxNew * kvHeads) },
+    ...{ out: cells(count * heads), branches, count, maxNew, heads, kvHeads, headDim, scale: 1 },
+  }, ["out"]);
+}
+
+function decodeLayer(numbers: Numbers): Check {
+  const d = 40, f = 50, heads = 4, kvHeads = 2, headDim = 8, kv = kvHeads * headDim, maxNew = 9;
+  const width = heads * headDim, { branches, count, rows } = branchTable(maxNew);
+  const weight = (n: number, k: number) => numbers.floats(packedLength(n, k));
+  return check("decode_layer", {
+    ...{ x: numbers.floats(count * d), inputNorm: numbers.floats(d), postNorm: numbers.floats(d) },
+    ...{ wq: weight(width, d), wk: weight(kv, d), wv: weight(kv, d), wo: weight(d, width) },
+    ...{ wGate: weight(f, d), wUp: weight(f, d), wDown: weight(d, f) },
+    ...{ cos: numbers.floats(80), sin: numbers.floats(80) },
+    positions: Uint32Array.from({ length: count }, (_, b) => 3 * b),
+    cacheRow: Uint32Array.from(
+      { length: count },
+      (_, b) => b * maxNew + branches[b * BRANCH.columns + BRANCH.length]! - 1,
+    ),
+    ...{ prefixK: numbers.floats(rows * kv), packedPrefixK: weight(rows, kv) },
+    prefixV: numbers.floats(rows * kv),
+    branchK: numbers.floats(count * maxNew * kv),
+    branchV: numbers.floats(count * maxNew * kv),
+    ...{ branches, count, maxNew, d, f, heads, kvHeads, headDim, scale: 0.3, eps: 1e-5 },
+  }, ["x", "branchK", "branchV"]);
+}
+
+/** The head's forward, with a mean, with an adapter or without, and its backward. */
+function heads(numbers: Numbers): Check[] {
+  const rows = 50, vocab = 1085, d = 36, pairs = rows;
+  const args = {
+    ...{ hidden: numbers.floats(rows * d), weight: numbers.floats(vocab * d) },
+    pairStart: Uint32Array.from({ length: rows + 1 }, (_, i) => i),
+    targets: Uint32Array.from({ length: pairs }, (_, i) => i * 37 % vocab),
+    ...{ lse: numbers.floats(rows), entropy: numbers.floats(rows) },
+    ...{ rows, pairs, vocab, d, temperature: 0.7 },
+  };
+  const logp = numbers.floats(pairs), mean = numbers.floats(rows * d);
+  const lse = numbers.floats(rows).map((x) => x + 8), r = 5;
+  const adapter = { xa: numbers.floats(rows * r), loraB: numbers.floats(vocab * r), r };
+  return [
+    check("head", { ...args, logp }, ["logp", "lse", "entropy"]),
+    check("head", { ...args, logp, mean }, ["logp", "lse", "entropy", "mean"]),
+    check("head", { ...args, logp, ...adapter, loraScale: 2 }, ["logp", "lse", "entropy"]),
+    check("head_backward", {
+      ...args,
+      lse,
+      ...{ dlogp: logp, dentropy: numbers.floats(rows), dhidden: mean },
+    }, ["dhidden"]),
+  ];
+}
+
+/** rmsnorm and swiglu with their gradients, and rope. */
+function rowOperations(numbers: Numbers): Check[] {
+  const rows = 9, d = 84, n = rows * d, floats = (count: number) => numbers.floats(count);
+  const norm = { x: floats(n), weight: floats(d), out: floats(n), rho: floats(rows), rows, d };
+  const gated = { dout: floats(n), gate: floats(n), up: floats(n), dgate: floats(n), n };
+  const { out: _, ...input } = norm;
+  const gradient = { ...input, dout: floats(n), dx: floats(n), dweight: floats(d) };
+  return [
+    check("rmsnorm", { ...norm, eps: 1e-5 }, ["out", "rho"]),
+    check("rmsnorm_backward", { ...gradient, accumulate: true }, ["dx", "dweight"]),
+    check("rmsnorm", { ...norm, add: floats(n), sum: floats(n), eps: 1e-5 }, ["out", "sum"]),
+    ...[2, 7].map((heads) =>
+      check("rope", {
+        ...{ x: floats(n), cos: floats(n), sin: floats(n), rows, heads, headDim: d / heads },
+        positions: Uint32Array.from({ length: rows }, (_, i) => i),
+      }, ["x"])
+    ),
+    check("swiglu", { gate: floats(n), up: floats(n), out: floats(n), n }, ["out"]),
+    check("swiglu_backward", { ...gated, dup: floats(n) }, ["dgate", "dup"]),
+    check("swiglu_backward", { ...gated, dup: floats(n), activated: floats(n) }, [
+      ...["dgate", "dup", "activated"] as const,
+    ]),
+  ];
+}
+
+/** All checks. */
+export function* checks(): Generator<Check> {
+  const numbers = new Numbers();
+  for (const shape of SHAPES) yield product(shape, numbers);
+  yield* attention(undefined, 20, numbers);
+  yield* attention(17, 16, numbers);
+  for (const [heads, kvHeads, headDim] of [[6, 2, 64], [4, 4, 20], [9, 1, 16]] as const) {
+    yield decoding(heads, kvHeads, headDim, numbers);
+  }
+  yield decodeLayer(numbers);
+  yield* heads(numbers);
+  yield* rowOperations(numbers);
+}

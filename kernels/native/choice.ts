@@ -1,0 +1,52 @@
+/** Decides once per process whether the CPU device uses native kernels. */
+import { UsageError } from "../../core/errors.ts";
+import type { Device } from "../device.ts";
+import type { NativeCode } from "./kernels.ts";
+import { nativeLibrary } from "./library.ts";
+import { findDifference } from "./self_check.ts";
+
+/** Which kernels the CPU device uses where there are two of a name. */
+export interface NativeChoice {
+  /** The native kernels; null = the WASM kernels. */
+  code: NativeCode | null;
+  /** The choice for people: "AVX-512 tiles", or "WASM tiles (…)" with the reason. */
+  text: string;
+}
+
+function wasmTiles(why: string): NativeChoice {
+  return { code: null, text: `WASM tiles (${why})` };
+}
+
+/** Whether RGX_NATIVE leaves native kernels on. @throws UsageError for another value than 0 or 1 */
+function wanted(): boolean {
+  const value = Deno.env.get("RGX_NATIVE") ?? "1";
+  if (value === "0" || value === "1") return value === "1";
+  throw new UsageError(`RGX_NATIVE is "${value}"; expected 1, or 0 to switch native kernels off`);
+}
+
+async function choose(open: (code: NativeCode | null) => Device): Promise<NativeChoice> {
+  const library = nativeLibrary();
+  if (library.code === null) return wasmTiles(library.why);
+  const wasm = open(null), native = open(library.code);
+  try {
+    const difference = await findDifference(wasm, native);
+    if (difference === null) return { code: library.code, text: `${library.tiles} tiles` };
+    return wasmTiles(`${library.tiles} tiles gave other bits for ${difference}`);
+  } finally {
+    wasm.close();
+    native.close();
+  }
+}
+
+let chosen: Promise<NativeChoice> | undefined;
+
+/**
+ * The choice, which is made at the first call.
+ * @param open makes a CPU device of one thread, with a native library or without
+ */
+export async function nativeChoice(
+  open: (code: NativeCode | null) => Device,
+): Promise<NativeChoice> {
+  if (!wanted()) return wasmTiles("switched off by RGX_NATIVE=0");
+  return await (chosen ??= choose(open));
+}

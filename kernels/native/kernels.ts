@@ -1,0 +1,262 @@
+/**
+ * The native kernels as functions with the names and arguments of the WASM kernels, whose memory
+ * they work on. A function has the same bits as the WASM kernel of its name (self_check.ts).
+ */
+
+const P = "pointer", U = "u32", I = "i32", F = "f32";
+
+/**
+ * The memory's first byte, then the arguments of the WASM kernels: addresses and strides are
+ * unsigned, counts are signed.
+ */
+// deno-fmt-ignore
+const SYMBOLS = {
+  matmul_blocks: {
+    parameters: [P, U, U, I, U, U, I, U, U, U, I, I, I, I, I, F, I, I, I, I, U], result: "void",
+  },
+  matmul_tall: { parameters: [P, U, U, U, I, I, I, I, I, I, I, I, U], result: "void" },
+  transpose_to_panels: { parameters: [P, U, U, I, I, U, I, I, U], result: "void" },
+  matmul_stored: {
+    parameters: [P, I, U, U, U, I, I, I, I, I, I, I, I, F, I, I, I, U], result: "void",
+  },
+  matmul_stored_rows: {
+    parameters: [P, I, U, U, U, I, I, I, I, I, I, I, I, F, I, I, I, U], result: "void",
+  },
+  matmul_stored_dot: {
+    parameters: [P, I, U, U, U, U, I, I, I, F, I, I, I, U], result: "void",
+  },
+  matmul_int8: {
+    parameters: [P, I, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
+  },
+  matmul_dot: {
+    parameters: [P, U, U, U, I, I, I, F, I, I, I, U], result: "void",
+  },
+  matmul_halves_dot: {
+    parameters: [P, I, U, U, U, I, I, I, F, I, I, I, U], result: "void",
+  },
+  attention: {
+    parameters: [P, U, U, U, U, U, U, U, U, I, I, I, I, F, I, U, I, I, U], result: "void",
+  },
+  attention_backward: {
+    parameters: [P, U, U, U, U, U, U, U, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
+  },
+  attention_decode: {
+    parameters: [P, U, U, U, U, U, U, U, U, I, I, I, I, I, F, I, I, I, I, I, U], result: "void",
+  },
+  // More arguments than V8 can compile a call with: they are in memory, as 64-bit floats.
+  decode_layer: { parameters: [P, P], result: "void" },
+  head_forward: {
+    parameters: [P, U, U, U, U, I, I, I, I, F, U, U, U, U, I, I, I, I, I, U], result: "void",
+  },
+  head_forward_lora: {
+    parameters: [P, U, U, U, I, I, I, I, F, U, U, U, I, I, U, U, I, I, F, I, I, U], result: "void",
+  },
+  head_dlogits: {
+    parameters: [P, U, I, I, I, U, U, U, U, U, U, I, I, U], result: "void",
+  },
+  rmsnorm: {
+    parameters: [P, U, U, U, U, U, U, I, F, I, I, U], result: "void",
+  },
+  rmsnorm_backward: {
+    parameters: [P, U, U, U, U, U, I, I, I, I, U], result: "void",
+  },
+  rmsnorm_dweight: {
+    parameters: [P, U, U, U, U, I, I, I, I, U], result: "void",
+  },
+  rope: {
+    parameters: [P, U, U, U, U, I, I, F, I, I, U], result: "void",
+  },
+  swiglu: {
+    parameters: [P, U, U, U, I, I, I, U], result: "void",
+  },
+  swiglu_backward: {
+    parameters: [P, U, U, U, U, U, I, I, I, U], result: "void",
+  },
+  swiglu_backward_and_forward: {
+    parameters: [P, U, U, U, U, U, U, I, I, I, U], result: "void",
+  },
+} as const;
+
+/** Native code that this processor can run. */
+export interface NativeCode {
+  /** The library (library.ts), the same in every call of a thread. */
+  path: string;
+  /** Whether kernels with AVX512-VNNI can be used. */
+  vnni: boolean;
+}
+
+/** Number of arguments of decode_layer. */
+const DECODE_LAYER_ARGUMENTS = 38;
+
+export type KernelFunction = (...args: number[]) => void;
+
+let opened: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] | undefined;
+
+/** The native kernels on a memory, by their names. */
+export function nativeKernels({ path, vnni }: NativeCode, memory: WebAssembly.Memory) {
+  const native = opened ??= Deno.dlopen(path, SYMBOLS).symbols;
+  // A shared memory never moves: its address space is reserved when it is made.
+  const base = Deno.UnsafePointer.of(new Uint8Array(memory.buffer as ArrayBuffer, 0, 1));
+  // Each function is written out, because V8 calls native code directly (in 20 to 40 ns, not in
+  // some µs) only where it sees which function is called, and with how many arguments.
+  const { matmul_blocks, matmul_tall, transpose_to_panels } = native;
+  const { matmul_stored, matmul_stored_rows, matmul_stored_dot, matmul_int8 } = native;
+  const {
+    matmul_dot,
+    matmul_halves_dot,
+    attention,
+    attention_backward,
+    attention_decode,
+    decode_layer,
+    head_forward,
+    head_forward_lora,
+    head_dlogits,
+    rmsnorm,
+    rmsnorm_backward,
+    rmsnorm_dweight,
+    rope,
+    swiglu,
+    swiglu_backward,
+    swiglu_backward_and_forward,
+  } = native;
+  const layer = new Float64Array(DECODE_LAYER_ARGUMENTS);
+  const layerAt = Deno.UnsafePointer.of(layer);
+  // deno-fmt-ignore
+  const functions: Record<keyof typeof SYMBOLS, KernelFunction> = {
+    matmul_blocks: (
+      s, sStep, layout, vDirect, vDirectStep, directPanels, vPacked, out, outStep, rows, columns, k,
+      kBlock, tiles, alpha, accumulate, swapped, begin, end, scratch,
+    ) => matmul_blocks(
+      base, s!, sStep!, layout!, vDirect!, vDirectStep!, directPanels!, vPacked!, out!, outStep!,
+      rows!, columns!, k!, kBlock!, tiles!, alpha!, accumulate!, swapped!, begin!, end!, scratch!,
+    ),
+    matmul_tall: (a, b, partial, m, n, k, depth, kBlock, tiles, begin, end, scratch) =>
+      matmul_tall(
+        base, a!, b!, partial!, m!, n!, k!, depth!, kBlock!, tiles!, begin!, end!, scratch!,
+      ),
+    transpose_to_panels: (source, stride, columns, k, panels, begin, end, scratch) =>
+      transpose_to_panels(
+        base, source!, stride!, columns!, k!, panels!, begin!, end!, scratch!,
+      ),
+    matmul_stored: (
+      type, a, w, out, m, n, k, unitRows, unitPanels, slice, kBlock, tiles, alpha, accumulate,
+      begin, end, scratch,
+    ) => matmul_stored(
+      base, type!, a!, w!, out!, m!, n!, k!, unitRows!, unitPanels!, slice!, kBlock!, tiles!,
+      alpha!, accumulate!, begin!, end!, scratch!,
+    ),
+    matmul_stored_rows: (
+      type, a, w, out, m, n, k, unitRows, unitColumns, slice, kBlock, tiles, alpha, accumulate,
+      begin, end, scratch,
+    ) => matmul_stored_rows(
+      base, type!, a!, w!, out!, m!, n!, k!, unitRows!, unitColumns!, slice!, kBlock!, tiles!,
+      alpha!, accumulate!, begin!, end!, scratch!,
+    ),
+    matmul_stored_dot: (
+      type, x, sums, w, out, m, n, k, alpha, accumulate, begin, end, scratch,
+    ) => matmul_stored_dot(
+      base, type!, x!, sums!, w!, out!, m!, n!, k!, alpha!, accumulate!, begin!, end!, scratch!,
+    ),
+    matmul_int8: (
+      type, bytes, scales, w, out, m, n, k, unitRows, alpha, accumulate, begin, end, scratch,
+    ) => matmul_int8(
+      base, type!, bytes!, scales!, w!, out!, m!, n!, k!, unitRows!, alpha!, accumulate!, begin!,
+      end!, scratch!,
+    ),
+    matmul_dot: (
+      x, w, out, m, n, k, alpha, accumulate, begin, end, scratch,
+    ) => matmul_dot(
+      base, x!, w!, out!, m!, n!, k!, alpha!, accumulate!, begin!, end!, scratch!,
+    ),
+    matmul_halves_dot: (
+      bf16, x, w, out, m, n, k, alpha, accumulate, begin, end, scratch,
+    ) => matmul_halves_dot(
+      base, bf16!, x!, w!, out!, m!, n!, k!, alpha!, accumulate!, begin!, end!, scratch!,
+    ),
+    attention: (
+      q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale,
+      window, firstKeysOffset, begin, end, scratch,
+    ) => attention(
+      base, q!, k!, v!, out!, lse!, segments!, rowSegment!, keyRows!, rows!, heads!, kvHeads!,
+      headDim!, scale!, window!, firstKeysOffset!, begin!, end!, scratch!,
+    ),
+    attention_backward: (
+      q, k, v, out, lse, dout, dq, dk, dv, segments, rowSegment, segmentCount, heads, kvHeads,
+      headDim, scale, window, begin, end, scratch,
+    ) => attention_backward(
+      base, q!, k!, v!, out!, lse!, dout!, dq!, dk!, dv!, segments!, rowSegment!, segmentCount!,
+      heads!, kvHeads!, headDim!, scale!, window!, begin!, end!, scratch!,
+    ),
+    attention_decode: (
+      q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew,
+      heads, kvHeads, headDim, scale, blockBranches, width, window, begin, end, scratch,
+    ) => attention_decode(
+      base, q!, prefixK!, packedPrefixK!, prefixV!, branchK!, branchV!, out!, branches!,
+      branchCount!, maxNew!, heads!, kvHeads!, headDim!, scale!, blockBranches!, width!, window!,
+      begin!, end!, scratch!,
+    ),
+    decode_layer: (...args) => {
+      layer.set(args);
+      decode_layer(base, layerAt);
+    },
+    head_forward: (
+      hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets,
+      logp, mean, chunk, kBlock, chunkBlock, begin, end, scratch,
+    ) => head_forward(
+      base, hidden!, panels!, values!, stats!, rows!, firstColumn!, endColumn!, d!, alpha!,
+      pairStart!, targets!, logp!, mean!, chunk!, kBlock!, chunkBlock!, begin!, end!, scratch!,
+    ),
+    head_forward_lora: (
+      hidden, panels, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
+      chunk, kBlock, xa, loraPanels, r, rBlock, loraAlpha, begin, end, scratch,
+    ) => head_forward_lora(
+      base, hidden!, panels!, stats!, rows!, firstColumn!, endColumn!, d!, alpha!, pairStart!,
+      targets!, logp!, chunk!, kBlock!, xa!, loraPanels!, r!, rBlock!, loraAlpha!, begin!, end!,
+      scratch!,
+    ),
+    head_dlogits: (
+      z, width, first, row, pairStart, targets, lse, entropy, dlogp, dentropy, begin, end, scratch,
+    ) => head_dlogits(
+      base, z!, width!, first!, row!, pairStart!, targets!, lse!, entropy!, dlogp!, dentropy!,
+      begin!, end!, scratch!,
+    ),
+    rmsnorm: (
+      x, addend, sum, weight, out, rho, d, eps, begin, end, scratch,
+    ) => rmsnorm(
+      base, x!, addend!, sum!, weight!, out!, rho!, d!, eps!, begin!, end!, scratch!,
+    ),
+    rmsnorm_backward: (
+      dout, x, weight, rho, dx, accumulate, d, begin, end, scratch,
+    ) => rmsnorm_backward(
+      base, dout!, x!, weight!, rho!, dx!, accumulate!, d!, begin!, end!, scratch!,
+    ),
+    rmsnorm_dweight: (
+      dout, x, rho, dweight, rows, d, begin, end, scratch,
+    ) => rmsnorm_dweight(
+      base, dout!, x!, rho!, dweight!, rows!, d!, begin!, end!, scratch!,
+    ),
+    rope: (
+      x, cos, sin, positions, heads, headDim, sign, begin, end, scratch,
+    ) => rope(
+      base, x!, cos!, sin!, positions!, heads!, headDim!, sign!, begin!, end!, scratch!,
+    ),
+    swiglu: (
+      gate, up, out, n, begin, end, scratch,
+    ) => swiglu(
+      base, gate!, up!, out!, n!, begin!, end!, scratch!,
+    ),
+    swiglu_backward: (
+      dout, gate, up, dgate, dup, n, begin, end, scratch,
+    ) => swiglu_backward(
+      base, dout!, gate!, up!, dgate!, dup!, n!, begin!, end!, scratch!,
+    ),
+    swiglu_backward_and_forward: (
+      dout, gate, up, dgate, dup, out, n, begin, end, scratch,
+    ) => swiglu_backward_and_forward(
+      base, dout!, gate!, up!, dgate!, dup!, out!, n!, begin!, end!, scratch!,
+    ),
+  };
+  const found = new Map<string, KernelFunction>(Object.entries(functions));
+  if (!vnni) found.delete("matmul_int8");
+  return found;
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { featuresOf } from "./cpu.ts";
+import { type Libc, openOn, type System } from "./library.ts";
+
+/** A C library whose file in memory is never a real one. */
+const LIBC: Libc = {
+  memfd_create: () => 1234,
+  write: (_descriptor, bytes) => bytes.length,
+  close: () => 0,
+};
+
+/** A system on which everything works, unless parts are replaced. */
+function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
+  return {
+    os: "linux",
+    arch: "x86_64",
+    mayOpen: () => true,
+    libc: () => ({ symbols: { ...LIBC, ...libc }, close: () => {} }),
+    features: () => ({ avx512: true, vnni: false }),
+    ...parts,
+  };
+}
+
+function whyNot(parts: Partial<System>, libc: Partial<Libc> = {}): string {
+  const opened = openOn(system(parts, libc));
+  assert.equal(opened.code, null);
+  return opened.why;
+}
+
+Deno.test("where everything works, the library is a file in memory", () => {
+  assert.deepEqual(openOn(system({})), {
+    code: { path: "/proc/self/fd/1234", vnni: false },
+    tiles: "AVX-512",
+  });
+});
+
+Deno.test("a system that forbids files in memory has no native kernels, and the reason", () => {
+  assert.equal(
+    whyNot({}, { memfd_create: () => -1 }),
+    "the system does not let them create a file in memory",
+  );
+  let closed = -1;
+  const full: Partial<Libc> = { write: () => 0, close: (descriptor) => closed = descriptor };
+  assert.equal(whyNot({}, full), "the system does not let them write a file in memory");
+  assert.equal(closed, 1234);
+});
+
+Deno.test("an old system that does not know MFD_EXEC is asked without it", () => {
+  const asked: number[] = [];
+  const opened = openOn(system({}, {
+    memfd_create: (_name, flags) => (asked.push(flags), asked.length === 1 ? -1 : 7),
+  }));
+  assert.deepEqual(asked, [0x11, 0x01]);
+  assert.deepEqual(opened.code, { path: "/proc/self/fd/7", vnni: false });
+});
+
+Deno.test("a library that is written piece by piece is complete", () => {
+  const counts: number[] = [];
+  const opened = openOn(system({}, {
+    write: (_descriptor, bytes) => (counts.push(bytes.length), Math.min(bytes.length, 100_000)),
+  }));
+  assert.notEqual(opened.code, null);
+  assert.ok(counts.every((count, i) => i === 0 || count === counts[i - 1]! - 100_000));
+  assert.ok(counts.at(-1)! <= 100_000);
+});
+
+Deno.test("a system that does not map files in memory as code says so", () => {
+  const features = () => {
+    throw new TypeError("failed to map segment from shared object\n  and more");
+  };
+  assert.equal(
+    whyNot({ features }),
+    "the system does not open them: failed to map segment from shared object",
+  );
+  const libc = () => {
+    throw new Error("libc.so.6: cannot open shared object file");
+  };
+  assert.match(whyNot({ libc }), /^the system does not open them: libc\.so\.6/);
+});
+
+Deno.test("other systems, missing permissions and older processors are named", () => {
+  assert.equal(whyNot({ os: "darwin", arch: "aarch64" }), "there are none for darwin on aarch64");
+  assert.equal(whyNot({ mayOpen: () => false }), "they need the permission --allow-ffi");
+  const features = () => ({ avx512: false, vnni: false });
+  assert.equal(whyNot({ features }), "this processor has no AVX-512");
+});
+
+/** A processor with AVX-512 and AVX512-VNNI, unless registers are replaced. */
+function processor(
+  { leaves = 13, ecx1 = 1 << 27, ebx7 = 0xd0030000, ecx7 = 1 << 11, state = 0xe7 },
+) {
+  return featuresOf({
+    cpuid: (leaf, _subleaf, register) =>
+      leaf === 0 ? leaves : leaf === 1 ? ecx1 : register === 1 ? ebx7 : ecx7,
+    xgetbv0: () => state,
+  });
+}
+
+Deno.test("AVX-512 needs the processor's instructions and the system's registers", () => {
+  const none = { avx512: false, vnni: false };
+  assert.deepEqual(processor({}), { avx512: true, vnni: true });
+  assert.deepEqual(processor({ ecx7: 0 }), { avx512: true, vnni: false });
+  assert.deepEqual(processor({ leaves: 6 }), none);
+  assert.deepEqual(processor({ ecx1: 0 }), none, "no OSXSAVE");
+  assert.deepEqual(processor({ state: 0x07 }), none, "the system saves AVX registers only");
+  for (const bit of [16, 17, 28, 30, 31]) {
+    assert.deepEqual(processor({ ebx7: 0xd0030000 & ~(1 << bit) }), none, `without bit ${bit}`);
+  }
+});

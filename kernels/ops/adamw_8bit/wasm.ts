@@ -1,0 +1,39 @@
+/** CPU binding of AdamW with 8-bit moments. */
+import type { WasmOp } from "../common/wasm_op.ts";
+import { TABLES } from "./dynamic_map.ts";
+import { type Adamw8bitArgs, BLOCK } from "./spec.ts";
+
+export const adamw8bitWasm: WasmOp<Adamw8bitArgs> = (args, ctx) => {
+  const tables = ctx.pointer(args.tables);
+  ctx.parallel({
+    kernel: "adamw_8bit",
+    units: Math.ceil(args.n / BLOCK),
+    grain: 2,
+    // Both moments of a block.
+    scratchBytes: 2 * 4 * BLOCK,
+    args: [
+      ctx.pointer(args.param),
+      ctx.pointer(args.grad),
+      ctx.pointer(args.m),
+      ctx.pointer(args.v),
+      ctx.pointer(args.mMax),
+      ctx.pointer(args.vMax),
+      args.n,
+      1 - args.lr * args.weightDecay,
+      args.beta1,
+      1 - args.beta1,
+      args.beta2,
+      1 - args.beta2,
+      args.lr / args.correction1,
+      Math.sqrt(args.correction2),
+      args.eps,
+      args.gradScale,
+      tables + 4 * TABLES.signed,
+      tables + 4 * TABLES.unsigned,
+      tables + 4 * TABLES.signedBounds,
+      tables + 4 * TABLES.unsignedBounds,
+      tables + 4 * TABLES.signedCells,
+      tables + 4 * TABLES.unsignedCells,
+    ],
+  });
+};

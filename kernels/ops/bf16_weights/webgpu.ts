@@ -1,0 +1,126 @@
+/** GPU bindings of bfloat16 weights in training. An invocation does the elements of one word. */
+import { perElement } from "../common/wgsl/entry.ts";
+import { kernel, variants } from "../common/wgsl/kernel.ts";
+import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
+import type { RoundBf16Args, WidenBf16Args } from "./spec.ts";
+
+/** The two values of a word as a vec2f. */
+const VALUES = `
+fn bf16_values(word: u32) -> vec2f {
+  return bitcast<vec2f>(vec2u(word << 16u, word & 0xffff0000u));
+}
+`;
+
+export const widenKernel = variants(({ hasRest }: { hasRest: boolean }) => ({
+  name: `widen_bf16${hasRest ? ".rest" : ""}`,
+  buffers: {
+    weight: "read u32",
+    ...(hasRest ? { rest: "read u32" } : {}),
+    wide: "write f32",
+  },
+  params: { n: "u32" as const },
+  code: VALUES +
+    perElement(`let value = bf16_values(weight[i])${hasRest ? " + bf16_values(rest[i])" : ""};
+  wide[2u * i] = value.x;
+  wide[2u * i + 1u] = value.y;`),
+}));
+
+export const stochasticKernel = kernel({
+  name: "round_bf16.stochastic",
+  buffers: { src: "read u32", weight: "write u32" },
+  params: {
+    n: "u32",
+    first_block: "u32",
+    c1: "u32",
+    c2: "u32",
+    c3: "u32",
+    seed_low: "u32",
+    seed_high: "u32",
+  },
+  code: `${MUL_HIGH}${PHILOX}
+${
+    perElement(`let counter = vec4u(p.first_block + i / 2u, p.c1, p.c2, p.c3);
+  let words = philox(counter, vec2u(p.seed_low, p.seed_high)) & vec4u(0xffffu);
+  let random = select(words.xy, words.zw, (i & 1u) == 1u);
+  let bits = vec2u(src[2u * i], src[2u * i + 1u]) + random;
+  weight[i] = (bits.x >> 16u) | (bits.y & 0xffff0000u);`)
+  }`,
+});
+
+export const kahanKernel = kernel({
+  name: "round_bf16.kahan",
+  buffers: { src: "read f32", weight: "write u32", rest: "write u32" },
+  params: { n: "u32" },
+  code: `
+fn nearest_bf16(x: vec2f) -> vec2u {
+  let bits = bitcast<vec2u>(x);
+  return (bits + vec2u(0x7fffu) + ((bits >> vec2u(16u)) & vec2u(1u))) & vec2u(0xffff0000u);
+}
+${
+    perElement(`let x = vec2f(src[2u * i], src[2u * i + 1u]);
+  let rounded = nearest_bf16(x);
+  let left = nearest_bf16(x - bitcast<vec2f>(rounded));
+  weight[i] = (rounded.x >> 16u) | rounded.y;
+  rest[i] = (left.x >> 16u) | left.y;`)
+  }`,
+});
+
+/** Elements in a part whose float tensor fits one binding, a multiple of 128 for aligned views. */
+function partSize(bindingElements: number): number {
+  return Math.max(1, Math.floor(bindingElements / 128)) * 128;
+}
+
+export const widenBf16Webgpu: WebgpuOp<WidenBf16Args> = ({ weight, rest, out, n }, ctx) => {
+  const size = partSize(ctx.limits.bindingElements);
+  for (let begin = 0; begin < n; begin += size) {
+    const count = Math.min(size, n - begin), words = count / 2;
+    ctx.dispatch({
+      kernel: widenKernel({ hasRest: rest !== undefined }),
+      buffers: {
+        weight: weight.view(begin / 2, words),
+        ...(rest === undefined ? {} : { rest: rest.view(begin / 2, words) }),
+        wide: out.view(begin, count),
+      },
+      params: { n: words },
+      groups: ctx.grid(Math.ceil(words / GROUP)),
+    });
+  }
+};
+
+export const roundBf16Webgpu: WebgpuOp<RoundBf16Args> = (args, ctx) => {
+  const { n, rest, first, c1, c2, c3, seedLow, seedHigh } = args;
+  const size = partSize(ctx.limits.bindingElements);
+  for (let begin = 0; begin < n; begin += size) {
+    const count = Math.min(size, n - begin), words = count / 2;
+    const buffers = {
+      src: args.x.view(begin, count),
+      weight: args.weight.view(begin / 2, words),
+    };
+    const groups = ctx.grid(Math.ceil(words / GROUP));
+    if (rest !== undefined) {
+      ctx.dispatch({
+        kernel: kahanKernel,
+        buffers: { ...buffers, rest: rest.view(begin / 2, words) },
+        params: { n: words },
+        groups,
+      });
+      continue;
+    }
+    ctx.dispatch({
+      kernel: stochasticKernel,
+      buffers,
+      params: {
+        n: words,
+        first_block: (first + begin) / 4,
+        c1,
+        c2,
+        c3,
+        seed_low: seedLow,
+        seed_high: seedHigh,
+      },
+      groups,
+    });
+  }
+};

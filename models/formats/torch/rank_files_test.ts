@@ -1,0 +1,95 @@
+/** Parts of a model that are damaged or hostile: nothing in them is run. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { RgxError } from "../../../core/errors.ts";
+import { cases } from "../../../tests/cases.ts";
+import { goldenPath } from "../../../tests/golden.ts";
+import { inTempFolder as withTempDir } from "../../adapter_testing.ts";
+import { rankRules } from "./distributed_rules.ts";
+import { findRankFiles, openRankFiles } from "./rank_files.ts";
+import { parseTorchFile } from "./torch_file.ts";
+import { unpickle } from "./unpickle.ts";
+
+const run = (text: string) => {
+  const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+  return unpickle(bytes, rankRules("r.pt"), "r.pt");
+};
+const name = (module: string, item: string) => `c${module}\n${item}\n`;
+const FROM_TYPE = name("torch._tensor", "_rebuild_from_type_v2");
+const WRAPPER = name("torch._utils", "_rebuild_wrapper_subclass");
+const DTENSOR = name("torch.distributed.tensor", "DTensor");
+
+Deno.test("objects of torch.distributed are data; everything else is refused by name", () => {
+  const mesh = run(name("torch.distributed.device_mesh", "DeviceMesh") + ")\x81}U\x01aK\x07sb.");
+  assert.deepEqual(mesh, {
+    kind: "instance",
+    className: "torch.distributed.device_mesh DeviceMesh",
+    args: [],
+    state: new Map([["a", 7]]),
+  });
+  assert.deepEqual(run(name("torch", "Size") + "K\x02K\x03\x86\x85R."), [2, 3]);
+  const cases: [string, RegExp][] = [
+    ["cos\nsystem\nX\x02\0\0\0ls\x85R.", /names "os\.system", which is no part of a tensor/],
+    ["c__builtin__\ngetattr\n.", /names "__builtin__\.getattr"/],
+    ["ctorch.distributedx\nf\n.", /names "torch\.distributedx\.f"/],
+    // A class of torch.distributed is never called, only held.
+    [name("torch.distributed.rpc", "rpc_sync") + ")R.", /calls what cannot be called/],
+    [name("torch", "Size") + ")\x81.", /makes an object of what is no class/],
+    ["K\x01)\x81.", /makes an object of what is no class/],
+    [name("torch.distributed._shard.x", "ShardedTensor") + ".", /ShardedTensors of FSDP 1/],
+    [`${FROM_TYPE})R.`, /is made by what is not known/],
+    [`${FROM_TYPE}(${WRAPPER}${name("torch.distributed.x", "Other")}NNtR.`, /is a torch\.distr/],
+    [`${FROM_TYPE}(${WRAPPER}${DTENSOR}(NNK\x02\x85tNtR.`, /has no local part, shape and pl/],
+  ];
+  for (const [text, message] of cases) {
+    assert.throws(() => run(text), (error) => {
+      assert.ok(error instanceof RgxError, String(error));
+      assert.match(error.message, message);
+      return error.message.startsWith("r.pt: ") && error.advice !== undefined;
+    });
+  }
+});
+
+Deno.test("DTensors are refused where a whole model is expected", async () => {
+  const path = goldenPath("fsdp/fsdp2/actor/model_world_size_4_rank_0.pt");
+  await assert.rejects(
+    parseTorchFile(await Deno.readFile(path), "pytorch_model.bin"),
+    /pytorch_model\.bin: the pickle names "torch\._tensor\._rebuild_from_type_v2"/,
+  );
+});
+
+Deno.test("600 damaged parts are put together or refused", () =>
+  withTempDir(async (folder) => {
+    const files = [0, 1].map((rank) => `model_world_size_2_rank_${rank}.pt`);
+    const [first, second] = await Promise.all(
+      files.map((file) => Deno.readFile(goldenPath(`fsdp/placed/actor/${file}`))),
+    );
+    await Deno.writeFile(`${folder}/${files[1]}`, second!);
+    const edit = fc.record({
+      at: fc.nat(first!.length - 1),
+      byte: fc.oneof(
+        fc.nat(255),
+        fc.constantFrom(...".()}]tuseRbQ\x81".split("").map((c) => c.charCodeAt(0))),
+      ),
+    });
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+        const bytes = first!.slice();
+        for (const { at, byte } of edits) bytes[at] = byte;
+        await Deno.writeFile(`${folder}/${files[0]}`, bytes);
+        try {
+          const joined = await openRankFiles((await findRankFiles(folder))!);
+          for (const { name, shape } of joined.tensors) {
+            const { length } = await joined.bytes(name);
+            assert.ok(length >= shape.reduce((a, b) => a * b, 1));
+          }
+        } catch (error) {
+          if (!(error instanceof RgxError)) throw error;
+          refused++;
+        }
+      }),
+      { numRuns: cases(600), seed: 5 },
+    );
+    assert.ok(refused > cases(600) / 5, `only ${refused} were refused`);
+  }));

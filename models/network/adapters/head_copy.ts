@@ -1,0 +1,52 @@
+/**
+ * The copy of the base's head that PEFT stores beside an adapter on the head. When PEFT loads the
+ * adapter, the copy replaces the base's head. It is the same matrix unless the head was changed
+ * before or during training, so here it is only compared.
+ */
+import { RgxError } from "../../../core/errors.ts";
+import { headName, LM_HEAD } from "../../architectures/mod.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+import { isBlockType } from "../../formats/stored_weight.ts";
+import type { WeightReader } from "../../formats/weight_reader.ts";
+import { HEAD_COPY } from "./modules_to_save.ts";
+import type { PeftAdapter } from "./peft_adapter.ts";
+
+/** The copy may have been rounded to halves, so it may differ by this part of each value. */
+const ROUNDING = 2 ** -8;
+/** Elements that are compared at a time. */
+const PART = 2 ** 22;
+
+/**
+ * Compares the copy, if there is one, with the base's head. A base in blocks of few bits is not
+ * compared: its values are rounded.
+ * @throws RgxError when they differ
+ */
+export async function checkHeadCopy(
+  { weights }: PeftAdapter,
+  config: ModelConfig,
+  { files, path }: { files: WeightReader; path: string },
+): Promise<void> {
+  const shape = [config.vocabSize, config.hiddenSize], copy = weights.tensors.get(HEAD_COPY);
+  if (copy === undefined || String(copy.shape) !== String(shape)) return;
+  const names = [headName(config), LM_HEAD];
+  const type = names.map((name) => files.typeOf(name)).find((type) => type !== null);
+  if (type != null && isBlockType(type)) return;
+  const base = await files.values(names[0]!, shape) ?? await files.values(names[1]!, shape);
+  if (base === null) return;
+  for (let from = 0; from < base.length; from += PART) {
+    const count = Math.min(PART, base.length - from);
+    const values = await weights.float32(HEAD_COPY, from, count);
+    for (let i = 0; i < count; i++) {
+      const expected = base[from + i]!, found = values[i]!;
+      if (Math.abs(found - expected) <= ROUNDING * Math.abs(expected) + 1e-7) continue;
+      const place = `[${Math.floor((from + i) / shape[1]!)}, ${(from + i) % shape[1]!}]`;
+      throw new RgxError(
+        `${weights.label}: the adapter has a head of its own: ${HEAD_COPY} has ${found} at ` +
+          `${place}, the head of ${path} has ${expected}`,
+        {
+          advice: "Use the base that it was trained on, or merge it with PEFT (merge_and_unload).",
+        },
+      );
+    }
+  }
+}

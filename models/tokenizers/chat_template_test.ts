@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import type { ChatMessage } from "../../core/chat_message.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { checkVariables, compileChatTemplate } from "./chat_template.ts";
+import { formatTime } from "./template_interpreter.ts";
+
+const chat: ChatMessage[] = [{ role: "user", content: "2+2?" }];
+
+function render(
+  template: string,
+  messages: readonly ChatMessage[] = chat,
+  variables: Record<string, unknown> = {},
+): string {
+  return compileChatTemplate(template, {}, "m/chat_template.jinja").render(messages, variables);
+}
+
+Deno.test("a template that does not end is stopped, and says so", () => {
+  const count = (times: number) => `{% for i in range(${times}) %}`;
+  const endless = {
+    loops: `${count(90_000)}${count(90_000)}x{% endfor %}{% endfor %}`,
+    "empty loops": `${count(90_000)}${count(90_000)}{% endfor %}{% endfor %}`,
+    ranges: `${count(90_000)}{% set x = range(90000) %}{% endfor %}`,
+  };
+  for (const [what, template] of Object.entries(endless)) {
+    assert.throws(
+      () => render(template),
+      (error) => error instanceof RgxError && /was stopped: it does not end/.test(error.message),
+      what,
+    );
+  }
+  assert.throws(() => render("{% for i in range(1000000000) %}x{% endfor %}"), /100000 are allow/);
+  assert.throws(
+    () => render("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}"),
+    /a macro calls itself without end/,
+  );
+  const skipping = "{% for i in range(3000) %}{% if i < 2999 %}{% continue %}{% endif %}{{ i }}" +
+    "{% endfor %}";
+  assert.equal(render(skipping), "2999");
+});
+
+Deno.test("range counts as in Python", () => {
+  const list = (range: string) => render(`{% for i in range(${range}) %}{{ i }} {% endfor %}`);
+  assert.equal(list("3"), "0 1 2 ");
+  assert.equal(list("1, 4"), "1 2 3 ");
+  assert.equal(list("5, 0, -2"), "5 3 1 ");
+  assert.equal(list("2, 2"), "");
+  assert.throws(() => list("1, 2, 0"), /a step of 0/);
+});
+
+Deno.test("selectattr and rejectattr test attributes that a message does not have", () => {
+  const roles = (filter: string) =>
+    render(
+      `{% for m in messages | ${filter} %}{{ m.role }} {% endfor %}`,
+      [
+        { role: "user", content: "a" },
+        { role: "assistant", content: "b", tool_calls: [{ id: 1 }] } as ChatMessage,
+        { role: "user", content: "c", meta: { ok: true } } as ChatMessage,
+      ],
+    );
+  assert.equal(roles("selectattr('tool_calls', 'undefined')"), "user user ");
+  assert.equal(roles("rejectattr('tool_calls', 'defined')"), "user user ");
+  assert.equal(roles("selectattr('tool_calls')"), "assistant ");
+  assert.equal(roles("rejectattr('role', 'equalto', 'user')"), "assistant ");
+  assert.equal(roles("selectattr('meta.ok', 'true')"), "user ");
+  assert.throws(() => roles("selectattr('role', 'equaltoo', 'user')"), /no test "equaltoo"/);
+});
+
+Deno.test("an assistant's last message is continued, unless the template changes it", () => {
+  const template = "{% for m in messages %}[{{ m.role }}]{{ m.content | trim }}</s>{% endfor %}" +
+    "{% if add_generation_prompt %}[assistant]{% endif %}";
+  const upTo = (content: string) => render(template, [...chat, { role: "assistant", content }]);
+  assert.equal(render(template), "[user]2+2?</s>[assistant]");
+  assert.equal(upTo("It is "), "[user]2+2?</s>[assistant]It is");
+  assert.equal(upTo(""), "[user]2+2?</s>[assistant]");
+  assert.throws(
+    () => render("{{ messages[0].content }}", [...chat, { role: "assistant", content: "4" }]),
+    /user, assistant\): the assistant's last message cannot be continued/,
+  );
+});
+
+Deno.test("values for a template are those that it reads", () => {
+  const { variables } = compileChatTemplate(
+    "{% macro show(x, y=2) %}{{ x }}{{ y }}{% endmacro %}{% set ns = namespace(a=1) %}" +
+      "{% if enable_thinking is defined and enable_thinking %}{{ show(messages[0].content) }}" +
+      "{% endif %}{% for m in messages if m.role == mine %}{{ m.content | trim }}{{ loop.index }}" +
+      "{% endfor %}{% if not date is defined %}{% set date = 'today' %}{% endif %}{{ date }}",
+    {},
+    "m",
+  );
+  assert.deepEqual([...variables].sort(), ["date", "enable_thinking", "messages", "mine"]);
+  checkVariables({ enable_thinking: false, date: "x" }, variables, "k");
+  const fails = (given: Record<string, unknown>, known: typeof variables | null, text: RegExp) =>
+    assert.throws(
+      () => checkVariables(given, known, "training.chat_template_kwargs"),
+      (error) => error instanceof UsageError && text.test(`${error.message} ${error.advice}`),
+    );
+  fails(
+    { enable_thinkng: false },
+    variables,
+    /kwargs\.enable_thinkng: .*did you mean "?enable_thinking.*reads: date, enable_thinking, mine/,
+  );
+  fails({ messages: [] }, variables, /rgx itself gives it/);
+  fails({ enable_thinking: false }, null, /no chat template/);
+  const date = "{% if not date is defined %}{% set date = 'today' %}{% endif %}{{ date }}";
+  assert.deepEqual([render(date), render(date, chat, { date: "then" })], ["today", "then"]);
+});
+
+Deno.test("a template writes the time in English, as Python does", () => {
+  const time = new Date(2026, 2, 7, 15, 4, 5);
+  assert.equal(
+    formatTime(time, "%d %b %Y, %A %B %H:%M:%S"),
+    "07 Mar 2026, Saturday March 15:04:05",
+  );
+  assert.equal(formatTime(time, "%I %p %y %a %m %% %q"), "03 PM 26 Sat 03 % %q");
+});

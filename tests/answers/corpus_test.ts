@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { isRightIn, readCorpus, readStatements } from "./corpus.ts";
+
+const line = (answer: string, gold: string, right: boolean, why: string) =>
+  `${answer}  for  ${gold}  should be ${right ? "right" : "wrong"}: ${why}`;
+
+Deno.test("the judged answers are right or wrong in the rewards and in the data sets' scores", () => {
+  const corpus = readCorpus();
+  assert.ok(corpus.length >= 1500, `${corpus.length} pairs`);
+  const wrong = new Set<string>();
+  for (const { gold, answer, right, why } of corpus) {
+    const values = [
+      isRightIn.accuracy_reward(`So it is \\boxed{${answer}}.`, gold),
+      isRightIn.math500(`<answer>${answer}</answer>`, gold),
+      isRightIn.math500(`So it is \\boxed{${answer}}.`, gold),
+      isRightIn.gsm8k(`<answer>${answer}</answer>`, gold),
+    ];
+    if (values.some((value) => value !== null && value !== right)) {
+      wrong.add(line(answer, gold, right, why));
+    }
+  }
+  assert.deepEqual([...wrong], []);
+});
+
+Deno.test("the judged completions are right or wrong", () => {
+  const wrong: string[] = [];
+  for (const { completion, gold, right, why, scorers } of readStatements()) {
+    const values = scorers.map((scorer) => isRightIn[scorer](completion, gold));
+    if (values.some((value) => value !== right)) wrong.push(line(completion, gold, right, why));
+  }
+  assert.deepEqual(wrong, []);
+});

@@ -1,0 +1,86 @@
+/** Plans for a card of another machine: `rgx train --dry-run --gpu`, `rgx doctor --plan`. */
+import assert from "node:assert/strict";
+import { rgx, withFolder } from "../support.ts";
+
+const QWEN_7B = "leg_counting_qwen7b";
+
+Deno.test("rgx train --dry-run --gpu plans memory, batch and time for a card that is not here", async () => {
+  const flags = ["train", QWEN_7B, "--dry-run", "--device", "webgpu", "--gpu", "h100-80gb"];
+  const { code, out, err } = await rgx([...flags, "--json"]);
+  assert.equal(code, 0, err);
+  assert.match(err, /planned for NVIDIA H100 SXM 80 GB: 77\.6 GB of its memory usable, 67 TFLOP/);
+  assert.match(err, /weights +15\.2 GB +not trained, in bf16/);
+  assert.match(err, /together +\d+\.\d GB +of 77\.6 GB/);
+  assert.match(err, /fits, with .* to spare/);
+  assert.match(err, /largest batch that fits: training\.per_device_train_batch_size=\d+ \(now 8\)/);
+  assert.match(err, /time of a step[^]*time of the run[^]*not measured on a card/);
+  assert.match(err, /dry run: nothing was written/);
+  const summary = JSON.parse(out);
+  assert.deepEqual([summary.status, summary.card.id], ["planned", "h100-80gb"]);
+  assert.ok(summary.memory_planned_bytes < summary.memory_available_bytes);
+  assert.ok(summary.estimated_seconds > summary.estimated_seconds_per_step);
+});
+
+Deno.test("rgx doctor --plan says on stdout whether a run fits, with exit code 1 when not", async () => {
+  const fits = await rgx(["doctor", "--plan", QWEN_7B, "training.max_steps=3", "--gpu", "mi300x"]);
+  assert.equal(fits.code, 0, fits.err);
+  assert.match(fits.out, /memory plan[^]*fits, with[^]* 3 steps/);
+  const small = ["doctor", "--plan", QWEN_7B, "--device-memory", "8GiB"];
+  const unfit = await rgx(small);
+  assert.equal(unfit.code, 1, unfit.err);
+  assert.match(unfit.out, /does not fit\n\nfix: the run needs \d+\.\d GB, 8\.33 GB available/);
+  const json = JSON.parse((await rgx([...small, "--json"])).out);
+  assert.deepEqual([json.fits, json.misfits.length, json.card.memory_bytes], [false, 1, 2 ** 33]);
+});
+
+Deno.test("flags that do not go together, and unknown cards, are refused", async () => {
+  const dry = ["train", QWEN_7B, "--dry-run"];
+  const cases: [string[], RegExp][] = [
+    [[...dry, "--gpu", "h1000"], /unknown card, did you mean h100-80gb\?\nhelp: .*a100-40gb/],
+    [[...dry, "--gpu", "h100", "--device", "wasm"], /--gpu plans for a graphics card, and .*wasm/],
+    [[...dry, "--gpu", "h100", "--device-memory", "80GB"], /give one of them/],
+    [[...dry, "--device-memory", "eighty"], /expected a size with its unit/],
+    [["train", QWEN_7B, "--gpu", "h100"], /--gpu h100: only a plan .*\nhelp: Add --dry-run/],
+    [["doctor", "--gpu", "h100"], /which configuration\?/],
+    [["doctor", "--plan", "nosuch", "--gpu", "h100"], /no configuration "nosuch"/],
+  ];
+  for (const [words, message] of cases) {
+    const { code, out, err } = await rgx(words);
+    assert.equal(code, 2, words.join(" "));
+    assert.equal(out, "");
+    assert.match(err, message);
+    assert.doesNotMatch(err, /\n\s+at /);
+  }
+});
+
+Deno.test("a config.json alone is planned for a card; without a needed field it is refused", () =>
+  withFolder(async (dir) => {
+    const path = `${dir}/config.json`, words = ["train", QWEN_7B, "--dry-run", "--gpu", "a100"];
+    const sizes = {
+      ...{ model_type: "llama", vocab_size: 32000, hidden_size: 1024, intermediate_size: 4096 },
+      ...{ num_hidden_layers: 8, num_attention_heads: 16, max_position_embeddings: 4096 },
+    };
+    await Deno.writeTextFile(path, JSON.stringify(sizes));
+    for (const model of [path, dir]) {
+      const { code, err } = await rgx([...words, "--model-name", model]);
+      assert.equal(code, 0, err);
+      assert.match(err, /its weights are not on this machine; planned from its sizes/);
+    }
+    await Deno.writeTextFile(path, JSON.stringify({ ...sizes, num_hidden_layers: undefined }));
+    const { code, err } = await rgx([...words, "--model-name", dir]);
+    assert.equal(code, 2);
+    assert.match(err, /config\.json: num_hidden_layers/);
+  }));
+
+Deno.test("a model that rgx can only plan says so, and a misspelt name gets a suggestion", async () => {
+  const words = ["train", QWEN_7B, "--dry-run", "--gpu", "h100", "--model-name"];
+  const planned = await rgx([...words, "HuggingFaceTB/SmolLM3-3B"]);
+  assert.equal(planned.code, 0, planned.err);
+  assert.match(planned.err, /3075\.1 M parameters[^]*note: SmolLM3 .* a run would be refused/);
+  const misspelt = await rgx([...words, "Qwen/Qwen2.5-72B-Instrct"]);
+  assert.equal(misspelt.code, 2);
+  assert.match(
+    misspelt.err,
+    /did you mean Qwen\/Qwen2\.5-72B-Instruct\?\nhelp: .*config\.json alone/,
+  );
+});

@@ -1,0 +1,41 @@
+/** Runs on problems of a file: what they say before and after. */
+import assert from "node:assert/strict";
+import { rgx, withFolder } from "../support.ts";
+import { goldenPath } from "../golden.ts";
+
+const TINY = goldenPath("models/tinystories-656k");
+const ROWS = Array.from(
+  { length: 100 },
+  (_, i) => `{"question": "${i} + 1 =", "answer": "${i + 1}"}`,
+);
+
+/** A run of one step on a data set; what it says. */
+async function run(folder: string, data: string, ...more: string[]): Promise<string> {
+  const { code, err } = await rgx([
+    ...["train", "quickstart", "~model.init", `model.model_name_or_path=${TINY}`],
+    ...["sft.max_steps=0", "training.max_steps=1", "max_completion_length=8"],
+    ...["data.task_name=null", `data.dataset_name=${data}`, "data.system_prompt=null"],
+    ...["--output-dir", `${folder}/run`, "--device", "wasm", ...more],
+  ]);
+  assert.equal(code, 0, err);
+  return err;
+}
+
+Deno.test("a test split is asked whole; without a checkpoint there is nothing to go on from", () =>
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/train.jsonl`, ROWS.slice(0, 80).join("\n"));
+    await Deno.writeTextFile(`${folder}/test.jsonl`, ROWS.slice(80, 85).join("\n"));
+    const all = ["eval.num_examples=1000000", "eval_strategy=no", "save_strategy=no"];
+    const err = await run(folder, folder, ...all);
+    assert.match(err, /on 5 held-out problems/);
+    assert.doesNotMatch(err, /are wanted|--resume/);
+  }));
+
+Deno.test("a dry run says that the rows have no answers", () =>
+  withFolder(async (folder) => {
+    const data = `${folder}/data.jsonl`;
+    await Deno.writeTextFile(data, ROWS.join("\n").replaceAll('"answer"', '"answers"'));
+    const err = await run(folder, data, "eval.num_examples=0", "eval_strategy=no", "--dry-run");
+    assert.match(err, /note: .*none of the 100 problems has an answer/);
+    assert.match(err, /expected answer: \(none\)/);
+  }));

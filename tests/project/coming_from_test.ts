@@ -1,0 +1,73 @@
+/**
+ * The page docs/coming_from.md as a reader tries it: its files are written into an empty folder,
+ * and each of its commands is run there by a shell.
+ */
+import assert from "node:assert/strict";
+import { V8_FLAGS } from "../../tools/v8_flags.ts";
+import { goldenPath } from "../golden.ts";
+import { root, withFolder } from "../support.ts";
+
+const PAGE = await Deno.readTextFile(new URL("docs/coming_from.md", root));
+
+/** Name → text of the files that the page shows: their first line is a comment with the name. */
+function filesOf(page: string): Map<string, string> {
+  const blocks = page.matchAll(/^```(\w+)\n(?:#|\/\/) (\S+\.\w+)\n([^]*?)^```$/gm);
+  return new Map([...blocks].map(([, , name, text]) => [name!, text!]));
+}
+
+/** The indented commands of rgx. */
+function commandsOf(page: string): string[] {
+  const blocks = page.match(/^ {4}rgx (?:.*\\\n)*.*$/gm) ?? [];
+  return blocks.map((block) => block.replaceAll(/\\\n\s*/g, "").trim());
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isFile } of Deno.readDir(from)) {
+    if (isFile) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+  }
+}
+
+Deno.test("every command of docs/coming_from.md runs on the files that it shows", async () => {
+  await withFolder(async (folder) => {
+    for (const [name, text] of filesOf(PAGE)) await Deno.writeTextFile(`${folder}/${name}`, text);
+    await copyFolder(goldenPath("models/stories260k"), `${folder}/model`);
+    const actor = `${folder}/global_step_100/actor`;
+    await copyFolder(goldenPath("fsdp/fsdp2/actor"), actor);
+    await Deno.mkdir(`${actor}/huggingface`);
+    await Deno.copyFile(goldenPath("fsdp/config.json"), `${actor}/huggingface/config.json`);
+    const entry = { question: "2 + 3 =", answer: "5", metadata: { source_dataset: "chain_sum" } };
+    await Deno.writeTextFile(`${folder}/entries.jsonl`, JSON.stringify(entry) + "\n");
+    await Deno.mkdir(`${folder}/bin`);
+    await Deno.writeTextFile(
+      `${folder}/bin/rgx`,
+      `#!/bin/sh\nexec "${Deno.execPath()}" run -A --no-check "${V8_FLAGS}" ` +
+        `"${new URL("main.ts", root).pathname}" "$@"\n`,
+      { mode: 0o755 },
+    );
+    const commands = commandsOf(PAGE);
+    assert.ok(commands.length >= 15, `${commands.length} commands`);
+    // What exports a file comes before what reads it.
+    const isExport = (command: string) => command.startsWith("rgx tasks export");
+    for (const command of [...commands.filter(isExport), ...commands.filter((c) => !isExport(c))]) {
+      const { code, stderr } = await new Deno.Command("sh", {
+        args: ["-c", command],
+        cwd: folder,
+        env: { PATH: `${folder}/bin:${Deno.env.get("PATH")}`, NO_COLOR: "1", SLURM_JOB_ID: "" },
+        stdout: "null",
+      }).output();
+      assert.equal(code, 0, `${command}\n${new TextDecoder().decode(stderr)}`);
+    }
+    const read = (name: string) => Deno.readTextFile(`${folder}/${name}`);
+    assert.match(await read("runs/short/report.md"), /short/);
+    assert.ok((await Deno.stat(`${folder}/trained/model.safetensors`)).isFile);
+    assert.equal((await read("sums.jsonl")).trim().split("\n").length, 64);
+  });
+});
+
+Deno.test("the files that docs/coming_from.md shows are all used by its commands", () => {
+  const text = commandsOf(PAGE).join("\n") + [...filesOf(PAGE).values()].join("\n");
+  for (const name of filesOf(PAGE).keys()) {
+    assert.ok(text.includes(name.replace(/\.yaml$/, "")), name);
+  }
+});

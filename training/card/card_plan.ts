@@ -1,0 +1,198 @@
+/**
+ * The plan of a run on a graphics card that this machine need not have: the memory as the run
+ * itself would plan it there, and times from the card's figures.
+ */
+import { planNote } from "../../configs/model_shapes.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { contextText } from "../../models/architectures/rope_scaling.ts";
+import { planSlots, PREFILL_ROWS_GPU } from "../../models/generation/memory/generation_slots.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import {
+  type EstimateInput,
+  estimateParts,
+  type TypicalTokens,
+  typicalTokens,
+  workedTokens,
+} from "../duration/time_estimate.ts";
+import { type PlannedRun, planRun } from "../memory/planned_run.ts";
+import type { MemoryPlan } from "../memory/run_memory.ts";
+import { planFromShape, type ShapePlan } from "../memory/shape_plan.ts";
+import { parameterCount } from "../memory/smaller_model.ts";
+import { runSizes } from "../run/run_sizes.ts";
+import { cardSpeed } from "./card_speed.ts";
+import { cardDevice, type PlanCard, usableBytes } from "./plan_card.ts";
+
+/** Estimated seconds; nothing of it is measured. */
+export interface CardTime {
+  /** Tokens of a completion that are assumed, and the maximum. */
+  completionTokens: number;
+  maxTokens: number;
+  /** Completions that are decoded together. */
+  lanes: number;
+  /** Of one step. */
+  generation: number;
+  training: number;
+  update: number;
+  step: number;
+  /** Of one step when all completions have the maximum length. */
+  longestStep: number;
+  steps: number;
+  warmStart: number;
+  evaluations: number;
+  run: number;
+  /** To copy the weights to the card, at the speed of its bus. */
+  upload: number;
+}
+
+/** What is known even of a run that does not fit. */
+export interface CardMemory {
+  card: PlanCard;
+  /** The model's name; null = made from a seed. */
+  name: string | null;
+  /** Whether the weights are on this machine. */
+  isHere: boolean;
+  parameters: number;
+  /** The longest prompt in tokens, and whether it is an estimate. */
+  prompt: number;
+  estimated: boolean;
+  /** Why a run would be refused although it can be planned; null = it would not. */
+  note: string | null;
+  /** The longest text of the model and its RoPE scaling; null without scaling. */
+  context: string | null;
+  memory: MemoryPlan;
+}
+
+/** A plan that fits. */
+export interface CardPlan extends CardMemory {
+  /** Null when the card's figures or the number of problems are not known. */
+  time: CardTime | null;
+}
+
+/** Options of `planOnCard`. */
+export interface CardPlanOptions {
+  phases?: "all" | "sft";
+  /** Called when the memory is planned, even if it does not fit. */
+  onMemory?: (plan: CardMemory) => void;
+}
+
+/**
+ * Plans a run on a card: its memory, and its time if the card's figures are known.
+ * @throws UsageError when the plan does not fit, after `onMemory`
+ */
+export async function planOnCard(
+  config: RunConfig,
+  card: PlanCard,
+  { phases = "all", onMemory = () => {} }: CardPlanOptions = {},
+): Promise<CardPlan> {
+  const device = cardDevice(card), availableBytes = usableBytes(card);
+  const name = config.model.model_name_or_path, about = { card, name, note: planNote(name) };
+  const ofShape = ({ parameters, tokens, sizes, memory }: ShapePlan): CardMemory => ({
+    ...{ ...about, isHere: false, parameters, memory },
+    ...{ prompt: tokens.longest.prompt, estimated: tokens.estimated },
+    context: contextText(sizes.config),
+  });
+  const ofRun = ({ sizes, needs, memory }: Pick<PlannedRun, "sizes" | "needs" | "memory">) => ({
+    ...{ ...about, isHere: true, parameters: parameterCount(sizes.config), memory },
+    ...{ prompt: needs.prompt, estimated: false, context: contextText(sizes.config) },
+  });
+  const shape = await planFromShape(config, device, {
+    ...{ phases, availableBytes },
+    onPlan: (plan) => onMemory(ofShape(plan)),
+  });
+  if (shape !== null) {
+    const { sizes, memory, tokens: { typical: tokens, trainProblems, heldOut } } = shape;
+    const time = cardTime({ config, card, phases, sizes, memory, tokens, trainProblems, heldOut });
+    return { ...ofShape(shape), time };
+  }
+  const run = await planRun(config, device, {
+    ...{ phases, availableBytes },
+    planned: (memory, { sizes, needs }) => onMemory(ofRun({ sizes, needs, memory })),
+  });
+  const { sizes, memory, prompts, problems, trainProblems } = run;
+  const tokens = typicalTokens(prompts, problems, trainProblems);
+  const heldOut = problems.heldOut.length;
+  const time = cardTime({ config, card, phases, sizes, memory, tokens, trainProblems, heldOut });
+  return { ...ofRun(run), time };
+}
+
+/** What the time depends on. */
+interface TimeInput {
+  config: RunConfig;
+  card: PlanCard;
+  phases: "all" | "sft";
+  sizes: ModelSizes;
+  memory: MemoryPlan;
+  tokens: TypicalTokens;
+  /** Null = not known. */
+  trainProblems: number | null;
+  heldOut: number;
+}
+
+function cardTime(about: TimeInput): CardTime | null {
+  const { config, card: { figures }, phases, sizes, memory, tokens, trainProblems } = about;
+  const { training, sft } = config;
+  if (figures === null) return null;
+  if (trainProblems === null && training.max_steps <= 0) return null;
+  const rows = runSizes(config, trainProblems ?? MANY_PROBLEMS, phases);
+  const input: EstimateInput = {
+    ...{ config, heldOut: about.heldOut },
+    ...tokens,
+    sizes: phases === "sft" ? { ...rows, totalSteps: 0 } : rows,
+  };
+  const maxTokens = training.max_completion_length;
+  const expected = rows.warmStartSteps > 0
+    ? workedTokens(input)
+    : Math.ceil(maxTokens * UNMEASURED);
+  const parts = (completionTokens: number) => {
+    const lanes = lanesOf(about, rows.rowsPerGeneration);
+    const group = training.num_generations, { promptTokens } = tokens;
+    const work = { promptTokens, completionTokens, group, lanes, moments: memory.optimizer };
+    const speed = cardSpeed(figures, sizes, work);
+    const { generation, training: passes, ...others } = estimateParts(
+      input,
+      speed,
+      completionTokens,
+    );
+    const step = generation + passes + speed.update;
+    return { lanes, generation, training: passes, update: speed.update, step, ...others };
+  };
+  const usual = parts(expected), upload = memory.parts.frozen / figures.bus;
+  const steps = input.sizes.totalSteps, supervised = sft?.max_steps ?? 0;
+  return {
+    ...usual,
+    ...{ completionTokens: expected, maxTokens, steps },
+    longestStep: parts(maxTokens).step,
+    run: upload + usual.warmStart + supervised * usual.update + steps * usual.step +
+      usual.evaluations,
+    upload,
+  };
+}
+
+/**
+ * Assumed length of a completion as a share of the maximum. After a warm start completions are as
+ * long as worked answers; otherwise only a run shows it.
+ */
+const UNMEASURED = 1 / 2;
+
+/** As many problems as no run has steps for, where their number is not known. */
+const MANY_PROBLEMS = 2 ** 30;
+
+/** Completions of a generation batch that fit into its memory together. */
+function lanesOf(
+  { config, sizes, memory, tokens }: TimeInput,
+  rowsPerGeneration: number,
+): number {
+  const { num_generations: n, max_completion_length: maxNewTokens } = config.training;
+  const length = Math.ceil(tokens.promptTokens);
+  const requests = Array.from(
+    { length: Math.max(1, Math.floor(rowsPerGeneration / n)) },
+    () => ({ n, promptIds: { length } }),
+  );
+  const limits = {
+    bytes: memory.generationLimit,
+    largestBuffer: Infinity,
+    maxSlots: Infinity,
+    prefillRows: PREFILL_ROWS_GPU,
+  };
+  return planSlots(sizes, requests, { maxNewTokens, adjusted: false }, limits).branches;
+}

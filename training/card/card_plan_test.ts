@@ -1,0 +1,106 @@
+/** Plans for graphics cards that this machine does not have. */
+import assert from "node:assert/strict";
+import { loadConfig } from "../../configs/load.ts";
+import { UsageError } from "../../core/errors.ts";
+import { goldenPath } from "../../tests/golden.ts";
+import { type CardMemory, type CardPlan, planOnCard } from "./card_plan.ts";
+import { planCard } from "./plan_card.ts";
+
+async function plan(
+  name: string,
+  gpu: string,
+  overrides: string[] = [],
+): Promise<{ seen: CardMemory; plan: CardPlan | null; error: UsageError | null }> {
+  const { config } = await loadConfig(name, { overrides, env: {} });
+  let seen: CardMemory | undefined;
+  const card = /GB$/.test(gpu) ? planCard({ deviceMemory: gpu }) : planCard({ gpu });
+  try {
+    const plan = await planOnCard(config, card, { onMemory: (memory) => seen = memory });
+    const { time: _, ...rest } = plan;
+    assert.deepEqual(rest, seen);
+    return { seen: seen!, plan, error: null };
+  } catch (error) {
+    if (!(error instanceof UsageError) || seen === undefined) throw error;
+    return { seen, plan: null, error };
+  }
+}
+
+const QWEN_7B = "leg_counting_qwen7b";
+
+Deno.test("a 7B model with adapters fits on a card of 80 GB, and not on one of 16 GB", async () => {
+  const large = await plan(QWEN_7B, "h100-80gb");
+  const { memory, isHere, estimated } = large.seen;
+  assert.deepEqual([isHere, estimated], [false, true]);
+  assert.equal(memory.available, 0.97 * 80e9);
+  assert.ok(memory.peak > 20e9 && memory.peak < 40e9, `${memory.peak}`);
+  assert.notEqual(large.plan!.time, null);
+  const small = await plan(QWEN_7B, "t4");
+  assert.match(small.error!.message, /the run needs \d+\.\d GB, 15\.5 GB available/);
+  assert.equal(small.seen.memory.largestBatch.largest, 0);
+});
+
+Deno.test("the largest batch that is said to fit does, and the next one does not", async () => {
+  const { seen } = await plan(QWEN_7B, "rtx4090");
+  const { key, now, largest } = seen.memory.largestBatch;
+  assert.equal(key, "training.per_device_train_batch_size");
+  assert.ok(largest > 0, `${largest}, now ${now}`);
+  assert.equal((await plan(QWEN_7B, "rtx4090", [`${key}=${largest}`])).error, null);
+  // A group of eight is generated in four steps: the batch is even.
+  const beyond = await plan(QWEN_7B, "rtx4090", [`${key}=${largest + 2}`]);
+  assert.match(beyond.error!.message, /needs/);
+});
+
+Deno.test("faster memory and products make the steps shorter, full length makes them longer", async () => {
+  const time = async (gpu: string, more: string[] = []) =>
+    (await plan(QWEN_7B, gpu, more)).plan!.time!;
+  const h100 = await time("h100"), a100 = await time("a100-80gb");
+  assert.ok(a100.step > 2 * h100.step && a100.step < 4 * h100.step, `${a100.step}`);
+  assert.ok(h100.longestStep > h100.step);
+  const { generation, training, update, step, steps, warmStart, evaluations, upload, run } = h100;
+  assert.ok(Math.abs(generation + training + update - step) < 1e-9);
+  assert.ok(Math.abs(warmStart + steps * step + evaluations + upload - run) < 1e-6);
+  assert.equal(h100.lanes, 32);
+  // Half of the maximum length is assumed, because nothing was measured.
+  assert.equal(h100.completionTokens, 256);
+  const few = await time("h100", ["training.max_steps=10", "eval.num_examples=0"]);
+  assert.deepEqual([few.steps, few.evaluations], [10, 0]);
+});
+
+Deno.test("a card that is given by its memory alone has no times", async () => {
+  const { plan: made, seen } = await plan(QWEN_7B, "80GB");
+  assert.equal(made!.time, null);
+  assert.equal(seen.memory.available, 0.97 * 80e9);
+  assert.equal(seen.card.name, "a card with 80.0 GB");
+});
+
+Deno.test("a buffer beyond WebGPU's limit is refused although the memory is enough", async () => {
+  const { error, seen } = await plan(QWEN_7B, "mi325x", [
+    "model.model_name_or_path=Qwen/Qwen2.5-72B-Instruct",
+    "training.per_device_train_batch_size=2",
+    "training.gradient_accumulation_steps=16",
+  ]);
+  assert.ok(seen.memory.peak < seen.memory.available);
+  assert.match(error!.message, /needs a buffer of 2\.49 GB \(the largest frozen weight\)/);
+  // Other vendors' drivers allow half of NVIDIA's buffers.
+  const small = "model.model_name_or_path=Qwen/Qwen2.5-1.5B-Instruct";
+  const wide = [small, "training.per_device_train_batch_size=128"];
+  const nvidia = await plan(QWEN_7B, "h200", wide), amd = await plan(QWEN_7B, "mi300x", wide);
+  assert.equal(nvidia.error, null);
+  assert.match(amd.error?.message ?? "", /activations of \d+ tokens in one pass/);
+});
+
+Deno.test("a model on this machine, and one from a seed, are planned with their tokenizer", async () => {
+  const path = goldenPath("models/tinystories-656k");
+  const here = await plan(QWEN_7B, "l4", [
+    `model.model_name_or_path=${path}`,
+    "lora.target_modules=[q_proj]",
+    "training.max_completion_length=64",
+    "add_instructions=false",
+  ]);
+  assert.equal(here.error, null);
+  assert.deepEqual([here.seen.isHere, here.seen.estimated, here.seen.name], [true, false, path]);
+  const fresh = (await plan("quickstart", "rtx-3090")).plan!;
+  assert.deepEqual([fresh.isHere, fresh.name], [true, null]);
+  // After a warm start completions are as long as worked answers.
+  assert.ok(fresh.time!.warmStart > 0 && fresh.time!.completionTokens < fresh.time!.maxTokens);
+});

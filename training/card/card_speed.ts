@@ -1,0 +1,136 @@
+/**
+ * How fast a model would work on a card, from the figures of its data sheet. Nothing is measured:
+ * products run at a share of the card's f32 peak, and what is limited by memory at a share of its
+ * bandwidth. docs/cluster.md has the formulas. Left out: softmax, norms and sampling, which take
+ * little beside the products, and completions that end before the others.
+ */
+import type { KnownCard } from "../../core/machine/known_cards.ts";
+import { headName, linearDims, modulePath, modulesOf } from "../../models/architectures/mod.ts";
+import { storedWords } from "../../models/formats/stored_weight.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import {
+  headAdapter,
+  layerAdapters,
+  type LoraPlacement,
+} from "../../models/network/weights/model_weights.ts";
+import { planParameterBytes } from "../../models/network/model_bytes.ts";
+import type { ModelSpeed } from "../duration/speed_probe.ts";
+
+/**
+ * Shares of the peaks that are assumed. Kernels of WebGPU have no tensor cores; others report that
+ * good ones reach 40 to 70 % of the f32 peak without them.
+ */
+export const PRODUCT_SHARE = 0.4, BANDWIDTH_SHARE = 0.6;
+
+/**
+ * Operations of a decode step for each layer and each adapted module, and what one costs the host
+ * (docs/log/gpu.md: 15 to 17 for each layer counted, 3 to 5 µs measured).
+ */
+const OPERATIONS_PER_LAYER = 17, OPERATIONS_PER_ADAPTER = 3, OPERATION_SECONDS = 4e-6;
+
+/** The numbers of tokens that a run typically has. */
+export interface TypicalWork {
+  promptTokens: number;
+  completionTokens: number;
+  /** Completions of a prompt, and completions that are decoded together. */
+  group: number;
+  lanes: number;
+  /** Bytes of the optimizer's moments. */
+  moments: number;
+}
+
+/** Floating-point operations of a forward pass for one token. */
+export interface ForwardFlops {
+  layers: number;
+  /** The part of them that recomputation repeats: all but the last product of each layer. */
+  repeated: number;
+  attention: number;
+  /** The logits of a token; prompts have none. */
+  head: number;
+}
+
+/** @param context tokens that a token attends to */
+export function forwardFlops({ config, lora }: ModelSizes, context: number): ForwardFlops {
+  const { numLayers, numHeads, headDim, vocabSize, hiddenSize } = config;
+  const products = modulesOf(config).map((module) => {
+    const [inDim, outDim] = linearDims(config, module);
+    return 2 * inDim * outDim;
+  });
+  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+  const lowRank = (placed: readonly LoraPlacement[]) =>
+    placed.reduce((sum, { module, r }) => {
+      const [inDim, outDim] = linearDims(config, module);
+      return sum + 2 * r * (inDim + outDim);
+    }, 0);
+  const head = headAdapter(lora);
+  return {
+    layers: numLayers * sum(products) + lowRank(layerAdapters(lora)),
+    repeated: (numLayers - 1) * sum(products.slice(0, -1)),
+    // Scores and weighted sums.
+    attention: 4 * numLayers * numHeads * headDim * context,
+    head: 2 * vocabSize * hiddenSize + lowRank(head === null ? [] : [head]),
+  };
+}
+
+/** Bytes that a decode step reads: all matrices once, and the keys and values of all lanes. */
+export function decodeBytes(sizes: ModelSizes, lanes: number, context: number): number {
+  const { config, storage, floatBytes } = sizes, { vocabSize, hiddenSize } = config;
+  const bytes = (name: string, n: number, k: number) => {
+    const type = storage.get(name);
+    return type === undefined ? floatBytes * n * k : 4 * storedWords(type, n, k);
+  };
+  let weights = bytes(headName(config), vocabSize, hiddenSize);
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    for (const module of modulesOf(config)) {
+      const [inDim, outDim] = linearDims(config, module);
+      weights += bytes(`${modulePath(config, layer, module)}.weight`, outDim, inDim);
+    }
+  }
+  const perToken = 2 * config.numLayers * config.numKvHeads * config.headDim * floatBytes;
+  return weights + lanes * context * perToken;
+}
+
+/** Seconds for each token on a card, and for each update of the trained values. */
+export interface CardSpeed extends Omit<ModelSpeed, "sampled"> {
+  update: number;
+}
+
+export function cardSpeed(
+  { flops: peak, bandwidth }: Pick<KnownCard, "flops" | "bandwidth">,
+  sizes: ModelSizes,
+  { promptTokens, completionTokens, group, lanes, moments }: TypicalWork,
+): CardSpeed {
+  const products = PRODUCT_SHARE * peak, memory = BANDWIDTH_SHARE * bandwidth;
+  const full = sizes.trainable === "full", again = sizes.recompute ? 1 : 0;
+  const { layers, repeated, attention, head } = forwardFlops(
+    sizes,
+    (promptTokens + completionTokens) / 2,
+  );
+  const { gradients } = planParameterBytes(sizes);
+  // The share of a pass's tokens that have logits: prompts are shared by their group.
+  const predicted = group * completionTokens / (promptTokens + group * completionTokens);
+  const forward = layers + attention + predicted * head;
+  // The backward multiplies by the weights and, for those that are trained, by the activations. It
+  // does five products of attention where the forward does two. The head's forward also prepares
+  // its backward when the head is frozen; a trained head, or one with an adapter, computes its
+  // logits again.
+  const headPasses = full ? 4 : headAdapter(sizes.lora) !== null ? 3 : 2;
+  const trained = layers * (full ? 3 : 2) + again * repeated + attention * (3.5 + again) +
+    predicted * head * headPasses;
+  const context = promptTokens + completionTokens / 2;
+  const decode = forwardFlops(sizes, context);
+  const operations = OPERATIONS_PER_LAYER * sizes.config.numLayers +
+    OPERATIONS_PER_ADAPTER * sizes.lora.length;
+  const step = Math.max(
+    decodeBytes(sizes, lanes, context) / memory,
+    lanes * (decode.layers + decode.attention + decode.head) / products,
+    operations * OPERATION_SECONDS,
+  );
+  return {
+    forwardRow: forward / products,
+    trainedRow: trained / products,
+    newToken: step / lanes,
+    // Values, gradients and moments are read; values and moments are written.
+    update: (3 * gradients + 2 * moments) / memory,
+  };
+}

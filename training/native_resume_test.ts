@@ -1,0 +1,45 @@
+/**
+ * Native kernels give the bits of the WASM kernels, so a run may continue on another make of
+ * processor: with and without them in turns it gives the weights of a run without them.
+ */
+import assert from "node:assert/strict";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import {
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  VARYING_RUBRIC,
+  withTempDir,
+} from "./testing.ts";
+
+/** Trains until `steps` more steps are done, or to the end. @returns the status of the run */
+async function train(path: string, steps: number, native: boolean, resume: boolean) {
+  const device = await createWasmDevice({ threads: 2, native });
+  try {
+    const config = tinyRunConfig(path, { training: { max_steps: 6, beta: 0.05 } });
+    let done = 0;
+    const { summary } = await trainOn(device, config, {
+      rubric: VARYING_RUBRIC,
+      resume,
+      listeners: [(event) => event.type === "step" && done++],
+      control: { stopRequested: () => done >= steps ? "save" : "no" },
+    });
+    return summary.status;
+  } finally {
+    device.close();
+  }
+}
+
+Deno.test("a run continues with native kernels and without them to the same weights", async () => {
+  await withTempDir(async (whole) => {
+    await withTempDir(async (parts) => {
+      assert.equal(await train(whole, Infinity, false, false), "completed");
+      assert.equal(await train(parts, 2, true, false), "stopped");
+      assert.equal(await train(parts, 2, false, true), "stopped");
+      assert.equal(await train(parts, Infinity, true, true), "completed");
+      const weights = (path: string) => Deno.readFile(`${path}/model.safetensors`);
+      assert.deepEqual(await weights(parts), await weights(whole));
+      assert.deepEqual(await metricsWithoutClock(parts), await metricsWithoutClock(whole));
+    });
+  });
+});

@@ -1,0 +1,112 @@
+/**
+ * AdamW's moments, and what else the optimizer keeps of a trained parameter. With 8-bit moments, as
+ * in bitsandbytes and transformers, embeddings and tensors of less than 4,096 values have float
+ * moments.
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { Device } from "../../kernels/device.ts";
+import { TABLES } from "../../kernels/ops/adamw_8bit/dynamic_map.ts";
+import { BLOCK } from "../../kernels/ops/adamw_8bit/spec.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import { elementCount } from "../../models/formats/element_count.ts";
+import { storedWords } from "../../models/formats/stored_weight.ts";
+import { adapterSpecs, baseSpecs } from "../../models/network/weights/model_weights.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { arenaElements } from "../../models/network/weights/parameters.ts";
+import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
+import { floatType, type StateTensor } from "./state_tensors.ts";
+
+/** How a run keeps what it trains. */
+export interface OptimizerKind {
+  moments: "float" | "8bit";
+  /** How trained weights in bfloat16 are rounded. */
+  rounding: "stochastic" | "kahan";
+}
+
+export function optimizerKind({ optim, bf16_rounding }: RunConfig["training"]): OptimizerKind {
+  return {
+    moments: optim === "adamw_8bit" ? "8bit" : "float",
+    rounding: bf16_rounding ?? "stochastic",
+  };
+}
+
+/** Smaller tensors have float moments (`min_8bit_size` of bitsandbytes). */
+export const MIN_8BIT = 4096;
+
+/** Elements of a bfloat16 weight that a step widens at once: a multiple of 64 blocks of maxima. */
+export const CHUNK = 2 ** 22;
+
+interface About {
+  name: string;
+  shape: readonly number[];
+  embedding?: boolean;
+}
+
+export function has8bitMoments({ shape, embedding }: About, { moments }: OptimizerKind): boolean {
+  return moments === "8bit" && embedding !== true && elementCount(shape) >= MIN_8BIT;
+}
+
+/** The moments of `n` elements, in one of two ways. */
+export type Moments =
+  | { m: Tensor; v: Tensor; mMax: null; vMax: null }
+  | { m: Tensor; v: Tensor; mMax: Tensor; vMax: Tensor };
+
+/** Moments of their own for a parameter. */
+export function createMoments(device: Device, about: About, kind: OptimizerKind): Moments {
+  const n = elementCount(about.shape);
+  const create = (dtype: "float" | "u32", length: number, what: string) =>
+    device.create(dtype, length, `optimizer.${what} of ${about.name}`);
+  if (!has8bitMoments(about, kind)) {
+    return { m: create("float", n, "m"), v: create("float", n, "v"), mMax: null, vMax: null };
+  }
+  const words = Math.ceil(n / 4), blocks = Math.ceil(n / BLOCK);
+  return {
+    ...{ m: create("u32", words, "m"), v: create("u32", words, "v") },
+    mMax: create("float", blocks, "maxima of m"),
+    vMax: create("float", blocks, "maxima of v"),
+  };
+}
+
+/** The tensors of a parameter's moments in a checkpoint. */
+export function momentTensors(
+  device: Device,
+  { name, shape }: About,
+  { m, v, mMax, vMax }: Moments,
+): StateTensor[] {
+  const float = floatType(device);
+  if (mMax === null) {
+    return [
+      { name: `m.${name}`, dtype: float, shape, tensor: m },
+      { name: `v.${name}`, dtype: float, shape, tensor: v },
+    ];
+  }
+  const blocks = [Math.ceil(elementCount(shape) / BLOCK)];
+  return [
+    { name: `m.${name}`, dtype: "U8", shape, tensor: m },
+    { name: `v.${name}`, dtype: "U8", shape, tensor: v },
+    { name: `m.absmax.${name}`, dtype: float, shape: blocks, tensor: mMax },
+    { name: `v.absmax.${name}`, dtype: float, shape: blocks, tensor: vMax },
+  ];
+}
+
+/** Bytes of everything that the optimizer of a model keeps. */
+export function planOptimizerBytes(sizes: ModelSizes, kind: OptimizerKind): number {
+  const { config, trainable, storage, floatBytes } = sizes;
+  const specs = trainable === "full"
+    ? baseSpecs(config, true, storage)
+    : adapterSpecs(config, sizes, trainable === "lora");
+  let bytes = specs.some((spec) => has8bitMoments(spec, kind)) ? 4 * TABLES.words : 0;
+  let largestHalf = 0;
+  for (const spec of specs) {
+    const n = elementCount(spec.shape);
+    bytes += floatBytes * Math.ceil(arenaElements(spec.shape) / SUM_CHUNK);
+    bytes += has8bitMoments(spec, kind)
+      ? 2 * (4 * Math.ceil(n / 4) + floatBytes * Math.ceil(n / BLOCK))
+      : 2 * floatBytes * arenaElements(spec.shape);
+    if (!storage.has(spec.name) || trainable !== "full") continue;
+    largestHalf = Math.max(largestHalf, n);
+    if (kind.rounding !== "kahan") continue;
+    bytes += 4 * storedWords("bf16", spec.shape[0]!, spec.shape[1]!);
+  }
+  return bytes + floatBytes * Math.min(largestHalf, CHUNK);
+}

@@ -1,0 +1,148 @@
+/** The optimizer with 8-bit moments and with weights in bfloat16, on the CPU and the reference. */
+import assert from "node:assert/strict";
+import type { RgxError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { bytesOf } from "../../models/folder_testing.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import { planParameterBytes } from "../../models/network/model_bytes.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
+import { randomModel, tinyConfig, withReference } from "../../models/testing.ts";
+import { type OptimizerKind, planOptimizerBytes } from "./moments.ts";
+import { AdamW, type AdamwSettings } from "./optimizer.ts";
+
+const SETTINGS: AdamwSettings = {
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.1,
+  maxGradNorm: 0.5,
+};
+
+/** Writes gradients that differ by step and element. */
+function fillGradients(device: Device, model: LanguageModel, step: number): void {
+  for (const [i, { grad }] of model.trainable.entries()) {
+    const values = Float32Array.from({ length: grad!.length }, (_, j) => Math.sin(step + i + j));
+    device.write(grad!, values);
+  }
+}
+
+async function values(model: LanguageModel): Promise<Map<string, Float32Array>> {
+  const all = new Map<string, Float32Array>();
+  for (const { name } of model.trainable) all.set(name, await model.readParameter(name));
+  return all;
+}
+
+/** A model whose matrices have at least 4,096 values, so that their moments may have 8 bits. */
+const wideConfig = {
+  ...tinyConfig(false),
+  ...{ hiddenSize: 64, intermediateSize: 96, vocabSize: 70, headDim: 16, numLayers: 1 },
+};
+
+const KINDS: readonly [string, OptimizerKind, StorageOptions][] = [
+  ["float moments", { moments: "float", rounding: "stochastic" }, {}],
+  ["8-bit moments", { moments: "8bit", rounding: "stochastic" }, {}],
+  ["stochastic rounding", { moments: "float", rounding: "stochastic" }, { dtype: "bfloat16" }],
+  ["Kahan's rounding", { moments: "float", rounding: "kahan" }, { dtype: "bfloat16" }],
+  [
+    "8-bit moments and stochastic rounding",
+    { moments: "8bit", rounding: "stochastic" },
+    { dtype: "bfloat16" },
+  ],
+  [
+    "8-bit moments and Kahan's rounding",
+    { moments: "8bit", rounding: "kahan" },
+    { dtype: "bfloat16" },
+  ],
+];
+
+for (const [name, kind, weights] of KINDS) {
+  const create = (device: Device) =>
+    randomModel(device, wideConfig, { trainable: "full", weights });
+  const settings = { ...SETTINGS, kind, seed: 5, pass: 1 };
+
+  Deno.test(`the optimizer takes the planned memory: ${name}`, () =>
+    withReference(async (device) => {
+      const model = await create(device);
+      const { values, gradients } = planParameterBytes(model.sizes);
+      const before = device.allocatedBytes;
+      assert.ok(Math.abs(values + gradients - before) <= 256 * model.trainable.length);
+      const optimizer = new AdamW(device, model, settings);
+      const taken = device.allocatedBytes - before, planned = planOptimizerBytes(model.sizes, kind);
+      assert.ok(taken <= planned && planned < 1.05 * taken, `planned ${planned}, taken ${taken}`);
+      optimizer.dispose();
+      assert.equal(device.allocatedBytes, before);
+      model.dispose();
+    }, "f32"));
+
+  Deno.test(`any number of threads and a resume give the same bits: ${name}`, async () => {
+    const states = [];
+    for (const threads of [1, 2, 3]) {
+      const device = await createWasmDevice({ threads });
+      await device.ready();
+      const model = await create(device);
+      let optimizer = new AdamW(device, model, settings);
+      for (const step of [1, 2, 3, 4]) {
+        if (threads === 2 && step === 3) {
+          const file = await parseSafetensors(await bytesOf(optimizer.save()));
+          optimizer.dispose();
+          optimizer = new AdamW(device, model, settings);
+          await optimizer.load(file);
+        }
+        fillGradients(device, model, step);
+        await optimizer.step(0.01);
+      }
+      states.push([await values(model), await bytesOf(optimizer.save())]);
+      device.close();
+    }
+    assert.deepEqual(states[1], states[0]);
+    assert.deepEqual(states[2], states[0]);
+  });
+}
+
+Deno.test("8-bit moments and bfloat16 weights stay near the steps in floats", async () => {
+  await withReference(async (device) => {
+    const ends = [];
+    for (const [, kind, weights] of KINDS) {
+      const model = await randomModel(device, wideConfig, { trainable: "full", weights });
+      const start = await values(model);
+      const optimizer = new AdamW(device, model, { ...SETTINGS, kind });
+      for (let step = 1; step <= 20; step++) {
+        fillGradients(device, model, step / 9);
+        await optimizer.step(0.01);
+      }
+      const end = await values(model), moved = [];
+      for (const [name, before] of start) {
+        for (const [i, x] of end.get(name)!.entries()) moved.push(x - before[i]!);
+      }
+      ends.push(moved);
+      optimizer.dispose();
+      model.dispose();
+    }
+    const length = (x: number[]) => Math.sqrt(x.reduce((sum, y) => sum + y * y, 0));
+    const [floats, ...others] = ends;
+    for (const [i, other] of others.entries()) {
+      const apart = length(other.map((x, j) => x - floats![j]!)) / length(floats!);
+      assert.ok(apart < 0.1, `${KINDS[i + 1]![0]}: ${apart} of the way`);
+    }
+  }, "f32");
+});
+
+Deno.test("a checkpoint of another optimizer is refused with what to set", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, wideConfig, { trainable: "full" });
+    const [float, bytes] = [KINDS[0]![1], KINDS[1]![1]].map((kind) =>
+      new AdamW(device, model, { ...SETTINGS, kind })
+    );
+    const saved = await parseSafetensors(await bytesOf(float!.save()), "optimizer.safetensors");
+    await assert.rejects(
+      () => bytes!.load(saved),
+      (error: RgxError) =>
+        /optimizer\.safetensors: "m\..*" is F32, this run holds it as U8/.test(error.message) &&
+        /training\.optim/.test(error.advice!),
+    );
+    for (const it of [float!, bytes!]) it.dispose();
+    model.dispose();
+  }, "f32");
+});
