@@ -4,6 +4,7 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { exists } from "../core/paths.ts";
+import { newestCheckpoint } from "./newest_checkpoint.ts";
 import { cacheFolderName, fileSize, findSnapshot } from "../hub/cache.ts";
 import { whyUnsafe } from "../hub/file_names.ts";
 import { type Named, parseNamed, pullCommand } from "../hub/repository.ts";
@@ -12,6 +13,8 @@ import { type Environment, hubCache } from "../hub/settings.ts";
 export interface FoundModel {
   /** A folder or file that exists, or null. */
   path: string | null;
+  /** The name is a run without a final model, and the path its newest checkpoint. */
+  isCheckpointOfRun?: true;
   /** The paths that were tried, in order. */
   lookedAt: string[];
 }
@@ -19,7 +22,7 @@ export interface FoundModel {
 /**
  * Looks for an existing path first and then in the cache: `ORG/NAME`, `NAME@REVISION`,
  * `hf://ORG/NAME/FILE.gguf`. When the only model in a snapshot is one GGUF file, the result is that
- * file.
+ * file. A run that was stopped stands for its newest checkpoint.
  * @param env environment variables; default those of the process
  */
 export async function findModel(
@@ -27,7 +30,12 @@ export async function findModel(
   env: Environment = (key) => Deno.env.get(key),
 ): Promise<FoundModel> {
   const lookedAt = [name];
-  if (await exists(name)) return { path: name, lookedAt };
+  if (await exists(name)) {
+    const checkpoint = await newestCheckpoint(name);
+    return checkpoint === null
+      ? { path: name, lookedAt }
+      : { path: checkpoint, lookedAt, isCheckpointOfRun: true };
+  }
   const named = parseNamed(name, "model"), cache = hubCache(env);
   if (named === null || named.repository.kind !== "model" || cache === null) {
     return { path: null, lookedAt };
@@ -43,6 +51,11 @@ export async function findModel(
     return { path: null, lookedAt };
   }
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
+}
+
+/** What to tell the user when a checkpoint stands for its run; nothing for other models. */
+export function checkpointNotes(name: string, { path, isCheckpointOfRun }: FoundModel): string[] {
+  return isCheckpointOfRun ? [`${name} has no final model yet: ${path} is used`] : [];
 }
 
 /** Whether a name looks like a file's rather than a model's on the Hub. */

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import { findModel, requireModel } from "./find_model.ts";
+import { checkpointNotes, findModel, requireModel } from "./find_model.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
@@ -112,4 +112,29 @@ Deno.test("the error about a name that is not cached has the command to fetch it
     /: rgx pull no-org\/no-model x\.gguf f/,
   );
   assert.match(await advice("/no/such/folder"), /^Give the path of a folder/);
+});
+
+Deno.test("a run without a final model stands for its newest checkpoint", async () => {
+  const run = await Deno.makeTempDir();
+  try {
+    const place = async () => {
+      const found = await findModel(`${run}/`);
+      return [found.path, checkpointNotes("run", found).length];
+    };
+    const write = async (folder: string, name: string) => {
+      await Deno.mkdir(`${run}/${folder}`, { recursive: true });
+      await Deno.writeTextFile(`${run}/${folder}/${name}`, "{}");
+    };
+    assert.deepEqual(await place(), [`${run}/`, 0]);
+    await write("warm-start/checkpoint-8", "config.json");
+    assert.deepEqual(await place(), [`${run}/warm-start/checkpoint-8`, 1]);
+    await write("checkpoint-9", "adapter_config.json");
+    await write("checkpoint-10", "adapter_config.json");
+    await write("checkpoint-11", "optimizer.safetensors");
+    assert.deepEqual(await place(), [`${run}/checkpoint-10`, 1]);
+    await write("", "adapter_config.json");
+    assert.deepEqual(await place(), [`${run}/`, 0]);
+  } finally {
+    await Deno.remove(run, { recursive: true });
+  }
 });

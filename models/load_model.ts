@@ -7,6 +7,7 @@ import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";
 import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";
+import { findModel } from "./find_model.ts";
 import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { checkHeadCopy } from "./network/adapters/head_copy.ts";
@@ -99,7 +100,7 @@ async function load(
   if (activations === "int8") requireInt8Weights(folder, weights);
   const adapter = options.adapter === undefined
     ? folder.adapter
-    : await readPeftAdapter(options.adapter);
+    : await readPeftAdapter((await findModel(options.adapter)).path ?? options.adapter);
   if (adapter !== null && adapter !== folder.adapter) {
     await checkHeadCopy(adapter, folder.config, folder);
   }

@@ -191,21 +191,21 @@ function fsdpParts(path: string): UsageError {
 }
 
 async function noModel(path: string): Promise<UsageError> {
-  const checkpoints: number[] = [];
   for await (const { name } of Deno.readDir(path)) {
     if (name.endsWith(".gguf")) {
       return new UsageError(`${path}: not a model folder, but it holds a GGUF file`, {
         advice: `Name the file: ${path}/${name}`,
       });
     }
-    const match = /^checkpoint-(\d+)$/.exec(name);
-    if (match !== null) checkpoints.push(Number(match[1]));
   }
   if (await holdsRankFiles(path)) return fsdpParts(path);
+  if (await isFile(`${path}/run.json`)) {
+    return new UsageError(`${path}: the run has no checkpoint yet`, {
+      advice: `rgx train ${path}/config.yaml --resume goes on with it.`,
+    });
+  }
   return new UsageError(
     `${path}: not a model folder: looked for config.json and adapter_config.json`,
-    checkpoints.length === 0
-      ? { advice: "Give the folder that holds config.json, model.safetensors and tokenizer.json." }
-      : { advice: `It holds checkpoints: try ${path}/checkpoint-${Math.max(...checkpoints)}.` },
+    { advice: "Give the folder that holds config.json, model.safetensors and tokenizer.json." },
   );
 }

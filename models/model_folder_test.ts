@@ -205,13 +205,10 @@ Deno.test("a folder that is not a model is refused with an explanation", () =>
     await Deno.writeTextFile(`${root}/model.gguf`, "GGUF");
     await refused(`${root}/model.gguf`, /model\.gguf: not a valid GGUF file/, /again/);
     await refused(root, /it holds a GGUF file/, /Name the file: .*model\.gguf/);
-    await Deno.mkdir(`${root}/run/checkpoint-9`, { recursive: true });
-    await Deno.mkdir(`${root}/run/checkpoint-10`);
-    await refused(
-      `${root}/run`,
-      /looked for config\.json and adapter_config\.json/,
-      /run\/checkpoint-10/,
-    );
+    await Deno.mkdir(`${root}/run`);
+    await refused(`${root}/run`, /looked for config\.json and adapter_config\.json/);
+    await Deno.writeTextFile(`${root}/run/run.json`, "{}");
+    await refused(`${root}/run`, /the run has no checkpoint yet/, /train .*--resume/);
     const files = await encodeModelFolder(model);
     files.delete("model.safetensors");
     await write(`${root}/pickle`, files);

@@ -10,7 +10,7 @@ import { didYouMean } from "../../core/suggest.ts";
 import { loadConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { fetchAdvice, findModel } from "../../models/find_model.ts";
+import { checkpointNotes, fetchAdvice, findModel, missing } from "../../models/find_model.ts";
 import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
@@ -234,18 +234,11 @@ async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | nul
 
 /** @throws UsageError naming the nearest folder when there is none */
 async function locate(name: string, asked: AskedModels, warnings: string[]): Promise<Found> {
-  let path = realPath(name) ?? await pathByName(name);
+  const found = await findModel(name);
+  warnings.push(...checkpointNotes(name, found));
+  if (found.path === null) throw await notFound(name, found.lookedAt);
+  const path = Deno.realPathSync(found.path);
   const { config, name: runName, promptTime } = await runOf(path, warnings);
-  // A run that was stopped has no final model yet, so its newest checkpoint is taken.
-  if (!hasModel(path)) {
-    const newest = realPath(`${path}/latest`);
-    if (newest === null && realPath(`${path}/run.json`) !== null) {
-      throw new UsageError(`${name}: the run has no checkpoint yet`, {
-        advice: `rgx train ${name}/config.yaml --resume goes on with it.`,
-      });
-    }
-    path = newest ?? path;
-  }
   const folder = await readModelFolder(path), weights = Deno.realPathSync(folder.path);
   const basePathOfRun = config === null ? null : config.model.model_name_or_path;
   const basePath = folder.adapter !== null
@@ -258,10 +251,10 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
     : null;
   const held = config === null || folder.adapter === null ? {} : storageOf(config);
   const { tokenizer } = folder, where = { kind: "local" as const, path, weights, ...held };
-  const found = { name, where, tokenizer, run: config, promptTime };
+  const known = { name, where, tokenizer, run: config, promptTime };
   if (made !== null) {
     const base = { name: `${runName} (untrained)`, where: { kind: "untrained" as const, made } };
-    return { ...found, base };
+    return { ...known, base };
   }
   if (asked.includeBase && config !== null && basePath === null) {
     warnings.push(
@@ -270,15 +263,15 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
         : `${name}: its base model ${basePathOfRun} is not here and is left out`,
     );
   }
-  if (basePath === null || basePath === path) return { ...found, base: null };
+  if (basePath === null || basePath === path) return { ...known, base: null };
   const baseName = basePathOfRun ?? folder.adapter?.config.baseModel ?? basePath;
   const base = { kind: "local" as const, path: basePath, weights: basePath, ...held };
   // The run's own chat template is stored with the tokenizer in its folder.
   if (config !== null && config.model.chat_template !== null && tokenizer !== null) {
-    return { ...found, base: { name: baseName, where: { ...base, tokenizer: path } } };
+    return { ...known, base: { name: baseName, where: { ...base, tokenizer: path } } };
   }
   const tokenizerName = config?.model.tokenizer_name_or_path ?? null;
-  if (tokenizerName === null) return { ...found, base: { name: baseName, where: base } };
+  if (tokenizerName === null) return { ...known, base: { name: baseName, where: base } };
   const place = (await findModel(tokenizerName)).path;
   if (asked.includeBase && place === null) {
     warnings.push(
@@ -286,7 +279,7 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
     );
   }
   const tokenizerPlace = place === null ? {} : { tokenizer: place };
-  return { ...found, base: { name: baseName, where: { ...base, ...tokenizerPlace } } };
+  return { ...known, base: { name: baseName, where: { ...base, ...tokenizerPlace } } };
 }
 
 /** The weight types of a run's training; its adapter belongs to weights of these types. */
@@ -296,24 +289,11 @@ function storageOf({ model }: RunConfig): { storage?: StorageOptions } {
   return { storage: { dtype, quantize: four ? "nf4" : eight ? "int8" : null } };
 }
 
-/** The folder of a name that is not a path, as the model loader finds it. */
-async function pathByName(name: string): Promise<string> {
-  try {
-    return (await readModelFolder(name)).path;
-  } catch (cause) {
-    if (!(cause instanceof UsageError)) throw cause;
-    throw new UsageError(`${cause.message}${await nearestFolder(name)}`, {
-      advice: `${fetchAdvice(name) ?? ""}A model is a Hugging Face folder, a run, a checkpoint, ` +
-        "an adapter, or openai:NAME.",
-      cause,
-    });
-  }
-}
-
-function hasModel(path: string): boolean {
-  return ["config.json", "adapter_config.json"].some((file) =>
-    realPath(`${path}/${file}`) !== null
-  );
+async function notFound(name: string, lookedAt: readonly string[]): Promise<UsageError> {
+  return new UsageError(`${missing(name, lookedAt).message}${await nearestFolder(name)}`, {
+    advice: `${fetchAdvice(name) ?? ""}A model is a Hugging Face folder, a run, a checkpoint, ` +
+      "an adapter, or openai:NAME.",
+  });
 }
 
 /** The run of a folder that is the run's, or a checkpoint's: its configuration and its name. */

@@ -7,8 +7,10 @@ import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
 import type { ActivationType } from "../../models/network/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
+import { checkpointNotes, findModel } from "../../models/find_model.ts";
 import { LoadProgress } from "./load_progress.ts";
 import { type DeviceFlags, openDevice } from "../open_device.ts";
+import { log } from "../terminal/terminal.ts";
 
 export interface ModelFlags extends DeviceFlags {
   model: string;
@@ -34,6 +36,9 @@ export async function withModel(
 ): Promise<void> {
   const weights = storageOf(flags);
   const device = await openDevice(flags), { model, adapter: adapters } = flags;
+  for (const name of [model, ...adapters]) {
+    for (const note of checkpointNotes(name, await findModel(name))) log(`note: ${note}`);
+  }
   const progress = new LoadProgress();
   let last: LoadedIdModel | null = null;
   try {

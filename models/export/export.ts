@@ -8,7 +8,7 @@ import { UsageError } from "../../core/errors.ts";
 import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
 import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
 import { WEIGHT_TYPES, type WeightType } from "../formats/weight_types.ts";
-import { requireModel } from "../find_model.ts";
+import { checkpointNotes, findModel, requireModel } from "../find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";
@@ -64,12 +64,14 @@ export async function exportModel(checkpoint: string, options: ExportOptions): P
     });
   }
   const output = options.output.replace(/(.)\/+$/, "$1");
-  const found = await requireModel(checkpoint);
-  const rules = { force, sources: [found], signal: options.signal };
-  if (to === "adapter") return await exportAdapter(found, output, dtype ?? null, rules);
-  const model = await readModelFolder(found);
-  if (to === "hf") return await writeHfFolder(model, output, dtype ?? null, rules);
-  return await writeGgufFile(model, checkpoint, output, dtype ?? null, rules);
+  const found = await findModel(checkpoint), path = found.path ?? await requireModel(checkpoint);
+  const rules = { force, sources: [path], signal: options.signal };
+  const exported = to === "adapter"
+    ? await exportAdapter(path, output, dtype ?? null, rules)
+    : to === "hf"
+    ? await writeHfFolder(await readModelFolder(path), output, dtype ?? null, rules)
+    : await writeGgufFile(await readModelFolder(path), checkpoint, output, dtype ?? null, rules);
+  return { ...exported, notes: [...checkpointNotes(checkpoint, found), ...exported.notes] };
 }
 
 function requireOne<T extends string>(flag: string, value: string, allowed: readonly T[]): void {

@@ -12,6 +12,7 @@ import {
   readPeftAdapter,
   writePeftConfig,
 } from "../network/adapters/peft_adapter.ts";
+import { readModelFolder } from "../model_folder.ts";
 import type { SafetensorsDType } from "../formats/safetensors/dtypes.ts";
 import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
@@ -33,6 +34,8 @@ export async function writeAdapterFolder(
   target: string,
 ): Promise<string[]> {
   if (!await isAdapterFolder(folder)) {
+    // A folder that is no model at all is told what it is.
+    await readModelFolder(folder);
     throw new UsageError(`${folder}: no adapter to export: looked for ${ADAPTER_CONFIG}`, {
       advice: "A full model is exported with --to hf or --to gguf.",
     });
