@@ -24,6 +24,7 @@ export const NEEDED = {
   largeModel: "SmolLM2-135M is not here (RGX_TEST_LARGE=1 fetches it)",
   executable: "dist/rgx is not built (deno task compile)",
   slurm: "SLURM is not installed (apt-get install slurmctld slurmd slurm-client munge)",
+  mpi: "Open MPI or MPICH is not installed (apt-get install openmpi-bin mpich)",
   shellcheck: "shellcheck is not installed (apt-get install shellcheck)",
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",

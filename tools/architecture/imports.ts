@@ -12,6 +12,7 @@ export const ROOT = new URL("../../", import.meta.url);
  */
 export const ROOMS = [
   "core",
+  "ranks",
   "hub",
   "tasks",
   "tracking",

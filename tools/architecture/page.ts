@@ -14,6 +14,10 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "errors, files, random numbers",
     "errors, atomic files, locks, random numbers, statistics, what the machine and the job offer",
   ],
+  ranks: [
+    "many processes, MPI",
+    "the ranks of a run: MPI by FFI, dealt work, sums in a fixed order",
+  ],
   hub: ["Hugging Face Hub", "downloads from the Hugging Face Hub and the cache shared with Python"],
   tasks: ["problems and scoring", "one file a task, by category; registry, data sets, curriculum"],
   tracking: ["TensorBoard, trackio, W&B", "metrics for TensorBoard, trackio and W&B, as files"],
