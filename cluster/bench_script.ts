@@ -6,7 +6,7 @@
  */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
-import { gres, headerLines, type Job } from "./header.ts";
+import { gres, headerLines, type Job, type ProcessNeeds, withNeeds } from "./header.ts";
 import {
   checkJobName,
   type CommonOptions,
@@ -44,6 +44,8 @@ export interface BenchScriptOptions extends CommonOptions {
   /** The path at which the script will be stored, since the script submits itself. */
   script: string;
   template?: { name: string; text: string };
+  /** What a process needs. */
+  needs?: ProcessNeeds;
 }
 
 /** The template that `rgx slurm bench` fills in. */
@@ -59,6 +61,12 @@ function joinOptions({ gpus, cpus, memory, time }: Job): string {
     `--time=${time.seconds > hour.seconds ? hour.text : time.text}`,
   ].join(" ");
 }
+
+/** What `count` processes on one node need. */
+const forAll = ({ cpus, memory }: ProcessNeeds, count: number): ProcessNeeds => ({
+  cpus: cpus * count,
+  memory: memory * count,
+});
 
 /** A shell function that prints the number of bytes of the answers so far. */
 const PROGRESS = `progress() { cat "$OUTPUT_DIR"/samples_*.jsonl 2>/dev/null | wc -c; }`;
@@ -84,7 +92,10 @@ export async function benchScript(
   const jobName = checkJobName(options.jobName, "bench");
   const cards = needsCard(options.device) ? oneNode ? gpus : 1 : 0;
   const prepared = await prepare(account, { ...options, gpus: cards }, jobName);
-  const { job, logs, notes, values, workDir } = prepared;
+  const { logs, notes, values, workDir } = prepared, { needs } = options;
+  const job = needs === undefined
+    ? prepared.job
+    : withNeeds(prepared.job, options, oneNode ? forAll(needs, gpus) : needs);
   if (gpus < 1) throw new UsageError(`--gpus ${gpus}: expected at least 1`);
   if (job.nodes > 1) {
     throw new UsageError(`--nodes ${job.nodes}: a job of a benchmark takes one node`, {

@@ -10,16 +10,17 @@ import { signalLeadSeconds } from "./signal_lead.ts";
 
 /** The resources of a job, as the user requests them. */
 export interface JobRequest {
+  /** Default: the site's default partition. */
   partition?: string;
   /** H:M:S, D-H:M:S, …; default 04:00:00. */
   time?: string;
   /** GPUs of each node; default 1. */
   gpus?: number;
-  /** Default a100; empty: any type. */
+  /** Default: any type. */
   gpuType?: string;
-  /** CPU cores of the process; default 16. */
+  /** CPU cores of a process; default: what the plan says, else 4. */
   cpus?: number;
-  /** Memory with its unit; default 320G. */
+  /** Memory of a node with its unit; default: what the plan says, else 16G. */
   memory?: string;
   nodes?: number;
   /** Whether the job is requeued until the run is complete; default true. */
@@ -35,7 +36,7 @@ export interface JobRequest {
 /** A checked request with all defaults. */
 export interface Job {
   account: string;
-  partition: string;
+  partition: string | null;
   time: TimeLimit;
   gpus: number;
   gpuType: string;
@@ -47,6 +48,23 @@ export interface Job {
   signalLead: number;
   sbatch: readonly string[];
   dependency: string | null;
+}
+
+/** What a process of a job needs, as a plan says. */
+export interface ProcessNeeds {
+  cpus: number;
+  /** Bytes of the host's memory. */
+  memory: number;
+}
+
+/** The job with what its processes need, where the user has not said it. */
+export function withNeeds(job: Job, request: JobRequest, { cpus, memory }: ProcessNeeds): Job {
+  const gigabytes = Math.ceil(memory / 2 ** 30);
+  return {
+    ...job,
+    cpus: request.cpus ?? cpus,
+    memory: request.memory === undefined ? `${gigabytes}G` : job.memory,
+  };
 }
 
 /** sbatch options that the script itself sets, and what the user can use instead. */
@@ -67,10 +85,11 @@ const RESERVED_OPTIONS: Readonly<Record<string, string>> = {
 /** Checks a request and fills in defaults. @throws UsageError for what SLURM or a shell misreads */
 export function checkJob(account: string, request: JobRequest): Job {
   const time = parseTimeLimit(request.time ?? "04:00:00");
-  const gpuType = request.gpuType ?? "a100";
-  const partition = request.partition ?? "GPUQ";
+  const gpuType = request.gpuType ?? "", partition = request.partition ?? null;
   plainName("ACCOUNT", account, /^[A-Za-z0-9_][A-Za-z0-9_.@+:-]*$/);
-  plainName("--partition", partition, /^[A-Za-z0-9_][A-Za-z0-9_.@+,-]*$/);
+  if (partition !== null) {
+    plainName("--partition", partition, /^[A-Za-z0-9_][A-Za-z0-9_.@+,-]*$/);
+  }
   if (gpuType !== "") plainName("--gpu-type", gpuType, /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/);
   const dependency = request.dependency ?? null;
   if (dependency !== null && !/^(singleton|[a-z]+:[0-9_+:,?a-z]+)$/.test(dependency)) {
@@ -82,8 +101,8 @@ export function checkJob(account: string, request: JobRequest): Job {
     time,
     gpus: request.gpus ?? 1,
     gpuType,
-    cpus: request.cpus ?? 16,
-    memory: parseMemory(request.memory ?? "320G"),
+    cpus: request.cpus ?? 4,
+    memory: parseMemory(request.memory ?? "16G"),
     nodes: request.nodes ?? 1,
     requeue: request.requeue ?? true,
     signalLead: signalLeadSeconds(time, request.warn ?? null),
@@ -148,7 +167,7 @@ export function headerLines(
   return [
     `--job-name=${jobName}`,
     `--account=${job.account}`,
-    `--partition=${job.partition}`,
+    ...(job.partition === null ? [] : [`--partition=${job.partition}`]),
     `--nodes=${job.nodes}`,
     "--ntasks-per-node=1",
     `--cpus-per-task=${job.cpus}`,

@@ -125,8 +125,7 @@ function environment({ online, modules = [], setup = [] }: CommonOptions): strin
     "# If this job was submitted from within another one, srun would read that job's variables.",
     "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
     "SLURM_GPUS SLURM_STEP_ID",
-    ...modules.map((name) => `module load ${name}`),
-    ...setup,
+    ...setupLines(modules, setup),
     ...(online ? [] : [
       "# Compute nodes have no internet access: download models on the login node first.",
       "export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TRANSFORMERS_OFFLINE=1 WANDB_MODE=offline",
@@ -135,6 +134,19 @@ function environment({ online, modules = [], setup = [] }: CommonOptions): strin
     'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" ' +
     'SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
   ].join("\n");
+}
+
+/**
+ * The user's lines. A line that fails ends the job, with a message that names it. Braces, not
+ * brackets: its variables must stay.
+ */
+function setupLines(modules: readonly string[], setup: readonly string[]): string[] {
+  if (modules.length + setup.length === 0) return [];
+  return [
+    'failed() { echo "the job ends: this line of its setup failed: $1" >&2 && exit 1; }',
+    ...modules.map((name) => `module load ${name} || failed 'module load ${name}'`),
+    ...setup.map((line) => `{ ${line}\n} || failed ${shellWord(line)}`),
+  ];
 }
 
 /** Whether a job for this device needs a GPU: `auto` uses one if there is one. */

@@ -64,17 +64,38 @@ export function outsideOfJobs(env: Readonly<Record<string, string>>): Record<str
 /**
  * Checks a job's time limit against that of its partition. SLURM accepts a job with a longer limit
  * and never starts it. Nothing is checked when the partition's limit is unknown.
+ * @param partition null = the site's default
  * @throws UsageError for a longer limit
  */
-export async function checkPartitionTime(partition: string, time: string): Promise<void> {
-  if (partition.includes(",")) return;
-  const asked = await run(["scontrol", "-o", "show", "partition", partition]).catch(() => null);
-  const maxTime = /\bMaxTime=(\S+)/.exec(asked?.out ?? "")?.[1];
+export async function checkPartitionTime(partition: string | null, time: string): Promise<void> {
+  if (partition?.includes(",")) return;
+  const named = partition === null ? [] : [partition];
+  const asked = await run(["scontrol", "-o", "show", "partition", ...named]).catch(() => null);
+  const lines = asked?.out.split("\n") ?? [];
+  const line = partition === null ? lines.find((line) => /\bDefault=YES/.test(line)) : lines[0];
+  const maxTime = /\bMaxTime=(\S+)/.exec(line ?? "")?.[1];
   if (maxTime === undefined || !/^[\d:-]+$/.test(maxTime)) return;
   if (parseTimeLimit(time).seconds <= parseTimeLimit(maxTime).seconds) return;
   throw new UsageError(
-    `--time ${time}: partition ${partition} allows at most ${maxTime}; the job would wait for ever`,
+    `--time ${time}: ${
+      partition === null ? "the default partition" : `partition ${partition}`
+    } allows at most ${maxTime}; the job would wait for ever`,
   );
+}
+
+/**
+ * Checks that bash can read a script with lines of the user. Nothing is checked without bash.
+ * @throws UsageError
+ */
+export async function checkShell(script: string): Promise<void> {
+  const found = await new Deno.Command("bash", { args: ["-nc", script], stdin: "null" }).output()
+    .catch(() => null);
+  if (found === null || found.success) return;
+  const [said = ""] = new TextDecoder().decode(found.stderr).split("\n");
+  throw new UsageError(`--setup: bash cannot read the script with it: ${said}`, {
+    advice: "Each --setup is one whole command; several lines that belong together are one " +
+      "--setup, or a file: --setup 'source FILE'.",
+  });
 }
 
 async function run(command: readonly string[], cwd?: string, env?: Record<string, string>) {

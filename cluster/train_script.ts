@@ -11,7 +11,8 @@ import {
   sweepVariants,
   type Variant,
 } from "./array.ts";
-import { headerLines } from "./header.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { headerLines, type ProcessNeeds, withNeeds } from "./header.ts";
 import {
   checkJobName,
   type CommonOptions,
@@ -37,6 +38,11 @@ export interface TrainScriptOptions extends CommonOptions {
   template?: { name: string; text: string };
   /** Environment variables for the configuration; default: those of this process. */
   env?: Readonly<Record<string, string>>;
+  /**
+   * Plans the runs, one for each element of an array. It throws for what prevents a run, and adds
+   * notes to the list.
+   */
+  plan?: (runs: readonly RunConfig[], notes: string[]) => Promise<ProcessNeeds | null>;
 }
 
 /** The template that `rgx slurm` fills in. */
@@ -72,11 +78,14 @@ export async function slurmScript(
     options.jobName,
     stem === "config" ? base.config.logging.run_name : stem,
   );
-  const { job, logs, notes, values } = rest;
+  const { logs, notes, values } = rest;
   notes.push(...base.notes, ...idle(options, cards));
   const array = options.array === undefined ? null : parseArray(options.array);
   const variants = variantsOf(sweep, array, base.config.training.seed);
-  for (const { overrides } of variants) await load(overrides);
+  const runs = variants.length === 0 ? [base.config] : [];
+  for (const { overrides } of variants) runs.push((await load(overrides)).config);
+  const needs = await options.plan?.(runs, notes) ?? null;
+  const job = needs === null ? rest.job : withNeeds(rest.job, options, needs);
 
   // If the name of the run's folder depends on the job id, the script cannot read its progress.
   const { output_dir } = base.config.training;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { assertCleanShell } from "./shell_testing.ts";
-import { options, refuses, run, sbatch, withFolder } from "./testing.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { options, refuses, run, sbatch, standIns, withFolder } from "./testing.ts";
 import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
 
 Deno.test("without flags a job requests the documented resources", async () => {
@@ -14,12 +15,11 @@ Deno.test("without flags a job requests the documented resources", async () => {
   assert.deepEqual(sbatch(text), [
     "--job-name=leg_counting_qwen7b",
     "--account=my-account",
-    "--partition=GPUQ",
     "--nodes=1",
     "--ntasks-per-node=1",
-    "--cpus-per-task=16",
-    "--gres=gpu:a100:1",
-    "--mem=320G",
+    "--cpus-per-task=4",
+    "--gres=gpu:1",
+    "--mem=16G",
     "--time=04:00:00",
     "--signal=B:USR2@600",
     "--requeue",
@@ -84,12 +84,51 @@ Deno.test("all options are in the script, with quoted names and an absolute conf
       "--nice=1 --exclusive",
     ]);
     assert.doesNotMatch(text, /HF_HUB_OFFLINE|scontrol/);
-    assert.match(text, /^module load cuda\/12\.4\nulimit -n 4096$/m);
+    assert.match(text, /^module load cuda\/12\.4 \|\| failed 'module load cuda\/12\.4'$/m);
+    assert.match(text, /^\{ ulimit -n 4096\n\} \|\| failed 'ulimit -n 4096'$/m);
     assert.ok(text.includes(`"data.system_prompt=say 'hi'" training.max_steps=7 --device webgpu`));
     assert.deepEqual(notes, []);
     await assertCleanShell(text);
     const cd = text.split("\n").find((line) => line.startsWith("cd "))!;
     assert.equal((await run(["bash", "-c", `${cd}; pwd`])).out, `${workDir}\n`);
+  });
+});
+
+Deno.test("a job asks for what its plan says, where the user does not say it", async () => {
+  const planned: string[] = [];
+  const plan = (runs: readonly RunConfig[], notes: string[]) => {
+    planned.push(...runs.map(({ training }) => `${training.learning_rate}`));
+    notes.push("a note");
+    return Promise.resolve({ cpus: 6, memory: 5.5 * 2 ** 30 });
+  };
+  const sweep = ["training.learning_rate=1e-6,2e-6"];
+  const byPlan = await slurmScript("quickstart", "acct", { ...options, sweep, plan });
+  assert.deepEqual(planned, ["0.000001", "0.000002"]);
+  assert.deepEqual(byPlan.notes, ["a note"]);
+  const lines = sbatch(byPlan.text);
+  assert.ok(lines.includes("--cpus-per-task=6") && lines.includes("--mem=6G"), lines.join());
+  const said = await slurmScript("quickstart", "acct", { ...options, plan, cpus: 2, memory: "1G" });
+  const own = sbatch(said.text);
+  assert.ok(own.includes("--cpus-per-task=2") && own.includes("--mem=1G"), own.join());
+});
+
+Deno.test("a line of the setup that fails ends the job; variables that it sets are kept", async () => {
+  await withFolder(async (folder) => {
+    const PATH = await standIns(folder, { srun: 'echo "srun $SET"' });
+    const job = async (...setup: string[]) => {
+      const script = await slurmScript("quickstart", "acct", { ...options, setup, requeue: false });
+      return await run(["bash", "-c", script.text], { env: { PATH, SLURM_JOB_ID: "7" } });
+    };
+    const { code, out } = await job("export SET=1 # kept", "true\ntrue");
+    assert.deepEqual([code, out], [0, "srun 1\n"]);
+    const failed = await job("true", "cat /no/such/file", "export SET=1");
+    assert.deepEqual([failed.code, failed.out], [1, ""]);
+    assert.match(failed.err, /this line of its setup failed: cat \/no\/such\/file/);
+    const modules = ["cuda"];
+    const { text } = await slurmScript("quickstart", "acct", { ...options, modules });
+    const missing = await run(["bash", "-c", text], { env: { PATH, SLURM_JOB_ID: "7" } });
+    assert.equal(missing.code, 1);
+    assert.match(missing.err, /setup failed: module load cuda/);
   });
 });
 
@@ -112,11 +151,11 @@ Deno.test("a job asks for the cards that the run uses, and a note says why not f
     const cards = sbatch(text).filter((option) => option.startsWith("--gres")).join();
     return `${cards} ${notes.join()}`;
   };
-  assert.equal(await script({}), "--gres=gpu:a100:1 ");
-  assert.equal(await script({ gpus: 1 }), "--gres=gpu:a100:1 ");
+  assert.equal(await script({}), "--gres=gpu:1 ");
+  assert.equal(await script({ gpus: 1 }), "--gres=gpu:1 ");
   assert.match(
     await script({ gpus: 4 }),
-    /^--gres=gpu:a100:1 .* asks for one, not for --gpus 4, which would leave 3 idle$/,
+    /^--gres=gpu:1 .* asks for one, not for --gpus 4, which would leave 3 idle$/,
   );
   assert.equal(await script({ gpus: 0 }), " ");
   assert.equal(await script({ device: "wasm" }), " ");

@@ -53,6 +53,8 @@ export class GrpoTrainer {
   #steps: GrpoSteps | null = null;
   #evalAfter: EvalResult | null = null;
   #promptsChecked = false;
+  /** The checkpoint that `check` found to resume from. */
+  #checkpoint: string | null = null;
 
   /** @throws UsageError when the configuration's sizes do not fit together */
   constructor(options: TrainerOptions) {
@@ -165,19 +167,24 @@ export class GrpoTrainer {
 
   /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
-    const run = this.#run, { problems } = this.#options;
+    const run = this.#run;
     const { restored, warnings } = await run.records.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.records.begin(restored, run.state.promptTime);
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
-    const notes = [
+    for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
+  }
+
+  /** What a user should know about the problems and prompts of this run. */
+  #notes(): string[] {
+    const { problems } = this.#options, { prompts, curriculum } = this.#run;
+    return [
       ...problems.notes,
       ...problems.source.notes ?? [],
-      ...run.prompts.notes(),
-      ...run.curriculum?.takeNotes() ?? [],
+      ...prompts.notes(),
+      ...curriculum?.takeNotes() ?? [],
     ];
-    for (const message of [...warnings, ...notes]) await run.warn(message);
   }
 
   async #restoreOptimizer(restored: Restored, warnings: string[]): Promise<void> {
@@ -262,11 +269,19 @@ export class GrpoTrainer {
 
   /**
    * Refuses what `run` would refuse before its first step; nothing is written.
+   * @returns the warnings with which `run` would begin
    * @throws UsageError
    */
-  async check(): Promise<void> {
+  async check(): Promise<string[]> {
     this.#checkPrompts();
-    await RunFolder.check(this.#folderOptions());
+    const options = this.#folderOptions();
+    await RunFolder.check(options);
+    const run = this.#run;
+    run.records = new RunRecords(RunFolder.unlocked(options.path), this.#options, run.sizes);
+    const { restored, warnings } = await run.records.checkpoints.restore(options.resume);
+    warnings.push(...run.start(restored?.state ?? null));
+    this.#checkpoint = restored?.path ?? null;
+    return [...warnings, ...this.#notes()];
   }
 
   #checkPrompts(): void {
@@ -284,8 +299,8 @@ export class GrpoTrainer {
     return this.#options.resume || this.#options.config.training.resume_from_checkpoint;
   }
 
-  /** What `run` would do; nothing is read or written. */
-  plan(resumedFrom: string | null = null): TrainPlan {
+  /** What `run` would do, after `check` also where it would resume from; nothing is written. */
+  plan(resumedFrom: string | null = this.#checkpoint): TrainPlan {
     return trainPlan(this.#run, resumedFrom);
   }
 

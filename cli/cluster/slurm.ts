@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { isTask, unknownTasks } from "../../bench/plan/test_set.ts";
 import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import type { CommonOptions, JobScript } from "../../cluster/job_script.ts";
-import { checkPartitionTime, submit, writeScript } from "../../cluster/submit.ts";
+import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
 import { slurmScript, TRAIN_TEMPLATE } from "../../cluster/train_script.ts";
 import { shellWord } from "../../cluster/quote.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
@@ -16,6 +16,8 @@ import { readText } from "../../core/text_file.ts";
 import { benchCommands } from "../bench/commands.ts";
 import { given } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
+import { planBench } from "./bench_needs.ts";
+import { type JobPlanOptions, planJob } from "./job_needs.ts";
 
 /** The flags of both commands. */
 export interface SlurmFlags {
@@ -34,6 +36,7 @@ export interface SlurmFlags {
   jobName?: string;
   array?: string;
   dependency?: string;
+  check: boolean;
   sbatch: string[];
   module: string[];
   setup: string[];
@@ -72,6 +75,7 @@ export async function slurmTrain(
     overrides,
     sweep: flags.sweep,
     ...given({ array: flags.array, device: flags.device }),
+    ...(flags.check ? { plan: (runs, notes) => planJob(runs, planOptions(flags), notes) } : {}),
   });
   const output = flags.output ?? `slurm_${script.jobName}.sh`;
   await deliver(script, output, flags, (path) => ["sbatch", "--parsable", path]);
@@ -96,8 +100,14 @@ export async function slurmBench(
   }
   checkBenchFlags(further);
   const output = flags.output ?? `slurm_${flags.jobName ?? "bench"}.sh`;
+  const tasks = taskNames(flags.tasks), notes: string[] = [];
+  const isNamed = flags.models.length > 0 && tasks.length > 0;
+  const needs = flags.check && isNamed
+    ? await planBench(flags.models, tasks, further, planOptions(flags), notes)
+    : null;
   const script = await benchScript(account, {
     ...await commonOptions(flags),
+    ...(needs === null ? {} : { needs }),
     ...given({
       numExamples: flags.numExamples,
       maxNewTokens: flags.maxNewTokens,
@@ -108,9 +118,10 @@ export async function slurmBench(
     }),
     further,
     models: flags.models,
-    tasks: taskNames(flags.tasks),
+    tasks,
     script: output,
   });
+  script.notes.push(...notes);
   await deliver(script, output, flags, (path) => ["bash", path]);
 }
 
@@ -174,6 +185,15 @@ async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & Templat
   };
 }
 
+function planOptions(flags: SlurmFlags): JobPlanOptions {
+  const { device, gpuType, workDir } = flags;
+  const type = gpuType === "any" ? "" : gpuType;
+  return {
+    ...given({ device, gpuType: type, workDir }),
+    mayComeLater: flags.dependency !== undefined,
+  };
+}
+
 interface TemplateOption {
   template?: { name: string; text: string };
 }
@@ -202,8 +222,9 @@ async function deliver(
 ): Promise<void> {
   const path = resolve(output), { jobName: job_name, logs, notes } = script;
   if (flags.submit) {
-    await checkPartitionTime(flags.partition ?? "GPUQ", flags.time ?? "04:00:00");
+    await checkPartitionTime(flags.partition ?? null, flags.time ?? "04:00:00");
   }
+  if (flags.setup.length > 0) await checkShell(script.text);
   await writeScript(script, output, { force: flags.force ?? false });
   for (const note of notes) log(`note: ${note}`);
   const jobs = flags.submit ? await submitWritten(command(path), flags, output) : [];

@@ -248,5 +248,6 @@ export async function doctor(
   ]));
   print(report.advice.length === 0 ? "\nNothing to fix." : "");
   for (const line of report.advice) print(wrap(`fix: ${line}`, 80).join("\n"));
+  if (fit !== null && fit.fetch !== null) print(`fix: ${fit.fetch}`);
   return exitCode;
 }

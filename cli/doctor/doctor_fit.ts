@@ -6,12 +6,14 @@ import { bytesText } from "../../core/bytes.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { duration } from "../../core/duration.ts";
 import { RgxError } from "../../core/errors.ts";
+import { exists } from "../../core/paths.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { assemble } from "../../training/assemble.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { planFromShape } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
+import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
 import { openDevice } from "../open_device.ts";
 import { usableSeconds } from "../stop_control.ts";
 
@@ -24,6 +26,8 @@ export interface FitReport {
   estimated_seconds: number | null;
   /** What prevents the run here. */
   misfits: string[];
+  /** How to get the model or the data set that is not here; null: nothing is missing. */
+  fetch: string | null;
   /** What does not prevent it. */
   notes: string[];
 }
@@ -39,6 +43,7 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
     memory_available_bytes: null,
     estimated_seconds: null,
     misfits: [],
+    fetch: null,
     notes: [],
   };
   const planned = ({ peak, available }: MemoryPlan) => {
@@ -46,11 +51,12 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
     report.memory_available_bytes = Number.isFinite(available) ? available : null;
   };
   try {
-    const seen = ({ memory }: { memory: MemoryPlan }) => planned(memory);
-    if (await planFromShape(loaded.config, device, { onPlan: seen }) !== null) {
-      report.notes.push(
-        `${loaded.config.model.model_name_or_path} is not on this machine: planned from its sizes`,
-      );
+    const missing = await missingForRun(loaded.config);
+    if (missing.length > 0) {
+      report.misfits.push(...missingLines(missing));
+      report.fetch = missingAdvice(missing);
+      const seen = ({ memory }: { memory: MemoryPlan }) => planned(memory);
+      await planFromShape(loaded.config, device, { onPlan: seen });
       return report;
     }
     const parts = await assemble(loaded.config, device, { planned });
@@ -60,9 +66,9 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
         configText: loaded.yaml,
         device,
         ...parts,
-        resume: true,
+        resume: await exists(loaded.config.training.output_dir),
       });
-      await trainer.check();
+      report.notes.push(...await trainer.check());
       report.estimated_seconds = await trainer.estimateSeconds();
     } finally {
       await parts.rubric.close();
@@ -70,6 +76,8 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
     report.notes.push(...timeNotes(report.estimated_seconds, await secondsLeft()));
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
+    // Without the data set, or the sizes of the model, there is no plan; what is missing is said.
+    if (report.fetch !== null && report.memory_planned_bytes === null) return report;
     const { message, advice } = error;
     report.misfits.push(advice === undefined ? message : `${message}; ${advice}`);
   } finally {

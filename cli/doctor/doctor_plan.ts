@@ -9,6 +9,7 @@ import {
   cardPlanJson,
   cardVerdictText,
 } from "../plans/card_plan_text.ts";
+import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
 import { print, wrap } from "../terminal/terminal.ts";
 
 /**
@@ -46,6 +47,9 @@ export async function doctorPlan(
     return EXIT.failure;
   }
   show(cardVerdictText(plan));
+  const missing = await missingForRun(config);
+  for (const line of missingLines(missing)) show(`note: ${line}`);
+  if (missing.length > 0) show(`before the run, ${missingAdvice(missing)}`);
   if (json) print(JSON.stringify({ config: name, fits: true, misfits: [], ...cardPlanJson(plan) }));
   return EXIT.ok;
 }

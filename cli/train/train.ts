@@ -5,9 +5,10 @@
 import { withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { EXIT, UsageError } from "../../core/errors.ts";
+import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import type { Device } from "../../kernels/device.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { LoadProgress } from "../models/load_progress.ts";
@@ -19,13 +20,19 @@ import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
 import { isRequeuedRestart } from "../../training/run/sessions.ts";
-import { planFromShape } from "../../training/memory/shape_plan.ts";
+import { planFromShape, type ShapePlan } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";
 import { planOnCard } from "../../training/card/card_plan.ts";
 import { cardFromFlags } from "../plans/card_flags.ts";
 import { cardMemoryText, cardPlanJson, cardVerdictText } from "../plans/card_plan_text.ts";
+import {
+  missingAdvice,
+  missingError,
+  missingForRun,
+  missingLines,
+} from "../plans/missing_parts.ts";
 import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
@@ -87,16 +94,7 @@ export async function train(
   /** Whether the output folder belongs to this run. */
   let begun = false;
   try {
-    if (options.dryRun) {
-      const planned = await planFromShape(loaded.config, device, {
-        phases,
-        onPlan: (plan) => log(shapePlanText(plan, loaded.config)),
-      });
-      if (planned !== null) {
-        if (options.json) print(JSON.stringify(plannedSummary(loaded.config, planned.memory)));
-        return EXIT.ok;
-      }
-    }
+    if (options.dryRun) await refuseMissing(loaded.config, device, options, phases);
     const parts = await assemble(loaded.config, device, {
       phases,
       onLoad: loading.on,
@@ -128,9 +126,8 @@ export async function train(
     control.jobEnds(progress.secondsLeft);
     control.begin();
     if (options.dryRun) {
-      await trainer.check();
-      const { notes, source } = parts.problems;
-      for (const note of [...notes, ...source.notes ?? []]) log(`note: ${note}`);
+      const warnings = await trainer.check();
+      for (const message of warnings) progress.on({ type: "warning", message });
       const plan = trainer.plan();
       progress.showDryRun(plan, trainer.samplePrompt());
       if (options.json) print(JSON.stringify(plannedSummary(loaded.config, parts.memory, plan)));
@@ -154,6 +151,37 @@ export async function train(
   }
 }
 
+/**
+ * Ends a dry run whose model or data set is not on this machine: the memory is planned from the
+ * model's sizes where they are known, then an error says what to fetch.
+ */
+async function refuseMissing(
+  config: RunConfig,
+  device: Device,
+  { json = false }: TrainOptions,
+  phases: "all" | "sft",
+): Promise<void> {
+  const missing = await missingForRun(config);
+  if (missing.length === 0) return;
+  let isPlanned = false;
+  const onPlan = (plan: ShapePlan) => {
+    isPlanned = true;
+    log(shapePlanText(plan, config));
+  };
+  try {
+    const planned = await planFromShape(config, device, { phases, onPlan });
+    if (json && planned !== null) print(JSON.stringify(plannedSummary(config, planned.memory)));
+  } catch (error) {
+    // Without the data set, or the sizes of the model, there is no plan.
+    if (!(error instanceof RgxError)) throw error;
+    if (isPlanned) {
+      for (const line of missingLines(missing)) log(`warning: ${line}`);
+      throw error;
+    }
+  }
+  throw missingError(missing);
+}
+
 /** `--dry-run` for a card that need not be on this machine. */
 async function dryRunOnCard(
   config: RunConfig,
@@ -166,6 +194,9 @@ async function dryRunOnCard(
     onMemory: (plan) => log(cardMemoryText(plan, config)),
   });
   log(`${cardVerdictText(plan)}\n\ndry run: nothing was written`);
+  const missing = await missingForRun(config);
+  for (const line of missingLines(missing)) log(`note: ${line}`);
+  if (missing.length > 0) log(`before the run, ${missingAdvice(missing)}`);
   if (options.json) {
     const { output_dir } = config.training;
     print(JSON.stringify({ output_dir, status: "planned", ...cardPlanJson(plan) }));

@@ -76,7 +76,9 @@ function withPath(tree: MapNode, section: string, name: string, value: string): 
   return withEntry(tree, section, withEntry(map, name, { ...node, value }));
 }
 
-/** Reports a data set that is neither a file nor in the cache of the Hub. */
+/**
+ * Reports a data set that is no file. One of the Hub may be pulled later: what needs it says so.
+ */
 async function checkPulled(
   node: ScalarNode,
   value: string,
@@ -86,11 +88,10 @@ async function checkPulled(
 ): Promise<void> {
   try {
     const { files, lookedAt, advice } = await findDataFiles(value, "train");
-    if (files !== null) return;
+    if (files !== null || advice !== null) return;
     const places = [resolve(cwd, value), ...lookedAt.slice(1)].join(" and ");
     const where = places === value ? "" : ` (looked for ${places})`;
-    const hint = advice === null ? "" : `. ${advice}`;
-    problems.add(node.at, key, `no such file: ${value}${where}${hint}`);
+    problems.add(node.at, key, `no such file: ${value}${where}`);
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
     const { message, advice } = error;

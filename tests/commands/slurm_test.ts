@@ -1,6 +1,6 @@
 /** `rgx slurm` without a cluster: what it writes, prints and refuses. */
 import assert from "node:assert/strict";
-import { standIns } from "../../cluster/testing.ts";
+import { sbatch, standIns } from "../../cluster/testing.ts";
 import { assertClean, rgx, tinyConfig, withFolder } from "../support.ts";
 
 Deno.test("a script is written to the current folder, and overwritten with --force only", async () => {
@@ -65,6 +65,7 @@ Deno.test("--submit passes the script to sbatch and prints the id of the job", a
       "acct",
       "--models",
       "a",
+      "--no-check",
       "--tasks",
       "chain_sum,ab",
       "dice",
@@ -82,10 +83,75 @@ Deno.test("--submit passes the script to sbatch and prints the id of the job", a
       calls,
       /^--parsable slurm_quickstart.sh\n--parsable --array=0-1 slurm_bench.sh element\n/,
     );
-    const long = ["slurm", "quickstart", "acct", "--time", "2-00:00:00", "--force", "--submit"];
+    const long = ["slurm", "quickstart", "acct", "--time", "2-00:00:00", "--force", "--submit"]
+      .concat("--partition", "gpu");
     const { code, err } = await rgx(long, "", env, folder);
     assert.equal(code, 2);
-    assert.match(err, /partition GPUQ allows at most 1-00:00:00/);
+    assert.match(err, /partition gpu allows at most 1-00:00:00/);
+  });
+});
+
+Deno.test("what is missing is said before the queue, with the commands that fetch it", async () => {
+  await withFolder(async (folder) => {
+    const env = { HF_HOME: `${folder}/hf`, HF_HUB_CACHE: "" };
+    await Deno.writeTextFile(
+      `${folder}/a.yaml`,
+      "model: Qwen/Qwen2.5-1.5B-Instruct\nlora: { r: 8 }\ntask: gsm8k\nrewards: [correctness]\n",
+    );
+    const lacks = [
+      /Qwen\/Qwen2\.5-1\.5B-Instruct is not here \(looked in .*models--Qwen/,
+      /gsm8k is not here \(looked in .*datasets--openai--gsm8k/,
+    ];
+    const commands = "  rgx pull Qwen/Qwen2.5-1.5B-Instruct\n  rgx pull --dataset openai/gsm8k\n";
+    const bench = ["slurm", "bench", "acct", "--tasks", "dice,gsm8k"];
+    const calls = [
+      ["slurm", "a.yaml", "acct"],
+      ["slurm", "a.yaml", "acct", "--sweep", "lora.r=4,8", "--device", "wasm"],
+      ["train", "a.yaml", "--dry-run", "--device", "reference"],
+      [...bench, "--models", "Qwen/Qwen2.5-1.5B-Instruct"],
+    ];
+    for (const args of calls) {
+      const result = await rgx(args, "", env, folder);
+      assert.deepEqual([result.code, result.out], [1, ""], `${args.join(" ")}: ${result.err}`);
+      for (const says of lacks) assert.match(result.err, says);
+      assert.ok(result.err.endsWith(commands), result.err);
+      assertClean(result);
+    }
+    const doctor = await rgx(["doctor", "a.yaml"], "", env, folder);
+    assert.equal(doctor.code, 1);
+    assert.ok(doctor.out.endsWith(commands), doctor.out);
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.yaml"]);
+
+    // What an earlier job makes may come later.
+    const later = ["slurm", "quickstart", "acct", "model.init=null", "lora.r=8"];
+    later.push("model.model_name_or_path=./run", "--dependency", "afterok:1");
+    const waits = await rgx(later, "", env, folder);
+    assert.equal(waits.code, 0, waits.err);
+    assert.match(waits.err, /note: model\.model_name_or_path: \.\/run is not there yet/);
+    const unchecked = await rgx(["slurm", "a.yaml", "acct", "--no-check"], "", env, folder);
+    assert.equal(unchecked.code, 0, unchecked.err);
+  });
+});
+
+Deno.test("a job on the CPU asks for no card, and for the memory of its plan", async () => {
+  await withFolder(async (folder) => {
+    await tinyConfig(folder);
+    const header = async (...flags: string[]) => {
+      const args = ["slurm", "tiny.yaml", "acct", "--force", ...flags];
+      const { code, err } = await rgx(args, "", {}, folder);
+      assert.equal(code, 0, err);
+      return sbatch(await Deno.readTextFile(`${folder}/slurm_tiny.sh`)).join(" ");
+    };
+    const card = await header();
+    assert.match(card, /--cpus-per-task=4 --gres=gpu:1 --mem=[45]G /);
+    assert.doesNotMatch(card, /--partition/);
+    const cpu = await header("--device", "wasm");
+    assert.match(cpu, /--cpus-per-task=2 --mem=3G /);
+    assert.doesNotMatch(cpu, /gres/);
+    const broken = ["slurm", "tiny.yaml", "acct", "--force", "--setup", "if true; then"];
+    const { code, err } = await rgx(broken, "", {}, folder);
+    assert.equal(code, 2);
+    assert.match(err, /--setup: bash cannot read the script with it/);
   });
 });
 
@@ -113,7 +179,10 @@ Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
       [["slurm", "--gpus", "2", "bench", "a"], /write --gpus after "slurm bench"/],
       [["slurm", "bench", "a", "--models", "m"], /no task is named/],
       [["slurm", "bench", "a", "--models", "m", "--tasks", "chain_sun"], /chain_sum/],
-      [[...bench, "gsm8k=no.jsonl"], /--tasks gsm8k=no.jsonl: there is no file no.jsonl/],
+      [
+        [...bench, "gsm8k=no.jsonl", "--no-check"],
+        /--tasks gsm8k=no.jsonl: there is no file no.jsonl/,
+      ],
       [[...bench, "--", "--temprature", "1"], /unknown option '--temprature'[^]*--temperature/],
       [[...bench, "--", "--shard", "0/2"], /--shard: the script sets this flag itself/],
       [

@@ -26,7 +26,7 @@ Deno.test("the plan for a missing 7B model is printed, with exit code 2 as it do
   });
 });
 
-Deno.test("the plan for a missing model that fits has exit code 0", async () => {
+Deno.test("a missing model whose plan fits is planned, and an error says how to fetch it", async () => {
   await withFolder(async (cwd) => {
     const config = `${cwd}/small.yaml`;
     await Deno.writeTextFile(
@@ -35,7 +35,8 @@ Deno.test("the plan for a missing model that fits has exit code 0", async () => 
         "rewards: [correctness]\ntraining: {max_completion_length: 16}\neval: {num_examples: 4}\n",
     );
     const dry = await rgx(["train", config, "--device", "wasm", "--dry-run", "--json"]);
-    assert.equal(dry.code, 0, dry.err);
+    assert.equal(dry.code, 1, dry.err);
+    assert.ok(dry.err.endsWith("\n  rgx pull distilbert/distilgpt2\n"), dry.err);
     const planned = JSON.parse(dry.out);
     assert.equal(planned.status, "planned");
     assert.ok(planned.memory_planned_bytes > 3e8, dry.out);
@@ -62,5 +63,25 @@ Deno.test("a dry run with --json prints the plan as one document, and writes not
     });
     assert.ok(parameters > 1000 && memory_planned_bytes < memory_available_bytes);
     await assert.rejects(() => Deno.stat(run), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("a dry run prints the warnings with which the run would begin", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder, ""), run = `${folder}/run`;
+    const args = ["train", config, "--output-dir", run, "--resume", "--device", "reference"];
+    const warning = `warning: ${run} holds no usable checkpoint: starting from the beginning`;
+    const dry = await rgx([...args, "--dry-run"]);
+    assert.ok(dry.err.includes(warning), dry.err);
+    const real = await rgx([...args, "training.max_steps=1"]);
+    assert.ok(real.err.includes(warning), real.err);
+    // A changed configuration, and where the run would go on from.
+    const changed = await rgx([...args, "--dry-run", "training.learning_rate=1e-3"]);
+    assert.equal(changed.code, 0, changed.err);
+    assert.match(changed.err, /warning: the configuration differs .*: training\.learning_rate/);
+    assert.match(changed.err, /resuming +.*checkpoint-1 \(step 1 of 4\)/);
+    await Deno.writeTextFile(`${run}/checkpoint-1/model.safetensors`, "damaged");
+    const damaged = await rgx([...args, "--dry-run"]);
+    assert.match(damaged.err, /warning: .*checkpoint-1 is damaged and was skipped/);
   });
 });

@@ -36,6 +36,6 @@ Deno.test("a dry run says that the rows have no answers", () =>
     const data = `${folder}/data.jsonl`;
     await Deno.writeTextFile(data, ROWS.join("\n").replaceAll('"answer"', '"answers"'));
     const err = await run(folder, data, "eval.num_examples=0", "eval_strategy=no", "--dry-run");
-    assert.match(err, /note: .*none of the 100 problems has an answer/);
+    assert.match(err, /warning: .*none of the 100 problems has an answer/);
     assert.match(err, /expected answer: \(none\)/);
   }));

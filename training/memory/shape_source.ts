@@ -60,7 +60,7 @@ export async function shapeSource(model: RunConfig["model"]): Promise<ShapeSourc
 const WEIGHTS = /\.(?:safetensors|bin|gguf|pth?|h5)$|\.index\.json$|^adapter_config\.json$/;
 
 /** Whether a path is a file (a GGUF file), or a folder with weights or an adapter. */
-async function hasWeights(path: string): Promise<boolean> {
+export async function hasWeights(path: string): Promise<boolean> {
   if (await isFile(path)) return true;
   for await (const { name } of Deno.readDir(path)) if (WEIGHTS.test(name)) return true;
   return false;

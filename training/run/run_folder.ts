@@ -81,7 +81,12 @@ export class RunFolder {
   #run: Record<string, unknown> = {};
   #metrics: MetricsLog | null = null;
 
-  private constructor(readonly path: string, private readonly lock: FolderLock) {}
+  private constructor(readonly path: string, private readonly lock: FolderLock | null) {}
+
+  /** The folder to be read only, which another process may be writing; it need not exist. */
+  static unlocked(path: string): RunFolder {
+    return new RunFolder(path, null);
+  }
 
   /**
    * Opens the folder, creates it if necessary, and locks it.
@@ -183,7 +188,7 @@ export class RunFolder {
 
   /** False if another run has taken the folder over, or if its files were deleted. */
   async isOurs(): Promise<boolean> {
-    return await this.lock.isOurs() && await this.isThere();
+    return this.lock !== null && await this.lock.isOurs() && await this.isThere();
   }
 
   /** Whether the files of the run still exist. A single missing file does not end a run. */
@@ -207,11 +212,11 @@ export class RunFolder {
 
   /** @see FolderLock.keepAlive */
   keepAlive(): void {
-    this.lock.keepAlive();
+    this.lock?.keepAlive();
   }
 
   async close(): Promise<void> {
-    await this.lock.release();
+    await this.lock?.release();
   }
 }
 

@@ -1,0 +1,163 @@
+/**
+ * What a job needs, from the plans of its runs: whether everything is on this machine, and how many
+ * cores and how much memory a process takes. The plans are made as the runs make theirs; nothing is
+ * loaded.
+ */
+import type { ProcessNeeds } from "../../cluster/header.ts";
+import { needsCard } from "../../cluster/job_script.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { findCard } from "../../core/machine/known_cards.ts";
+import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
+import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";
+import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
+import { missingError, missingForRun, type MissingPart } from "../plans/missing_parts.ts";
+
+/** Host memory of a process besides what is planned: the program, its caches, reward workers. */
+export const PROGRAM_BYTES = 2 * 2 ** 30;
+/** The same with a graphics card, whose driver maps memory of its own. */
+export const PROGRAM_WITH_CARD_BYTES = 4 * 2 ** 30;
+/** Of a plan on the CPU a tenth more, for what is not planned. */
+const ROOM_FACTOR = 1.1;
+/** Cores of a process with a card: one for the card, others for rewards, decoding and files. */
+export const CORES_WITH_CARD = 4;
+/** The most cores of a process without a card. */
+export const MOST_CORES = 16;
+/** Columns of the widest matrix for which one more core is worth while. */
+const COLUMNS_PER_CORE = 96;
+
+/** How a job is planned. */
+export interface JobPlanOptions {
+  /** `--device` of the run. */
+  device?: string;
+  /** `--gpu-type`; "" = any. */
+  gpuType?: string;
+  /** Where the job runs: paths in the configuration begin there. */
+  workDir?: string;
+  /** Another job makes what is a path and not there yet (`--dependency`). */
+  mayComeLater: boolean;
+}
+
+/**
+ * Checks that the runs can start, and plans what the largest one needs.
+ * @param notes gets what does not prevent the job
+ * @returns null where nothing can be planned, since a part is still to be made
+ * @throws RgxError that names what is not here and the commands that fetch it
+ */
+export async function planJob(
+  runs: readonly RunConfig[],
+  options: JobPlanOptions,
+  notes: string[],
+): Promise<ProcessNeeds | null> {
+  return await inFolder(options.workDir, async () => {
+    const missing = await each(distinct(runs, partsOf), missingForRun);
+    if (missing.length > 0) {
+      noteOrThrow(missing, options, notes);
+      return null;
+    }
+    const card = needsCard(options.device) ? cardOf(options.gpuType) : null;
+    const needs = await each(distinct(runs, planOf), async (config) => {
+      return [await needsOfRun(config, card, notes)];
+    });
+    return {
+      cpus: Math.max(...needs.map(({ cpus }) => cpus)),
+      memory: Math.max(...needs.map(({ memory }) => memory)),
+    };
+  });
+}
+
+/**
+ * Missing parts are errors, but for paths that an earlier job makes.
+ * @throws RgxError
+ */
+export function noteOrThrow(
+  missing: readonly MissingPart[],
+  { mayComeLater }: Pick<JobPlanOptions, "mayComeLater">,
+  notes: string[],
+): void {
+  const now = missing.filter(({ fetch }) => fetch !== null || !mayComeLater);
+  if (now.length > 0) throw missingError(now);
+  notes.push(...missing.map(({ where, name }) => `${where}: ${name} is not there yet`));
+}
+
+/** Does work in the folder of a job: paths are looked for there. */
+export async function inFolder<T>(
+  folder: string | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = Deno.cwd();
+  if (folder !== undefined) Deno.chdir(folder);
+  try {
+    return await work();
+  } finally {
+    Deno.chdir(before);
+  }
+}
+
+async function needsOfRun(
+  config: RunConfig,
+  card: PlanCard | null,
+  notes: string[],
+): Promise<ProcessNeeds> {
+  const device = card === null ? CPU : cardDevice(card);
+  let memory: MemoryPlan | undefined, about: Pick<PlannedRun, "sizes"> | undefined;
+  try {
+    await planRun(config, device, {
+      availableBytes: card === null ? ANY_MEMORY : usableBytes(card),
+      planned: (plan, { sizes }) => {
+        memory = plan;
+        about = { sizes };
+      },
+    });
+  } catch (error) {
+    // The site's card may be larger than the one that its name is known for.
+    if (!(error instanceof UsageError) || memory === undefined) throw error;
+    notes.push(error.message);
+  }
+  const { hiddenSize, intermediateSize } = about!.sizes.config;
+  const { peak, parts, largestBuffer } = memory!;
+  if (card !== null) {
+    const staged = parts.checkpoint + 2 * largestBuffer.bytes;
+    return { cpus: CORES_WITH_CARD, memory: PROGRAM_WITH_CARD_BYTES + staged };
+  }
+  const columns = Math.max(hiddenSize, intermediateSize);
+  return {
+    cpus: Math.min(MOST_CORES, Math.max(2, Math.ceil(columns / COLUMNS_PER_CORE))),
+    memory: PROGRAM_BYTES + ROOM_FACTOR * peak,
+  };
+}
+
+/** More than any run needs. */
+const ANY_MEMORY = 2 ** 50;
+
+/** The CPU device, as a plan sees it. */
+const CPU: PlanDevice = { name: "wasm", float: "f32", allocatedBytes: 0 };
+
+/** The card of a type; a large one where the type is any or not known. */
+function cardOf(type = ""): PlanCard {
+  try {
+    if (type !== "") return planCard({ gpu: findCard(type).id });
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error; // a site's own name
+  }
+  return planCard({ deviceMemory: "16TiB" });
+}
+
+/** What tells runs apart that lack different things. */
+const partsOf = ({ model, data }: RunConfig) => [model, data.dataset_name, data.task_name];
+
+/** What tells runs apart whose plans differ: not seeds, names and learning rates. */
+function planOf(config: RunConfig): unknown {
+  const { seed: _seed, learning_rate: _rate, output_dir: _folder, ...training } = config.training;
+  return { ...config, training, logging: null };
+}
+
+function distinct<T>(items: readonly T[], key: (item: T) => unknown): T[] {
+  return [...new Map(items.map((item) => [JSON.stringify(key(item)), item])).values()];
+}
+
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R[]>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(...await work(item));
+  return results;
+}

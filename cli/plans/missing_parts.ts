@@ -1,0 +1,117 @@
+/**
+ * What a run or a benchmark needs and this machine lacks: models, tokenizers, data sets. Nothing is
+ * downloaded when a job runs, so it is said before the job waits in a queue, all of it at once and
+ * with the commands that fetch it.
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { RgxError } from "../../core/errors.ts";
+import { readJsonObject } from "../../core/json_file.ts";
+import { exists } from "../../core/paths.ts";
+import { findDataFiles } from "../../hub/data_files.ts";
+import { parseNamed, pullCommand, type RepositoryKind } from "../../hub/repository.ts";
+import { publishedPlace } from "../../hub/set_addresses.ts";
+import { findModel } from "../../models/find_model.ts";
+import { hasWeights } from "../../training/memory/shape_source.ts";
+
+/** One thing that is needed and not here. */
+export interface MissingPart {
+  /** Where it is asked for: a key of the configuration, or a flag. */
+  where: string;
+  name: string;
+  /** What is wrong with it. */
+  why: string;
+  /** The command that fetches it; null = it is a path, which no command fetches. */
+  fetch: string | null;
+}
+
+/** What a run of this configuration lacks. */
+export async function missingForRun({ model, data }: RunConfig): Promise<MissingPart[]> {
+  const { model_name_or_path: name, tokenizer_name_or_path: tokenizer } = model;
+  const place = data.dataset_name ??
+    (data.task_name === null ? null : publishedPlace(data.task_name));
+  const key = data.dataset_name === null ? "data.task_name" : "data.dataset_name";
+  const found = [
+    name === null ? null : await missingModel("model.model_name_or_path", name, true),
+    tokenizer === null
+      ? null
+      : await missingModel("model.tokenizer_name_or_path", tokenizer, false),
+    place === null ? null : await missingData(key, data.task_name ?? place, place, "train"),
+  ];
+  return found.filter((part) => part !== null);
+}
+
+/** A model or tokenizer that is not here, or null. @param weights whether weights are needed too */
+export async function missingModel(
+  where: string,
+  name: string,
+  weights: boolean,
+): Promise<MissingPart | null> {
+  const { path, lookedAt } = await findModel(name);
+  const fetch = path === name ? null : fetchCommand(name, "model");
+  if (path === null) return { where, name, why: lookedIn(lookedAt), fetch };
+  if (!weights) return null;
+  if (!await hasWeights(path)) {
+    return { where, name, why: `there are no weights in ${path}`, fetch };
+  }
+  const base = await baseOfAdapter(path);
+  return base === null ? null : await missingModel(`${where} (base of ${name})`, base, true);
+}
+
+/** The base that an adapter's folder names and does not hold itself; null for other models. */
+async function baseOfAdapter(folder: string): Promise<string | null> {
+  const json = await readJsonObject(`${folder}/adapter_config.json`).catch(() => null);
+  const base = json?.["base_model_name_or_path"];
+  return typeof base !== "string" || await exists(`${folder}/${base}`) ? null : base;
+}
+
+/**
+ * A data set that is not here, or null.
+ * @param place its file, folder or address
+ */
+export async function missingData(
+  where: string,
+  name: string,
+  place: string,
+  split: "train" | "test",
+): Promise<MissingPart | null> {
+  const { files, lookedAt } = await findDataFiles(place, split);
+  if (files !== null) return null;
+  return { where, name, why: lookedIn(lookedAt), fetch: fetchCommand(place, "dataset") };
+}
+
+const lookedIn = (places: readonly string[]) => `looked in ${places.at(-1)}`;
+
+/** The command that fetches a repository of the Hub; null for a path. */
+function fetchCommand(name: string, kind: RepositoryKind): string | null {
+  const named = /^[./~]|\.[a-z]+$/.test(name) && !name.includes("://")
+    ? null
+    : parseNamed(name, kind);
+  if (named === null || named.repository.kind !== kind) return null;
+  return pullCommand(named.repository, named.revision);
+}
+
+/** One line for each part. */
+export function missingLines(parts: readonly MissingPart[]): string[] {
+  return parts.map(({ where, name, why }) => `${where}: ${name} is not here (${why})`);
+}
+
+/** What to do about it: the last lines are the commands, for copying. */
+export function missingAdvice(parts: readonly MissingPart[]): string {
+  const commands = [...new Set(parts.flatMap(({ fetch }) => fetch ?? []))];
+  const paths = parts.filter(({ fetch }) => fetch === null);
+  const check = paths.length === 0
+    ? ""
+    : `check the path of ${paths.map(({ where }) => where).join(" and of ")}`;
+  if (commands.length === 0) return check;
+  const fetch = commands.map((command) => `\n  ${command}`).join("");
+  return `${check === "" ? "" : `${check}, and `}fetch it where there is internet:${fetch}`;
+}
+
+/** The error of a run that lacks something; its exit code is 1. */
+export function missingError(parts: readonly MissingPart[]): RgxError {
+  const lines = missingLines(parts);
+  const message = lines.length === 1
+    ? lines[0]!
+    : `the run could not start:\n  ${lines.join("\n  ")}`;
+  return new RgxError(message, { advice: missingAdvice(parts) });
+}
