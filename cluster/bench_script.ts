@@ -39,8 +39,6 @@ export interface BenchScriptOptions extends CommonOptions {
   maxParallel?: number;
   /** Additional flags of `rgx bench`, such as `--temperature 0.7`. */
   further?: readonly string[];
-  /** The device of every process; default: its GPU. */
-  device?: string;
   /** The path at which the script will be stored, since the script submits itself. */
   script: string;
   template?: { name: string; text: string };

@@ -1,12 +1,16 @@
 /** The parts that the job scripts of training and of benchmarks share. */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
-import { fileName } from "../core/paths.ts";
+import { exists, fileName } from "../core/paths.ts";
 import { programCommand } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { isMinutesAndSeconds } from "./slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import definition from "./templates/rgx.def" with { type: "text" };
+
+/** The definition of an Apptainer image with rgx. */
+export const IMAGE_DEFINITION = definition;
 
 /** A complete script that is not yet written to a file. */
 export interface JobScript {
@@ -32,6 +36,10 @@ export interface CommonOptions extends JobRequest {
   maxIdleRestarts?: number;
   /** The command that starts rgx; default: that of this process. */
   program?: readonly string[];
+  /** An Apptainer image with rgx (templates/rgx.def), in which the program runs. */
+  apptainer?: string;
+  /** `--device` of the program. */
+  device?: string;
   /** The path at which the script will be stored. */
   script?: string;
 }
@@ -55,7 +63,10 @@ export async function prepare(
   const workDir = await existingFolder(options.workDir ?? Deno.cwd());
   const logs = `${workDir === "/" ? "" : workDir}/logs`;
   await requireLogFolders(job.sbatch, workDir);
-  const program = options.program ?? programCommand();
+  const { apptainer, device } = options;
+  const program = apptainer !== undefined
+    ? await inImage(apptainer, workDir, device)
+    : options.program ?? programCommand();
   const notes: string[] = [];
   if (isMinutesAndSeconds(job.time)) {
     notes.push(
@@ -72,7 +83,7 @@ export async function prepare(
       work_dir: shellWord(workDir),
       logs: shellWord(logs),
       program: shellWords(program),
-      environment: environment(options),
+      environment: environment(options, apptainer === undefined ? null : workDir),
       memo: shellWord(`${logs}/.${jobName}`),
       max_idle: String(options.maxIdleRestarts ?? 5),
     },
@@ -115,7 +126,30 @@ async function requireLogFolders(further: readonly string[], workDir: string): P
   }
 }
 
-function environment({ online, modules = [], setup = [] }: CommonOptions): string {
+/** The command that starts rgx in an image. @throws UsageError when there is no such image */
+async function inImage(given: string, workDir: string, device?: string): Promise<string[]> {
+  const image = resolve(given);
+  for (const [path, what] of [[image, "--apptainer"], [workDir, "--work-dir"]] as const) {
+    requireScriptPath(path, what);
+    if (!/[,:]/.test(path)) continue;
+    throw new UsageError(`${what} ${path}: apptainer misreads a comma or colon in a path`);
+  }
+  if (!await exists(image)) {
+    throw new UsageError(`--apptainer ${given}: there is no such image`, {
+      advice: "rgx slurm --print-definition > rgx.def writes the file that it is built from " +
+        "(docs/nodes.md).",
+    });
+  }
+  // --nv brings NVIDIA's driver into the container.
+  const card = needsCard(device) ? ["--nv"] : [];
+  return ["apptainer", "exec", ...card, "--pwd", workDir, image, "rgx"];
+}
+
+/** @param bound the folder that a container must see; null = there is no container */
+function environment(
+  { online, modules = [], setup = [] }: CommonOptions,
+  bound: string | null,
+): string {
   for (const name of modules) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._+/-]*$/.test(name)) {
       throw new UsageError(`--module ${JSON.stringify(name)}: expected the name of a module`);
@@ -126,6 +160,11 @@ function environment({ online, modules = [], setup = [] }: CommonOptions): strin
     "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
     "SLURM_GPUS SLURM_STEP_ID",
     ...setupLines(modules, setup),
+    ...(bound === null ? [] : [
+      "# What the container sees besides the home folder: the job's folder, and caches elsewhere.",
+      `export APPTAINER_BIND=${shellWord(bound)}` +
+      '"${HF_HOME:+,$HF_HOME}${HF_HUB_CACHE:+,$HF_HUB_CACHE}${APPTAINER_BIND:+,$APPTAINER_BIND}"',
+    ]),
     ...(online ? [] : [
       "# Compute nodes have no internet access: download models on the login node first.",
       "export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TRANSFORMERS_OFFLINE=1 WANDB_MODE=offline",

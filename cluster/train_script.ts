@@ -33,7 +33,6 @@ export interface TrainScriptOptions extends CommonOptions {
   sweep?: readonly string[];
   /** Which elements run, and how many in parallel; without `sweep` they differ in their seed. */
   array?: string;
-  device?: string;
   /** Replaces the built-in template. */
   template?: { name: string; text: string };
   /** Environment variables for the configuration; default: those of this process. */

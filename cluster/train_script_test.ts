@@ -132,6 +132,37 @@ Deno.test("a line of the setup that fails ends the job; variables that it sets a
   });
 });
 
+Deno.test("in a container the program sees the job's folder and the cache of models", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/rgx.sif`, "");
+    const PATH = await standIns(folder, {
+      srun: 'shift 3; exec "$@"',
+      apptainer: 'echo "$APPTAINER_BIND: $*"',
+    });
+    const job = async (more: TrainScriptOptions) => {
+      const apptainer = `${folder}/rgx.sif`;
+      const { text } = await slurmScript("quickstart", "acct", { ...options, apptainer, ...more });
+      await assertCleanShell(text);
+      const env = { PATH, SLURM_JOB_ID: "7", HF_HOME: "/scratch/hf", HF_HUB_CACHE: "" };
+      return (await run(["bash", "-c", text], { env })).out;
+    };
+    const image = `${folder}/rgx.sif rgx train quickstart`;
+    assert.equal(
+      await job({}),
+      `/tmp,/scratch/hf: exec --nv --pwd /tmp ${image} --resume\n`,
+    );
+    assert.equal(
+      await job({ device: "wasm" }),
+      `/tmp,/scratch/hf: exec --pwd /tmp ${image} --device wasm --resume\n`,
+    );
+    await refuses(
+      () => job({ apptainer: "no.sif" }),
+      /--apptainer no\.sif: there is no such image/,
+    );
+    await refuses(() => job({ apptainer: `${folder}/a,b.sif` }), /misreads a comma or colon/);
+  });
+});
+
 Deno.test("a run may be named after its job", async () => {
   const overrides = ["logging.run_name=words-${oc.env:SLURM_JOB_ID}"];
   const { text } = await slurmScript("quickstart", "acct", {

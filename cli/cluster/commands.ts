@@ -88,6 +88,8 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--setup <line>", "a shell line before the program starts (repeatable)", collect, [])
     .option("--online", "the nodes have internet: do not forbid access to the Hub")
     .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--apptainer <image>", "run in this image (docs/nodes.md)")
+    .option("--print-definition", "print the definition of such an image and stop")
     .option("--template <file>", "a template of your own")
     .option("--print-template", "print the built-in template and stop")
     .option("--submit", "submit it with sbatch")

@@ -6,7 +6,7 @@ import { Command, CommanderError } from "commander";
 import { resolve } from "node:path";
 import { isTask, unknownTasks } from "../../bench/plan/test_set.ts";
 import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
-import type { CommonOptions, JobScript } from "../../cluster/job_script.ts";
+import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
 import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
 import { slurmScript, TRAIN_TEMPLATE } from "../../cluster/train_script.ts";
 import { shellWord } from "../../cluster/quote.ts";
@@ -44,6 +44,8 @@ export interface SlurmFlags {
   device?: string;
   template?: string;
   printTemplate?: boolean;
+  printDefinition?: boolean;
+  apptainer?: string;
   submit?: boolean;
   force?: boolean;
   json?: boolean;
@@ -65,6 +67,7 @@ export async function slurmTrain(
   flags: SlurmFlags & { sweep: string[] },
 ): Promise<void> {
   if (flags.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
+  if (flags.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
   if (config === undefined || account === undefined) {
     throw new UsageError(`missing argument '${config === undefined ? "config" : "account"}'`, {
       advice: "For example: rgx slurm my_experiment.yaml my_account --time 04:00:00",
@@ -172,6 +175,7 @@ async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & Templat
       warn: flags.warn,
       dependency: flags.dependency,
       jobName: flags.jobName,
+      apptainer: flags.apptainer,
       maxIdleRestarts: flags.maxRestarts,
     }),
     requeue: flags.requeue,
