@@ -219,7 +219,10 @@ Deno.test("only the held-out questions of a run's file are asked, as in eval_aft
       assert.deepEqual(numbers(own), numbers(summary.eval_after!));
       assert.deepEqual(numbers(models[base]!), numbers(summary.eval_before!));
       assert.deepEqual([own.overlap, parameters["split"]], [0, "test"]);
-      assert.match(JSON.stringify(done.events), /3 of its 60 questions are asked, which training/);
+      assert.match(
+        JSON.stringify(done.events),
+        /3 of its 60 questions are asked, which its training/,
+      );
       // No model has trained on the file, so its first problems are asked.
       const others = await ask([base], `${folder}/base_only`, { numExamples: 2 });
       assert.deepEqual(

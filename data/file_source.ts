@@ -1,9 +1,9 @@
 /**
  * Problems of a data file. A file that has no test split of its own is split by the hashes of its
- * questions, so that equal questions share a split.
+ * questions, so that equal questions share a split. It is not split where nothing is evaluated.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
-import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
+import { RandomStream, type Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
 import { readJsonLines } from "./row_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
@@ -11,16 +11,22 @@ import type { ProblemSource } from "./problem_source.ts";
 export interface FileSourceOptions {
   /** The file's entries, where they were read already; else it is read as JSON Lines. */
   entries?: readonly Entry[] | null;
-  /** The file's own test split; without one, questions are held back by their hashes. */
+  /** The file's own test split; without one, questions are held out by their hashes. */
   testEntries?: readonly Entry[] | null;
+  /** false: a file without a test split is trained on as a whole, for nothing is evaluated. */
+  hold_out?: boolean;
   /** Maximum length of the training split; null = no maximum. */
   num_examples: number | null;
   /** Takes the place of `num_examples`, where it is given. */
   max_examples?: number | null;
 }
 
-/** Share of a file's questions in the validation split, and in the test split. */
-const HELD_BACK = 0.1;
+/** Share of the questions that are held out, of a file without a test split. */
+const HELD_OUT = 0.2;
+/** How such a file is split, in the words of docs/tasks.md. */
+export const HELD_OUT_RULE =
+  "Of a file without a test split, a fifth of the questions is held out, chosen by their text; " +
+  "none if eval.num_examples is 0.";
 
 export class FileSource implements ProblemSource {
   readonly endless = false;
@@ -31,11 +37,12 @@ export class FileSource implements ProblemSource {
   /** @throws UsageError when the file cannot be read, or has no training entries */
   constructor(
     readonly name: string,
-    { num_examples, max_examples = null, entries, testEntries }: FileSourceOptions,
+    { num_examples, max_examples = null, entries, testEntries, hold_out = true }: FileSourceOptions,
     notes: readonly string[],
   ) {
     for (const entry of entries ?? readJsonLines(name)) {
-      this.#entries[testEntries ? "train" : fileSplitOf(entry.question)].push(entry);
+      const isTest = !testEntries && hold_out && isHeldOut(entry.question);
+      this.#entries[isTest ? "test" : "train"].push(entry);
     }
     if (testEntries) this.#entries.test = [...testEntries];
     const left = this.#entries.train.splice(max_examples ?? num_examples ?? Infinity).length;
@@ -45,10 +52,7 @@ export class FileSource implements ProblemSource {
     if (this.#entries.train.length === 0) {
       throw new UsageError(
         `the data file ${name} has too few entries: none fell into the train split`,
-        {
-          advice:
-            "About a fifth of a file's questions are kept for evaluation, chosen by their text.",
-        },
+        { advice: HELD_OUT_RULE },
       );
     }
   }
@@ -74,11 +78,9 @@ export class FileSource implements ProblemSource {
 }
 
 /**
- * The split of a question in a file without a test split. It depends on the question alone, so
- * adding lines to the file moves no question to another split.
+ * Whether a question of a file without a test split is held out. It depends on the question alone,
+ * so adding lines to the file moves no question to the other split.
  */
-export function fileSplitOf(question: string): Split {
-  const at = RandomStream.forPurpose(0, "split", question).random();
-  const splits = Object.keys(SPLIT) as Split[];
-  return splits[at < HELD_BACK ? SPLIT.test : at < 2 * HELD_BACK ? SPLIT.validation : SPLIT.train]!;
+export function isHeldOut(question: string): boolean {
+  return RandomStream.forPurpose(0, "split", question).random() < HELD_OUT;
 }

@@ -6,6 +6,7 @@
 import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
+import { HELD_OUT_RULE } from "./file_source.ts";
 import type { ProblemSource } from "./problem_source.ts";
 
 /**
@@ -103,15 +104,14 @@ function distinctEntries(
       if (heldOutCount > 0) {
         const how = source.endless
           ? `: ${heldOutCount} of them held out, the others trained on`
-          : ` in its ${split} split, all of them held out`;
+          : " to hold out: all of them are asked";
         const notes = !source.endless && count >= ALL ? [] : [short + how];
         return { heldOut: [...found.values()].slice(0, heldOutCount), notes };
       }
-      throw new UsageError(`${short} in its ${split} split`, {
+      throw new UsageError(short + (source.endless ? "" : " to hold out"), {
         advice: source.endless
           ? "Set eval.num_examples=0, or parameters with more variety."
-          : "Set eval.num_examples=0. About a tenth of a file's questions are held out, " +
-            "chosen by their text.",
+          : HELD_OUT_RULE,
       });
     }
     const entry = source.entry(split, index);

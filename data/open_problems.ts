@@ -89,11 +89,8 @@ async function trainFilesOf(task: string | null, name: string, isNamed: boolean)
   }
 }
 
-/**
- * The files of a data set without a test split, of which training holds some questions back; null
- * for other data sets.
- */
-export async function filesHeldBackFrom(
+/** The files of a data set without a test split; null for other data sets. */
+export async function filesWithoutTest(
   { task_name, dataset_name }: Pick<SourceOptions, "task_name" | "dataset_name">,
 ): Promise<string[] | null> {
   const name = dataset_name ?? (task_name === null ? null : publishedPlace(task_name));

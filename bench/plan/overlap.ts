@@ -14,7 +14,11 @@ const TIME_LIMIT = 5_000;
 /** The questions of a run's training; null = not known: its levels moved, or drawing takes long. */
 async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
   if (run.curriculum !== null) return null;
-  const source = await openProblems({ ...run.data, curriculum: null });
+  const source = await openProblems({
+    ...run.data,
+    curriculum: null,
+    hold_out: run.eval.num_examples > 0,
+  });
   const problems = splitProblems({ source, heldOutCount: run.eval.num_examples });
   const total = source.length("train");
   const questions = new Set<string>(), end = performance.now() + TIME_LIMIT;

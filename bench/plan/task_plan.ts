@@ -8,7 +8,7 @@ import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
 import { entryRows } from "../../data/entry_rows.ts";
-import { filesHeldBackFrom, requireDataFiles } from "../../data/open_problems.ts";
+import { filesWithoutTest, requireDataFiles } from "../../data/open_problems.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
@@ -55,7 +55,7 @@ export async function planTasks(
   // Unknown names are errors before any file is read.
   const unknown = requests.filter(({ name }) => !isTask(name)).map(({ name }) => name);
   if (unknown.length > 0) throw unknownTasks(unknown);
-  const sets: TestSet[] = [], trainedAs = await formatsOfTrained(runs);
+  const sets: TestSet[] = [], trainedAs = await trainedFiles(runs);
   for (const request of requests) {
     const size = sizeOf(request.size, options, 100);
     const common = { seed, size, fewShot };
@@ -78,8 +78,8 @@ export async function planTasks(
       continue;
     }
     const rows = rowsOfSplit(all, "test"), trained = trainedAs.get(await placeOf(files));
-    const format = name === "file" ? trained ?? formatOf(rows) : name;
-    const heldOut = trained !== undefined && !haveSplits(rows);
+    const format = name === "file" ? trained?.format ?? formatOf(rows) : name;
+    const heldOut = trained?.holdsOut === true && !haveSplits(rows);
     sets.push(
       createTestSet({ ...request, name: format, label, path, size }, { ...common, rows, heldOut }),
     );
@@ -87,18 +87,28 @@ export async function planTasks(
   return sets;
 }
 
-/**
- * The formats of the files of which runs hold questions back, by {@link placeOf}; null: that of its
- * rows.
- */
-async function formatsOfTrained(runs: readonly RunConfig[]): Promise<Map<string, string | null>> {
-  const formats = new Map<string, string | null>();
-  for (const { data } of runs) {
+/** A file without a test split that runs were trained on. */
+interface TrainedFile {
+  /** null: that of its rows. */
+  format: string | null;
+  /** Whether one of the runs held questions out. */
+  holdsOut: boolean;
+}
+
+/** By {@link placeOf}. */
+async function trainedFiles(runs: readonly RunConfig[]): Promise<Map<string, TrainedFile>> {
+  const found = new Map<string, TrainedFile>();
+  for (const { data, eval: { num_examples } } of runs) {
     // Files that are gone cannot be among the files that are asked.
-    const files = await filesHeldBackFrom(data).catch(() => null);
-    if (files !== null) formats.set(await placeOf(files), data.task_name ?? null);
+    const files = await filesWithoutTest(data).catch(() => null);
+    if (files === null) continue;
+    const place = await placeOf(files), holdsOut = num_examples > 0;
+    found.set(place, {
+      format: data.task_name ?? null,
+      holdsOut: holdsOut || found.get(place)?.holdsOut === true,
+    });
   }
-  return formats;
+  return found;
 }
 
 /** The real paths of files: the same for every spelling of them. */
@@ -112,7 +122,7 @@ export function heldOutOnly(sets: readonly TestSet[]): string[] {
   return sets.flatMap(({ label, entries, heldOutOf }) =>
     heldOutOf === undefined ? [] : [
       `${label}: a model was trained on it, so ${entries.length} of its ${heldOutOf} questions ` +
-      "are asked, which training holds out",
+      "are asked, which its training held out",
     ]
   );
 }

@@ -7,7 +7,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { DataRow } from "../../data/read_rows.ts";
-import { fileSplitOf } from "../../data/file_source.ts";
+import { isHeldOut } from "../../data/file_source.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -96,9 +96,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     if (all.length === 0) {
       throw new UsageError(`${request.path}: ${fewShot} worked examples leave no problem`);
     }
-    const kept = options.heldOut
-      ? all.filter(({ question }) => fileSplitOf(question) === "test")
-      : [];
+    const kept = options.heldOut ? all.filter(({ question }) => isHeldOut(question)) : [];
     const heldOut = kept.length > 0, asked = heldOut ? kept : all;
     return {
       ...common,

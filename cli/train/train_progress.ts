@@ -172,10 +172,8 @@ export class TrainProgress {
     const task = problemsText(data);
     const settings = Object.entries(data.task_config).map(([k, v]) => `${k} ${JSON.stringify(v)}`);
     if (config.curriculum !== null) settings.push("with a curriculum");
-    if (plan.keptBack > 0) {
-      settings.push(
-        `${plan.trainProblems} entries to train on, ${plan.keptBack} kept for evaluation`,
-      );
+    if (plan.fileHeldOut !== null) {
+      settings.push(`${plan.trainProblems} to train on, ${plan.fileHeldOut || "none"} held out`);
     }
     const rows: [string, string][] = [
       ["model", `${from}, ${how}`],

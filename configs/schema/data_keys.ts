@@ -131,7 +131,12 @@ export const EVAL: Section<RunConfig["eval"]> = {
   path: "eval",
   flat: false,
   keys: {
-    num_examples: key(int({ min: 0 }), 0, "held-out problems, before and after training"),
+    num_examples: key(
+      int({ min: 0 }),
+      0,
+      "problems that are held out and asked before and after training; 0: none, and a file " +
+        "without a test split is trained on as a whole",
+    ),
     temperature: key(nullable(float({ min: 0 })), null, "null = the training temperature"),
     batch_size: key(int({ min: 1 }), 64, "problems at once, before and after training"),
   },

@@ -39,3 +39,36 @@ Deno.test("a dry run says that the rows have no answers", () =>
     assert.match(err, /warning: .*none of the 100 problems has an answer/);
     assert.match(err, /expected answer: \(none\)/);
   }));
+
+Deno.test("what a file holds out can all be asked, and without an evaluation it holds out none", () =>
+  withFolder(async (folder) => {
+    const data = `${folder}/data.jsonl`;
+    await Deno.writeTextFile(data, ROWS.join("\n"));
+    const plan = async (asked: number, ...more: string[]) => {
+      const err = await run(
+        folder,
+        data,
+        ...[`eval.num_examples=${asked}`, "eval_strategy=no", "save_strategy=no", ...more],
+      );
+      const [, train, held] = /, (\d+) to train on, (\w+) held out/.exec(err.replace(/\s+/g, " "))!;
+      const before = /evaluation on (\d+) held-out/.exec(err)?.[1] ?? null;
+      return { train: Number(train), held: held!, before, err };
+    };
+    const all = await plan(1000, "--dry-run"), held = Number(all.held);
+    assert.ok(held > 10 && held < 30 && all.train + held === 100, all.err);
+    assert.equal(all.before, all.held, "all that are held out are asked");
+    assert.match(all.err, /1000 held-out problems are wanted.*: all of them are asked/);
+    const some = await plan(5, "--dry-run");
+    assert.deepEqual([some.train, some.held, some.before], [all.train, all.held, "5"]);
+    const none = await plan(0);
+    assert.deepEqual([none.train, none.held, none.before], [100, "none", null]);
+
+    // The benchmark of a run without held-out questions asks the file, and says that it was used.
+    const bench = await rgx([
+      ...["bench", "--models", `${folder}/run`, "--tasks", `file=${data}`, "--no-base"],
+      ...["--max-new-tokens", "2", "--output-dir", `${folder}/results`, "--device", "wasm"],
+    ]);
+    assert.equal(bench.code, 0, bench.err);
+    assert.doesNotMatch(bench.err, /its training held out/);
+    assert.match(bench.out, /trained on\nrun .* 100$/m);
+  }));

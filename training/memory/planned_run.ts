@@ -61,7 +61,12 @@ export async function planRun(
   { availableBytes, phases = "all", entries, planned }: PlannedRunOptions,
 ): Promise<PlannedRun> {
   const { data, curriculum } = config;
-  const source = await openProblems({ ...data, curriculum, entries: entries ?? null });
+  const source = await openProblems({
+    ...data,
+    curriculum,
+    entries: entries ?? null,
+    hold_out: config.eval.num_examples > 0,
+  });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const opened = await openModel(config), continued = opened.adapter;
   if (continued !== null && config.lora === null) {

@@ -53,7 +53,7 @@ export async function shapeTokens(
       heldOut: heldOut.num_examples,
     };
   }
-  const source = await openProblems({ ...data, curriculum });
+  const source = await openProblems({ ...data, curriculum, hold_out: heldOut.num_examples > 0 });
   const problems = splitProblems({ source, heldOutCount: heldOut.num_examples });
   const trainProblems = source.length("train");
   const counts = { trainProblems, heldOut: problems.heldOut.length };

@@ -29,10 +29,10 @@ export interface TrainPlan {
   numGenerations: number;
   trainProblems: number;
   /**
-   * Entries of a data file that are not trained on; 0 for tasks, which generate any number of
+   * Entries of a data file that are held out; null for tasks, which generate any number of
    * problems.
    */
-  keptBack: number;
+  fileHeldOut: number | null;
   heldOut: number;
   /** An earlier session held out other problems. */
   heldOutChanged: boolean;

@@ -20,7 +20,7 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     stepsPerGeneration: sizes.schedule.perGeneration / training.gradient_accumulation_steps,
     numGenerations: training.num_generations,
     trainProblems: sizes.trainProblems,
-    keptBack: source.endless ? 0 : source.length("validation") + source.length("test"),
+    fileHeldOut: source.endless ? null : source.length("test"),
     heldOut: problems.heldOut.length,
     heldOutChanged: state.heldOut?.changed ?? false,
     rewards: rubric.names,
