@@ -14,37 +14,52 @@ import { RgxError } from "../../core/errors.ts";
 export const ZIG_VERSION = "0.17.1";
 
 const FOLDER = new URL("./c/", import.meta.url);
-export const LIBRARY = new URL("./x86_64.so", import.meta.url);
 
-/** The sources, with the processor that each may count on. */
-const SOURCES: Readonly<Record<string, string>> = {
-  "cpu.c": "x86_64",
-  "tiles.c": "x86_64_v4",
-  "blocks.c": "x86_64_v4",
-  "products.c": "x86_64_v4",
-  "stored.c": "x86_64_v4",
-  "dots.c": "x86_64_v4",
-  "few_rows.c": "x86_64_v4",
-  "attention.c": "x86_64_v4",
-  "attention_backward.c": "x86_64_v4",
-  "attention_decode.c": "x86_64_v4",
-  "decode_layer.c": "x86_64_v4",
-  "head.c": "x86_64_v4",
-  "rows.c": "x86_64_v4",
-  "int8.c": "x86_64_v4+avx512vnni",
-};
+/** A library: the processors that it is for, and what the compiler is told about them. */
+interface Target {
+  file: URL;
+  /** zig's name of the processor and the system. */
+  target: string;
+  options: readonly string[];
+  /** The sources, with the processor that each may count on. */
+  sources: Readonly<Record<string, string>>;
+}
+
+/** The kernels; int8.c, which needs dot products of bytes, is beside them. */
+const KERNELS = [
+  ...["tiles.c", "blocks.c", "products.c", "stored.c", "dots.c", "few_rows.c", "attention.c"],
+  ...["attention_backward.c", "attention_decode.c", "decode_layer.c", "head.c", "rows.c"],
+];
+
+const sourcesFor = (processor: string, others: Record<string, string>) => ({
+  ...Object.fromEntries(KERNELS.map((source) => [source, processor])),
+  ...others,
+});
+
+/** The libraries that are committed. */
+export const TARGETS: readonly Target[] = [
+  {
+    file: new URL("./x86_64.so", import.meta.url),
+    target: "x86_64-linux-gnu",
+    options: ["-fcf-protection=none", "-mprefer-vector-width=512"],
+    sources: sourcesFor("x86_64_v4", { "cpu.c": "x86_64", "int8.c": "x86_64_v4+avx512vnni" }),
+  },
+  {
+    file: new URL("./aarch64.so", import.meta.url),
+    target: "aarch64-linux-gnu",
+    options: [],
+    sources: sourcesFor("generic", { "int8.c": "generic+dotprod" }),
+  },
+];
 
 /**
  * Position-independent code without a C library. `-ffp-contract=off` and the absence of
  * `-ffast-math` keep the sums as they are written.
  */
 const OPTIONS = `
-  -target x86_64-linux-gnu -O3 -std=c11 -Wall -Wextra -Werror -ffp-contract=off -ffreestanding -fPIC
-  -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -fvisibility=hidden
-  -fno-builtin -mprefer-vector-width=512 -g0
+  -O3 -std=c11 -Wall -Wextra -Werror -ffp-contract=off -ffreestanding -fPIC -fno-stack-protector
+  -fno-asynchronous-unwind-tables -fvisibility=hidden -fno-builtin -g0
 `.trim().split(/\s+/);
-
-const LINK = ["-target", "x86_64-linux-gnu", "-shared", "-nostdlib", "-s"];
 
 /** The command that runs zig. */
 export function zigCommand(): string[] {
@@ -84,42 +99,66 @@ export async function hasZig(): Promise<boolean> {
   }
 }
 
-/** Compiles the library. @throws Error with the compiler's diagnostics */
-export async function buildNative(): Promise<Uint8Array> {
+/** Compiles a library. @throws Error with the compiler's diagnostics */
+export async function buildNative({ target, options, sources }: Target): Promise<Uint8Array> {
   const folder = await Deno.makeTempDir();
   try {
     const objects = await Promise.all(
-      Object.entries(SOURCES).map(async ([source, processor]) => {
+      Object.entries(sources).map(async ([source, processor]) => {
         const object = `${folder}/${source}.o`;
-        await zig("cc", ...OPTIONS, `-mcpu=${processor}`, "-c", source, "-o", object);
+        const how = [...options, ...OPTIONS, `-mcpu=${processor}`];
+        await zig("cc", "-target", target, ...how, "-c", source, "-o", object);
         return object;
       }),
     );
-    await zig("cc", ...LINK, "-o", `${folder}/library.so`, ...objects);
+    await zig(
+      "cc",
+      "-target",
+      target,
+      "-shared",
+      "-nostdlib",
+      "-s",
+      "-o",
+      `${folder}/library.so`,
+      ...objects,
+    );
     return await Deno.readFile(`${folder}/library.so`);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-/** Whether the committed library equals the compiled sources. */
-export async function nativeIsCurrent(): Promise<boolean> {
-  const [built, committed] = await Promise.all([buildNative(), Deno.readFile(LIBRARY)]);
-  return built.length === committed.length && built.every((byte, i) => byte === committed[i]);
+const nameOf = ({ file }: Target) => `kernels/native/${file.pathname.split("/").at(-1)}`;
+
+/** The committed libraries that differ from the compiled sources. */
+export async function outdatedLibraries(): Promise<string[]> {
+  const outdated: string[] = [];
+  for (const target of TARGETS) {
+    const [built, committed] = await Promise.all([
+      buildNative(target),
+      // A new target has no library yet.
+      Deno.readFile(target.file).catch(() => new Uint8Array()),
+    ]);
+    const same = built.length === committed.length &&
+      built.every((byte, i) => byte === committed[i]);
+    if (!same) outdated.push(nameOf(target));
+  }
+  return outdated;
 }
 
 if (import.meta.main) {
   if (Deno.args.includes("--check")) {
-    if (!await nativeIsCurrent()) {
-      console.error(
-        "kernels/native/x86_64.so is not what the sources give: deno task build:native",
-      );
+    const outdated = await outdatedLibraries();
+    if (outdated.length > 0) {
+      console.error(`${outdated.join(", ")}: not what the sources give: deno task build:native`);
       Deno.exit(1);
     }
-    console.log("kernels/native/x86_64.so is up to date");
+    console.log("the native kernels are up to date");
   } else {
-    const library = await buildNative();
-    await Deno.writeFile(LIBRARY, library);
-    console.log(`kernels/native/x86_64.so: ${library.length} bytes`);
+    for (const target of TARGETS) {
+      const bytes = await buildNative(target);
+      await Deno.writeFile(target.file, bytes);
+      console.log(`${nameOf(target)}: ${bytes.length} bytes`);
+    }
   }
 }

@@ -19,13 +19,13 @@ const AVX512_VNNI = 11;
 
 /** What the processor and the system have. */
 export interface CpuFeatures {
-  /** All of AVX-512 that the level x86-64-v4 asks for. */
-  avx512: boolean;
-  /** Products of bytes, four at a time; only with `avx512`. */
-  vnni: boolean;
+  /** The vectors: all of AVX-512 that the level x86-64-v4 asks for, or NEON. */
+  vectors: boolean;
+  /** Dot products of bytes, four at a time: AVX512-VNNI, or NEON's. Only with `vectors`. */
+  dots: boolean;
 }
 
-const NOTHING: CpuFeatures = { avx512: false, vnni: false };
+const NOTHING: CpuFeatures = { vectors: false, dots: false };
 
 /** The functions of cpu.c. */
 export interface Instructions {
@@ -33,21 +33,41 @@ export interface Instructions {
   xgetbv0(): number;
 }
 
-/** What these instructions tell. */
-export function featuresOf({ cpuid, xgetbv0 }: Instructions): CpuFeatures {
+/** What these instructions of an x86-64 processor tell. */
+export function featuresOfX86({ cpuid, xgetbv0 }: Instructions): CpuFeatures {
   if (cpuid(0, 0, 0) < 7) return NOTHING;
   if ((cpuid(1, 0, ECX) >>> OSXSAVE & 1) === 0) return NOTHING;
   if ((xgetbv0() & AVX512_STATE) !== AVX512_STATE) return NOTHING;
   const features = cpuid(7, 0, EBX);
   if (!AVX512.every((bit) => (features >>> bit & 1) === 1)) return NOTHING;
-  return { avx512: true, vnni: (cpuid(7, 0, ECX) >>> AVX512_VNNI & 1) === 1 };
+  return { vectors: true, dots: (cpuid(7, 0, ECX) >>> AVX512_VNNI & 1) === 1 };
 }
 
-/** Asks the processor. @param library path of the native library */
-export function cpuFeatures(library: string): CpuFeatures {
+/** The entry of the auxiliary vector with the features of an ARM64 processor, and its bits. */
+const AT_HWCAP = 16n, HWCAP_ASIMD = 1, HWCAP_ASIMDDP = 20;
+
+/** What Linux reports of an ARM64 processor. @param hwcap the entry AT_HWCAP */
+export function featuresOfArm(hwcap: bigint): CpuFeatures {
+  const has = (bit: number) => (hwcap >> BigInt(bit) & 1n) === 1n;
+  if (!has(HWCAP_ASIMD)) return NOTHING;
+  return { vectors: true, dots: has(HWCAP_ASIMDDP) };
+}
+
+/** Asks the processor, or on ARM64 the system. @param library path of the native library */
+export function cpuFeatures(arch: string, library: string): CpuFeatures {
+  if (arch === "aarch64") {
+    const libc = Deno.dlopen("libc.so.6", {
+      getauxval: { parameters: ["u64"], result: "u64" },
+    });
+    try {
+      return featuresOfArm(libc.symbols.getauxval(AT_HWCAP));
+    } finally {
+      libc.close();
+    }
+  }
   const opened = Deno.dlopen(library, SYMBOLS);
   try {
-    return featuresOf(opened.symbols);
+    return featuresOfX86(opened.symbols);
   } finally {
     opened.close();
   }

@@ -81,8 +81,8 @@ const SYMBOLS = {
 export interface NativeCode {
   /** The library (library.ts), the same in every call of a thread. */
   path: string;
-  /** Whether kernels with AVX512-VNNI can be used. */
-  vnni: boolean;
+  /** Whether kernels with dot products of bytes can be used. */
+  dots: boolean;
 }
 
 /** Number of arguments of decode_layer. */
@@ -93,7 +93,7 @@ export type KernelFunction = (...args: number[]) => void;
 let opened: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] | undefined;
 
 /** The native kernels on a memory, by their names. */
-export function nativeKernels({ path, vnni }: NativeCode, memory: WebAssembly.Memory) {
+export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Memory) {
   const native = opened ??= Deno.dlopen(path, SYMBOLS).symbols;
   // A shared memory never moves: its address space is reserved when it is made.
   const base = Deno.UnsafePointer.of(new Uint8Array(memory.buffer as ArrayBuffer, 0, 1));
@@ -257,6 +257,6 @@ export function nativeKernels({ path, vnni }: NativeCode, memory: WebAssembly.Me
     ),
   };
   const found = new Map<string, KernelFunction>(Object.entries(functions));
-  if (!vnni) found.delete("matmul_int8");
+  if (!dots) found.delete("matmul_int8");
   return found;
 }

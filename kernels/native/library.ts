@@ -5,7 +5,8 @@
  * compiler. It takes Deno's permission `ffi`, which is not asked for.
  */
 import { messageOf } from "../../core/errors.ts";
-import code from "./x86_64.so" with { type: "bytes" };
+import arm64 from "./aarch64.so" with { type: "bytes" };
+import x86 from "./x86_64.so" with { type: "bytes" };
 import { type CpuFeatures, cpuFeatures } from "./cpu.ts";
 import type { NativeCode } from "./kernels.ts";
 
@@ -15,6 +16,12 @@ const LIBC = {
   write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   close: { parameters: ["i32"], result: "i32" },
 } as const;
+
+/** The library of each kind of processor, and the vectors that it needs. */
+const LIBRARIES: Readonly<Record<string, { bytes: Uint8Array; vectors: string }>> = {
+  x86_64: { bytes: x86, vectors: "AVX-512" },
+  aarch64: { bytes: arm64, vectors: "NEON" },
+};
 
 /** Closes the file when another program is started. From Linux's <sys/memfd.h>. */
 const MFD_CLOEXEC = 1;
@@ -32,7 +39,7 @@ export interface System {
   arch: string;
   mayOpen(): boolean;
   libc(): { symbols: Libc; close(): void };
-  features(path: string): CpuFeatures;
+  features(arch: string, path: string): CpuFeatures;
 }
 
 /** The functions of LIBC. */
@@ -50,13 +57,13 @@ const SYSTEM: System = {
 };
 
 /** @returns the path of a file in memory with the library, or why there is none */
-function createFile({ memfd_create, write, close }: Libc): string {
+function createFile(library: Uint8Array, { memfd_create, write, close }: Libc): string {
   const name = new TextEncoder().encode("rgx-native\0");
   // Systems before 6.3 do not know MFD_EXEC and refuse it.
   let descriptor = memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
   if (descriptor < 0) descriptor = memfd_create(name, MFD_CLOEXEC);
   if (descriptor < 0) return "the system does not let them create a file in memory";
-  const bytes = code as Uint8Array<ArrayBuffer>;
+  const bytes = library as Uint8Array<ArrayBuffer>;
   let written = 0;
   while (written < bytes.length) {
     const left = bytes.subarray(written);
@@ -73,20 +80,21 @@ function createFile({ memfd_create, write, close }: Libc): string {
 /** Opens the library on a system. */
 export function openOn({ os, arch, mayOpen, libc, features }: System): NativeLibrary {
   const no = (why: string): NativeLibrary => ({ code: null, why });
-  if (os !== "linux" || arch !== "x86_64") return no(`there are none for ${os} on ${arch}`);
+  const library = LIBRARIES[arch];
+  if (os !== "linux" || library === undefined) return no(`there are none for ${os} on ${arch}`);
   if (!mayOpen()) return no("they need the permission --allow-ffi");
   try {
     const opened = libc();
     let file;
     try {
-      file = createFile(opened.symbols);
+      file = createFile(library.bytes, opened.symbols);
     } finally {
       opened.close();
     }
     if (!file.startsWith("/")) return no(file);
-    const { avx512, vnni } = features(file);
-    if (!avx512) return no("this processor has no AVX-512");
-    return { code: { path: file, vnni }, tiles: "AVX-512" };
+    const { vectors, dots } = features(arch, file);
+    if (!vectors) return no(`this processor has no ${library.vectors}`);
+    return { code: { path: file, dots }, tiles: library.vectors };
   } catch (error) {
     return no(`the system does not open them: ${messageOf(error).split("\n")[0]}`);
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { featuresOf } from "./cpu.ts";
+import { featuresOfArm, featuresOfX86 } from "./cpu.ts";
 import { type Libc, openOn, type System } from "./library.ts";
 
 /** A C library whose file in memory is never a real one. */
@@ -16,7 +16,7 @@ function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
     arch: "x86_64",
     mayOpen: () => true,
     libc: () => ({ symbols: { ...LIBC, ...libc }, close: () => {} }),
-    features: () => ({ avx512: true, vnni: false }),
+    features: () => ({ vectors: true, dots: false }),
     ...parts,
   };
 }
@@ -29,7 +29,7 @@ function whyNot(parts: Partial<System>, libc: Partial<Libc> = {}): string {
 
 Deno.test("where everything works, the library is a file in memory", () => {
   assert.deepEqual(openOn(system({})), {
-    code: { path: "/proc/self/fd/1234", vnni: false },
+    code: { path: "/proc/self/fd/1234", dots: false },
     tiles: "AVX-512",
   });
 });
@@ -51,7 +51,7 @@ Deno.test("an old system that does not know MFD_EXEC is asked without it", () =>
     memfd_create: (_name, flags) => (asked.push(flags), asked.length === 1 ? -1 : 7),
   }));
   assert.deepEqual(asked, [0x11, 0x01]);
-  assert.deepEqual(opened.code, { path: "/proc/self/fd/7", vnni: false });
+  assert.deepEqual(opened.code, { path: "/proc/self/fd/7", dots: false });
 });
 
 Deno.test("a library that is written piece by piece is complete", () => {
@@ -81,15 +81,17 @@ Deno.test("a system that does not map files in memory as code says so", () => {
 Deno.test("other systems, missing permissions and older processors are named", () => {
   assert.equal(whyNot({ os: "darwin", arch: "aarch64" }), "there are none for darwin on aarch64");
   assert.equal(whyNot({ mayOpen: () => false }), "they need the permission --allow-ffi");
-  const features = () => ({ avx512: false, vnni: false });
+  const features = () => ({ vectors: false, dots: false });
   assert.equal(whyNot({ features }), "this processor has no AVX-512");
+  assert.equal(whyNot({ features, arch: "aarch64" }), "this processor has no NEON");
+  assert.equal(whyNot({ arch: "riscv64" }), "there are none for linux on riscv64");
 });
 
 /** A processor with AVX-512 and AVX512-VNNI, unless registers are replaced. */
 function processor(
   { leaves = 13, ecx1 = 1 << 27, ebx7 = 0xd0030000, ecx7 = 1 << 11, state = 0xe7 },
 ) {
-  return featuresOf({
+  return featuresOfX86({
     cpuid: (leaf, _subleaf, register) =>
       leaf === 0 ? leaves : leaf === 1 ? ecx1 : register === 1 ? ebx7 : ecx7,
     xgetbv0: () => state,
@@ -97,13 +99,25 @@ function processor(
 }
 
 Deno.test("AVX-512 needs the processor's instructions and the system's registers", () => {
-  const none = { avx512: false, vnni: false };
-  assert.deepEqual(processor({}), { avx512: true, vnni: true });
-  assert.deepEqual(processor({ ecx7: 0 }), { avx512: true, vnni: false });
+  const none = { vectors: false, dots: false };
+  assert.deepEqual(processor({}), { vectors: true, dots: true });
+  assert.deepEqual(processor({ ecx7: 0 }), { vectors: true, dots: false });
   assert.deepEqual(processor({ leaves: 6 }), none);
   assert.deepEqual(processor({ ecx1: 0 }), none, "no OSXSAVE");
   assert.deepEqual(processor({ state: 0x07 }), none, "the system saves AVX registers only");
   for (const bit of [16, 17, 28, 30, 31]) {
     assert.deepEqual(processor({ ebx7: 0xd0030000 & ~(1 << bit) }), none, `without bit ${bit}`);
   }
+});
+
+Deno.test("on ARM64 the system tells the processor's instructions, and the library is another", () => {
+  assert.deepEqual(featuresOfArm(0n), { vectors: false, dots: false });
+  assert.deepEqual(featuresOfArm(1n << 1n), { vectors: true, dots: false });
+  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), { vectors: true, dots: true });
+  const lengths: number[] = [];
+  const write: Libc["write"] = (_descriptor, bytes) => (lengths.push(bytes.length), bytes.length);
+  const arm = openOn(system({ arch: "aarch64" }, { write }));
+  assert.deepEqual(arm, { code: { path: "/proc/self/fd/1234", dots: false }, tiles: "NEON" });
+  openOn(system({}, { write }));
+  assert.notEqual(lengths[0], lengths[1]);
 });

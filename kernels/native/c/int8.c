@@ -1,13 +1,32 @@
 // Products of 4-bit weights with rows of x that are rounded to bytes: matmul_int8 of
-// kernels/ops/matmul/wasm/int8.as.ts. This file is compiled for processors with AVX512-VNNI, which
-// multiply bytes and add four products in one instruction. The sum of a block is exact, so its
-// order does not matter.
+// kernels/ops/matmul/wasm/int8.as.ts. This file is compiled for processors with AVX512-VNNI or with
+// NEON's dot products, which multiply bytes and add four products in one instruction. The sum of a
+// block is exact, so its order does not matter.
+#ifndef __aarch64__
 #include <immintrin.h>
+#endif
 
 #include "codes.h"
 
-/** Max rows of x of a tile. */
+// Max rows of x of a tile, and the sums of four products in every lane: the bytes of `codes`, which
+// are below 16, times the four signed bytes of `four`.
+#ifdef __aarch64__
+#define MAX_ROWS 4
+INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
+  union { u32x16 words; int32x4x4_t parts; } to = { sums };
+  const union { u32x16 words; int8x16x4_t parts; } from = { codes };
+  const int8x16_t bytes = vreinterpretq_s8_s32(vdupq_n_s32(four));
+  UNROLL for (int i = 0; i < 4; i++) {
+    to.parts.val[i] = vdotq_s32(to.parts.val[i], from.parts.val[i], bytes);
+  }
+  return to.words;
+}
+#else
 #define MAX_ROWS 12
+INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
+  return (u32x16)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)codes, _mm512_set1_epi32(four));
+}
+#endif
 
 typedef struct {
   /** Rows of x in bytes, of every eight the even ones first. */
@@ -46,26 +65,24 @@ INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MA
     x[g] = t->bytes + 3 * g * byteStep;
     scales[g] = t->scales + 3 * g * scaleStep;
   }
-  const __m512i low = _mm512_set1_epi32(0x0f0f0f0f);
   for (int block = 0; block < t->blocks; block++) {
     f32x16 s, m;
     const char *codes = block_at(type, t->panel, block, &s, &m);
-    __m512i sums[MAX_ROWS];
-    UNROLL for (int r = 0; r < rows; r++) sums[r] = _mm512_setzero_si512();
+    u32x16 sums[MAX_ROWS];
+    UNROLL for (int r = 0; r < rows; r++) sums[r] = (u32x16)0u;
     UNROLL for (int word = 0; word < 4; word++) {
-      const __m512i w = _mm512_loadu_si512(codes + word * ROW);
-      const __m512i even = _mm512_and_si512(w, low);
-      const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(w, 4), low);
+      const u32x16 w = load_words(codes + word * ROW);
+      const u32x16 even = w & 0x0f0f0f0fu, odd = (w >> 4) & 0x0f0f0f0fu;
       UNROLL for (int r = 0; r < rows; r++) {
         const int *four = (const int *)(x[r / 3] + (r % 3) * byteStep + word * 8);
-        sums[r] = _mm512_dpbusd_epi32(sums[r], even, _mm512_set1_epi32(four[0]));
-        sums[r] = _mm512_dpbusd_epi32(sums[r], odd, _mm512_set1_epi32(four[1]));
+        sums[r] = add_dots(sums[r], even, four[0]);
+        sums[r] = add_dots(sums[r], odd, four[1]);
       }
     }
     UNROLL for (int r = 0; r < rows; r++) {
       const char *at = scales[r / 3] + (r % 3) * scaleStep;
       const f32x16 step = load1(at), total = load1(at + 4);
-      const f32x16 sum = convert((u32x16)sums[r]);
+      const f32x16 sum = convert(sums[r]);
       totals[r] = fma16(m, total, fma16(s * step, sum, totals[r]));
     }
     UNROLL for (int g = 0; 3 * g < rows; g++) {
@@ -95,14 +112,19 @@ INLINE void tile_to(const int type, const int rows, const Tile *t, const Result 
 
 #define CASE(type, rows) \
   case rows: tile_to(type, rows, t, to); return;
-#define TILES(type)                                                                          \
-  static __attribute__((noinline)) void tile_##type(                                         \
-    int rows, const Tile *t, const Result *to                                                \
-  ) {                                                                                        \
-    switch (rows) {                                                                          \
-      CASE(type, 1) CASE(type, 2) CASE(type, 3) CASE(type, 4) CASE(type, 5) CASE(type, 6)    \
-      CASE(type, 7) CASE(type, 8) CASE(type, 9) CASE(type, 10) CASE(type, 11) CASE(type, 12) \
-    }                                                                                        \
+#define CASES_TO_4(type) CASE(type, 1) CASE(type, 2) CASE(type, 3) CASE(type, 4)
+#if MAX_ROWS == 4
+#define CASES CASES_TO_4
+#else
+#define CASES(type)                                                                       \
+  CASES_TO_4(type) CASE(type, 5) CASE(type, 6) CASE(type, 7) CASE(type, 8) CASE(type, 9)  \
+  CASE(type, 10) CASE(type, 11) CASE(type, 12)
+#endif
+#define TILES(type)                                           \
+  static __attribute__((noinline)) void tile_##type(          \
+    int rows, const Tile *t, const Result *to                 \
+  ) {                                                         \
+    switch (rows) { CASES(type) }                             \
   }
 TILES(Q4_0) TILES(Q4_1) TILES(Q4_K)
 

@@ -20,11 +20,17 @@ typedef struct {
   int add;
 } Product;
 
+#ifdef __aarch64__
+// A register has four lanes: the sums of 6 rows of one panel take 24 of the 32 registers.
+#define MAX_ROWS 6
+#define MAX_PANELS 1
+#else
 /** Max rows of a tile with one or two panels. */
 #define MAX_ROWS 14
 /** Max panels of a tile, and max rows of a tile with so many panels. */
 #define MAX_PANELS 4
 #define MAX_ROWS_OF_4 6
+#endif
 
 /** Adds the terms of `rows` × `panels` of a product; both are constants where it is used. */
 INLINE void add_terms(
@@ -95,8 +101,12 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
   SIZES_TO_6(DO, kind, panels)                                                              \
   DO(kind, 7, panels) DO(kind, 8, panels) DO(kind, 9, panels) DO(kind, 10, panels)          \
   DO(kind, 11, panels) DO(kind, 12, panels) DO(kind, 13, panels) DO(kind, 14, panels)
+#ifdef __aarch64__
+#define EACH_TILE(DO, kind) SIZES_TO_6(DO, kind, 1)
+#else
 #define EACH_TILE(DO, kind) \
   SIZES_TO_14(DO, kind, 1) SIZES_TO_14(DO, kind, 2) SIZES_TO_6(DO, kind, 4)
+#endif
 
 #define DECLARE(kind, rows, panels) void kind##_##rows##_##panels(const Product *p);
 EACH_TILE(DECLARE, tile)
@@ -106,6 +116,14 @@ EACH_TILE(DECLARE, chain)
   case rows:                       \
     kind##_##rows##_##panels(p);   \
     return;
+#ifdef __aarch64__
+/** `rows` × 1 panel of a product, up to 6 rows. */
+#define DISPATCH(kind)                                                \
+  INLINE void kind##_of(int rows, int panels, const Product *p) {     \
+    (void)panels;                                                     \
+    switch (rows) { SIZES_TO_6(CASE, kind, 1) }                       \
+  }
+#else
 /** `rows` × `panels` of a product: 1 or 2 panels and up to 14 rows, or 4 panels and up to 6. */
 #define DISPATCH(kind)                                                \
   INLINE void kind##_of(int rows, int panels, const Product *p) {     \
@@ -117,9 +135,21 @@ EACH_TILE(DECLARE, chain)
       switch (rows) { SIZES_TO_6(CASE, kind, 4) }                     \
     }                                                                 \
   }
+#endif
 DISPATCH(tile)
 DISPATCH(chain)
 
+#ifdef __aarch64__
+INLINE int max_rows(int panels, size_t sRow) {
+  (void)panels, (void)sRow;
+  return MAX_ROWS;
+}
+
+INLINE int panels_at_once(int count, int rows, size_t sRow) {
+  (void)count, (void)rows, (void)sRow;
+  return 1;
+}
+#else
 /**
  * Max rows of a tile. Rows that are a multiple of 4 KB apart share one set of the first-level
  * cache, which holds 8 or 12 lines.
@@ -133,6 +163,7 @@ INLINE int panels_at_once(int count, int rows, size_t sRow) {
   if (count >= 4 && (rows <= MAX_ROWS_OF_4 || max_rows(1, sRow) == MAX_ROWS_OF_4)) return 4;
   return count >= 2 ? 2 : 1;
 }
+#endif
 
 /** A product of any number of rows, in tiles of about the same height; p is as before after it. */
 void multiply(int rows, int panels, Product *p);

@@ -7,6 +7,9 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
@@ -86,6 +89,26 @@ INLINE u32x16 shift_signed(u32x16 words, int by) {
   return (u32x16)((i32x16)words >> by);
 }
 
+#ifdef __aarch64__
+/** The float of `table` whose first byte is `bytes`' in every lane; 0 beyond the table. */
+INLINE f32x16 pick_bytes(f32x16 table, u32x16 index) {
+  union { f32x16 floats; uint8x16x4_t bytes; } from = { table }, to;
+  union { u32x16 words; uint8x16x4_t bytes; } at = { index * 0x04040404u + 0x03020100u };
+  UNROLL for (int i = 0; i < 4; i++) to.bytes.val[i] = vqtbl4q_u8(from.bytes, at.bytes.val[i]);
+  return to.floats;
+}
+
+/** table[index % 16] in every lane. */
+INLINE f32x16 pick(f32x16 table, u32x16 index) {
+  return pick_bytes(table, index & 15);
+}
+
+/** The 32 numbers of `low` and `high`: number index % 32 in every lane. */
+INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
+  const u32x16 first = (u32x16)pick_bytes(low, index & 31);
+  return (f32x16)(first | (u32x16)pick_bytes(high, (index & 31) - 16));
+}
+#else
 /** table[index % 16] in every lane. */
 INLINE f32x16 pick(f32x16 table, u32x16 index) {
   return __builtin_ia32_permvarsf512(table, (i32x16)index);
@@ -95,6 +118,7 @@ INLINE f32x16 pick(f32x16 table, u32x16 index) {
 INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
   return __builtin_ia32_vpermi2varps512(low, (i32x16)index, high);
 }
+#endif
 
 /** Transposes 16 rows of 16 columns. */
 #define TRANSPOSE16(r) \
