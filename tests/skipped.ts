@@ -29,6 +29,7 @@ export const NEEDED = {
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",
   zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",
+  arm64: "no Deno for ARM64 was named (RGX_TEST_ARM64, see CONTRIBUTING.md)",
   native: "no native kernels for this machine",
   system: "the operating system lacks what the test is about",
 } as const;

@@ -8,6 +8,8 @@
 #define LONG_HEAD 64
 /** Max number of queries that are done at a time. */
 #define TOGETHER 4
+/** Max number of panels of values that are added at a time. */
+#define VALUE_PANELS 4
 
 INLINE f32x4 load4(const char *at) {
   return *(const loose_f32x4 *)at;
@@ -75,7 +77,7 @@ typedef struct {
 INLINE void add_values(
   const int queries, const int panels, const Values *part, char *o, float added[TOGETHER]
 ) {
-  f32x16 sums[TOGETHER][MAX_PANELS];
+  f32x16 sums[TOGETHER][VALUE_PANELS];
   float total[TOGETHER];
   UNROLL for (int r = 0; r < queries; r++) {
     total[r] = added[r];
@@ -83,7 +85,7 @@ INLINE void add_values(
   }
   const char *p = part->p, *v = part->v;
   ONE_BY_ONE for (int j = part->count; j > 0; j--, p += 4, v += part->stride) {
-    f32x16 row[MAX_PANELS];
+    f32x16 row[VALUE_PANELS];
     UNROLL for (int c = 0; c < panels; c++) row[c] = load16(v + c * ROW);
     UNROLL for (int r = 0; r < queries; r++) {
       const float x = load1(p + r * TILE_ROW);
