@@ -3,7 +3,7 @@
  * MVAPICH, Cray MPICH) have different binary interfaces: for the one, handles are addresses of
  * global objects, for the other, integers. The library says which of them it is.
  */
-import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { messageOf, type RgxError, UsageError } from "../../core/errors.ts";
 import { type Env, processEnv } from "../../core/machine/job.ts";
 import type { Abi, Launch } from "./launch.ts";
 import { libraryPlaces } from "./library_places.ts";
