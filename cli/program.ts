@@ -14,6 +14,7 @@ import { examples } from "./flag_types.ts";
 import { modelCommands } from "./models/commands.ts";
 import { reportError } from "./report_error.ts";
 import { reportCommands } from "./reports/commands.ts";
+import { serveCommand } from "./serve/commands.ts";
 import { taskCommands } from "./tasks/commands.ts";
 import { columns, log, print } from "./terminal/terminal.ts";
 import { configCommands, trainCommands } from "./train/commands.ts";
@@ -119,6 +120,7 @@ function createProgram(setExit: (code: number) => void): Command {
   trainCommands(program, setExit);
   taskCommands(program, setExit);
   modelCommands(program);
+  serveCommand(program);
   benchCommands(program, setExit);
   reportCommands(program);
   slurmCommands(program);

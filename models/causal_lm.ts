@@ -13,6 +13,7 @@ import {
   defaultLimits,
   generate,
   type GeneratorLimits,
+  joinGeneration,
   openGeneration,
 } from "./generation/generate.ts";
 import type { Generation } from "./generation/generation.ts";
@@ -54,7 +55,12 @@ import { type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
 import { type PackedBatch, packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
 import { type LogitsVisitor, positionLogits } from "./network/position_logits.ts";
-import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
+import type {
+  Completion,
+  GenerateOptions,
+  GenerateRequest,
+  JoinedModel,
+} from "./generation/types.ts";
 import type {
   ForwardOptions,
   ForwardResult,
@@ -393,6 +399,11 @@ export class CausalLM implements LanguageModel {
       ...this.generationLimits,
       ...limits,
     });
+  }
+
+  /** Lets a generation of another model with the same base use this one, until it leaves. */
+  joinGeneration(to: Generation, options: Pick<GenerateOptions, "activations">): JoinedModel {
+    return joinGeneration(to, this.#network, this.sizes, options, this.generationLimits);
   }
 
   planBytes(rows: number, pairs: number, train: boolean): number {

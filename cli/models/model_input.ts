@@ -62,7 +62,10 @@ export async function withModel(
   }
 }
 
-function storageOf({ dtype, loadIn8bit, loadIn4bit }: ModelFlags): StorageOptions {
+/** How weights are stored, by the flags. */
+export function storageOf(
+  { dtype, loadIn8bit, loadIn4bit }: Pick<ModelFlags, "dtype" | "loadIn8bit" | "loadIn4bit">,
+): StorageOptions {
   if (loadIn8bit && loadIn4bit) {
     throw new UsageError("--load-in-8bit and --load-in-4bit were given: at most one of them");
   }

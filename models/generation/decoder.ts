@@ -32,7 +32,6 @@ import { packPrefill, type PrefillPrompt } from "./cache/prefill_batch.ts";
 import { MIN_SHARED_TOKENS, packPrefillGroups } from "./cache/prefill_groups.ts";
 import { KvCache } from "./cache/kv_cache.ts";
 import { RecordedSteps } from "./recorded_step.ts";
-import type { RowRange } from "./cache/row_allocator.ts";
 import {
   plainSamplingKey,
   type SamplingBatch,
@@ -111,16 +110,15 @@ export class Decoder {
   /**
    * Runs prompts and stores their keys and values. With `sharesPrefixes` every prompt begins at an
    * aligned row of the cache; without, the first one does and the others follow without gaps.
-   * @param before cache rows of the prompt that the first one shares a prefix with
    */
-  prefill(prompts: readonly PrefillPrompt[], before: RowRange | null): Prefill {
+  prefill(prompts: readonly PrefillPrompt[]): Prefill {
     const { network, workspace, adapter } = this, { config } = network;
     // A batch that is larger than all before replaces workspace buffers that steps use, too.
     this.#layers = this.#scratch = null;
     const run = (batch: PackedBatch, options: Partial<TrunkOptions>) =>
       trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
     if (this.sharesPrefixes) {
-      const batch = packPrefill(prompts, before, config), { lastPromptRow: lastRows } = batch;
+      const batch = packPrefill(prompts, config), { lastPromptRow: lastRows } = batch;
       const trunk = run(batch, { store: this.#cache.storeBatch(batch, prompts), lastRows });
       return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
     }
@@ -237,6 +235,13 @@ export class Decoder {
   forget(): void {
     this.#layers = this.#scratch = null;
     this.#steps.forget();
+  }
+
+  /** Reads the logits of the last step, or of first tokens: [count, vocabSize], unchanged. */
+  readLogits(count: number): Promise<Float32Array | Float64Array> {
+    const { network: { device, config: { vocabSize } }, workspace, shape } = this;
+    const logits = workspace.get("logits", shape.slots * vocabSize);
+    return device.read(logits, 0, count * vocabSize) as Promise<Float32Array | Float64Array>;
   }
 
   /** Reads the tokens that were sampled since the last read. */

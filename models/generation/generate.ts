@@ -15,7 +15,8 @@ import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
-import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
+import { WeightCopies } from "../network/weights/weight_copies.ts";
+import type { Completion, GenerateOptions, GenerateRequest, JoinedModel } from "./types.ts";
 
 export interface GeneratorLimits {
   /** Maximum number of bytes besides the copies of weights. At least one branch always runs. */
@@ -30,6 +31,9 @@ export interface GeneratorLimits {
   prefillRows: number;
   /** Weights are copied, with adapters merged in, if the copies need at most this many bytes. */
   copyBytes: number;
+  /** See GenerationShape. */
+  turnMs: number;
+  keptPrompts: number;
 }
 
 /** Buffers of the model's base. */
@@ -44,6 +48,8 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
     stepsPerRead: onGpu ? 16 : 1,
     prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,
     copyBytes: MAX_COPY_BYTES,
+    turnMs: 50,
+    keptPrompts: 1,
   };
 }
 
@@ -112,7 +118,7 @@ export function openGeneration(
   sizes: ModelSizes,
   room: GenerationSizes,
   options: GenerateOptions,
-  { stepsPerRead, prefillRows, copyBytes }: GeneratorLimits,
+  { stepsPerRead, prefillRows, copyBytes, turnMs, keptPrompts }: GeneratorLimits,
 ): Generation {
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
@@ -123,9 +129,29 @@ export function openGeneration(
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
-  const shape = { slots, promptRows, maxNewTokens, adjusted, stepsPerRead, prefillRows };
+  const shape = {
+    ...{ slots, promptRows, maxNewTokens, adjusted },
+    ...{ stepsPerRead, prefillRows, turnMs, keptPrompts },
+  };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
     if (packs && !copies.belongTo(owner)) pack();
   });
+}
+
+/**
+ * Lets a generation on the same base generate with another network, too. The copies of weights with
+ * the adapter merged in are its own until it leaves. While they exist, the adapter must not change.
+ */
+export function joinGeneration(
+  generation: Generation,
+  network: Network,
+  sizes: ModelSizes,
+  options: Pick<GenerateOptions, "activations">,
+  { copyBytes }: Pick<GeneratorLimits, "copyBytes">,
+): JoinedModel {
+  const read = options.activations === "int8" ? withInt8Activations(network) : network;
+  if (packedBytes(sizes) > copyBytes) return generation.join(read, () => {});
+  const copies = new WeightCopies(network.device);
+  return generation.join(packWeights(read, copies, true), () => copies.dispose());
 }

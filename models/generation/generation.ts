@@ -7,10 +7,11 @@
  * What a branch samples depends only on (seed, promptId, branch, position), its sampling
  * parameters and its logits. It does not depend on the other branches, on its slot, or on how often
  * the host reads tokens. Tokens that were generated after a branch had ended, before the host read
- * them, are dropped. The prefix that a prompt shares with the prompt before it is not computed
- * again (prefill_batch.ts). This file schedules; decoder.ts runs the device.
- * Left out: beam search, prefixes shared with prompts other than the one before, and preemption
- * (taking the slot from a branch that runs).
+ * them, are dropped. The prefix that a prompt shares with one in the cache is not computed again
+ * (cache/prompt_cache.ts). Models with other adapters on the same base can join; the rows of each
+ * model make steps of their own, because adapters are merged into copies of the weights. This file
+ * schedules; decoder.ts runs the device.
+ * Left out: beam search, and preemption (taking the slot from a branch that runs).
  */
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../../core/errors.ts";
@@ -22,14 +23,26 @@ import {
   releasePrompt,
   sharedPrefixOf,
 } from "./cache/cached_prompt.ts";
+import { PromptCache } from "./cache/prompt_cache.ts";
 import { Decoder, type DecoderShape } from "./decoder.ts";
-import { type Branch, checkRequest, type Job, newBranch } from "./generation_job.ts";
-import { type PrefillPrompt, sharedPrefixLength } from "./cache/prefill_batch.ts";
+import {
+  type Branch,
+  byDecoder,
+  checkRequest,
+  checkRoom,
+  checkSameSampling,
+  decoderOf,
+  type Job,
+  newBranch,
+  type Pass,
+  wantsLogits,
+} from "./generation_job.ts";
+import { cacheRows, nextPrompts } from "./next_prompts.ts";
+import type { PrefillPrompt } from "./cache/prefill_batch.ts";
 import { RowAllocator } from "./cache/row_allocator.ts";
 import { balanceRows } from "./row_balance.ts";
 import { rowThreads } from "./row_threads.ts";
 import {
-  adjustsLogits,
   samplingBatches,
   type SamplingParams,
   samplingParams,
@@ -40,11 +53,10 @@ import type {
   GenerateOptions,
   GenerateRequest,
   GenerationTiming,
+  JoinedModel,
   SamplingOptions,
 } from "./types.ts";
 
-/** The event loop gets a turn at least this often: signals must arrive while a CPU computes. */
-const EVENT_LOOP_MS = 50;
 /** While more branches wait than fit, prompts are prefilled when this share of slots is free. */
 const REFILL_SHARE = 1 / 8;
 
@@ -53,11 +65,19 @@ export interface GenerationShape extends DecoderShape {
   adjusted: boolean;
   /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;
+  /** The event loop gets a turn at least this often, so that signals arrive while a CPU computes. */
+  turnMs: number;
+  /**
+   * Number of prompts that stay in the cache after they have ended, while there is room. With more
+   * than one they also stay while there is no work; weights must not change then.
+   */
+  keptPrompts: number;
 }
 
-/** Generation on one model. No other pass of the model may run while it works. */
+/** Generation on one model and those that have joined it. No other pass of the model may run while it works. */
 export class Generation {
   readonly #decoder: Decoder;
+  readonly #joined = new Map<JoinedModel, Decoder>();
   readonly #promptRows: RowAllocator;
   readonly #freeSlots: number[];
   /** Requests whose prompts have not been prefilled. */
@@ -66,16 +86,16 @@ export class Generation {
   readonly #abortable = new Set<Job>();
   /** Branches that have their first token and wait for a slot. */
   #prefilled: Branch[] = [];
-  /** Branches in slots; those of one prompt are neighbours. */
+  /** Branches in slots; those of one model, and of one prompt, are neighbours. */
   #active: readonly Branch[] = [];
-  /** The prompt that was prefilled last. It is kept so that the next one can share its prefix. */
-  #lastPrompt: { ids: readonly number[]; prompt: CachedPrompt } | null = null;
+  readonly #passes: Pass[] = [];
+  readonly #prompts: PromptCache<Decoder>;
   #queuedBranches = 0;
   #work: Promise<void> | null = null;
   #lastPause = 0;
   #checkedDefaults: SamplingParams | null = null;
   readonly timing: GenerationTiming = {
-    ...{ promptTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
+    ...{ promptTokens: 0, sharedTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
   };
 
   /**
@@ -84,7 +104,7 @@ export class Generation {
    */
   constructor(
     private readonly network: Network,
-    workspace: Workspace,
+    private readonly workspace: Workspace,
     readonly shape: GenerationShape,
     private readonly defaults: GenerateOptions,
     private readonly prepare: () => void = () => {},
@@ -92,6 +112,38 @@ export class Generation {
     this.#decoder = new Decoder(network, workspace, shape, defaults.adapter ?? true);
     this.#promptRows = new RowAllocator(shape.promptRows, promptAlignment(network.config));
     this.#freeSlots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
+    this.#prompts = new PromptCache(this.#promptRows, shape.keptPrompts);
+  }
+
+  /**
+   * Lets requests name another model, whose network has the same sizes and another adapter.
+   * @param release frees what the network needs for itself
+   */
+  join(network: Network, release: () => void): JoinedModel {
+    const decoder = new Decoder(network, this.workspace, this.shape, true);
+    // Buffers that its adapter needs larger have been replaced.
+    this.#forgetSteps();
+    const joined: JoinedModel = {
+      leave: () => {
+        if ([...this.#queue, ...this.#running()].some((work) => decoderOf(work) === decoder)) {
+          throw new RgxError("generate: a model cannot leave while its requests are under way");
+        }
+        this.#joined.delete(joined);
+        this.#prompts.releaseOf(decoder);
+        decoder.forget();
+        release();
+      },
+    };
+    this.#joined.set(joined, decoder);
+    return joined;
+  }
+
+  /** Does another pass of the model between two steps, when it may use the shared buffers. */
+  pass<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#passes.push({ work: () => work().then(resolve, reject), reject });
+      this.#work ??= this.#run();
+    });
   }
 
   /**
@@ -104,7 +156,8 @@ export class Generation {
     const params = this.#params(request), { promptIds, n, signal } = request;
     const { config } = this.network, { maxPositions } = config;
     checkRequest(request, config);
-    this.#checkRoom(request, params);
+    checkRoom(request, params, this.shape, config);
+    if (!this.shape.adjusted) checkSameSampling(params, this.#defaultParams);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (n === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
@@ -112,7 +165,8 @@ export class Generation {
         ...{ ids: [], logprobs: [], finishReason: "length" },
       }));
       const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
-      const job = { request, params, limit, completions, left: n, resolve, reject };
+      const decoder = this.#decoderFor(request);
+      const job = { request, decoder, params, limit, completions, left: n, resolve, reject };
       this.#queue.push(job);
       if (signal !== undefined) this.#abortable.add(job);
       this.#queuedBranches += n;
@@ -123,6 +177,16 @@ export class Generation {
   /** Waits until no request is left and `timing` is complete; completions come slightly earlier. */
   async idle(): Promise<void> {
     await this.#work;
+  }
+
+  #decoderFor({ model }: GenerateRequest): Decoder {
+    const decoder = model === undefined ? this.#decoder : this.#joined.get(model);
+    if (decoder !== undefined) return decoder;
+    throw new RgxError("generate: the request's model has left this generation");
+  }
+
+  #forgetSteps(): void {
+    for (const decoder of [this.#decoder, ...this.#joined.values()]) decoder.forget();
   }
 
   #params({ sampling = {} }: GenerateRequest): SamplingParams {
@@ -136,35 +200,21 @@ export class Generation {
     return this.#checkedDefaults ??= samplingParams(this.defaults, this.network.config.vocabSize);
   }
 
-  #checkRoom({ promptIds }: GenerateRequest, params: SamplingParams): void {
-    const { promptRows, maxNewTokens, adjusted } = this.shape, { config } = this.network;
-    const refuse = (what: string): never => {
-      throw new RgxError(`generate: ${what}`, { advice: "give the generation more room" });
-    };
-    if (promptIds.length > promptRows) {
-      refuse(`the prompt has ${promptIds.length} tokens, this generation room for ${promptRows}`);
-    }
-    const wanted = Math.min(params.maxNewTokens, config.maxPositions - promptIds.length);
-    if (wanted > maxNewTokens) {
-      refuse(`maxNewTokens is ${wanted}, this generation has room for ${maxNewTokens}`);
-    }
-    const differs = params.samplerKey !== this.#defaultParams.samplerKey;
-    if (!adjusted && (adjustsLogits(params) || differs)) {
-      refuse("it was made for requests that are all sampled in the same way");
-    }
-  }
-
   async #run(): Promise<void> {
     // Requests that are added in the same turn of the event loop begin together.
     await Promise.resolve();
     this.#lastPause = performance.now();
     try {
       this.prepare();
-      while (this.#queue.length > 0 || this.#prefilled.length > 0 || this.#active.length > 0) {
+      while (
+        this.#queue.length > 0 || this.#prefilled.length > 0 || this.#active.length > 0 ||
+        this.#passes.length > 0
+      ) {
         if (this.defaults.shouldStop?.()) {
           throw new Interrupted("generation was stopped early on request");
         }
         this.#failAborted();
+        await this.#runPass();
         const start = performance.now();
         while (this.#shouldPrefill()) if (!await this.#prefill()) break;
         this.#assignSlots();
@@ -172,7 +222,7 @@ export class Generation {
         this.timing.prefillSeconds += (prefilled - start) / 1000;
         if (this.#active.length > 0) await this.#decode();
         this.timing.decodeSeconds += (performance.now() - prefilled) / 1000;
-        if (performance.now() - this.#lastPause > EVENT_LOOP_MS) {
+        if (performance.now() - this.#lastPause > this.shape.turnMs) {
           // A timer would take a millisecond or more.
           await new Promise<void>((resolve) => setImmediate(resolve));
           this.#lastPause = performance.now();
@@ -182,10 +232,18 @@ export class Generation {
       this.#failAll(error);
     } finally {
       // While there is no work, the model's weights may change.
-      this.#releaseLastPrompt();
-      this.#decoder.forget();
+      if (this.shape.keptPrompts <= 1) this.#prompts.releaseAll();
+      this.#forgetSteps();
       this.#work = null;
     }
+  }
+
+  async #runPass(): Promise<void> {
+    const pass = this.#passes.shift();
+    if (pass === undefined) return;
+    await pass.work();
+    // It may have replaced buffers that steps use, too.
+    this.#forgetSteps();
   }
 
   /** Whether prompts wait, and enough slots are free for their branches to make it worthwhile. */
@@ -197,35 +255,17 @@ export class Generation {
   }
 
   /**
-   * Prefills as many of the next prompts as there is room for, and samples the first token of each
-   * of their branches.
+   * Prefills the next prompts that there is room for, and samples the first token of each branch.
    * @returns false when there is no room
    */
   async #prefill(): Promise<boolean> {
     const { slots, prefillRows } = this.shape, { ropeScaling } = this.network.config;
-    const busy = this.#active.length + this.#prefilled.length;
-    let branches = busy, wanted = 0, rows = 0;
-    const sharedLengths: number[] = [];
-    let before = this.#lastPrompt?.ids ?? [];
-    for (const { request: { promptIds, n } } of this.#queue) {
-      const shared = this.#decoder.sharesPrefixes
-        ? sharedPrefixLength(before, promptIds, ropeScaling)
-        : 0;
-      const computed = promptIds.length - shared;
-      const isFirst = sharedLengths.length === 0;
-      if (!isFirst && (branches >= slots || rows + computed > prefillRows)) break;
-      wanted += this.#aligned(promptIds.length);
-      rows += computed;
-      branches += n;
-      sharedLengths.push(shared);
-      before = promptIds;
-    }
+    const busy = this.#active.length + this.#prefilled.length, { decoder } = this.#queue[0]!;
+    const limits = { branches: slots - busy, rows: prefillRows, align: this.#promptRows.align };
+    const { sources, wanted } = nextPrompts(this.#queue, this.#prompts, limits, ropeScaling);
     const run = this.#promptRows.allocate(this.#queue[0]!.request.promptIds.length, wanted);
-    if (run === null && this.#lastPrompt !== null) {
-      // Its rows may be the ones that are missing: release them and try again.
-      this.#releaseLastPrompt();
-      return true;
-    }
+    // The rows of kept prompts may be the ones that are missing: release some and try again.
+    if (run === null && this.#prompts.releaseOldest()) return true;
     if (run === null) {
       // An empty cache has room for every prompt that `add` accepts.
       if (busy > 0) return false;
@@ -233,17 +273,18 @@ export class Generation {
     }
     const jobs: Job[] = [], prompts: CachedPrompt[] = [], runs: PrefillPrompt[] = [];
     let { begin } = run;
-    for (const job of this.#queue.slice(0, sharedLengths.length)) {
+    for (const job of this.#queue.slice(0, sources.length)) {
       const ids = job.request.promptIds, end = begin + ids.length;
       if (end > run.end) break;
-      const allocatedEnd = Math.min(begin + this.#aligned(ids.length), run.end);
-      const shared = sharedLengths[jobs.length]!;
-      const previous = prompts.at(-1) ?? this.#lastPrompt?.prompt ?? null;
-      const sharedPrefix = this.#decoder.usesSharedPrefixes
-        ? sharedPrefixOf(previous, shared)
+      const allocatedEnd = Math.min(begin + cacheRows(ids, decoder, limits.align), run.end);
+      const { shared, prompt: source } = sources[jobs.length]!;
+      const sharedPrefix = decoder.usesSharedPrefixes
+        ? sharedPrefixOf(source ?? prompts.at(-1) ?? null, shared)
         : null;
       const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix };
-      runs.push({ ids, cached, shared });
+      runs.push({ ids, cached, shared, source });
+      if (source !== null) this.#prompts.touch(source);
+      this.timing.sharedTokens += shared;
       jobs.push(job);
       prompts.push(cached);
       this.timing.promptTokens += ids.length;
@@ -257,29 +298,24 @@ export class Generation {
     this.#queuedBranches -= started.length;
     // They are listed before the device works, so that a failure finds them.
     this.#prefilled.push(...started);
-    const prefill = this.#decoder.prefill(runs, this.#lastPrompt?.prompt ?? null);
-    this.#releaseLastPrompt();
-    const last = prompts.at(-1)!;
-    last.references++;
-    this.#lastPrompt = { ids: runs.at(-1)!.ids, prompt: last };
+    // A batch that is larger than all before replaces buffers that all decoders use.
+    if (this.#joined.size > 0) this.#forgetSteps();
+    const prefill = decoder.prefill(runs);
+    if (decoder.sharesPrefixes) {
+      runs.forEach(({ ids }, p) => this.#prompts.keep(decoder, ids, prompts[p]!));
+    }
     const index = new Map(jobs.map((job, index) => [job, index]));
     for (let from = 0; from < started.length; from += slots) {
       const rows = started.slice(from, from + slots);
-      await this.#decoder.sampleFirstTokens(
+      await decoder.sampleFirstTokens(
         prefill,
         rows,
         rows.map(({ job }) => ({ index: index.get(job)!, ids: job.request.promptIds })),
       );
-      await this.#readTokens(rows, 1);
+      await this.#readTokens(decoder, rows, 1);
     }
     this.#prefilled = this.#prefilled.filter(({ done }) => !done);
     return true;
-  }
-
-  /** Rows of the cache that a prompt takes. Prompts that share prefixes each begin aligned. */
-  #aligned(tokens: number): number {
-    const { align } = this.#promptRows;
-    return this.#decoder.sharesPrefixes ? Math.ceil(tokens / align) * align : tokens;
   }
 
   #assignSlots(): void {
@@ -289,47 +325,69 @@ export class Generation {
     for (const branch of this.#prefilled.splice(0, count)) {
       branch.slot = this.#freeSlots.pop()!;
       if (branch.params.penalty !== 1) {
-        this.#decoder.setSeenTokens(branch.slot, branch.job.request.promptIds);
+        branch.job.decoder.setSeenTokens(branch.slot, branch.job.request.promptIds);
       }
       active.push(branch);
     }
-    this.#active = balanceRows(active, rowThreads(this.network));
+    this.#arrange(active);
   }
 
-  /** Runs decode steps up to the next time that the host reads tokens. */
+  /** Makes branches the active ones: those of each model together, in an order that is fast. */
+  #arrange(branches: readonly Branch[]): void {
+    const threads = rowThreads(this.network);
+    this.#active = this.#joined.size === 0
+      ? balanceRows(branches, threads)
+      : [...byDecoder(branches).values()].flatMap((rows) => balanceRows(rows, threads));
+  }
+
+  /** Runs decode steps of every model up to the next time that the host reads tokens. */
   async #decode(): Promise<void> {
-    const rows = this.#active, batches = samplingBatches(rows);
+    const active = this.#active;
+    for (const [decoder, rows] of byDecoder(active)) await this.#decodeRows(decoder, rows);
+    if (active.some(({ done }) => done)) this.#arrange(active.filter(({ done }) => !done));
+  }
+
+  async #decodeRows(decoder: Decoder, rows: readonly Branch[]): Promise<void> {
+    const batches = samplingBatches(rows);
     let left = 0;
     for (const { job, position } of rows) left = Math.max(left, job.limit - position);
-    const steps = batches.length > 1
+    const steps = batches.length > 1 || rows.some(wantsLogits)
       ? 1
       : Math.min(this.shape.stepsPerRead, left, stepsAsOneBatch(rows));
-    for (let step = 0; step < steps; step++) await this.#decoder.step(step, rows, batches);
-    await this.#readTokens(rows, steps);
-    if (!rows.some(({ done }) => done)) return;
-    this.#active = balanceRows(rows.filter(({ done }) => !done), rowThreads(this.network));
+    for (let step = 0; step < steps; step++) await decoder.step(step, rows, batches);
+    await this.#readTokens(decoder, rows, steps);
   }
 
   /** Reads the tokens that `steps` steps have sampled for `rows`. */
-  async #readTokens(rows: readonly Branch[], steps: number): Promise<void> {
-    const { tokens, logprobs, at } = await this.#decoder.read();
+  async #readTokens(decoder: Decoder, rows: readonly Branch[], steps: number): Promise<void> {
+    const logits = rows.some(wantsLogits) ? await decoder.readLogits(rows.length) : null;
+    const { tokens, logprobs, at } = await decoder.read(), { vocabSize } = this.network.config;
     for (let step = 0; step < steps; step++) {
       for (let row = 0; row < rows.length; row++) {
         const branch = rows[row]!, element = at(step, row);
-        if (!branch.done) this.#append(branch, tokens[element]!, logprobs[element]!);
+        if (branch.done) continue;
+        const own = logits?.subarray(row * vocabSize, (row + 1) * vocabSize) ?? null;
+        this.#append(branch, tokens[element]!, logprobs[element]!, own);
       }
     }
   }
 
-  #append(branch: Branch, token: number, logprob: number): void {
-    const { completion: { ids, logprobs }, job } = branch;
+  #append(
+    branch: Branch,
+    token: number,
+    logprob: number,
+    logits: Float32Array | Float64Array | null,
+  ): void {
+    const { completion: { ids, logprobs }, job } = branch, { request } = job;
     ids.push(token);
     logprobs.push(logprob);
     branch.newest = token;
     branch.position = ids.length;
     this.timing.newTokens++;
     try {
-      job.request.onToken?.(branch.branch - (job.request.firstBranch ?? 0), token, logprob);
+      const number = branch.branch - (request.firstBranch ?? 0);
+      if (logits !== null) request.onLogits?.(number, logits);
+      request.onToken?.(number, token, logprob);
       if (branch.params.endsWith(ids)) branch.completion.finishReason = "stop";
       else if (ids.length < job.limit) return;
     } catch (error) {
@@ -350,11 +408,6 @@ export class Generation {
     releasePrompt(branch.prompt, this.#promptRows);
   }
 
-  #releaseLastPrompt(): void {
-    if (this.#lastPrompt !== null) releasePrompt(this.#lastPrompt.prompt, this.#promptRows);
-    this.#lastPrompt = null;
-  }
-
   #failAborted(): void {
     for (const job of this.#abortable) {
       const { signal } = job.request;
@@ -367,8 +420,8 @@ export class Generation {
   /** Rejects requests and ends their branches, which leave the lists later. */
   #failJobs(jobs: Iterable<Job>, reason: unknown): void {
     const failed = new Set(jobs);
-    for (const branch of [...this.#active, ...this.#prefilled]) {
-      if (failed.has(branch.job) && !branch.done) this.#endBranch(branch);
+    for (const branch of this.#running()) {
+      if (failed.has(branch.job)) this.#endBranch(branch);
     }
     for (const job of failed) {
       this.#abortable.delete(job);
@@ -383,9 +436,15 @@ export class Generation {
 
   /** Rejects all requests. What is added later begins with empty caches. */
   #failAll(reason: unknown): void {
-    const running = [...this.#active, ...this.#prefilled].filter(({ done }) => !done);
-    this.#failJobs([...this.#queue, ...running.map(({ job }) => job)], reason);
+    this.#failJobs([...this.#queue, ...this.#running().map(({ job }) => job)], reason);
+    for (const { reject } of this.#passes.splice(0)) reject(reason);
     this.#active = [];
     this.#prefilled = [];
+    this.#prompts.releaseAll();
+  }
+
+  /** Branches that have been prefilled and have not ended. */
+  #running(): Branch[] {
+    return [...this.#active, ...this.#prefilled].filter(({ done }) => !done);
   }
 }

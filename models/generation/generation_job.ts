@@ -3,7 +3,8 @@ import { RgxError } from "../../core/errors.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { checkGroup } from "../network/packing.ts";
 import type { CachedPrompt } from "./cache/cached_prompt.ts";
-import type { SamplingParams } from "./sampling/sampling_params.ts";
+import type { Decoder } from "./decoder.ts";
+import { adjustsLogits, type SamplingParams } from "./sampling/sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
 import type { Completion, GenerateRequest } from "./types.ts";
 
@@ -13,6 +14,8 @@ const MAX_BRANCHES = 4096;
 /** A request that has not ended. */
 export interface Job {
   request: GenerateRequest;
+  /** Runs the device for the request's model. */
+  decoder: Decoder;
   params: SamplingParams;
   /** Maximum number of tokens of a completion. */
   limit: number;
@@ -29,6 +32,12 @@ export interface Branch extends DecodeRow {
   job: Job;
   completion: Completion;
   done: boolean;
+}
+
+/** Another pass of the model that waits for its turn between steps. */
+export interface Pass {
+  work: () => Promise<void>;
+  reject: (reason: unknown) => void;
 }
 
 /** Branch `number` of a job, before it has a token or a slot. */
@@ -69,4 +78,51 @@ export function checkRequest(
     );
   }
   checkGroup({ promptIds, branches: [] }, number, config);
+}
+
+/** The decoder of a request or of a branch. */
+export function decoderOf(work: Job | Branch): Decoder {
+  return "job" in work ? work.job.decoder : work.decoder;
+}
+
+/** Whether the host reads the branch's logits in each step. */
+export function wantsLogits({ job: { request } }: Branch): boolean {
+  return request.onLogits !== undefined;
+}
+
+/** The rows of each model, in order. */
+export function byDecoder(rows: readonly Branch[]): Map<Decoder, readonly Branch[]> {
+  const first = rows[0]?.job.decoder;
+  if (first === undefined) return new Map();
+  if (rows.every(({ job }) => job.decoder === first)) return new Map([[first, rows]]);
+  return Map.groupBy(rows, ({ job }) => job.decoder);
+}
+
+/** @throws RgxError for a request that is larger than its generation */
+export function checkRoom(
+  { promptIds }: GenerateRequest,
+  params: SamplingParams,
+  room: { promptRows: number; maxNewTokens: number },
+  { maxPositions }: ModelConfig,
+): void {
+  if (promptIds.length > room.promptRows) {
+    refuse(
+      `the prompt has ${promptIds.length} tokens, this generation room for ${room.promptRows}`,
+    );
+  }
+  const wanted = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
+  if (wanted > room.maxNewTokens) {
+    refuse(`maxNewTokens is ${wanted}, this generation has room for ${room.maxNewTokens}`);
+  }
+}
+
+/** @throws RgxError unless a request samples as all others do, from unchanged logits */
+export function checkSameSampling(params: SamplingParams, others: SamplingParams): void {
+  if (adjustsLogits(params) || params.samplerKey !== others.samplerKey) {
+    refuse("it was made for requests that are all sampled in the same way");
+  }
+}
+
+function refuse(what: string): never {
+  throw new RgxError(`generate: ${what}`, { advice: "give the generation more room" });
 }

@@ -13,15 +13,30 @@ export interface GenerateRequest {
   firstBranch?: number;
   /** Sampling options that differ from those of the other requests. */
   sampling?: Partial<SamplingOptions>;
+  /** The model that generates: one with another adapter that has joined the generation. */
+  model?: JoinedModel;
+  /**
+   * Gets the logits of each next token, before anything changes them, right before its `onToken`:
+   * [vocabSize], valid during the call only. They then come to the host in each step.
+   */
+  onLogits?: (branch: number, logits: Float32Array | Float64Array) => void;
   /** Called for every token of branches 0 … n − 1, in order within a branch. */
   onToken?: (branch: number, token: number, logprob: number) => void;
   /** When it is aborted, the request soon ends and fails with the signal's reason. */
   signal?: AbortSignal;
 }
 
+/** A model with another adapter on the same base that a generation serves, too. */
+export interface JoinedModel {
+  /** Ends it; none of its requests may be under way. Its copies of weights are freed. */
+  leave(): void;
+}
+
 /** Token counts and times of a generation. */
 export interface GenerationTiming {
   promptTokens: number;
+  /** Those of them that were copied from another prompt of the cache. */
+  sharedTokens: number;
   newTokens: number;
   /** Time of all prefills, up to the read of the first tokens. */
   prefillSeconds: number;

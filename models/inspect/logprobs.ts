@@ -50,7 +50,8 @@ export async function logprobs(
   return result;
 }
 
-function logSumExp(z: ArrayLike<number>): number {
+/** log Σ exp z. */
+export function logSumExp(z: ArrayLike<number>): number {
   let max = -Infinity, sum = 0;
   for (let v = 0; v < z.length; v++) if (z[v]! > max) max = z[v]!;
   for (let v = 0; v < z.length; v++) sum += Math.exp(z[v]! - max);
@@ -61,7 +62,7 @@ function logSumExp(z: ArrayLike<number>): number {
  * Indices of the k largest values, in descending order. Of equal values the lowest index comes
  * first.
  */
-function largest(z: ArrayLike<number>, k: number): number[] {
+export function largest(z: ArrayLike<number>, k: number): number[] {
   const best: number[] = [];
   for (let v = 0; v < z.length && k > 0; v++) {
     if (best.length === k && z[v]! <= z[best[k - 1]!]!) continue;

@@ -21,6 +21,7 @@ export const ROOMS = [
   "rewards",
   "configs",
   "models",
+  "serve",
   "evaluation",
   "training",
   "bench",

@@ -41,6 +41,10 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "tokenizers, network, generation",
     "tokenizers, file formats, the network with its adapters, generation, export",
   ],
+  serve: [
+    "OpenAI-compatible server",
+    "the OpenAI-compatible server: requests, queue, adapters, streams",
+  ],
   evaluation: [
     "the measure",
     "the prompt encoder and the accuracy that training and benchmarks share",

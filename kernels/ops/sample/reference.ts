@@ -62,7 +62,7 @@ function scaleRow(z: Float64Array, logits: FloatArray, from: number, temperature
 }
 
 /** e^(z − max) of the tokens that top-k, top-p and min-p keep, 0 for the others. */
-function keptWeights(
+export function keptWeights(
   z: Float64Array,
   max: number,
   { topK, topP, minP }: Pick<SampleArgs, "topK" | "topP" | "minP">,

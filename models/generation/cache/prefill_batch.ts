@@ -14,10 +14,10 @@ export interface PrefillPrompt {
   ids: readonly number[];
   /** Its rows of the prompt cache, one per token. */
   cached: RowRange;
-  /**
-   * Number of tokens at its start that are shared with the prompt before it; less than all of them.
-   */
+  /** Number of tokens at its start that are shared with another prompt; less than all of them. */
   shared: number;
+  /** Cache rows of an earlier prompt that has them; null = the prompt before it in the batch. */
+  source: RowRange | null;
 }
 
 /** The rows of the prompts that have to be computed, as groups without branches. */
@@ -46,10 +46,9 @@ export function sharedPrefixLength(
   return common;
 }
 
-/** @param before cache rows of the prompt that the first one shares a prefix with */
+/** The first prompt cannot share with one before it in the batch. */
 export function packPrefill(
   prompts: readonly PrefillPrompt[],
-  before: RowRange | null,
   limits: PackLimits,
 ): PrefillBatch {
   const packed = packGroups(
@@ -60,10 +59,11 @@ export function packPrefill(
   const from: number[] = [], to: number[] = [];
   // Cache row where each token of the previous prompt was computed.
   let origin: number[] = [];
-  for (let row = before?.begin ?? 0; row < (before?.end ?? 0); row++) origin.push(row);
   let row = 0;
-  prompts.forEach(({ ids, cached: { begin, end }, shared }, p) => {
-    origin = origin.slice(0, shared);
+  prompts.forEach(({ ids, cached: { begin, end }, shared, source }, p) => {
+    origin = source === null
+      ? origin.slice(0, shared)
+      : Array.from({ length: shared }, (_, i) => source.begin + i);
     origin.forEach((source, i) => {
       from.push(source);
       to.push(begin + i);

@@ -16,12 +16,16 @@ Deno.test("a shared prefix never includes the last token of a prompt", () => {
 Deno.test("prompts are packed without their shared prefixes, which are copied", () => {
   const packed = packPrefill(
     [
-      { ids: [7, 8, 1, 2], cached: { begin: 32, end: 36 }, shared: 2 },
-      { ids: [7, 8, 1, 3, 4], cached: { begin: 36, end: 41 }, shared: 3 },
-      { ids: [7, 8], cached: { begin: 41, end: 43 }, shared: 1 },
-      { ids: [9], cached: { begin: 43, end: 44 }, shared: 0 },
+      {
+        ids: [7, 8, 1, 2],
+        cached: { begin: 32, end: 36 },
+        shared: 2,
+        source: { begin: 10, end: 13 },
+      },
+      { ids: [7, 8, 1, 3, 4], cached: { begin: 36, end: 41 }, shared: 3, source: null },
+      { ids: [7, 8], cached: { begin: 41, end: 43 }, shared: 1, source: null },
+      { ids: [9], cached: { begin: 43, end: 44 }, shared: 0, source: null },
     ],
-    { begin: 10, end: 13 },
     { vocabSize: 10, maxPositions: 8 },
   );
   assert.equal(packed.rows, 6);

@@ -1,0 +1,58 @@
+/** Flags and help of `rgx serve`. */
+import { type Command, Option } from "commander";
+import { LOGPROBS_MODES } from "../../serve/token_logprobs.ts";
+import { activations, collect, examples, integer } from "../flag_types.ts";
+
+export function serveCommand(program: Command): void {
+  program.command("serve")
+    .description("a model behind an OpenAI-compatible API")
+    .argument("[model]", "a Hugging Face folder, a GGUF file, a checkpoint or an adapter")
+    .option("--model <folder>", "the same as a flag")
+    .option("--served-model-name <name>", "its name for clients (default: as given)")
+    .option("--adapter <name=folder>", "an adapter and its name (repeatable)", collect, [])
+    .option("--host <address>", "where to listen; 0.0.0.0: everywhere", "127.0.0.1")
+    .option("--port <n>", "0: a free one", integer(0, 65535), 8000)
+    .option("--api-key-file <path>", "a file with the key that clients must send")
+    .option("--cors <origin>", "the origin that browsers may call from (default: none)")
+    .option("--max-model-len <n>", "tokens of a prompt and its answer", integer(2))
+    .option("--max-num-seqs <n>", "completions that are decoded together", integer(1, 4096))
+    .option("--max-queue <n>", "requests that wait; more get 429", integer(0), 256)
+    .option("--max-n <n>", "completions of one prompt", integer(1, 4096), 128)
+    .option("--max-body-mb <n>", "megabytes of one request", integer(1, 1024), 64)
+    .option("--request-timeout <s>", "seconds until a request is ended", integer(1, 86400), 600)
+    .option("--grace <s>", "seconds for running requests after a stop signal", integer(0), 30)
+    .addOption(
+      new Option("--logprobs-mode <mode>", "which distribution log-probabilities are of")
+        .choices(LOGPROBS_MODES).default("raw_logprobs"),
+    )
+    .option(
+      "--allow-adapter-loading <folder>",
+      "clients may load adapters from below it (repeatable)",
+      collect,
+      [],
+    )
+    .option("--allow-adapter-upload", "clients may send adapters in requests")
+    .option("--max-loras <n>", "adapters at the same time", integer(1), 16)
+    .addOption(
+      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
+        .choices(["auto", "float32", "float16", "bfloat16"]),
+    )
+    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
+    .option("--load-in-4bit", "the same in 4 bits (NF4)")
+    .addOption(activations())
+    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--threads <n>", "threads of the wasm device", integer(1))
+    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx serve experiments/quickstart",
+        "rgx serve ./smollm2 --adapter mine=runs/a --port 9000",
+        "rgx serve ./smollm2 --host 0.0.0.0 --api-key-file key.txt",
+      ) +
+        "\n\nThe address for clients is printed on stdout, for example\n" +
+        "http://127.0.0.1:8000/v1. SIGTERM or Ctrl-C ends the server after running\n" +
+        "requests; a second one ends it at once.",
+    )
+    .action(async (model, options) => (await import("./serve.ts")).serve(model, options));
+}

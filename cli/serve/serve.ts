@@ -1,0 +1,141 @@
+/** `rgx serve`: a model behind an OpenAI-compatible API. */
+import { EXIT, messageOf, UsageError } from "../../core/errors.ts";
+import { whyUnreadable } from "../../core/text_file.ts";
+import { ModelHost } from "../../serve/model_host.ts";
+import { type Server, startServer } from "../../serve/server.ts";
+import type { LogprobsMode } from "../../serve/token_logprobs.ts";
+import { LoadProgress } from "../models/load_progress.ts";
+import { type ModelFlags, storageOf } from "../models/model_input.ts";
+import { openDevice } from "../open_device.ts";
+import { log, print } from "../terminal/terminal.ts";
+
+interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
+  model?: string;
+  servedModelName?: string;
+  host: string;
+  port: number;
+  apiKeyFile?: string;
+  cors?: string;
+  maxModelLen?: number;
+  maxNumSeqs?: number;
+  maxQueue: number;
+  maxN: number;
+  maxBodyMb: number;
+  requestTimeout: number;
+  grace: number;
+  logprobsMode: LogprobsMode;
+  allowAdapterLoading: string[];
+  allowAdapterUpload?: boolean;
+  maxLoras: number;
+}
+
+/** Seconds in which the body of a request must have come, and completions of one request. */
+const BODY_SECONDS = 30, MAX_CHOICES = 4096;
+
+export async function serve(argument: string | undefined, flags: ServeFlags): Promise<void> {
+  const path = argument ?? flags.model;
+  if (path === undefined || (argument !== undefined && flags.model !== undefined)) {
+    throw new UsageError("name one model: rgx serve MODEL");
+  }
+  const adapters = flags.adapter.map(namedAdapter);
+  const folders = await Promise.all(flags.allowAdapterLoading.map(realFolder));
+  const apiKey = flags.apiKeyFile === undefined ? null : await readKey(flags.apiKeyFile);
+  const weights = storageOf(flags), { activations } = flags;
+  const device = await openDevice(flags), progress = new LoadProgress();
+  try {
+    const host = await ModelHost.open(path, device, {
+      weights,
+      onLoad: progress.on,
+      ...(activations === undefined ? {} : { activations }),
+      ...(flags.servedModelName === undefined ? {} : { servedName: flags.servedModelName }),
+      ...(flags.maxModelLen === undefined ? {} : { maxModelLength: flags.maxModelLen }),
+      ...(flags.maxNumSeqs === undefined ? {} : { maxSequences: flags.maxNumSeqs }),
+    });
+    progress.close();
+    let server: Server;
+    try {
+      for (const { name, folder } of adapters) await host.load(name, folder);
+      server = startServer(host, {
+        hostname: flags.host,
+        port: flags.port,
+        apiKey,
+        cors: flags.cors ?? null,
+        limits: { maxN: flags.maxN, maxChoices: MAX_CHOICES, logprobsMode: flags.logprobsMode },
+        body: { maxBytes: flags.maxBodyMb * 2 ** 20, seconds: BODY_SECONDS },
+        adapters: { folders, uploads: flags.allowAdapterUpload ?? false, max: flags.maxLoras },
+        requestSeconds: flags.requestTimeout,
+        maxWaiting: flags.maxQueue,
+        onDefect: (error) =>
+          log(`internal error: ${error instanceof Error ? error.stack : messageOf(error)}`),
+      });
+    } catch (error) {
+      host.close();
+      throw error;
+    }
+    log(
+      `${host.base.id}: ${host.maxModelLength} tokens of context, ${host.slots} completions at ` +
+        `once${adapters.length === 0 ? "" : `, ${adapters.length} adapters`}, ${device.name}`,
+    );
+    if (apiKey === null && !isLoopback(flags.host)) {
+      log("warning: anyone who reaches this address can use it; --api-key-file asks for a key");
+    }
+    print(`${server.url}/v1`);
+    await stopSignal();
+    log(`ending: running requests have ${flags.grace} s (again: end at once)`);
+    await server.stop(flags.grace);
+  } finally {
+    progress.close();
+    device.close();
+  }
+}
+
+/** NAME=FOLDER. */
+function namedAdapter(text: string): { name: string; folder: string } {
+  const at = text.indexOf("=");
+  if (at > 0 && at < text.length - 1) {
+    return { name: text.slice(0, at), folder: text.slice(at + 1) };
+  }
+  throw new UsageError(`--adapter ${text}: expected NAME=FOLDER`, {
+    advice: "For example --adapter mine=runs/a/checkpoint-50.",
+  });
+}
+
+async function realFolder(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch (cause) {
+    throw new UsageError(`--allow-adapter-loading ${path}: ${whyUnreadable(cause)}`, { cause });
+  }
+}
+
+async function readKey(path: string): Promise<string> {
+  let key: string;
+  try {
+    key = (await Deno.readTextFile(path)).trim();
+  } catch (cause) {
+    throw new UsageError(`--api-key-file ${path}: ${whyUnreadable(cause)}`, { cause });
+  }
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError(`--api-key-file ${path}: expected one line, the key`, {
+    advice: "A key has letters, digits and signs of ASCII, and no blanks.",
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+/** Waits for the first signal. The next one ends the process. */
+function stopSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isFirst = true;
+  const signals = [["SIGINT", EXIT.sigint], ["SIGTERM", EXIT.sigterm]] as const;
+  for (const [signal, code] of signals) {
+    Deno.addSignalListener(signal, () => {
+      if (!isFirst) Deno.exit(code);
+      isFirst = false;
+      resolve();
+    });
+  }
+  return promise;
+}

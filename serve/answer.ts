@@ -1,0 +1,176 @@
+/**
+ * Answers one request: generates n completions of each of its prompts, as soon as the queue lets
+ * them begin, and reports what each token adds.
+ */
+import { stopStrings } from "../models/generation/sampling/stop_strings.ts";
+import type { GenerateRequest, SamplingOptions } from "../models/generation/types.ts";
+import type { SequenceLogprobs } from "../models/inspect/logprobs.ts";
+import { badRequest } from "./api_error.ts";
+import { Choice, type ChoicePart } from "./choice.ts";
+import type { FairQueue } from "./fair_queue.ts";
+import type { Metrics } from "./metrics.ts";
+import type { ModelHost, ServedModel } from "./model_host.ts";
+import type { SamplingFields } from "./sampling_fields.ts";
+
+/** What the answers to all requests need. */
+export interface Desk {
+  host: ModelHost;
+  queue: FairQueue;
+  metrics: Metrics;
+  /** Draws of requests without a seed: one seed for all, so that their rows are sampled together. */
+  randomSeed: number;
+  nextPromptId: () => number;
+}
+
+/** One request. */
+export interface Task {
+  prompts: readonly (readonly number[])[];
+  sampling: SamplingFields;
+  /** Number of likeliest tokens of each place; null = no log-probabilities. */
+  top: number | null;
+  /** The same for the tokens of the prompts. */
+  promptTop: number | null;
+}
+
+/** The answer to one prompt. */
+export interface PromptAnswer {
+  promptIds: readonly number[];
+  choices: Choice[];
+  /** Null when nobody has asked for log-probabilities of the prompt. */
+  scored: SequenceLogprobs | null;
+}
+
+/** Where parts go while they come. */
+export interface Listener {
+  /** Called before the first part of a prompt's choices. */
+  begin?: (prompt: number, answer: PromptAnswer) => void;
+  part?: (prompt: number, branch: number, choice: Choice, part: ChoicePart) => void;
+}
+
+/** @throws ApiError for a prompt that the model has no room for */
+export function checkPrompts(desk: Desk, prompts: readonly (readonly number[])[]): void {
+  const { maxModelLength } = desk.host;
+  for (const { length } of prompts) {
+    if (length === 0) throw badRequest("the prompt is empty", "prompt");
+    if (length < maxModelLength) continue;
+    throw badRequest(
+      `the prompt has ${length} tokens; the context has ${maxModelLength}, of which a completion ` +
+        "needs at least one",
+      "prompt",
+      "context_length_exceeded",
+    );
+  }
+}
+
+/**
+ * Answers in the order of the prompts. When one of them fails, the others end, too.
+ * @throws ApiError 429 at once; the signal's reason when it is aborted
+ */
+export async function answerAll(
+  desk: Desk,
+  model: ServedModel,
+  task: Task,
+  signal: AbortSignal,
+  listener: Listener = {},
+): Promise<PromptAnswer[]> {
+  const add = desk.queue.open(), failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const arrived = performance.now();
+  const answers = task.prompts.map((promptIds, prompt) =>
+    add(task.sampling.n, either, async () => {
+      desk.metrics.queueSeconds.observe((performance.now() - arrived) / 1000);
+      try {
+        return await answerOne(desk, model, task, promptIds, prompt, either, listener);
+      } catch (error) {
+        failed.abort(error);
+        throw error;
+      }
+    })
+  );
+  const settled = await Promise.allSettled(answers);
+  signal.throwIfAborted();
+  failed.signal.throwIfAborted();
+  return settled.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
+}
+
+async function answerOne(
+  desk: Desk,
+  model: ServedModel,
+  { sampling, top, promptTop }: Task,
+  promptIds: readonly number[],
+  prompt: number,
+  signal: AbortSignal,
+  { begin, part }: Listener,
+): Promise<PromptAnswer> {
+  const { host, metrics } = desk, { tokenizer, eosIds } = model.loaded;
+  const endIds = new Set([...sampling.ignoreEos ? [] : eosIds, ...sampling.stopTokenIds]);
+  const context = { tokenizer, promptIds, sampling, endIds, top, streams: part !== undefined };
+  const scored = promptTop === null ? null : await host.score(model, promptIds, promptTop);
+  signal.throwIfAborted();
+  const choices = Array.from({ length: sampling.n }, () => new Choice(context));
+  const answer = { promptIds, choices, scored };
+  const end = (branch: number, reason: "stop" | "length") => {
+    const choice = choices[branch]!, rest = choice.end(reason);
+    part?.(prompt, branch, choice, rest);
+  };
+  begin?.(prompt, answer);
+  metrics.promptTokens.add(promptIds.length);
+  const maxNewTokens = Math.min(
+    sampling.maxTokens ?? Infinity,
+    host.maxModelLength - promptIds.length,
+  );
+  if (maxNewTokens > 0) {
+    let logits: Float32Array | Float64Array | null = null, newest = performance.now();
+    const completions = await host.generate(
+      model,
+      {
+        promptId: sampling.seed === null ? desk.nextPromptId() : sampling.promptId,
+        promptIds,
+        n: sampling.n,
+        firstBranch: sampling.firstBranch,
+        sampling: samplingOptions(desk, model, sampling, [...endIds], maxNewTokens),
+        signal,
+        ...(Choice.needsLogits(context)
+          ? { onLogits: (_: number, values: Float32Array | Float64Array) => logits = values }
+          : {}),
+        onToken(branch, token, logprob) {
+          const choice = choices[branch]!;
+          const added = choice.push(token, logprob, logits);
+          const isFirst = choice.ids.length === 1, now = performance.now();
+          if (branch === 0) {
+            (isFirst ? metrics.firstTokenSeconds : metrics.tokenSeconds)
+              .observe((now - newest) / 1000);
+            newest = now;
+          }
+          metrics.generatedTokens.add(1);
+          part?.(prompt, branch, choice, added);
+        },
+      } satisfies GenerateRequest,
+    );
+    completions.forEach(({ finishReason }, branch) => end(branch, finishReason));
+  } else {
+    choices.forEach((_, branch) => end(branch, "length"));
+  }
+  return answer;
+}
+
+function samplingOptions(
+  desk: Desk,
+  { loaded: { tokenizer } }: ServedModel,
+  sampling: SamplingFields,
+  eosIds: number[],
+  maxNewTokens: number,
+): SamplingOptions {
+  const { temperature, topK, topP, minP, repetitionPenalty, adjust, stops, minTokens } = sampling;
+  const stopWhen = stopStrings(tokenizer, stops);
+  return {
+    ...{ maxNewTokens, temperature, topK, topP, minP, repetitionPenalty, eosIds },
+    minNewTokens: Math.min(minTokens, maxNewTokens),
+    seed: sampling.seed ?? desk.randomSeed,
+    ...(adjust === null ? {} : { adjust }),
+    ...(stopWhen === null ? {} : { stopWhen }),
+  };
+}

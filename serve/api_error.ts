@@ -1,0 +1,69 @@
+/** Refusals in the form of the OpenAI API, and how errors of the program become such answers. */
+import { RgxError } from "../core/errors.ts";
+
+export type ErrorType =
+  | "invalid_request_error"
+  | "authentication_error"
+  | "not_found_error"
+  | "rate_limit_error"
+  | "server_error";
+
+export interface ErrorDetails {
+  /** The field of the request that is wrong. */
+  param?: string;
+  code?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer other than 200. */
+export class ApiError extends Error {
+  override name = "ApiError";
+
+  constructor(
+    readonly status: number,
+    readonly type: ErrorType,
+    message: string,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message);
+  }
+
+  /** The body of the answer. */
+  get body(): { error: Record<"message" | "type" | "param" | "code", string | null> } {
+    const { message, type, details: { param = null, code = null } } = this;
+    return { error: { message, type, param, code } };
+  }
+}
+
+/** 400: the request is wrong. @param param the field that is wrong */
+export function badRequest(message: string, param?: string, code?: string): ApiError {
+  return new ApiError(400, "invalid_request_error", message, {
+    ...(param === undefined ? {} : { param }),
+    ...(code === undefined ? {} : { code }),
+  });
+}
+
+/** 404: there is no such model. */
+export function modelNotFound(name: string): ApiError {
+  const message = `the model ${JSON.stringify(name)} does not exist; GET /v1/models lists them`;
+  return new ApiError(404, "not_found_error", message, { param: "model", code: "model_not_found" });
+}
+
+/** 503: the server ends, or is not ready. */
+export function unavailable(message: string): ApiError {
+  return new ApiError(503, "server_error", message, { headers: { "retry-after": "5" } });
+}
+
+/**
+ * What a client is told of an error. A defect of the program is reported without its details, which
+ * go to `onDefect`.
+ */
+export function asApiError(error: unknown, onDefect: (error: unknown) => void): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof RgxError) {
+    const { message, advice } = error;
+    return badRequest(advice === undefined ? message : `${message} (${advice})`);
+  }
+  onDefect(error);
+  return new ApiError(500, "server_error", "internal error; the server's log has more");
+}

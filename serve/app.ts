@@ -1,0 +1,297 @@
+/**
+ * The routes of the server, and what every request goes through: the key, the limits, the form of
+ * errors, the counters. The work is in the files that the routes call.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { VERSION } from "../core/version.ts";
+import { type AdapterRules, loadAdapter, unloadAdapter } from "./adapters_api.ts";
+import type { Desk } from "./answer.ts";
+import { ApiError, asApiError, modelNotFound, unavailable } from "./api_error.ts";
+import { chat, chatRequest, streamChat } from "./chat.ts";
+import { complete, completionRequest, streamCompletion } from "./completions.ts";
+import { eventStream, type Send } from "./event_stream.ts";
+import type { Fields } from "./fields.ts";
+import type { ServedModel } from "./model_host.ts";
+import type { Limits } from "./prompt_tokens.ts";
+import { type BodyLimits, readFields } from "./request_body.ts";
+import { detokenize, tokenize, tokenizerInfo } from "./tokenizer_api.ts";
+
+export interface AppOptions {
+  /** The key that clients must send; null = none. */
+  apiKey: string | null;
+  /** Origin that browsers may call from; null = none. */
+  cors: string | null;
+  limits: Limits;
+  body: BodyLimits;
+  adapters: AdapterRules;
+  /** Seconds after which a request is ended. */
+  requestSeconds: number;
+  /** Gets errors that are defects of the program. */
+  onDefect: (error: unknown) => void;
+}
+
+/** What a handler gets. */
+interface Call {
+  context: Context;
+  /** Aborted when the client leaves, at the time limit, and at the end of the server. */
+  signal: AbortSignal;
+  /** Ends the work of the call. */
+  leave: () => void;
+}
+
+type Handler = (call: Call) => Response | Promise<Response>;
+
+/** The state of a server that its routes change. */
+export class App {
+  readonly hono = new Hono();
+  /** Set when no new requests are taken. */
+  #isStopping = false;
+  readonly #stopped = new AbortController();
+  /** Methods of each path, for 405. */
+  readonly #methods = new Map<string, string[]>();
+  readonly #started = performance.now();
+  #open = 0;
+
+  constructor(private readonly desk: Desk, private readonly options: AppOptions) {
+    this.#addRoutes();
+    this.hono.notFound((context) =>
+      this.#respond(context, "unknown", () => this.#nothingThere(context))
+    );
+  }
+
+  /** Refuses new requests. */
+  stopTaking(): void {
+    this.#isStopping = true;
+  }
+
+  /** Ends the requests that are under way. */
+  endAll(): void {
+    this.#stopped.abort(unavailable("the server is shutting down"));
+  }
+
+  /** Number of requests under way. */
+  get open(): number {
+    return this.#open;
+  }
+
+  #addRoutes(): void {
+    const { desk, desk: { host }, options: { limits, adapters } } = this;
+    const json = (value: unknown) => Response.json(value);
+    this.#route("GET", "/health", () => json({ status: "ok" }));
+    this.#route("GET", "/version", () => json({ version: VERSION }));
+    this.#route("GET", "/metrics", () =>
+      new Response(desk.metrics.text(this.#gauges()), {
+        headers: { "content-type": "text/plain; version=0.0.4" },
+      }));
+    this.#route(
+      "GET",
+      "/v1/models",
+      () => json({ object: "list", data: host.models.map((model) => this.#card(model)) }),
+    );
+    this.#route("GET", "/v1/models/:id{.+}", ({ context }) => {
+      const name = context.req.param("id") ?? "";
+      const model = host.models.find(({ id }) => id === name || id === decodeURIComponent(name));
+      if (model === undefined) throw modelNotFound(name);
+      return json(this.#card(model));
+    });
+    this.#route("GET", "/tokenizer_info", () => json(tokenizerInfo(host.base)));
+    const post = (
+      path: string,
+      work: (fields: Fields, call: Call) => Response | Promise<Response>,
+    ) =>
+      this.#route("POST", path, async (call) => {
+        const { context, signal } = call;
+        return await work(await readFields(context.req.raw, this.options.body, signal), call);
+      });
+    const modelOf = (fields: Fields) => host.find(fields.string("model"));
+    post("/tokenize", (fields) => json(tokenize(fields, modelOf(fields), limits)));
+    post("/detokenize", (fields) => json(detokenize(fields, modelOf(fields))));
+    post(
+      "/v1/load_lora_adapter",
+      async (fields) => new Response(await loadAdapter(fields, host, adapters)),
+    );
+    post(
+      "/v1/unload_lora_adapter",
+      (fields) => new Response(unloadAdapter(fields, host, adapters)),
+    );
+    post("/v1/completions", (fields, { signal, leave }) => {
+      const model = modelOf(fields), request = completionRequest(fields, model, limits);
+      return this.#answer(model, request.stream.isOn, leave, {
+        whole: (model) => complete(desk, model, request, signal),
+        stream: (model, send) => streamCompletion(desk, model, request, signal, send),
+      });
+    });
+    post("/v1/chat/completions", (fields, { signal, leave }) => {
+      const model = modelOf(fields), request = chatRequest(fields, model, limits);
+      return this.#answer(model, request.stream.isOn, leave, {
+        whole: (model) => chat(desk, model, request, signal),
+        stream: (model, send) => streamChat(desk, model, request, signal, send),
+      });
+    });
+  }
+
+  async #answer(
+    { id }: ServedModel,
+    streams: boolean,
+    leave: () => void,
+    { whole, stream }: {
+      whole: (model: ServedModel) => Promise<object>;
+      stream: (model: ServedModel, send: Send) => Promise<void>;
+    },
+  ): Promise<Response> {
+    const { host } = this.desk;
+    if (!streams) return Response.json(await host.using(id, whole));
+    return await eventStream(
+      (send) => host.using(id, (model) => stream(model, send)),
+      leave,
+      (error) => asApiError(error, this.options.onDefect),
+    );
+  }
+
+  #card({ id, root, parent, created }: ServedModel) {
+    const { maxModelLength: max_model_len } = this.desk.host;
+    return { id, object: "model", created, owned_by: "rgx", root, parent, max_model_len };
+  }
+
+  #gauges(): Parameters<Desk["metrics"]["text"]>[0] {
+    const { host, queue } = this.desk;
+    return {
+      rgx_running_completions: ["Completions that are being generated.", queue.running],
+      rgx_waiting_requests: ["Requests of which a part waits.", queue.waiting],
+      rgx_open_requests: ["Requests under way.", this.#open],
+      rgx_adapters: ["Adapters that are loaded.", host.models.length - 1],
+      rgx_shared_prompt_tokens_total: [
+        "Tokens of prompts that were in the cache already.",
+        host.timing.sharedTokens,
+      ],
+      rgx_resident_bytes: ["Memory of the process.", Deno.memoryUsage().rss],
+      rgx_up_seconds: ["Time since the start.", (performance.now() - this.#started) / 1000],
+    };
+  }
+
+  #route(method: string, path: string, handler: Handler): void {
+    this.#methods.set(path, [...this.#methods.get(path) ?? [], method]);
+    this.hono.on(method, path, (context) => this.#respond(context, path, handler));
+  }
+
+  /** Does what every request goes through. @param route the path without values */
+  async #respond(context: Context, route: string, handler: Handler): Promise<Response> {
+    const { metrics } = this.desk, { requestSeconds, onDefect } = this.options;
+    const begin = performance.now(), call = new AbortController(), { raw } = context.req;
+    const timer = setTimeout(() => call.abort(tooSlow(requestSeconds)), requestSeconds * 1000);
+    const leave = () => call.abort(new ApiError(499, "invalid_request_error", "the client left"));
+    raw.signal.addEventListener("abort", leave, { once: true });
+    const signal = AbortSignal.any([call.signal, this.#stopped.signal]);
+    this.#open++;
+    const ended = (status: number) => {
+      clearTimeout(timer);
+      raw.signal.removeEventListener("abort", leave);
+      this.#open--;
+      metrics.ended(route, status, (performance.now() - begin) / 1000);
+    };
+    let response: Response;
+    try {
+      this.#admit(context, route);
+      response = await handler({ context, signal, leave });
+    } catch (thrown) {
+      const error = asApiError(thrown, onDefect);
+      if (error.status === 499) metrics.clientGone();
+      response = Response.json(error.body, {
+        status: error.status,
+        headers: error.details.headers ?? {},
+      });
+    }
+    response = this.#withHeaders(response, context);
+    if (response.body === null) {
+      ended(response.status);
+      return response;
+    }
+    return counted(response, () => ended(response.status));
+  }
+
+  #withHeaders(response: Response, { req }: Context): Response {
+    const { cors } = this.options, headers = new Headers(response.headers);
+    headers.set("x-request-id", requestId(req.header("x-request-id")));
+    if (cors !== null) {
+      headers.set("access-control-allow-origin", cors);
+      headers.set("vary", "origin");
+    }
+    return new Response(response.body, { status: response.status, headers });
+  }
+
+  /** @throws ApiError for a request without the key, or while the server ends */
+  #admit({ req }: Context, route: string): void {
+    const { apiKey, cors } = this.options;
+    if (req.method === "OPTIONS" && cors !== null) return;
+    if (route !== "/health" && apiKey !== null) {
+      const [, sent] = /^Bearer\s+(.*)$/i.exec(req.header("authorization") ?? "") ?? [];
+      if (!isSame(sent ?? "", apiKey)) {
+        throw new ApiError(401, "authentication_error", "a wrong key, or none", {
+          code: "invalid_api_key",
+          headers: { "www-authenticate": "Bearer" },
+        });
+      }
+    }
+    if (this.#isStopping) throw unavailable("the server is shutting down");
+  }
+
+  #nothingThere({ req }: Context): Response {
+    const { cors } = this.options;
+    if (req.method === "OPTIONS" && cors !== null) {
+      return new Response(null, {
+        status: 204,
+        headers: {
+          "access-control-allow-methods": "GET, POST",
+          "access-control-allow-headers": "authorization, content-type",
+        },
+      });
+    }
+    const methods = this.#methods.get(req.path) ?? [];
+    if (methods.length > 0) {
+      throw new ApiError(405, "invalid_request_error", `${req.path} takes ${methods.join(", ")}`, {
+        headers: { allow: methods.join(", ") },
+      });
+    }
+    throw new ApiError(404, "not_found_error", `there is nothing at ${req.path}`);
+  }
+}
+
+/** Compares without telling by its time how much was right. */
+function isSame(sent: string, key: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(sent), digest(key));
+}
+
+/** The client's own id if it can stand in a header and a log, or a new one. */
+function requestId(given: string | undefined): string {
+  return given !== undefined && /^[\w.-]{1,128}$/.test(given) ? given : crypto.randomUUID();
+}
+
+function tooSlow(seconds: number): ApiError {
+  return new ApiError(408, "server_error", `the request took longer than ${seconds} s`, {
+    headers: { "x-should-retry": "false" },
+  });
+}
+
+/** The response, with `onEnd` called when its body has ended or was cancelled. */
+function counted(response: Response, onEnd: () => void): Response {
+  const reader = response.body!.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(control) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return control.enqueue(value);
+        control.close();
+      } catch (error) {
+        control.error(error);
+      }
+      onEnd();
+    },
+    async cancel(reason) {
+      onEnd();
+      await reader.cancel(reason);
+    },
+  });
+  return new Response(body, response);
+}

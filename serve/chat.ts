@@ -1,0 +1,122 @@
+/** POST /v1/chat/completions. */
+import { answerAll, checkPrompts, type Desk, type Task } from "./answer.ts";
+import { badRequest } from "./api_error.ts";
+import type { Choice } from "./choice.ts";
+import type { Send } from "./event_stream.ts";
+import type { Fields } from "./fields.ts";
+import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./logprobs_json.ts";
+import type { ServedModel } from "./model_host.ts";
+import { chatTokens, type Limits } from "./prompt_tokens.ts";
+import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
+import { type StreamFields, streamFields, usageOf } from "./usage.ts";
+
+export interface ChatRequest {
+  task: Task;
+  stream: StreamFields;
+}
+
+/** Checks a body. @throws ApiError */
+export function chatRequest(
+  fields: Fields,
+  { loaded: { tokenizer, model } }: ServedModel,
+  limits: Limits,
+): ChatRequest {
+  const names = ["max_completion_tokens", "max_tokens"];
+  const sampling = samplingFields(fields, names, { vocabSize: model.vocabSize, ...limits });
+  if (sampling.maxTokens === 0) {
+    throw badRequest("max_tokens is 0: there is nothing to answer", "max_tokens");
+  }
+  const format = fields.object("response_format")?.string("type") ?? "text";
+  if (format !== "text") {
+    throw badRequest(
+      `response_format.type is ${JSON.stringify(format)}: the server cannot hold answers to a ` +
+        'form, only "text" is supported',
+      "response_format",
+    );
+  }
+  const wants = fields.boolean("logprobs", false);
+  if (fields.has("top_logprobs") && !wants) {
+    throw badRequest("top_logprobs needs logprobs: true", "top_logprobs");
+  }
+  const promptTop = fields.has("prompt_logprobs")
+    ? fields.integer("prompt_logprobs", [0, MAX_LOGPROBS], 0)
+    : null;
+  return {
+    task: {
+      prompts: [chatTokens(fields, tokenizer, limits)],
+      sampling,
+      top: wants ? fields.integer("top_logprobs", [0, MAX_LOGPROBS], 0) : null,
+      promptTop,
+    },
+    stream: streamFields(fields),
+  };
+}
+
+function headOf(model: ServedModel, object: string) {
+  const id = `chatcmpl-${crypto.randomUUID().replaceAll("-", "")}`;
+  return { id, object, created: Math.floor(Date.now() / 1000), model: model.id };
+}
+
+export async function chat(
+  desk: Desk,
+  model: ServedModel,
+  { task }: ChatRequest,
+  signal: AbortSignal,
+) {
+  checkPrompts(desk, task.prompts);
+  const answers = await answerAll(desk, model, task, signal), { promptIds, scored } = answers[0]!;
+  const { sampling } = task, name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
+  const choices = answers[0]!.choices.map((choice, index) => ({
+    index,
+    message: { role: "assistant", content: choice.text },
+    logprobs: task.top === null
+      ? null
+      : { content: choice.tokens.map((token) => chatLogprob(token, name)) },
+    finish_reason: choice.finishReason,
+    stop_reason: choice.stopReason,
+    ...(sampling.returnTokenIds ? { token_ids: choice.ids } : {}),
+  }));
+  return {
+    ...headOf(model, "chat.completion"),
+    choices,
+    usage: usageOf(answers),
+    ...(sampling.returnTokenIds ? { prompt_token_ids: promptIds } : {}),
+    ...(scored === null ? {} : { prompt_logprobs: promptLogprobs(scored, name) }),
+  };
+}
+
+/** Sends the answer while it comes. */
+export async function streamChat(
+  desk: Desk,
+  model: ServedModel,
+  { task, stream }: ChatRequest,
+  signal: AbortSignal,
+  send: Send,
+): Promise<void> {
+  checkPrompts(desk, task.prompts);
+  const head = headOf(model, "chat.completion.chunk"), { top, sampling } = task;
+  const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
+  const usage = stream.includeUsage ? { usage: null } : {};
+  const chunk = (index: number, delta: object, content: ChatLogprob[] | null, choice?: Choice) =>
+    send({
+      ...head,
+      choices: [{
+        index,
+        delta,
+        logprobs: content === null ? null : { content },
+        finish_reason: choice?.finishReason ?? null,
+        ...(choice === undefined ? {} : { stop_reason: choice.stopReason }),
+      }],
+      ...usage,
+    });
+  const answers = await answerAll(desk, model, task, signal, {
+    begin: (_, { choices }) =>
+      choices.forEach((_, index) => chunk(index, { role: "assistant", content: "" }, null)),
+    part(_, index, choice, { text, token }) {
+      const logprobs = top === null || token === null ? null : [chatLogprob(token, name)];
+      if (text !== "" || logprobs !== null) chunk(index, { content: text }, logprobs);
+      if (token === null) chunk(index, {}, null, choice);
+    },
+  });
+  if (stream.includeUsage) send({ ...head, choices: [], usage: usageOf(answers) });
+}

@@ -1,0 +1,97 @@
+/**
+ * One completion while its tokens arrive: its text, its end, and the log-probabilities of its
+ * tokens. Streamed and whole answers are made from the same parts.
+ */
+import type { Tokenizer } from "../models/tokenizers/types.ts";
+import type { SamplingFields } from "./sampling_fields.ts";
+import { StopText } from "./stop_text.ts";
+import { engineHas, type TokenLogprob, tokenLogprob } from "./token_logprobs.ts";
+
+/** What a new token adds to a completion. */
+export interface ChoicePart {
+  text: string;
+  /** The new token; null at the end, when only held-back text was left. */
+  token: TokenLogprob | null;
+}
+
+/** What a choice needs to know of its request. */
+export interface ChoiceContext {
+  tokenizer: Tokenizer;
+  promptIds: readonly number[];
+  sampling: SamplingFields;
+  /** Ids that end the completion and have no text. */
+  endIds: ReadonlySet<number>;
+  /** Number of likeliest tokens of each place; null = no log-probabilities are asked for. */
+  top: number | null;
+  /** Whether the text is wanted token by token, not only at the end. */
+  streams: boolean;
+}
+
+export class Choice {
+  readonly ids: number[] = [];
+  readonly tokens: TokenLogprob[] = [];
+  readonly #text: StopText;
+  #finish: "stop" | "length" | null = null;
+
+  constructor(private readonly context: ChoiceContext) {
+    this.#text = new StopText(context.sampling.stops);
+  }
+
+  /** Whether the logits of its tokens are needed on the host. */
+  static needsLogits({ top, sampling }: Pick<ChoiceContext, "top" | "sampling">): boolean {
+    return top !== null && (top > 0 || !engineHas(sampling.logprobsMode, sampling));
+  }
+
+  /** The whole text that can no longer change. */
+  get text(): string {
+    return this.#text.sent;
+  }
+
+  get finishReason(): "stop" | "length" {
+    return this.#finish ?? "length";
+  }
+
+  /** The stop string or stop token that ended it; null for the model's own end, or another one. */
+  get stopReason(): string | number | null {
+    if (this.#text.stop !== null) return this.#text.stop;
+    const last = this.ids.at(-1);
+    return last !== undefined && this.#finish === "stop" &&
+        this.context.sampling.stopTokenIds.includes(last)
+      ? last
+      : null;
+  }
+
+  /**
+   * @param logprob the engine's log-probability
+   * @param logits the model's logits, if they are needed
+   */
+  push(token: number, logprob: number, logits: Float32Array | Float64Array | null): ChoicePart {
+    const { promptIds, sampling, endIds, top, streams } = this.context;
+    const entry = logits === null ? { id: token, logprob, top: [] } : tokenLogprob(
+      token,
+      logits,
+      sampling.logprobsMode,
+      sampling,
+      [...promptIds, ...this.ids],
+      this.ids,
+      top ?? 0,
+    );
+    this.ids.push(token);
+    if (top !== null) this.tokens.push(entry);
+    if (!streams || endIds.has(token)) return { text: "", token: entry };
+    return { text: this.#text.push(this.#decoded()), token: entry };
+  }
+
+  /** Ends it. @returns the text that was held back */
+  end(reason: "stop" | "length"): ChoicePart {
+    const rest = this.#text.end(this.#decoded());
+    this.#finish = this.#text.stop !== null ? "stop" : reason;
+    return { text: rest, token: null };
+  }
+
+  #decoded(): string {
+    const { tokenizer, endIds, sampling } = this.context, last = this.ids.at(-1);
+    const ids = last !== undefined && endIds.has(last) ? this.ids.slice(0, -1) : this.ids;
+    return tokenizer.decode(ids, { skipSpecialTokens: sampling.skipSpecialTokens });
+  }
+}

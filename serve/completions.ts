@@ -1,0 +1,195 @@
+/** POST /v1/completions. */
+import { answerAll, checkPrompts, type Desk, type PromptAnswer, type Task } from "./answer.ts";
+import { badRequest } from "./api_error.ts";
+import type { Choice } from "./choice.ts";
+import type { Send } from "./event_stream.ts";
+import { type Fields, isIds } from "./fields.ts";
+import {
+  type CompletionLogprobs,
+  completionLogprobs,
+  promptEntries,
+  promptLogprobs,
+  type TokenNames,
+  tokenNames,
+} from "./logprobs_json.ts";
+import type { ServedModel } from "./model_host.ts";
+import { type Limits, tokensOf } from "./prompt_tokens.ts";
+import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
+import { type StreamFields, streamFields, usageOf } from "./usage.ts";
+
+/** OpenAI's default. */
+const DEFAULT_MAX_TOKENS = 16;
+
+export interface CompletionRequest {
+  task: Task;
+  echo: boolean;
+  stream: StreamFields;
+}
+
+/** Checks a body. @throws ApiError */
+export function completionRequest(
+  fields: Fields,
+  { loaded: { tokenizer, model } }: ServedModel,
+  limits: Limits,
+): CompletionRequest {
+  fields.refuse("suffix", "text is not inserted");
+  const { vocabSize } = model;
+  const sampling = samplingFields(fields, ["max_tokens"], { vocabSize, ...limits });
+  const maxTokens = sampling.maxTokens ?? DEFAULT_MAX_TOKENS;
+  const echo = fields.boolean("echo", false);
+  if (maxTokens === 0 && !echo && !fields.has("prompt_logprobs")) {
+    throw badRequest("max_tokens is 0 and echo is off: there is nothing to answer", "max_tokens");
+  }
+  const addSpecialTokens = fields.boolean("add_special_tokens", true);
+  const prompts = promptsOf(fields, vocabSize).map((prompt) =>
+    typeof prompt === "string" ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens }) : prompt
+  );
+  if (prompts.length * sampling.n > limits.maxChoices) {
+    throw badRequest(
+      `${prompts.length} prompts × n = ${sampling.n}: at most ${limits.maxChoices} completions ` +
+        "in one request",
+      "prompt",
+    );
+  }
+  const count = (name: string) =>
+    fields.has(name) ? fields.integer(name, [0, MAX_LOGPROBS], 0) : null;
+  const top = count("logprobs"), promptTop = count("prompt_logprobs") ?? (echo ? top : null);
+  return {
+    task: { prompts, sampling: { ...sampling, maxTokens }, top, promptTop },
+    echo,
+    stream: streamFields(fields),
+  };
+}
+
+type Prompt = string | number[];
+
+function promptsOf(fields: Fields, vocabSize: number): Prompt[] {
+  const prompt = fields.raw("prompt");
+  const isPrompt = (value: unknown): value is Prompt =>
+    typeof value === "string" || (isIds(value, vocabSize) && value.length > 0);
+  if (isPrompt(prompt)) return [prompt];
+  if (Array.isArray(prompt) && prompt.length > 0 && prompt.every(isPrompt)) return prompt;
+  throw fields.wrong(
+    "prompt",
+    `a string, a list of token ids 0 … ${vocabSize - 1}, or a list of these that is not empty`,
+  );
+}
+
+/** What all parts of one answer have in common. */
+interface Head {
+  id: string;
+  object: "text_completion";
+  created: number;
+  model: string;
+}
+
+function headOf(model: ServedModel): Head {
+  const id = `cmpl-${crypto.randomUUID().replaceAll("-", "")}`;
+  return { id, object: "text_completion", created: Math.floor(Date.now() / 1000), model: model.id };
+}
+
+export async function complete(
+  desk: Desk,
+  model: ServedModel,
+  request: CompletionRequest,
+  signal: AbortSignal,
+) {
+  checkPrompts(desk, request.task.prompts);
+  const answers = await answerAll(desk, model, request.task, signal), { n } = request.task.sampling;
+  const choices = answers.flatMap((answer, prompt) =>
+    answer.choices.map((choice, branch) => ({
+      index: prompt * n + branch,
+      ...wholeChoice(choice, answer, model, request),
+    }))
+  );
+  return { ...headOf(model), choices, usage: usageOf(answers) };
+}
+
+function wholeChoice(
+  choice: Choice,
+  answer: PromptAnswer,
+  model: ServedModel,
+  request: CompletionRequest,
+) {
+  const { echo, task: { sampling, top } } = request, { tokenizer } = model.loaded;
+  const name = tokenNames(tokenizer, sampling.tokensAsIds);
+  const before = echo ? promptText(answer, model) : "";
+  const entries = [
+    ...echo && answer.scored !== null ? promptEntries(answer.scored) : [],
+    ...choice.tokens,
+  ];
+  return {
+    text: before + choice.text,
+    logprobs: top === null ? null : completionLogprobs(entries, name, 0),
+    finish_reason: choice.finishReason,
+    stop_reason: choice.stopReason,
+    ...extras(choice, answer, name, request),
+  };
+}
+
+/** Fields that only clients of vLLM know and ask for. */
+function extras(
+  choice: Choice,
+  { promptIds, scored }: PromptAnswer,
+  name: TokenNames,
+  { echo, task: { sampling, top, promptTop } }: CompletionRequest,
+) {
+  const isAsked = promptTop !== null && !(echo && promptTop === top);
+  return {
+    ...sampling.returnTokenIds ? { token_ids: choice.ids, prompt_token_ids: promptIds } : {},
+    ...isAsked && scored !== null ? { prompt_logprobs: promptLogprobs(scored, name) } : {},
+  };
+}
+
+function promptText({ promptIds }: PromptAnswer, { loaded: { tokenizer } }: ServedModel): string {
+  return tokenizer.decode(promptIds, { skipSpecialTokens: true });
+}
+
+/** Sends the answer while it comes. */
+export async function streamCompletion(
+  desk: Desk,
+  model: ServedModel,
+  request: CompletionRequest,
+  signal: AbortSignal,
+  send: Send,
+): Promise<void> {
+  checkPrompts(desk, request.task.prompts);
+  const { echo, stream, task: { sampling, top } } = request, { n } = sampling;
+  const head = headOf(model), usage = stream.includeUsage ? { usage: null } : {};
+  const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
+  /** Characters of the tokens of each choice that were sent. */
+  const offsets: number[] = [];
+  const chunk = (index: number, text: string, logprobs: CompletionLogprobs | null, more = {}) =>
+    send({
+      ...head,
+      choices: [{ index, text, logprobs, finish_reason: null, stop_reason: null, ...more }],
+      ...usage,
+    });
+  const take = (index: number, entries: Parameters<typeof completionLogprobs>[0]) => {
+    if (top === null) return null;
+    const found = completionLogprobs(entries, name, offsets[index] ?? 0);
+    offsets[index] = (offsets[index] ?? 0) + found.tokens.join("").length;
+    return found;
+  };
+  const answers = await answerAll(desk, model, request.task, signal, {
+    begin(prompt, answer) {
+      if (!echo) return;
+      answer.choices.forEach((_, branch) => {
+        const index = prompt * n + branch;
+        const entries = answer.scored === null ? [] : promptEntries(answer.scored);
+        chunk(index, promptText(answer, model), take(index, entries));
+      });
+    },
+    part(prompt, branch, choice, { text, token }) {
+      const index = prompt * n + branch;
+      if (token === null) {
+        const { finishReason: finish_reason, stopReason: stop_reason } = choice;
+        chunk(index, text, null, { finish_reason, stop_reason });
+      } else if (text !== "" || top !== null || sampling.returnTokenIds) {
+        const ids = sampling.returnTokenIds ? { token_ids: [token.id] } : {};
+        chunk(index, text, take(index, [token]), ids);
+      }
+    },
+  });
+  if (stream.includeUsage) send({ ...head, choices: [], usage: usageOf(answers) });
+}

@@ -1,0 +1,173 @@
+/** /v1/completions gives what the model generates, in any company. */
+import assert from "node:assert/strict";
+import { logprobs } from "../models/inspect/logprobs.ts";
+import type { SamplingOptions } from "../models/generation/types.ts";
+import { eventsOf, type Reply, withServer } from "./testing.ts";
+
+const PROMPTS = [[3, 17, 5, 40], [9, 77, 21, 64, 12], [3, 17, 5, 40, 8, 51], [30]];
+
+Deno.test("completions have the model's tokens and log-probabilities, bit for bit", () =>
+  withServer(async ({ ask, load }) => {
+    const { model, tokenizer, eosIds } = await load();
+    const options = { maxNewTokens: 12, temperature: 1, seed: 7, eosIds };
+    const body = { max_tokens: 12, seed: 7, n: 3, logprobs: 0, return_token_ids: true };
+    const { choices, usage } = await ask("/v1/completions", { ...body, prompt: PROMPTS });
+    let total = 0;
+    for (const [p, promptIds] of PROMPTS.entries()) {
+      const [expected] = await model.generate([{ promptId: 0, promptIds, n: 3 }], options);
+      for (const [b, { ids, logprobs, finishReason }] of expected!.entries()) {
+        const choice = choices[3 * p + b];
+        total += ids.length;
+        assert.equal(choice.index, 3 * p + b);
+        assert.deepEqual(choice.token_ids, ids);
+        assert.deepEqual(choice.prompt_token_ids, promptIds);
+        assert.deepEqual(choice.logprobs.token_logprobs, logprobs);
+        assert.equal(choice.finish_reason, finishReason);
+        const ended = finishReason === "stop" ? ids.slice(0, -1) : ids;
+        assert.equal(choice.text, tokenizer.decode(ended, { skipSpecialTokens: true }));
+      }
+    }
+    const prompts = PROMPTS.flat().length;
+    assert.deepEqual(usage, {
+      prompt_tokens: prompts,
+      completion_tokens: total,
+      total_tokens: prompts + total,
+    });
+  }));
+
+Deno.test("a request with a seed has the same answer whatever runs beside it", () =>
+  withServer(async ({ ask }) => {
+    const bodies = Array.from({ length: 24 }, (_, i) => ({
+      prompt: PROMPTS[i % 4],
+      max_tokens: 5 + i,
+      seed: i % 5,
+      temperature: [1, 0, 0.7][i % 3],
+      top_p: i % 2 ? 0.9 : 1,
+      ...(i % 7 === 0 ? { presence_penalty: 0.5 } : {}),
+      ...(i % 4 === 1 ? { repetition_penalty: 1.3, logprobs: 3 } : {}),
+    }));
+    const alone: Reply[] = [];
+    for (const body of bodies) alone.push((await ask("/v1/completions", body)).choices);
+    const together = await Promise.all(bodies.map((body) => ask("/v1/completions", body)));
+    assert.deepEqual(together.map(({ choices }) => choices), alone);
+  }));
+
+Deno.test("the prompt number and the first branch key the draws as in a run", () =>
+  withServer(async ({ ask, load }) => {
+    const { model, eosIds } = await load(), promptIds = PROMPTS[0]!;
+    const options = { maxNewTokens: 9, temperature: 0.8, seed: 3, eosIds };
+    const request = { promptId: 2 ** 33 + 5, promptIds, n: 2, firstBranch: 4 };
+    const [expected] = await model.generate([request], options);
+    const { choices } = await ask("/v1/completions", {
+      ...{ prompt: promptIds, prompt_id: 2 ** 33 + 5, first_branch: 4, n: 2, seed: 3 },
+      ...{ max_tokens: 9, temperature: 0.8, logprobs: 0, return_token_ids: true },
+      logprobs_mode: "policy_logprobs",
+    });
+    assert.deepEqual(choices.map((choice: Reply) => choice.token_ids), expected!.map((c) => c.ids));
+    assert.deepEqual(
+      choices.map((choice: Reply) => choice.logprobs.token_logprobs),
+      expected!.map(({ logprobs }) => logprobs),
+    );
+  }));
+
+Deno.test("echo scores the prompt as rgx logprobs does, then generates", () =>
+  withServer(async ({ ask, load }) => {
+    const { model, tokenizer } = await load(), promptIds = PROMPTS[1]!;
+    const expected = await logprobs(model, promptIds, 2);
+    const body = { prompt: promptIds, echo: true, logprobs: 2, temperature: 0 };
+    const { choices: [choice] } = await ask("/v1/completions", { ...body, max_tokens: 1 });
+    const { token_logprobs: found, top_logprobs: top, tokens } = choice.logprobs;
+    assert.equal(found.length, promptIds.length + 1);
+    assert.deepEqual(found.slice(0, -1), expected.logprobs);
+    assert.equal(top[0], null);
+    for (let i = 1; i < promptIds.length; i++) {
+      const best = expected.top[i]!.map(({ id, logprob }) => [tokenizer.decode([id]), logprob]);
+      const own = [tokens[i], expected.logprobs[i]];
+      assert.deepEqual(top[i], Object.fromEntries([...best, own]));
+    }
+    // The generated token is the likeliest one, and that is told by comparing numbers.
+    assert.equal(found.at(-1), Math.max(...Object.values(top.at(-1)) as number[]));
+    assert.ok(Math.abs(found.at(-1) - expected.next_top[0]!.logprob) < 1e-4);
+    assert.ok(choice.text.startsWith(tokenizer.decode(promptIds, { skipSpecialTokens: true })));
+    const none = await ask("/v1/completions", { ...body, max_tokens: 0 });
+    assert.deepEqual(none.choices[0].logprobs.token_logprobs, expected.logprobs);
+    assert.equal(none.usage.completion_tokens, 0);
+  }));
+
+Deno.test("each mode of log-probabilities has its own distribution", () =>
+  withServer(async ({ ask, load }) => {
+    const { model } = await load(), promptIds = PROMPTS[0]!;
+    const logits = Float64Array.from(await model.lastLogits(promptIds));
+    const softmax = (z: Float64Array) => {
+      const total = z.reduce((sum, x) => sum + Math.exp(x), 0);
+      return z.map((x) => x - Math.log(total));
+    };
+    const ranked = [...logits.keys()].sort((a, b) => logits[b]! - logits[a]!);
+    const kept = logits.map((x, id) => ranked.indexOf(id) < 3 ? x / 0.5 : -Infinity);
+    const expected = {
+      raw_logprobs: softmax(logits),
+      policy_logprobs: softmax(logits.map((x) => x / 0.5)),
+      processed_logprobs: softmax(kept),
+    };
+    for (const [logprobs_mode, values] of Object.entries(expected)) {
+      for (const logprobs of [0, 5]) {
+        const { choices: [choice] } = await ask("/v1/completions", {
+          ...{ prompt: promptIds, max_tokens: 1, temperature: 0.5, top_k: 3, seed: 1 },
+          ...{ logprobs, logprobs_mode, return_token_ids: true },
+        });
+        const [found] = choice.logprobs.token_logprobs, id = choice.token_ids[0];
+        assert.ok(Math.abs(found - values[id]!) < 1e-4, `${logprobs_mode}: ${found}`);
+        const top = Object.values(choice.logprobs.top_logprobs[0]) as number[];
+        assert.ok(
+          Math.abs(Math.max(...top) - Math.max(...logprobs ? values : [values[id]!])) < 1e-4,
+        );
+      }
+    }
+  }));
+
+Deno.test("a text ends before its stop string, streamed or not", () =>
+  withServer(async ({ ask, post, load }) => {
+    const { model, tokenizer } = await load();
+    const options: SamplingOptions = { maxNewTokens: 60, temperature: 1, seed: 5, eosIds: [] };
+    const request = { promptId: 0, promptIds: PROMPTS[0]!, n: 1 };
+    const [group] = await model.generate([request], options);
+    const whole = tokenizer.decode(group![0]!.ids, { skipSpecialTokens: true });
+    const stop = whole.slice(20, 23), text = whole.slice(0, whole.indexOf(stop));
+    const body = {
+      ...{ prompt: PROMPTS[0], max_tokens: 60, seed: 5, ignore_eos: true },
+      stop: ["never there", stop, stop + "x", "", whole.slice(19, 22) + "~"],
+    };
+    const { choices: [choice], usage } = await ask("/v1/completions", body);
+    assert.deepEqual([choice.text, choice.finish_reason, choice.stop_reason], [text, "stop", stop]);
+    const events = await eventsOf(
+      await post("/v1/completions", {
+        ...{ ...body, stream: true },
+        stream_options: { include_usage: true },
+      }),
+    );
+    const last = events.pop();
+    assert.deepEqual([last.choices, last.usage], [[], usage]);
+    assert.equal(events.map(({ choices: [one] }) => one.text).join(""), text);
+    assert.equal(events.at(-1).choices[0].finish_reason, "stop");
+    assert.equal(new Set(events.map(({ id }) => id)).size, 1);
+  }));
+
+Deno.test("a stream has the tokens, texts and log-probabilities of the whole answer", () =>
+  withServer(async ({ ask, post }) => {
+    const body = {
+      ...{ prompt: PROMPTS.slice(0, 2), n: 2, seed: 11, max_tokens: 14, echo: true, logprobs: 2 },
+      return_token_ids: true,
+    };
+    const whole = (await ask("/v1/completions", body)).choices;
+    const events = await eventsOf(await post("/v1/completions", { ...body, stream: true }));
+    const parts = Object.groupBy(events.map(({ choices: [one] }) => one), ({ index }) => index);
+    for (const choice of whole) {
+      const own = parts[choice.index]!;
+      assert.equal(own.map(({ text }) => text).join(""), choice.text);
+      assert.deepEqual(own.flatMap(({ token_ids = [] }) => token_ids), choice.token_ids);
+      for (const [name, values] of Object.entries(choice.logprobs)) {
+        assert.deepEqual(own.flatMap(({ logprobs }) => logprobs?.[name] ?? []), values, name);
+      }
+      assert.equal(own.at(-1).finish_reason, choice.finish_reason);
+    }
+  }));

@@ -1,0 +1,248 @@
+/**
+ * The model of a server with its adapters, and the one generation that serves all requests. An
+ * adapter that is unloaded stays in memory until the last request that began with it has ended.
+ */
+import { UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { promptAlignment } from "../models/generation/cache/cached_prompt.ts";
+import type { Generation } from "../models/generation/generation.ts";
+import {
+  type GenerationSizes,
+  planGenerationBytes,
+} from "../models/generation/memory/generation_bytes.ts";
+import type {
+  Completion,
+  GenerateRequest,
+  GenerationTiming,
+  JoinedModel,
+} from "../models/generation/types.ts";
+import { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
+import { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
+import { modelNotFound } from "./api_error.ts";
+
+/** A model that requests can name: the base, or an adapter on it. */
+export interface ServedModel {
+  id: string;
+  /** Where it was read from. */
+  root: string;
+  /** The id of the base; null = it is the base. */
+  parent: string | null;
+  /** Unix time in seconds at which it was loaded. */
+  created: number;
+  loaded: LoadedModel;
+}
+
+interface Adapter extends ServedModel {
+  joined: JoinedModel;
+  /** Number of requests under way. */
+  users: number;
+  /** Whether it leaves with its last request. */
+  isUnloaded: boolean;
+}
+
+export interface HostOptions extends Pick<LoadOptions, "weights" | "activations" | "onLoad"> {
+  /** The name of the base; default: the model's path as given. */
+  servedName?: string;
+  /** Maximum number of tokens of a prompt and its completion; default: the model's positions. */
+  maxModelLength?: number;
+  /** Maximum number of completions that are decoded together. */
+  maxSequences?: number;
+  /** Maximum bytes of the generation's buffers, KV cache included. */
+  bytes?: number;
+}
+
+/** More sequences make each of them slower, and on a CPU little faster in all. */
+const DEFAULT_SEQUENCES = 64;
+/** While it computes, the server takes and gives bytes at least this often. */
+const TURN_MS = 5;
+/** Prompts that stay in the cache after their completions. */
+const KEPT_PROMPTS = 512;
+
+export class ModelHost {
+  readonly #adapters = new Map<string, Adapter>();
+  /** Unloaded, with requests under way. */
+  readonly #leaving = new Set<Adapter>();
+  /** Adapters that are being read, by name. */
+  readonly #loading = new Set<string>();
+  readonly #generation: Generation;
+
+  private constructor(
+    readonly base: ServedModel,
+    readonly maxModelLength: number,
+    room: GenerationSizes,
+    private readonly options: HostOptions,
+  ) {
+    const { loaded: { model, eosIds } } = base, { activations } = options;
+    this.#generation = model.openGeneration(room, {
+      ...{ maxNewTokens: room.maxNewTokens, temperature: 1, seed: 0, eosIds },
+      ...(activations === undefined ? {} : { activations }),
+    }, { turnMs: TURN_MS, keptPrompts: KEPT_PROMPTS });
+  }
+
+  /** Number of completions that are decoded together at most. */
+  get slots(): number {
+    return this.#generation.shape.slots;
+  }
+
+  get timing(): Readonly<GenerationTiming> {
+    return this.#generation.timing;
+  }
+
+  /**
+   * Loads the model and plans its memory.
+   * @throws as loadModel does; UsageError for a length that the model does not have
+   */
+  static async open(path: string, device: Device, options: HostOptions = {}): Promise<ModelHost> {
+    const { weights, activations, onLoad } = options;
+    const loaded = await loadModel(path, device, {
+      ...(weights === undefined ? {} : { weights }),
+      ...(activations === undefined ? {} : { activations }),
+      ...(onLoad === undefined ? {} : { onLoad }),
+    });
+    try {
+      const { maxPositions } = loaded.model.config, length = options.maxModelLength ?? maxPositions;
+      if (length > maxPositions) {
+        throw new UsageError(
+          `--max-model-len ${length}: the model has only ${maxPositions} positions`,
+        );
+      }
+      const room = planRoom(loaded, length, options), id = options.servedName ?? path;
+      const base = { id, root: loaded.base, parent: null, created: now(), loaded };
+      return new ModelHost(base, length, room, options);
+    } catch (error) {
+      loaded.model.dispose();
+      throw error;
+    }
+  }
+
+  /** The base and all adapters. */
+  get models(): ServedModel[] {
+    return [this.base, ...this.#adapters.values()];
+  }
+
+  /** @param name absent = the base @throws ApiError when there is no such model */
+  find(name: string | undefined): ServedModel {
+    if (name === undefined || name === this.base.id) return this.base;
+    const adapter = this.#adapters.get(name);
+    if (adapter === undefined) throw modelNotFound(name);
+    return adapter;
+  }
+
+  has(name: string): boolean {
+    return name === this.base.id || this.#adapters.has(name) || this.#loading.has(name);
+  }
+
+  /**
+   * Calls `work` with a model that stays in memory meanwhile.
+   * @throws ApiError when there is no such model
+   */
+  async using<T>(name: string | undefined, work: (model: ServedModel) => Promise<T>): Promise<T> {
+    const model = this.find(name), adapter = this.#adapterOf(model);
+    if (adapter !== null) adapter.users++;
+    try {
+      return await work(model);
+    } finally {
+      if (adapter !== null && --adapter.users === 0 && adapter.isUnloaded) this.#drop(adapter);
+    }
+  }
+
+  /** Generates with a model in use. The promise settles as Generation.add says. */
+  generate(model: ServedModel, request: GenerateRequest): Promise<Completion[]> {
+    const adapter = this.#adapterOf(model);
+    return this.#generation.add(
+      adapter === null ? request : { ...request, model: adapter.joined },
+    );
+  }
+
+  /** Log-probabilities of the tokens of a text, as `rgx logprobs` computes them. */
+  score(model: ServedModel, ids: readonly number[], top: number): Promise<SequenceLogprobs> {
+    return this.#generation.pass(() => logprobs(model.loaded.model, ids, top));
+  }
+
+  /**
+   * Loads an adapter under a new name. With `replace` it may be the name of another adapter, which
+   * requests under way keep.
+   * @throws as loadModel does
+   */
+  async load(name: string, path: string, replace = false): Promise<void> {
+    if (this.has(name) && !(replace && this.#adapters.has(name))) {
+      throw new UsageError(`there is a model named ${JSON.stringify(name)} already`);
+    }
+    const { base, options: { activations } } = this,
+      int8 = activations === undefined ? {} : {
+        activations,
+      };
+    this.#loading.add(name);
+    try {
+      const loaded = await loadModel(base.loaded.base, base.loaded.model.device, {
+        ...{ adapter: path, sharing: base.loaded, ...int8 },
+      });
+      let joined: JoinedModel;
+      try {
+        joined = loaded.model.joinGeneration(this.#generation, int8);
+      } catch (error) {
+        loaded.model.dispose();
+        throw error;
+      }
+      if (this.#adapters.has(name)) this.unload(name);
+      const about = { id: name, root: path, parent: base.id, created: now() };
+      this.#adapters.set(name, { ...about, loaded, joined, users: 0, isUnloaded: false });
+    } finally {
+      this.#loading.delete(name);
+    }
+  }
+
+  /** @throws ApiError when there is no such adapter */
+  unload(name: string): void {
+    const adapter = this.#adapters.get(name);
+    if (adapter === undefined) throw modelNotFound(name);
+    this.#adapters.delete(name);
+    adapter.isUnloaded = true;
+    if (adapter.users === 0) this.#drop(adapter);
+    else this.#leaving.add(adapter);
+  }
+
+  /** Frees everything. No request may be under way. */
+  close(): void {
+    for (const adapter of [...this.#adapters.values(), ...this.#leaving]) this.#drop(adapter);
+    this.#adapters.clear();
+    this.base.loaded.model.dispose();
+  }
+
+  /** Waits until the generation does nothing. */
+  idle(): Promise<void> {
+    return this.#generation.idle();
+  }
+
+  #adapterOf(model: ServedModel): Adapter | null {
+    return model === this.base ? null : model as Adapter;
+  }
+
+  #drop(adapter: Adapter): void {
+    this.#leaving.delete(adapter);
+    adapter.joined.leave();
+    adapter.loaded.model.dispose();
+  }
+}
+
+/** The sizes of the generation: as many sequences as the limits allow. */
+function planRoom(
+  { model }: LoadedModel,
+  length: number,
+  { maxSequences = DEFAULT_SEQUENCES, bytes = model.generationLimit }: HostOptions,
+): GenerationSizes {
+  const align = promptAlignment(model.config), aligned = Math.ceil(length / align) * align;
+  const room = (branches: number): GenerationSizes => ({
+    // One prompt that is as long as can be, besides half of that for each sequence.
+    promptRows: aligned + Math.ceil(branches / 2) * aligned,
+    passRows: Math.max(length, model.generationLimits.prefillRows),
+    ...{ branches, maxNewTokens: Math.max(1, length - 1), adjusted: true },
+  });
+  let branches = Math.max(1, Math.min(maxSequences, model.bestSlots));
+  while (branches > 1 && planGenerationBytes(model.sizes, room(branches)) > bytes) branches--;
+  return room(branches);
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
+}

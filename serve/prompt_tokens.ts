@@ -1,0 +1,106 @@
+/** Turns the texts and messages of requests into token ids, within limits. */
+import type { ChatMessage } from "../core/chat_message.ts";
+import { checkVariables } from "../models/tokenizers/chat_template.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
+import { badRequest } from "./api_error.ts";
+import { Fields } from "./fields.ts";
+import type { LogprobsMode } from "./token_logprobs.ts";
+
+/** Limits on what one request may ask for. */
+export interface Limits {
+  maxModelLength: number;
+  maxN: number;
+  maxChoices: number;
+  logprobsMode: LogprobsMode;
+}
+
+/**
+ * A text with more characters for each position of the context is refused before it is split into
+ * tokens, which would take long.
+ */
+const MAX_CHARACTERS_PER_TOKEN = 32;
+
+/** @throws ApiError for a text that is far too long */
+export function tokensOf(
+  text: string,
+  tokenizer: Tokenizer,
+  { maxModelLength }: Pick<Limits, "maxModelLength">,
+  options: { addSpecialTokens: boolean },
+): number[] {
+  if (text.length > MAX_CHARACTERS_PER_TOKEN * maxModelLength) {
+    throw badRequest(
+      `the prompt has ${text.length} characters, far more than the ${maxModelLength} tokens of ` +
+        "the context",
+      "prompt",
+      "context_length_exceeded",
+    );
+  }
+  return tokenizer.encode(text, options);
+}
+
+/** The messages of a chat, rendered by the model's template, as token ids. */
+export function chatTokens(fields: Fields, tokenizer: Tokenizer, limits: Limits): number[] {
+  const messages = messagesOf(fields);
+  for (const name of ["tools", "tool_choice", "functions", "function_call", "documents"]) {
+    if (fields.raw(name) === "none") continue;
+    fields.refuse(name, "the server calls no tools");
+  }
+  const variables = Object.fromEntries(fields.object("chat_template_kwargs")?.entries ?? []);
+  checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
+  const isContinued = fields.boolean("continue_final_message", false);
+  const generates = fields.boolean("add_generation_prompt", !isContinued);
+  const last = messages.at(-1)!.role;
+  if (isContinued && generates) {
+    throw badRequest(
+      "continue_final_message and add_generation_prompt exclude each other",
+      "continue_final_message",
+    );
+  }
+  if (isContinued !== (last === "assistant") || (!isContinued && !generates)) {
+    throw badRequest(
+      isContinued
+        ? "continue_final_message: the last message is not the assistant's"
+        : last === "assistant"
+        ? "the last message is the assistant's: set continue_final_message to continue it"
+        : "add_generation_prompt: false would let the model continue a user's message",
+      isContinued ? "continue_final_message" : "messages",
+    );
+  }
+  const text = tokenizer.applyChatTemplate(messages, variables);
+  if (text === null) {
+    throw badRequest("the model has no chat template; use /v1/completions", "messages");
+  }
+  return tokensOf(text, tokenizer, limits, { addSpecialTokens: false });
+}
+
+function messagesOf(fields: Fields): ChatMessage[] {
+  const list = fields.raw("messages");
+  if (!Array.isArray(list) || list.length === 0) {
+    throw fields.wrong("messages", "a list of messages that is not empty");
+  }
+  return list.map((item, i) => {
+    const message = Fields.of(item, `messages[${i}].`), role = message.string("role");
+    if (role === undefined || role === "") throw message.wrong("role", "user, assistant, system …");
+    message.refuse("tool_calls", "the server calls no tools");
+    const more = message.string("reasoning_content");
+    return {
+      role: role === "developer" ? "system" : role,
+      content: contentOf(message),
+      ...(more === undefined ? {} : { reasoning_content: more }),
+    };
+  });
+}
+
+/** The text of a message, of which it may have several parts. */
+function contentOf(message: Fields): string {
+  const content = message.raw("content");
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) throw message.wrong("content", "a text, or a list of text parts");
+  return content.map((item, i) => {
+    const part = Fields.of(item, `content[${i}].`), type = part.raw("type");
+    if (type !== "text") throw part.wrong("type", '"text": the model reads nothing else');
+    const text = part.string("text");
+    if (text === undefined) throw part.wrong("text", "a string");
+    return text;
+  }).join("");
+}

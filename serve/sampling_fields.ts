@@ -1,0 +1,100 @@
+/** The fields of a request that say how tokens are sampled: those of OpenAI, and those of vLLM. */
+import { logitsProcessor } from "../models/generation/sampling/logits_processor.ts";
+import { badRequest } from "./api_error.ts";
+import type { Fields } from "./fields.ts";
+import { type Distribution, LOGPROBS_MODES, type LogprobsMode } from "./token_logprobs.ts";
+
+/** How the completions of one request are sampled. */
+export interface SamplingFields extends Distribution {
+  /** Null = up to the end of the context. */
+  maxTokens: number | null;
+  minTokens: number;
+  n: number;
+  /** Null = random. */
+  seed: number | null;
+  /** Number of the prompt and of its first branch, which key the random draws with the seed. */
+  promptId: number;
+  firstBranch: number;
+  stops: string[];
+  stopTokenIds: number[];
+  ignoreEos: boolean;
+  skipSpecialTokens: boolean;
+  returnTokenIds: boolean;
+  tokensAsIds: boolean;
+  logprobsMode: LogprobsMode;
+}
+
+/** What the fields are checked against. */
+export interface SamplingLimits {
+  vocabSize: number;
+  maxN: number;
+  logprobsMode: LogprobsMode;
+}
+
+/** Maximum number of alternatives per token. */
+export const MAX_LOGPROBS = 20;
+const MAX_STOPS = 64, MAX_STOP_LENGTH = 1024, MAX_BRANCHES = 4096;
+/** A number of tokens that no context has, so that it is cut. */
+const ANY_COUNT = Number.MAX_SAFE_INTEGER;
+
+/** @param maxTokensNames the fields that say how long a completion is, the first one given wins */
+export function samplingFields(
+  fields: Fields,
+  maxTokensNames: readonly string[],
+  { vocabSize, maxN, logprobsMode }: SamplingLimits,
+): SamplingFields {
+  fields.refuse("best_of", "every completion is returned; ask for n and choose");
+  fields.refuse("use_beam_search", "completions are sampled");
+  const given = maxTokensNames.find((name) => fields.has(name));
+  const n = fields.integer("n", [1, maxN], 1);
+  const firstBranch = fields.integer("first_branch", [0, MAX_BRANCHES - n], 0);
+  const stops = fields.strings("stop").filter((text) => text !== "");
+  if (stops.length > MAX_STOPS || stops.some(({ length }) => length > MAX_STOP_LENGTH)) {
+    throw badRequest(`stop: at most ${MAX_STOPS} texts of ${MAX_STOP_LENGTH} characters`, "stop");
+  }
+  const stopTokenIds = fields.ids("stop_token_ids", vocabSize);
+  const seed = fields.has("seed")
+    ? fields.integer("seed", [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER], 0)
+    : null;
+  return {
+    maxTokens: given === undefined ? null : fields.integer(given, [0, ANY_COUNT], 0),
+    minTokens: fields.integer("min_tokens", [0, ANY_COUNT], 0),
+    n,
+    seed: seed === null ? null : Number(BigInt.asUintN(53, BigInt(seed))),
+    promptId: fields.integer("prompt_id", [0, 2 ** 53], 0),
+    firstBranch,
+    stops,
+    stopTokenIds,
+    temperature: fields.number("temperature", [0, 100], 1),
+    topP: fields.number("top_p", [0, 1], 1, true),
+    topK: Math.max(0, fields.integer("top_k", [-1, ANY_COUNT], 0)),
+    minP: fields.number("min_p", [0, 1], 0),
+    repetitionPenalty: fields.number("repetition_penalty", [0, 100], 1, true),
+    adjust: processorOf(fields, vocabSize),
+    ignoreEos: fields.boolean("ignore_eos", false),
+    skipSpecialTokens: fields.boolean("skip_special_tokens", true),
+    returnTokenIds: fields.boolean("return_token_ids", false),
+    tokensAsIds: fields.boolean("return_tokens_as_token_ids", false),
+    logprobsMode: modeOf(fields, logprobsMode),
+  };
+}
+
+function processorOf(fields: Fields, vocabSize: number): Distribution["adjust"] {
+  const logitBias = new Map<number, number>();
+  const bias = fields.object("logit_bias");
+  for (const [id] of bias?.entries ?? []) {
+    logitBias.set(Number(id), bias!.number(id, [-100, 100], 0));
+    if (/^\d+$/.test(id) && Number(id) < vocabSize) continue;
+    throw badRequest(`logit_bias.${id}: expected a token id 0 … ${vocabSize - 1}`, "logit_bias");
+  }
+  const presencePenalty = fields.number("presence_penalty", [-2, 2], 0);
+  const frequencyPenalty = fields.number("frequency_penalty", [-2, 2], 0);
+  return logitsProcessor({ presencePenalty, frequencyPenalty, logitBias }, vocabSize);
+}
+
+function modeOf(fields: Fields, absent: LogprobsMode): LogprobsMode {
+  const name = fields.string("logprobs_mode") ?? absent;
+  const mode = LOGPROBS_MODES.find((known) => known === name);
+  if (mode === undefined) throw fields.wrong("logprobs_mode", LOGPROBS_MODES.join(", "));
+  return mode;
+}

@@ -1,0 +1,67 @@
+/**
+ * The text of a completion while its tokens arrive. What `push` and `end` return, put together, is
+ * the whole text. A part is held back while it may be the beginning of a stop string or the bytes
+ * of a character that is not complete. The text ends before the first stop string.
+ */
+
+export class StopText {
+  #text = "";
+  #sent = 0;
+  /** The stop string that the text has reached. */
+  stop: string | null = null;
+
+  /** @param stops texts that are not empty */
+  constructor(private readonly stops: readonly string[]) {}
+
+  /** The text that has been returned so far. */
+  get sent(): string {
+    return this.#text.slice(0, this.#sent);
+  }
+
+  /**
+   * @param text the whole text so far, without stop tokens
+   * @returns what is new and can no longer change
+   */
+  push(text: string): string {
+    this.#take(text);
+    return this.#send(this.stop !== null ? this.#text.length : this.#safeEnd());
+  }
+
+  /** @param text the whole text at the end @returns the rest */
+  end(text: string): string {
+    this.#take(text);
+    return this.#send(this.#text.length);
+  }
+
+  #take(text: string): void {
+    let first = Infinity;
+    for (const stop of this.stops) {
+      const at = text.indexOf(stop, Math.max(0, this.#sent - stop.length));
+      if (at >= 0 && at < first) {
+        first = at;
+        this.stop = stop;
+      }
+    }
+    this.#text = text.slice(0, Math.min(first, text.length));
+  }
+
+  #send(end: number): string {
+    const part = this.#text.slice(this.#sent, end);
+    this.#sent = Math.max(this.#sent, end);
+    return part;
+  }
+
+  /** End of what no later token can change. */
+  #safeEnd(): number {
+    const text = this.#text.replace(/\uFFFD+$/, "");
+    let held = 0;
+    for (const stop of this.stops) {
+      for (let n = Math.min(stop.length - 1, text.length); n > held; n--) {
+        if (text.endsWith(stop.slice(0, n))) held = n;
+      }
+    }
+    const end = text.length - held, last = text.charCodeAt(end - 1);
+    // Not between the two halves of a surrogate pair.
+    return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
+  }
+}

@@ -1,0 +1,94 @@
+/** For tests: a server with a tiny model in this process, and requests to it. */
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { inTempFolder, SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
+import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import { type HostOptions, ModelHost } from "./model_host.ts";
+import { type ServeOptions, startServer } from "./server.ts";
+
+/** Renders `<role>content` for each message, and the beginning of the answer. */
+const TEMPLATE =
+  "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if tag %}{{ tag }}{% endif %}" +
+  "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+
+export interface TestServer {
+  url: string;
+  host: ModelHost;
+  /** Folder with the model `base` and the adapters `one` and `three`. */
+  folder: string;
+  /** Sends a body as JSON, or as it is when it is a text. */
+  post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
+  /** The same, and the answer's JSON. */
+  ask(path: string, body: unknown): Promise<Reply>;
+  /** Another copy of a model, to compare with. @param adapter its folder below `folder` */
+  load(adapter?: string): Promise<LoadedModel>;
+  defects: unknown[];
+  stop(graceSeconds: number): Promise<void>;
+}
+
+/** A JSON answer, whose fields the tests know. */
+// deno-lint-ignore no-explicit-any
+export type Reply = any;
+
+/** Runs a server named "base" while `test` runs. */
+export function withServer(
+  test: (server: TestServer) => Promise<void>,
+  options: (folder: string) => Partial<ServeOptions> = () => ({}),
+  hostOptions: HostOptions = {},
+): Promise<void> {
+  return inTempFolder(async (folder) => {
+    const device = await createWasmDevice({ threads: 1 });
+    const config = { ...SIZES, maxPositions: 256 };
+    await writeBase(config, folder);
+    await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);
+    for (const name of ["one", "three"]) await writeAdapter(config, folder, device, { name });
+    const host = await ModelHost.open(`${folder}/base`, device, {
+      servedName: "base",
+      ...hostOptions,
+    });
+    const defects: unknown[] = [], copies: LoadedModel[] = [];
+    const server = startServer(host, {
+      ...{ hostname: "127.0.0.1", port: 0, apiKey: null, cors: null },
+      limits: { maxN: 16, maxChoices: 64, logprobsMode: "raw_logprobs" },
+      body: { maxBytes: 2 ** 20, seconds: 10 },
+      adapters: { folders: [folder], uploads: true, max: 4 },
+      ...{ requestSeconds: 60, maxWaiting: 64 },
+      onDefect: (error) => defects.push(error),
+      ...options(folder),
+    });
+    let isStopped = false;
+    const stop = async (graceSeconds: number) => {
+      if (!isStopped) await server.stop(graceSeconds);
+      isStopped = true;
+    };
+    const post = (path: string, body: unknown, init: RequestInit = {}) =>
+      fetch(server.url + path, {
+        method: "POST",
+        body: typeof body === "string" ? body : JSON.stringify(body),
+        ...init,
+      });
+    const load = async (adapter?: string) => {
+      const loaded = await loadModel(
+        `${folder}/base`,
+        device,
+        adapter === undefined ? {} : { adapter: `${folder}/${adapter}` },
+      );
+      copies.push(loaded);
+      return loaded;
+    };
+    const ask = async (path: string, body: unknown) => await (await post(path, body)).json();
+    try {
+      await test({ url: server.url, host, folder, post, ask, load, defects, stop });
+    } finally {
+      await stop(0);
+      for (const { model } of copies) model.dispose();
+      device.close();
+    }
+  });
+}
+
+/** The events of a stream; the last one must be [DONE]. */
+export async function eventsOf(response: Response): Promise<Reply[]> {
+  const lines = (await response.text()).split("\n\n").filter((line) => line.startsWith("data: "));
+  if (lines.pop() !== "data: [DONE]") throw new Error("the stream did not end with [DONE]");
+  return lines.map((line) => JSON.parse(line.slice("data: ".length)));
+}

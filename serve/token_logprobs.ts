@@ -1,0 +1,90 @@
+/**
+ * Log-probabilities of tokens as the API shows them. In which distribution is a mode:
+ *   raw_logprobs: log-softmax of the model's logits (temperature 1);
+ *   policy_logprobs: at the sampling temperature, before penalties and filters, as training needs;
+ *   processed_logprobs: after penalties, temperature, top-k, top-p and min-p.
+ */
+import { keptWeights } from "../kernels/ops/sample/reference.ts";
+import type { TopToken } from "../models/inspect/logprobs.ts";
+import { largest, logSumExp } from "../models/inspect/logprobs.ts";
+
+export const LOGPROBS_MODES = ["raw_logprobs", "policy_logprobs", "processed_logprobs"] as const;
+export type LogprobsMode = typeof LOGPROBS_MODES[number];
+
+/** A token with its log-probability, and the likeliest ones at its place. */
+export interface TokenLogprob extends TopToken {
+  top: readonly TopToken[];
+}
+
+/** The sampling parameters that a distribution depends on. */
+export interface Distribution {
+  temperature: number;
+  topK: number;
+  topP: number;
+  minP: number;
+  repetitionPenalty: number;
+  adjust: ((ids: readonly number[], logits: Float32Array | Float64Array) => void) | null;
+}
+
+type Logits = Float32Array | Float64Array;
+
+/**
+ * Whether the engine's own log-probabilities are those of a mode. They are at the sampling
+ * temperature (1 when greedy), before penalties and filters.
+ */
+export function engineHas(mode: LogprobsMode, distribution: Distribution): boolean {
+  const { temperature, topK, topP, minP, repetitionPenalty, adjust } = distribution;
+  if (mode === "policy_logprobs") return true;
+  if (mode === "raw_logprobs") return temperature === 0 || temperature === 1;
+  return temperature > 0 && topK === 0 && topP === 1 && minP === 0 && repetitionPenalty === 1 &&
+    adjust === null;
+}
+
+/**
+ * Log-probabilities from the model's logits [vocabSize].
+ * @param context the prompt and the completion before the token
+ * @param completion the completion before the token
+ * @param count number of likeliest tokens
+ */
+export function tokenLogprob(
+  token: number,
+  logits: Logits,
+  mode: LogprobsMode,
+  distribution: Distribution,
+  context: Iterable<number>,
+  completion: readonly number[],
+  count: number,
+): TokenLogprob {
+  const { temperature } = distribution;
+  let values: Logits = logits;
+  if (mode === "processed_logprobs") {
+    values = processed(logits, distribution, context, completion);
+  } else if (mode === "policy_logprobs" && temperature > 0 && temperature !== 1) {
+    values = logits.map((x) => x / temperature);
+  }
+  const lse = logSumExp(values);
+  const top = largest(values, count).map((id) => ({ id, logprob: values[id]! - lse }));
+  return { id: token, logprob: values[token]! - lse, top };
+}
+
+/** log e^z of the tokens that sampling can draw, −∞ for the others. */
+function processed(
+  logits: Logits,
+  distribution: Distribution,
+  context: Iterable<number>,
+  completion: readonly number[],
+): Float64Array {
+  const { temperature, repetitionPenalty: penalty, adjust } = distribution;
+  const z = Float64Array.from(logits);
+  adjust?.(completion, z);
+  if (penalty !== 1) {
+    for (const id of new Set(context)) z[id] = z[id]! > 0 ? z[id]! / penalty : z[id]! * penalty;
+  }
+  const max = z.reduce((a, b) => Math.max(a, b), -Infinity);
+  if (temperature === 0) {
+    const best = z.indexOf(max);
+    return z.fill(-Infinity).fill(0, best, best + 1);
+  }
+  const scaled = z.map((x) => x / temperature);
+  return keptWeights(scaled, max / temperature, distribution).map(Math.log);
+}

@@ -1,0 +1,30 @@
+/** Fields that both kinds of completions share: how the answer is sent, and what it has used. */
+import type { PromptAnswer } from "./answer.ts";
+import { badRequest } from "./api_error.ts";
+import type { Fields } from "./fields.ts";
+
+export interface StreamFields {
+  isOn: boolean;
+  includeUsage: boolean;
+}
+
+export function streamFields(fields: Fields): StreamFields {
+  const isOn = fields.boolean("stream", false), options = fields.object("stream_options");
+  if (options !== undefined && !isOn) {
+    throw badRequest("stream_options needs stream: true", "stream_options");
+  }
+  return { isOn, includeUsage: options?.boolean("include_usage", false) ?? false };
+}
+
+/** Every prompt is counted once, and stop tokens count as tokens of the completion. */
+export function usageOf(answers: readonly PromptAnswer[]) {
+  const sum = (count: (answer: PromptAnswer) => number) =>
+    answers.reduce((total, answer) => total + count(answer), 0);
+  const prompt = sum(({ promptIds }) => promptIds.length);
+  const completion = sum(({ choices }) => choices.reduce((n, { ids }) => n + ids.length, 0));
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+  };
+}
