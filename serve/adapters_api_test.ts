@@ -1,4 +1,4 @@
-/** Adapters come and go while the server runs, and each request keeps the one that it began with. */
+/** Adapters come and go while the server runs; a request keeps the one that it began with. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { eventsOf, type Reply, withServer } from "./testing.ts";

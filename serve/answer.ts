@@ -17,7 +17,7 @@ export interface Desk {
   host: ModelHost;
   queue: FairQueue;
   metrics: Metrics;
-  /** Draws of requests without a seed: one seed for all, so that their rows are sampled together. */
+  /** The seed of requests without one. It is one for all, so that rows are sampled together. */
   randomSeed: number;
   nextPromptId: () => number;
 }

@@ -88,7 +88,7 @@ export function chatLogprob({ id, logprob, top }: TokenLogprob, name: TokenNames
   return { ...token({ id, logprob }), top_logprobs: top.map(token) };
 }
 
-/** `prompt_logprobs` as vLLM writes them: for each token the chosen one and the likeliest, by id. */
+/** `prompt_logprobs` as vLLM writes them: by id, the token of each place and the likeliest. */
 export function promptLogprobs(scored: SequenceLogprobs, name: TokenNames) {
   return promptEntries(scored).map((entry) =>
     typeof entry === "number" ? null : Object.fromEntries(

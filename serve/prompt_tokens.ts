@@ -4,7 +4,7 @@ import { checkVariables } from "../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
-import type { LogprobsMode } from "./token_logprobs.ts";
+import type { LogprobsMode } from "./logprobs_modes.ts";
 
 /** Limits on what one request may ask for. */
 export interface Limits {

@@ -2,7 +2,8 @@
 import { logitsProcessor } from "../models/generation/sampling/logits_processor.ts";
 import { badRequest } from "./api_error.ts";
 import type { Fields } from "./fields.ts";
-import { type Distribution, LOGPROBS_MODES, type LogprobsMode } from "./token_logprobs.ts";
+import { LOGPROBS_MODES, type LogprobsMode } from "./logprobs_modes.ts";
+import type { Distribution } from "./token_logprobs.ts";
 
 /** How the completions of one request are sampled. */
 export interface SamplingFields extends Distribution {

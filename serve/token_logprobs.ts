@@ -1,15 +1,8 @@
-/**
- * Log-probabilities of tokens as the API shows them. In which distribution is a mode:
- *   raw_logprobs: log-softmax of the model's logits (temperature 1);
- *   policy_logprobs: at the sampling temperature, before penalties and filters, as training needs;
- *   processed_logprobs: after penalties, temperature, top-k, top-p and min-p.
- */
+/** Log-probabilities of tokens in the modes of logprobs_modes.ts. */
 import { keptWeights } from "../kernels/ops/sample/reference.ts";
+import type { LogprobsMode } from "./logprobs_modes.ts";
 import type { TopToken } from "../models/inspect/logprobs.ts";
 import { largest, logSumExp } from "../models/inspect/logprobs.ts";
-
-export const LOGPROBS_MODES = ["raw_logprobs", "policy_logprobs", "processed_logprobs"] as const;
-export type LogprobsMode = typeof LOGPROBS_MODES[number];
 
 /** A token with its log-probability, and the likeliest ones at its place. */
 export interface TokenLogprob extends TopToken {

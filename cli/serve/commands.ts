@@ -1,6 +1,6 @@
 /** Flags and help of `rgx serve`. */
 import { type Command, Option } from "commander";
-import { LOGPROBS_MODES } from "../../serve/token_logprobs.ts";
+import { LOGPROBS_MODES } from "../../serve/logprobs_modes.ts";
 import { activations, collect, examples, integer } from "../flag_types.ts";
 
 export function serveCommand(program: Command): void {

@@ -3,7 +3,7 @@ import { EXIT, messageOf, UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import { ModelHost } from "../../serve/model_host.ts";
 import { type Server, startServer } from "../../serve/server.ts";
-import type { LogprobsMode } from "../../serve/token_logprobs.ts";
+import type { LogprobsMode } from "../../serve/logprobs_modes.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";

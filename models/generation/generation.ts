@@ -65,7 +65,7 @@ export interface GenerationShape extends DecoderShape {
   adjusted: boolean;
   /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;
-  /** The event loop gets a turn at least this often, so that signals arrive while a CPU computes. */
+  /** Milliseconds after which the event loop gets a turn: signals arrive while a CPU computes. */
   turnMs: number;
   /**
    * Number of prompts that stay in the cache after they have ended, while there is room. With more
@@ -74,7 +74,10 @@ export interface GenerationShape extends DecoderShape {
   keptPrompts: number;
 }
 
-/** Generation on one model and those that have joined it. No other pass of the model may run while it works. */
+/**
+ * Generation on one model and those that have joined it. No other pass of the model may run while
+ * it works, except through `pass`.
+ */
 export class Generation {
   readonly #decoder: Decoder;
   readonly #joined = new Map<JoinedModel, Decoder>();
@@ -153,10 +156,12 @@ export class Generation {
    * @throws RgxError at once for a request that is impossible
    */
   add(request: GenerateRequest): Promise<Completion[]> {
-    const params = this.#params(request), { promptIds, n, signal } = request;
+    const params = this.#params(request), { promptIds, n, signal, model } = request;
     const { config } = this.network, { maxPositions } = config;
     checkRequest(request, config);
     checkRoom(request, params, this.shape, config);
+    const decoder = model === undefined ? this.#decoder : this.#joined.get(model);
+    if (decoder === undefined) throw new RgxError("generate: the request's model has left");
     if (!this.shape.adjusted) checkSameSampling(params, this.#defaultParams);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (n === 0) return Promise.resolve([]);
@@ -165,7 +170,6 @@ export class Generation {
         ...{ ids: [], logprobs: [], finishReason: "length" },
       }));
       const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
-      const decoder = this.#decoderFor(request);
       const job = { request, decoder, params, limit, completions, left: n, resolve, reject };
       this.#queue.push(job);
       if (signal !== undefined) this.#abortable.add(job);
@@ -177,12 +181,6 @@ export class Generation {
   /** Waits until no request is left and `timing` is complete; completions come slightly earlier. */
   async idle(): Promise<void> {
     await this.#work;
-  }
-
-  #decoderFor({ model }: GenerateRequest): Decoder {
-    const decoder = model === undefined ? this.#decoder : this.#joined.get(model);
-    if (decoder !== undefined) return decoder;
-    throw new RgxError("generate: the request's model has left this generation");
   }
 
   #forgetSteps(): void {

@@ -1,7 +1,7 @@
 /**
  * Prompts that stay in the KV cache after their branches have ended, so that a later prompt with
- * the same beginning need not compute it again. They give their rows back, the longest unused first,
- * when a new prompt needs them. Completions are not kept: a decode step adds its sums in another
+ * the same beginning need not compute it again. They give their rows back when a new prompt needs
+ * them, the longest unused first. Completions are not kept: a decode step adds its sums in another
  * order than a prefill, so their keys would have other bits.
  */
 import type { RopeScaling } from "../../architectures/rope_scaling.ts";
@@ -33,7 +33,7 @@ export class PromptCache<Owner> {
     return this.#entries.length;
   }
 
-  /** The kept prompt that has the longest beginning in common with `ids`; null when none has any. */
+  /** The kept prompt with the longest beginning in common with `ids`; null when none has any. */
   best(owner: Owner, ids: readonly number[], scaling: RopeScaling | null): SharedPrompt | null {
     let best: SharedPrompt | null = null;
     for (const { owner: other, ids: before, prompt } of this.#entries) {
