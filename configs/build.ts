@@ -25,6 +25,7 @@ import {
   SFT,
   SHAPING,
 } from "./schema/data_keys.ts";
+import { GENERATION } from "./schema/generation_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
 
 /** The node of a section or key. */
@@ -56,6 +57,7 @@ export function buildRunConfig(
     rewards,
     sft: readSft(tree, problems),
     eval: readSection(EVAL, tree, problems),
+    generation: readSection(GENERATION, tree, problems),
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
   };

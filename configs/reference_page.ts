@@ -17,6 +17,7 @@ import {
   SFT,
   SHAPING,
 } from "./schema/data_keys.ts";
+import { GENERATION } from "./schema/generation_keys.ts";
 import { LOOP_KEYS } from "./schema/loop_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
 import { SAMPLING_KEYS } from "./schema/sampling_keys.ts";
@@ -75,6 +76,11 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   ["Loop: `training`", "", training(LOOP_KEYS)],
   ["Sampling: `training`", "", training(SAMPLING_KEYS)],
   ["Algorithm: `training`", "", training(ALGORITHM_KEYS)],
+  [
+    "Where completions are sampled: `generation`",
+    "Not flat. [rollouts.md](rollouts.md) shows it.",
+    GENERATION,
+  ],
   ["Names: `logging`", "", LOGGING],
 ];
 

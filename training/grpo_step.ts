@@ -7,7 +7,16 @@ import { EntropyControl } from "./loss/entropy_control.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import type { ReferencePolicy } from "./step/reference_policy.ts";
 import { FailingRewards } from "./rollout/failing_rewards.ts";
-import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout/rollout.ts";
+import {
+  groupRequests,
+  joinRollouts,
+  promptGroups,
+  type Rollout,
+  rollOut,
+  type RolloutRow,
+} from "./rollout/rollout.ts";
+import type { Sampler } from "./rollout/sampler.ts";
+import { importanceSettings } from "./loss/importance_ratio.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { SamplerDrift } from "./metrics/rollout_metrics.ts";
 import type { RunContext } from "./run/run_context.ts";
@@ -19,7 +28,7 @@ import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradie
 
 /** The GRPO steps of a run. */
 export class GrpoSteps {
-  readonly #sampler: PromptSampler;
+  readonly #order: PromptSampler;
   readonly #entropy: EntropyControl;
   /** The generation batch that is being trained on. */
   #buffer: RolloutBuffer | null;
@@ -30,10 +39,11 @@ export class GrpoSteps {
     private readonly run: RunContext,
     private readonly optimizer: AdamW,
     private readonly reference: ReferencePolicy | null,
+    private readonly sampler: Sampler,
     buffer: RolloutBuffer | null,
   ) {
     const { training } = run.options.config;
-    this.#sampler = run.createSampler("GRPO", run.sizes.promptsPerGeneration);
+    this.#order = run.createSampler("GRPO", run.sizes.promptsPerGeneration);
     this.#entropy = new EntropyControl(training, run.state.entropy);
     this.#buffer = buffer;
     this.#failingRewards = new FailingRewards(run.options.rubric.names);
@@ -54,7 +64,7 @@ export class GrpoSteps {
   async step(): Promise<void> {
     const { training } = this.run.options.config, { state, sizes } = this.run;
     const start = performance.now(), step = state.step + 1;
-    const { buffer, rows, rollout, nextPrompt } = await this.#stepRows();
+    const { buffer, rows, rollout, nextPrompt, other } = await this.#stepRows();
     const { result, gradNorm } = await this.#passes(async () => ({
       result: await accumulateGradients(this.run.options.model, rows, {
         microBatchSize: training.per_device_train_batch_size,
@@ -66,6 +76,7 @@ export class GrpoSteps {
         },
         maxCompletionLength: training.max_completion_length,
         reference: this.reference,
+        otherSampler: other ? { correction: importanceSettings(training) } : null,
         dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
       }),
       // Reading the norm waits for the backward pass, so its time counts for this phase.
@@ -152,7 +163,7 @@ export class GrpoSteps {
   async #stepRows() {
     const { state, sizes } = this.run;
     const rows: TrainingRow[] = [], rollouts: Rollout[] = [];
-    let buffer = this.inFlight(), { nextPrompt } = state;
+    let buffer = this.inFlight(), { nextPrompt } = state, other = false;
     for (const { generation, slice } of sizes.schedule.microBatches(state.step)) {
       if (buffer?.generation !== generation) {
         const rollout = await this.#generate(nextPrompt);
@@ -161,25 +172,39 @@ export class GrpoSteps {
         rollouts.push(rollout);
       }
       rows.push(...buffer!.slice(slice));
+      other ||= buffer!.other;
     }
-    return { buffer, rows, rollout: joinRollouts(rollouts), nextPrompt };
+    return { buffer, rows, rollout: joinRollouts(rollouts), nextPrompt, other };
   }
 
-  #generate(firstPrompt: number): Promise<Rollout> {
-    const { run } = this, { config, model, problems, rubric } = run.options;
-    return run.stoppable(() =>
-      rollOut({
-        entryAt: (n) => problems.trainEntry(this.#sampler.draw(n)),
-        firstPrompt,
-        prompts: run.sizes.promptsPerGeneration,
-        step: run.state.step + 1,
-      }, {
-        model,
+  async #generate(firstPrompt: number): Promise<Rollout> {
+    const { run, sampler } = this, { config, problems, rubric } = run.options;
+    const { step } = run.state, { promptsPerGeneration: prompts } = run.sizes;
+    const entryAt = (n: number) => problems.trainEntry(this.#order.draw(n));
+    const shouldStop = () => run.stopRequested();
+    if (sampler.maxStaleness > 0) {
+      const ahead = Math.min(sampler.maxStaleness, run.sizes.totalSteps - 1 - step);
+      const coming = Array.from({ length: ahead + 1 }, (_, i) => firstPrompt + i * prompts);
+      await sampler.begin(
+        step,
+        coming.map((first) => ({
+          firstPrompt: first,
+          requests: () =>
+            groupRequests(
+              promptGroups({ entryAt }, run.prompts, first, prompts),
+              config.training,
+            ),
+        })),
+      );
+    }
+    return await run.stoppable(() =>
+      rollOut({ entryAt, firstPrompt, prompts, step: step + 1 }, {
+        sample: (requests) => sampler.sample(requests, step, shouldStop),
         prompts: run.prompts,
         rubric,
         training: config.training,
         clock: run.clock,
-        shouldStop: () => run.stopRequested(),
+        shouldStop,
       })
     );
   }
@@ -205,7 +230,9 @@ export class GrpoSteps {
         oldLogp: null,
       };
     });
-    if (schedule.needsOldLogp) {
+    const isOther = rollout.other;
+    // With dropout, the training pass does not compute the log-probabilities of the policy.
+    if (schedule.needsOldLogp || (isOther && dropoutOf(config) > 0)) {
       const old = await this.#passes(() =>
         policyLogp(model, rows, {
           microBatchSize: training.per_device_train_batch_size,
@@ -213,16 +240,19 @@ export class GrpoSteps {
         })
       );
       rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
-      const drift = new SamplerDrift();
-      kept.forEach((row, i) => drift.add(old[i]!, 0, masked(row) ? [] : row.logprobs));
-      Object.assign(rollout.metrics, drift.metrics());
-    } else if (dropoutOf(config) === 0) {
-      // The training pass uses the policy that has sampled, unless there is dropout.
+      if (!isOther) {
+        const drift = new SamplerDrift();
+        kept.forEach((row, i) => drift.add(old[i]!, 0, masked(row) ? [] : row.logprobs));
+        Object.assign(rollout.metrics, drift.metrics());
+      }
+    }
+    // The training pass uses the policy that has sampled, unless there is dropout.
+    if (isOther || (!schedule.needsOldLogp && dropoutOf(config) === 0)) {
       rows = rows.map((row, i) => ({
         ...row,
         samplerLogp: masked(kept[i]!) ? [] : kept[i]!.logprobs,
       }));
     }
-    return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows);
+    return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows, isOther);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
+import { GENERATION } from "../configs/schema/generation_keys.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import { LORA } from "../configs/schema/model_keys.ts";
 import type { Device } from "../kernels/device.ts";
@@ -85,6 +86,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       max_grad_norm: 1,
     },
     eval: { num_examples: 6, temperature: null, batch_size: 4 },
+    generation: defaultsOf(GENERATION),
     training: {
       ...defaultsOf(TRAINING),
       output_dir: outputDir,

@@ -38,6 +38,8 @@ import {
   frozenReference,
   type ReferencePolicy,
 } from "./step/reference_policy.ts";
+import type { Sampler } from "./rollout/sampler.ts";
+import { samplerOf } from "./servers/sampler_of.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { yieldToEvents } from "./step/yield_to_events.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";
@@ -51,6 +53,7 @@ export class GrpoTrainer {
   #optimizer: AdamW | null = null;
   #reference: ReferencePolicy | null = null;
   #steps: GrpoSteps | null = null;
+  #sampler: Sampler | null = null;
   #evalAfter: EvalResult | null = null;
   #promptsChecked = false;
   /** The checkpoint that `check` found to resume from. */
@@ -90,6 +93,7 @@ export class GrpoTrainer {
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
+      await this.#sampler?.close();
       await this.#options.rubric.close();
       await folder.close();
     }
@@ -153,7 +157,8 @@ export class GrpoTrainer {
           moves: training.sync_ref_model,
         });
     }
-    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, buffer);
+    const sampler = this.#sampler!;
+    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, sampler, buffer);
   }
 
   /**
@@ -170,10 +175,13 @@ export class GrpoTrainer {
     const run = this.#run;
     const { restored, warnings } = await run.records.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
+    if (!run.supervisedOnly) this.#sampler = samplerOf(run, restored?.stale ?? new Map());
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.records.begin(restored, run.state.promptTime);
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
+    // A wrong address is found before a long warm start.
+    await this.#sampler?.open(() => run.stopRequested());
   }
 
   /** What a user should know about the problems and prompts of this run. */
@@ -240,6 +248,7 @@ export class GrpoTrainer {
           optimizer: this.#optimizer?.save() ?? null,
           reference: this.#reference?.save() ?? null,
           rollout: this.#steps?.inFlight() ?? null,
+          stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
         },
       )).finally(() => control?.saving?.(false));
     run.emit({ type: "checkpoint", path, step: state.step });

@@ -1,7 +1,7 @@
 /** Addresses of servers, and where questions and the key may go. */
 import assert from "node:assert/strict";
 import { withFolder } from "../testing.ts";
-import { baseUrl } from "./address.ts";
+import { baseUrl } from "../../core/remote/address.ts";
 import { answer, ask, delta, failure, type Handler, stream, withServer } from "./testing.ts";
 
 const sse = (text: string, type = "text/event-stream") =>

@@ -4,7 +4,7 @@ import { Interrupted, type RgxError } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
 import { Limiter } from "./limiter.ts";
 import { askedDelay, backoff } from "../../core/retry_delay.ts";
-import { baseUrl } from "./address.ts";
+import { baseUrl } from "../../core/remote/address.ts";
 import {
   answer,
   ask,

@@ -2,7 +2,7 @@
  * Reads replies of OpenAI-compatible servers into one form: of chats or completions, whole or as a
  * stream of events. A reply that is not complete is an error, and its text is dropped.
  */
-import { BadReply, errorWithin, excerpt } from "./refusal.ts";
+import { BadReply, errorWithin, excerpt } from "../../core/remote/refusal.ts";
 
 export interface ChatChoice {
   text: string;

@@ -10,7 +10,7 @@ import { backoff } from "../../core/retry_delay.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { Refused } from "../answerer.ts";
 import type { RemoteUsage } from "../results/result_file.ts";
-import { baseUrl, ServerAddress } from "./address.ts";
+import { baseUrl, ServerAddress } from "../../core/remote/address.ts";
 import { type Body, Fields } from "./fields.ts";
 import { Limiter } from "./limiter.ts";
 import {
@@ -20,7 +20,7 @@ import {
   isHopeless,
   isTemporary,
   wantsPatience,
-} from "./refusal.ts";
+} from "../../core/remote/refusal.ts";
 import { type ChatReply, readReply } from "./reply.ts";
 import { ResponseCache } from "./response_cache.ts";
 

@@ -8,6 +8,7 @@ import { noteAdapter } from "./adapter_switch.ts";
 import { Translation } from "./translation.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
 import { translateCurriculum, translateReasoningGym } from "./translate_reasoning_gym.ts";
+import { translateTrlServer } from "./trl_server.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 
@@ -16,6 +17,7 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
   translateCurriculum(translation);
   noteAdapter(translation);
+  translateTrlServer(translation);
   translateVerl(translation);
   translateReasoningGym(translation);
   translateVerlRewards(translation);

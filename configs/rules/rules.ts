@@ -5,6 +5,7 @@
  */
 import { DataRules } from "./data_rules.ts";
 import type { MapNode, Problems } from "../documents/node.ts";
+import { GenerationRules } from "./generation_rules.ts";
 import { TrainingRules } from "./training_rules.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { ModelInit, RunConfig } from "../schema/run_config.ts";
@@ -22,6 +23,7 @@ export function checkRules(
   if (phases === "all") rules.rewards();
   rules.lengths(maxSeqLength);
   new TrainingRules(config, tree, problems).check(phases);
+  if (phases === "all") new GenerationRules(config, tree, problems).check();
 }
 
 class Rules extends RuleContext {

@@ -37,6 +37,7 @@ export class TrainingRules extends RuleContext {
     this.#sampling();
     this.#options();
     this.#entropy();
+    this.#importance();
     this.#schedule("training", this.config.training.learning_rate);
     if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
   }
@@ -248,6 +249,28 @@ export class TrainingRules extends RuleContext {
     if (!this.valid(low, high)) return;
     const { entropy_coef_min: min, entropy_coef_max: max } = this.config.training;
     if (min > max) this.fail(`${min} exceeds entropy_coef_max ${max}`, low, high);
+  }
+
+  /** TRL's checks of the bounds of the sampler's ratio. */
+  #importance(): void {
+    const low = inTraining("vllm_importance_sampling_clip_min");
+    const high = inTraining("vllm_importance_sampling_clip_max");
+    const how = inTraining("vllm_importance_sampling_mode");
+    const on = inTraining("vllm_importance_sampling_correction");
+    if (!this.valid(low, high, how, on, inTraining("loss_type"))) return;
+    const {
+      vllm_importance_sampling_clip_min: min,
+      vllm_importance_sampling_clip_max: max,
+      vllm_importance_sampling_mode: mode,
+    } = this.config.training;
+    if (min !== null && max !== null && min >= max) {
+      this.fail(`${min} is not below vllm_importance_sampling_clip_max ${max}`, low, high);
+    }
+    if (!this.config.training.vllm_importance_sampling_correction) return;
+    if (min === null && max === null && mode.endsWith("truncate")) {
+      const text = `${mode} needs a bound: vllm_importance_sampling_clip_max or …_clip_min`;
+      this.fail(text, how, high);
+    }
   }
 
   #schedule(section: "training" | "sft", rate: number): void {

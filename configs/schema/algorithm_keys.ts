@@ -77,6 +77,27 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     null,
     "leave out bad completions whose policy has moved further than this; null: none",
   ),
+  vllm_importance_sampling_correction: key(
+    bool(),
+    true,
+    "correct the loss where another engine or an older policy sampled (generation.backend)",
+  ),
+  vllm_importance_sampling_mode: key(
+    choice(["token_truncate", "token_mask", "sequence_truncate", "sequence_mask"]),
+    "sequence_mask",
+    "one ratio per token or per completion; outside the bounds it is clamped (truncate) or 0 (mask)",
+  ),
+  vllm_importance_sampling_clip_max: key(
+    nullable(positive()),
+    3,
+    "upper bound of that ratio; null: none",
+    ["vllm_importance_sampling_cap", "training.vllm_importance_sampling_cap"],
+  ),
+  vllm_importance_sampling_clip_min: key(
+    nullable(atLeast0()),
+    null,
+    "lower bound of that ratio; null: none",
+  ),
   sapo_temperature_neg: key(
     positive(),
     sapo.sapo_temperature_neg,

@@ -8,6 +8,13 @@ import type { TrackerName } from "../../core/tracker_names.ts";
 import type { RewardFile } from "../../rewards/custom/reward_file.ts";
 import type { LossType } from "./loss_types.ts";
 
+/** How the ratio between the policy and the sampler is taken and bounded. */
+export type ImportanceMode =
+  | "token_truncate"
+  | "token_mask"
+  | "sequence_truncate"
+  | "sequence_mask";
+
 /** A model that is made from a seed instead of loaded (rgx's own section `model.init`). */
 export interface ModelInit {
   architecture: "llama";
@@ -160,6 +167,14 @@ export interface AlgorithmSection {
   entropy_coef_delta: number;
   entropy_target: number;
   off_policy_mask_threshold: number | null;
+  /** Whether the loss corrects for another engine or an older policy that sampled. */
+  vllm_importance_sampling_correction: boolean;
+  /** A ratio per token or per completion; outside the bounds it is clamped, or 0. */
+  vllm_importance_sampling_mode: ImportanceMode;
+  /** null = no upper bound. */
+  vllm_importance_sampling_clip_max: number | null;
+  /** null = no lower bound. */
+  vllm_importance_sampling_clip_min: number | null;
   sapo_temperature_neg: number;
   sapo_temperature_pos: number;
   vespo_k_pos: number;
@@ -234,6 +249,19 @@ export interface LoopSection {
   reward_timeout: number;
   log_completions: boolean;
   num_completions_to_print: number;
+}
+
+/** Where the completions of training are sampled. */
+export interface GenerationSection {
+  backend: "in_process" | "openai";
+  /** Not empty for openai, else null. */
+  base_url: string[] | null;
+  /** null = OPENAI_API_KEY. */
+  api_key_env: string | null;
+  /** Seconds. */
+  server_timeout: number;
+  /** Steps; 0 = the present policy samples. */
+  max_staleness: number;
 }
 
 /** One task of a mixture of tasks. */
@@ -324,6 +352,7 @@ export interface RunConfig {
   } | null;
   /** Held-out evaluation before and after training; num_examples 0 = none. */
   eval: { num_examples: number; temperature: number | null; batch_size: number };
+  generation: GenerationSection;
   training: LoopSection & SamplingSection & AlgorithmSection;
   logging: { run_name: string; project: string; report_to: TrackerName[] };
 }

@@ -19,6 +19,7 @@ import type { RunConfig } from "./run_config.ts";
 import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
 import { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT, SHAPING } from "./data_keys.ts";
 import { LOOP_KEYS } from "./loop_keys.ts";
+import { GENERATION } from "./generation_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import { SAMPLING_KEYS } from "./sampling_keys.ts";
 
@@ -39,6 +40,7 @@ export const SECTIONS: readonly AnySection[] = [
   SFT,
   EVAL,
   TRAINING,
+  GENERATION,
   LOGGING,
   SHAPING,
   TRANSLATED_KEYS,

@@ -26,6 +26,8 @@ const TRAINER_STATE_FILE = "trainer_state.json";
 const OPTIMIZER_FILE = "optimizer.safetensors";
 export const REFERENCE_FILE = "reference.safetensors";
 export const ROLLOUT_FILE = "rollout.safetensors";
+/** Weights of an older policy that samples for a coming step (`generation.max_staleness`). */
+const STALE_FILE = /^stale_policy-(\d+)\.safetensors$/;
 
 /** Encodes the model as files in the format of Hugging Face (or PEFT). */
 export interface ModelWriter {
@@ -46,6 +48,8 @@ export interface CheckpointParts {
   reference: FileContent | null;
   /** The generation batch that is being trained on. */
   rollout: Uint8Array | null;
+  /** Weights of older policies that still sample, by the optimizer steps that they have done. */
+  stale: ReadonlyMap<number, Uint8Array>;
 }
 
 /** File name → content. */
@@ -57,6 +61,7 @@ export function checkpointFiles(parts: CheckpointParts): Map<string, FileContent
   if (parts.optimizer !== null) files.set(OPTIMIZER_FILE, parts.optimizer);
   if (parts.reference !== null) files.set(REFERENCE_FILE, parts.reference);
   if (parts.rollout !== null) files.set(ROLLOUT_FILE, parts.rollout);
+  for (const [step, bytes] of parts.stale) files.set(`stale_policy-${step}.safetensors`, bytes);
   return files;
 }
 
@@ -79,6 +84,8 @@ export interface Restored extends DecodedState {
   optimizer: SafetensorsFile | null;
   reference: SafetensorsFile | null;
   rollout: Uint8Array | null;
+  /** @see CheckpointParts.stale */
+  stale: ReadonlyMap<number, Uint8Array>;
   logHistory: Record<string, unknown>[];
   weights: SafetensorsFile;
 }
@@ -119,6 +126,11 @@ export async function readCheckpoint(
       advice: "The run was made with another kind of model (LoRA or full fine-tuning).",
     });
   }
+  const stale = new Map<number, Uint8Array>();
+  for (const name of files) {
+    const step = STALE_FILE.exec(name)?.[1];
+    if (step !== undefined) stale.set(Number(step), await checkpoint.read(name));
+  }
   const ifPresent = (name: string) => files.has(name) ? checkpoint.open(name) : null;
   return {
     ...decodeState(await checkpoint.readText(STATE_FILE), `${path}/${STATE_FILE}`),
@@ -127,6 +139,7 @@ export async function readCheckpoint(
     optimizer: await ifPresent(OPTIMIZER_FILE),
     reference: await ifPresent(REFERENCE_FILE),
     rollout: files.has(ROLLOUT_FILE) ? await checkpoint.read(ROLLOUT_FILE) : null,
+    stale,
     logHistory: files.has(TRAINER_STATE_FILE)
       ? logHistory(
         await checkpoint.readText(TRAINER_STATE_FILE),

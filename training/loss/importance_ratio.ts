@@ -4,14 +4,24 @@
  * `vllm_importance_sampling_*`; Yao et al. 2025). It is computed once for each generation batch,
  * without gradient.
  */
+import type { AlgorithmSection, ImportanceMode } from "../../configs/schema/run_config.ts";
 
 export interface ImportanceSettings {
   /**
    * A ratio for each token or one for the whole completion; what is out of bounds is clamped or 0.
    */
-  mode: "token_truncate" | "token_mask" | "sequence_truncate" | "sequence_mask";
+  mode: ImportanceMode;
   clipMin: number | null;
   clipMax: number | null;
+}
+
+/** The settings of a configuration; null = no correction. */
+export function importanceSettings(training: AlgorithmSection): ImportanceSettings | null {
+  return !training.vllm_importance_sampling_correction ? null : {
+    mode: training.vllm_importance_sampling_mode,
+    clipMin: training.vllm_importance_sampling_clip_min,
+    clipMax: training.vllm_importance_sampling_clip_max,
+  };
 }
 
 /**

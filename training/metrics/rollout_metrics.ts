@@ -1,6 +1,7 @@
 /**
  * TRL's metrics of a generation batch: lengths, rewards, and the share of groups without a signal.
  */
+import type { ImportanceMode } from "../../configs/schema/run_config.ts";
 import { maxOf, mean, minOf, sampleStd } from "../../core/statistics.ts";
 import type { Advantages } from "../loss/advantages.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
@@ -67,6 +68,44 @@ export class SamplerDrift {
     return {
       "sampling/sampling_logp_difference/mean": this.#sum / this.#count,
       "sampling/sampling_logp_difference/max": this.#max,
+    };
+  }
+}
+
+/** The size of the correction over a step: the ratios of its tokens, or of its completions. */
+export class ImportanceMetrics {
+  #sum = 0;
+  #count = 0;
+  #min = Infinity;
+  #max = -Infinity;
+
+  /** Adds the ratios of a micro-batch, as `loss/importance_ratio.ts` has them. */
+  add(
+    ratios: Float64Array,
+    offsets: ArrayLike<number>,
+    mode: ImportanceMode,
+  ): void {
+    if (mode.startsWith("token")) return ratios.forEach((ratio) => this.#one(ratio));
+    for (let row = 0; row + 1 < offsets.length; row++) {
+      // A completion that is masked as a whole has no tokens, and the ratio 1 as in TRL.
+      this.#one(offsets[row + 1]! > offsets[row]! ? ratios[offsets[row]!]! : 1);
+    }
+  }
+
+  #one(ratio: number): void {
+    this.#sum += ratio;
+    this.#count++;
+    this.#min = Math.min(this.#min, ratio);
+    this.#max = Math.max(this.#max, ratio);
+  }
+
+  /** TRL's names; empty if nothing was added. */
+  metrics(): Metrics {
+    if (this.#count === 0) return {};
+    return {
+      "sampling/importance_sampling_ratio/min": this.#min,
+      "sampling/importance_sampling_ratio/mean": this.#sum / this.#count,
+      "sampling/importance_sampling_ratio/max": this.#max,
     };
   }
 }

@@ -10,7 +10,7 @@
  * alone, the rewards would look better or worse than the policy is.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { GenerateRequest } from "../../models/generation/types.ts";
 import type { RewardError, Rubric } from "../../rewards/rubric.ts";
 import type { ExtraValue } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -19,7 +19,7 @@ import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { PhaseClock } from "../metrics/phase_clock.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
-import { rolloutOptions } from "../../evaluation/sampling.ts";
+import type { Sampled } from "./sampler.ts";
 import { scoreBatch } from "./score_batch.ts";
 
 export interface RolloutRow {
@@ -61,6 +61,8 @@ export interface Rollout {
   promptTokens: number;
   /** The failures of rewards. */
   errors: readonly RewardError[];
+  /** @see Sampled.other */
+  other: boolean;
 }
 
 export interface RolloutRequest {
@@ -75,7 +77,7 @@ export interface RolloutRequest {
 }
 
 export interface RolloutOptions {
-  model: LanguageModel;
+  sample: (requests: readonly GenerateRequest[]) => Promise<Sampled>;
   prompts: PromptEncoder;
   rubric: Rubric;
   training: RunConfig["training"];
@@ -90,12 +92,13 @@ interface Drawn {
   rows: Omit<RolloutRow, "advantage" | "kept">[];
   errors: RewardError[];
   logged: Metrics[];
+  other: boolean;
 }
 
 /** @throws Interrupted when `shouldStop` returns true */
 export async function rollOut(request: RolloutRequest, options: RolloutOptions): Promise<Rollout> {
   const { training, rubric } = options;
-  const all: Drawn = { groups: [], rows: [], errors: [], logged: [] };
+  const all: Drawn = { groups: [], rows: [], errors: [], logged: [], other: false };
   const rounds = training.dynamic_sampling ? training.dynamic_sampling_max_batches : 1;
   const withSignal: number[] = [];
   for (let round = 0; round < rounds && withSignal.length < request.prompts; round++) {
@@ -106,6 +109,7 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
     all.rows.push(...drawn.rows.map((row) => ({ ...row, group: first + row.group })));
     all.errors.push(...drawn.errors);
     all.logged.push(...drawn.logged);
+    all.other ||= drawn.other;
     for (let group = first; group < all.groups.length; group++) {
       if (hasSignal(all.rows.filter((row) => row.group === group), options)) withSignal.push(group);
     }
@@ -167,6 +171,7 @@ export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
     completionTokens: sum(({ completionTokens }) => completionTokens),
     promptTokens: sum(({ promptTokens }) => promptTokens),
     errors: rollouts.flatMap(({ errors }) => errors),
+    other: rollouts.some(({ other }) => other),
   };
 }
 
@@ -177,26 +182,39 @@ export function nextDraw(wanted: number, withSignal: number, drawn: number): num
   return Math.min(wanted, Math.ceil((wanted - withSignal) / share));
 }
 
+/** The prompts from number `first` on. */
+export function promptGroups(
+  { entryAt }: Pick<RolloutRequest, "entryAt">,
+  prompts: PromptEncoder,
+  first: number,
+  count: number,
+): RolloutGroup[] {
+  return Array.from({ length: count }, (_, i) => {
+    const entry = entryAt(first + i);
+    return { entry, prompt: prompts.prompt(entry), promptId: first + i };
+  });
+}
+
+/** What a sampler is asked for the prompts of a training batch. */
+export function groupRequests(
+  groups: readonly RolloutGroup[],
+  { num_generations: n }: Pick<RunConfig["training"], "num_generations">,
+): GenerateRequest[] {
+  return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n }));
+}
+
 async function draw(
   request: RolloutRequest,
   firstPrompt: number,
   count: number,
   options: RolloutOptions,
 ): Promise<Drawn> {
-  const { model, prompts, rubric, training, clock } = options;
-  const groups = Array.from({ length: count }, (_, i) => {
-    const entry = request.entryAt(firstPrompt + i);
-    return { entry, prompt: prompts.prompt(entry), promptId: firstPrompt + i };
-  });
-  const completions = await clock.time("generate", () =>
-    model.generate(
-      groups.map(({ prompt, promptId }) => ({
-        promptId,
-        promptIds: prompt.ids,
-        n: training.num_generations,
-      })),
-      rolloutOptions(training, prompts, options.shouldStop),
-    ));
+  const { prompts, rubric, training, clock } = options;
+  const groups = promptGroups(request, prompts, firstPrompt, count);
+  const { completions, other } = await clock.time(
+    "generate",
+    () => options.sample(groupRequests(groups, training)),
+  );
   const sampled = completions.flatMap((branches, group) =>
     branches.map(({ ids, logprobs, finishReason }, branch) => ({
       group,
@@ -232,7 +250,7 @@ async function draw(
     rewards: values[i]!,
     extras: Object.fromEntries([...extras].map(([column, cells]) => [column, cells[i] ?? null])),
   }));
-  return { groups, rows, errors, logged: [logged] };
+  return { groups, rows, errors, logged: [logged], other };
 }
 
 type Scored = Pick<RolloutRow, "group" | "rewards">;

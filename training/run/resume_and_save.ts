@@ -44,6 +44,8 @@ export interface ResumeParts {
   reference: FileContent | null;
   /** The generation batch that is being trained on. */
   rollout: RolloutBuffer | null;
+  /** Weights of older policies that still sample. */
+  stale: ReadonlyMap<number, Uint8Array>;
 }
 
 export class RunCheckpoints {
@@ -200,6 +202,7 @@ export class RunCheckpoints {
       optimizer: parts?.optimizer ?? null,
       reference: parts?.reference ?? null,
       rollout: parts?.rollout?.encode() ?? null,
+      stale: parts?.stale ?? new Map(),
     });
     const inWarmStart = state.phase === "warm_start" ||
       (state.phase === "eval_before" && warmStartSteps > 0);

@@ -19,9 +19,10 @@ import type { DropoutKey, ForwardOptions, Group } from "../../models/network/typ
 import type { LanguageModel } from "../../models/language_model.ts";
 import { occasionalPause } from "./yield_to_events.ts";
 import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
+import { importanceRatio, type ImportanceSettings } from "../loss/importance_ratio.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
-import { SamplerDrift } from "../metrics/rollout_metrics.ts";
+import { ImportanceMetrics, SamplerDrift } from "../metrics/rollout_metrics.ts";
 
 /** One completion to train on. */
 export interface TrainingRow {
@@ -40,11 +41,14 @@ export interface TrainingRow {
    * Log-probabilities under the policy that sampled the completion; null = the current one. [ids]
    */
   oldLogp: ArrayLike<number> | null;
-  /**
-   * The sampler's log-probabilities, where the policy's should be equal: the metrics then hold the
-   * difference. [ids]
-   */
+  /** The sampler's log-probabilities: the metrics then hold the difference. [ids] */
   samplerLogp?: ArrayLike<number>;
+}
+
+/** What sampled the rows, where that is not the policy itself (`rollout/sampler.ts`). */
+export interface OtherSampler {
+  /** null = the loss is not corrected for the difference. */
+  correction: ImportanceSettings | null;
 }
 
 export interface AccumulationOptions {
@@ -54,6 +58,8 @@ export interface AccumulationOptions {
   settings: LossSettings;
   maxCompletionLength: number;
   reference: ReferencePolicy | null;
+  /** Another engine or an older policy sampled; every row has `samplerLogp`. Default: neither. */
+  otherSampler?: OtherSampler | null;
   /** Key of the masks of `lora.lora_dropout`; not read by a model without dropout. */
   dropout?: DropoutKey;
 }
@@ -95,7 +101,7 @@ export async function accumulateGradients(
     ? null
     : tokens;
   const bonus = { entropy: 0, tokens: 0 };
-  const drift = new SamplerDrift();
+  const drift = new SamplerDrift(), sizes = new ImportanceMetrics();
   let loss = 0;
   for (const [b, batch] of batches.entries()) {
     // Before the forward pass of the policy, whose activations the backward pass needs.
@@ -105,19 +111,26 @@ export async function accumulateGradients(
     const allRows = settings.beta !== 0 || settings.entropy_coef !== 0;
     const trained = rowsWithGradient(batch, allRows);
     const { logp, entropy } = await forwardAll(model, batch, trained, passOptions);
-    let at = 0;
-    for (const { ids, samplerLogp } of batch) {
-      if (samplerLogp !== undefined) drift.add(logp, at, samplerLogp);
-      at += ids.length;
-    }
+    const offsets = offsetsOf(batch), oldLogp = joinOldLogp(batch);
+    batch.forEach(({ samplerLogp }, row) => {
+      if (samplerLogp !== undefined) drift.add(oldLogp ?? logp, offsets[row]!, samplerLogp);
+    });
+    const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
+    const samplerLogp = otherSampler === null ? null : joinSamplerLogp(batch);
+    const importance = samplerLogp === null || correction === null
+      ? null
+      : importanceRatio(offsets, oldLogp ?? logp, samplerLogp, null, correction);
+    if (importance !== null) sizes.add(importance, offsets, correction!.mode);
     await pause();
     const result = grpoLoss(
       {
-        offsets: offsetsOf(batch),
+        offsets,
         advantages: batch.map((row) => row.advantage),
         logp,
         entropy,
-        oldLogp: joinOldLogp(batch),
+        oldLogp,
+        samplerLogp,
+        importance,
         refLogp,
         entropyMask: entropyMasks?.[b] ?? null,
       },
@@ -143,7 +156,7 @@ export async function accumulateGradients(
   }
   return {
     loss,
-    metrics: { ...averageMetrics(records), ...drift.metrics() },
+    metrics: { ...averageMetrics(records), ...drift.metrics(), ...sizes.metrics() },
     tokens,
     entropy: bonus.entropy / bonus.tokens,
   };
@@ -303,10 +316,19 @@ function offsetsOf(rows: readonly TrainingRow[]): number[] {
 
 /** Old log-probabilities of all tokens; null unless every row has them. [tokens] */
 function joinOldLogp(rows: readonly TrainingRow[]): Float64Array | null {
+  return joinValues(rows.map(({ oldLogp }) => oldLogp));
+}
+
+/** The sampler's log-probabilities of all tokens; null unless every row has them. [tokens] */
+function joinSamplerLogp(rows: readonly TrainingRow[]): Float64Array | null {
+  return joinValues(rows.map(({ samplerLogp }) => samplerLogp ?? null));
+}
+
+function joinValues(rows: readonly (ArrayLike<number> | null)[]): Float64Array | null {
   const parts: number[] = [];
-  for (const { oldLogp } of rows) {
-    if (oldLogp === null) return null;
-    for (let t = 0; t < oldLogp.length; t++) parts.push(oldLogp[t]!);
+  for (const values of rows) {
+    if (values === null) return null;
+    for (let t = 0; t < values.length; t++) parts.push(values[t]!);
   }
   return Float64Array.from(parts);
 }

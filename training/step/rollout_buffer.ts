@@ -20,6 +20,8 @@ export class RolloutBuffer {
     readonly generation: number,
     readonly slices: number,
     readonly rows: readonly TrainingRow[],
+    /** Another engine or an older policy sampled the rows, which have `samplerLogp`. */
+    readonly other = false,
   ) {}
 
   slice(index: number): readonly TrainingRow[] {
@@ -35,6 +37,7 @@ export class RolloutBuffer {
     const tokens = rows.flatMap((row) => [...row.ids]);
     const prompts = groups.flatMap((row) => [...row.promptIds]);
     const hasOld = rows.every((row) => row.oldLogp !== null);
+    const hasSampler = rows.every((row) => row.samplerLogp !== undefined);
     const words = (name: string, values: readonly number[]) => ({
       name,
       dtype: "U32" as const,
@@ -59,9 +62,13 @@ export class RolloutBuffer {
       numbers("group", rows.map((row) => row.group)),
       numbers("advantage", rows.map((row) => row.advantage)),
       ...(hasOld ? [numbers("old_logp", rows.flatMap((row) => Array.from(row.oldLogp!)))] : []),
+      ...(hasSampler
+        ? [numbers("sampler_logp", rows.flatMap((row) => Array.from(row.samplerLogp!)))]
+        : []),
     ], {
       generation: String(this.generation),
       slices: String(this.slices),
+      ...(this.other ? { sampler: "other" } : {}),
     });
   }
 
@@ -81,7 +88,8 @@ export class RolloutBuffer {
     const numbers = (name: string) => file.float64(name);
     const promptIds = await numbers("prompt_number"), groups = await numbers("group");
     const advantages = await numbers("advantage");
-    const old = file.tensors.has("old_logp") ? await numbers("old_logp") : null;
+    const ifThere = async (name: string) => file.tensors.has(name) ? await numbers(name) : null;
+    const old = await ifThere("old_logp"), sampler = await ifThere("sampler_logp");
     const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
     const counts = [firsts, branches, promptIds, groups, advantages].map((list) => list.length);
     const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
@@ -89,7 +97,7 @@ export class RolloutBuffer {
       total(lengths) === ids.length && total(promptLengths) === prompts.length &&
       (firsts.length === 0 || firsts[0] === 1) &&
       firsts.filter((first) => first === 1).length === promptLengths.length &&
-      (old === null || old.length === ids.length) &&
+      [old, sampler].every((values) => values === null || values.length === ids.length) &&
       [generation, slices].every((count) => Number.isSafeInteger(count) && count >= 0);
     if (!agrees) {
       throw new RgxError(`${label}: its tensors do not belong together`, {
@@ -110,9 +118,10 @@ export class RolloutBuffer {
         ids: ids.slice(at, at + length),
         advantage: advantages[i]!,
         oldLogp: old?.slice(at, at + length) ?? null,
+        ...(sampler === null ? {} : { samplerLogp: sampler.slice(at, at + length) }),
       });
       at += length;
     }
-    return new RolloutBuffer(generation, slices, rows);
+    return new RolloutBuffer(generation, slices, rows, file.metadata.sampler === "other");
   }
 }

@@ -2,7 +2,7 @@
  * The address of a server, and the key to it. Secrets (the key, a password or a query in the
  * address) go only to the server; results and messages have the plain address.
  */
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../errors.ts";
 import { HttpError } from "./refusal.ts";
 
 /** Shorter keys are placeholders such as "EMPTY", which may be part of any message. */

@@ -1,5 +1,5 @@
 /** Errors of a server, and whether it may help to ask again. */
-import { askedDelay, MAX_RETRY_DELAY_MS } from "../../core/retry_delay.ts";
+import { askedDelay, MAX_RETRY_DELAY_MS } from "../retry_delay.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { errorsOf, load, MINIMAL } from "../testing.ts";
+
+const SERVED = "lora: {r: 4}\ngeneration: {backend: openai, base_url: http://host:8000";
+
+Deno.test("sampling on servers needs an address and an adapter", async () => {
+  const lines = await errorsOf(`${MINIMAL}generation: {backend: openai}\n`);
+  assert.match(lines.join("\n"), /generation\.backend: openai needs generation\.base_url/);
+  assert.match(lines.join("\n"), /generation\.backend: openai sends the adapter of the run/);
+  assert.match(
+    (await errorsOf(`${MINIMAL}lora: {r: 4}\ngeneration: {backend: openai, base_url: host}\n`))[0]!,
+    /generation\.base_url: .*an address such as http:\/\/HOST:8000/,
+  );
+});
+
+Deno.test("keys of servers are refused where the process itself samples", async () => {
+  for (const key of ["base_url: http://host", "max_staleness: 1", "api_key_env: KEY"]) {
+    const [line] = await errorsOf(`${MINIMAL}generation: {${key}}\n`);
+    assert.match(line!, /has no effect with generation\.backend in_process/);
+  }
+});
+
+Deno.test("max_staleness excludes what makes the next prompts depend on scores", async () => {
+  for (
+    const [more, expected] of [
+      ["dynamic_sampling: true", /excludes dynamic_sampling/],
+      ["num_iterations: 2", /each step must have its own generation/],
+      ["steps_per_generation: 4", /each step must have its own generation/],
+      ["curriculum: {enabled: true}", /excludes curriculum/],
+    ] as const
+  ) {
+    const text = `${MINIMAL}${SERVED}, max_staleness: 1}\n${more}\n`;
+    assert.match((await errorsOf(text)).join("\n"), expected, more);
+  }
+  const { config } = await load(`${MINIMAL}${SERVED}, max_staleness: 2}\n`);
+  assert.equal(config.generation.max_staleness, 2);
+  assert.deepEqual(config.generation.base_url, ["http://host:8000"]);
+});
+
+Deno.test("the bounds of the sampler's ratio are checked as in TRL", async () => {
+  const key = "vllm_importance_sampling";
+  for (
+    const [more, expected] of [
+      [`${key}_clip_min: 3.5`, /3\.5 is not below vllm_importance_sampling_clip_max 3/],
+      [`${key}_mode: token_truncate\n${key}_clip_max: null`, /token_truncate needs a bound/],
+      ["loss_type: vespo", /vespo needs token_truncate or token_mask, found sequence_mask/],
+    ] as const
+  ) {
+    assert.match((await errorsOf(`${MINIMAL}${SERVED}}\n${more}\n`)).join("\n"), expected, more);
+  }
+  const { config } = await load(`${MINIMAL}${key}_cap: 2\n`);
+  assert.equal(config.training.vllm_importance_sampling_clip_max, 2);
+});
+
+Deno.test("TRL's keys of a vLLM server are those of section generation", async () => {
+  const base = `${MINIMAL}lora: {r: 4}\nuse_vllm: true\n`;
+  const served = async (more: string) => (await load(base + more)).config.generation;
+  assert.deepEqual(await served("vllm_mode: server\n"), {
+    backend: "openai",
+    base_url: ["http://127.0.0.1:8000"],
+    api_key_env: null,
+    server_timeout: 240,
+    max_staleness: 0,
+  });
+  const more = "vllm_mode: server\nvllm_server_host: node7\nvllm_server_port: 9000\n" +
+    "vllm_server_timeout: 60\n";
+  const { base_url, server_timeout } = await served(more);
+  assert.deepEqual([base_url, server_timeout], [["http://node7:9000"], 60]);
+  const url = "vllm_server_base_url: https://there/v1\n";
+  assert.deepEqual((await served(more + url)).base_url, ["https://there/v1"]);
+  assert.match((await errorsOf(base))[0]!, /use_vllm: needs vllm_mode: server/);
+  const { notes, config } = await load(`${MINIMAL}vllm_mode: server\nvllm_server_host: node7\n`);
+  assert.equal(config.generation.backend, "in_process");
+  assert.equal(notes.filter((note) => /only matters with use_vllm/.test(note)).length, 2);
+});

@@ -1,0 +1,95 @@
+/**
+ * What samples the completions of a run: the trainer's own process (here), or servers
+ * (`servers/remote_sampler.ts`).
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import { rolloutOptions } from "../../evaluation/sampling.ts";
+import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+
+/** The completions of each request. */
+export interface Sampled {
+  completions: readonly (readonly Completion[])[];
+  /**
+   * Whether another engine or an older policy sampled any of them, so that log-probabilities differ
+   * from those of the policy by more than rounding.
+   */
+  other: boolean;
+}
+
+/** Prompts that a later step trains on. */
+export interface ComingBatch {
+  /** Number of its first prompt in the run. */
+  firstPrompt: number;
+  /** Makes its requests. */
+  requests: () => readonly GenerateRequest[];
+}
+
+export interface Sampler {
+  /**
+   * Makes sure that completions can be sampled, before any work.
+   * @throws Interrupted when `shouldStop` returns true, or no server answers for too long
+   */
+  open(shouldStop: () => boolean): Promise<void>;
+  /** How many steps old the policy may be that samples (`generation.max_staleness`). */
+  readonly maxStaleness: number;
+  /**
+   * Begins to sample batches with the present policy, where that has not begun yet.
+   * @param step optimizer steps that this policy has done
+   */
+  begin(step: number, batches: readonly ComingBatch[]): Promise<void>;
+  /**
+   * Completions of a batch's requests, in their order.
+   * @param step optimizer steps that the present policy has done
+   * @throws Interrupted when `shouldStop` returns true
+   */
+  sample(
+    requests: readonly GenerateRequest[],
+    step: number,
+    shouldStop: () => boolean,
+  ): Promise<Sampled>;
+  /**
+   * The older policies that sample batches which have begun: the files of their weights, by the
+   * optimizer steps that they have done.
+   * @param step those of the present policy
+   */
+  stalePolicies(step: number): ReadonlyMap<number, Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** Samples in this process, with the model that is trained. */
+export class OwnSampler implements Sampler {
+  readonly maxStaleness = 0;
+
+  constructor(
+    private readonly model: LanguageModel,
+    private readonly training: RunConfig["training"],
+    private readonly prompts: () => PromptEncoder,
+  ) {}
+
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  begin(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async sample(
+    requests: readonly GenerateRequest[],
+    _step: number,
+    shouldStop: () => boolean,
+  ): Promise<Sampled> {
+    const options = rolloutOptions(this.training, this.prompts(), shouldStop);
+    return { completions: await this.model.generate(requests, options), other: false };
+  }
+
+  stalePolicies(): ReadonlyMap<number, Uint8Array> {
+    return new Map();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

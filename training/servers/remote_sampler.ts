@@ -1,0 +1,238 @@
+/**
+ * Samples on servers (`generation.backend: openai`). Before a batch, the adapter of the present
+ * policy goes to each server that is asked. The first completions of a server are compared with the
+ * trainer's own log-probabilities: another model or tokenizer is found before the first step.
+ *
+ * With `max_staleness` k, the batch of step s + k begins when step s does, so servers sample while
+ * the trainer trains. It then always trains on samples of the policy of exactly k steps ago (fewer
+ * in the first steps), never on whatever is ready: a run has the same results each time. A
+ * checkpoint holds the older policies (`stalePolicies`), and a resumed run samples again what it
+ * had begun.
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { Interrupted, RgxError } from "../../core/errors.ts";
+import { clientTrusting } from "../../core/network.ts";
+import { runSampling, runSamplingSeed } from "../../evaluation/sampling.ts";
+import type { GenerateRequest } from "../../models/generation/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
+import type { ComingBatch, Sampled, Sampler } from "../rollout/sampler.ts";
+import { policyLogp } from "../step/gradient_accumulation.ts";
+import { RolloutServer } from "./rollout_server.ts";
+import { bytesOf, ServedAdapter } from "./served_adapter.ts";
+import { type Answered, NoServer, ServerPool } from "./server_pool.ts";
+import type { WireOptions } from "./wire.ts";
+
+export interface RemoteSamplerOptions {
+  config: RunConfig;
+  model: LanguageModel;
+  modelWriter: ModelWriter;
+  eosIds: readonly number[];
+  /** Name of the trainer's device. */
+  device: string;
+  onNote: (message: string) => void;
+  /** Older policies of a checkpoint, by the number of their steps. */
+  stale?: ReadonlyMap<number, Uint8Array>;
+  /** Milliseconds before a server that is down is asked again, doubled up to 5 s. */
+  firstDelay?: number;
+}
+
+/**
+ * Mean difference of log-probabilities at which the first completions of a server are taken for
+ * those of another model; with samples of an older policy, the same.
+ */
+const WRONG_MODEL = 0.05, WRONG_MODEL_STALE = 0.5;
+/** Differences up to this are rounding: an rgx of the same version needs no correction then. */
+const ROUNDING = 0.01;
+/** How often a stop is looked for while servers work. */
+const STOP_POLL_MS = 100;
+/** After a batch has begun, its requests need some turns of the event loop to be sent. */
+const SEND_MS = 10;
+
+const ADAPTER_CONFIG = "adapter_config.json";
+
+interface Begun {
+  adapter: ServedAdapter;
+  answers: Promise<Answered[]>;
+}
+
+export class RemoteSampler implements Sampler {
+  readonly maxStaleness: number;
+  readonly #pool: ServerPool;
+  readonly #client: Deno.HttpClient | null;
+  readonly #wire: WireOptions;
+  readonly #begun = new Map<number, Begun>();
+  readonly #adapters = new Map<number, ServedAdapter>();
+  readonly #control = new AbortController();
+  #opened: Promise<void> | null = null;
+
+  /** @throws UsageError for an address that is none */
+  constructor(private readonly options: RemoteSamplerOptions) {
+    const { config, model, eosIds, device, onNote, firstDelay } = options;
+    const { generation, training } = config;
+    this.maxStaleness = generation.max_staleness;
+    const certificates = Deno.env.get("SSL_CERT_FILE") || null;
+    this.#client = certificates === null ? null : clientTrusting(certificates);
+    this.#wire = { sampling: runSampling(training), seed: runSamplingSeed(training), eosIds };
+    const servers = generation.base_url!.map((url) =>
+      new RolloutServer(url, generation.api_key_env, {
+        wire: this.#wire,
+        vocabSize: model.vocabSize,
+        device,
+        adapterFolder: `${training.output_dir}/rollout_adapters`,
+        adaptersKept: this.maxStaleness + 1,
+        client: this.#client,
+      })
+    );
+    this.#pool = new ServerPool(servers, {
+      timeout: generation.server_timeout,
+      onNote,
+      ...(firstDelay === undefined ? {} : { firstDelay }),
+    });
+  }
+
+  /** Waits for a server. @throws NoServer; Interrupted; RgxError when a server refuses */
+  open(shouldStop: () => boolean): Promise<void> {
+    return this.#opened ??= this.#stoppable(shouldStop, this.#pool.open(this.#control.signal));
+  }
+
+  async begin(step: number, batches: readonly ComingBatch[]): Promise<void> {
+    const fresh = batches.filter(({ firstPrompt }) => !this.#begun.has(firstPrompt));
+    for (const { firstPrompt, requests } of fresh) {
+      // After a resume, the batches that had begun are sampled by the policies of that time.
+      const ahead = batches.findIndex((batch) => batch.firstPrompt === firstPrompt);
+      const version = Math.max(0, step - this.maxStaleness + ahead);
+      const stale = this.options.stale?.has(version) === true ? version : step;
+      this.#start(firstPrompt, requests(), await this.#adapter(stale, step));
+    }
+    if (fresh.length > 0) await new Promise((resolve) => setTimeout(resolve, SEND_MS));
+  }
+
+  async sample(
+    requests: readonly GenerateRequest[],
+    step: number,
+    shouldStop: () => boolean,
+  ): Promise<Sampled> {
+    const first = requests[0];
+    if (first === undefined) return { completions: [], other: false };
+    await this.open(shouldStop);
+    const { adapter, answers } = this.#begun.get(first.promptId) ??
+      this.#start(first.promptId, requests, await this.#adapter(step, step));
+    const answered = await this.#stoppable(shouldStop, answers);
+    const isStale = adapter.step !== step;
+    for (const [i, answer] of answered.entries()) {
+      if (!answer.server.verified) await this.#verify(requests[i]!, answer, isStale);
+    }
+    this.#begun.delete(first.promptId);
+    await this.#forget(step);
+    return {
+      completions: answered.map(({ completions }) => completions),
+      other: this.maxStaleness > 0 || answered.some(({ server }) => server.sameEngine !== true),
+    };
+  }
+
+  stalePolicies(step: number): ReadonlyMap<number, Uint8Array> {
+    const { weightsFile } = this.options.modelWriter;
+    const adapters = [...this.#begun.values()].map(({ adapter }) => adapter);
+    return new Map(
+      adapters.filter((adapter) => adapter.step < step)
+        .map((adapter) => [adapter.step, adapter.files.get(weightsFile)!]),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#control.abort(new Interrupted());
+    await this.#pool.close();
+    await Promise.allSettled([...this.#begun.values()].map(({ answers }) => answers));
+    for (const adapter of this.#adapters.values()) await adapter.removeFolder();
+    this.#client?.close();
+  }
+
+  #start(key: number, requests: readonly GenerateRequest[], adapter: ServedAdapter): Begun {
+    const answers = this.#pool.sample(requests, adapter, this.#control.signal);
+    // An error is thrown when the batch is wanted.
+    answers.catch(() => {});
+    const begun = { adapter, answers };
+    this.#begun.set(key, begun);
+    return begun;
+  }
+
+  /** The adapter after `version` steps; `step` are those of the model as it is now. */
+  async #adapter(version: number, step: number): Promise<ServedAdapter> {
+    const known = this.#adapters.get(version);
+    if (known !== undefined) return known;
+    const { modelWriter, stale } = this.options;
+    const files = modelWriter.files(), old = version === step ? undefined : stale?.get(version);
+    const adapter = new ServedAdapter(
+      version,
+      await bytesOf(
+        new Map([
+          [ADAPTER_CONFIG, files.get(ADAPTER_CONFIG)!],
+          [modelWriter.weightsFile, old ?? files.get(modelWriter.weightsFile)!],
+        ]),
+      ),
+    );
+    this.#adapters.set(version, adapter);
+    return adapter;
+  }
+
+  /** Drops adapters that no batch needs any more. */
+  async #forget(step: number): Promise<void> {
+    const used = new Set([...this.#begun.values()].map(({ adapter }) => adapter.step));
+    for (const [version, adapter] of this.#adapters) {
+      if (version === step || used.has(version)) continue;
+      this.#adapters.delete(version);
+      await adapter.removeFolder();
+    }
+  }
+
+  /** Compares a server's log-probabilities with the trainer's own. */
+  async #verify(request: GenerateRequest, answer: Answered, isStale: boolean): Promise<void> {
+    const { server, completions: [completion] } = answer, { model, config } = this.options;
+    if (completion === undefined) return;
+    const [own] = await policyLogp(model, [{
+      ...{ group: 0, promptId: request.promptId, branch: 0, promptIds: request.promptIds },
+      ...{ ids: completion.ids, advantage: 0, oldLogp: null },
+    }], { microBatchSize: 1, temperature: config.training.temperature });
+    const differences = completion.logprobs.map((value, t) => Math.abs(value - own![t]!))
+      .filter((difference) => !Number.isNaN(difference));
+    if (differences.length === 0) return;
+    server.verified = true;
+    const mean = differences.reduce((a, b) => a + b, 0) / differences.length;
+    const { top_p, top_k, min_p, repetition_penalty } = this.#wire.sampling;
+    const filtered = top_p < 1 || top_k > 0 || min_p > 0 || repetition_penalty !== 1;
+    if (mean > (isStale ? WRONG_MODEL_STALE : WRONG_MODEL)) {
+      const text = `${server.url}: its log-probabilities differ from the trainer's by ` +
+        `${mean.toPrecision(2)} on average over ${differences.length} tokens`;
+      // A server may renormalise over the tokens that the filters leave.
+      if (filtered && !server.isRgx) return this.options.onNote(text);
+      throw new RgxError(text, {
+        advice: "Does it serve the model of model_name_or_path, in the same precision? vLLM " +
+          "needs --logprobs-mode processed_logprobs.",
+      });
+    }
+    if (!isStale && server.sameEngine && Math.max(...differences) > ROUNDING) {
+      server.sameEngine = false;
+      this.options.onNote(
+        `${server.url}: its log-probabilities differ from the trainer's (it may hold the ` +
+          "weights in another type), so the loss is corrected",
+      );
+    }
+  }
+
+  /** Waits for work that a stop request ends. @throws Interrupted */
+  async #stoppable<T>(shouldStop: () => boolean, work: Promise<T>): Promise<T> {
+    let timer: ReturnType<typeof setInterval> | undefined;
+    const stopped = new Promise<never>((_, reject) => {
+      timer = setInterval(() => shouldStop() && reject(new Interrupted()), STOP_POLL_MS);
+    });
+    try {
+      return await Promise.race([work, stopped]);
+    } catch (error) {
+      if (error instanceof NoServer) this.options.onNote(`${error.message} (${error.advice})`);
+      throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}

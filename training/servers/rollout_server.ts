@@ -1,0 +1,232 @@
+/**
+ * One server of a run's rollouts: whether it answers, which adapters it holds, and requests to it.
+ * `server_pool.ts` decides what it is asked, and what happens when it fails.
+ */
+import { RgxError } from "../../core/errors.ts";
+import { networkReason } from "../../core/network.ts";
+import { ServerAddress } from "../../core/remote/address.ts";
+import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
+import { VERSION } from "../../core/version.ts";
+import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
+import type { ServedAdapter } from "./served_adapter.ts";
+import { completionBody, readCompletions, type WireOptions } from "./wire.ts";
+
+export interface ServerOptions {
+  wire: WireOptions;
+  vocabSize: number;
+  /** Name of the trainer's device: an rgx of this version on the same computes the same bits. */
+  device: string;
+  /** Folder for adapters that a server reads from a path. */
+  adapterFolder: string;
+  /** Adapters that a server keeps: that of the present policy and those of older ones. */
+  adaptersKept: number;
+  client: Deno.HttpClient | null;
+}
+
+/** A server's answer must begin within this time where it has nothing to compute. */
+const PROBE_MS = 10_000;
+const WATCH_MS = 10_000;
+
+/** The server does not answer, or not with what it should: others may take its share. */
+export class ServerDown extends Error {}
+
+export class RolloutServer {
+  readonly url: string;
+  readonly #address: ServerAddress;
+  /** Why it is down, or null. */
+  down: string | null = null;
+  /** Whether it is rgx of the same version on the same kind of device; null before it answered. */
+  sameEngine: boolean | null = null;
+  isRgx = false;
+  /** Whether its log-probabilities were compared with the trainer's since it came up. */
+  verified = false;
+  /** Adapters that this process has loaded. */
+  readonly #loaded = new Map<string, ServedAdapter>();
+  #loading: Promise<void> = Promise.resolve();
+  /** Ends the requests that are running. */
+  #control = new AbortController();
+  #running = 0;
+  #watch: ReturnType<typeof setInterval> | undefined;
+
+  /** @throws UsageError for an address that is none */
+  constructor(address: string, keyName: string | null, private readonly options: ServerOptions) {
+    this.#address = new ServerAddress(address, keyName ?? undefined);
+    this.url = this.#address.url;
+  }
+
+  /**
+   * Asks who the server is. A server that comes up again has lost its adapters.
+   * @throws ServerDown; RgxError when it refuses to be asked
+   */
+  async connect(): Promise<void> {
+    await this.#probe();
+    const { version, engine, device } = await this.#version();
+    this.isRgx = engine === "rgx";
+    this.sameEngine = this.isRgx && version === VERSION && device === this.options.device;
+    this.#loaded.clear();
+    this.verified = false;
+    this.#control = new AbortController();
+    this.down = null;
+  }
+
+  /** Marks the server as down, and ends its requests. */
+  fail(reason: string): void {
+    this.down = reason;
+    this.#control.abort();
+  }
+
+  /**
+   * Asks for the completions of one prompt.
+   * @throws ServerDown when the server cannot answer now; HttpError 429 when it has too much to do;
+   *   RgxError when it refuses the request
+   */
+  async complete(
+    request: GenerateRequest,
+    adapter: ServedAdapter,
+    signal: AbortSignal,
+  ): Promise<Completion[]> {
+    await this.#load(adapter);
+    const { wire, vocabSize } = this.options;
+    this.#beginWatch();
+    try {
+      const json = await this.#send("/completions", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(completionBody(request, wire, adapter.name)),
+        signal: AbortSignal.any([signal, this.#control.signal]),
+      });
+      return readCompletions(json, request.n, vocabSize);
+    } catch (error) {
+      // A restarted server does not know the adapter any more.
+      if (error instanceof HttpError && error.status === 404 && this.#loaded.delete(adapter.name)) {
+        throw new ServerDown("it has lost the adapter: was it restarted?");
+      }
+      throw this.#explained(error);
+    } finally {
+      this.#endWatch();
+    }
+  }
+
+  /** Removes the adapters of this run from the server, as far as that is possible. */
+  async close(): Promise<void> {
+    clearInterval(this.#watch);
+    for (const adapter of this.#loaded.values()) await this.#unload(adapter);
+    this.#control.abort();
+  }
+
+  #load(adapter: ServedAdapter): Promise<void> {
+    // One after the other: several requests ask for the same adapter.
+    const loading = this.#loading.then(() => this.#loadNow(adapter));
+    this.#loading = loading.catch(() => {});
+    return loading;
+  }
+
+  async #loadNow(adapter: ServedAdapter): Promise<void> {
+    if (this.#loaded.has(adapter.name)) return;
+    const body = this.isRgx ? adapter.form() : JSON.stringify({
+      lora_name: adapter.name,
+      lora_path: await adapter.folder(this.options.adapterFolder),
+    });
+    try {
+      await this.#send("/load_lora_adapter", {
+        method: "POST",
+        ...(this.isRgx ? {} : { headers: { "content-type": "application/json" } }),
+        body,
+        signal: this.#control.signal,
+      });
+    } catch (error) {
+      if (error instanceof HttpError && (error.status === 404 || error.status === 405)) {
+        throw new RgxError(`${this.url}: it takes no adapters (${error.status})`, {
+          advice: "rgx serve --allow-adapter-loading; of vLLM: --enable-lora and the variable " +
+            "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.",
+        });
+      }
+      const isThere = error instanceof HttpError && /already/.test(error.message);
+      if (!isThere) throw this.#explained(error);
+    }
+    this.#loaded.set(adapter.name, adapter);
+    const old = [...this.#loaded.values()].sort((a, b) => a.step - b.step)
+      .slice(0, -this.options.adaptersKept);
+    for (const other of old) await this.#unload(other);
+  }
+
+  /** A failure changes no result: the server holds an adapter more. */
+  async #unload(adapter: ServedAdapter): Promise<void> {
+    this.#loaded.delete(adapter.name);
+    await this.#send("/unload_lora_adapter", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ lora_name: adapter.name }),
+      signal: AbortSignal.timeout(PROBE_MS),
+    }).catch(() => {});
+  }
+
+  /** @throws ServerDown when nobody answers, RgxError when the key is refused */
+  async #probe(): Promise<void> {
+    try {
+      await this.#send("/models", { signal: AbortSignal.timeout(PROBE_MS) });
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  async #version(): Promise<Record<string, unknown>> {
+    try {
+      const json = await this.#send("/../version", { signal: AbortSignal.timeout(PROBE_MS) });
+      return typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
+    } catch (error) {
+      if (error instanceof HttpError) return {}; // some servers have no such path
+      throw this.#explained(error);
+    }
+  }
+
+  /** While requests run, a server that hangs is noticed. */
+  #beginWatch(): void {
+    if (this.#running++ > 0) return;
+    this.#watch = setInterval(() => {
+      this.#probe().catch((error) => {
+        if (this.#running > 0) this.fail(error.message);
+      });
+    }, WATCH_MS);
+  }
+
+  #endWatch(): void {
+    if (--this.#running === 0) clearInterval(this.#watch);
+  }
+
+  /** @throws HttpError; BadReply; TypeError or DOMException when the connection fails */
+  async #send(path: string, init: RequestInit): Promise<unknown> {
+    const { client } = this.options;
+    const response = await this.#address.fetch(path, {
+      ...init,
+      ...(client === null ? {} : { client }),
+    });
+    if (!response.ok) throw await httpError(response);
+    const text = await response.text();
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text; // vLLM answers with a sentence when an adapter is loaded
+    }
+  }
+
+  /** An error as ServerDown where another attempt may help, as RgxError where it cannot. */
+  #explained(error: unknown): unknown {
+    if (error instanceof ServerDown || error instanceof RgxError) return error;
+    if (error instanceof BadReply) return new RgxError(`${this.url}: ${error.message}`);
+    if (error instanceof HttpError) {
+      const message = this.#address.hide(error.message);
+      if (error.status === 429 && !isHopeless(error)) return error;
+      const key = error.status === 401 ? ` (${this.#address.keyHint})` : "";
+      return error.status >= 500
+        ? new ServerDown(`${error.status}: ${message}`)
+        : new RgxError(`${this.url}: ${error.status}: ${message}${key}`);
+    }
+    if (this.down !== null) return new ServerDown(this.down);
+    if (error instanceof TypeError) return new ServerDown(networkReason(error));
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      return new ServerDown(`no answer within ${PROBE_MS / 1000} s`);
+    }
+    return error;
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * Divides the prompts of a generation batch among servers. A prompt that a server did not answer
+ * goes to another one, or to the same one when it is back; what is sampled does not depend on who
+ * samples it. A server that is down is asked again and again. When all have been down for longer
+ * than the limit, the batch fails with {@link NoServer}.
+ */
+import { Interrupted, RgxError } from "../../core/errors.ts";
+import { HttpError } from "../../core/remote/refusal.ts";
+import { backoff } from "../../core/retry_delay.ts";
+import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
+import { type RolloutServer, ServerDown } from "./rollout_server.ts";
+import type { ServedAdapter } from "./served_adapter.ts";
+
+export interface PoolOptions {
+  /** Seconds for which all servers may be down. */
+  timeout: number;
+  /** Milliseconds before a server that is down is asked again, doubled up to 5 s. */
+  firstDelay?: number;
+  /** Called when a server goes down or comes back. */
+  onNote: (message: string) => void;
+}
+
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 5000;
+/** With several servers, the share of a batch that is given out at first. */
+const FIRST_SHARE = 0.75;
+/** After so many answers of 429 in a row, the advice is to give the server more room. */
+const WARN_AFTER = 20;
+
+/** A server that comes back and fails so often in a row fails the run. */
+const MAX_FAILURES = 10;
+
+/** No server answers: the run can go on when one is back. */
+export class NoServer extends Interrupted {
+  override name = "NoServer";
+}
+
+/** The completions of a prompt, and who sampled them. */
+export interface Answered {
+  completions: Completion[];
+  server: RolloutServer;
+}
+
+export class ServerPool {
+  readonly #recoveries = new Map<RolloutServer, Promise<void>>();
+  /** Failures of a server since its last completions. */
+  readonly #failures = new Map<RolloutServer, number>();
+  readonly #batches = new Set<PoolBatch>();
+  readonly #closed = new AbortController();
+  /** When the last server went down; null = one is up. */
+  #allDownSince: number | null = null;
+
+  constructor(readonly servers: readonly RolloutServer[], private readonly options: PoolOptions) {}
+
+  /**
+   * Waits until a server answers.
+   * @throws NoServer; RgxError when a server refuses to be asked
+   */
+  async open(signal: AbortSignal): Promise<void> {
+    const batch = new PoolBatch(1, signal);
+    this.#batches.add(batch);
+    for (const server of this.servers) this.#lane(server, batch, () => Promise.resolve([]));
+    await this.#end(batch);
+  }
+
+  /**
+   * The completions of all requests, in their order.
+   * @throws NoServer; RgxError when a server refuses a request; the signal's reason
+   */
+  async sample(
+    requests: readonly GenerateRequest[],
+    adapter: ServedAdapter,
+    signal: AbortSignal,
+  ): Promise<Answered[]> {
+    const batch = new PoolBatch(requests.length, signal), several = this.servers.length > 1;
+    const share = Math.ceil(requests.length / this.servers.length * (several ? FIRST_SHARE : 1));
+    this.#batches.add(batch);
+    for (const server of this.servers) {
+      // What others leave when they fail is taken by whoever is free.
+      for (let i = 0; i < share; i++) {
+        this.#lane(
+          server,
+          batch,
+          (job) => server.complete(requests[job]!, adapter, batch.control.signal),
+        );
+      }
+    }
+    return await this.#end(batch);
+  }
+
+  /** Ends everything that runs. */
+  async close(): Promise<void> {
+    this.#closed.abort(new Interrupted());
+    for (const batch of this.#batches) batch.fail(new Interrupted());
+    await Promise.all(this.#recoveries.values());
+    await Promise.all(this.servers.map((server) => server.close()));
+  }
+
+  async #end(batch: PoolBatch): Promise<Answered[]> {
+    try {
+      return await batch.end;
+    } finally {
+      this.#batches.delete(batch);
+      await Promise.all(batch.lanes);
+    }
+  }
+
+  /** One of a server's requests at a time, until the batch has ended. */
+  #lane(
+    server: RolloutServer,
+    batch: PoolBatch,
+    work: (job: number) => Promise<Completion[]>,
+  ): void {
+    batch.lanes.push((async () => {
+      let tooMany = 0;
+      while (!batch.ended) {
+        if (server.down !== null || server.sameEngine === null) {
+          await Promise.race([this.#recovery(server), batch.end.catch(() => {})]);
+          continue;
+        }
+        const job = batch.take();
+        if (job === null) {
+          await batch.change();
+          continue;
+        }
+        try {
+          batch.finish(job, { completions: await work(job), server });
+          tooMany = 0;
+          this.#failures.delete(server);
+        } catch (error) {
+          batch.putBack(job);
+          if (batch.ended) return;
+          if (error instanceof ServerDown) this.#noteDown(server, error.message, batch);
+          else if (error instanceof HttpError) {
+            if (++tooMany === WARN_AFTER) {
+              this.options.onNote(`${server.url}: too many requests, again and again`);
+            }
+            const delay = error.delay ?? backoff(tooMany, FIRST_DELAY_MS, Math.random());
+            await Promise.race([this.#pause(delay), batch.end.catch(() => {})]);
+          } else batch.fail(error);
+        }
+      }
+    })());
+  }
+
+  #noteDown(server: RolloutServer, reason: string, batch: PoolBatch): void {
+    if (server.down !== null) return;
+    server.fail(reason);
+    const failures = (this.#failures.get(server) ?? 0) + 1;
+    this.#failures.set(server, failures);
+    if (failures > MAX_FAILURES) {
+      const text = `${server.url} answers, and fails at each of ${failures} requests: ${reason}`;
+      return batch.fail(new RgxError(text));
+    }
+    this.options.onNote(`${server.url} is down (${reason}); its prompts go to others or wait`);
+  }
+
+  /** Resolves when the server answers again, or everything has ended. */
+  #recovery(server: RolloutServer): Promise<void> {
+    const running = this.#recoveries.get(server);
+    if (running !== undefined) return running;
+    const recovery = this.#recover(server).finally(() => this.#recoveries.delete(server));
+    this.#recoveries.set(server, recovery);
+    return recovery;
+  }
+
+  async #recover(server: RolloutServer): Promise<void> {
+    const wasUp = server.sameEngine !== null, { firstDelay = FIRST_DELAY_MS } = this.options;
+    const failures = this.#failures.get(server) ?? 0;
+    if (failures > 1) await this.#pause(backoff(failures - 1, firstDelay, Math.random()));
+    for (let attempt = 1; !this.#closed.signal.aborted; attempt++) {
+      try {
+        await server.connect();
+        this.#allDownSince = null;
+        if (wasUp || attempt > 1) this.options.onNote(`${server.url} answers`);
+        return;
+      } catch (error) {
+        if (!(error instanceof ServerDown)) return this.#failAll(error);
+        if (!wasUp && attempt === 1) {
+          this.options.onNote(`${server.url} is not there yet (${error.message}): waiting for it`);
+        }
+        server.fail(error.message);
+      }
+      this.#checkTime();
+      await this.#pause(Math.min(MAX_DELAY_MS, backoff(attempt, firstDelay, Math.random())));
+    }
+  }
+
+  /** Fails all batches when no server has answered for too long. */
+  #checkTime(): void {
+    if (this.servers.some(({ down }) => down === null)) {
+      this.#allDownSince = null;
+      return;
+    }
+    this.#allDownSince ??= performance.now();
+    const { timeout } = this.options;
+    if (performance.now() - this.#allDownSince < timeout * 1000) return;
+    const reasons = this.servers.map(({ url, down }) => `${url}: ${down}`).join("; ");
+    this.#failAll(
+      new NoServer(`no server of generation.base_url answers for ${timeout} s`, {
+        advice: reasons,
+      }),
+    );
+  }
+
+  #failAll(error: unknown): void {
+    for (const batch of this.#batches) batch.fail(error);
+    // Whoever asks next waits anew.
+    this.#allDownSince = null;
+  }
+
+  /** A pause that ends early when everything has ended. */
+  async #pause(ms: number): Promise<void> {
+    const { signal } = this.#closed;
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener("abort", done);
+    });
+  }
+}
+
+/** The prompts of a batch: which are to be sampled, and what has been. */
+class PoolBatch {
+  readonly #open: number[];
+  readonly #answers: Answered[] = [];
+  #left: number;
+  #changed = Promise.withResolvers<void>();
+  readonly #end = Promise.withResolvers<Answered[]>();
+  readonly lanes: Promise<void>[] = [];
+  /** Aborts the requests of the batch. */
+  readonly control = new AbortController();
+  ended = false;
+
+  constructor(count: number, signal: AbortSignal) {
+    // Taken from the end, so the first prompts come first.
+    this.#open = Array.from({ length: count }, (_, i) => count - 1 - i);
+    this.#left = count;
+    if (count === 0) this.#finish(() => this.#end.resolve([]));
+    if (signal.aborted) this.fail(signal.reason);
+    const stop = () => this.fail(signal.reason);
+    signal.addEventListener("abort", stop);
+    this.end.catch(() => {}).finally(() => signal.removeEventListener("abort", stop));
+  }
+
+  get end(): Promise<Answered[]> {
+    return this.#end.promise;
+  }
+
+  take(): number | null {
+    return this.#open.pop() ?? null;
+  }
+
+  putBack(job: number): void {
+    this.#open.push(job);
+    this.#wake();
+  }
+
+  finish(job: number, answer: Answered): void {
+    this.#answers[job] = answer;
+    if (--this.#left === 0) this.#finish(() => this.#end.resolve(this.#answers));
+  }
+
+  fail(error: unknown): void {
+    this.#finish(() => this.#end.reject(error));
+    this.control.abort();
+  }
+
+  /** Resolves when a prompt was put back, or the batch has ended. */
+  change(): Promise<void> {
+    return this.#changed.promise;
+  }
+
+  #finish(settle: () => void): void {
+    if (this.ended) return;
+    this.ended = true;
+    settle();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
