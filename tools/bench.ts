@@ -3,10 +3,10 @@
  * machine must be idle, because other work changes the results.
  *
  * `--memory` adds the memory over many steps, which takes a minute. `--python PYTHON` names a
- * Python with reasoning-gym, whose rates are measured, too. The section that `deno task
- * bench:peers` writes is kept.
+ * Python with reasoning-gym, whose rates are measured, too. The sections that other
+ * programs write are kept.
  */
-import { PEERS_SECTION, readPage, sectionOf, withSection, writePage } from "./performance_page.ts";
+import { fenced, keepSections, processor, readPage, writePage } from "./performance_page.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
 import { graphicsAdapter } from "../kernels/mod.ts";
 
@@ -28,11 +28,6 @@ async function output(script: string, args: readonly string[] = []): Promise<str
   const { success, stdout } = await command.output();
   if (!success) throw new Error(`${script} failed`);
   return new TextDecoder().decode(stdout).trim();
-}
-
-async function processor(): Promise<string> {
-  const info = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
-  return info.match(/model name\s*:\s*(.+)/)?.[1] ?? "an unknown processor";
 }
 
 /** The result of the GPU benchmark, or a text that says that there is no card. */
@@ -85,10 +80,5 @@ if (import.meta.main) {
     TASKS_TEXT,
     tasks,
   ];
-  const page = parts.join("\n\n"), peers = sectionOf(await readPage(), PEERS_SECTION);
-  await writePage(peers === null ? page : withSection(page, PEERS_SECTION, peers));
-}
-
-function fenced(text: string): string {
-  return "```text\n" + text + "\n```";
+  await writePage(keepSections(parts.join("\n\n"), await readPage()));
 }

@@ -7,7 +7,7 @@
  * `--trl` is a Python with trl, peft and torch: a GRPO step of both programs in float32, with this
  * number of threads. `--llama` is a Python with llama-cpp-python: prefill and decoding of both, on
  * one thread. A part without its Python is left out. `--write` puts the result into
- * docs/performance.md, where `deno task bench` keeps it.
+ * docs/performance.md, as the section of this processor.
  *
  * All programs are loaded first and then measured in turns, so that other work on the machine
  * affects all of them. The best round counts. torch's threads spin while they wait, so on a busy
@@ -17,101 +17,77 @@
  */
 import { parseArgs } from "node:util";
 import { bytesText } from "../core/bytes.ts";
-import { readModelFolder } from "../models/model_folder.ts";
 import {
   type DecodeJob,
   type DecodeTimes,
-  lines,
   type LongJob,
   type LongTimes,
   type StepJob,
   type StepTimes,
 } from "./peers/jobs.ts";
-import { PEERS_SECTION, writeSection } from "./performance_page.ts";
+import { Contestant, Died, type Entry } from "./peers/contestant.ts";
+import { convertModel, textPrompts } from "./peers/model.ts";
+import { fenced, writeSection } from "./performance_page.ts";
 import { largeModel } from "../tests/large_model.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
 
-const ROOT = new URL("../", import.meta.url);
-
-/** A process that does the same work each time it gets a line. */
-class Contestant<Times> {
-  readonly rounds: Times[] = [];
-  readonly #child: Deno.ChildProcess;
-  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #answers: AsyncGenerator<string>;
-
-  private constructor(readonly name: string, command: string, args: string[]) {
-    this.#child = new Deno.Command(command, {
-      args,
-      cwd: ROOT,
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "inherit",
-    }).spawn();
-    this.#input = this.#child.stdin.getWriter();
-    this.#answers = lines(this.#child.stdout);
-  }
-
-  /** Starts a process and waits until it is ready. `version` is what the program reports. */
-  static async start<Times>(
-    name: string,
-    [command, ...args]: [string, ...string[]],
-  ): Promise<{ contestant: Contestant<Times>; version: string }> {
-    const contestant = new Contestant<Times>(name, command, args);
-    const { version } = await contestant.#answer() as { version: string };
-    return { contestant, version };
-  }
-
-  async round(): Promise<void> {
-    await this.#input.write(new TextEncoder().encode("go\n"));
-    this.rounds.push(await this.#answer() as Times);
-  }
-
-  async #answer(): Promise<unknown> {
-    const { value, done } = await this.#answers.next();
-    if (done) throw new Error(`${this.name} ended early`);
-    return JSON.parse(value);
-  }
-
-  async end(): Promise<void> {
-    await this.#input.close().catch(() => {});
-    await this.#child.status;
-  }
-
-  /** The best value of all rounds. @param better Math.min or Math.max */
-  best(of: (times: Times) => number, better: (...values: number[]) => number): number {
-    return better(...this.rounds.map(of));
-  }
+/** Processes that were measured in turns. */
+interface Measured<Times> {
+  /** By their names; without those that died. */
+  alive: Map<string, Contestant<Times>>;
+  died: Died[];
+  versions: string[];
 }
 
-interface Entry {
-  name: string;
-  command: [string, ...string[]];
-}
-
-/** Starts all processes, measures them in turns, and ends them. */
+/**
+ * Starts all processes, measures them in turns, and ends them. One that dies is reported, and the
+ * others go on.
+ */
 async function inTurns<Times>(
   entries: readonly Entry[],
   rounds: number,
-): Promise<{ contestants: Contestant<Times>[]; versions: string[] }> {
-  const contestants: Contestant<Times>[] = [], versions = new Set<string>();
+): Promise<Measured<Times>> {
+  const all: Contestant<Times>[] = [], alive = new Map<string, Contestant<Times>>();
+  const died: Died[] = [], versions = new Set<string>();
+  const orDead = async (name: string, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Died)) throw error;
+      console.error(`${error.message}; the others go on`);
+      died.push(error);
+      alive.delete(name);
+    }
+  };
   try {
-    for (const { name, command } of entries) {
-      const { contestant, version } = await Contestant.start<Times>(name, command);
-      contestants.push(contestant);
-      versions.add(version);
+    for (const entry of entries) {
+      await orDead(entry.name, async () => {
+        const { contestant, version } = await Contestant.start<Times>(entry);
+        all.push(contestant);
+        alive.set(entry.name, contestant);
+        versions.add(version);
+      });
     }
     for (let round = 1; round <= rounds; round++) {
-      for (const contestant of contestants) {
-        await contestant.round();
-        const times = JSON.stringify(contestant.rounds.at(-1));
-        console.error(`round ${round} of ${rounds}, ${contestant.name}: ${times}`);
+      for (const [name, contestant] of [...alive]) {
+        await orDead(name, async () => {
+          const times = JSON.stringify(await contestant.round());
+          console.error(`round ${round} of ${rounds}, ${name}: ${times}`);
+        });
       }
     }
   } finally {
-    for (const contestant of contestants) await contestant.end();
+    for (const contestant of all) await contestant.end();
   }
-  return { contestants, versions: [...versions].filter((version) => version !== "rgx") };
+  return { alive, died, versions: [...versions].filter((version) => version !== "rgx") };
+}
+
+/** What is said about processes that died; nothing if none did. */
+function deaths(died: readonly Died[]): string[] {
+  return died.map(({ message, lastLines }) => {
+    const lines = lastLines.length === 0 ? ["(nothing on standard error)"] : lastLines;
+    return `**${message}** and is left out. Its last lines:\n\n${fenced(lines.join("\n"))}`;
+  });
 }
 
 /** The command of rgx's process. */
@@ -138,13 +114,6 @@ const DECODING = [
   { name: "rgx, weights widened to float32", dtype: "float32" },
 ] as const;
 
-/** Two prompts with this number of tokens. */
-async function prompts(model: string, tokens: number): Promise<number[][]> {
-  const { tokenizer } = await readModelFolder(model);
-  const text = await Deno.readTextFile(new URL("ARCHITECTURE.md", ROOT));
-  return [1000, 3000].map((at) => tokenizer!.encode(text.slice(at)).slice(0, tokens));
-}
-
 async function stepSection(
   python: string,
   model: string,
@@ -153,40 +122,38 @@ async function stepSection(
   const folder = await Deno.makeTempDir();
   try {
     const converted = `${folder}/model`;
-    const { success } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "main.ts", "convert", model, "--output", converted],
-      ...{ cwd: ROOT, stdout: "null", stderr: "inherit" },
-    }).output();
-    if (!success) throw new Error("the model was not converted");
+    await convertModel(model, converted);
     const job: StepJob = {
       model,
       threads,
-      promptIds: await prompts(model, 128),
+      promptIds: await textPrompts(model, 2, 128),
       completions: 8,
       newTokens: 64,
       rank: 16,
     };
     const peer = JSON.stringify({ ...job, model: converted });
-    const { contestants, versions } = await inTurns<StepTimes>([
+    const { alive, died, versions } = await inTurns<StepTimes>([
       ...WEIGHTS.map(({ name, dtype }) => ({ name, command: rgxCommand({ ...job, dtype }) })),
       { name: "TRL", command: [python, "tools/peers/trl_step.py", peer] },
     ], rounds);
-    const measured = contestants.map((one) => ({
-      name: one.name,
+    const measured = [...alive].map(([name, one]) => ({
+      name,
       seconds: one.best(({ seconds }) => seconds, Math.min),
       cpu: one.best(({ cpuSeconds }) => cpuSeconds, Math.min),
       generate: one.best(({ generate }) => generate, Math.min),
       train: one.best(({ seconds, generate }) => seconds - generate, Math.min),
       bytes: one.best(({ peakBytes }) => peakBytes, Math.max),
     }));
-    const trl = measured.at(-1)!;
+    const trl = measured.find(({ name }) => name === "TRL");
+    const ratio = (value: number | undefined, of: number) =>
+      value === undefined ? "–" : (value / of).toFixed(2);
     const rows = measured.map(({ name, seconds, cpu, generate, train, bytes }) => [
       name,
       ...[seconds, generate, train, cpu].map((value) => value.toFixed(1)),
       (bytes / 1e9).toFixed(2),
-      (trl.seconds / seconds).toFixed(2),
-      (trl.cpu / cpu).toFixed(2),
-      (bytes / trl.bytes).toFixed(2),
+      ratio(trl?.seconds, seconds),
+      ratio(trl?.cpu, cpu),
+      trl === undefined ? "–" : (bytes / trl.bytes).toFixed(2),
     ]);
     return [
       "### A GRPO step",
@@ -199,6 +166,7 @@ async function stepSection(
         ...["", "step", "generate", "train", "processor", "GB"],
         ...["× TRL's speed", "the same of the processor", "of TRL's memory"],
       ], rows),
+      ...deaths(died),
     ].join("\n\n");
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -217,7 +185,7 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
         "tools/peers/llama_cpp_decode.py",
         JSON.stringify({ ...job, ...more }),
       ] as [string, ...string[]];
-    const { contestants, versions } = await inTurns<DecodeTimes>([
+    const { alive, died, versions } = await inTurns<DecodeTimes>([
       ...DECODING.map(({ name, ...how }) => ({ name, command: rgxCommand({ ...job, ...how }) })),
       { name: "llama.cpp, the file", command: llama({}) },
       {
@@ -226,15 +194,17 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
       },
     ], rounds);
     const kinds = ["prefill", "one", "many"] as const;
-    const measured = contestants.map((one) => ({
-      name: one.name,
+    const measured = [...alive].map(([name, one]) => ({
+      name,
       rates: kinds.map((kind) => one.best((times) => times[kind].cpu, Math.max)),
       bytes: one.best(({ peakBytes }) => peakBytes, Math.max),
     }));
-    const peer = measured.find(({ name }) => name === "llama.cpp, the file")!;
+    const peer = measured.find(({ name }) => name === "llama.cpp, the file");
+    const times = (rate: number, kind: number) =>
+      peer === undefined ? "" : ` (${(rate / peer.rates[kind]!).toFixed(2)})`;
     const rows = measured.map(({ name, rates, bytes }) => [
       name,
-      ...rates.map((rate, i) => `${rate.toFixed(0)} (${(rate / peer.rates[i]!).toFixed(2)})`),
+      ...rates.map((rate, i) => `${rate.toFixed(0)}${times(rate, i)}`),
       (bytes / 1e9).toFixed(2),
     ]);
     return [
@@ -244,6 +214,7 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
       "tokens; 64 tokens after one, alone and 16 at once. rgx draws its tokens and keeps their " +
       "log-probabilities, llama.cpp only computes the logits.",
       table(["", "prompt", "1 sequence", "16 sequences", "GB"], rows),
+      ...deaths(died),
     ].join("\n\n");
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -268,37 +239,41 @@ async function threadsSection(python: string, model: string, rounds: number): Pr
       ],
     },
   ];
-  const { contestants } = await inTurns<DecodeTimes>(
+  const nameOf = (name: string, threads: number) => `${name}, threads ${threads}`;
+  const { alive, died } = await inTurns<DecodeTimes>(
     programs.flatMap(({ name, command }) =>
-      [1, 2].map((threads) => ({ name: `${name}, threads ${threads}`, command: command(threads) }))
+      [1, 2].map((threads) => ({ name: nameOf(name, threads), command: command(threads) }))
     ),
     rounds,
   );
-  const rows = programs.map(({ name }, i) => {
-    const [alone, both] = contestants.slice(2 * i, 2 * i + 2).map((one) =>
-      kinds.map((kind) => one.best((times) => times[kind].clock, Math.max))
-    );
-    return [
-      name,
-      ...both!.map((rate, k) => `${rate.toFixed(0)} (${(rate / alone![k]!).toFixed(2)})`),
-    ];
+  const rates = (name: string, threads: number) => {
+    const one = alive.get(nameOf(name, threads));
+    return one && kinds.map((kind) => one.best((times) => times[kind].clock, Math.max));
+  };
+  const rows = programs.flatMap(({ name }) => {
+    const alone = rates(name, 1), both = rates(name, 2);
+    if (both === undefined) return [];
+    const times = (rate: number, k: number) =>
+      alone === undefined ? "" : ` (${(rate / alone[k]!).toFixed(2)})`;
+    return [[name, ...both.map((rate, k) => `${rate.toFixed(0)}${times(rate, k)}`)]];
   });
   return [
     "### Two threads",
     "Tokens a second of the clock on two threads, in brackets as a multiple of one thread in the " +
     "same run; otherwise as above.",
     table(["", "prompt", "1 sequence", "16 sequences"], rows),
+    ...deaths(died),
   ].join("\n\n");
 }
 
 /** Compares the last steps of a long sequence with the first. */
 async function longSection(model: string): Promise<string> {
   const job: LongJob = { model, threads: 1, newTokens: 2048, window: 256 };
-  const { contestants: [one] } = await inTurns<LongTimes>(
-    [{ name: "rgx, long", command: rgxCommand({ ...job, dtype: "auto" }) }],
-    1,
-  );
-  const [{ first, last, plannedBytes, usedBytes }] = one!.rounds as [LongTimes];
+  const { contestant } = await Contestant.start<LongTimes>({
+    ...{ name: "rgx, long", command: rgxCommand({ ...job, dtype: "auto" }) },
+  });
+  const { first, last, plannedBytes, usedBytes } = await contestant.round();
+  await contestant.end();
   const row = (what: string, { step, attention }: LongTimes["first"]) => [
     what,
     ...[step, attention, step - attention].map((ms) => ms.toFixed(2)),
@@ -356,5 +331,5 @@ if (import.meta.main) {
     "that is more than the threads that are measured, the processor's time says more than the clock.";
   const text = [intro, ...parts].join("\n\n");
   console.log(text);
-  if (values.write) await writeSection(PEERS_SECTION, text);
+  if (values.write) await writeSection("peers", text);
 }

@@ -48,13 +48,17 @@ export function room({ limit, used }: CgroupMemory): number {
   return Math.max(0, limit - used);
 }
 
-/** Number of CPUs that this process may use, at least 1. @param machine CPUs of the machine */
+/**
+ * Number of CPUs that this process may use, at least 1. A quota is rounded: with 1.5 CPUs two
+ * threads are faster than one, although Linux stops both for a while; with 1.2 CPUs one is faster.
+ * @param machine CPUs of the machine
+ */
 export function grantedCores(
   limits: KernelLimits = kernelLimits(),
   machine: number = navigator.hardwareConcurrency,
 ): number {
   const { affinity, quota } = limits;
-  return Math.max(1, Math.floor(Math.min(machine, affinity ?? machine, quota ?? machine)));
+  return Math.max(1, Math.round(Math.min(machine, affinity ?? machine, quota ?? machine)));
 }
 
 /** The folders in which the path of a line of /proc/self/cgroup may be. */

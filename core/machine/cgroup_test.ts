@@ -100,7 +100,8 @@ Deno.test("cores are the minimum of machine, affinity mask and quota, and at lea
     grantedCores({ affinity, quota, memory: null }, 64);
   assert.equal(cores(null, null), 64);
   assert.equal(cores(8, null), 8);
-  assert.equal(cores(8, 2.5), 2);
+  assert.equal(cores(8, 2.4), 2);
+  assert.equal(cores(8, 2.5), 3);
   assert.equal(cores(8, 0.5), 1);
   assert.equal(cores(128, 100), 64);
 });

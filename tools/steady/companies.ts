@@ -1,0 +1,41 @@
+/** The companies in which `deno task bench:steady` measures. */
+import { DEMAND, type Kind, KINDS } from "./busy.ts";
+import { fairShare } from "./fair_share.ts";
+
+/** The quota that is measured, in CPUs. */
+export const QUOTA = 1.5;
+
+const COUNTS = [1, 2, 4];
+
+export interface Company {
+  name: string;
+  /** Null: no process, but a quota. */
+  kind: Kind | null;
+  count: number;
+  /** Whether cgroups are needed: one for each process, or one with a quota. */
+  groups: boolean;
+  /** The share of its throughput that a program with a thread for each core can expect. */
+  fair(cores: number): number;
+}
+
+/** Linux divides among threads, and first among groups if there are any. */
+function fairOf(kind: Kind, count: number, groups: boolean): Company["fair"] {
+  const others = Array<number>(count).fill(DEMAND[kind]);
+  return (cores) =>
+    fairShare(cores, groups ? [cores, ...others] : [...Array<number>(cores).fill(1), ...others]);
+}
+
+function company(kind: Kind, count: number, groups: boolean): Company {
+  const name = `${count} × ${kind}${groups ? ", each in a group" : ""}`;
+  return { name, kind, count, groups, fair: fairOf(kind, count, groups) };
+}
+
+export const COMPANIES: readonly Company[] = [
+  ...KINDS.flatMap((kind) => COUNTS.map((count) => company(kind, count, false))),
+  ...COUNTS.map((count) => company("loops", count, true)),
+  {
+    name: `a quota of ${QUOTA} CPUs`,
+    ...{ kind: null, count: 0, groups: true },
+    fair: (cores) => Math.min(1, QUOTA / cores),
+  },
+];
