@@ -17,13 +17,13 @@
  */
 import { parseArgs } from "node:util";
 import { bytesText } from "../core/bytes.ts";
-import {
-  type DecodeJob,
-  type DecodeTimes,
-  type LongJob,
-  type LongTimes,
-  type StepJob,
-  type StepTimes,
+import type {
+  DecodeJob,
+  DecodeTimes,
+  LongJob,
+  LongTimes,
+  StepJob,
+  StepTimes,
 } from "./peers/jobs.ts";
 import { Contestant, Died, type Entry } from "./peers/contestant.ts";
 import { convertModel, textPrompts } from "./peers/model.ts";
