@@ -14,7 +14,9 @@ import { examples } from "./flag_types.ts";
 import { modelCommands } from "./models/commands.ts";
 import { reportError } from "./report_error.ts";
 import { reportCommands } from "./reports/commands.ts";
+import { rewardCommands } from "./rewards/commands.ts";
 import { serveCommand } from "./serve/commands.ts";
+import { shellCommands } from "./shell/commands.ts";
 import { taskCommands } from "./tasks/commands.ts";
 import { columns, log, print } from "./terminal/terminal.ts";
 import { configCommands, trainCommands } from "./train/commands.ts";
@@ -119,6 +121,7 @@ function createProgram(setExit: (code: number) => void): Command {
 
   trainCommands(program, setExit);
   taskCommands(program, setExit);
+  rewardCommands(program);
   modelCommands(program);
   serveCommand(program);
   benchCommands(program, setExit);
@@ -126,6 +129,7 @@ function createProgram(setExit: (code: number) => void): Command {
   slurmCommands(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);
+  shellCommands(program);
   rewardHostCommand(program);
   for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
   return program;

@@ -6,7 +6,8 @@ import { createDataset } from "../../tasks/dataset.ts";
 import { entryJson } from "../../tasks/entry_json.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
 import { readTaskParams } from "./task_params.ts";
-import { clip, columns, LineWriter, print, table, wrap } from "../terminal/terminal.ts";
+import { describedTable } from "../terminal/described_table.ts";
+import { clip, columns, LineWriter, print, wrap } from "../terminal/terminal.ts";
 
 export function listTasks(options: { category?: string; json?: boolean }): void {
   const tasks = taskNames().map(getTask);
@@ -26,7 +27,7 @@ export function listTasks(options: { category?: string; json?: boolean }): void 
   }));
   if (options.json) return print(JSON.stringify(rows));
   print(
-    described(
+    describedTable(
       [
         ["task", "category", "curriculum"],
         ...rows.map((row) => [row.name, row.category, row.curriculum ? "yes" : "no"]),
@@ -34,17 +35,6 @@ export function listTasks(options: { category?: string; json?: boolean }): void 
       ["what", ...rows.map((row) => row.description)],
       columns(),
     ).join("\n"),
-  );
-}
-
-/** A table. The texts of the last column are wrapped, so that it fits into `width`. */
-function described(cells: string[][], texts: string[], width: number): string[] {
-  const rows = table(cells).split("\n");
-  const indent = Math.max(...rows.map((row) => row.length)) + 2;
-  return rows.flatMap((row, i) =>
-    wrap(texts[i]!, Math.max(20, width - indent)).map((line, part) =>
-      (part === 0 ? row : "").padEnd(indent) + line
-    )
   );
 }
 
@@ -70,7 +60,7 @@ export function showTask(name: string, options: { json?: boolean }): void {
     "Parameters",
   ];
   out.push(
-    ...described(
+    ...describedTable(
       Object.entries(task.params).map(([key, spec]) => [
         `  ${key}`,
         spec.type + (spec.nullable ? " or null" : ""),
@@ -83,7 +73,7 @@ export function showTask(name: string, options: { json?: boolean }): void {
   if (task.curriculum) {
     out.push("", "Curriculum (levels from 0)");
     out.push(
-      ...described(
+      ...describedTable(
         task.curriculum.map((attribute) => [
           `  ${attribute.name}`,
           attribute.field ?? `${attribute.lowerField}/${attribute.upperField}`,

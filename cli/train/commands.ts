@@ -108,11 +108,19 @@ function sftCommand(program: Command, setExit: (code: number) => void): void {
     );
 }
 
-/** `rgx config show` and `rgx config check`. */
+/** `rgx config list`, `rgx config show` and `rgx config check`. */
 export function configCommands(program: Command, setExit: (code: number) => void): void {
   const config = program.command("config")
-    .description("show or check configurations")
-    .addHelpText("after", examples("rgx config show quickstart", "rgx config check my.yaml"));
+    .description("list, show or check configurations")
+    .addHelpText(
+      "after",
+      examples("rgx config list", "rgx config show quickstart", "rgx config check my.yaml"),
+    );
+  config.command("list")
+    .description("the embedded configs")
+    .option("--json", "one JSON document")
+    .addHelpText("after", examples("rgx config list", "rgx config list --json"))
+    .action(async (options) => (await import("./config.ts")).listConfigs(options));
   config.command("show")
     .description("the merged config, each value with its origin")
     .argument("<config>", "a YAML file or the name of an embedded config")

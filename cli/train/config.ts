@@ -1,10 +1,49 @@
-/** The work of `rgx config show` and `rgx config check`. */
+/** The work of `rgx config list`, `rgx config show` and `rgx config check`. */
 import { EXIT, RgxError } from "../../core/errors.ts";
 import { isOverride, withDefaults } from "../../configs/foreign/config_arguments.ts";
+import { EMBEDDED } from "../../configs/documents/embedded.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { renderOrigins } from "../../configs/origins_table.ts";
 import { reportError } from "../report_error.ts";
-import { log, print } from "../terminal/terminal.ts";
+import { describedTable } from "../terminal/described_table.ts";
+import { columns, log, print, wrap } from "../terminal/terminal.ts";
+
+/** The folders of embedded configs: what they are for, and whether each has a description. */
+const KINDS: Readonly<Record<string, readonly [use: string, described: boolean]>> = {
+  experiments: ["Experiments (rgx train NAME)", true],
+  evaluations: ["Evaluations (rgx eval --config NAME)", true],
+  models: ["Models (a _base_: rgx:models/NAME)", false],
+  tasks: ["Tasks (a _base_: rgx:tasks/NAME)", false],
+};
+
+/** The text of the comment at a file's beginning, without the commands in it. */
+function firstComment(text: string): string {
+  const end = text.split("\n").findIndex((line) =>
+    !line.startsWith("# ") || line.startsWith("#  ")
+  );
+  return text.split("\n").slice(0, end).map((line) => line.slice(2)).join(" ");
+}
+
+export function listConfigs(options: { json?: boolean }): void {
+  const all = [...EMBEDDED].map(([path, text]) => {
+    const [kind, name] = path.replace(/\.yaml$/, "").split("/");
+    return { kind: kind!, name: name ?? "", description: firstComment(text) };
+  }).filter(({ kind }) => Object.hasOwn(KINDS, kind));
+  if (options.json) return print(JSON.stringify(all));
+  const width = columns();
+  const groups = Object.entries(KINDS).map(([kind, [use, described]]) => {
+    const configs = all.filter((config) => config.kind === kind);
+    const lines = described
+      ? describedTable(
+        configs.map(({ name }) => [`  ${name}`]),
+        configs.map(({ description }) => description),
+        width,
+      )
+      : wrap(configs.map(({ name }) => name).join(", "), width - 2).map((line) => `  ${line}`);
+    return [use, ...lines].join("\n");
+  });
+  print(groups.join("\n\n"));
+}
 
 export async function showConfig(
   given: string,

@@ -19,6 +19,8 @@ export interface ValueType<T> {
   /** The words after "expected". */
   readonly expected: string;
   readonly nullable?: boolean;
+  /** All values as text, where there are few. */
+  readonly values?: readonly string[];
   /** The value, or undefined after `complain` was called. */
   read(node: ConfigNode, complain: Complain): T | undefined;
 }
@@ -80,6 +82,7 @@ export function bool(): ValueType<boolean> {
   const expected = "true or false";
   return {
     expected,
+    values: ["true", "false"],
     read(node, complain) {
       if (node.kind === "scalar" && typeof node.value === "boolean") return node.value;
       return mismatch(expected, node, complain);
@@ -146,6 +149,7 @@ export function choice<const T extends string>(
     : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
   return {
     expected,
+    values,
     read(node, complain) {
       if (node.kind !== "scalar") return mismatch(expected, node, complain);
       const { value } = node;
@@ -170,6 +174,7 @@ export function nullable<T>(type: ValueType<T>): ValueType<T | null> {
   return {
     expected: `${type.expected} or null`,
     nullable: true,
+    ...(type.values === undefined ? {} : { values: [...type.values, "null"] }),
     read(node, complain) {
       if (isNull(node)) return null;
       return type.read(node, (at, words, sub) => {
