@@ -47,7 +47,7 @@ function possible(program: Command, words: readonly string[], last: string): Can
   return [...children, ...argumentsOf(command, args, last)];
 }
 
-/** The command of some words, the arguments that it has got, and a flag that waits for its value. */
+/** The command of some words, its arguments so far, and a flag that waits for its value. */
 function read(program: Command, words: readonly string[]) {
   let command = program, flag: Option | null = null;
   const args: string[] = [];
