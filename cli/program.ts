@@ -9,6 +9,7 @@ import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
 import { benchCommands } from "./bench/commands.ts";
 import { slurmCommands } from "./cluster/commands.ts";
+import { dashboardCommand } from "./dashboard/commands.ts";
 import { doctorCommand } from "./doctor/commands.ts";
 import { examples } from "./flag_types.ts";
 import { modelCommands } from "./models/commands.ts";
@@ -126,6 +127,7 @@ function createProgram(setExit: (code: number) => void): Command {
   serveCommand(program);
   benchCommands(program, setExit);
   reportCommands(program);
+  dashboardCommand(program);
   slurmCommands(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);

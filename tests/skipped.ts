@@ -26,6 +26,7 @@ export const NEEDED = {
   slurm: "SLURM is not installed (apt-get install slurmctld slurmd slurm-client munge)",
   mpi: "Open MPI or MPICH is not installed (apt-get install openmpi-bin mpich)",
   shellcheck: "shellcheck is not installed (apt-get install shellcheck)",
+  chromium: "Chromium is not installed (apt-get install chromium)",
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",
   zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",

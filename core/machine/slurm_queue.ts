@@ -16,7 +16,7 @@ export type Ask = (command: string, args: readonly string[]) => Promise<string |
  * report the time left: an end as a time of day would depend on the local time zone and clock.
  */
 export async function secondsLeft(
-  job: SlurmJob | null = slurmJob(),
+  job: Pick<SlurmJob, "id" | "endTime"> | null = slurmJob(),
   options: { ask?: Ask; now?: number } = {},
 ): Promise<number | null> {
   if (job === null) return null;

@@ -94,20 +94,33 @@ export function parseMetrics(text: string, file: string): Map<string, Point[]> {
     if (typeof row !== "object" || row === null) {
       throw new RgxError(`${file}:${i + 1}: expected an object, found ${line.trim().slice(0, 60)}`);
     }
-    const { step, split } = row as Record<string, unknown>;
-    // Lines of events have no split; the last line, "final", sums up the run.
-    if (typeof step !== "number" || typeof split !== "string" || split === "final") continue;
-    for (const [key, value] of Object.entries(row)) {
-      if (typeof value !== "number" || NO_METRICS.has(key)) continue;
-      const name = split === "train" || key.startsWith(`${split}_`) ? key : `${split}/${key}`;
-      const ci95 = (row as Record<string, unknown>)[key.replace("accuracy", "ci95")];
-      const point = isInterval(ci95) ? { step, value, ci95 } : { step, value };
+    eachMeasurement(row as Record<string, unknown>, (name, step, value, ci95) => {
+      const point = ci95 === undefined ? { step, value } : { step, value, ci95 };
       const points = series.get(name);
       if (points === undefined) series.set(name, [point]);
       else points.push(point);
-    }
+    });
   }
   return series;
+}
+
+/**
+ * Calls `take` for every measurement of a line of metrics. Lines of events have no split, and the
+ * last line, "final", sums up the run: they have no measurements of a step.
+ */
+export function eachMeasurement(
+  row: Readonly<Record<string, unknown>>,
+  take: (name: string, step: number, value: number, ci95?: Point["ci95"]) => void,
+): void {
+  const { step, split } = row;
+  if (typeof step !== "number" || typeof split !== "string" || split === "final") return;
+  for (const [key, value] of Object.entries(row)) {
+    if (typeof value !== "number" || NO_METRICS.has(key)) continue;
+    const name = split === "train" || key.startsWith(`${split}_`) ? key : `${split}/${key}`;
+    const ci95 = key.includes("accuracy") ? row[key.replace("accuracy", "ci95")] : undefined;
+    if (isInterval(ci95)) take(name, step, value, ci95);
+    else take(name, step, value);
+  }
 }
 
 function isInterval(value: unknown): value is readonly [number, number] {
@@ -115,7 +128,7 @@ function isInterval(value: unknown): value is readonly [number, number] {
 }
 
 /** The last parts of each path, as many as distinguish all paths. */
-function shortNames(paths: readonly string[]): string[] {
+export function shortNames(paths: readonly string[]): string[] {
   const parts = paths.map((path) => path.split(/[/\\]/));
   for (let n = 1; n < Math.max(...parts.map(({ length }) => length)); n++) {
     const names = parts.map((path) => path.slice(-n).join("/"));

@@ -61,7 +61,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
 }
 
 /** Reads an object; a damaged file gives an empty one, so that the rest can be reported. */
-function objectOf(read: () => unknown): Json {
+export function objectOf(read: () => unknown): Json {
   try {
     const value = read();
     return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -72,7 +72,8 @@ function objectOf(read: () => unknown): Json {
   }
 }
 
-function remarksOf(log: string): RunRecord["remarks"] {
+/** Warnings and advice in the text of run.log. */
+export function remarksOf(log: string): RunRecord["remarks"] {
   const remarks = new Map<string, RunRecord["remarks"][number]>();
   for (const line of log.split("\n")) {
     const { event, message, text, step, tries } = objectOf(() => JSON.parse(line));
@@ -107,7 +108,7 @@ async function readSamples(folder: string): Promise<SampledGroup[]> {
 }
 
 /** Columns of the completions that are not rewards. */
-const OTHER_COLUMNS = new Set(["step", "prompt", "completion", "advantage"]);
+export const OTHER_COLUMNS = new Set(["step", "prompt", "completion", "advantage"]);
 
 /** The first group whose completions differ in reward, else the first. */
 async function readGroup(path: string): Promise<SampledGroup | null> {

@@ -26,6 +26,7 @@ export const ROOMS = [
   "training",
   "bench",
   "reports",
+  "dashboard",
   "cluster",
   "cli",
 ] as const;

@@ -52,6 +52,10 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
   training: ["GRPO", "the GRPO loop: rollout, loss, optimizer, checkpoints, the run's folder"],
   bench: ["models × tasks", "benchmarks: models × tasks, workers, remote models, paired tests"],
   reports: ["charts, run reports", "charts and the report of a run"],
+  dashboard: [
+    "the web page",
+    "the web page of runs and benchmarks: its server, and the scripts of the page (`client/`)",
+  ],
   cluster: ["SLURM", "job scripts for SLURM"],
   cli: ["commands", "the commands: flags, calls, what is printed"],
 };

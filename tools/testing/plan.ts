@@ -51,6 +51,7 @@ export const SLOW = [
   "cluster/requeue_test.ts",
   "configs/recorded_keys_test.ts",
   "core/lock_nodes_test.ts",
+  "dashboard/browser_test.ts",
   "evaluation/exported_prompts_test.ts",
   "hub/connections_test.ts",
   "kernels/conformance/gradients_test.ts",
@@ -119,7 +120,18 @@ export function fastPlan(): PlannedJob[] {
     tests(
       "the other rooms",
       quickTests(
-        ...["core", "hub", "data", "rewards", "evaluation", "bench", "reports", "cluster", "cli"],
+        ...[
+          "core",
+          "hub",
+          "data",
+          "rewards",
+          "evaluation",
+          "bench",
+          "reports",
+          "dashboard",
+          "cluster",
+          "cli",
+        ],
         "tools",
       ),
       env,

@@ -31,7 +31,7 @@ import {
 import { encodeTrainerState } from "../checkpoint/trainer_state.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";
-import { changedKeys } from "./config_difference.ts";
+import { changedKeys } from "../../configs/config_difference.ts";
 import type { TrainSummary } from "./events.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";

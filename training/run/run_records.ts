@@ -17,7 +17,7 @@ import type { TrainSummary } from "./events.ts";
 import { RunCheckpoints } from "./resume_and_save.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
-import { addSession, progressText, type Session } from "./sessions.ts";
+import { addSession, progressText, RUN_FORMAT, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunRecords {
@@ -51,6 +51,7 @@ export class RunRecords {
     await this.folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
     await this.folder.writeText("config.yaml", configText);
     await this.folder.updateRun({
+      format: RUN_FORMAT,
       version: VERSION,
       deno: Deno.version.deno,
       host: Deno.hostname(),

@@ -7,6 +7,9 @@ import { RgxError } from "../../core/errors.ts";
 import type { SlurmJob } from "../../core/machine/job.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
 
+/** Format of run.json; increased when the meaning of its fields changes. */
+export const RUN_FORMAT = 1;
+
 export interface Session {
   /** ISO 8601 */
   start: string;

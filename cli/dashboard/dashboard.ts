@@ -1,0 +1,75 @@
+/** `rgx dashboard`: serves the page until a signal ends it. */
+import { UsageError } from "../../core/errors.ts";
+import { exists } from "../../core/paths.ts";
+import { checkFolders } from "../../dashboard/reading/find_runs.ts";
+import { startDashboard } from "../../dashboard/server.ts";
+import { log, print } from "../terminal/terminal.ts";
+
+/** Folders that are shown when none is named. */
+const USUAL = ["experiments", "benchmark_results"];
+const PORT = 6080;
+/** Fewer characters are guessed too easily. */
+const MIN_TOKEN = 8;
+
+export async function dashboard(
+  named: string[],
+  options: { port?: number; host?: string; token?: string | false; json?: boolean },
+): Promise<void> {
+  const folders = named.length > 0 ? named : await usualFolders();
+  await checkFolders(folders);
+  const { host = "127.0.0.1", port = PORT } = options;
+  const started = await startDashboard({
+    folders,
+    hostname: host,
+    port,
+    token: tokenOf(options.token),
+  });
+  try {
+    if (options.token === false) {
+      log("note: without a token, everybody who reaches this port can read the runs");
+    }
+    if (options.json) print(JSON.stringify({ url: started.url, folders }));
+    else {
+      print(started.url);
+      log(`Shows ${folders.join(", ")}. Open this address; Ctrl-C ends the dashboard.`);
+      if (host === "127.0.0.1" || host === "localhost") {
+        const there = new URL(started.url).port;
+        log(`From another machine: ssh -L ${there}:127.0.0.1:${there} ${Deno.hostname()}`);
+      }
+    }
+    await signalled();
+  } finally {
+    await started.close();
+  }
+}
+
+/** The usual folders that are here, or this folder. */
+async function usualFolders(): Promise<string[]> {
+  const here: string[] = [];
+  for (const folder of USUAL) if (await exists(folder)) here.push(folder);
+  return here.length > 0 ? here : ["."];
+}
+
+/** @param given undefined: a new one is made; false: none */
+function tokenOf(given: string | false | undefined): string | null {
+  if (given === false) return null;
+  if (given === undefined) {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  if (!/^[\w.~-]+$/.test(given) || given.length < MIN_TOKEN) {
+    throw new UsageError("--token: expected at least 8 letters, digits, or - _ . ~", {
+      advice: "Without this flag a good one is made.",
+    });
+  }
+  return given;
+}
+
+/** Waits for the first signal that asks to end. */
+async function signalled(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      Deno.addSignalListener(signal, () => resolve());
+    }
+  });
+}

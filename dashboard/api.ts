@@ -1,0 +1,193 @@
+/** What the dashboard's server sends to its page, as JSON. Only types. */
+
+/** The state of a run, in the words of `run.json`, and what its files show beyond it. */
+export type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed" | "unknown";
+
+/** Correct answers to held-out problems. */
+export interface AccuracyInfo {
+  accuracy: number;
+  ci95: [low: number, high: number];
+  total: number;
+}
+
+export interface SessionInfo {
+  start: string;
+  end: string | null;
+  status: string;
+  reason: string | null;
+  host: string;
+  job: string | null;
+  restart: number | null;
+  from: string;
+  to: string | null;
+}
+
+/** A run in the list. Times are ISO 8601; what is not known is null. */
+export interface RunInfo {
+  id: string;
+  /** The folder's name, with as many folders above it as are needed. */
+  name: string;
+  /** `logging.run_name` of its configuration. */
+  runName: string | null;
+  folder: string;
+  status: RunStatus;
+  step: number | null;
+  totalSteps: number | null;
+  /** From 0 to 1. */
+  progress: number | null;
+  /** Estimated from the time of the latest steps. */
+  secondsLeft: number | null;
+  started: string | null;
+  /** The newest time at which one of its files changed. */
+  lastSign: string | null;
+  /** Values of the newest step, by the names of metrics.jsonl. */
+  latest: Record<string, number>;
+  before: AccuracyInfo | null;
+  after: AccuracyInfo | null;
+  model: string | null;
+  task: string | null;
+  device: string | null;
+  job: { id: string; name: string | null; node: string | null; restarts: number } | null;
+  restarts: number;
+  restartsWithoutProgress: number;
+  hasCompletions: boolean;
+  /** What is wrong with its files, in sentences. */
+  problems: string[];
+}
+
+/** A run with everything that its own page shows. */
+export interface RunDetails extends RunInfo {
+  sessions: SessionInfo[];
+  /** Seconds until the job's time limit, by SLURM. */
+  jobSecondsLeft: number | null;
+  secondsByPhase: Record<string, number>;
+  /** Warnings and advice in their order. */
+  remarks: { kind: "warning" | "advice"; step: number | null; text: string; tries: string[] }[];
+  /** Problems after training with their answers, from eval_after.jsonl or eval_before.jsonl. */
+  error: string | null;
+}
+
+export interface BenchmarkInfo {
+  id: string;
+  name: string;
+  folder: string;
+  created: string | null;
+  tasks: string[];
+  models: string[];
+  problem: string | null;
+}
+
+export interface Overview {
+  folders: string[];
+  runs: RunInfo[];
+  benchmarks: BenchmarkInfo[];
+  version: string;
+}
+
+/** A curve, thinned: the lowest and the highest value of each part of the steps. */
+export interface Curve {
+  steps: number[];
+  values: (number | null)[];
+  /** The smoothed values at the same steps; absent without smoothing. */
+  smooth?: number[];
+  /** The 95 % interval at each step, for accuracies. */
+  low?: (number | null)[];
+  high?: (number | null)[];
+}
+
+export interface CurvesOfRun {
+  run: string;
+  /** false: only some lines of the file have been read yet. */
+  complete: boolean;
+  /** All metrics of the run. */
+  metrics: string[];
+  curves: Record<string, Curve>;
+  problems: string[];
+}
+
+export interface CompletionRow {
+  step: number;
+  /** Position in the file of the step. */
+  row: number;
+  prompt: string;
+  completion: string;
+  /** null: no answer was found. */
+  extracted: string | null;
+  rewards: Record<string, number | null>;
+  advantage: number | null;
+  /** Further columns that rewards have written. */
+  extras: Record<string, string | number | boolean | null>;
+}
+
+export interface CompletionPage {
+  rows: CompletionRow[];
+  /** Where the next page begins; null at the end. */
+  next: string | null;
+  /** Steps that have completions: the first, the last, and how many. */
+  steps: { first: number; last: number; count: number } | null;
+  /** Number of steps that were searched for this page. */
+  searched: number;
+  problems: string[];
+}
+
+export interface ConfigComparison {
+  first: { id: string; name: string; text: string };
+  second: { id: string; name: string; text: string } | null;
+  /** Every key with the values of both, as JSON; null: not set. */
+  keys: { key: string; first: string | null; second: string | null; differs: boolean }[];
+  problems: string[];
+}
+
+export interface BenchmarkModel {
+  model: string;
+  accuracy: number;
+  correct: number;
+  total: number;
+  ci95: [number, number];
+  meanScore: number;
+  formatRate: number;
+  truncatedRate: number;
+  meanTokens: number;
+  errors: number;
+}
+
+export interface BenchmarkDetails extends BenchmarkInfo {
+  results: { task: string; models: BenchmarkModel[] }[];
+  averages: { model: string; accuracy: number; ci95: [number, number] }[];
+  comparisons: {
+    task: string;
+    first: string;
+    second: string;
+    difference: number;
+    ci95: [number, number];
+    p: number;
+  }[];
+  failures: { model: string; task: string; error: string }[];
+}
+
+export interface ExampleRow {
+  index: number;
+  model: string;
+  question: string;
+  expected: string | null;
+  completion: string;
+  extracted: string | null;
+  score: number;
+  truncated: boolean;
+  error: string | null;
+}
+
+export interface ExamplePage {
+  rows: ExampleRow[];
+  /** Number of examples that fit the filter. */
+  total: number;
+  next: number | null;
+}
+
+/** An event of the stream: ids of runs whose files changed, and whether the list changed. */
+export interface Changes {
+  metrics: string[];
+  states: string[];
+  completions: string[];
+  list: boolean;
+}

@@ -1,0 +1,241 @@
+/** Curves of several runs laid over one another, live, with smoothing and zoom. */
+import type { Curve, CurvesOfRun } from "../api.ts";
+import type { PageState, View } from "./view.ts";
+import { Chart, lineStyle, type ShownRun } from "./chart.ts";
+import { debounced, field, h, problemBox, svg } from "./dom.ts";
+import { groupMetrics } from "./metric_groups.ts";
+import { ask } from "./server.ts";
+
+/** Number of runs that are shown when none was chosen. */
+const AT_FIRST = 6;
+/** Points of all runs together in a chart, and the fewest and the most of one run. */
+const POINTS = 9000, FEWEST = 120, MOST = 700;
+/** Requests that run at the same time. */
+const REQUESTS = 6;
+
+export function curvesView({ overview, parameters, remember }: PageState): View {
+  const all: ShownRun[] = overview.runs.map(({ id, name }, index) => ({ id, name, index }));
+  const asked = parameters.get("runs")?.split(",").filter((id) => all.some((run) => run.id === id));
+  const newest = overview.runs.toSorted((a, b) =>
+    (b.lastSign ?? "").localeCompare(a.lastSign ?? "")
+  );
+  const chosen = new Set(asked?.length ? asked : newest.slice(0, AT_FIRST).map(({ id }) => id));
+  const closed = new Set((parameters.get("closed") ?? "").split("|"));
+  const opened = new Set((parameters.get("open") ?? "").split("|"));
+  let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
+  let range: [number, number] | null = null, round = 0, isGone = false;
+  const answers = new Map<string, CurvesOfRun>(), charts = new Map<string, Chart>();
+  const groups = h("div"), problems = h("div"), note = h("p", { class: "note", role: "status" });
+  const output = h("output", {}, smoothing.toFixed(2));
+  const slider = h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: smoothing });
+  slider.addEventListener("input", () => {
+    smoothing = Number(slider.value);
+    output.textContent = smoothing.toFixed(2);
+    remember({ smoothing: slider.value });
+    reload();
+  });
+  const search = h("input", { type: "search" });
+  search.addEventListener("input", () => {
+    wanted = search.value.trim().toLowerCase();
+    arrange();
+    reload();
+  });
+  const reset = h("button", { type: "button", onclick: () => zoom(null) }, "All steps");
+  reset.disabled = true;
+
+  function zoom(next: [number, number] | null): void {
+    range = next;
+    reset.disabled = next === null;
+    void load(shown());
+  }
+
+  const shown = () => all.filter(({ id }) => chosen.has(id));
+  const reload = debounced(() => void load(shown()), 120);
+
+  /** Asks for the curves of these runs in all open charts. */
+  async function load(runs: readonly ShownRun[]): Promise<void> {
+    const number = ++round, waiting = [...runs];
+    const points = Math.round(Math.max(FEWEST, Math.min(MOST, POINTS / Math.max(1, chosen.size))));
+    let failure = "";
+    const worker = async () => {
+      for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+        try {
+          const answer = await ask<CurvesOfRun>("curves", {
+            run: run.id,
+            metrics: open().join(","),
+            points,
+            smoothing,
+            from: range?.[0] ?? null,
+            to: range?.[1] ?? null,
+          });
+          if (number !== round || isGone) return;
+          const known = answers.get(run.id);
+          answers.set(run.id, answer);
+          // The first answer says which metrics there are, the next one has their curves.
+          if (known === undefined && answer.metrics.length > 0) {
+            arrange();
+            if (open().some((name) => answer.metrics.includes(name) && !answer.curves[name])) {
+              waiting.unshift(run);
+            }
+          }
+        } catch (error) {
+          failure = (error as Error).message;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: REQUESTS }, worker));
+    if (number === round && !isGone) draw(failure);
+  }
+
+  function open(): string[] {
+    return [...groups.querySelectorAll<HTMLDetailsElement>("details[open]")]
+      .flatMap((group) =>
+        (group.dataset["metrics"] ?? "").split(",").filter((name) => name !== "")
+      );
+  }
+
+  /** Makes a chart for each metric of the shown runs. */
+  function arrange(): void {
+    const names = new Set<string>();
+    for (const { id } of shown()) {
+      for (const name of answers.get(id)?.metrics ?? []) names.add(name);
+    }
+    const fitting = [...names].filter((name) => name.toLowerCase().includes(wanted));
+    const key = fitting.join();
+    if (groups.dataset["key"] === key) return;
+    groups.dataset["key"] = key;
+    groups.replaceChildren(
+      ...groupMetrics(fitting).map(({ title, metrics, isOpen }) => {
+        const inside = metrics.map((metric) => {
+          let chart = charts.get(metric);
+          if (chart === undefined) charts.set(metric, chart = new Chart(metric, zoom));
+          return chart.element;
+        });
+        const group = h(
+          "details",
+          {
+            class: "group",
+            "data-metrics": metrics.join(","),
+            open: wanted !== "" || opened.has(title) || isOpen && !closed.has(title),
+          },
+          h("summary", {}, h("h2", {}, `${title} (${metrics.length})`)),
+          h("div", { class: "charts" }, inside),
+        );
+        group.addEventListener("toggle", () => {
+          if (wanted !== "") return;
+          if (group.open) [opened.add(title), closed.delete(title)];
+          else [closed.add(title), opened.delete(title)];
+          remember({ closed: list(closed), open: list(opened) });
+          if (group.open) reload();
+        });
+        return group;
+      }),
+    );
+  }
+
+  const list = (titles: Set<string>) => [...titles].filter((title) => title !== "").join("|");
+
+  function draw(failure = ""): void {
+    const runs = shown();
+    arrange();
+    for (const metric of open()) {
+      const curves: (Curve | undefined)[] = runs.map(({ id }) => answers.get(id)?.curves[metric]);
+      charts.get(metric)?.draw(runs, curves);
+    }
+    const rest = runs.filter(({ id }) => answers.get(id)?.complete === false).length;
+    note.textContent = runs.length === 0
+      ? "No run is chosen."
+      : rest > 0
+      ? `A first look at ${runs.length} runs; all steps of ${rest} of them are being read …`
+      : `${runs.length} of ${all.length} runs`;
+    const box = problemBox([
+      ...(failure === "" ? [] : [failure]),
+      ...runs.flatMap(({ id }) => answers.get(id)?.problems ?? []),
+    ]);
+    problems.replaceChildren(...(box === null ? [] : [box]));
+  }
+
+  const choices = h("div", { class: "choices" });
+  function drawChoices(): void {
+    choices.replaceChildren(...all.map((run) => {
+      const box = h("input", { type: "checkbox", "data-run": run.id });
+      box.checked = chosen.has(run.id);
+      box.addEventListener(
+        "change",
+        () => choose(box.checked ? [run] : [], box.checked ? [] : [run]),
+      );
+      const { color, dash } = lineStyle(run.index);
+      const line = svg("line", {
+        ...{ x1: 0, y1: 5, x2: 26, y2: 5, stroke: color, "stroke-width": 3 },
+        "stroke-dasharray": dash.join(" "),
+      });
+      const swatch = svg(
+        "svg",
+        { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" },
+        line,
+      );
+      return h("label", {}, box, swatch, run.name);
+    }));
+  }
+
+  function choose(added: readonly ShownRun[], removed: readonly ShownRun[]): void {
+    for (const { id } of added) chosen.add(id);
+    for (const { id } of removed) chosen.delete(id);
+    for (const box of choices.querySelectorAll<HTMLInputElement>("input")) {
+      box.checked = chosen.has(box.dataset["run"]!);
+    }
+    remember({ runs: [...chosen].join(",") });
+    reload();
+  }
+
+  drawChoices();
+  const chooser = h(
+    "details",
+    { class: "chooser", open: all.length <= 12 },
+    h("summary", {}, "Runs"),
+    h(
+      "fieldset",
+      {},
+      h("legend", { class: "hidden" }, "Runs to show"),
+      choices,
+      h(
+        "p",
+        {},
+        h("button", { type: "button", onclick: () => choose(all, []) }, "All"),
+        " ",
+        h("button", { type: "button", onclick: () => choose([], all) }, "None"),
+      ),
+    ),
+  );
+  void load(shown());
+  return {
+    title: "Curves",
+    element: h(
+      "div",
+      {},
+      problems,
+      chooser,
+      h(
+        "div",
+        { class: "controls" },
+        h("label", {}, h("span", {}, "Smoothing ", output), slider),
+        field("Metrics", search),
+        reset,
+      ),
+      note,
+      groups,
+    ),
+    changed({ metrics }) {
+      const runs = shown().filter(({ id }) => metrics.includes(id));
+      if (runs.length > 0) void load(runs);
+    },
+    redraw() {
+      drawChoices();
+      for (const metric of open()) charts.get(metric)?.redraw();
+    },
+    leave() {
+      isGone = true;
+      for (const chart of charts.values()) chart.destroy();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** Asks the server, with the token of the page's address, and listens to its events. */
+import type { Changes } from "../api.ts";
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+
+/** A problem that the server reports, to be shown as it is. */
+export class Problem extends Error {}
+
+/** @throws Problem when the server refuses or is gone */
+export async function ask<T>(
+  what: string,
+  parameters: Readonly<Record<string, string | number | null>> = {},
+): Promise<T> {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== "") query.set(name, String(value));
+  }
+  let response: Response;
+  try {
+    response = await fetch(`api/${what}?${query}`, {
+      headers: token === "" ? {} : { authorization: `Bearer ${token}` },
+    });
+  } catch {
+    throw new Problem("The dashboard does not answer; it may have been ended.");
+  }
+  if (response.ok) return await response.json();
+  const body = await response.text();
+  let text = body;
+  try {
+    text = JSON.parse(body).problem ?? body;
+  } catch {
+    // not JSON: shown as it is
+  }
+  throw new Problem(text);
+}
+
+/** Calls `take` for every change; the connection is made again when it breaks. */
+export function listen(
+  take: (changes: Changes) => void,
+  connected: (isConnected: boolean) => void,
+): void {
+  const source = new EventSource(`api/events?${new URLSearchParams({ token })}`);
+  source.addEventListener("hello", () => connected(true));
+  source.addEventListener("alive", () => connected(true));
+  source.addEventListener("changes", (event) => {
+    connected(true);
+    take(JSON.parse((event as MessageEvent<string>).data));
+  });
+  source.onerror = () => connected(false);
+}

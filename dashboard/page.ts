@@ -1,0 +1,66 @@
+/**
+ * The files of the page: its HTML, styles and scripts, all embedded in the executable. The scripts
+ * are written in TypeScript (`client/`); their types are removed when they are first asked for.
+ */
+import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "text" };
+import uplotScript from "uplot/dist/uPlot.esm.js" with { type: "text" };
+import app from "./client/app.ts" with { type: "text" };
+import bars from "./client/bars.ts" with { type: "text" };
+import benchmarksView from "./client/benchmarks_view.ts" with { type: "text" };
+import chart from "./client/chart.ts" with { type: "text" };
+import compareView from "./client/compare_view.ts" with { type: "text" };
+import completionsView from "./client/completions_view.ts" with { type: "text" };
+import curvesView from "./client/curves_view.ts" with { type: "text" };
+import dom from "./client/dom.ts" with { type: "text" };
+import page from "./client/index.html" with { type: "text" };
+import metricGroups from "./client/metric_groups.ts" with { type: "text" };
+import runView from "./client/run_view.ts" with { type: "text" };
+import runsView from "./client/runs_view.ts" with { type: "text" };
+import server from "./client/server.ts" with { type: "text" };
+import style from "./client/style.css" with { type: "text" };
+import text from "./client/text.ts" with { type: "text" };
+
+const SCRIPTS: Readonly<Record<string, string>> = {
+  "app.ts": app,
+  "bars.ts": bars,
+  "benchmarks_view.ts": benchmarksView,
+  "chart.ts": chart,
+  "compare_view.ts": compareView,
+  "completions_view.ts": completionsView,
+  "curves_view.ts": curvesView,
+  "dom.ts": dom,
+  "metric_groups.ts": metricGroups,
+  "run_view.ts": runView,
+  "runs_view.ts": runsView,
+  "server.ts": server,
+  "text.ts": text,
+};
+
+export const PAGE: string = page;
+
+export interface PageFile {
+  type: string;
+  body: string;
+}
+
+const made = new Map<string, PageFile>();
+
+/** A script or a style of the page; null when there is none of this name. */
+export async function pageFile(name: string): Promise<PageFile | null> {
+  let file = made.get(name) ?? null;
+  if (file === null) {
+    file = await make(name);
+    if (file !== null) made.set(name, file);
+  }
+  return file;
+}
+
+async function make(name: string): Promise<PageFile | null> {
+  if (name === "style.css") return { type: "text/css", body: `${uplotStyle}\n${style}` };
+  if (name === "uplot.js") return { type: "text/javascript", body: uplotScript };
+  const source = SCRIPTS[name];
+  if (source === undefined) return null;
+  const { transform } = await import("sucrase");
+  const { code } = transform(source, { transforms: ["typescript"], disableESTransforms: true });
+  return { type: "text/javascript", body: code.replace(`from "uplot"`, `from "./uplot.js"`) };
+}

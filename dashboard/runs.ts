@@ -1,0 +1,149 @@
+/**
+ * The runs and benchmarks that a dashboard shows, with what was read of their files. `refresh`
+ * looks for new ones, and a watcher says which files have changed since it last looked. Files are
+ * looked at again and again instead of being watched, since network file systems report no
+ * changes.
+ */
+import type { Changes } from "./api.ts";
+import { Benchmarks } from "./reading/benchmarks.ts";
+import { findRuns, type Found, type FoundBenchmark, type FoundRun } from "./reading/find_runs.ts";
+import { MetricsFile } from "./reading/metrics_file.ts";
+
+/**
+ * Milliseconds without a question after which files are read in the background, and the longest
+ * wait for such a moment.
+ */
+const QUIET_MS = 150, MAX_WAIT_MS = 2000;
+
+/** What a run's files looked like. */
+interface Look {
+  metrics: string;
+  state: string;
+  completions: string;
+}
+
+export class Runs {
+  readonly benchmarks = new Benchmarks();
+  #found: Found = { runs: [], benchmarks: [] };
+  readonly #metrics = new Map<string, MetricsFile>();
+  /** How often a run's metrics were read to the end in the background. */
+  readonly #readings = new Map<string, number>();
+  /** Long files of which only some lines were read. */
+  readonly #waiting = new Map<string, MetricsFile>();
+  #background: Promise<void> | null = null;
+  /** When somebody last asked for metrics. */
+  #asked = 0;
+  #isEnding = false;
+
+  constructor(readonly folders: readonly string[]) {}
+
+  get found(): Found {
+    return this.#found;
+  }
+
+  /** Looks for runs and results. */
+  async refresh(): Promise<void> {
+    this.#found = await findRuns(this.folders);
+  }
+
+  run(id: string): FoundRun | undefined {
+    return this.#found.runs.find((run) => run.id === id);
+  }
+
+  benchmark(id: string): FoundBenchmark | undefined {
+    return this.#found.benchmarks.find((benchmark) => benchmark.id === id);
+  }
+
+  /** The metrics of a run, brought up to date; a long file is read on in the background. */
+  async metrics({ id, folder }: FoundRun): Promise<MetricsFile> {
+    let file = this.#metrics.get(id);
+    if (file === undefined) {
+      this.#metrics.set(id, file = new MetricsFile(`${folder}/metrics.jsonl`));
+    }
+    this.#asked = performance.now();
+    await file.update();
+    this.#asked = performance.now();
+    if (!file.complete) {
+      this.#waiting.set(id, file);
+      this.#background ??= this.#readWaiting().finally(() => this.#background = null);
+    }
+    return file;
+  }
+
+  /**
+   * Reads the rest of long files, one after the other, and only while nobody waits for an answer: a
+   * page that opens asks for many runs at once.
+   */
+  async #readWaiting(): Promise<void> {
+    for (let next = first(this.#waiting); next !== null; next = first(this.#waiting)) {
+      const start = performance.now();
+      while (
+        !this.#isEnding && performance.now() - this.#asked < QUIET_MS &&
+        performance.now() - start < MAX_WAIT_MS
+      ) {
+        await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 2));
+      }
+      if (this.#isEnding) return;
+      const [id, file] = next;
+      this.#waiting.delete(id);
+      await file.readRest();
+      this.#readings.set(id, (this.#readings.get(id) ?? 0) + 1);
+    }
+  }
+
+  /** Watches the files for one reader of the events. */
+  watcher(): Watcher {
+    return new Watcher(this, (id) => this.#readings.get(id) ?? 0);
+  }
+
+  /** Ends the reading in the background. */
+  async close(): Promise<void> {
+    this.#isEnding = true;
+    await this.#background;
+  }
+}
+
+function first<K, V>(map: ReadonlyMap<K, V>): [K, V] | null {
+  for (const entry of map) return entry;
+  return null;
+}
+
+/** Remembers what the files looked like when they were last looked at. */
+export class Watcher {
+  readonly #looks = new Map<string, Look>();
+  #list: string | null = null;
+
+  constructor(
+    private readonly runs: Runs,
+    private readonly readings: (id: string) => number,
+  ) {}
+
+  /** What has changed since the last call; at the first call, nothing. */
+  async changes(): Promise<Changes> {
+    const names = JSON.stringify(this.runs.found);
+    const list = this.#list !== null && this.#list !== names;
+    this.#list = names;
+    const changes: Changes = { metrics: [], states: [], completions: [], list };
+    await Promise.all(this.runs.found.runs.map(async ({ id, folder }) => {
+      const look = await lookAt(folder), before = this.#looks.get(id);
+      look.metrics += ` ${this.readings(id)}`;
+      this.#looks.set(id, look);
+      if (before === undefined) return;
+      if (look.metrics !== before.metrics) changes.metrics.push(id);
+      if (look.state !== before.state) changes.states.push(id);
+      if (look.completions !== before.completions) changes.completions.push(id);
+    }));
+    return changes;
+  }
+}
+
+async function lookAt(folder: string): Promise<Look> {
+  const look = async (name: string) => {
+    const info = await Deno.stat(`${folder}/${name}`).catch(() => null);
+    return info === null ? "" : `${info.size} ${info.mtime?.getTime()}`;
+  };
+  const [metrics, state, completions] = await Promise.all(
+    ["metrics.jsonl", "run.json", "completions"].map(look),
+  );
+  return { metrics: metrics!, state: state!, completions: completions! };
+}

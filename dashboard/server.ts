@@ -1,0 +1,157 @@
+/**
+ * The server of `rgx dashboard`. It reads only, and answers only requests that carry its token: in
+ * the address of the page and of the stream of events, or as a bearer token. The page's scripts and
+ * styles hold no data and need none.
+ */
+import { timingSafeEqual } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { VERSION } from "../core/version.ts";
+import { dataRoutes } from "./data_routes.ts";
+import { PAGE, pageFile } from "./page.ts";
+import { Runs } from "./runs.ts";
+
+export interface DashboardOptions {
+  folders: readonly string[];
+  hostname?: string;
+  /** 0: any free port. */
+  port?: number;
+  /** null: everybody who reaches the port may read. */
+  token: string | null;
+  /** Milliseconds between two looks at the files; default 2000. */
+  interval?: number;
+}
+
+export interface Dashboard {
+  /** The address of the page, with the token. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Looks at the files between two searches for new runs. */
+const LOOKS_PER_SEARCH = 5;
+
+/** The page loads nothing from elsewhere, and no other page may show it. */
+const HEADERS = {
+  "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
+    "frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+};
+
+/** @throws RgxError when the port is taken; UsageError when it or the address cannot be used */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const { hostname = "127.0.0.1", port = 0, token, interval = 2000 } = options;
+  const runs = new Runs(options.folders), ending = new AbortController();
+  await runs.refresh();
+  const app = createApp(runs, token, interval, ending.signal);
+  const server = listen(hostname, port, (request) => app.fetch(request));
+  const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const address = `http://${shown}:${server.addr.port}/`;
+  return {
+    url: token === null ? address : `${address}?token=${token}`,
+    async close() {
+      ending.abort();
+      await server.shutdown();
+      await runs.close();
+    },
+  };
+}
+
+function listen(
+  hostname: string,
+  port: number,
+  handler: (request: Request) => Response | Promise<Response>,
+): Deno.HttpServer<Deno.NetAddr> {
+  try {
+    return Deno.serve({ hostname, port, onListen: () => {} }, handler);
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new RgxError(`${hostname}:${port}: another program uses this port`, {
+        advice: "Name another one with --port, or 0 for any free one.",
+      });
+    }
+    throw new UsageError(`${hostname}:${port}: cannot listen there: ${(error as Error).message}`, {
+      advice: "--host is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them.",
+      cause: error,
+    });
+  }
+}
+
+function createApp(runs: Runs, token: string | null, interval: number, ending: AbortSignal): Hono {
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+  });
+  app.get("/app/:name", async (c) => {
+    const file = await pageFile(c.req.param("name"));
+    if (file === null) return c.notFound();
+    return c.body(file.body, 200, { "content-type": `${file.type}; charset=utf-8` });
+  });
+  app.use(async (c, next) => {
+    if (token !== null && !isRight(givenToken(c), token)) {
+      return c.text(
+        "This dashboard needs its token. Open the whole address that `rgx dashboard` printed, " +
+          "with ?token=… at its end.\n",
+        401,
+      );
+    }
+    return await next();
+  });
+  app.get("/", (c) => c.html(PAGE));
+  app.get("/api/events", (c) => events(c, runs, interval, ending));
+  app.route("/api", dataRoutes(runs, VERSION));
+  app.onError((error, c) => {
+    const problem = error instanceof RgxError ? error.message : `internal error: ${error.message}`;
+    return c.json({ problem }, error instanceof UsageError ? 400 : 500);
+  });
+  return app;
+}
+
+function givenToken(c: Context): string {
+  const header = c.req.header("authorization") ?? "";
+  return header.startsWith("Bearer ") ? header.slice(7) : c.req.query("token") ?? "";
+}
+
+/** Compares in a time that does not depend on where the texts differ. */
+function isRight(given: string, token: string): boolean {
+  const [a, b] = [given, token].map((text) => new TextEncoder().encode(text));
+  return a!.length === b!.length && timingSafeEqual(a!, b!);
+}
+
+/** The stream of changes: one event each time that files have changed. */
+function events(c: Context, runs: Runs, interval: number, ending: AbortSignal): Response {
+  return streamSSE(c, async (stream) => {
+    const stop = Promise.withResolvers<void>();
+    stream.onAbort(() => stop.resolve());
+    ending.addEventListener("abort", () => stop.resolve());
+    let isOver = ending.aborted;
+    stop.promise.then(() => isOver = true);
+    const watcher = runs.watcher();
+    await watcher.changes();
+    await stream.writeSSE({ event: "hello", data: VERSION });
+    for (let look = 1; !isOver; look++) {
+      await pause(interval, stop.promise);
+      if (isOver) break;
+      if (look % LOOKS_PER_SEARCH === 0) await runs.refresh();
+      const changes = await watcher.changes();
+      const { metrics, states, completions, list } = changes;
+      if (list || metrics.length + states.length + completions.length > 0) {
+        await stream.writeSSE({ event: "changes", data: JSON.stringify(changes) });
+      } else {
+        // Shows both ends that the connection is alive.
+        await stream.writeSSE({ event: "alive", data: "" });
+      }
+    }
+  });
+}
+
+async function pause(ms: number, stop: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([stop, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import type {
+  BenchmarkDetails,
+  ConfigComparison,
+  CurvesOfRun,
+  ExamplePage,
+  Overview,
+  RunDetails,
+} from "./api.ts";
+import { metricsLine, TOKEN, withDashboard, writeResults, writeRun } from "./testing.ts";
+import { startDashboard } from "./server.ts";
+import { UsageError } from "../core/errors.ts";
+
+const write = async (folder: string) => {
+  await writeRun(`${folder}/one`, 20);
+  await writeRun(`${folder}/two`, 30);
+  await writeResults(`${folder}/results`);
+};
+
+/** Asks the dashboard for JSON. */
+async function ask<T>(url: string, path: string): Promise<T> {
+  const { origin } = new URL(url);
+  const response = await fetch(`${origin}/api/${path}`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  assert.equal(response.status, 200, path);
+  return await response.json();
+}
+
+Deno.test("without the token nothing is told, and nobody may write", () =>
+  withDashboard(write, async ({ url }) => {
+    const { origin } = new URL(url);
+    const status = async (path: string, init: RequestInit = {}) => {
+      const response = await fetch(`${origin}${path}`, init);
+      const text = await response.text();
+      return [response.status, text] as const;
+    };
+    for (const path of ["/", "/api/overview", "/api/events", "/?token=", `/?token=${TOKEN}x`]) {
+      const [code, text] = await status(path);
+      assert.equal(code, 401, path);
+      assert.match(text, /needs its token/);
+    }
+    assert.match((await status(`/?token=${TOKEN}`))[1], /<title>rgx dashboard/);
+    assert.equal((await status(`/api/overview?token=${TOKEN}`, { method: "POST" }))[0], 404);
+    assert.equal((await status("/app/../server.ts"))[0], 401);
+    assert.equal((await status("/app/%2e%2e%2fserver.ts"))[0], 404);
+    const page = await fetch(url);
+    assert.match(page.headers.get("content-security-policy")!, /default-src 'none'/);
+    assert.doesNotMatch(await page.text(), /https?:/);
+  }));
+
+Deno.test("the list, curves, configurations and results are answered", () =>
+  withDashboard(write, async ({ url }) => {
+    const { runs, benchmarks } = await ask<Overview>(url, "overview");
+    assert.deepEqual(runs.map(({ name, step }) => [name, step]), [["one", 20], ["two", 30]]);
+    const [one, two] = runs.map(({ id }) => id);
+    const curves = await ask<CurvesOfRun>(url, `curves?run=${two}&metrics=reward,none&points=10`);
+    assert.deepEqual(Object.keys(curves.curves), ["reward"]);
+    assert.ok(curves.complete && curves.metrics.includes("eval_accuracy"));
+    const { keys } = await ask<ConfigComparison>(url, `config?run=${one}&other=${two}`);
+    assert.deepEqual(keys.filter(({ differs }) => differs), [
+      { key: "training.seed", first: "20", second: "30", differs: true },
+    ]);
+    const details = await ask<RunDetails>(url, `run?run=${one}`);
+    assert.deepEqual([details.sessions.length, details.jobSecondsLeft], [2, null]);
+    const id = benchmarks[0]!.id;
+    const result = await ask<BenchmarkDetails>(url, `benchmark?id=${id}`);
+    assert.deepEqual(result.results[0]!.models.map(({ accuracy }) => accuracy), [0.25, 0.75]);
+    assert.equal(result.comparisons[0]!.p, 0.5);
+    const examples = (more: string) =>
+      ask<ExamplePage>(url, `examples?id=${id}&task=spell_backward&${more}`);
+    assert.equal((await examples("")).total, 8);
+    assert.equal((await examples("model=first&outcome=wrong")).total, 3);
+    const page = await examples("outcome=right&text=QUESTION&limit=1&offset=1");
+    assert.deepEqual([page.total, page.next, page.rows[0]!.model], [4, 2, "second"]);
+  }));
+
+Deno.test("questions about what is not there are answered with a sentence", () =>
+  withDashboard(write, async ({ url }) => {
+    const { origin } = new URL(url);
+    for (const path of ["run?run=x", "curves?run=../one", "benchmark?id=x", "config?run="]) {
+      const response = await fetch(`${origin}/api/${path}`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      assert.equal(response.status, 400);
+      assert.match((await response.json()).problem, /there (is|are) no such/);
+    }
+  }));
+
+Deno.test("result files that are cut or of a newer format are told", () =>
+  withDashboard(async (folder) => {
+    await Deno.writeTextFile(`${folder}/results_a_20260101_000000.json`, '{"format": 1, "ki');
+    await Deno.writeTextFile(`${folder}/results_b_20260101_000000.json`, '{"format": 7}');
+  }, async ({ url }) => {
+    const { benchmarks } = await ask<Overview>(url, "overview");
+    const problems = await Promise.all(
+      benchmarks.map(async ({ id }) =>
+        (await ask<BenchmarkDetails>(url, `benchmark?id=${id}`)).problem
+      ),
+    );
+    assert.match(problems[0]!, /not valid JSON/);
+    assert.match(problems[1]!, /result format 7, this version reads format 1/);
+  }));
+
+Deno.test("the stream of events tells which runs have changed", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const { origin } = new URL(url);
+    const { runs } = await ask<Overview>(url, "overview");
+    const control = new AbortController();
+    const response = await fetch(`${origin}/api/events?token=${TOKEN}`, { signal: control.signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const until = async (says: RegExp) => {
+      while (!says.test(text)) {
+        const { value, done } = await reader.read();
+        assert.ok(!done, "the stream has ended");
+        text += value;
+      }
+    };
+    await until(/event: hello/);
+    await Deno.writeTextFile(`${folder}/two/metrics.jsonl`, metricsLine(31), { append: true });
+    await until(new RegExp(`"metrics":\\["${runs[1]!.id}"\\]`));
+    await writeRun(`${folder}/three`, 2);
+    await until(/"list":true/);
+    control.abort();
+    await reader.cancel().catch(() => {});
+    const curves = await ask<CurvesOfRun>(url, `curves?run=${runs[1]!.id}&metrics=reward`);
+    assert.equal(curves.curves["reward"]!.steps.at(-1), 31);
+  }));
+
+Deno.test("a dashboard changes no file", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const look = async (path = folder): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const { name, isDirectory } of Deno.readDir(path)) {
+        const { size, mtime } = await Deno.stat(`${path}/${name}`);
+        found.push(`${path}/${name} ${size} ${mtime?.getTime()}`);
+        if (isDirectory) found.push(...await look(`${path}/${name}`));
+      }
+      return found.sort();
+    };
+    const before = await look();
+    const { runs } = await ask<Overview>(url, "overview");
+    for (const { id } of runs) {
+      for (const what of ["run", "curves", "completions", "config"]) {
+        await ask(url, `${what}?run=${id}&metrics=reward`);
+      }
+    }
+    assert.deepEqual(await look(), before);
+  }));
+
+Deno.test("a port that is taken and an address of another machine are refused", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const port = Number(new URL(url).port), common = { folders: [folder], token: null };
+    await assert.rejects(startDashboard({ ...common, port }), /another program uses this port/);
+    await assert.rejects(
+      startDashboard({ ...common, hostname: "192.0.2.1" }),
+      (error: Error) => error instanceof UsageError && /cannot listen there/.test(error.message),
+    );
+  }));
