@@ -5,6 +5,7 @@
  */
 import { grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
+import { cpuTimes, otherWork, otherWorkText } from "../../core/machine/other_work.ts";
 import { EXIT } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import { createDevice } from "../../kernels/mod.ts";
@@ -23,6 +24,9 @@ import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
 import { print, table, wrap } from "../terminal/terminal.ts";
+
+/** Milliseconds for which the work of others is measured. */
+const OTHERS_MS = 500;
 
 interface DeviceReport {
   name: string;
@@ -173,12 +177,20 @@ function adviceFor(
   return advice;
 }
 
+/** What others use of the processors while this process does nothing. */
+async function measureOthers() {
+  const before = cpuTimes();
+  await new Promise((resolve) => setTimeout(resolve, OTHERS_MS));
+  return otherWork(before, cpuTimes());
+}
+
 /** Returns the exit code: 1 when the configuration does not fit. */
 export async function doctor(
   config: string | undefined,
   overrides: string[],
   options: { json?: boolean },
 ): Promise<number> {
+  const others = await measureOthers();
   const room = memoryRoom(); // before the measurements below take some
   const fit = config === undefined ? null : await fitReport(config, overrides);
   const job = await jobReport();
@@ -207,6 +219,9 @@ export async function doctor(
     os: `${Deno.build.os} ${Deno.build.arch} ${Deno.osRelease()}`,
     executable: Deno.build.standalone,
     threads: grantedCores(),
+    /** Shares of the processors that other programs use, and that the host steals. */
+    others_share: others?.others ?? null,
+    stolen_share: others?.stolen ?? null,
     available_memory_bytes: memory,
     memory_limited_by: by,
     devices,
@@ -228,7 +243,7 @@ export async function doctor(
   print(table([
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
-    ["processors", `${report.threads} threads`],
+    ["processors", [`${report.threads} threads`, otherWorkText(others) ?? []].flat().join(", ")],
     ["cpu kernels", tiles],
     ["free memory", gib(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),

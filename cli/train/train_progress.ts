@@ -9,6 +9,7 @@ import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
+import { OtherWorkMeter, otherWorkText } from "../../core/machine/other_work.ts";
 import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import type { Advice } from "../../training/diagnosis/finding.ts";
@@ -53,6 +54,7 @@ export class TrainProgress {
   readonly #json: boolean;
   #plan: TrainPlan | null = null;
   readonly #line = new RedrawnLines();
+  readonly #others = new OtherWorkMeter();
   #lastDraw = 0;
   #lastPlain = performance.now();
   /** The current phase, its start time, and the step that it started from. */
@@ -283,6 +285,8 @@ export class TrainProgress {
     } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
     parts.push(`${Math.round(rate)} tokens/s`);
     parts.push(`${left} left`);
+    const others = otherWorkText(this.#others.current());
+    if (others !== null) parts.push(others);
     // Memory of tensors, and of the whole process.
     const { "memory/peak_bytes": tensors, "memory/host_bytes": host } = metrics;
     if (typeof tensors === "number" && typeof host === "number") {

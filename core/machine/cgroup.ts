@@ -117,15 +117,19 @@ function filePages(level: string, prefix: string): number {
   }, 0);
 }
 
-/** Number of CPUs in the process's list of allowed ones, such as "0-3,8,10-11". */
 function affinity(root: string): number | null {
+  return allowedCpus(root)?.length ?? null;
+}
+
+/** The CPUs that this process may use; null when they are not known. */
+export function allowedCpus(root = ""): number[] | null {
   const status = read(`${root}/proc/self/status`) ?? "";
   const list = /^Cpus_allowed_list:\s*([0-9,-]+)$/m.exec(status)?.[1];
-  if (list === undefined) return null;
-  return list.split(",").reduce((sum, part) => {
+  // For example "0-3,8,10-11".
+  return list?.split(",").flatMap((part) => {
     const [first, last = first] = part.split("-").map(Number);
-    return sum + last! - first! + 1;
-  }, 0);
+    return Array.from({ length: last! - first! + 1 }, (_, i) => first! + i);
+  }) ?? null;
 }
 
 function minOrNull(a: number | null, b: number | null): number | null {

@@ -17,6 +17,9 @@ Deno.test("rgx doctor --json measures the devices of this machine", async () => 
   assert.equal(names.includes("webgpu"), report.gpu_adapter !== null);
   if (report.gpu_adapter !== null) assert.ok(report.gpu_adapter.limits.maxBufferSize >= 2 ** 28);
   assert.ok(report.available_memory_bytes > 0);
+  const { others_share: others, stolen_share: stolen } = report;
+  if (Deno.build.os === "linux") assert.ok(stolen >= 0 && others >= stolen && others <= 1);
+  else assert.deepEqual([others, stolen], [null, null]);
 });
 
 Deno.test({
