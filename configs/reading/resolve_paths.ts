@@ -9,7 +9,7 @@ import { stat } from "node:fs/promises";
 import { RgxError } from "../../core/errors.ts";
 import { findDataFiles } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
-import { rewardFileHash } from "../../rewards/custom/reward_file.ts";
+import { codeHash } from "../../core/sandbox/code_file.ts";
 import {
   type ConfigNode,
   type MapNode,
@@ -119,7 +119,7 @@ async function resolveReward(
     return item;
   }
   try {
-    const hash = await rewardFileHash(found), noted = nodeAt(item, ["sha256"]);
+    const hash = await codeHash(found, "reward"), noted = nodeAt(item, ["sha256"]);
     if (noted?.kind === "scalar" && noted.value !== hash) {
       problems.note(noted.at, `${key}.sha256`, `${path.value} has changed since this was written`);
     }

@@ -1,68 +1,9 @@
-/**
- * The process in which a user's reward runs. It holds the Worker, which has no permissions, passes
- * lines between it and the program, and stays responsive while the reward is busy. So it can end
- * itself when the program is gone (its input closes) or when the reward takes too much memory. The
- * program ends it when the reward hangs. A Worker in the program itself would not do: Deno 2.9
- * never stops the thread of a busy Worker.
- */
-import { LineWriter, readLines } from "../../core/line_pipe.ts";
-import { type FromReward, MEMORY_EXIT, MEMORY_LIMIT, toLine } from "./protocol.ts";
+/** Where the code of a user's reward runs. */
+import { hostWorker } from "../../core/sandbox/host.ts";
 
-/**
- * Milliseconds between two checks of the memory. In this time a reward can fill a few hundred MB.
- */
-const MEMORY_CHECK_INTERVAL = 20;
-
-/**
- * Signals that ask a run to stop. They also reach its child processes, which ignore them: the
- * program decides when a reward ends.
- */
-const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
-  ? ["SIGINT", "SIGBREAK"]
-  : ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"];
-
-/**
- * Serves until the input closes, then ends the process.
- * @param net hosts that the reward may connect to
- */
+/** @param net hosts that the reward may connect to */
 export async function hostReward(net: readonly string[]): Promise<never> {
-  for (const signal of SIGNALS) Deno.addSignalListener(signal, () => {});
-  const output = new LineWriter(Deno.stdout.writable, () => Deno.exit(1));
-  const send = (message: FromReward) => output.write(toLine([message]));
-  const worker = new Worker(new URL("./worker.ts", import.meta.url), {
-    type: "module",
-    name: "reward",
-    deno: { permissions: net.length === 0 ? "none" : only(net) },
-  } as WorkerOptions);
-  worker.onmessage = ({ data }: MessageEvent<string>) => output.write(data);
-  worker.onerror = (event) => {
-    event.preventDefault();
-    send({ type: "ended", message: event.message });
-  };
-  const check = setInterval(() => {
-    if (Deno.memoryUsage().rss <= MEMORY_LIMIT) return;
-    clearInterval(check);
-    // Ends the process soon, before it takes more memory. The pause lets the pipe drain; a program
-    // that is too busy to read it sees the exit code.
-    setTimeout(() => Deno.exit(MEMORY_EXIT), MEMORY_CHECK_INTERVAL);
-  }, MEMORY_CHECK_INTERVAL);
-  for await (const lines of readLines(Deno.stdin.readable)) {
-    for (const line of lines) worker.postMessage(line);
-  }
-  Deno.exit(0);
-}
-
-function only(net: readonly string[]) {
-  return {
-    net: [...net],
-    env: false,
-    ffi: false,
-    import: false,
-    read: false,
-    run: false,
-    sys: false,
-    write: false,
-  };
+  return await hostWorker(new URL("./worker.ts", import.meta.url), net);
 }
 
 if (import.meta.main) await hostReward(Deno.args);

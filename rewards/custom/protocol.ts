@@ -7,11 +7,6 @@ import type { ExtraValue, RewardSample, RewardValue } from "../types.ts";
 /** The executable's hidden command that hosts a reward. */
 export const HOST_COMMAND = "reward-host";
 
-/** Maximum memory of the process of a reward, in bytes. */
-export const MEMORY_LIMIT = 2 ** 30;
-/** Exit code of a process that exceeded it. */
-export const MEMORY_EXIT = 86;
-
 export interface Limits {
   /** The time limit for one value, in seconds. */
   timeout: number;
@@ -48,26 +43,11 @@ export type FromWorker =
   /** An exception outside of any call: in a timer, or in a promise that nobody awaits. */
   | { type: "uncaught"; message: string };
 
-/** The messages that the program reads. The process itself sends one of them. */
-export type FromReward = FromWorker | { type: "ended"; message: string };
-
 // Captured before the user's code can replace them.
-const { parse, stringify } = JSON;
+const { stringify } = JSON;
 
-export function toLine(messages: readonly FromReward[]): string {
+export function toLine(messages: readonly FromWorker[]): string {
   return stringify(messages);
-}
-
-/**
- * The messages of a line. None if it is no list of messages: a crashing process may print anything.
- */
-export function fromLine(line: string): FromReward[] {
-  try {
-    const messages = parse(line);
-    return Array.isArray(messages) ? messages : [];
-  } catch {
-    return [];
-  }
 }
 
 /** A cell of an extra column. Numbers that JSON does not have are sent as text. */

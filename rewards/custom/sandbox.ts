@@ -6,8 +6,14 @@
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import type { RewardSample } from "../types.ts";
-import { RewardProcess } from "./reward_process.ts";
-import type { Limits, Scored, ToWorker } from "./protocol.ts";
+import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
+import {
+  type FromWorker,
+  HOST_COMMAND,
+  type Limits,
+  type Scored,
+  type ToWorker,
+} from "./protocol.ts";
 
 /** Time limit for starting the process and for loading the module, in seconds. */
 const LOAD_TIME = 10;
@@ -16,6 +22,13 @@ const GRACE = 0.5;
 
 /** After this many late values in a row (in each lane) the rest of the batch is not tried. */
 const MAX_LATE_IN_A_ROW = 8;
+
+type RewardProcess = SandboxProcess<FromWorker, ToWorker>;
+const HOST = {
+  module: new URL("./host.ts", import.meta.url),
+  reads: ["../", "../../core/"].map((folder) => new URL(folder, import.meta.url)),
+  command: HOST_COMMAND,
+};
 
 /** Why the process has to be ended, and the samples that were started and not finished. */
 interface Ended {
@@ -49,7 +62,7 @@ export class Sandbox {
     for (let attempt = 1;; attempt++) {
       let process: RewardProcess | null = null;
       try {
-        process = this.#process = new RewardProcess(this.net);
+        process = this.#process = new SandboxProcess(HOST, this.net);
         this.#wholeBatch = await loaded(process, this.url);
         return;
       } catch (error) {

@@ -4,10 +4,11 @@
  * hangs.
  */
 import { messageOf } from "../../core/errors.ts";
+import { explain as explained } from "../../core/sandbox/explain.ts";
+import { lockDown } from "../../core/sandbox/lock_down.ts";
 import { checkValue, RewardNotes, show } from "../scorer.ts";
 import { Late, withinTimeLimit } from "../time_limit.ts";
 import type { RewardInput } from "../types.ts";
-import { lockDown } from "./lock_down.ts";
 import {
   encodeCell,
   type FromWorker,
@@ -163,11 +164,4 @@ async function inTime(result: unknown, seconds: number): Promise<unknown> {
 }
 
 /** The message of an exception, with the line of the user's file if it came from there. */
-function explain(error: unknown): string {
-  const message = messageOf(error).replaceAll(moduleUrl, "the file");
-  const stack = error instanceof Error ? error.stack ?? "" : "";
-  const [, line, column] = /data:text\/javascript[^\s]*?:(\d+):(\d+)/.exec(stack) ?? [];
-  return line === undefined || message.includes("the file:")
-    ? message
-    : `${message} (line ${line}, column ${column})`;
-}
+const explain = (error: unknown) => explained(error, moduleUrl);

@@ -1,0 +1,119 @@
+/**
+ * The process of a user's code, seen from the program. It is started with the permissions that its
+ * host needs and no others, exchanges lines of JSON, and can be ended by force. A checkout starts
+ * the host's module; the executable starts itself again.
+ */
+import { fileURLToPath } from "node:url";
+import { LineWriter, readLines } from "../line_pipe.ts";
+import { type Ended, MEMORY_EXIT, MEMORY_LIMIT } from "./limits.ts";
+
+/** Called with messages. @param ended why no message will follow these, or null */
+export type Listener<From> = (messages: (From | Ended)[], ended: string | null) => void;
+
+/** Where the host of a kind of code is. */
+export interface Host {
+  /** Its module in a checkout, which calls `hostWorker` with the arguments of the program. */
+  module: URL;
+  /** Folders whose modules host and Worker import. */
+  reads: readonly URL[];
+  /** The executable's hidden command for it. */
+  command: string;
+}
+
+/** `From` and `To` are the messages from and to the Worker, which can be written as JSON. */
+export class SandboxProcess<From extends { type: string }, To> {
+  readonly #child: Deno.ChildProcess;
+  readonly #input: LineWriter;
+  readonly #done: Promise<void>;
+  #listener: Listener<From> | null = null;
+  #ended: string | null = null;
+
+  /**
+   * @param net hosts that the code may connect to
+   * @throws Error when no process can be started
+   */
+  constructor(host: Host, net: readonly string[]) {
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: Deno.build.standalone ? [host.command, ...net] : checkoutArguments(host, net),
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    this.#input = new LineWriter(this.#child.stdin, () => {});
+    this.#done = this.#listen();
+  }
+
+  /** Why the process has ended, or null while it runs. */
+  get ended(): string | null {
+    return this.#ended;
+  }
+
+  /** Calls `listener` for all further messages; null: nobody is called. */
+  listen(listener: Listener<From> | null): void {
+    this.#listener = listener;
+  }
+
+  send(message: To): void {
+    this.#input.write(JSON.stringify(message));
+  }
+
+  /** Ends the process, however busy it is; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#listener = null;
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has already ended.
+    }
+    await this.#done;
+  }
+
+  async #listen(): Promise<void> {
+    for await (const lines of readLines(this.#child.stdout)) {
+      const messages = lines.flatMap((line) => fromLine<From | Ended>(line));
+      const end = messages.find((message): message is Ended => message.type === "ended");
+      if (end !== undefined) this.#ended ??= end.message;
+      this.#listener?.(messages, this.#ended);
+    }
+    const { code, signal } = await this.#child.status;
+    this.#ended ??= code === MEMORY_EXIT
+      ? `took more than ${MEMORY_LIMIT / 2 ** 20} MiB of memory, its process was ended`
+      : `its process ended (${signal ?? `exit code ${code}`})`;
+    this.#listener?.([], this.#ended);
+    await this.#input.close();
+  }
+}
+
+/**
+ * The host may read its own program and connect where the user's code may. It gets no further
+ * permissions and no V8 flags.
+ */
+function checkoutArguments({ module, reads }: Host, net: readonly string[]): string[] {
+  const read = reads.map((folder) => fileURLToPath(folder).replaceAll(",", ",,"));
+  return [
+    "run",
+    "--quiet",
+    "--no-prompt",
+    "--no-config",
+    "--no-lock",
+    "--no-npm",
+    "--no-remote",
+    "--unstable-worker-options",
+    `--allow-read=${read.join(",")}`,
+    ...(net.length === 0 ? [] : [`--allow-net=${net.join(",")}`]),
+    fileURLToPath(module),
+    ...net,
+  ];
+}
+
+/**
+ * The messages of a line. None if it is no list of messages: a crashing process may print anything.
+ */
+function fromLine<Message>(line: string): Message[] {
+  try {
+    const messages = JSON.parse(line);
+    return Array.isArray(messages) ? messages : [];
+  } catch {
+    return [];
+  }
+}
