@@ -6,7 +6,7 @@
 import { Command, CommanderError, Help } from "commander";
 import { EXIT, UsageError } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
-import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
+import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { benchCommands } from "./bench/commands.ts";
 import { slurmCommands } from "./cluster/commands.ts";
 import { dashboardCommand } from "./dashboard/commands.ts";
@@ -132,7 +132,7 @@ function createProgram(setExit: (code: number) => void): Command {
   configCommands(program, setExit);
   doctorCommand(program, setExit);
   shellCommands(program);
-  rewardHostCommand(program);
+  hostCommands(program);
   for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
   return program;
 }
@@ -144,9 +144,11 @@ function* allCommands(command: Command): Generator<Command> {
   }
 }
 
-/** The hidden command by which the executable runs a user's reward in a process of its own. */
-function rewardHostCommand(program: Command): void {
-  program.command(HOST_COMMAND, { hidden: true })
+/** The hidden commands by which the executable runs a user's code in a process of its own. */
+function hostCommands(program: Command): void {
+  program.command(REWARD_HOST, { hidden: true })
     .argument("[hosts...]")
     .action(async (hosts) => await (await import("../rewards/custom/host.ts")).hostReward(hosts));
+  program.command(TASK_HOST, { hidden: true })
+    .action(async () => await (await import("../tasks/custom/host.ts")).hostTask());
 }

@@ -13,6 +13,7 @@ import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./documents/embedded.ts";
 import { resolveFiles } from "./reading/resolve_paths.ts";
+import { resolveTaskFiles } from "./reading/task_files.ts";
 import { reportForeignKeys } from "./foreign/report_foreign_keys.ts";
 import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import {
@@ -117,6 +118,7 @@ export async function loadConfig(
   reportForeignKeys(tree, problems);
   tree = translateForeignKeys(tree, problems);
   if (isSupervised) tree = withSupervisedKeys(tree, problems);
+  tree = await resolveTaskFiles(tree, cwd, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
   // All rows of a file are used, and as they are, unless something else is written.
   if (isOfAFile(tree)) {

@@ -162,6 +162,11 @@ export class RandomStream {
     this.#k1 = high;
   }
 
+  /** Arguments of the constructor, with which the stream begins again elsewhere. */
+  get origin(): [seed: number, c1: number, c2: number, c3: number] {
+    return [this.#k1 * 0x1_0000_0000 + this.#k0, this.c1, this.c2, this.c3];
+  }
+
   /** The stream of entry `index` of a task: the only source of that entry's random choices. */
   static forTask(seed: number, split: Split, taskName: string, index: number): RandomStream {
     return new RandomStream(

@@ -100,4 +100,6 @@ export interface Task<C extends object = Record<string, ParamValue>> {
   /** True when a blank answer may be right, i.e. when the oracle can be empty. */
   acceptsBlank?: boolean;
   curriculum?: readonly CurriculumAttribute[];
+  /** SHA-256 of the file of a user's task. */
+  sha256?: string;
 }

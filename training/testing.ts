@@ -62,6 +62,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       task_name: "spell_backward",
       task_config: { min_word_len: 3, max_word_len: 4 },
       tasks: null,
+      task_files: [],
       dataset_name: null,
       num_examples: 50,
       max_examples: null,

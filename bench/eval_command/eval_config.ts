@@ -8,6 +8,7 @@
  */
 import { dirname } from "node:path";
 import { findFile } from "../../configs/reading/resolve_paths.ts";
+import { TaskFiles } from "../../configs/reading/task_files.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -61,14 +62,28 @@ export async function readEvalConfig(
   tasksElsewhere = false,
 ): Promise<EvalDescription> {
   const bytes = await readBytes(path);
-  const problems = new Problems(), source = { name: path, directory: null };
+  const problems = new Problems(), source = { name: path, directory: dirname(path) };
   const text = decodeUtf8(bytes, source, problems);
-  const tree = text === null ? null : parseYaml(text, source, problems);
+  const parsed = text === null ? null : parseYaml(text, source, problems);
+  const tree = parsed === null ? null : await withTaskFiles(parsed, problems);
   const description = tree === null
     ? null
     : new Reader(tree, problems, tasksElsewhere).description();
   problems.throwIfAny();
   return await withPlaces(description!, dirname(path));
+}
+
+/** The tree with names of tasks in place of the paths of their files. */
+async function withTaskFiles(tree: MapNode, problems: Problems): Promise<MapNode> {
+  const categories = tree.entries.get("categories")?.node;
+  if (categories?.kind !== "list") return tree;
+  const files = new TaskFiles(Deno.cwd(), problems);
+  const items = await Promise.all(
+    categories.items.map(async (item, i) =>
+      item.kind === "map" ? await files.inEntry(item, "datasets", `categories.${i}.datasets`) : item
+    ),
+  );
+  return withEntry(tree, "categories", { ...categories, items });
 }
 
 /** The bytes of a file, or of an embedded evaluation with this name. */

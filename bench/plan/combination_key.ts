@@ -3,6 +3,7 @@ import { sha256Hex } from "../../core/checksums.ts";
 import { VERSION } from "../../core/version.ts";
 import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import { settingsFor } from "../../evaluation/prompt_settings.ts";
+import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { ModelRequest } from "./model_request.ts";
 import type { TestSet } from "./test_set.ts";
 
@@ -21,6 +22,7 @@ export function combinationKey(
   const { taskName, seed, binary, shots } = set;
   // The path is left out, since a file may move. Keys of its problems contain the problems.
   const { path: ___, ...others } = set.parameters;
+  const file = hasTask(taskName) ? getTask(taskName).sha256 : undefined;
   const parameters = DATASET_NAMES.includes(taskName) ? others : set.parameters;
   return sha256Hex(JSON.stringify([
     VERSION,
@@ -28,5 +30,6 @@ export function combinationKey(
     [where.kind === "remote" ? name : null, fingerprint, asked, sampling],
     [settings.seed, settings.keepPromptTokens],
     [taskName, parameters, seed, binary, shots.map(({ question }) => question)],
+    ...(file === undefined ? [] : [file]),
   ])).slice(0, 32);
 }

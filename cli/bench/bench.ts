@@ -25,6 +25,7 @@ import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTasks } from "./bench_tasks.ts";
 import { given, templateValues } from "../flag_types.ts";
 import { refuseOtherRanks } from "../train/one_process.ts";
@@ -94,10 +95,11 @@ export async function bench(flags: BenchFlags): Promise<number> {
   refuseOtherRanks();
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const shard = shardOf(flags);
+  const tasks = await Promise.all(flags.tasks.map(taskNameOf));
   const described = flags.config === undefined
     ? null
     : await readEvalConfig(flags.config, flags.tasks.length > 0);
-  const merged = merge(described?.options ?? { models: [], tasks: [] }, flags);
+  const merged = merge(described?.options ?? { models: [], tasks: [] }, { ...flags, tasks });
   const entries = await readEntryRequests(flags.entries ?? [], flags.numExamples);
   const options = { ...merged, tasks: [...merged.tasks, ...entries] };
   if (flags.samplesOut !== undefined) {

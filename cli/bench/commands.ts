@@ -10,7 +10,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .option("--models <models...>", "folders, runs, checkpoints, adapters, or openai:NAME", [])
     .option(
       "--tasks <tasks...>",
-      "tasks, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a JSONL file",
+      "tasks, task files, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a JSONL file",
       [],
     )
     .option("--num-examples <n>", "problems of each task (default 100)", integer(1))

@@ -5,6 +5,8 @@
 import { Command, CommanderError } from "commander";
 import { resolve } from "node:path";
 import { isTask, unknownTasks } from "../../bench/plan/test_set.ts";
+import { isCodePath } from "../../core/sandbox/code_file.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
 import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
@@ -106,7 +108,13 @@ export async function slurmBench(
   const tasks = taskNames(flags.tasks), notes: string[] = [];
   const isNamed = flags.models.length > 0 && tasks.length > 0;
   const needs = flags.check && isNamed
-    ? await planBench(flags.models, tasks, further, planOptions(flags), notes)
+    ? await planBench(
+      flags.models,
+      await Promise.all(tasks.map(taskNameOf)),
+      further,
+      planOptions(flags),
+      notes,
+    )
     : null;
   const script = await benchScript(account, {
     ...await commonOptions(flags),
@@ -130,7 +138,7 @@ export async function slurmBench(
 
 /** Splits task names as `rgx bench` does. @throws UsageError for an unknown task */
 function taskNames(texts: readonly string[]): string[] {
-  const isFile = (text: string) => text.includes("=") || /\.jsonl?$/.test(text);
+  const isFile = (text: string) => text.includes("=") || /\.jsonl?$/.test(text) || isCodePath(text);
   const tasks = texts.flatMap((text) => isFile(text) ? [text] : text.split(","))
     .filter((task) => task !== "");
   const unknown = tasks.filter((task) => !isFile(task) && !isTask(task));

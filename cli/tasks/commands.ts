@@ -22,7 +22,7 @@ function tasksCommands(program: Command): Command {
     .action(async (options) => (await import("./tasks.ts")).listTasks(options));
   tasks.command("show")
     .description("parameters, curriculum, scoring rule and a sample of one task")
-    .argument("<name>", "task name")
+    .argument("<name>", "task name, or a task file (docs/adding-a-task.md)")
     .option("--json", "one JSON document")
     .addHelpText(
       "after",
@@ -31,7 +31,7 @@ function tasksCommands(program: Command): Command {
     .action(async (name, options) => (await import("./tasks.ts")).showTask(name, options));
   tasks.command("sample")
     .description("entries of a task as JSONL: question, answer, metadata")
-    .argument("<name>", "task name")
+    .argument("<name>", "task name, or a task file")
     .option("--size <n>", "how many", integer(0), 5)
     .option("--seed <n>", "seed of the data set", integer(0), 42)
     .option("--offset <i>", "index of the first entry", integer(0), 0)
@@ -54,7 +54,7 @@ function tasksCommands(program: Command): Command {
 function exportCommand(tasks: Command): void {
   tasks.command("export")
     .description("data sets of tasks as files, in the rows that other trainers read")
-    .argument("<names...>", "task names")
+    .argument("<names...>", "task names, or task files")
     .requiredOption("--output <file>", "….jsonl or ….parquet; {split} in it: a file for each split")
     .option("--splits <sizes>", "entries of each task: train=N,validation=N,test=N", "train=500")
     .option("--format <name>", "raw, chat, verl or trl", "raw")

@@ -5,6 +5,7 @@ import { didYouMean } from "../../core/suggest.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { entryJson } from "../../tasks/entry_json.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTaskParams } from "./task_params.ts";
 import { describedTable } from "../terminal/described_table.ts";
 import { clip, columns, LineWriter, print, wrap } from "../terminal/terminal.ts";
@@ -38,7 +39,8 @@ export function listTasks(options: { category?: string; json?: boolean }): void 
   );
 }
 
-export function showTask(name: string, options: { json?: boolean }): void {
+export async function showTask(nameOrFile: string, options: { json?: boolean }): Promise<void> {
+  const name = await taskNameOf(nameOrFile);
   const task = getTask(name);
   const sample = createDataset(name, { ...task.example, size: 1, seed: 42 }).entry(0);
   if (options.json) {
@@ -103,14 +105,14 @@ interface SampleOptions {
   setLevel: string[];
 }
 
-export function sampleTask(name: string, options: SampleOptions): void {
+export async function sampleTask(nameOrFile: string, options: SampleOptions): Promise<void> {
   if (!(options.split in SPLIT)) {
     const hint = didYouMean(options.split, Object.keys(SPLIT));
     throw new UsageError(`unknown split "${options.split}"${hint}`, {
       advice: `splits: ${Object.keys(SPLIT).join(", ")}`,
     });
   }
-  const task = getTask(name);
+  const name = await taskNameOf(nameOrFile), task = getTask(name);
   const params = readTaskParams(task, options);
   const dataset = createDataset(name, {
     ...params,

@@ -12,6 +12,7 @@ import {
 } from "../../data/export_formats.ts";
 import { writeJsonLines, writeParquet } from "../../data/write_rows.ts";
 import { createDataset, type Dataset } from "../../tasks/dataset.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { readTaskParams } from "./task_params.ts";
@@ -38,7 +39,8 @@ const PRECEDENCE: readonly Split[] = ["test", "validation", "train"];
 const REDRAWS = 100;
 const REDRAW_STRIDE = 2 ** 40;
 
-export async function exportTasks(names: string[], options: ExportOptions): Promise<void> {
+export async function exportTasks(given: string[], options: ExportOptions): Promise<void> {
+  const names = await Promise.all(given.map(taskNameOf));
   const format = formatOf(options.format), sizes = readSplits(options.splits);
   const kind = /\.(jsonl|parquet)$/.exec(options.output)?.[1];
   if (kind === undefined) {

@@ -4,12 +4,12 @@
  * directory may also name files relative to itself. Files of rewards are looked for beside the
  * configuration first. Their SHA-256 is stored, so that a changed file is noticed.
  */
-import { isAbsolute, relative, resolve } from "node:path";
-import { stat } from "node:fs/promises";
+import { isAbsolute, resolve } from "node:path";
 import { RgxError } from "../../core/errors.ts";
 import { findDataFiles } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
 import { codeHash } from "../../core/sandbox/code_file.ts";
+import { findCode, isOutside, isThere } from "./code_place.ts";
 import {
   type ConfigNode,
   type MapNode,
@@ -108,22 +108,17 @@ async function resolveReward(
 ): Promise<ConfigNode> {
   const path = nodeAt(item, ["path"]);
   if (item.kind !== "map" || path?.kind !== "scalar" || typeof path.value !== "string") return item;
-  const { directory } = path.at.source, file = expandHome(path.value);
-  const places = [...directory === null ? [] : [resolve(cwd, directory, file)]];
-  if (!places.includes(resolve(cwd, file))) places.push(resolve(cwd, file));
-  let found: string | undefined;
-  for (const place of places) if (found === undefined && await exists(place)) found = place;
-  if (found === undefined) {
-    const text = `no such file: ${path.value} (looked for ${places.join(" and ")})`;
+  const { path: value, lookedAt } = await findCode(path.value, path.at.source.directory, cwd);
+  if (value === null) {
+    const text = `no such file: ${path.value} (looked for ${lookedAt.join(" and ")})`;
     problems.add(path.at, `${key}.path`, text);
     return item;
   }
   try {
-    const hash = await codeHash(found, "reward"), noted = nodeAt(item, ["sha256"]);
+    const hash = await codeHash(resolve(cwd, value), "reward"), noted = nodeAt(item, ["sha256"]);
     if (noted?.kind === "scalar" && noted.value !== hash) {
       problems.note(noted.at, `${key}.sha256`, `${path.value} has changed since this was written`);
     }
-    const value = isOutside(found, cwd) ? found : relative(cwd, found);
     const resolved = withEntry(item, "path", { ...path, value });
     return withEntry(resolved, "sha256", { kind: "scalar", value: hash, at: path.at });
   } catch (error) {
@@ -141,22 +136,8 @@ export async function findFile(
   directory: string | null,
   cwd: string,
 ): Promise<string | null> {
-  if (await exists(resolve(cwd, value))) return value;
+  if (await isThere(resolve(cwd, value))) return value;
   if (directory === null || isAbsolute(value) || !isOutside(resolve(directory), cwd)) return null;
   const beside = resolve(directory, value);
-  return await exists(beside) ? beside : null;
-}
-
-function isOutside(folder: string, cwd: string): boolean {
-  const path = relative(cwd, folder);
-  return path.startsWith("..") || isAbsolute(path);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch {
-    return false;
-  }
+  return await isThere(beside) ? beside : null;
 }

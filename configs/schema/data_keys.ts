@@ -5,7 +5,7 @@
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { CurriculumSection, RunConfig } from "./run_config.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
-import { CURRICULA, TASKS } from "./task_types.ts";
+import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
 import {
   anything,
@@ -24,7 +24,12 @@ export const DATA: Section<RunConfig["data"]> = {
   path: "data",
   flat: true,
   keys: {
-    task_name: key(nullable(name()), null, "a reasoning task", ["data.name", "data.task", "task"]),
+    task_name: key(
+      nullable(name()),
+      null,
+      "a reasoning task, or the file of a task of yours (./digit_sum.ts)",
+      ["data.name", "data.task", "task"],
+    ),
     task_config: key(freeMap(), () => ({}), "parameters of the task", [
       "data.config",
       "data.params",
@@ -34,6 +39,11 @@ export const DATA: Section<RunConfig["data"]> = {
       null,
       "several tasks drawn by weight, in place of one; task_name is then null or composite",
       ["data.datasets", "datasets"],
+    ),
+    task_files: key(
+      TASK_FILES,
+      [],
+      "files of your tasks; each that is named in place of a task is added here, with its SHA-256",
     ),
     dataset_name: key(
       nullable(name()),

@@ -323,6 +323,8 @@ export interface RunConfig {
     task_config: Record<string, unknown>;
     /** Several tasks drawn by weight. task_name is then null or "composite". */
     tasks: TaskSection[] | null;
+    /** Files of tasks that are not part of rgx. */
+    task_files: { path: string; sha256?: string }[];
     /** A JSONL file with question/answer or prompt columns. */
     dataset_name: string | null;
     /** null = all rows of a file. */

@@ -10,7 +10,9 @@ import {
   float,
   freeMap,
   int,
+  listOf,
   name,
+  refine,
   type ValueType,
 } from "../types/value_types.ts";
 
@@ -90,6 +92,15 @@ function readPart(node: ConfigNode, key: string | null, complain: Complain) {
   }
   return { task_name: names[0]!, weight: part.weight ?? 1, config: configs[0] ?? {} };
 }
+
+/** A list of `{path, sha256}`. */
+export const TASK_FILES: ValueType<{ path: string; sha256?: string }[]> = listOf(
+  refine(
+    fields<{ path: string; sha256?: string }>({ path: name(), sha256: name() }, "{path, sha256}"),
+    ({ path }) => path === undefined ? "expected a path" : null,
+  ),
+  "a list of {path, sha256}",
+);
 
 const LEVELS = {
   expected: "a map of attributes to levels",

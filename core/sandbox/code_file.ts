@@ -15,7 +15,7 @@ const EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 export interface CodeKind {
   /** In messages: "reward" or "task". */
   what: string;
-  /** A module that the file may import, and the global object in the Worker that has its exports. */
+  /** A module that the file may import, and the object in the Worker that has its exports. */
   helpers?: { module: string; global: string };
 }
 

@@ -4,9 +4,6 @@
  */
 import type { ExtraValue, RewardSample, RewardValue } from "../types.ts";
 
-/** The executable's hidden command that hosts a reward. */
-export const HOST_COMMAND = "reward-host";
-
 export interface Limits {
   /** The time limit for one value, in seconds. */
   timeout: number;

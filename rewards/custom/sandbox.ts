@@ -7,13 +7,8 @@
 import { messageOf, UsageError } from "../../core/errors.ts";
 import type { RewardSample } from "../types.ts";
 import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
-import {
-  type FromWorker,
-  HOST_COMMAND,
-  type Limits,
-  type Scored,
-  type ToWorker,
-} from "./protocol.ts";
+import { REWARD_HOST } from "../../core/sandbox/host_commands.ts";
+import type { FromWorker, Limits, Scored, ToWorker } from "./protocol.ts";
 
 /** Time limit for starting the process and for loading the module, in seconds. */
 const LOAD_TIME = 10;
@@ -27,7 +22,7 @@ type RewardProcess = SandboxProcess<FromWorker, ToWorker>;
 const HOST = {
   module: new URL("./host.ts", import.meta.url),
   reads: ["../", "../../core/"].map((folder) => new URL(folder, import.meta.url)),
-  command: HOST_COMMAND,
+  command: REWARD_HOST,
 };
 
 /** Why the process has to be ended, and the samples that were started and not finished. */

@@ -81,6 +81,7 @@ export const SLOW = [
   "rewards/custom/",
   "tasks/categories/code/",
   "tasks/conformance_test.ts",
+  "tasks/custom/",
   "tasks/diversity_test.ts",
   "tasks/generation_test.ts",
   "tracking/",

@@ -1,0 +1,39 @@
+/** Where the file of a reward or a task is that a configuration names. */
+import { isAbsolute, relative, resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { expandHome } from "../../hub/settings.ts";
+
+/**
+ * Looks beside the configuration first, then in the working directory.
+ * @param directory the configuration's folder; null for the command line
+ * @returns the path, relative to the working directory if it is inside of it; null: no such file
+ */
+export async function findCode(
+  name: string,
+  directory: string | null,
+  cwd: string,
+): Promise<{ path: string | null; lookedAt: string[] }> {
+  const file = expandHome(name);
+  const lookedAt = directory === null ? [] : [resolve(cwd, directory, file)];
+  if (!lookedAt.includes(resolve(cwd, file))) lookedAt.push(resolve(cwd, file));
+  for (const place of lookedAt) {
+    if (!await isThere(place)) continue;
+    return { path: isOutside(place, cwd) ? place : relative(cwd, place), lookedAt };
+  }
+  return { path: null, lookedAt };
+}
+
+/** Whether a path is not in the working directory. */
+export function isOutside(folder: string, cwd: string): boolean {
+  const path = relative(cwd, folder);
+  return path.startsWith("..") || isAbsolute(path);
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

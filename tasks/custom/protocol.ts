@@ -1,0 +1,44 @@
+/**
+ * The messages between the program and the Worker that runs a user's task. They are lines of JSON.
+ */
+import type { ParamSpec, ParamValue } from "../../core/named_params.ts";
+import type { CurriculumAttribute, ScorableEntry } from "../types.ts";
+
+/** The module whose names a task file may import, and the object in the Worker that has them. */
+export const HELPERS = { module: "@rgx/rgx", global: "rgxTaskHelpers" } as const;
+
+type Params = Readonly<Record<string, ParamValue>>;
+
+/** A call of one of the task's functions. */
+export type TaskCall =
+  /** @param stream arguments of the constructor of `RandomStream` */
+  | { call: "generate"; stream: readonly number[]; config: Params; index: number }
+  | { call: "score"; answer: string; entry: ScorableEntry }
+  | { call: "validate"; config: Params }
+  | { call: "clamp"; config: Params };
+
+export type ToWorker =
+  | { type: "load"; url: string }
+  | { type: "call"; call: TaskCall };
+
+/** What a task file declares, as far as it can be written as JSON. */
+export interface TaskCard {
+  name: string;
+  category: string;
+  description: string;
+  scoring: string;
+  params: Record<string, ParamSpec>;
+  example?: Record<string, ParamValue>;
+  defaultSize?: number;
+  acceptsBlank?: boolean;
+  curriculum?: CurriculumAttribute[];
+  /** Names of the functions that it has. */
+  functions: string[];
+}
+
+export type FromWorker =
+  | { type: "loaded"; task: TaskCard }
+  | { type: "broken"; message: string }
+  /** `config` is what `clamp` left of the configuration. */
+  | { type: "result"; value: unknown; config?: Params }
+  | { type: "error"; message: string };

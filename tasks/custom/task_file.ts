@@ -1,0 +1,142 @@
+/**
+ * Tasks from a user's file, which runs in a process without any permission, as a reward of a user
+ * does. The file is tried when it is registered: it must give the same entry twice, and a score of
+ * 1 to that entry's answer.
+ */
+import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { type ParamValue, withDefaults } from "../../core/named_params.ts";
+import { RandomStream } from "../../core/philox.ts";
+import { codeHash, isCodePath, loadCode } from "../../core/sandbox/code_file.ts";
+import { hasTask, registerTask } from "../registry.ts";
+import type { Generated, Task } from "../types.ts";
+import { HELPERS, type TaskCard } from "./protocol.ts";
+import { TaskProcess } from "./task_process.ts";
+
+/** A registered task of a file. */
+export interface TaskOfFile {
+  name: string;
+  sha256: string;
+}
+
+/** By the SHA-256 of the file: a file that several configurations name is loaded once. */
+const registered = new Map<string, TaskOfFile>();
+
+/**
+ * The name of a task: that of the file's task for the path of a file, else the name itself.
+ * @throws UsageError when the file cannot be used
+ */
+export async function taskNameOf(name: string): Promise<string> {
+  return isCodePath(name) ? (await registerTaskFile(name)).name : name;
+}
+
+/** @throws UsageError when the file is no task, or another task has its name */
+export async function registerTaskFile(path: string): Promise<TaskOfFile> {
+  const sha256 = await codeHash(path, "task"), known = registered.get(sha256);
+  if (known !== undefined) return known;
+  const { url } = await loadCode(path, { what: "task", helpers: HELPERS });
+  const process = new TaskProcess(path, url);
+  try {
+    const task = { ...taskOf(await process.load(), process), sha256 };
+    tryOut(task);
+    if (hasTask(task.name)) {
+      throw new UsageError(`another task has its name, ${task.name}`, {
+        advice: "Give the task of the file a name of its own.",
+      });
+    }
+    registerTask(task);
+    const found = { name: task.name, sha256 };
+    registered.set(sha256, found);
+    return found;
+  } catch (error) {
+    await process.close();
+    const { advice } = error as { advice?: string };
+    throw new UsageError(
+      `the task file ${path} cannot be used: ${messageOf(error)}`,
+      advice === undefined ? { cause: error } : { advice, cause: error },
+    );
+  }
+}
+
+/** The task as the registry has it; its functions call those of the file. */
+function taskOf(card: TaskCard, process: TaskProcess): Task {
+  const { name, functions, params = {}, description, scoring, category } = card;
+  if (typeof name !== "string") {
+    throw new UsageError("its default export has no name", {
+      advice: 'A task is export default defineTask({ name: "digit_sum", … }).',
+    });
+  }
+  const missing = ["generate", "score"].filter((needed) => !functions.includes(needed));
+  if (missing.length > 0) throw new UsageError(`it has no function ${missing.join(" and no ")}`);
+  if (functions.includes("open")) {
+    throw new UsageError("it has open(), which is only for tasks that are part of rgx");
+  }
+  const { example, curriculum, defaultSize, acceptsBlank } = card;
+  return {
+    name,
+    category: category ?? "custom",
+    description: description ?? "",
+    scoring: scoring ?? "",
+    params,
+    ...(example !== undefined && { example }),
+    ...(curriculum !== undefined && { curriculum }),
+    ...(defaultSize !== undefined && { defaultSize }),
+    ...(acceptsBlank !== undefined && { acceptsBlank }),
+    generate: (random, config, index) => {
+      const { value } = process.call({ call: "generate", stream: random.origin, config, index });
+      return generated(value);
+    },
+    score: (answer, entry) => {
+      const { value } = process.call({ call: "score", answer, entry });
+      // JSON has no NaN: what is no number is refused by the caller.
+      return typeof value === "number" ? value : NaN;
+    },
+    ...(functions.includes("validate") && {
+      validate: (config: Record<string, ParamValue>) =>
+        process.call({ call: "validate", config }).value as string[],
+    }),
+    ...(functions.includes("clamp") && {
+      clamp: (config: Record<string, ParamValue>) => {
+        const { value, config: clamped } = process.call({ call: "clamp", config });
+        Object.assign(config, clamped);
+        return value as string[];
+      },
+    }),
+  };
+}
+
+/** @throws RgxError when it is no entry */
+function generated(value: unknown): Generated {
+  const { question, answer, metadata = {}, difficulty = {} } = (value ?? {}) as Partial<Generated>;
+  if (typeof question !== "string" || question === "") {
+    throw new RgxError("generate() returned no question: expected a text");
+  }
+  if (answer !== null && typeof answer !== "string") {
+    throw new RgxError(`generate() returned the answer ${JSON.stringify(answer)}: expected a text`);
+  }
+  return { question, answer, metadata, difficulty };
+}
+
+/** @throws RgxError for a task whose entries depend on more than their key, or that scores wrong */
+function tryOut(task: Task): void {
+  const config = withDefaults(task.params, task.example ?? {});
+  const entry = () => {
+    const { difficulty, metadata, ...texts } = task.generate(
+      RandomStream.forTask(1, "train", task.name, 0),
+      config,
+      0,
+    );
+    return { ...texts, metadata: { ...metadata, difficulty } };
+  };
+  const first = entry();
+  if (JSON.stringify(first) !== JSON.stringify(entry())) {
+    throw new UsageError("generate() gave two entries for one index", {
+      advice: "All randomness must come from its argument `random`, and nothing from a clock.",
+    });
+  }
+  if (first.answer === null) return;
+  const score = task.score(first.answer, first);
+  if (score !== 1) {
+    const of = JSON.stringify(first.answer);
+    throw new UsageError(`score() gives ${score} to the answer ${of} of its own entry, not 1`);
+  }
+}

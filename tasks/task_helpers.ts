@@ -1,0 +1,3 @@
+/** What a task file may import from `@rgx/rgx`. */
+export { bool, defineTask, float, int, rangeAttribute, text, texts } from "./define.ts";
+export { decimalScore, defaultScore } from "./scoring_rules.ts";
