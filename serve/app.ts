@@ -79,7 +79,10 @@ export class App {
     const { desk, desk: { host }, options: { limits, adapters } } = this;
     const json = (value: unknown) => Response.json(value);
     this.#route("GET", "/health", () => json({ status: "ok" }));
-    this.#route("GET", "/version", () => json({ version: VERSION }));
+    // A trainer asks who samples for it: equal versions on equal devices compute equal bits.
+    const { device } = this.desk.host.base.loaded.model;
+    const about = { version: VERSION, engine: "rgx", device: device.name };
+    this.#route("GET", "/version", () => json(about));
     this.#route("GET", "/metrics", () =>
       new Response(desk.metrics.text(this.#gauges()), {
         headers: { "content-type": "text/plain; version=0.0.4" },

@@ -54,6 +54,8 @@ const ADAPTER_CONFIG = "adapter_config.json";
 interface Begun {
   adapter: ServedAdapter;
   answers: Promise<Answered[]>;
+  /** Steps that were done when the batch was taken. A step that is interrupted needs it again. */
+  takenAt: number | null;
 }
 
 export class RemoteSampler implements Sampler {
@@ -116,15 +118,16 @@ export class RemoteSampler implements Sampler {
     const first = requests[0];
     if (first === undefined) return { completions: [], other: false };
     await this.open(shouldStop);
-    const { adapter, answers } = this.#begun.get(first.promptId) ??
+    await this.#forget(step);
+    const begun = this.#begun.get(first.promptId) ??
       this.#start(first.promptId, requests, await this.#adapter(step, step));
+    const { adapter, answers } = begun;
     const answered = await this.#stoppable(shouldStop, answers);
     const isStale = adapter.step !== step;
     for (const [i, answer] of answered.entries()) {
       if (!answer.server.verified) await this.#verify(requests[i]!, answer, isStale);
     }
-    this.#begun.delete(first.promptId);
-    await this.#forget(step);
+    begun.takenAt = step;
     return {
       completions: answered.map(({ completions }) => completions),
       other: this.maxStaleness > 0 || answered.some(({ server }) => server.sameEngine !== true),
@@ -133,7 +136,8 @@ export class RemoteSampler implements Sampler {
 
   stalePolicies(step: number): ReadonlyMap<number, Uint8Array> {
     const { weightsFile } = this.options.modelWriter;
-    const adapters = [...this.#begun.values()].map(({ adapter }) => adapter);
+    const adapters = [...this.#begun.values()]
+      .filter(({ takenAt }) => takenAt === null || takenAt >= step).map(({ adapter }) => adapter);
     return new Map(
       adapters.filter((adapter) => adapter.step < step)
         .map((adapter) => [adapter.step, adapter.files.get(weightsFile)!]),
@@ -152,7 +156,7 @@ export class RemoteSampler implements Sampler {
     const answers = this.#pool.sample(requests, adapter, this.#control.signal);
     // An error is thrown when the batch is wanted.
     answers.catch(() => {});
-    const begun = { adapter, answers };
+    const begun = { adapter, answers, takenAt: null };
     this.#begun.set(key, begun);
     return begun;
   }
@@ -176,8 +180,11 @@ export class RemoteSampler implements Sampler {
     return adapter;
   }
 
-  /** Drops adapters that no batch needs any more. */
+  /** Drops batches of steps that are done, and adapters that no batch needs any more. */
   async #forget(step: number): Promise<void> {
+    for (const [key, { takenAt }] of this.#begun) {
+      if (takenAt !== null && takenAt < step) this.#begun.delete(key);
+    }
     const used = new Set([...this.#begun.values()].map(({ adapter }) => adapter.step));
     for (const [version, adapter] of this.#adapters) {
       if (version === step || used.has(version)) continue;

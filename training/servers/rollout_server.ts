@@ -92,7 +92,7 @@ export class RolloutServer {
       const json = await this.#send("/completions", {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify(completionBody(request, wire, adapter.name)),
+        body: JSON.stringify(completionBody(request, wire, adapter.name, this.isRgx)),
         signal: AbortSignal.any([signal, this.#control.signal]),
       });
       return readCompletions(json, request.n, vocabSize);
@@ -123,26 +123,27 @@ export class RolloutServer {
 
   async #loadNow(adapter: ServedAdapter): Promise<void> {
     if (this.#loaded.has(adapter.name)) return;
-    const body = this.isRgx ? adapter.form() : JSON.stringify({
-      lora_name: adapter.name,
-      lora_path: await adapter.folder(this.options.adapterFolder),
-    });
+    const content = this.isRgx
+      ? { lora_files: adapter.base64() }
+      : { lora_path: await adapter.folder(this.options.adapterFolder) };
     try {
       await this.#send("/load_lora_adapter", {
         method: "POST",
-        ...(this.isRgx ? {} : { headers: { "content-type": "application/json" } }),
-        body,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ lora_name: adapter.name, ...content }),
         signal: this.#control.signal,
       });
     } catch (error) {
-      if (error instanceof HttpError && (error.status === 404 || error.status === 405)) {
-        throw new RgxError(`${this.url}: it takes no adapters (${error.status})`, {
-          advice: "rgx serve --allow-adapter-loading; of vLLM: --enable-lora and the variable " +
-            "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.",
+      const isRefused = error instanceof HttpError && error.status >= 400 && error.status < 500;
+      if (!isRefused) throw this.#explained(error);
+      if (!/already/.test(error.message)) {
+        const said =
+          `${this.url}: it does not take the adapter (${error.status}: ${error.message})`;
+        throw new RgxError(said, {
+          advice: "rgx serve --allow-adapter-upload, with --max-body-mb for a large one; of vLLM " +
+            "--enable-lora and the variable VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.",
         });
       }
-      const isThere = error instanceof HttpError && /already/.test(error.message);
-      if (!isThere) throw this.#explained(error);
     }
     this.#loaded.set(adapter.name, adapter);
     const old = [...this.#loaded.values()].sort((a, b) => a.step - b.step)

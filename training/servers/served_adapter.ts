@@ -3,6 +3,7 @@
  * follows from its content, so a server that is restarted, or a run that is resumed, never takes
  * one policy for another.
  */
+import { Buffer } from "node:buffer";
 import { resolve } from "node:path";
 import { type FileContent, writeFolderAtomic } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -26,12 +27,11 @@ export class ServedAdapter {
     this.name = `rgx-${sha256Hex(all.join("\n")).slice(0, HASH_LENGTH)}`;
   }
 
-  /** Its files as a multipart form, for servers that take an adapter by bytes. */
-  form(): FormData {
-    const form = new FormData();
-    form.set("lora_name", this.name);
-    for (const [name, bytes] of this.files) form.set(name, new Blob([bytes]), name);
-    return form;
+  /** Its files in base64, for servers that take an adapter in a request. */
+  base64(): Record<string, string> {
+    return Object.fromEntries(
+      [...this.files].map(([name, bytes]) => [name, Buffer.from(bytes).toString("base64")]),
+    );
   }
 
   /** Writes its folder into `parent`, once. @returns its absolute path */

@@ -1,8 +1,8 @@
 /**
- * For tests only: a small server of completions with adapters, on the engine of this program. Run
- * as a program it is a process of its own, which a test can kill:
- * `server_testing.ts MODEL PORT` prints its address when it is ready.
+ * For tests only: a small server of completions with adapters, on the engine of this program, whose
+ * answers a test can replace. Runs with the real server are in `tests/commands/rollouts_test.ts`.
  */
+import { Buffer } from "node:buffer";
 import { VERSION } from "../../core/version.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
@@ -19,7 +19,6 @@ export interface TestServer {
 }
 
 export interface TestServerOptions {
-  port?: number;
   /** Answer as a server that is not rgx. */
   foreign?: boolean;
 }
@@ -27,7 +26,7 @@ export interface TestServerOptions {
 /** Starts a server on one thread of the CPU. */
 export async function startServer(
   modelPath: string,
-  { port = 0, foreign = false }: TestServerOptions = {},
+  { foreign = false }: TestServerOptions = {},
 ): Promise<TestServer> {
   const device = await createDevice("wasm", { threads: 1 });
   const base = await loadModel(modelPath, device);
@@ -36,20 +35,11 @@ export async function startServer(
   let count = 0;
 
   const load = async (request: Request): Promise<Response> => {
-    const isForm = request.headers.get("content-type")?.startsWith("multipart/") ?? false;
-    let name: string, path: string;
-    if (isForm) {
-      const form = await request.formData();
-      name = String(form.get("lora_name"));
-      path = `${folder}/${name}`;
-      await Deno.mkdir(path, { recursive: true });
-      for (const file of ["adapter_config.json", "adapter_model.safetensors"]) {
-        await Deno.writeFile(`${path}/${file}`, await (form.get(file) as File).bytes());
-      }
-    } else {
-      const body = await request.json();
-      name = body.lora_name;
-      path = body.lora_path;
+    const { lora_name: name, lora_path, lora_files = {} } = await request.json();
+    const path = lora_path ?? `${folder}/${name}`;
+    await Deno.mkdir(path, { recursive: true });
+    for (const [file, text] of Object.entries(lora_files)) {
+      await Deno.writeFile(`${path}/${file}`, Buffer.from(String(text), "base64"));
     }
     if (models.has(name)) return failure(400, `${name} has already been loaded`);
     models.set(name, await loadModel(modelPath, device, { adapter: path, sharing: base }));
@@ -62,7 +52,8 @@ export async function startServer(
     const loaded = models.get(body.model);
     if (loaded === undefined) return failure(404, `The model ${body.model} does not exist.`);
     const [completions] = await loaded.model.generate([{
-      promptId: foreign ? 0 : body.rgx.prompt_number,
+      promptId: body.prompt_id ?? 0,
+      firstBranch: body.first_branch ?? 0,
       promptIds: body.prompt,
       n: body.n,
     }], {
@@ -72,7 +63,7 @@ export async function startServer(
       topK: Math.max(0, body.top_k),
       minP: body.min_p,
       repetitionPenalty: body.repetition_penalty,
-      seed: foreign ? body.seed : body.rgx.seed,
+      seed: body.seed,
       eosIds: body.stop_token_ids,
     });
     const choices = completions!.map(({ ids, logprobs, finishReason }, index) => ({
@@ -80,13 +71,13 @@ export async function startServer(
       text: "",
       finish_reason: finishReason,
       logprobs: { tokens: ids.map((id) => `token_id:${id}`), token_logprobs: logprobs },
-      ...(foreign ? {} : { token_ids: ids, rgx: { logprobs } }),
+      ...(foreign ? {} : { token_ids: ids }),
     }));
     return Response.json({ object: "text_completion", choices: choices.reverse() });
   };
 
   const server = Deno.serve(
-    { port, hostname: "127.0.0.1", onListen: () => {} },
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     async (request) => {
       const { pathname } = new URL(request.url);
       const instead = await self.before(pathname, ++count);
@@ -132,9 +123,4 @@ export async function startServer(
 
 export function failure(status: number, message: string, headers: HeadersInit = {}): Response {
   return Response.json({ error: { message } }, { status, headers });
-}
-
-if (import.meta.main) {
-  const { url } = await startServer(Deno.args[0]!, { port: Number(Deno.args[1]) });
-  console.log(url);
 }

@@ -1,8 +1,8 @@
 /**
  * A prompt's request to the completions endpoint of an OpenAI-compatible server, and its answer as
- * completions. Prompts and answers are token ids, so that nothing is tokenised twice. The field
- * `rgx` is an extension of `rgx serve`: it carries the keys of the random draws, so that a server
- * samples the same tokens as the trainer's own process would; other servers do not read it.
+ * completions. Prompts and answers are token ids, so that nothing is tokenised twice. A server that
+ * is rgx gets the keys of the random draws (`prompt_id`, `first_branch`), and so samples the same
+ * tokens as the trainer's own process would.
  */
 import { BadReply, excerpt } from "../../core/remote/refusal.ts";
 import type { SamplingSettings } from "../../evaluation/sampling.ts";
@@ -16,13 +16,21 @@ export interface WireOptions {
   eosIds: readonly number[];
 }
 
-/** The body of a request. @param model the name under which the server has the adapter */
+/**
+ * The body of a request.
+ * @param model the name under which the server has the adapter
+ * @param isRgx whether the server is rgx
+ */
 export function completionBody(
   { promptId, promptIds, n, firstBranch = 0 }: GenerateRequest,
   { sampling, seed, eosIds }: WireOptions,
   model: string,
+  isRgx: boolean,
 ): Record<string, unknown> {
   const { stop = [], min_new_tokens = 0 } = sampling;
+  const keys = isRgx
+    ? { seed, prompt_id: promptId, first_branch: firstBranch, logprobs_mode: "policy_logprobs" }
+    : { seed: promptSeed(seed, promptId, firstBranch) };
   return {
     model,
     prompt: promptIds,
@@ -38,16 +46,15 @@ export function completionBody(
     // The trainer's end tokens, whatever the server takes from the model's files.
     ignore_eos: true,
     stop_token_ids: eosIds,
-    seed: branchSeed(seed, promptId, firstBranch),
+    ...keys,
     logprobs: 0,
     return_token_ids: true,
     return_tokens_as_token_ids: true,
-    rgx: { seed, prompt_number: promptId, first_branch: firstBranch },
   };
 }
 
 /** A seed of its own for each prompt of the run, for servers that know no other key; < 2^31. */
-function branchSeed(seed: number, promptId: number, firstBranch: number): number {
+function promptSeed(seed: number, promptId: number, firstBranch: number): number {
   let hash = 0x811c9dc5;
   for (const value of [seed, promptId, firstBranch]) {
     for (const word of [value >>> 0, Math.floor(value / 2 ** 32) >>> 0]) {
@@ -76,8 +83,7 @@ export function readCompletions(json: unknown, n: number, vocabSize: number): Co
     const index = typeof choice["index"] === "number" ? choice["index"] : i;
     const logprobs = choice["logprobs"] as Json | null;
     const ids = choice["token_ids"] ?? idsOfTokens(logprobs?.["tokens"]);
-    const values = (choice["rgx"] as Json | undefined)?.["logprobs"] ??
-      logprobs?.["token_logprobs"];
+    const values = logprobs?.["token_logprobs"];
     if (!isIds(ids, vocabSize)) return bad("has no token_ids of the model's vocabulary");
     if (!isNumbers(values) || values.length !== ids.length) {
       return bad(`does not have a log-probability for each of its ${ids.length} tokens`);

@@ -1,0 +1,107 @@
+/**
+ * `rgx train` with completions from `rgx serve`: the bits of a run in one process, also when one of
+ * two servers is killed while it samples.
+ */
+import assert from "node:assert/strict";
+import { assertSameRun, lines, rgx, spawnRgx, TINY, withFolder } from "../support.ts";
+
+interface Served {
+  url: string;
+  process: Deno.ChildProcess;
+  end(signal: Deno.Signal): Promise<void>;
+}
+
+/** Starts `rgx serve` and waits until it listens. */
+async function serve(model: string, port = 0): Promise<Served> {
+  const process = spawnRgx([
+    ...["serve", model, "--port", String(port), "--allow-adapter-upload"],
+    ...["--device", "wasm", "--threads", "1", "--grace", "0"],
+  ]);
+  const reader = process.stdout.getReader(), decoder = new TextDecoder();
+  const drained = process.stderr.pipeTo(new WritableStream());
+  let text = "";
+  while (!text.includes("\n")) {
+    const { done, value } = await reader.read();
+    assert.ok(!done, "the server ended before it listened");
+    text += decoder.decode(value);
+  }
+  return {
+    url: lines(text)[0]!,
+    process,
+    async end(signal) {
+      try {
+        process.kill(signal);
+      } catch {
+        // It has ended already.
+      }
+      await reader.cancel();
+      await drained;
+      await process.status;
+    },
+  };
+}
+
+const LORA = `_base_: ./base.yaml
+model: { init: null, model_name_or_path: ./warm }
+sft: null
+eval: { num_examples: 0 }
+lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj, down_proj] }
+training: { max_steps: 60, save_steps: 20, learning_rate: 1.0e-2, logging_steps: 1 }
+`;
+const ON_CPU = ["--device", "wasm", "--threads", "1", "--quiet"];
+
+const ADAPTER = "adapter_model.safetensors";
+
+/** Calls `work` in a folder with a warm-started model and the configuration of an adapter on it. */
+function withWarmModel(work: (cwd: string) => Promise<void>): Promise<void> {
+  return withFolder(async (cwd) => {
+    await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
+    await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
+    const sft = await rgx(["sft", "base.yaml", "--output-dir", "warm", ...ON_CPU], "", {}, cwd);
+    assert.equal(sft.code, 0, sft.err);
+    await work(cwd);
+  });
+}
+
+Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run has the same bits", () =>
+  withWarmModel(async (cwd) => {
+    const run = (name: string, ...more: string[]) =>
+      rgx(["train", "lora.yaml", "--output-dir", name, ...ON_CPU, ...more], "", {}, cwd);
+    const servers = [await serve(`${cwd}/warm`), await serve(`${cwd}/warm`)];
+    const [one, two] = servers as [Served, Served];
+    try {
+      const alone = await run("alone");
+      assert.equal(alone.code, 0, alone.err);
+      const child = spawnRgx([
+        ...["train", "lora.yaml", "--output-dir", "served", "--device", "wasm", "--threads", "1"],
+        ...["generation.backend=openai", `generation.base_url=[${one.url}, ${two.url}]`],
+      ], { cwd });
+      // Killed as soon as a step is done, long before the last one.
+      const metrics = `${cwd}/served/metrics.jsonl`;
+      const began = async () => (await Deno.stat(metrics).catch(() => null))?.size ?? 0;
+      let ended = false;
+      const output = child.output().finally(() => ended = true);
+      while (!ended && await began() === 0) await new Promise((go) => setTimeout(go, 5));
+      await two.end("SIGKILL");
+      const { code, stderr } = await output, err = new TextDecoder().decode(stderr);
+      assert.equal(code, 0, err);
+      assert.match(err, /is down/, "the run ended before the server was killed");
+      await assertSameRun(`${cwd}/served`, `${cwd}/alone`, ADAPTER);
+      // Without any server the run stops resumable, and goes on when one is back.
+      await one.end("SIGTERM");
+      const served = [
+        "generation.backend=openai",
+        `generation.base_url=${one.url}`,
+        "generation.server_timeout=0.2",
+      ];
+      const stopped = await run("stopped", ...served);
+      assert.equal(stopped.code, 75, stopped.err);
+      const again = await serve(`${cwd}/warm`, Number(new URL(one.url).port));
+      servers.push(again);
+      const resumed = await run("stopped", ...served, "--resume");
+      assert.equal(resumed.code, 0, resumed.err);
+      await assertSameRun(`${cwd}/stopped`, `${cwd}/alone`, ADAPTER);
+    } finally {
+      for (const server of servers) await server.end("SIGKILL").catch(() => {});
+    }
+  }));
