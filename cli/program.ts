@@ -18,6 +18,7 @@ import { reportCommands } from "./reports/commands.ts";
 import { rewardCommands } from "./rewards/commands.ts";
 import { serveCommand } from "./serve/commands.ts";
 import { shellCommands } from "./shell/commands.ts";
+import { sweepCommand } from "./sweep/commands.ts";
 import { taskCommands } from "./tasks/commands.ts";
 import { columns, log, print } from "./terminal/terminal.ts";
 import { configCommands, trainCommands } from "./train/commands.ts";
@@ -121,6 +122,7 @@ function createProgram(setExit: (code: number) => void): Command {
     );
 
   trainCommands(program, setExit);
+  sweepCommand(program, setExit);
   taskCommands(program, setExit);
   rewardCommands(program);
   modelCommands(program);

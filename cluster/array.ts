@@ -61,31 +61,32 @@ export function arrayOption(indices: readonly number[], maxParallel: number | nu
 
 /**
  * All combinations of `key=value,value`, the last key changing fastest.
+ * @param flag what stands before a key on the command line
  * @throws UsageError
  */
-export function sweepVariants(sweeps: readonly string[]): Variant[] {
-  const axes = sweeps.map(parseSweep);
+export function sweepVariants(sweeps: readonly string[], flag = "--sweep "): Variant[] {
+  const axes = sweeps.map((text) => parseSweep(text, flag));
   const keys = axes.map(({ key }) => key);
   const meant = keys.map(canonicalKey);
   const twice = meant.findIndex((key, i) => meant.indexOf(key) !== i);
   if (twice >= 0) {
     const first = keys[meant.indexOf(meant[twice]!)]!;
     const also = first === keys[twice] ? "" : ` (${first} is the same key)`;
-    throw new UsageError(`--sweep ${keys[twice]}: is named twice${also}`);
+    throw new UsageError(`${flag}${keys[twice]}: is named twice${also}`);
   }
   const given = meant.findIndex((key) => RESERVED_KEYS.includes(key));
   if (given >= 0) {
     throw new UsageError(
-      `--sweep ${keys[given]}: each element gets a run and a folder of its own`,
+      `${flag}${keys[given]}: each element gets a run and a folder of its own`,
       {
-        advice: `${keys[given]}=NAME behind ACCOUNT is what their names begin with.`,
+        advice: `Without commas ${keys[given]}=NAME is what their names begin with.`,
       },
     );
   }
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > MAX_ELEMENTS) {
     throw new UsageError(
-      `--sweep: makes ${count} combinations, expected at most ${MAX_ELEMENTS} (an array job)`,
+      `a sweep of ${count} combinations; expected at most ${MAX_ELEMENTS} (as an array job)`,
     );
   }
   let combinations: string[][] = [[]];
@@ -125,22 +126,22 @@ function shortNames(keys: readonly string[]): string[] {
   return last.map((name, i) => last.filter((other) => other === name).length > 1 ? keys[i]! : name);
 }
 
-function parseSweep(text: string): { key: string; values: string[] } {
+function parseSweep(text: string, flag: string): { key: string; values: string[] } {
   const at = text.indexOf("=");
   const key = text.slice(0, Math.max(0, at)).trim();
   const values = at < 0 ? [] : splitValues(text.slice(at + 1));
   if (!/^[A-Za-z_][A-Za-z0-9_.]*$/.test(key) || values.some((value) => value === "")) {
-    throw new UsageError(`--sweep ${text}: expected KEY=VALUE,VALUE`, {
-      advice: "For example --sweep training.learning_rate=1e-6,2e-6",
+    throw new UsageError(`${flag}${text}: expected KEY=VALUE,VALUE`, {
+      advice: `For example ${flag}training.learning_rate=1e-6,2e-6`,
     });
   }
   const twice = values.find((value, i) => values.indexOf(value) !== i);
-  if (twice !== undefined) throw new UsageError(`--sweep ${key}: the value ${twice} stands twice`);
+  if (twice !== undefined) throw new UsageError(`${flag}${key}: the value ${twice} stands twice`);
   return { key, values };
 }
 
 /** Splits at commas outside of brackets and quotes. */
-function splitValues(text: string): string[] {
+export function splitValues(text: string): string[] {
   const values = [""];
   let depth = 0, quote = "";
   for (const character of text) {
