@@ -141,5 +141,5 @@ Deno.test("the command line starts without loading what only some commands need"
   }
   assert.ok(loaded.size > 5);
   const names = [...loaded].map((href) => href.slice(ROOT.href.length));
-  assert.ok(names.length < 30, `${names.length} files are loaded at every start: ${names}`);
+  assert.ok(names.length < 40, `${names.length} files are loaded at every start: ${names}`);
 });
