@@ -104,6 +104,32 @@ Deno.test("the sampler and the training pass have the same log-probabilities", (
     }
   }));
 
+Deno.test("old log-probabilities of sampling save a pass and change little", async () => {
+  const schedule = { max_steps: 4, num_iterations: 2 };
+  const found: { loss: number; norm: number; compared: boolean }[][] = [];
+  for (const use_rollout_log_probs of [false, true]) {
+    await withRun({ ...schedule, use_rollout_log_probs }, ({ train }) => {
+      found.push(train.map((line) => ({
+        loss: line["loss"] as number,
+        norm: line["grad_norm"] as number,
+        compared: "sampling/sampling_logp_difference/mean" in line,
+      })));
+    });
+  }
+  const [passed, sampled] = found as [typeof found[0], typeof found[0]];
+  // The pass for old log-probabilities is what the sampler is compared with.
+  assert.deepEqual(passed.map(({ compared }) => compared), [true, false, true, false]);
+  assert.ok(sampled.every(({ compared }) => !compared));
+  assert.ok(passed[0]!.norm > 0.01, `${passed[0]!.norm}`);
+  for (const [k, one] of sampled.entries()) {
+    const other = passed[k]!;
+    assert.ok(Math.abs(one.loss - other.loss) < 1e-6, `step ${k}: ${one.loss} ${other.loss}`);
+    // Steps after the first begin from weights that differ by rounding.
+    const near = (k === 0 ? 1e-6 : 1e-4) * other.norm;
+    assert.ok(Math.abs(one.norm - other.norm) < near, `step ${k}: ${one.norm} ${other.norm}`);
+  }
+});
+
 Deno.test("on-policy, every step compares the training pass with the sampler", async () => {
   const changes = [{}, { top_k: 5, repetition_penalty: 1.3 }];
   for (const change of changes) {

@@ -231,8 +231,11 @@ export class GrpoSteps {
       };
     });
     const isOther = rollout.other;
+    const sampled = (i: number) => masked(kept[i]!) ? [] : kept[i]!.logprobs;
     // With dropout, the training pass does not compute the log-probabilities of the policy.
-    if (schedule.needsOldLogp || (isOther && dropoutOf(config) > 0)) {
+    if (training.use_rollout_log_probs) {
+      rows = rows.map((row, i) => ({ ...row, oldLogp: sampled(i) }));
+    } else if (schedule.needsOldLogp || (isOther && dropoutOf(config) > 0)) {
       const old = await this.#passes(() =>
         policyLogp(model, rows, {
           microBatchSize: training.per_device_train_batch_size,
@@ -242,16 +245,13 @@ export class GrpoSteps {
       rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
       if (!isOther) {
         const drift = new SamplerDrift();
-        kept.forEach((row, i) => drift.add(old[i]!, 0, masked(row) ? [] : row.logprobs));
+        kept.forEach((_, i) => drift.add(old[i]!, 0, sampled(i)));
         Object.assign(rollout.metrics, drift.metrics());
       }
     }
     // The training pass uses the policy that has sampled, unless there is dropout.
     if (isOther || (!schedule.needsOldLogp && dropoutOf(config) === 0)) {
-      rows = rows.map((row, i) => ({
-        ...row,
-        samplerLogp: masked(kept[i]!) ? [] : kept[i]!.logprobs,
-      }));
+      rows = rows.map((row, i) => ({ ...row, samplerLogp: sampled(i) }));
     }
     return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows, isOther);
   }

@@ -122,6 +122,9 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
   }),
+  "old log-probabilities of sampling": () => ({
+    training: { max_steps: 5, num_iterations: 2, use_rollout_log_probs: true },
+  }),
   "generations that serve several steps, in the middle of an epoch": () => ({
     data: { num_examples: 9 },
     training: {

@@ -33,6 +33,18 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "per_device_train_batch_size 8",
   ],
   [
+    "old log-probabilities of sampling where none are needed",
+    "use_rollout_log_probs: true\n",
+    "f.yaml:4:24: training.use_rollout_log_probs: has no effect",
+    "set num_iterations or steps_per_generation",
+  ],
+  [
+    "old log-probabilities of sampling where a server samples",
+    "use_rollout_log_probs: true\nnum_iterations: 2\nlora: {r: 4}\n" +
+    "generation: {backend: openai, base_url: http://localhost:8000/v1}\n",
+    "training.use_rollout_log_probs: needs generation.backend in_process",
+  ],
+  [
     "groups that do not fit an evaluation",
     HELD_OUT + "eval_strategy: steps\nnum_generations_eval: 3\n",
     "do not divide per_device_eval_batch_size 8",

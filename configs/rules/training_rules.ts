@@ -4,6 +4,7 @@
  * GRPOConfig, the best checkpoint as in transformers' TrainingArguments.
  */
 import { nearest } from "../../core/suggest.ts";
+import { batchSizes } from "../batch_sizes.ts";
 import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
@@ -38,6 +39,7 @@ export class TrainingRules extends RuleContext {
     this.#options();
     this.#entropy();
     this.#importance();
+    this.#rolloutLogProbs();
     this.#schedule("training", this.config.training.learning_rate);
     if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
   }
@@ -271,6 +273,31 @@ export class TrainingRules extends RuleContext {
       const text = `${mode} needs a bound: vllm_importance_sampling_clip_max or …_clip_min`;
       this.fail(text, how, high);
     }
+  }
+
+  /** Old log-probabilities are needed when a generation batch is for several steps. */
+  #rolloutLogProbs(): void {
+    const names = [
+      inTraining("use_rollout_log_probs"),
+      inTraining("num_iterations"),
+      inTraining("steps_per_generation"),
+      inTraining("generation_batch_size"),
+      inTraining("per_device_train_batch_size"),
+      inTraining("gradient_accumulation_steps"),
+    ] as const;
+    if (!this.valid(...names, "generation.backend")) return;
+    const { training, generation } = this.config;
+    if (!training.use_rollout_log_probs) return;
+    if (generation.backend !== "in_process") {
+      const text = "needs generation.backend in_process: what a server has sampled is corrected " +
+        "by log-probabilities of the policy (vllm_importance_sampling_correction)";
+      return this.fail(text, names[0], "generation.backend");
+    }
+    const perGeneration = batchSizes(training).stepsPerGeneration * training.num_iterations;
+    if (training.gradient_accumulation_steps % perGeneration !== 0) return;
+    const text = "has no effect: each generation is for one step, which needs no old " +
+      "log-probabilities; leave it out, or set num_iterations or steps_per_generation";
+    this.fail(text, names[0]);
   }
 
   #schedule(section: "training" | "sft", rate: number): void {

@@ -21,6 +21,11 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     "micro-steps that a generation is cut into; null = gradient_accumulation_steps",
   ),
   num_iterations: key(int({ min: 1 }), 1, "μ, how often a generation is trained on"),
+  use_rollout_log_probs: key(
+    bool(),
+    false,
+    "old log-probabilities are those of sampling, without a forward pass for them",
+  ),
   dynamic_sampling: key(
     bool(),
     false,

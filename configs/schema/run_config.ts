@@ -143,6 +143,8 @@ export interface AlgorithmSection {
   steps_per_generation: number | null;
   /** μ: how many times a generation batch is trained on. */
   num_iterations: number;
+  /** Saves the forward pass for old log-probabilities where a batch is for several steps. */
+  use_rollout_log_probs: boolean;
   dynamic_sampling: boolean;
   dynamic_sampling_max_batches: number;
   loss_type: LossType;

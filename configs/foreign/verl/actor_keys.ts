@@ -101,6 +101,7 @@ const LOSS = join(
   {
     obeyed: {
       ppo_epochs: "training.num_iterations",
+      use_rollout_log_probs: "training.use_rollout_log_probs",
       entropy_coeff: "training.entropy_coef",
       grad_clip: "training.max_grad_norm",
     },
@@ -202,7 +203,7 @@ const BATCHES = {
     strategy ulysses_sequence_parallel_size
     use_torch_compile use_prefix_grouper use_fused_kernels use_remove_padding
     entropy_from_logits_with_chunking entropy_from_logits_chunk_size entropy_checkpointing
-    sum_pi_squared_checkpointing pad_to_length load_weight use_rollout_log_probs model_engine
+    sum_pi_squared_checkpointing pad_to_length load_weight model_engine
   `,
     PLACE,
   ),
