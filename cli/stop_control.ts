@@ -90,11 +90,14 @@ export function listenEarly(): void {
  * the process at once (75): loading a large model takes longer than a job has after its warning,
  * and nothing is lost.
  * @param plan what is done before the end, in words
+ * @param quiet nothing is printed: another rank of the run says it
  */
 export function listenForStop(
   maxSeconds: number | null,
   plan = "ending what is under way, then saving a checkpoint",
+  quiet = false,
 ): StopControl {
+  const say = quiet ? () => {} : log;
   let reason: string | null = null, first: Deno.Signal | null = null;
   let begun = false, saving = false, isOver = false;
   const inJob = slurmJob() !== null;
@@ -106,20 +109,20 @@ export function listenForStop(
     // Without a listener, SIGHUP would end the process anyway.
     if (isOver || !counting.includes(signal)) return;
     if (!begun) {
-      log(`${signal}: ending; nothing has begun yet`);
+      say(`${signal}: ending; nothing has begun yet`);
       Deno.exit(EXIT.resumable);
     }
     reason ??= signal;
     if (first === null) {
       first = signal;
-      return log(`${signal}: ${plan}${ends(signal) ? " (again: end at once)" : ""}`);
+      return say(`${signal}: ${plan}${ends(signal) ? " (again: end at once)" : ""}`);
     }
     if (!ends(signal)) return;
     if (saving && signal !== first) {
-      log(`${signal}: the checkpoint is being written (${first} again: end at once)`);
+      say(`${signal}: the checkpoint is being written (${first} again: end at once)`);
       return;
     }
-    log(`${signal} again: ending at once, nothing new is saved`);
+    say(`${signal} again: ending at once, nothing new is saved`);
     Deno.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
   };
   const handlers = SIGNALS.map((signal) => {
@@ -147,7 +150,7 @@ export function listenForStop(
       // which costs most, is not read.
       if (reason === null && limit.at < Infinity && performance.now() >= limit.at) {
         reason = limit.why;
-        log(`${limit.why}: ${plan}`);
+        say(`${limit.why}: ${plan}`);
       }
       return reason === null && watch.first() === null ? "no" : "save";
     },

@@ -67,6 +67,17 @@ export async function graphicsAdapter(): Promise<AdapterInfo | null> {
   return adapter === null ? null : describeAdapter(adapter);
 }
 
+/**
+ * For one of several processes on a machine: the number of graphics cards that this one may use,
+ * and the variable that limits them ("" = none).
+ * @param name as for {@link createDevice}; null when it does not mean a graphics card
+ */
+export async function cardsFor(name: string): Promise<{ cards: number; by: string } | null> {
+  const usesCard = name === "webgpu" || (name === "auto" && await hasGraphicsCard());
+  if (!usesCard) return null;
+  return (await import("./devices/webgpu/visible.ts")).cardsForRanks();
+}
+
 async function hasGraphicsCard(): Promise<boolean> {
   const { chooseCard } = await import("./devices/webgpu/visible.ts");
   if (!chooseCard(null)) return false;

@@ -22,6 +22,9 @@ type Message =
   | { kind: "stop" }
   | { kind: "failed"; message: string; advice: string | undefined; exitCode: number };
 
+/** Runs work that may be ended early. */
+export type Guard = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** Partial sums of one tensor: the nodes of the tree that this rank has, from left to right. */
 export type Partials<T extends FloatArray> = readonly { node: TreeNode; value: T }[];
 
@@ -32,7 +35,8 @@ const BUCKET = 2 ** 22;
 
 export class Ranks {
   /** Errors that all ranks know of. */
-  readonly #known = new WeakSet<object>();
+  #known = new WeakSet<object>();
+  #guard: Guard = (work) => work();
 
   /**
    * @param transport null = one rank alone
@@ -42,6 +46,18 @@ export class Ranks {
     private readonly transport: Transport | null,
     private readonly watch: () => void = () => {},
   ) {}
+
+  /**
+   * The same ranks, whose dealt work runs within `guard`, which may end it with an error: there all
+   * ranks learn of it. One rank alone needs no guard and gets none.
+   */
+  guardedBy(guard: Guard): Ranks {
+    if (this.transport === null) return this;
+    const guarded = new Ranks(this.transport, this.watch);
+    guarded.#known = this.#known;
+    guarded.#guard = guard;
+    return guarded;
+  }
 
   get rank(): number {
     return this.transport?.rank ?? 0;
@@ -75,7 +91,7 @@ export class Ranks {
   ): Promise<T[]> {
     if (this.transport === null) return [...await work(0, count)];
     const [begin, end] = shareOf(count, this.rank, this.size);
-    return (await this.each(() => work(begin, end))).flat();
+    return (await this.each(() => this.#guard(async () => await work(begin, end)))).flat();
   }
 
   /** Every rank works; the results of all of them, in their order, on all ranks. */

@@ -12,6 +12,7 @@ export function inProcessScorer(
 ): Scorer {
   return {
     name: reward.metric ?? reward.name,
+    wholeBatch: "computeBatch" in reward,
     score(samples, notes) {
       const items = samples.map((sample, row) => withNotes(sample, row, notes));
       return "computeBatch" in reward

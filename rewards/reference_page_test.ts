@@ -21,7 +21,7 @@ Deno.test("the example of docs/rewards.md works", async () => {
   try {
     const { values, logged } = await rubric.score(["abc", "aeb", ""].map((text) => input(text)));
     assert.deepEqual(values, [[1], [0], [null]]);
-    assert.deepEqual(logged, { vowels: 1.5 });
+    assert.deepEqual([...logged], [["vowels", [1, 2]]]);
   } finally {
     await rubric.close();
     await Deno.remove(path);

@@ -84,7 +84,7 @@ Deno.test("a registered reward gets its parameters and may not apply", async () 
   assert.deepEqual(await rubric.score([input("ab"), input("")]), {
     values: [[0.5, 0], [null, 0]],
     errors: [],
-    logged: {},
+    logged: new Map(),
     extras: new Map(),
   });
 });
@@ -176,7 +176,7 @@ Deno.test("what rewards log becomes means and columns; reserved names are refuse
   const score = (wrong: number, samples: RewardSample[]) =>
     createRubric([{ name: "toy_logs", weight: 1, params: { wrong } }]).score(samples);
   const { logged, extras } = await score(0, [input("abc"), input(""), input("z")]);
-  assert.deepEqual(logged, { characters: 4 / 3 });
+  assert.deepEqual([...logged], [["characters", [3, 0, 1]]]);
   assert.deepEqual([...extras], [["first", ["a", null, "z"]]]);
   const messages = [
     /"step" cannot be the name of a metric/,

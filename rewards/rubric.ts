@@ -37,9 +37,10 @@ export interface RubricScores {
   values: RewardValue[][];
   errors: RewardError[];
   /**
-   * What the rewards logged: the mean of each name, and extra columns with one cell per completion.
+   * What the rewards logged: all values of each name, and extra columns with one cell per
+   * completion.
    */
-  logged: Record<string, number>;
+  logged: ReadonlyMap<string, readonly number[]>;
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
 }
 
@@ -48,6 +49,11 @@ export interface Rubric {
   /** Names in metrics and tables. */
   readonly names: readonly string[];
   readonly weights: readonly number[];
+  /**
+   * Whether some values depend on the other completions of the batch, which then must be scored
+   * together; known after `open`. Default false.
+   */
+  readonly wholeBatch?: boolean;
   /** The values of all rewards for all completions, in their order. */
   score(samples: readonly RewardSample[]): Promise<RubricScores>;
   /**
@@ -98,6 +104,9 @@ export function createRubric(
   return {
     names,
     weights: sections.map(({ weight }) => weight),
+    get wholeBatch() {
+      return scorers.some((scorer) => scorer.wholeBatch);
+    },
     async open() {
       for (const scorer of scorers) await scorer.open?.();
     },
@@ -116,7 +125,7 @@ export function createRubric(
           return 0;
         })
       );
-      return { values, errors, logged: notes.metrics(), extras: notes.columns() };
+      return { values, errors, logged: notes.logged(), extras: notes.columns() };
     },
   };
 }

@@ -12,6 +12,8 @@ export type Outcome = { value: RewardValue } | { error: string };
 export interface Scorer {
   /** Name in metrics and tables. */
   readonly name: string;
+  /** Whether values depend on the other samples of the batch; known after `open`. */
+  readonly wholeBatch: boolean;
   /** One outcome per sample, in their order. */
   score(samples: readonly RewardSample[], notes: RewardNotes): Promise<Outcome[]>;
   /** Checks that the reward can be used. @throws UsageError */
@@ -25,7 +27,7 @@ const LINE_FIELDS = ["step", "epoch", "split", "event"];
 
 /** The values that rewards log while a batch is scored. */
 export class RewardNotes {
-  readonly #logged = new Map<string, { sum: number; count: number }>();
+  readonly #logged = new Map<string, number[]>();
   readonly #columns = new Map<string, ExtraValue[]>();
 
   /** @param taken names of the existing columns of the table of completions */
@@ -39,8 +41,9 @@ export class RewardNotes {
     if (typeof value !== "number" || !Number.isFinite(value)) {
       throw new RgxError(`log: ${name}: expected a finite number, found ${show(value)}`);
     }
-    const mean = this.#logged.get(name) ?? { sum: 0, count: 0 };
-    this.#logged.set(name, { sum: mean.sum + value, count: mean.count + 1 });
+    const values = this.#logged.get(name);
+    if (values === undefined) this.#logged.set(name, [value]);
+    else values.push(value);
   }
 
   /** @throws RgxError for a column that the table has already, or an invalid value */
@@ -60,11 +63,9 @@ export class RewardNotes {
     cells[row] = value;
   }
 
-  /** Means by name. */
-  metrics(): Record<string, number> {
-    return Object.fromEntries(
-      [...this.#logged].map(([name, { sum, count }]) => [name, sum / count]),
-    );
+  /** Name → all values that were logged under it. */
+  logged(): ReadonlyMap<string, readonly number[]> {
+    return this.#logged;
   }
 
   /** Column → one cell per sample; null where nothing was logged. */

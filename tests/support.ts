@@ -15,6 +15,15 @@ export interface Result {
   err: string;
 }
 
+/**
+ * The words of a command that starts `rgx`.
+ * @param safe use the V8 flags of `deno task rgx:safe`
+ */
+export function rgxProgram(args: readonly string[], safe = false): string[] {
+  const flags = safe ? SAFE_V8_FLAGS : V8_FLAGS, main = new URL("main.ts", root).pathname;
+  return [Deno.execPath(), "run", "-A", "--no-check", flags, main, ...args];
+}
+
 /** Starts `rgx` as a process without a terminal and without colours. */
 export function spawnRgx(
   args: readonly string[],
@@ -26,15 +35,9 @@ export function spawnRgx(
     safe?: boolean;
   } = {},
 ): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      "--no-check",
-      options.safe ? SAFE_V8_FLAGS : V8_FLAGS,
-      new URL("main.ts", root).pathname,
-      ...args,
-    ],
+  const [program, ...given] = rgxProgram(args, options.safe);
+  return new Deno.Command(program!, {
+    args: given,
     cwd: options.cwd ?? root,
     // No job: the tests themselves may run in one.
     env: { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "", ...options.env },

@@ -178,7 +178,7 @@ const HALF_FLAT: Rubric = {
         flat.get(prompt) ? 1 : completionIds.reduce((sum, id) => sum + id, 0),
       ]),
       errors: [],
-      logged: {},
+      logged: new Map(),
       extras: new Map(),
     });
   },
@@ -236,7 +236,7 @@ Deno.test("dynamic sampling that finds too few groups trains on those, even on n
         Promise.resolve({
           values: samples.map(() => [1]),
           errors: [],
-          logged: {},
+          logged: new Map(),
           extras: new Map(),
         }),
     },

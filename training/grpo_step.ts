@@ -24,6 +24,7 @@ import { recordStep } from "./run/step_records.ts";
 import type { PromptSampler } from "./rollout/prompt_sampler.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
+import { GradientSum, reductionOf } from "./step/gradient_sum.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 
 /** The GRPO steps of a run. */
@@ -33,6 +34,7 @@ export class GrpoSteps {
   /** The generation batch that is being trained on. */
   #buffer: RolloutBuffer | null;
   readonly #failingRewards: FailingRewards;
+  readonly #sum: GradientSum;
 
   /** @param buffer the generation batch that a restored run was training on */
   constructor(
@@ -47,6 +49,11 @@ export class GrpoSteps {
     this.#entropy = new EntropyControl(training, run.state.entropy);
     this.#buffer = buffer;
     this.#failingRewards = new FailingRewards(run.options.rubric.names);
+    const { model, device } = run.options;
+    const gradientBytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
+    const { gradient_accumulation_steps: microBatches } = training;
+    const reduction = reductionOf(training.reduction, microBatches, gradientBytes);
+    this.#sum = new GradientSum(model, device, reduction, run.ranks);
   }
 
   /**
@@ -78,6 +85,7 @@ export class GrpoSteps {
         reference: this.reference,
         otherSampler: other ? { correction: importanceSettings(training) } : null,
         dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
+        sum: this.#sum,
       }),
       // Reading the norm waits for the backward pass, so its time counts for this phase.
       gradNorm: await this.optimizer.gradNorm(),
@@ -115,7 +123,10 @@ export class GrpoSteps {
     });
     await this.#moveLevels(scores);
     if (rollout === null) return;
-    await this.#failingRewards.check(rollout, (message) => this.run.warn(message));
+    // All ranks come to the same result; each of them has to know that the others do.
+    await this.run.ranks.each(() =>
+      this.#failingRewards.check(rollout, (message) => this.run.warn(message))
+    );
   }
 
   #passes<T>(work: () => Promise<T>): Promise<T> {
@@ -205,6 +216,7 @@ export class GrpoSteps {
         training: config.training,
         clock: run.clock,
         shouldStop,
+        ranks: run.ranks,
       })
     );
   }
@@ -214,8 +226,8 @@ export class GrpoSteps {
    * needed.
    */
   async #fill(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
-    const { config, model } = this.run.options, { training } = config;
-    const { schedule } = this.run.sizes;
+    const { run } = this, { config, model } = run.options, { training } = config;
+    const { schedule } = run.sizes;
     const kept = rollout.rows.filter((row) => row.kept);
     const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
     let rows: TrainingRow[] = kept.map((row) => {
@@ -240,7 +252,7 @@ export class GrpoSteps {
         policyLogp(model, rows, {
           microBatchSize: training.per_device_train_batch_size,
           temperature: training.temperature,
-        })
+        }, run.ranks)
       );
       rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
       if (!isOther) {

@@ -185,7 +185,7 @@ export const VARYING_RUBRIC: Rubric = {
         truncated ? null : 1,
       ]),
       errors: [],
-      logged: {},
+      logged: new Map(),
       extras: new Map(),
     }),
   open: () => Promise.resolve(),

@@ -27,7 +27,9 @@ import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
 import { RunContext } from "./run/run_context.ts";
-import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
+import { compareRanks } from "./run/compare_ranks.ts";
+import { followedFolder } from "./run/followed_folder.ts";
+import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
 import { finalMetrics, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/train_plan.ts";
@@ -78,7 +80,8 @@ export class GrpoTrainer {
    */
   async run(): Promise<TrainSummary> {
     this.#checkPrompts();
-    const folder = await RunFolder.open(this.#folderOptions());
+    await compareRanks(this.#run);
+    const folder = await this.#openFolder();
     this.#run.records = new RunRecords(folder, this.#options, this.#run.sizes);
     try {
       await this.#begin(this.#resume());
@@ -97,6 +100,16 @@ export class GrpoTrainer {
       await this.#options.rubric.close();
       await folder.close();
     }
+  }
+
+  /** The first rank opens the folder of the run, the others write nothing. */
+  async #openFolder(): Promise<RunFiles> {
+    const options = this.#folderOptions();
+    let folder = followedFolder(options.path);
+    await this.#run.ranks.first(async () => {
+      folder = await RunFolder.open(options);
+    });
+    return folder;
   }
 
   /** All phases, from the one that the restored state is in. */
@@ -122,7 +135,7 @@ export class GrpoTrainer {
       await evaluateIfDue(run, this.#reference);
       if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
       if (state.step >= run.sizes.totalSteps) break;
-      run.stopIfRequested();
+      await run.stopIfRequested();
       await this.#steps!.step();
       await yieldToEvents();
     }
@@ -177,7 +190,7 @@ export class GrpoTrainer {
     warnings.push(...run.start(restored?.state ?? null));
     if (!run.supervisedOnly) this.#sampler = samplerOf(run, restored?.stale ?? new Map());
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
-    await run.records.begin(restored, run.state.promptTime);
+    await run.ranks.first(() => run.records.begin(restored, run.state.promptTime));
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
     // A wrong address is found before a long warm start.

@@ -175,7 +175,7 @@ Deno.test("a reward that fails in three whole steps ends the run, saved", async 
         Promise.resolve({
           values: inputs.map(() => [0]),
           errors: inputs.map(({ completion }) => ({ name: "broken", message: "oh", completion })),
-          logged: {},
+          logged: new Map(),
           extras: new Map(),
         }),
       open: () => Promise.resolve(),

@@ -37,7 +37,7 @@ export async function warmStart(
   const intervals = new IntervalStrategy(config.training, total, sampler.chunksPerEpoch);
   run.phase("warm_start");
   while (state.warmStartStep < total) {
-    run.stopIfRequested();
+    await run.stopIfRequested();
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => problems.trainEntry(index));

@@ -28,7 +28,7 @@ import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTasks } from "./bench_tasks.ts";
 import { given, templateValues } from "../flag_types.ts";
-import { refuseOtherRanks } from "../train/one_process.ts";
+import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { openDevice } from "../open_device.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";

@@ -91,7 +91,8 @@ export function columns(): number {
   const env = Number(Deno.env.get("COLUMNS"));
   if (Number.isInteger(env) && env > 0) return env;
   try {
-    return Deno.consoleSize().columns;
+    // The terminals that launchers of MPI make for their processes have no width.
+    return Deno.consoleSize().columns || 80;
   } catch {
     return 80; // not a terminal
   }

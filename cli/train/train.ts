@@ -12,9 +12,9 @@ import type { Device } from "../../kernels/device.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { LoadProgress } from "../models/load_progress.ts";
-import { refuseOtherRanks } from "./one_process.ts";
-import { openDevice } from "../open_device.ts";
-import { assemble } from "../../training/assemble.ts";
+import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { assemble, type TrainingParts } from "../../training/assemble.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { readRun } from "../../training/run/run_folder.ts";
@@ -67,51 +67,81 @@ export async function train(
   if (options.logFormat !== "text" && options.logFormat !== "json") {
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
   }
-  const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
-  const loaded = await load(name, overrides, options, commandOptions, phases);
-  if (options.printConfig) {
-    print(loaded.yaml.trimEnd());
-    return EXIT.ok;
-  }
-  if (phases === "sft") requireWarmStart(loaded.config);
-  if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
+  const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
+  return await withRanks(options.verbose ?? false, async (joined) => {
+    const { ranks } = joined;
+    let loaded!: LoadedConfig;
+    await ranks.each(async () => {
+      loaded = await load(name, overrides, options, commandOptions, phases);
+      if (phases === "sft" && !options.printConfig) requireWarmStart(loaded.config);
+    });
+    const plansOnly = options.printConfig || options.dryRun;
+    // One rank is enough for what is only printed.
+    if (plansOnly && !ranks.isFirst) return EXIT.ok;
+    if (options.printConfig) {
+      print(loaded.yaml.trimEnd());
+      return EXIT.ok;
+    }
+    if (!options.quiet && ranks.isFirst) {
+      for (const note of loaded.notes) log(`note: ${note}`);
+      if (joined.label !== null) log(`note: ${joined.label}`);
+    }
+    if (card !== null) return await dryRunOnCard(loaded.config, card, options, phases);
+    const which = plansOnly ? ALONE : ranks;
+    return await trainLoaded(loaded, which, options, { phases, maxSeconds });
+  });
+}
 
-  if (card !== null) return await dryRunOnCard(loaded.config, card, options, phases);
-  refuseOtherRanks();
+/** Trains, or plans it, with a configuration that was read. All ranks but the first are silent. */
+async function trainLoaded(
+  loaded: LoadedConfig,
+  ranks: Ranks,
+  options: TrainOptions,
+  { phases, maxSeconds }: { phases: "all" | "sft"; maxSeconds: number | null },
+): Promise<number> {
+  const { config } = loaded, { output_dir: outputDir } = config.training, { isFirst } = ranks;
   // The query is started now, so that the answer is there when it is needed.
-  const jobEnd = secondsLeft();
-  const resume = await resumeOf(loaded.config.training.output_dir, options);
-  const device = await openDevice(options);
-  const control = listenForStop(maxSeconds);
-  const progress = new TrainProgress(loaded.config, device, options);
-  const tracking = new RunTracking(
-    loaded.config,
-    Deno.env.toObject(),
-    (message) => progress.on({ type: "warning", message }),
-  );
-  const loading = new LoadProgress(options.quiet || options.logFormat === "json");
+  const jobEnd = isFirst ? secondsLeft() : Promise.resolve(null);
+  const resume = await ranks.first(() => resumeOf(outputDir, options));
+  const { device, memory } = await openRankDevice(ranks, options);
+  const control = listenForStop(maxSeconds, undefined, !isFirst);
+  const progress = new TrainProgress(config, device, options);
+  const tracking = isFirst
+    ? new RunTracking(
+      config,
+      Deno.env.toObject(),
+      (message) => progress.on({ type: "warning", message }),
+    )
+    : null;
+  const quiet = options.quiet || options.logFormat === "json" || !isFirst;
+  const loading = new LoadProgress(quiet);
   /** Whether the output folder belongs to this run. */
   let begun = false;
   try {
-    if (options.dryRun) await refuseMissing(loaded.config, device, options, phases);
-    const parts = await assemble(loaded.config, device, {
-      phases,
-      onLoad: loading.on,
-      // A model that is made from a seed has no sizes that need an explanation.
-      ...(options.dryRun && loaded.config.model.init === null
-        ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
-        : {}),
+    if (options.dryRun) await refuseMissing(config, device, options, phases);
+    let parts!: TrainingParts;
+    await ranks.each(async () => {
+      parts = await assemble(config, device, {
+        phases,
+        onLoad: loading.on,
+        ...(memory === null ? {} : { availableBytes: memory }),
+        // A model that is made from a seed has no sizes that need an explanation.
+        ...(options.dryRun && config.model.init === null
+          ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
+          : {}),
+      });
     });
     const trainer = new GrpoTrainer({
-      config: loaded.config,
+      config,
       configText: loaded.yaml,
       device,
       ...parts,
       ...resume,
       phases,
       control,
-      listeners: [
+      ranks,
+      listeners: tracking === null ? [] : [
         (event) => progress.on(event),
         (event) => tracking.on(event),
         (event) => begun ||= event.type === "plan",
@@ -122,7 +152,7 @@ export async function train(
     progress.secondsLeft = await jobEnd;
     // The estimate measures the model, so it is only made if somebody sees it.
     const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
-    if (isShown) progress.estimatedSeconds = await trainer.estimateSeconds();
+    if (isShown && isFirst) progress.estimatedSeconds = await trainer.estimateSeconds();
     control.jobEnds(progress.secondsLeft);
     control.begin();
     if (options.dryRun) {
@@ -130,22 +160,20 @@ export async function train(
       for (const message of warnings) progress.on({ type: "warning", message });
       const plan = trainer.plan();
       progress.showDryRun(plan, trainer.samplePrompt());
-      if (options.json) print(JSON.stringify(plannedSummary(loaded.config, parts.memory, plan)));
+      if (options.json) print(JSON.stringify(plannedSummary(config, parts.memory, plan)));
       return EXIT.ok;
     }
     const summary = await trainer.run().finally(() => {
       // A job that was warned ends while it can. The report is written when the run is done.
       const hurry = control.reason !== null && slurmJob() !== null;
-      if (!begun || hurry) return;
-      const quiet = options.quiet || options.logFormat === "json";
-      return report(loaded.config.training.output_dir, quiet);
+      return !begun || hurry ? undefined : report(outputDir, quiet);
     });
-    if (options.json) print(JSON.stringify(summary));
+    if (options.json && isFirst) print(JSON.stringify(summary));
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
   } finally {
     loading.close();
     progress.close();
-    tracking.close();
+    tracking?.close();
     control.ended();
     device.close();
   }

@@ -38,6 +38,13 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   ]),
   per_device_eval_batch_size: key(int({ min: 1 }), 8, "completions at once in evaluation"),
   gradient_accumulation_steps: key(int({ min: 1 }), 1, "micro-steps a step"),
+  reduction: key(
+    choice(["auto", "exact", "fast"]),
+    "auto",
+    "how the gradients of a step's micro-steps are added: exact has the same bits on any number " +
+      "of ranks, and takes copies of the gradients; fast takes none; auto is exact where the " +
+      "copies take up to 1 GiB",
+  ),
   num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
     "training.num_epochs",
     "num_epochs",

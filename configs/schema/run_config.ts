@@ -199,6 +199,8 @@ export interface LoopSection {
   /** Batch size (completions) of evaluation while training. */
   per_device_eval_batch_size: number;
   gradient_accumulation_steps: number;
+  /** How the gradients of micro-steps are added; "auto": "exact" where that takes little memory. */
+  reduction: "auto" | "exact" | "fast";
   num_train_epochs: number;
   max_steps: number;
   lr_scheduler_type: SchedulerType;

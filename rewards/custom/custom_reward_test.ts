@@ -79,7 +79,7 @@ Deno.test("a reward in TypeScript gets one object and its parameters", async () 
     }`;
   const scores = await scoresOf(source, ["ab", "", "c"], { params: { factor: 0.5 } });
   assert.deepEqual(column(scores), [1.5, null, 1.5]);
-  assert.deepEqual(scores.logged, { "mine/calls": 1.5 });
+  assert.deepEqual([...scores.logged], [["mine/calls", [1, 2]]]);
   assert.deepEqual([...scores.extras], [["first", ["a", null, "c"]]]);
   assert.deepEqual(scores.errors, []);
 });
@@ -96,7 +96,7 @@ Deno.test("a reward in JavaScript, and one for whole batches", async () => {
     }`;
   const scores = await scoresOf(batch, ["ab", "", "abcd"]);
   assert.deepEqual(column(scores), [2 / 3, null, 4 / 3]);
-  assert.deepEqual(scores.logged, { size: 3 });
+  assert.deepEqual([...scores.logged], [["size", [3]]]);
 });
 
 Deno.test("an error costs only its sample and is reported with completion and line", async () => {

@@ -32,6 +32,9 @@ export function customScorer(
   const open = async () => sandbox ??= new Sandbox(path, (await loadRewardFile(path)).url, net);
   return {
     name,
+    get wholeBatch() {
+      return sandbox?.wholeBatch ?? false;
+    },
     async open() {
       const opened = await open();
       await opened.start();

@@ -69,6 +69,11 @@ export class Sandbox {
     }
   }
 
+  /** Whether the reward scores whole batches; known once it was started. */
+  get wholeBatch(): boolean {
+    return this.#wholeBatch;
+  }
+
   /** Ends the process, and a batch that is being scored. */
   async close(): Promise<void> {
     this.#closings++;

@@ -86,7 +86,7 @@ Deno.test("levels rise on schedule, are logged, and change the next problems", (
         return Promise.resolve({
           values: inputs.map(({ completionIds }) => [completionIds[0]! % 2]),
           errors: [],
-          logged: {},
+          logged: new Map(),
           extras: new Map(),
         });
       },

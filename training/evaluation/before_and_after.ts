@@ -18,6 +18,7 @@ import {
 import { type AskedProblem, complete, type CompleteOptions } from "../../evaluation/complete.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { runSampling, runSamplingSeed, type SamplingSettings } from "../../evaluation/sampling.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
@@ -41,6 +42,8 @@ export interface EvalOptions {
   onProgress?: (done: number, total: number) => void;
   /** Called for every completion, in the order of the problems. */
   onItem?: (item: EvalItem) => void;
+  /** The ranks of the run, which share the work. Default: this process alone. */
+  ranks?: Ranks;
 }
 
 /** One problem of an evaluation and its completion. */
@@ -83,7 +86,7 @@ export async function evaluate(
 
 async function measure(
   entries: readonly Entry[],
-  { model, prompts, onItem }: Pick<EvalOptions, "model" | "prompts" | "onItem">,
+  { model, prompts, onItem, ranks = ALONE }: EvalOptions,
   sampling: SamplingSettings,
   options: CompleteOptions<AskedProblem>,
 ): Promise<MixedAccuracy> {
@@ -92,7 +95,10 @@ async function measure(
     ...{ index, firstSample: 0, samples: 1 },
     promptIds: prompts.prompt(entry).ids,
   }));
-  const completions = await complete(model, prompts, problems, sampling, options);
+  const completions = await ranks.share(problems.length, async (begin, end) => {
+    const own = problems.slice(begin, end);
+    return own.length === 0 ? [] : await complete(model, prompts, own, sampling, options);
+  });
   const answers = entries.map((entry, i) => {
     const completion = completions[i]![0]!, { question, answer: expected } = entry;
     const { text, truncated } = prompts.read(completion), tokens = completion.ids.length;

@@ -20,6 +20,7 @@ import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import type { ReferencePolicy } from "../step/reference_policy.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
 import { runSampling, runSamplingSeed } from "../../evaluation/sampling.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import { scoreBatch } from "../rollout/score_batch.ts";
 import { taskMetrics, type TaskScore } from "../rollout/task_metrics.ts";
 import { lossWithoutGradient, type TrainingRow } from "../step/gradient_accumulation.ts";
@@ -50,6 +51,8 @@ export interface HeldOutOptions {
   shouldStop: () => boolean;
   /** Called with the number of problems that are done, and of all. */
   onProgress?: (done: number, total: number) => void;
+  /** The ranks of the run, which share the work. Default: this process alone. */
+  ranks?: Ranks;
 }
 
 /** @throws Interrupted when `shouldStop` returns true */
@@ -57,14 +60,18 @@ export async function evaluateHeldOut(
   entries: readonly Entry[],
   options: HeldOutOptions,
 ): Promise<HeldOutResult> {
-  const { training, rubric } = options;
+  const { training, rubric, ranks = ALONE } = options;
   const generations = training.num_generations_eval ?? training.num_generations;
   const perBatch = Math.max(1, Math.floor(training.per_device_eval_batch_size / generations));
   const rewards: RewardValue[][] = [], lengths: number[] = [], truncated: boolean[] = [];
   const losses: Metrics[] = [], scores: TaskScore[] = [];
   const answers: ScoredAnswer[][] = [];
   let loss = 0, rows = 0;
-  for (let start = 0; start < entries.length; start += perBatch) {
+  const starts = Array.from(
+    { length: Math.ceil(entries.length / perBatch) },
+    (_, i) => i * perBatch,
+  );
+  const measure = async (start: number) => {
     const batch = await sample(entries.slice(start, start + perBatch), start, generations, options);
     const advantages = groupAdvantages({
       rewards: batch.map((row) => row.rewards),
@@ -88,6 +95,15 @@ export async function evaluateHeldOut(
         reference: options.reference,
       },
     );
+    options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
+    return { batch, result };
+  };
+  const batches = await ranks.share(starts.length, async (begin, end) => {
+    const own: Awaited<ReturnType<typeof measure>>[] = [];
+    for (const start of starts.slice(begin, end)) own.push(await measure(start));
+    return own;
+  });
+  for (const { batch, result } of batches) {
     loss += result.loss * batch.length;
     losses.push(result.metrics);
     for (const row of batch) {
@@ -104,7 +120,6 @@ export async function evaluateHeldOut(
       );
     }
     rows += batch.length;
-    options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
   }
   const isMixed = new Set(scores.map(({ task }) => task)).size > 1;
   const { accuracy, correct, ci95, mean_score, format_rate } = accuracyOf(answers);

@@ -45,67 +45,74 @@ export function rolloutMetrics(batch: RolloutCounts): Metrics {
   return finiteOrNull(metrics);
 }
 
-/** The difference between the trainer's and the sampler's log-probabilities of the same tokens. */
-export class SamplerDrift {
-  #sum = 0;
-  #count = 0;
-  #max = 0;
+/** Sums over values, which can be joined with those of other micro-batches and ranks. */
+export interface ValueSums {
+  sum: number;
+  count: number;
+  min: number;
+  max: number;
+}
 
+class SummedValues {
+  readonly sums: ValueSums = { sum: 0, count: 0, min: Infinity, max: -Infinity };
+
+  protected one(value: number): void {
+    this.join({ sum: value, count: 1, min: value, max: value });
+  }
+
+  /** Adds the sums of other values. */
+  join({ sum, count, min, max }: ValueSums): void {
+    this.sums.sum += sum;
+    this.sums.count += count;
+    this.sums.min = Math.min(this.sums.min, min);
+    this.sums.max = Math.max(this.sums.max, max);
+  }
+}
+
+/** The difference between the trainer's and the sampler's log-probabilities of the same tokens. */
+export class SamplerDrift extends SummedValues {
   /** Adds tokens: elements [at, at + sampler.length) of `trainer`. NaN is left out. */
   add(trainer: ArrayLike<number>, at: number, sampler: ArrayLike<number>): void {
     for (let t = 0; t < sampler.length; t++) {
       const difference = Math.abs(trainer[at + t]! - sampler[t]!);
-      if (Number.isNaN(difference)) continue;
-      this.#sum += difference;
-      this.#count++;
-      this.#max = Math.max(this.#max, difference);
+      if (!Number.isNaN(difference)) this.one(difference);
     }
   }
 
   /** TRL's names; empty if there were no tokens. */
   metrics(): Metrics {
-    if (this.#count === 0) return {};
+    const { sum, count, max } = this.sums;
+    if (count === 0) return {};
     return {
-      "sampling/sampling_logp_difference/mean": this.#sum / this.#count,
-      "sampling/sampling_logp_difference/max": this.#max,
+      "sampling/sampling_logp_difference/mean": sum / count,
+      "sampling/sampling_logp_difference/max": max,
     };
   }
 }
 
 /** The size of the correction over a step: the ratios of its tokens, or of its completions. */
-export class ImportanceMetrics {
-  #sum = 0;
-  #count = 0;
-  #min = Infinity;
-  #max = -Infinity;
-
+export class ImportanceMetrics extends SummedValues {
   /** Adds the ratios of a micro-batch, as `loss/importance_ratio.ts` has them. */
   add(
     ratios: Float64Array,
     offsets: ArrayLike<number>,
     mode: ImportanceMode,
   ): void {
-    if (mode.startsWith("token")) return ratios.forEach((ratio) => this.#one(ratio));
+    if (mode.startsWith("token")) return ratios.forEach((ratio) => this.one(ratio));
     for (let row = 0; row + 1 < offsets.length; row++) {
       // A completion that is masked as a whole has no tokens, and the ratio 1 as in TRL.
-      this.#one(offsets[row + 1]! > offsets[row]! ? ratios[offsets[row]!]! : 1);
+      this.one(offsets[row + 1]! > offsets[row]! ? ratios[offsets[row]!]! : 1);
     }
-  }
-
-  #one(ratio: number): void {
-    this.#sum += ratio;
-    this.#count++;
-    this.#min = Math.min(this.#min, ratio);
-    this.#max = Math.max(this.#max, ratio);
   }
 
   /** TRL's names; empty if nothing was added. */
   metrics(): Metrics {
-    if (this.#count === 0) return {};
+    const { sum, count, min, max } = this.sums;
+    if (count === 0) return {};
     return {
-      "sampling/importance_sampling_ratio/min": this.#min,
-      "sampling/importance_sampling_ratio/mean": this.#sum / this.#count,
-      "sampling/importance_sampling_ratio/max": this.#max,
+      "sampling/importance_sampling_ratio/min": min,
+      "sampling/importance_sampling_ratio/mean": sum / count,
+      "sampling/importance_sampling_ratio/max": max,
     };
   }
 }

@@ -19,6 +19,8 @@ import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { PhaseClock } from "../metrics/phase_clock.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
+import { mean } from "../../core/statistics.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import type { Sampled } from "./sampler.ts";
 import { scoreBatch } from "./score_batch.ts";
 
@@ -84,6 +86,8 @@ export interface RolloutOptions {
   clock: PhaseClock;
   /** @see GenerateOptions.shouldStop */
   shouldStop: () => boolean;
+  /** The ranks of the run, which share the work. Default: this process alone. */
+  ranks?: Ranks;
 }
 
 /** Completions with their rewards, before advantages. */
@@ -203,54 +207,106 @@ export function groupRequests(
   return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n }));
 }
 
+/** A completion before it is scored; `group` counts from 0 in each draw. */
+type SampledRow = Omit<RolloutRow, "rewards" | "extras" | "advantage" | "kept">;
+
+/** The scores of some completions. */
+interface Scores {
+  rows: Pick<RolloutRow, "rewards" | "extras">[];
+  errors: RewardError[];
+  /** All values that rewards have logged, by name. */
+  logged: [name: string, values: readonly number[]][];
+}
+
 async function draw(
   request: RolloutRequest,
   firstPrompt: number,
   count: number,
   options: RolloutOptions,
 ): Promise<Drawn> {
-  const { prompts, rubric, training, clock } = options;
+  const { prompts, rubric, clock, ranks = ALONE } = options;
   const groups = promptGroups(request, prompts, firstPrompt, count);
-  const { completions, other } = await clock.time(
+  const drawn = await clock.time(
     "generate",
-    () => options.sample(groupRequests(groups, training)),
+    () => ranks.share(count, (begin, end) => sample(groups.slice(begin, end), begin, options)),
   );
-  const sampled = completions.flatMap((branches, group) =>
-    branches.map(({ ids, logprobs, finishReason }, branch) => ({
-      group,
+  const sampled = drawn.flatMap(({ rows }) => rows);
+  // Rewards that compare the completions of a batch get all of them.
+  const pieces = rubric.wholeBatch ? 1 : count;
+  const scores = await clock.time("score", () =>
+    ranks.share(pieces, async (begin, end) => {
+      const own = sampled.filter(({ group }) => pieces === 1 || (group >= begin && group < end));
+      // The scores of a rank's completions together stand at its first piece.
+      const results = Array<Scores>(end - begin).fill({ rows: [], errors: [], logged: [] });
+      return end === begin
+        ? results
+        : results.with(0, await score(own, groups, request.step, options));
+    }));
+  const scored = scores.flatMap(({ rows }) => rows);
+  const logged = new Map<string, number[]>();
+  for (const [name, values] of scores.flatMap((part) => part.logged)) {
+    logged.set(name, [...logged.get(name) ?? [], ...values]);
+  }
+  return {
+    groups,
+    rows: sampled.map((row, i) => ({ ...row, ...scored[i]! })),
+    errors: scores.flatMap(({ errors }) => errors),
+    logged: [Object.fromEntries([...logged].map(([name, values]) => [name, mean(values)]))],
+    other: drawn.some(({ other }) => other),
+  };
+}
+
+/** Completions of some groups, in their order; `first` is the number of the first group. */
+async function sample(
+  groups: readonly RolloutGroup[],
+  first: number,
+  { sample, prompts, training }: RolloutOptions,
+): Promise<{ rows: SampledRow[]; other: boolean }[]> {
+  if (groups.length === 0) return [];
+  const { completions, other } = await sample(groupRequests(groups, training));
+  return completions.map((branches, i) => ({
+    other,
+    rows: branches.map(({ ids, logprobs, finishReason }, branch) => ({
+      group: first + i,
       branch,
       ids,
       logprobs,
       text: prompts.text(ids),
       truncated: prompts.truncated(ids, finishReason === "stop"),
-    }))
-  );
-  const { values, errors, logged, extras } = await clock.time("score", () =>
-    scoreBatch(
-      rubric,
-      sampled.map((row) => {
-        const { entry, prompt } = groups[row.group]!;
-        return {
-          prompt: prompt.text,
-          messages: entry.messages ?? null,
-          completion: row.text,
-          answer: entry.answer,
-          info: entry.metadata,
-          entry,
-          completionIds: row.ids,
-          truncated: row.truncated,
-          step: request.step,
-          maxCompletionLength: training.max_completion_length,
-        };
-      }),
-      options.shouldStop,
-    ));
-  const rows = sampled.map((row, i) => ({
-    ...row,
-    rewards: values[i]!,
-    extras: Object.fromEntries([...extras].map(([column, cells]) => [column, cells[i] ?? null])),
+    })),
   }));
-  return { groups, rows, errors, logged: [logged], other };
+}
+
+async function score(
+  rows: readonly SampledRow[],
+  groups: readonly RolloutGroup[],
+  step: number,
+  { rubric, training, shouldStop }: RolloutOptions,
+): Promise<Scores> {
+  const samples = rows.map((row) => {
+    const { entry, prompt } = groups[row.group]!;
+    return {
+      prompt: prompt.text,
+      messages: entry.messages ?? null,
+      completion: row.text,
+      answer: entry.answer,
+      info: entry.metadata,
+      entry,
+      completionIds: row.ids,
+      truncated: row.truncated,
+      step,
+      maxCompletionLength: training.max_completion_length,
+    };
+  });
+  const { values, errors, logged, extras } = await scoreBatch(rubric, samples, shouldStop);
+  return {
+    rows: rows.map((_, i) => ({
+      rewards: values[i]!,
+      extras: Object.fromEntries([...extras].map(([column, cells]) => [column, cells[i] ?? null])),
+    })),
+    errors,
+    logged: [...logged],
+  };
 }
 
 type Scored = Pick<RolloutRow, "group" | "rewards">;

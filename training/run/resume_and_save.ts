@@ -29,11 +29,13 @@ import {
   type RunState,
 } from "../checkpoint/run_state.ts";
 import { encodeTrainerState } from "../checkpoint/trainer_state.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { waitForFolder } from "./followed_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { changedKeys } from "../../configs/config_difference.ts";
 import type { TrainSummary } from "./events.ts";
-import type { RunFolder } from "./run_folder.ts";
+import type { RunFiles } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
@@ -59,15 +61,17 @@ export class RunCheckpoints {
   /** Later checkpoints, which the start of this session removes. */
   #abandoned: string[] = [];
   readonly #configSha256: string;
+  readonly #ranks: Ranks;
 
   /** @param inJob whether the run is in a SLURM job */
   constructor(
-    private readonly folder: RunFolder,
+    private readonly folder: RunFiles,
     private readonly options: TrainerOptions,
     private readonly sizes: RunSizes,
     private readonly inJob: boolean,
   ) {
     this.#configSha256 = sha256Hex(options.configText);
+    this.#ranks = options.ranks ?? ALONE;
   }
 
   /**
@@ -87,12 +91,14 @@ export class RunCheckpoints {
   ): Promise<{ restored: Restored | null; warnings: string[] }> {
     const warnings: string[] = [];
     if (resume === false) return { restored: null, warnings };
-    const path = resume === true
-      ? await newestCheckpoint(
-        this.folder.path,
-        (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
-      )
-      : await namedCheckpoint(this.folder.path, resume);
+    const path = await this.#ranks.first(() =>
+      resume === true
+        ? newestCheckpoint(
+          this.folder.path,
+          (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
+        )
+        : namedCheckpoint(this.folder.path, resume)
+    );
     if (path === null) {
       // The scripts of a job ask to resume at its first start too, so that needs no warning.
       if (!this.inJob || await this.folder.readRun() !== null) {
@@ -103,6 +109,7 @@ export class RunCheckpoints {
       return { restored: null, warnings };
     }
     const { model, modelWriter } = this.options;
+    await waitForFolder(path);
     const restored = await readCheckpoint(path, modelWriter.weightsFile);
     await restoreWeights(model, restored.weights);
     const { step, phase } = restored.state, { totalSteps } = this.sizes;
@@ -116,7 +123,9 @@ export class RunCheckpoints {
         advice: `Set training.max_steps to ${step} or more.`,
       });
     }
-    if (resume !== true) await this.#refuseToAbandon(path, step, warnings);
+    if (resume !== true) {
+      await this.#ranks.first(() => this.#refuseToAbandon(path, step, warnings));
+    }
     if (restored.configSha256 !== this.#configSha256) {
       const changed = await this.#changedKeys();
       warnings.push(
@@ -181,6 +190,16 @@ export class RunCheckpoints {
     if (!await this.folder.isOurs()) throw await this.folder.lost();
     const { config, modelWriter, tokenizer } = this.options, { training } = config;
     const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
+    const inWarmStart = state.phase === "warm_start" ||
+      (state.phase === "eval_before" && warmStartSteps > 0);
+    const parent = inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path;
+    const step = inWarmStart ? state.warmStartStep : state.step;
+    const saved = (path: string) => {
+      this.#last = path;
+      this.#lastSaved = { position: position(state), complete: parts !== null };
+      return path;
+    };
+    if (!this.#ranks.isFirst) return saved(checkpointPath(parent, step));
     await this.folder.metrics.flush();
     const trainerState = await this.trainerState(state, true);
     const files = checkpointFiles({
@@ -204,22 +223,13 @@ export class RunCheckpoints {
       rollout: parts?.rollout?.encode() ?? null,
       stale: parts?.stale ?? new Map(),
     });
-    const inWarmStart = state.phase === "warm_start" ||
-      (state.phase === "eval_before" && warmStartSteps > 0);
-    const { path, removed } = await saveCheckpoint(
-      inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path,
-      inWarmStart ? state.warmStartStep : state.step,
-      files,
-      {
-        saveTotalLimit: training.save_total_limit,
-        bestStep: inWarmStart ? null : state.best?.step ?? null,
-      },
-    );
-    this.#last = path;
-    this.#lastSaved = { position: position(state), complete: parts !== null };
+    const { path, removed } = await saveCheckpoint(parent, step, files, {
+      saveTotalLimit: training.save_total_limit,
+      bestStep: inWarmStart ? null : state.best?.step ?? null,
+    });
     await this.folder.writeText("trainer_state.json", trainerState);
     await this.folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
-    return path;
+    return saved(path);
   }
 
   /**
@@ -229,6 +239,9 @@ export class RunCheckpoints {
   async loadBest(best: BestEvaluation): Promise<string> {
     const { model, modelWriter } = this.options;
     const path = checkpointPath(this.folder.path, best.step);
+    // The first rank has written it.
+    await this.#ranks.meet();
+    await waitForFolder(path);
     const { open } = await openCheckpoint(path);
     await restoreWeights(model, await open(modelWriter.weightsFile));
     await this.folder.log("best_loaded", { path });

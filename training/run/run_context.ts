@@ -16,6 +16,7 @@ import { AdamW } from "../step/optimizer.ts";
 import { PhaseClock } from "../metrics/phase_clock.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { freshState, type RunState } from "../checkpoint/run_state.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import type { RunRecords } from "./run_records.ts";
 import { PromptSampler } from "../rollout/prompt_sampler.ts";
 import { type RunSizes, runSizes } from "./run_sizes.ts";
@@ -23,6 +24,8 @@ import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunContext {
   readonly sizes: RunSizes;
+  /** A stop request ends the work that is dealt to them. */
+  readonly ranks: Ranks;
   prompts: PromptEncoder;
   readonly intervals: IntervalStrategy;
   /** null = the parameters of the tasks do not change. */
@@ -35,10 +38,13 @@ export class RunContext {
   records!: RunRecords;
   readonly #diagnosis: Diagnosis;
   #started = performance.now();
+  /** Gradient norm of the last step. */
+  #lastNorm = 0;
 
   /** @throws UsageError when the configuration's sizes do not fit together. */
   constructor(readonly options: TrainerOptions) {
     const { config, tokenizer } = options;
+    this.ranks = (options.ranks ?? ALONE).guardedBy((work) => this.#watched(work, true));
     const problems = options.trainProblems ?? config.data.num_examples;
     if (problems === null) {
       throw new UsageError("trainProblems: expected a number where data.num_examples is null");
@@ -153,6 +159,7 @@ export class RunContext {
    * Applies the gradients. A step whose gradient is not finite is skipped, counted and reported.
    */
   async applyGradients(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
+    this.#lastNorm = gradNorm;
     const applied = await this.clock.time("optimizer", () => optimizer.apply(rate, gradNorm));
     if (applied) return;
     this.state.skippedSteps++;
@@ -176,29 +183,58 @@ export class RunContext {
     return this.options.control?.stopRequested() === "save";
   }
 
-  /** @throws Interrupted when a stop was requested */
-  stopIfRequested(): void {
-    if (this.stopRequested()) throw new Interrupted();
+  /**
+   * Ends the run here if a stop was requested, of any rank.
+   * @throws Interrupted
+   */
+  async stopIfRequested(): Promise<void> {
+    await this.ranks.each(() => {
+      if (this.stopRequested()) throw new Interrupted();
+    });
+    if (this.ranks.size > 1) {
+      await this.ranks.compare(
+        { "gradient of the last step": String(this.#lastNorm) },
+        "They have computed different things, as different processors or damaged memory would. " +
+          "--resume goes on from the last checkpoint.",
+      );
+    }
+  }
+
+  /**
+   * The prompts of all ranks have the time of the first one, whose clock may be another. A resume
+   * replaces it by that of the run's first start.
+   */
+  async agreeOnTime(): Promise<void> {
+    const { tokenizer, config } = this.options, { eosIds } = this.prompts;
+    const time = await this.ranks.first(() => this.state.promptTime);
+    if (this.ranks.isFirst || time === null) return;
+    this.prompts = runPrompts(tokenizer, config, eosIds, time);
+    this.state.promptTime = time;
   }
 
   /**
    * Does work that a stop request ends at the next operation of the device: a pass over a large
    * batch may take longer than the notice that a job gets. The state must not change before the
-   * work is done.
+   * work is done. With several ranks, only work that is dealt to them ends so, where all learn of
+   * it.
    * @throws Interrupted
    */
   async stoppable<T>(work: () => Promise<T>): Promise<T> {
-    const { device } = this.options;
+    return await this.#watched(work, this.ranks.size === 1);
+  }
+
+  async #watched<T>(work: () => Promise<T>, stops: boolean): Promise<T> {
+    const { device } = this.options, outer = device.beforeRun ?? null;
     device.beforeRun = () => {
       this.records.keepAlive();
-      if (!this.stopRequested()) return;
+      if (!stops || !this.stopRequested()) return;
       device.beforeRun = null; // the operations that clean up must still run
       throw new Interrupted();
     };
     try {
       return await work();
     } finally {
-      device.beforeRun = null;
+      device.beforeRun = outer;
     }
   }
 

@@ -34,6 +34,7 @@ export async function evaluateAround(
       shouldStop: () => run.stopRequested(),
       onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
       onItem: (item) => items.push(item),
+      ranks: run.ranks,
     }));
   run.clock.lap();
   await run.records.writeEvaluation(moment, items);
@@ -75,6 +76,7 @@ export async function evaluateIfDue(
         step: state.step,
         shouldStop: () => run.stopRequested(),
         onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
+        ranks: run.ranks,
       }),
   );
   run.clock.lap();

@@ -77,6 +77,14 @@ const MODEL_FILES: ReadonlySet<string> = new Set([
   "chat_template.jinja",
 ]);
 
+/**
+ * What the records of a run write to. The first rank has the folder itself; the others have
+ * `followedFolder`, which writes nothing.
+ */
+export type RunFiles =
+  & Omit<{ [K in keyof RunFolder]: RunFolder[K] }, "metrics">
+  & { readonly metrics: Pick<MetricsLog, "bytes" | "append" | "flush"> };
+
 export class RunFolder {
   #run: Record<string, unknown> = {};
   #metrics: MetricsLog | null = null;

@@ -15,20 +15,21 @@ import type { EvalItem } from "../evaluation/before_and_after.ts";
 import type { Rollout } from "../rollout/rollout.ts";
 import type { TrainSummary } from "./events.ts";
 import { RunCheckpoints } from "./resume_and_save.ts";
-import type { RunFolder } from "./run_folder.ts";
+import type { RunFiles } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import { addSession, progressText, RUN_FORMAT, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunRecords {
   readonly checkpoints: RunCheckpoints;
+  /** Never on the ranks after the first, which have nothing to record. */
   #begun = false;
   /** The sessions of the run; the last one is this session. */
   #sessions: Session[] = [];
   readonly #job: SlurmJob | null;
 
   constructor(
-    private readonly folder: RunFolder,
+    private readonly folder: RunFiles,
     private readonly options: TrainerOptions,
     sizes: RunSizes,
   ) {
@@ -153,6 +154,7 @@ export class RunRecords {
     state: RunState,
     summary: TrainSummary,
   ): Promise<void> {
+    if (!this.#begun) return;
     await this.folder.metrics.flush();
     await this.folder.writeFiles(files);
     const trainerState = await this.checkpoints.trainerState(state, false);
@@ -162,6 +164,7 @@ export class RunRecords {
 
   /** Records that the run was stopped and can be resumed. */
   async stop(state: RunState, summary: TrainSummary): Promise<void> {
+    if (!this.#begun) return;
     await this.folder.metrics.append({
       event: "stop",
       step: state.step,

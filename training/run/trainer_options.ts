@@ -6,6 +6,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { Ranks } from "../../ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import type { TrainControl } from "./train_control.ts";
@@ -57,4 +58,9 @@ export interface TrainerOptions {
   /** The SLURM job of the run, for run.json; default: from the environment variables. */
   job?: SlurmJob | null;
   listeners?: readonly TrainListener[];
+  /**
+   * The ranks of the run: all make a trainer with the same configuration. The first one writes the
+   * run's folder. Default: this process alone.
+   */
+  ranks?: Ranks;
 }

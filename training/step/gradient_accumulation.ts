@@ -22,7 +22,9 @@ import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
 import { importanceRatio, type ImportanceSettings } from "../loss/importance_ratio.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
-import { ImportanceMetrics, SamplerDrift } from "../metrics/rollout_metrics.ts";
+import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/rollout_metrics.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { GradientSum } from "./gradient_sum.ts";
 
 /** One completion to train on. */
 export interface TrainingRow {
@@ -62,6 +64,8 @@ export interface AccumulationOptions {
   otherSampler?: OtherSampler | null;
   /** Key of the masks of `lora.lora_dropout`; not read by a model without dropout. */
   dropout?: DropoutKey;
+  /** Adds up the micro-batches, which it deals to ranks. Default: in place, on one rank. */
+  sum?: GradientSum;
 }
 
 export interface AccumulationResult {
@@ -75,35 +79,41 @@ export interface AccumulationResult {
   entropy: number;
 }
 
+/** What a micro-batch gives besides its gradient. */
+interface MicroResult {
+  loss: number;
+  metrics: Metrics;
+  bonus: { entropy: number; tokens: number };
+  drift: ValueSums;
+  importance: ValueSums;
+}
+
 /**
- * Zeroes the model's gradients, then computes those of all rows of an optimizer step.
- * Rows without tokens are allowed.
+ * Zeroes the model's gradients, then computes those of all rows of an optimizer step. Rows without
+ * tokens are allowed.
  */
 export async function accumulateGradients(
   model: LanguageModel,
   rows: readonly TrainingRow[],
   options: AccumulationOptions,
 ): Promise<AccumulationResult> {
-  const { settings, temperature, dropout } = options;
+  const { settings, temperature, dropout, sum = new GradientSum(model) } = options;
+  const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
   const passOptions = { temperature, ...(dropout === undefined ? {} : { dropout }) };
-  model.zeroGrad();
   const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
   const batches = cut(rows, options.microBatchSize);
-  const records: Metrics[] = [];
   const pause = occasionalPause();
   const share = settings.top_entropy_quantile;
   const entropyMasks = share < 1 && batches.length > 1
-    ? await stepEntropyMasks(model, batches, share, passOptions)
+    ? await stepEntropyMasks(model, batches, share, passOptions, sum.ranks)
     : null;
   const entropyTokens = entropyMasks !== null
     ? entropyMasks.flatMap((mask) => Array.from(mask)).reduce((a, b) => a + b, 0)
     : share < 1
     ? null
     : tokens;
-  const bonus = { entropy: 0, tokens: 0 };
-  const drift = new SamplerDrift(), sizes = new ImportanceMetrics();
-  let loss = 0;
-  for (const [b, batch] of batches.entries()) {
+  const backward = async (b: number): Promise<MicroResult> => {
+    const batch = batches[b]!, drift = new SamplerDrift(), sizes = new ImportanceMetrics();
     // Before the forward pass of the policy, whose activations the backward pass needs.
     const refLogp = options.reference === null || settings.beta === 0
       ? null
@@ -115,14 +125,13 @@ export async function accumulateGradients(
     batch.forEach(({ samplerLogp }, row) => {
       if (samplerLogp !== undefined) drift.add(oldLogp ?? logp, offsets[row]!, samplerLogp);
     });
-    const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
     const samplerLogp = otherSampler === null ? null : joinSamplerLogp(batch);
     const importance = samplerLogp === null || correction === null
       ? null
       : importanceRatio(offsets, oldLogp ?? logp, samplerLogp, null, correction);
     if (importance !== null) sizes.add(importance, offsets, correction!.mode);
     await pause();
-    const result = grpoLoss(
+    const { loss, metrics, bonus, dlogp, dentropy } = grpoLoss(
       {
         offsets,
         advantages: batch.map((row) => row.advantage),
@@ -144,21 +153,30 @@ export async function accumulateGradients(
       },
     );
     if (trained.includes(true)) {
-      const dlogp = pick(result.dlogp, batch, trained);
-      if (result.dentropy === null) model.backward(dlogp);
-      else model.backward(dlogp, pick(result.dentropy, batch, trained));
+      const byLogp = pick(dlogp, batch, trained);
+      if (dentropy === null) model.backward(byLogp);
+      else model.backward(byLogp, pick(dentropy, batch, trained));
     }
-    loss += result.loss;
-    bonus.entropy += result.bonus.entropy;
-    bonus.tokens += result.bonus.tokens;
-    records.push(result.metrics);
     await pause();
+    return { loss, metrics, bonus, drift: drift.sums, importance: sizes.sums };
+  };
+  const results = await sum.over(batches.length, backward);
+  const drift = new SamplerDrift(), sizes = new ImportanceMetrics();
+  for (const result of results) {
+    drift.join(result.drift);
+    sizes.join(result.importance);
   }
+  const total = (value: (result: MicroResult) => number) =>
+    results.reduce((sum, result) => sum + value(result), 0);
   return {
-    loss,
-    metrics: { ...averageMetrics(records), ...drift.metrics(), ...sizes.metrics() },
+    loss: total(({ loss }) => loss),
+    metrics: {
+      ...averageMetrics(results.map(({ metrics }) => metrics)),
+      ...drift.metrics(),
+      ...sizes.metrics(),
+    },
     tokens,
-    entropy: bonus.entropy / bonus.tokens,
+    entropy: total(({ bonus }) => bonus.entropy) / total(({ bonus }) => bonus.tokens),
   };
 }
 
@@ -166,7 +184,7 @@ export async function accumulateGradients(
 export async function lossWithoutGradient(
   model: LanguageModel,
   rows: readonly TrainingRow[],
-  options: Omit<AccumulationOptions, "dropout" | "microBatchSize">,
+  options: Omit<AccumulationOptions, "dropout" | "microBatchSize" | "sum">,
 ): Promise<Pick<AccumulationResult, "loss" | "metrics">> {
   const { settings, temperature, reference } = options;
   const refLogp = reference === null || settings.beta === 0
@@ -198,13 +216,16 @@ async function stepEntropyMasks(
   batches: readonly TrainingRow[][],
   share: number,
   passOptions: Pick<ForwardOptions, "temperature" | "dropout">,
+  ranks: Ranks,
 ): Promise<ArrayLike<number>[]> {
-  const entropies: ArrayLike<number>[] = [];
-  for (const batch of batches) {
-    entropies.push(
-      (await model.forward(toGroups(batch), { ...passOptions, train: false })).entropy,
-    );
-  }
+  const entropies = await ranks.share(batches.length, async (begin, end) => {
+    const own: Float64Array[] = [];
+    for (const batch of batches.slice(begin, end)) {
+      const { entropy } = await model.forward(toGroups(batch), { ...passOptions, train: false });
+      own.push(Float64Array.from(entropy));
+    }
+    return own;
+  });
   const all = entropies.flatMap((part) => Array.from(part));
   const mask = entropyMask(all, new Uint8Array(all.length).fill(1), share);
   let at = 0;
@@ -213,25 +234,28 @@ async function stepEntropyMasks(
 
 /**
  * Log-probabilities of the rows' tokens under the current policy, without gradient and without
- * dropout; one array for each row.
+ * dropout; one array for each row. The passes are dealt to the ranks.
  */
 export async function policyLogp(
   model: LanguageModel,
   rows: readonly TrainingRow[],
   options: Pick<AccumulationOptions, "microBatchSize" | "temperature">,
+  ranks: Ranks = ALONE,
 ): Promise<Float64Array[]> {
-  const out: Float64Array[] = [];
-  for (const batch of cut(rows, options.microBatchSize)) {
-    const { logp } = await model.forward(toGroups(batch), {
-      temperature: options.temperature,
-      train: false,
-    });
-    let at = 0;
-    for (const { ids } of batch) {
-      out.push(Float64Array.from(logp.subarray(at, at += ids.length)));
+  const batches = cut(rows, options.microBatchSize);
+  const all = await ranks.share(batches.length, async (begin, end) => {
+    const own: Float64Array[][] = [];
+    for (const batch of batches.slice(begin, end)) {
+      const { logp } = await model.forward(toGroups(batch), {
+        temperature: options.temperature,
+        train: false,
+      });
+      let at = 0;
+      own.push(batch.map(({ ids }) => Float64Array.from(logp.subarray(at, at += ids.length))));
     }
-  }
-  return out;
+    return own;
+  });
+  return all.flat();
 }
 
 /** For each row, whether its group has a gradient; `all`: every row has one. */

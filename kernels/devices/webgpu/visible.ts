@@ -124,3 +124,9 @@ function mayOpen(path: string): boolean {
     return false;
   }
 }
+
+/** Number of cards that this process may use, and the variable that limits them ("" = none). */
+export function cardsForRanks(sources: CardSources = machine()): { cards: number; by: string } {
+  const { cards, by } = visibleCards(sources);
+  return { cards: cards?.length ?? sources.cards.length, by: by ?? "" };
+}

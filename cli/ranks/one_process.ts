@@ -1,5 +1,6 @@
 /**
- * Refuses to run as one of several processes: each would do the same work and write the same files.
+ * For commands that are one process: refuses to run as one of several, because each would do the
+ * same work and write the same files.
  */
 import { UsageError } from "../../core/errors.ts";
 import { processLayout } from "../../core/machine/job.ts";
@@ -10,7 +11,7 @@ export function refuseOtherRanks(): void {
   if (layout === null) return;
   const { rank, size, from } = layout;
   throw new UsageError(
-    `this is process ${rank} of ${size} that were started together (${from}); rgx is one process`,
-    { advice: "Start one: srun --ntasks=1, or mpirun -np 1." },
+    `this is process ${rank} of ${size} that were started together (${from}); this command is one process`,
+    { advice: "Start one: srun --ntasks=1, or mpirun -np 1. Only rgx train and sft use several." },
   );
 }

@@ -1,0 +1,189 @@
+/**
+ * Runs on several ranks, which here take turns within this process: they end with the bits of one
+ * rank. tests/jobs/ranks_test.ts does the same with MPI and processes.
+ */
+import assert from "node:assert/strict";
+import { createDevice } from "../kernels/mod.ts";
+import { localTransports } from "../ranks/local_ranks.ts";
+import { RankFailed, Ranks } from "../ranks/ranks.ts";
+import type { TrainSummary } from "./run/events.ts";
+import type { TrainControl } from "./run/train_control.ts";
+import type { TrainerOptions } from "./run/trainer_options.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  shortRunConfig,
+  trainOn,
+  varying,
+  withTempDir,
+} from "./testing.ts";
+
+/** Trains on `size` ranks; the end of each. */
+function onRanks(
+  size: number,
+  dir: string,
+  changes: ConfigChanges,
+  options: (rank: number) => Partial<TrainerOptions> = () => ({}),
+): Promise<PromiseSettledResult<TrainSummary>[]> {
+  return Promise.allSettled(
+    localTransports(size).map(async (transport) => {
+      const device = await createDevice("wasm", { threads: 1 });
+      try {
+        const { summary } = await trainOn(device, shortRunConfig(dir, changes), {
+          ...varying,
+          ...(size === 1 ? {} : { ranks: new Ranks(transport) }),
+          ...options(transport.rank),
+        });
+        return summary;
+      } finally {
+        device.close();
+      }
+    }),
+  );
+}
+
+async function completes(size: number, dir: string, changes: ConfigChanges): Promise<void> {
+  for (const end of await onRanks(size, dir, changes)) {
+    if (end.status === "rejected") throw end.reason;
+    assert.equal(end.value.status, "completed");
+  }
+}
+
+/** What two runs must have in common, byte for byte. */
+async function resultOf(dir: string) {
+  return {
+    model: await Deno.readFile(`${dir}/model.safetensors`),
+    optimizer: await Deno.readFile(`${dir}/latest/optimizer.safetensors`),
+    metrics: await metricsWithoutClock(dir),
+    evaluation: await Deno.readTextFile(`${dir}/eval_after.jsonl`),
+  };
+}
+
+/** The micro-batches of a step, and what needs the rewards or tokens of all ranks. */
+const VARIANTS: Record<string, ConfigChanges> = {
+  "four micro-batches": { training: { gradient_accumulation_steps: 4 } },
+  "three micro-batches, statistics of the batch, a KL term": {
+    training: {
+      gradient_accumulation_steps: 3,
+      scale_rewards: "batch",
+      beta: 0.1,
+      loss_type: "grpo",
+    },
+  },
+  "dynamic sampling, top entropies, two iterations": {
+    training: {
+      gradient_accumulation_steps: 4,
+      dynamic_sampling: true,
+      dynamic_sampling_max_batches: 2,
+      top_entropy_quantile: 0.5,
+      num_iterations: 2,
+      eval_strategy: "steps",
+      eval_steps: 1,
+      per_device_eval_batch_size: 4,
+    },
+  },
+  "one micro-batch, which one rank computes": {
+    training: { per_device_train_batch_size: 16, gradient_accumulation_steps: 1 },
+  },
+};
+
+for (const [name, changes] of Object.entries(VARIANTS)) {
+  Deno.test(`2, 3 and 4 ranks give the bits of one: ${name}`, async () => {
+    await withTempDir(async (dir) => {
+      await completes(1, `${dir}/1`, changes);
+      const alone = await resultOf(`${dir}/1`);
+      const prompts = changes.training!.gradient_accumulation_steps! *
+        (changes.training!.per_device_train_batch_size ?? 4) / 4;
+      for (const size of [2, 3, 4].filter((count) => count <= prompts)) {
+        await completes(size, `${dir}/${size}`, changes);
+        assert.deepEqual(await resultOf(`${dir}/${size}`), alone, `${size} ranks`);
+      }
+    });
+  });
+}
+
+Deno.test("reduction: fast trains on ranks, and is close to one rank", async () => {
+  await withTempDir(async (dir) => {
+    const changes: ConfigChanges = {
+      training: { gradient_accumulation_steps: 4, reduction: "fast" },
+    };
+    await completes(1, `${dir}/1`, changes);
+    await completes(2, `${dir}/2`, changes);
+    const norms = async (path: string) =>
+      (await metricsWithoutClock(path)).flatMap(({ grad_norm }) => grad_norm as number ?? []);
+    const one = await norms(`${dir}/1`), two = await norms(`${dir}/2`);
+    assert.equal(one.length, two.length);
+    one.forEach((norm, i) => assert.ok(Math.abs(norm - two[i]!) < 1e-3 * norm));
+  });
+});
+
+/** Asks to stop after `calls` questions, and counts them. */
+function stopsAfter(calls: number): TrainControl & { asked: number } {
+  return {
+    asked: 0,
+    stopRequested() {
+      return ++this.asked > calls ? "save" : "no";
+    },
+    reason: "a test",
+  };
+}
+
+Deno.test("a stop of one rank stops all; another number of ranks goes on to the same bits", async () => {
+  await withTempDir(async (dir) => {
+    const changes = VARIANTS["four micro-batches"]!, never = stopsAfter(Infinity);
+    const onRank1 = (control: TrainControl) => (rank: number) => rank === 1 ? { control } : {};
+    await onRanks(3, `${dir}/whole`, changes, onRank1(never));
+    const whole = await resultOf(`${dir}/whole`);
+    for (const [share, after] of [[0.2, 2], [0.5, 1], [0.9, 4]] as const) {
+      const path = `${dir}/${share}`;
+      const control = stopsAfter(Math.floor(never.asked * share));
+      for (const end of await onRanks(3, path, changes, onRank1(control))) {
+        assert.ok(end.status === "fulfilled", String((end as PromiseRejectedResult).reason));
+        assert.equal(end.value.status, "stopped");
+      }
+      for (const end of await onRanks(after, path, changes, () => ({ resume: true }))) {
+        assert.equal(end.status, "fulfilled", String((end as PromiseRejectedResult).reason));
+      }
+      const { model, optimizer, evaluation } = await resultOf(path);
+      assert.deepEqual(model, whole.model, `stopped after ${share} of the run`);
+      assert.deepEqual(optimizer, whole.optimizer);
+      assert.equal(evaluation, whole.evaluation);
+    }
+  });
+});
+
+const reasons = (ends: PromiseSettledResult<unknown>[]) =>
+  ends.map((end) => (end as PromiseRejectedResult).reason);
+
+Deno.test("a folder that holds another run is refused on all ranks", async () => {
+  await withTempDir(async (dir) => {
+    await Deno.writeTextFile(`${dir}/notes.txt`, "mine");
+    const [first, second] = reasons(await onRanks(2, dir, VARIANTS["four micro-batches"]!));
+    assert.match(first.message, /output_dir is not empty/);
+    assert.ok(second instanceof RankFailed);
+    assert.equal(second.exitCode, 2);
+  });
+});
+
+Deno.test("ranks with different problems are found before the first step", async () => {
+  await withTempDir(async (dir) => {
+    const ends = await onRanks(
+      2,
+      `${dir}/run`,
+      {},
+      (rank) => rank === 0 ? {} : { trainProblems: 40 },
+    );
+    for (const reason of reasons(ends)) {
+      assert.match(reason.message, /ranks do not have the same data: rank 0 has .* rank 1 has/);
+    }
+    await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("fewer prompts than ranks are refused with the number that works", async () => {
+  await withTempDir(async (dir) => {
+    const [first] = reasons(await onRanks(3, `${dir}/run`, {}));
+    assert.match(first.message, /3 ranks share 2 prompts: 1 would have nothing to generate/);
+    assert.match(first.advice, /Start 2 ranks/);
+  });
+});

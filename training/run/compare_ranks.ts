@@ -1,0 +1,79 @@
+/**
+ * Whether the ranks of a run would do the same: before the first step they compare what decides
+ * the results. A rank with another file, version or model would spoil the run without a sign.
+ */
+import { sha256Hex } from "../../core/checksums.ts";
+import { UsageError } from "../../core/errors.ts";
+import { VERSION } from "../../core/version.ts";
+import type { RunContext } from "./run_context.ts";
+
+/** Training problems and values of each tensor that are compared. */
+const SAMPLED_PROBLEMS = 64, SAMPLED_VALUES = 64;
+
+/** Digits of a hash in a message. */
+const DIGITS = 16;
+
+/**
+ * @throws UsageError when the ranks differ, or when a generation batch has fewer prompts than ranks
+ */
+export async function compareRanks(run: RunContext): Promise<void> {
+  const { ranks, options, sizes } = run;
+  if (ranks.size === 1) return;
+  const prompts = sizes.promptsPerGeneration, { backend } = options.config.generation;
+  await ranks.each(() => {
+    if (options.phases === "sft") return;
+    if (backend !== "in_process") {
+      throw new UsageError(
+        `generation.backend: ${backend} is for one rank, and this run has ${ranks.size}`,
+        { advice: "Let the ranks generate (generation.backend=in_process), or start one rank." },
+      );
+    }
+    if (prompts >= ranks.size) return;
+    throw new UsageError(
+      `${ranks.size} ranks share ${prompts} prompts: ${ranks.size - prompts} would have nothing ` +
+        "to generate",
+      {
+        advice: `Start ${prompts} ranks, or raise the batch (a generation batch has ` +
+          "per_device_train_batch_size × steps_per_generation completions, in groups of " +
+          "num_generations).",
+      },
+    );
+  });
+  await run.agreeOnTime();
+  const { configText, device } = options;
+  await ranks.compare(
+    {
+      "version": VERSION,
+      "configuration": hash(configText),
+      "kind of device": device.name + (device.float === "f64" ? " f64" : ""),
+      "data": hash(JSON.stringify(problemsOf(run))),
+      "model": await modelHash(run),
+    },
+    "Start all ranks with the same program, arguments and files.",
+  );
+}
+
+const hash = (text: string | Uint8Array): string => sha256Hex(text).slice(0, DIGITS);
+
+/** Problems at equal distances, and those held out. */
+function problemsOf({ options, sizes }: RunContext): unknown[] {
+  const { problems } = options, count = sizes.trainProblems;
+  const stride = Math.max(1, Math.floor(count / SAMPLED_PROBLEMS));
+  const sampled = Array.from(
+    { length: Math.ceil(count / stride) },
+    (_, i) => problems.trainEntry(i * stride),
+  );
+  return [count, ...sampled, ...problems.heldOut].map((entry) =>
+    typeof entry === "number" ? entry : [entry.question, entry.answer, entry.messages ?? null]
+  );
+}
+
+/** A hash of the first values of every tensor. */
+async function modelHash({ options: { model } }: RunContext): Promise<string> {
+  const parts: number[] = [];
+  for (const { name, shape } of model.parameters) {
+    const count = Math.min(SAMPLED_VALUES, shape.reduce((a, b) => a * b, 1));
+    parts.push(...await model.readParameter(name, 0, count));
+  }
+  return hash(new Uint8Array(Float64Array.from(parts).buffer));
+}

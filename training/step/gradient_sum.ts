@@ -1,0 +1,109 @@
+/**
+ * The gradient of a step from those of its micro-batches, which are dealt to the ranks of a run.
+ *
+ * "exact": every micro-batch has a gradient of its own, and they are added in the fixed order of
+ * `ranks/sum_tree.ts`. So any number of ranks gives the same bits. It costs memory of the host: a
+ * copy of the gradients for each level of the tree. A step of one micro-batch costs nothing.
+ *
+ * "fast": a rank adds up its micro-batches in place, and MPI adds up the ranks in its own order.
+ * It needs no copies, and the last digits depend on the number of ranks.
+ */
+import type { Device } from "../../kernels/device.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import { ALONE, type FloatArray, type Ranks } from "../../ranks/ranks.ts";
+import { addInto, PartialSums } from "../../ranks/sum_tree.ts";
+
+export type Reduction = "exact" | "fast";
+
+/** Bytes of copies up to which "auto" is "exact". */
+const AUTO_BYTES = 2 ** 30;
+
+/**
+ * Maximum number of copies of the gradients that an exact sum has at a time on one rank; on
+ * several, no rank has more.
+ */
+export function sumCopies(microBatches: number): number {
+  return microBatches < 2 ? 0 : Math.floor(Math.log2(microBatches)) + 1;
+}
+
+/** What the key `training.reduction` means for a run, whatever its number of ranks. */
+export function reductionOf(
+  key: "auto" | Reduction,
+  microBatches: number,
+  gradientBytes: number,
+): Reduction {
+  if (key !== "auto") return key;
+  return sumCopies(microBatches) * gradientBytes <= AUTO_BYTES ? "exact" : "fast";
+}
+
+export class GradientSum {
+  /** @param device the device of the model; null is enough for "fast" on one rank */
+  constructor(
+    private readonly model: Pick<LanguageModel, "zeroGrad" | "trainableArenas">,
+    private readonly device: Pick<Device, "read" | "write" | "float"> | null = null,
+    private readonly reduction: Reduction = "fast",
+    readonly ranks: Ranks = ALONE,
+  ) {}
+
+  /**
+   * Zeroes the gradients, then computes the sum over micro-batches 0 … count − 1, on all ranks.
+   * @param backward adds the gradient of a micro-batch to those of the model
+   * @returns what `backward` returned for every micro-batch, in their order
+   */
+  async over<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
+    const isOne = count <= 1 && this.ranks.size === 1;
+    return this.reduction === "fast" || isOne
+      ? await this.#inPlace(count, backward)
+      : await this.#exact(count, backward);
+  }
+
+  async #exact<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
+    const sums = new PartialSums<FloatArray[]>(count, (left, right) => {
+      left.forEach((values, i) => addInto(values, right[i]!));
+      return left;
+    });
+    const results = await this.ranks.share(count, async (begin, end) => {
+      const own: T[] = [];
+      for (let index = begin; index < end; index++) {
+        this.model.zeroGrad();
+        own.push(await backward(index));
+        sums.push({ level: 0, index }, await this.#read());
+      }
+      return own;
+    });
+    for (const [i, { grad, length }] of this.model.trainableArenas.entries()) {
+      const own = sums.values.map(({ node, value }) => ({ node, value: value[i]! }));
+      const total = await this.ranks.sum(count, own, () => this.#zeros(length));
+      this.device!.write(grad, total);
+    }
+    return results;
+  }
+
+  async #inPlace<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
+    this.model.zeroGrad();
+    const results = await this.ranks.share(count, async (begin, end) => {
+      const own: T[] = [];
+      for (let index = begin; index < end; index++) own.push(await backward(index));
+      return own;
+    });
+    if (this.ranks.size === 1) return results;
+    for (const [i, values] of (await this.#read()).entries()) {
+      await this.ranks.sumFast(values);
+      this.device!.write(this.model.trainableArenas[i]!.grad, values);
+    }
+    return results;
+  }
+
+  /** The gradients, one array for each arena. */
+  async #read(): Promise<FloatArray[]> {
+    const all: FloatArray[] = [];
+    for (const { grad, length } of this.model.trainableArenas) {
+      all.push(await this.device!.read(grad, 0, length) as FloatArray);
+    }
+    return all;
+  }
+
+  #zeros(length: number): FloatArray {
+    return this.device!.float === "f64" ? new Float64Array(length) : new Float32Array(length);
+  }
+}
