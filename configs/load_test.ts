@@ -267,10 +267,10 @@ Deno.test("keys of other trainers: silent at neutral values, noted without effec
     "optim: adamw_torch\nbnb_4bit_quant_type: nf4\ncurriculum: {enabled: false, last_k: 20}\n" +
     "scale_rewards: true\nquantization: {load_in_8bit: false}\ndelta: null\n";
   assert.deepEqual((await load(MINIMAL + silent)).notes, []);
-  const noted = "bf16: true\ntraining: {torch_compile: true}\n" +
+  const noted = "cast_lm_head_to_fp32: true\ntraining: {torch_compile: true}\n" +
     "use_bnb_nested_quant: false\n";
   assert.deepEqual((await load(MINIMAL + noted)).notes, [
-    "f.yaml:4:1: bf16: accepted, has no effect in rgx; activations and sums are f32",
+    "f.yaml:4:1: cast_lm_head_to_fp32: accepted, has no effect in rgx; logits are f32",
     "f.yaml:5:12: training.torch_compile: accepted, has no effect in rgx",
     "f.yaml:6:1: use_bnb_nested_quant: accepted, has no effect in rgx; 4-bit weights are NF4 with " +
     "double quantisation",

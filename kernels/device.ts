@@ -11,6 +11,7 @@
  * they are flat blocks, and the arguments of an operation say how to read them.
  */
 import type { Ops } from "./ops/ops.ts";
+import type { ComputeDtype } from "./ops/common/compute_dtype.ts";
 import type { DType, HostArray, Tensor } from "./tensor.ts";
 
 /** The graphics adapter of a device. */
@@ -41,10 +42,18 @@ export interface Device {
   readonly adapter?: AdapterInfo;
   /** Precision of `float` tensors. */
   readonly float: "f32" | "f64";
+  /**
+   * The type of both sides of matrix products (of `matmul`, `head` and `head_backward`; the sums
+   * are always floats; ops/matmul/bf16.ts). Default float32. Set it before operations run: those of
+   * a recording stay as they were.
+   */
+  computeDtype: ComputeDtype;
   /** Number of CPU threads; 1 on devices without threads. */
   readonly threads: number;
   /** Only `wasm`: what computes matrix products, for people, as "AVX-512 tiles". */
   readonly tiles?: string;
+  /** Only `wasm`: what computes products in bfloat16, for people, as "AMX". */
+  readonly bf16Unit?: string;
   /**
    * Creates a tensor filled with zeros. With `use` "weight", operations may only read it. A device
    * with little memory may then store it elsewhere and copy it in for each operation.

@@ -86,12 +86,19 @@ async function hasGraphicsCard(): Promise<boolean> {
 }
 
 /**
- * A device for people: "wasm, 2 threads, AVX-512 tiles" or "webgpu, NVIDIA H100 80GB HBM3".
+ * A device for people: "wasm, 2 threads, AVX-512 tiles" or "webgpu, NVIDIA H100 80GB HBM3", and
+ * ", products in bfloat16 by AMX" where it computes in this type.
  */
-export function describeDevice({ name, threads, tiles, adapter }: Device): string {
+export function describeDevice(
+  { name, threads, tiles, adapter, computeDtype, bf16Unit }: Device,
+): string {
+  const products = computeDtype === "float32"
+    ? ""
+    : `, products in ${computeDtype}${bf16Unit === undefined ? "" : ` by ${bf16Unit}`}`;
   if (adapter !== undefined) {
-    return `${name}, ${adapter.name}${adapter.software ? " (software: right, and slow)" : ""}`;
+    const slow = adapter.software ? " (software: right, and slow)" : "";
+    return `${name}, ${adapter.name}${slow}${products}`;
   }
   const counted = `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
-  return tiles === undefined ? counted : `${counted}, ${tiles}`;
+  return `${tiles === undefined ? counted : `${counted}, ${tiles}`}${products}`;
 }

@@ -171,7 +171,8 @@ export class CausalLM implements LanguageModel {
       options.weights ?? {},
       (name) => weightFile(weights)?.typeOf(name) ?? null,
     );
-    const sizes = modelSizes(config, { ...options, storage }, floatBytes(device));
+    const { computeDtype } = device, bytes = { floatBytes: floatBytes(device), computeDtype };
+    const sizes = modelSizes(config, { ...options, storage }, bytes);
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {
       await loadWeights(parameters, config, weights, options.onLoad);
@@ -212,8 +213,8 @@ export class CausalLM implements LanguageModel {
       });
     }
     const options = { trainable: "none", ...(lora === null ? {} : { lora }) } as const;
-    const { storage, floatBytes } = this.sizes;
-    const sizes = modelSizes(this.config, { ...options, storage }, floatBytes);
+    const { storage } = this.sizes;
+    const sizes = modelSizes(this.config, { ...options, storage }, this.sizes);
     return await CausalLM.#on(this.#base, options, sizes);
   }
 
@@ -227,7 +228,7 @@ export class CausalLM implements LanguageModel {
       : what === "full"
       ? ALL_FLOAT
       : this.sizes.storage;
-    const sizes = modelSizes(config, { ...frozen, storage: types }, this.sizes.floatBytes);
+    const sizes = modelSizes(config, { ...frozen, storage: types }, this.sizes);
     const specs =
       (what === "full" ? baseSpecs(config, false, types) : adapterSpecs(config, sizes, false)).map((
         spec,

@@ -32,5 +32,6 @@ export const NEEDED = {
   zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",
   arm64: "no Deno for ARM64 was named (RGX_TEST_ARM64, see CONTRIBUTING.md)",
   native: "no native kernels for this machine",
+  bf16: "this processor has neither AMX nor AVX512-BF16",
   system: "the operating system lacks what the test is about",
 } as const;

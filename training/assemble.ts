@@ -56,6 +56,7 @@ export async function assemble(
   const { opened, problems, trainProblems, trainable, weights, needs, sizes, memory } =
     await planRun(config, device, options);
   const continued = opened.adapter;
+  device.computeDtype = config.training.compute_dtype;
   if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;
   const model = await CausalLM.create(device, opened.config, opened.weights(), {
     ...trainable,

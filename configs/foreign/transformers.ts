@@ -11,6 +11,7 @@ import {
   ratio,
   refused,
   type RefusedKey,
+  type ValueRule,
   withoutReason,
 } from "./foreign_table.ts";
 import { MODEL_LOADING } from "./trl.ts";
@@ -18,7 +19,7 @@ import { MODEL_LOADING } from "./trl.ts";
 const ONE_DEVICE = "a run trains on one device; rgx train CONFIG --dry-run says what fits";
 const SPACE = "nothing is uploaded; rgx curves draws the runs of this machine";
 const UPLOAD = "nothing is uploaded; the result is a folder in the layout of the Hub";
-const F32 = "activations and sums are f32";
+const COMPUTE = "training.compute_dtype sets the type of products, also with these weights";
 const EXACT = "a resume is exact and a run deterministic either way";
 const NF4 = "4-bit weights are NF4 with double quantisation";
 const QUANTIZATION_ADVICE =
@@ -67,6 +68,7 @@ const TRAINING: Record<string, RefusedKey> = {
     "it would break groups; rgx train CONFIG --dry-run says what fits",
     false,
   ),
+  fp16: refused("bf16: true, which needs no loss scaling", false),
   label_smoothing_factor: refused("it is for supervised losses", 0),
   neftune_noise_alpha: refused("it is for supervised losses"),
 };
@@ -79,7 +81,7 @@ const QUANTIZATION: Record<string, RefusedKey> = {
   bnb_4bit_quant_type: refused(NF4, "nf4"),
   use_bnb_nested_quant: noted(NF4, true, false),
   bnb_4bit_use_double_quant: noted(NF4, true, false),
-  bnb_4bit_compute_dtype: { neutral: ["float32"], noted: () => true, advice: F32 },
+  bnb_4bit_compute_dtype: { neutral: ["float32"], noted: () => true, advice: COMPUTE },
 };
 
 /** Further fields of BitsAndBytesConfig. */
@@ -92,6 +94,14 @@ const QUANTIZATION_CONFIG: Record<string, RefusedKey> = {
 };
 
 const GREEDY = "completions of one prompt must differ to be compared; set temperature";
+
+/** transformers' switch for mixed precision; null = rgx's default. */
+const mixedPrecision: ValueRule = (node) => {
+  if (node.kind !== "scalar" || (typeof node.value !== "boolean" && node.value !== null)) {
+    return "expected true or false";
+  }
+  return { kind: "scalar", value: node.value === true ? "bfloat16" : "float32", at: node.at };
+};
 
 const TRAINING_WITHOUT_EFFECT: Record<string, string> = {
   ...withoutReason(`
@@ -111,8 +121,6 @@ const TRAINING_WITHOUT_EFFECT: Record<string, string> = {
     fp16_opt_level torchdynamo jit_mode_eval use_ipex use_mps_device ray_scope past_index
     mp_parameters use_legacy_prediction_loop tpu_num_cores tpu_metrics_debug
   `),
-  bf16: F32,
-  fp16: F32,
   ignore_data_skip: EXACT,
   full_determinism: EXACT,
   enable_jit_checkpoint: "SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint",
@@ -141,6 +149,7 @@ export const TRANSFORMERS: ForeignTable = {
       load_in_4bit: "model.load_in_4bit",
       load_in_8bit: "model.load_in_8bit",
     }),
+    ...allMean("training.compute_dtype", "bf16", "training.bf16"),
     ...allMean("training.warmup_steps", "warmup_ratio", "training.warmup_ratio"),
     ...allMean(
       "training.gradient_checkpointing",
@@ -168,7 +177,10 @@ export const TRANSFORMERS: ForeignTable = {
     ...generation("training.min_new_tokens", "min_new_tokens"),
     ...generation("training.stop", "stop"),
   },
-  values: { warmup_ratio: ratio, "training.warmup_ratio": ratio },
+  values: {
+    ...{ warmup_ratio: ratio, "training.warmup_ratio": ratio },
+    ...flatAndIn("training", { bf16: mixedPrecision }),
+  },
   translated: {},
   withoutEffect: {
     ...flatAndIn("training", TRAINING_WITHOUT_EFFECT),

@@ -64,6 +64,12 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "adamw_8bit holds AdamW's moments in 8 bits, as bitsandbytes does: in blocks of 256, " +
       "embeddings and tensors of less than 4,096 values as floats",
   ),
+  compute_dtype: key(
+    choice(["float32", "bfloat16"], { same: [["fp32", "float32"], ["bf16", "bfloat16"]] }),
+    "float32",
+    "the type of matrix products: bfloat16 rounds both sides of those of linear layers, adapters " +
+      "and the head, in training and generation; sums and all else stay float32",
+  ),
   bf16_rounding: key(
     nullable(choice(["stochastic", "kahan"])),
     null,

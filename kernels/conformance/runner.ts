@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type { Device } from "../device.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
+import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { assertWithin, dtypeOf, largest, sameBits } from "../testing.ts";
@@ -120,26 +121,31 @@ async function assertGuards(device: Device, whole: Tensor, op: string): Promise<
 }
 
 /** The results of the float64 reference, computed once for all devices. */
-const expectations = new WeakMap<Case, Promise<Map<string, HostArray>>>();
+const expectations = {
+  float32: new WeakMap<Case, Promise<Map<string, HostArray>>>(),
+  bfloat16: new WeakMap<Case, Promise<Map<string, HostArray>>>(),
+};
 
-function expectation(test: Case): Promise<Map<string, HostArray>> {
-  let found = expectations.get(test);
+function expectation(test: Case, computeDtype: ComputeDtype): Promise<Map<string, HostArray>> {
+  let found = expectations[computeDtype].get(test);
   if (found === undefined) {
     const reference = createReferenceDevice({ float: "f64" });
+    reference.computeDtype = computeDtype;
     found = execute(reference, test).finally(() => reference.close());
-    expectations.set(test, found);
+    expectations[computeDtype].set(test, found);
   }
   return found;
 }
 
 /**
- * Compares a case on a device with the float64 reference. A second run and a run with views must
+ * Compares a case on a device with the float64 reference, whose products are rounded in the same
+ * places. A second run and a run with views must
  * give the same bits.
  * @returns the content of all tensor arguments after the operation
  */
 export async function checkCase(device: Device, test: Case): Promise<Map<string, HostArray>> {
   const what = `${test.op} ${test.name} on ${device.name}`;
-  const expected = await expectation(test);
+  const expected = await expectation(test, device.computeDtype);
   const found = await execute(device, test);
   const bounds = test.outputs as Record<string, Bound | undefined>;
   const args = test.args as unknown as Record<string, unknown>;

@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import type { RandomStream } from "../../core/philox.ts";
 import type { Device } from "../device.ts";
-import { createWasmDevice } from "../devices/wasm/device.ts";
+import { createWasmDevice, WasmDevice } from "../devices/wasm/device.ts";
+import wasmBytes from "../devices/wasm/kernels.wasm" with { type: "bytes" };
+import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import { INT8_ACTIVATIONS } from "../ops/matmul/spec.ts";
 import { blockOf, storedWords, WEIGHT_TYPES } from "../weights/types.ts";
 import { normals, packLengths, stream } from "../testing.ts";
@@ -13,6 +15,8 @@ import { BRANCH } from "../ops/attention_decode/spec.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
 import { someOf } from "../../tests/cases.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
+import { nativeLibrary } from "./library.ts";
 
 /** Words before and behind a tensor; more than the largest vector that a kernel stores. */
 const GUARD = 64;
@@ -80,13 +84,23 @@ function withoutNan(words: Uint32Array): Uint32Array {
   return words.map((word) => (word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word);
 }
 
+/** A device with another unit for bfloat16 than the first one that the processor has. */
+async function withUnit(bf16: "avx512"): Promise<WasmDevice> {
+  const module = await WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
+  const code = { ...nativeLibrary().code!, bf16 };
+  return new WasmDevice(module, 1, { code, text: "AVX-512 tiles", bf16Text: bf16 });
+}
+
 /** Runs cases on both kinds of kernels, which must give the same bits. */
 async function compare(
   cases: readonly GuardedCase[],
   bits: (words: Uint32Array) => Uint32Array = (words) => words,
+  computeDtype: ComputeDtype = "float32",
+  unit: "avx512" | null = null,
 ): Promise<void> {
   const wasm = await createWasmDevice({ threads: 1, native: false });
-  const native = await createWasmDevice({ threads: 2 });
+  const native = unit === null ? await createWasmDevice({ threads: 2 }) : await withUnit(unit);
+  wasm.computeDtype = native.computeDtype = computeDtype;
   try {
     for (const one of someOf(cases)) {
       const expected = await run(wasm, one), found = await run(native, one);
@@ -137,6 +151,31 @@ function product(shape: ReturnType<typeof randomShape>): GuardedCase {
 Deno.test("products of random shapes write only their result, with the same bits", async () => {
   const random = stream("guards");
   await compare(Array.from({ length: 600 }, () => product(randomShape(random))));
+});
+
+/** Products in bfloat16, some of which have huge and tiny numbers among the others. */
+function bf16Products(): GuardedCase[] {
+  const random = stream("guards of bfloat16");
+  const cases = Array.from({ length: 300 }, () => product(randomShape(random)));
+  for (const { args: { a, b } } of cases) {
+    for (const values of [a, b]) {
+      if (!(values instanceof Float32Array) || random.chance(0.7)) continue;
+      for (let i = random.int(1, 9); i > 0; i--) {
+        values[random.below(values.length)] = random.choice([...SPECIAL, 2 ** -56, 2 ** -57]);
+      }
+    }
+  }
+  return cases;
+}
+
+Deno.test("the same in bfloat16, with the first unit that the processor has", async () => {
+  await compare(bf16Products(), withoutNan, "bfloat16");
+});
+
+Deno.test("the same in bfloat16 with AVX512-BF16", {
+  ignore: needs((nativeLibrary().code?.bf16 ?? null) !== null, NEEDED.bf16),
+}, async () => {
+  await compare(bf16Products(), withoutNan, "bfloat16", "avx512");
 });
 
 /** Heads of a size that its group, and the vectors of the kernels, do not always divide. */

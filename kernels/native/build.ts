@@ -42,7 +42,13 @@ export const TARGETS: readonly Target[] = [
     file: new URL("./x86_64.so", import.meta.url),
     target: "x86_64-linux-gnu",
     options: ["-fcf-protection=none", "-mprefer-vector-width=512"],
-    sources: sourcesFor("x86_64_v4", { "cpu.c": "x86_64", "int8.c": "x86_64_v4+avx512vnni" }),
+    sources: sourcesFor("x86_64_v4", {
+      "cpu.c": "x86_64",
+      "int8.c": "x86_64_v4+avx512vnni",
+      "bf16.c": "x86_64_v4+avx512bf16",
+      "pairs.c": "x86_64_v4+avx512bf16",
+      "amx.c": "x86_64_v4+amx_tile+amx_bf16",
+    }),
   },
   {
     file: new URL("./aarch64.so", import.meta.url),

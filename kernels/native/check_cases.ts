@@ -232,6 +232,24 @@ function rowOperations(numbers: Numbers): Check[] {
   ];
 }
 
+/** Products in bfloat16 with all layouts, and the head's running values. */
+const BF16_SHAPES: readonly Shape[] = [
+  { m: 33, n: 70, k: 340 },
+  { m: 5, n: 32, k: 70, transB: true, accumulate: true, alpha: 0.5 },
+  { m: 64, n: 64, k: 96, transB: true },
+  { m: 48, n: 51, k: 2060, transA: true },
+  { m: 1, n: 90, k: 512, transB: true, weightType: "bf16" },
+  { m: 37, n: 40, k: 512, transB: true, weightType: "q4_1" },
+  { m: 19, n: 256, k: 35, weightType: "q4_k" },
+];
+
+/** All checks of products in bfloat16. */
+export function* bf16Checks(): Generator<Check> {
+  const numbers = new Numbers();
+  for (const shape of BF16_SHAPES) yield product(shape, numbers);
+  yield heads(numbers)[0]!;
+}
+
 /** All checks. */
 export function* checks(): Generator<Check> {
   const numbers = new Numbers();

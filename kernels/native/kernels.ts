@@ -3,6 +3,8 @@
  * they work on. A function has the same bits as the WASM kernel of its name (self_check.ts).
  */
 
+import type { CpuFeatures } from "./cpu.ts";
+
 const P = "pointer", U = "u32", I = "i32", F = "f32";
 
 /**
@@ -28,6 +30,15 @@ const SYMBOLS = {
   matmul_int8: {
     parameters: [P, I, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
   },
+  // The first argument is the unit that multiplies (BF16_UNITS). Only the library for x86-64 has
+  // these two.
+  bf16_pack_rows: {
+    parameters: [P, I, U, I, I, I, U, I, I, U], result: "void", optional: true,
+  },
+  matmul_bf16: {
+    parameters: [P, I, I, I, U, U, U, I, I, I, I, I, I, F, I, I, I, U], result: "void",
+    optional: true,
+  },
   matmul_dot: {
     parameters: [P, U, U, U, I, I, I, F, I, I, I, U], result: "void",
   },
@@ -50,6 +61,9 @@ const SYMBOLS = {
   },
   head_forward_lora: {
     parameters: [P, U, U, U, I, I, I, I, F, U, U, U, I, I, U, U, I, I, F, I, I, U], result: "void",
+  },
+  head_merge: {
+    parameters: [P, U, I, I, I, U, U, U, U, I, I, U], result: "void",
   },
   head_dlogits: {
     parameters: [P, U, I, I, I, U, U, U, U, U, U, I, I, U], result: "void",
@@ -83,8 +97,15 @@ export interface NativeCode {
   path: string;
   /** Whether kernels with dot products of bytes can be used. */
   dots: boolean;
+  /** The unit that multiplies numbers in bfloat16; null = WASM kernels in f32. */
+  bf16: CpuFeatures["bf16"];
 }
 
+/** The numbers of the units in bf16.h. */
+const BF16_UNITS = { amx: 1, avx512: 2 } as const;
+
+/** The kernels that need a unit. */
+const BF16_KERNELS = ["bf16_pack_rows", "matmul_bf16"];
 /** Number of arguments of decode_layer. */
 const DECODE_LAYER_ARGUMENTS = 38;
 
@@ -93,7 +114,7 @@ export type KernelFunction = (...args: number[]) => void;
 let opened: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] | undefined;
 
 /** The native kernels on a memory, by their names. */
-export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Memory) {
+export function nativeKernels({ path, dots, bf16 }: NativeCode, memory: WebAssembly.Memory) {
   const native = opened ??= Deno.dlopen(path, SYMBOLS).symbols;
   // A shared memory never moves: its address space is reserved when it is made.
   const base = Deno.UnsafePointer.of(new Uint8Array(memory.buffer as ArrayBuffer, 0, 1));
@@ -101,6 +122,7 @@ export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Me
   // some µs) only where it sees which function is called, and with how many arguments.
   const { matmul_blocks, matmul_tall, transpose_to_panels } = native;
   const { matmul_stored, matmul_stored_rows, matmul_stored_dot, matmul_int8 } = native;
+  const { bf16_pack_rows, matmul_bf16 } = native, unit = bf16 === null ? 0 : BF16_UNITS[bf16];
   const {
     matmul_dot,
     matmul_halves_dot,
@@ -110,6 +132,7 @@ export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Me
     decode_layer,
     head_forward,
     head_forward_lora,
+    head_merge,
     head_dlogits,
     rmsnorm,
     rmsnorm_backward,
@@ -163,6 +186,15 @@ export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Me
       base, type!, bytes!, scales!, w!, out!, m!, n!, k!, unitRows!, alpha!, accumulate!, begin!,
       end!, scratch!,
     ),
+    bf16_pack_rows: (a, m, k, transA, packed, begin, end, scratch) =>
+      bf16_pack_rows!(base, unit, a!, m!, k!, transA!, packed!, begin!, end!, scratch!),
+    matmul_bf16: (
+      type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, begin, end,
+      scratch,
+    ) => matmul_bf16!(
+      base, unit, type!, transB!, a!, b!, out!, m!, n!, k!, unitRows!, unitColumns!, slice!, alpha!,
+      accumulate!, begin!, end!, scratch!,
+    ),
     matmul_dot: (
       x, w, out, m, n, k, alpha, accumulate, begin, end, scratch,
     ) => matmul_dot(
@@ -214,6 +246,11 @@ export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Me
       targets!, logp!, chunk!, kBlock!, xa!, loraPanels!, r!, rBlock!, loraAlpha!, begin!, end!,
       scratch!,
     ),
+    head_merge: (
+      z, width, first, row, stats, pairStart, targets, logp, begin, end, scratch,
+    ) => head_merge(
+      base, z!, width!, first!, row!, stats!, pairStart!, targets!, logp!, begin!, end!, scratch!,
+    ),
     head_dlogits: (
       z, width, first, row, pairStart, targets, lse, entropy, dlogp, dentropy, begin, end, scratch,
     ) => head_dlogits(
@@ -258,5 +295,6 @@ export function nativeKernels({ path, dots }: NativeCode, memory: WebAssembly.Me
   };
   const found = new Map<string, KernelFunction>(Object.entries(functions));
   if (!dots) found.delete("matmul_int8");
+  if (bf16 === null) { for (const name of BF16_KERNELS) found.delete(name); }
   return found;
 }

@@ -16,7 +16,7 @@ function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
     arch: "x86_64",
     mayOpen: () => true,
     libc: () => ({ symbols: { ...LIBC, ...libc }, close: () => {} }),
-    features: () => ({ vectors: true, dots: false }),
+    features: () => ({ vectors: true, dots: false, bf16: null }),
     ...parts,
   };
 }
@@ -29,7 +29,7 @@ function whyNot(parts: Partial<System>, libc: Partial<Libc> = {}): string {
 
 Deno.test("where everything works, the library is a file in memory", () => {
   assert.deepEqual(openOn(system({})), {
-    code: { path: "/proc/self/fd/1234", dots: false },
+    code: { path: "/proc/self/fd/1234", dots: false, bf16: null },
     tiles: "AVX-512",
   });
 });
@@ -51,7 +51,7 @@ Deno.test("an old system that does not know MFD_EXEC is asked without it", () =>
     memfd_create: (_name, flags) => (asked.push(flags), asked.length === 1 ? -1 : 7),
   }));
   assert.deepEqual(asked, [0x11, 0x01]);
-  assert.deepEqual(opened.code, { path: "/proc/self/fd/7", dots: false });
+  assert.deepEqual(opened.code, { path: "/proc/self/fd/7", dots: false, bf16: null });
 });
 
 Deno.test("a library that is written piece by piece is complete", () => {
@@ -81,7 +81,7 @@ Deno.test("a system that does not map files in memory as code says so", () => {
 Deno.test("other systems, missing permissions and older processors are named", () => {
   assert.equal(whyNot({ os: "darwin", arch: "aarch64" }), "there are none for darwin on aarch64");
   assert.equal(whyNot({ mayOpen: () => false }), "they need the permission --allow-ffi");
-  const features = () => ({ vectors: false, dots: false });
+  const features = () => ({ vectors: false, dots: false, bf16: null });
   assert.equal(whyNot({ features }), "this processor has no AVX-512");
   assert.equal(whyNot({ features, arch: "aarch64" }), "this processor has no NEON");
   assert.equal(whyNot({ arch: "riscv64" }), "there are none for linux on riscv64");
@@ -89,19 +89,27 @@ Deno.test("other systems, missing permissions and older processors are named", (
 
 /** A processor with AVX-512 and AVX512-VNNI, unless registers are replaced. */
 function processor(
-  { leaves = 13, ecx1 = 1 << 27, ebx7 = 0xd0030000, ecx7 = 1 << 11, state = 0xe7 },
+  { leaves = 13, ecx1 = 1 << 27, ebx7 = 0xd0030000, ecx7 = 1 << 11, state = 0xe7, ...amx }: {
+    [register: string]: number;
+  },
 ) {
+  const { subleaves = 0, edx7 = 0, eax71 = 0, refused = 0 } = amx;
   return featuresOfX86({
-    cpuid: (leaf, _subleaf, register) =>
-      leaf === 0 ? leaves : leaf === 1 ? ecx1 : register === 1 ? ebx7 : ecx7,
+    cpuid: (leaf, subleaf, register) => {
+      if (leaf === 0) return leaves;
+      if (leaf === 1) return ecx1;
+      if (subleaf === 1) return eax71;
+      return [subleaves, ebx7, ecx7, edx7][register]!;
+    },
     xgetbv0: () => state,
+    ask_for_amx: () => refused,
   });
 }
 
 Deno.test("AVX-512 needs the processor's instructions and the system's registers", () => {
-  const none = { vectors: false, dots: false };
-  assert.deepEqual(processor({}), { vectors: true, dots: true });
-  assert.deepEqual(processor({ ecx7: 0 }), { vectors: true, dots: false });
+  const none = { vectors: false, dots: false, bf16: null };
+  assert.deepEqual(processor({}), { vectors: true, dots: true, bf16: null });
+  assert.deepEqual(processor({ ecx7: 0 }), { vectors: true, dots: false, bf16: null });
   assert.deepEqual(processor({ leaves: 6 }), none);
   assert.deepEqual(processor({ ecx1: 0 }), none, "no OSXSAVE");
   assert.deepEqual(processor({ state: 0x07 }), none, "the system saves AVX registers only");
@@ -111,13 +119,26 @@ Deno.test("AVX-512 needs the processor's instructions and the system's registers
 });
 
 Deno.test("on ARM64 the system tells the processor's instructions, and the library is another", () => {
-  assert.deepEqual(featuresOfArm(0n), { vectors: false, dots: false });
-  assert.deepEqual(featuresOfArm(1n << 1n), { vectors: true, dots: false });
-  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), { vectors: true, dots: true });
+  assert.deepEqual(featuresOfArm(0n), { vectors: false, dots: false, bf16: null });
+  assert.deepEqual(featuresOfArm(1n << 1n), { vectors: true, dots: false, bf16: null });
+  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), { vectors: true, dots: true, bf16: null });
   const lengths: number[] = [];
   const write: Libc["write"] = (_descriptor, bytes) => (lengths.push(bytes.length), bytes.length);
   const arm = openOn(system({ arch: "aarch64" }, { write }));
-  assert.deepEqual(arm, { code: { path: "/proc/self/fd/1234", dots: false }, tiles: "NEON" });
+  assert.deepEqual(arm, {
+    code: { path: "/proc/self/fd/1234", dots: false, bf16: null },
+    tiles: "NEON",
+  });
   openOn(system({}, { write }));
   assert.notEqual(lengths[0], lengths[1]);
+});
+
+Deno.test("bfloat16 takes AMX where the system gives its registers, else AVX512-BF16", () => {
+  const amx = { subleaves: 1, edx7: 1 << 22 | 1 << 24, eax71: 1 << 5, state: 0x600e7 };
+  assert.equal(processor(amx).bf16, "amx");
+  assert.equal(processor({ ...amx, refused: -1 }).bf16, "avx512", "Linux refuses");
+  assert.equal(processor({ ...amx, state: 0xe7 }).bf16, "avx512", "registers are not saved");
+  assert.equal(processor({ ...amx, edx7: 1 << 24 }).bf16, "avx512", "tiles without bfloat16");
+  assert.equal(processor({ ...amx, eax71: 0 }).bf16, null, "packing takes AVX512-BF16");
+  assert.equal(processor({ ...amx, subleaves: 0 }).bf16, null, "an older processor");
 });

@@ -6,7 +6,8 @@
 import type { Device } from "../device.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
-import { type Check, checks } from "./check_cases.ts";
+import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
+import { bf16Checks, type Check, checks } from "./check_cases.ts";
 
 /** Runs an operation. @returns the bits of its outputs, one after the other */
 async function outputs(device: Device, { op, args, outputs }: Check): Promise<Uint32Array[]> {
@@ -41,9 +42,17 @@ function describe({ op, args }: Check): string {
   return `${op} ${JSON.stringify(Object.fromEntries(plain))}`;
 }
 
-/** The first operation that differs between two devices, in words; null when there is none. */
-export async function findDifference(one: Device, other: Device): Promise<string | null> {
-  for (const check of checks()) {
+/**
+ * The first operation that differs between two devices, in words; null when there is none.
+ * @param computeDtype "bfloat16" looks at the products in this type only
+ */
+export async function findDifference(
+  one: Device,
+  other: Device,
+  computeDtype: ComputeDtype = "float32",
+): Promise<string | null> {
+  one.computeDtype = other.computeDtype = computeDtype;
+  for (const check of computeDtype === "bfloat16" ? bf16Checks() : checks()) {
     const found = await outputs(one, check), expected = await outputs(other, check);
     const differs = found.some((bits, i) => bits.some((word, j) => word !== expected[i]![j]));
     if (differs) return describe(check);

@@ -3,6 +3,7 @@
  * sizes, inputs and outputs of the call here; then the outputs are checked for overlaps.
  */
 import { RgxError } from "../../core/errors.ts";
+import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import type { DType, Tensor } from "../tensor.ts";
 import {
   blockOf,
@@ -23,7 +24,7 @@ export class Call {
   /** For each tensor: null for an input, else the inputs that this output may be identical to. */
   readonly #mayBe: (readonly string[] | null)[] = [];
 
-  constructor(op: string) {
+  constructor(op: string, readonly computeDtype: ComputeDtype) {
     this.#op = op;
   }
 

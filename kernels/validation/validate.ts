@@ -22,19 +22,25 @@ import { SEGMENT } from "../ops/attention/spec.ts";
 import type { AttentionForwardArgs } from "../ops/attention/spec.ts";
 import { COLUMNS, SITES } from "../ops/dropout/spec.ts";
 import type { HeadBackwardArgs } from "../ops/head/spec.ts";
+import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import { packedLength } from "../ops/matmul/spec.ts";
 import type { Tensor } from "../tensor.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 
 /**
  * Checks a call.
+ * @param computeDtype that of the device
  * @returns the tensors that the call reads and writes
  * @throws RgxError that names the operation, the argument, what was found and what was expected
  */
-export function validateOp<K extends OpName>(op: K, args: Ops[K]): Call {
+export function validateOp<K extends OpName>(
+  op: K,
+  args: Ops[K],
+  computeDtype: ComputeDtype = "float32",
+): Call {
   const check = CHECKS[op];
   if (check === undefined) throw new RgxError(`unknown operation "${op}"`);
-  const call = new Call(op);
+  const call = new Call(op, computeDtype);
   check(args, call);
   call.refuseOverlaps();
   return call;
@@ -192,6 +198,9 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   decode_layer(args, call) {
+    if (call.computeDtype !== "float32") {
+      call.fail("computeDtype", call.computeDtype, "float32: this operation has no other");
+    }
     const { count, maxNew, d, f, heads, kvHeads, headDim, scale, eps } = args;
     const width = heads * headDim, kv = kvHeads * headDim;
     call.sizes({ count, maxNew });
@@ -403,6 +412,9 @@ function headInputs(
   call.positive({ vocab, d });
   if (!(temperature > 0 && temperature < Infinity)) {
     call.fail("temperature", temperature, "a finite number > 0");
+  }
+  if (args.mean && call.computeDtype !== "float32") {
+    call.fail("mean", "given", `no mean with products in ${call.computeDtype}`);
   }
   call.input("hidden", args.hidden, rows * d);
   if (args.weightType === undefined) call.input("weight", args.weight, vocab * d);

@@ -28,8 +28,14 @@ function isStored({ saved, storage }: ModelSizes, name: string): boolean {
   return storage.has(name) && !saved.some(({ replaces }) => replaces === name);
 }
 
+/** Whether generation packs weights. Products in bfloat16 pack them themselves. */
+export function packs({ computeDtype }: ModelSizes): boolean {
+  return computeDtype === "float32";
+}
+
 /** Whether generation has packed copies of all modules of all layers. */
 export function packsLayers(sizes: ModelSizes): boolean {
+  if (!packs(sizes)) return false;
   const { config } = sizes, layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
   return !architectureOf(config).inOut &&
     modulesOf(config).every((module) =>
@@ -39,6 +45,7 @@ export function packsLayers(sizes: ModelSizes): boolean {
 
 /** Bytes of the packed copies, and of the buffer in which one weight at a time is merged. */
 export function packedBytes(sizes: ModelSizes): number {
+  if (!packs(sizes)) return 0;
   const { config, lora, saved, storage, floatBytes } = sizes;
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
   const headStored = storage.has(headName(config)) &&

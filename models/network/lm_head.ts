@@ -99,7 +99,7 @@ export class HeadPass {
   readonly #args;
   /**
    * [headRows, d], see kernels/ops/head/spec.ts; null when the head is trained or has an adapter,
-   * or there is no backward.
+   * products are in bfloat16, or there is no backward.
    */
   readonly #mean: Tensor | null;
   readonly #low: LowRankHead | null;
@@ -133,7 +133,8 @@ export class HeadPass {
       d: config.hiddenSize,
       temperature,
     };
-    this.#mean = train && weights.head.grad === null && low === null
+    const exact = network.device.computeDtype === "float32";
+    this.#mean = train && exact && weights.head.grad === null && low === null
       ? workspace.get("head.mean", headRows * config.hiddenSize)
       : null;
     network.device.run("head", {

@@ -28,9 +28,10 @@ function mergePays(inDim: number, outDim: number, rows: number): boolean {
 
 /** Bytes of the copies that {@link mergeAdapters} makes for a pass over `rows` rows. */
 export function mergedBytes(
-  { config, lora, storage, floatBytes }: ModelSizes,
+  { config, lora, storage, floatBytes, computeDtype }: ModelSizes,
   rows: number,
 ): number {
+  if (computeDtype !== "float32") return 0;
   const { inOut } = architectureOf(config);
   const bytes = layerAdapters(lora).reduce((sum, { module, path }) => {
     const [inDim, outDim] = linearDims(config, module);

@@ -99,13 +99,21 @@ export async function planRun(
     referenceStorage: referenceStorage(config, opened.config, storage, opened.typeOf),
   };
   const layout = { ...trainable, storage };
+  const numbers = { floatBytes: 4, computeDtype: config.training.compute_dtype };
   const recompute = config.training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(opened.config, layout), needs, availableBytes);
-  const sizes = modelSizes(opened.config, { ...layout, recompute });
+    await needsRecompute(
+      config,
+      device,
+      modelSizes(opened.config, layout, numbers),
+      needs,
+      availableBytes,
+    );
+  const sizes = modelSizes(opened.config, { ...layout, recompute }, numbers);
   const memory = await planMemory(config, device, sizes, needs, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
     onPlan: (plan) => planned?.(plan, { sizes, needs }),
-    smaller: (fits) => smallerModel(opened.config, { ...trainable, recompute }, weights, fits),
+    smaller: (fits) =>
+      smallerModel(opened.config, { ...trainable, recompute }, numbers, weights, fits),
   });
   return { opened, problems, trainProblems, prompts, trainable, weights, needs, sizes, memory };
 }

@@ -63,9 +63,16 @@ export async function planFromShape(
     referenceStorage: referenceStorage(config, modelConfig, storage, fileType),
   };
   const layout = { ...trained, storage };
+  const numbers = { floatBytes: 4, computeDtype: training.compute_dtype };
   const recompute = training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(modelConfig, layout), needs, availableBytes);
-  const sizes = modelSizes(modelConfig, { ...layout, recompute });
+    await needsRecompute(
+      config,
+      device,
+      modelSizes(modelConfig, layout, numbers),
+      needs,
+      availableBytes,
+    );
+  const sizes = modelSizes(modelConfig, { ...layout, recompute }, numbers);
   const result = (memory: MemoryPlan): ShapePlan => ({
     name,
     parameters: parameterCount(modelConfig),
@@ -75,7 +82,8 @@ export async function planFromShape(
     await planMemory(config, device, sizes, needs, {
       ...(availableBytes === undefined ? {} : { available: availableBytes }),
       onPlan: (memory) => onPlan(result(memory)),
-      smaller: (fits) => smallerModel(modelConfig, { ...trained, recompute }, weights, fits),
+      smaller: (fits) =>
+        smallerModel(modelConfig, { ...trained, recompute }, numbers, weights, fits),
     }),
   );
 }

@@ -26,6 +26,7 @@ export function parameterCount(config: ModelConfig): number {
 export function smallerModel(
   config: ModelConfig,
   options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
+  numbers: Pick<ModelSizes, "floatBytes" | "computeDtype">,
   weights: StorageOptions,
   fits: (sizes: ModelSizes) => boolean,
 ): string | null {
@@ -41,7 +42,7 @@ export function smallerModel(
     .sort((a, b) => b.count - a.count)
     .find(({ modelConfig, type }) => {
       const storage = planStorage(modelConfig, options.trainable, weights, () => type);
-      return fits(modelSizes(modelConfig, { ...options, storage }));
+      return fits(modelSizes(modelConfig, { ...options, storage }, numbers));
     });
   return found?.name ?? null;
 }

@@ -61,6 +61,10 @@ export class RunRecords {
       ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
       ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
+      compute_dtype: device.computeDtype,
+      ...(device.computeDtype === "float32" || device.bf16Unit === undefined
+        ? {}
+        : { bf16_unit: device.bf16Unit }),
       seed: config.training.seed,
       start: (restored !== null && earlier?.start) || new Date().toISOString(),
       ...(promptTime !== null && { prompt_time: promptTime }),

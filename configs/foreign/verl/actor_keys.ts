@@ -223,10 +223,19 @@ const CHECKPOINT = inside("checkpoint", {
   dormant: { load_contents: "a checkpoint of verl; rgx loads all that one of its own holds" },
 });
 
+const { "fsdp_config.dtype": _, ...WITHOUT_EFFECT } = ENGINES.withoutEffect;
+
+/** The engines of the actor: FSDP's type of products is obeyed. */
+const ACTOR_ENGINES = {
+  ...ENGINES,
+  obeyed: { ...ENGINES.obeyed, "fsdp_config.dtype": "training.compute_dtype" },
+  withoutEffect: WITHOUT_EFFECT,
+};
+
 /** Of the weights and the optimizer that are trained. */
 export const ACTOR = inside(
   "actor_rollout_ref.actor",
-  join(OPTIMIZER, LOSS, BATCHES, CHECKPOINT, ENGINES, QAT),
+  join(OPTIMIZER, LOSS, BATCHES, CHECKPOINT, ACTOR_ENGINES, QAT),
 );
 
 /** The optimizer's and the checkpoints' keys, which the critic has too. */

@@ -9,7 +9,7 @@ export type VerlKeys = Partial<ForeignTable>;
 
 /** Why a key of another engine has no effect. Keys of one reason share one note. */
 export const PLACE = "it says how verl spreads, stores and schedules its work";
-export const PRECISION = "activations and sums are f32";
+export const PRECISION = "fsdp_config.dtype of the actor says in which type products are";
 export const PROFILER = "there is no profiler; rgx train CONFIG --verbose times each step";
 
 /** A list of names, separated by white space, all with the same value. */

@@ -6,6 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Device } from "../../device.ts";
+import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { validateOp } from "../../validation/validate.ts";
@@ -24,6 +25,7 @@ export function createReferenceDevice(options: { float?: "f32" | "f64" } = {}): 
 class ReferenceDevice implements Device {
   readonly name = "reference";
   readonly threads = 1;
+  computeDtype: ComputeDtype = "float32";
   beforeRun: (() => void) | null = null;
   readonly #live = new Set<Storage>();
   #allocated = 0;
@@ -96,11 +98,11 @@ class ReferenceDevice implements Device {
 
   run<K extends OpName>(op: K, args: Ops[K]): void {
     this.beforeRun?.();
-    validateOp(op, args);
+    validateOp(op, args, this.computeDtype);
     for (const value of Object.values(args)) {
       if (typeof value === "object" && value !== null) this.#checked(value as Tensor, op);
     }
-    REFERENCE_OPS[op](args);
+    REFERENCE_OPS[op](args, this.computeDtype);
   }
 
   submit(): void {

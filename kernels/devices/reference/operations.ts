@@ -10,6 +10,7 @@ import { addBias, addBiasBackward } from "../../ops/bias/reference.ts";
 import { gelu, geluBackward } from "../../ops/gelu/reference.ts";
 import { layernorm, layernormBackward } from "../../ops/layernorm/reference.ts";
 import { head, headBackward } from "../../ops/head/reference.ts";
+import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import { matmul, packWeight } from "../../ops/matmul/reference.ts";
 import { adamw, sumSquares } from "../../ops/optimizer/reference.ts";
 import { adamw8bit } from "../../ops/adamw_8bit/reference.ts";
@@ -20,7 +21,9 @@ import { gatherRows, scatterAddRows, scatterRows } from "../../ops/rows/referenc
 import { sample } from "../../ops/sample/reference.ts";
 import { swiglu, swigluBackward } from "../../ops/swiglu/reference.ts";
 
-export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } = {
+export const REFERENCE_OPS: {
+  readonly [K in OpName]: (args: Ops[K], computeDtype: ComputeDtype) => void;
+} = {
   matmul,
   pack_weight: packWeight,
   rmsnorm,

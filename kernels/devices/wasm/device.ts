@@ -12,6 +12,7 @@ import { RgxError } from "../../../core/errors.ts";
 import type { Device, Recording } from "../../device.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { Ops } from "../../ops/ops.ts";
+import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import { type NativeChoice, nativeChoice } from "../../native/choice.ts";
 import { profileByEnvironment } from "../profile.ts";
 import { checkRange, checkView } from "../../validation/tensor_range.ts";
@@ -74,6 +75,8 @@ export class WasmDevice implements Device, WasmContext {
   readonly float = "f32";
   readonly threads: number;
   readonly tiles: string;
+  readonly bf16Unit: string;
+  computeDtype: ComputeDtype = "float32";
   beforeRun: (() => void) | null = null;
   readonly #memory = new WasmMemory();
   readonly #pool: ThreadPool;
@@ -101,6 +104,7 @@ export class WasmDevice implements Device, WasmContext {
   ) {
     this.threads = threads;
     this.tiles = native.text;
+    this.bf16Unit = native.bf16Text;
     this.#pool = new ThreadPool({ module, native: native.code }, this.#memory.memory, threads);
     this.#recordings = new Recordings(this.#memory, this.#pool);
   }
@@ -201,7 +205,7 @@ export class WasmDevice implements Device, WasmContext {
     this.#mustBeOpen();
     const recorder = this.#recorder;
     if (recorder === null) this.beforeRun?.();
-    const call = validateOp(op, args);
+    const call = validateOp(op, args, this.computeDtype);
     const implementation: WasmOp<Ops[K]> = wasmOps[op];
     if (recorder !== null) {
       recorder.operation(call.touched(), () => implementation(args, recorder));
@@ -219,6 +223,7 @@ export class WasmDevice implements Device, WasmContext {
     this.#mustNotRecord();
     const host = {
       threads: this.threads,
+      computeDtype: this.computeDtype,
       addressOf: (tensor: Tensor) => {
         const { host, address } = this.#checked(tensor);
         return host === null ? address : null;
@@ -356,7 +361,7 @@ export class WasmDevice implements Device, WasmContext {
   }
 }
 
-const NO_NATIVE: NativeChoice = { code: null, text: "WASM tiles" };
+const NO_NATIVE: NativeChoice = { code: null, text: "WASM tiles", bf16Text: "WASM" };
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
@@ -375,7 +380,7 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
   const builtIn = await compiled, module = options.module ?? builtIn;
   const native = options.native === false || options.module !== undefined
     ? NO_NATIVE
-    : await nativeChoice((code) => new WasmDevice(builtIn, 1, { code, text: "" }));
+    : await nativeChoice((code) => new WasmDevice(builtIn, 1, { code, text: "", bf16Text: "" }));
   const device = new WasmDevice(module, threads, native, options.weightRoom);
   profileByEnvironment(device);
   return device;

@@ -7,6 +7,7 @@
  * Operations that read tensors on the host, or use weights outside the shared memory, cannot be
  * recorded.
  */
+import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import type { Tensor } from "../../tensor.ts";
 import { MAX_JOBS } from "./control.ts";
 import type { WasmContext, WasmJob } from "../../ops/common/wasm_op.ts";
@@ -17,6 +18,7 @@ export class Unrecordable extends Error {}
 /** The device, as the recorder uses it. */
 export interface RecorderHost {
   readonly threads: number;
+  readonly computeDtype: ComputeDtype;
   /** Address of a tensor, or null when it is outside the shared memory. */
   addressOf(tensor: Tensor): number | null;
   /** The tensor that this is a view of. */
@@ -33,6 +35,7 @@ interface ScratchBlock {
 
 export class Recorder implements WasmContext {
   readonly threads: number;
+  readonly computeDtype: ComputeDtype;
   readonly stages: WasmJob[][] = [];
   /** The last stages that write and read each tensor. The key is the base tensor of views. */
   readonly tensors = new Map<Tensor, { written: number; read: number }>();
@@ -43,6 +46,7 @@ export class Recorder implements WasmContext {
 
   constructor(private readonly host: RecorderHost) {
     this.threads = host.threads;
+    this.computeDtype = host.computeDtype;
   }
 
   /** Records an operation. @param touched its tensors, each with whether it is written */

@@ -6,6 +6,7 @@
  */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import type { AdapterInfo, Device } from "../../device.ts";
+import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { checkRange } from "../../validation/tensor_range.ts";
@@ -59,6 +60,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly name = "webgpu";
   readonly float = "f32";
   readonly threads = 1;
+  computeDtype: ComputeDtype = "float32";
   beforeRun: (() => void) | null = null;
   readonly software: boolean;
   readonly limits: WebgpuLimits;
@@ -199,7 +201,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   run<K extends OpName>(op: K, args: Ops[K]): void {
     this.#mustWork();
     this.beforeRun?.();
-    validateOp(op, args);
+    validateOp(op, args, this.computeDtype);
     for (const value of Object.values(args)) {
       if (typeof value === "object" && value !== null) this.#checked(value as Tensor);
     }

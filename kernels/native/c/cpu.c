@@ -17,3 +17,16 @@ KERNEL uint32_t xgetbv0(void) {
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return low;
 }
+
+/**
+ * Asks Linux for the tile registers of AMX (arch_prctl ARCH_REQ_XCOMP_PERM, XFEATURE 18), for all
+ * threads of this process. The result is 0 when it gives them.
+ */
+KERNEL int32_t ask_for_amx(void) {
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(158L), "D"(0x1023L), "S"(18L)
+                   : "rcx", "r11", "memory");
+  return (int32_t)result;
+}

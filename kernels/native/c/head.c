@@ -210,6 +210,22 @@ KERNEL void head_forward_lora(
   head_units(&h, begin, end, base + scratch + HEAD_BYTES);
 }
 
+KERNEL void head_merge(
+  char *base, uint32_t z, int width, int first, int row, uint32_t stats, uint32_t pairStart,
+  uint32_t targets, uint32_t logp, int begin, int end, uint32_t scratch
+) {
+  (void)scratch;
+  const Pairs pairs = {
+    .pairStart = (const uint32_t *)(base + pairStart),
+    .targets = (const uint32_t *)(base + targets), .logp = base + logp,
+  };
+  Stats *running = (Stats *)(base + stats);
+  for (int r = begin; r < end; r++) {
+    char *from = base + z + (size_t)r * width * 4;
+    head_row(from, width, first, running + row + r, &pairs, row + r, NULL, 0);
+  }
+}
+
 KERNEL void head_dlogits(
   char *base, uint32_t z, int width, int first, int row, uint32_t pairStart, uint32_t targets,
   uint32_t lse, uint32_t entropy, uint32_t dlogp, uint32_t dentropy, int begin, int end,

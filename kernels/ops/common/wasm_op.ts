@@ -12,6 +12,7 @@
  * wherever it can. Long lists begin with a table of names (`argumentList`).
  */
 import type { Tensor } from "../../tensor.ts";
+import type { ComputeDtype } from "./compute_dtype.ts";
 
 /**
  * One kernel over the units [0, units), which the threads get in chunks of at least `grain` units.
@@ -40,6 +41,8 @@ export const MAX_ARGS = 40;
 export interface WasmContext {
   /** Number of threads that may take part, the calling one included. */
   readonly threads: number;
+  /** The type of both sides of matrix products. */
+  readonly computeDtype: ComputeDtype;
   /** Address of a tensor's first element; of a view it is the view's first element. */
   pointer(tensor: Tensor): number;
   /**

@@ -6,6 +6,7 @@
  * order in which they were recorded, and each sees what the ones before it wrote. Sums have a fixed
  * order (there are no atomics on floats), so that the same call always gives the same bits.
  */
+import type { ComputeDtype } from "./compute_dtype.ts";
 import type { DType, Tensor } from "../../tensor.ts";
 import type { Kernel } from "./wgsl/kernel.ts";
 
@@ -35,6 +36,8 @@ export interface WebgpuContext {
   readonly limits: WebgpuLimits;
   /** The adapter is a CPU behind Vulkan, which small tiles and few workgroups suit better. */
   readonly software: boolean;
+  /** The type of both sides of matrix products. */
+  readonly computeDtype: ComputeDtype;
   dispatch(call: Dispatch): void;
   /** Temporary memory, contents undefined, valid until the operation returns. */
   scratch(dtype: DType, length: number, label: string): Tensor;

@@ -1,12 +1,19 @@
 /** Reference of the fused head: one row of logits at a time, in float64. */
 import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
+import type { ComputeDtype } from "../common/compute_dtype.ts";
+import { operand } from "../matmul/reference.ts";
+import type { Tensor } from "../../tensor.ts";
 import { unpackStored } from "../../weights/layout.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
-function weightOf({ weight, weightType, vocab, d }: HeadArgs | HeadBackwardArgs): FloatArray {
-  return weightType === undefined
+function weightOf(
+  { weight, weightType, vocab, d }: HeadArgs | HeadBackwardArgs,
+  computeDtype: ComputeDtype,
+): FloatArray {
+  const values = weightType === undefined
     ? floats(weight)
     : unpackStored(weightType, vocab, d, words(weight));
+  return operand(values, computeDtype);
 }
 
 interface Adapter {
@@ -16,9 +23,13 @@ interface Adapter {
   scale: number;
 }
 
-function adapterOf({ xa, loraB, r, loraScale }: HeadArgs | HeadBackwardArgs): Adapter | null {
+function adapterOf(
+  { xa, loraB, r, loraScale }: HeadArgs | HeadBackwardArgs,
+  computeDtype: ComputeDtype,
+): Adapter | null {
+  const factor = (x: Tensor) => operand(floats(x), computeDtype);
   return xa && loraB && r !== undefined && loraScale !== undefined
-    ? { x: floats(xa), b: floats(loraB), r, scale: loraScale }
+    ? { x: factor(xa), b: factor(loraB), r, scale: loraScale }
     : null;
 }
 
@@ -45,9 +56,10 @@ function logits(
   }
 }
 
-export function head(args: HeadArgs): void {
+export function head(args: HeadArgs, computeDtype: ComputeDtype): void {
   const { rows, vocab, d, temperature } = args;
-  const hidden = floats(args.hidden), weight = weightOf(args), adapter = adapterOf(args);
+  const hidden = operand(floats(args.hidden), computeDtype);
+  const weight = weightOf(args, computeDtype), adapter = adapterOf(args, computeDtype);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const logp = floats(args.logp), lse = floats(args.lse), entropy = floats(args.entropy);
   const mean = args.mean && floats(args.mean);
@@ -81,7 +93,9 @@ export function head(args: HeadArgs): void {
 /** dhidden = (Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean) / temperature. */
 function backwardFromMean(args: HeadBackwardArgs, mean: FloatArray): void {
   const { rows, d, temperature } = args;
-  const weight = weightOf(args), dlogp = floats(args.dlogp), dhidden = floats(args.dhidden);
+  const weight = weightOf(args, "float32"),
+    dlogp = floats(args.dlogp),
+    dhidden = floats(args.dhidden);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const dh = new Float64Array(d);
   for (let r = 0; r < rows; r++) {
@@ -94,10 +108,11 @@ function backwardFromMean(args: HeadBackwardArgs, mean: FloatArray): void {
   }
 }
 
-export function headBackward(args: HeadBackwardArgs): void {
+export function headBackward(args: HeadBackwardArgs, computeDtype: ComputeDtype): void {
   if (args.mean) return backwardFromMean(args, floats(args.mean));
   const { rows, vocab, d, temperature } = args;
-  const hidden = floats(args.hidden), weight = weightOf(args), adapter = adapterOf(args);
+  const hidden = operand(floats(args.hidden), computeDtype);
+  const weight = weightOf(args, computeDtype), adapter = adapterOf(args, computeDtype);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const lse = floats(args.lse), entropy = floats(args.entropy);
   const dlogp = floats(args.dlogp), dentropy = args.dentropy && floats(args.dentropy);
@@ -119,6 +134,7 @@ export function headBackward(args: HeadBackwardArgs): void {
       const t = targets[pair]!;
       dz[t] = dz[t]! + dlogp[pair]!;
     }
+    dz.set(operand(dz, computeDtype));
     dh.fill(0);
     for (let t = 0; t < vocab; t++) {
       const g = dz[t]! / temperature;

@@ -308,6 +308,25 @@ function head_units(
   }
 }
 
+/**
+ * Merges a chunk of logits into the running values of its rows, like head_forward: z [*, width] are
+ * the logits of the rows from `row` on, for the columns from `first` on. Unit: a row of the chunk.
+ * Scratch: SUMS_BYTES.
+ */
+export function head_merge(
+  z: usize, width: i32, first: i32, row: i32, stats: usize, pairStart: usize, targets: usize,
+  logp: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  for (let r = begin; r < end; r++) {
+    const index = (row + r) as usize;
+    head_row(
+      z + (r as usize) * (width as usize) * 4, width, first, stats + index * STATS_BYTES,
+      pairStart + index * 4, targets, logp, 0, 0, scratch,
+    );
+  }
+}
+
 /** out ← out + factor·x, `count` elements. */
 function add_row(out: usize, x: usize, count: i32, factor: f32): void {
   const f = f32x4.splat(factor);

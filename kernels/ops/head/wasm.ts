@@ -4,7 +4,8 @@
  * itself. Backward: from the forward's mean where that is enough. Otherwise, for chunks of rows ×
  * chunks of the vocabulary in a fixed order: a matrix product into scratch, one pass over its rows,
  * and one or two matrix products. The logits have the same bits as in the forward, because their
- * terms are summed in the same order.
+ * terms are summed in the same order. Products in bfloat16 (../matmul/bf16.ts) are whole products
+ * of larger chunks in the forward, too.
  */
 import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
 import { packedLength } from "../matmul/spec.ts";
@@ -34,6 +35,8 @@ const UNIT_COLUMNS = 1024;
  */
 const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
+/** Rows of a chunk with products in bfloat16: the weight is packed again for each chunk of rows. */
+const BF16_ROW_CHUNK = 1024;
 /** Number of multiply-adds in a chunk of work (about 20 µs). */
 const UNIT_ELEMENTS = 1_000_000;
 /** Number of elements in a chunk of a pass over rows (about 3 µs). */
@@ -70,7 +73,7 @@ function adapterOf(
 /** z [rows, width] = logits of the rows from `row` on and the tokens from `first` on. */
 function makeLogits(
   ctx: WasmContext,
-  args: HeadBackwardArgs,
+  args: HeadArgs | HeadBackwardArgs,
   z: number,
   [row, rows]: [number, number],
   [first, width]: [number, number],
@@ -129,16 +132,58 @@ function packValues(
   else packPanelColumns(ctx, weightType, b, d, count, packed);
 }
 
+/** Number of rows in a chunk of logits. */
+const rowChunk = ({ computeDtype }: WasmContext) =>
+  computeDtype === "bfloat16" ? BF16_ROW_CHUNK : ROW_CHUNK;
+
+/** Scratch for a chunk of logits. */
+function logitsScratch(ctx: WasmContext, { rows, vocab }: HeadArgs | HeadBackwardArgs): number {
+  return ctx.scratch(4 * Math.min(rows, rowChunk(ctx)) * Math.min(vocab, VOCAB_CHUNK));
+}
+
+/** The running values of all rows, with products in bfloat16. */
+function forwardBf16(ctx: WasmContext, args: HeadArgs, stats: number): void {
+  const z = logitsScratch(ctx, args);
+  const results = [args.pairStart, args.targets, args.logp].map((x) => ctx.pointer(x));
+  eachChunk(args.rows, rowChunk(ctx), (row, count) => {
+    eachChunk(args.vocab, VOCAB_CHUNK, (first, width) => {
+      makeLogits(ctx, args, z, [row, count], [first, width]);
+      ctx.parallel({
+        kernel: "head_merge",
+        units: count,
+        grain: rowGrain(width),
+        args: [z, width, first, row, stats, ...results],
+        scratchBytes: 64,
+      });
+    });
+  });
+}
+
 export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
-  const { rows, vocab, d, mean } = args;
+  const { rows, d, mean } = args;
   if (rows === 0) return;
+  const stats = ctx.scratch(STATS_BYTES * rows);
+  if (ctx.computeDtype === "bfloat16") forwardBf16(ctx, args, stats);
+  else forwardFloat(ctx, args, stats);
+  const means = mean === undefined ? 0 : ctx.pointer(mean);
+  const outputs = [args.pairStart, args.logp, args.lse, args.entropy].map((x) => ctx.pointer(x));
+  ctx.parallel({
+    kernel: "head_finish",
+    units: rows,
+    grain: rowGrain(mean === undefined ? 32 : d),
+    args: [stats, ...outputs, means, d],
+  });
+};
+
+/** The running values of all rows, and their means. */
+function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
+  const { rows, vocab, d, mean } = args;
   // Columns at a time, and columns that are packed at once.
   const chunk = Math.min(UNIT_COLUMNS, Math.ceil(vocab / 16) * 16);
   const part = Math.min(vocab, chunk * Math.max(1, Math.floor(PART_BYTES / (4 * chunk * d))));
   const panels = ctx.scratch(4 * packedLength(part, d));
   const valueBytes = 64 * Math.ceil(d / 16);
   const values = mean === undefined ? 0 : ctx.scratch(part * valueBytes);
-  const stats = ctx.scratch(STATS_BYTES * rows);
   const adapter = adapterOf(ctx, args), r = adapter?.r ?? 0;
   const loraPanels = adapter === null ? 0 : ctx.scratch(4 * packedLength(part, r));
   const means = mean === undefined ? 0 : ctx.pointer(mean);
@@ -168,14 +213,7 @@ export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
       ctx.parallel({ kernel: "head_forward_lora", args: all, ...work });
     }
   });
-  const outputs = [args.pairStart, args.logp, args.lse, args.entropy].map((x) => ctx.pointer(x));
-  ctx.parallel({
-    kernel: "head_finish",
-    units: rows,
-    grain: rowGrain(mean === undefined ? 32 : d),
-    args: [stats, ...outputs, means, d],
-  });
-};
+}
 
 /** Where neither the weight is trained nor the entropies matter, the logits' mean is enough. */
 const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext): void =>
@@ -200,7 +238,7 @@ const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext
 export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const { rows, vocab, d, mean } = args;
   if (mean !== undefined) return backwardFromMean(args, ctx.pointer(mean), ctx);
-  const z = ctx.scratch(4 * Math.min(rows, ROW_CHUNK) * Math.min(vocab, VOCAB_CHUNK));
+  const z = logitsScratch(ctx, args);
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
   const passArguments = [
@@ -213,7 +251,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   ];
   const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
   const plain = { transA: false, transB: false, alpha };
-  eachChunk(rows, ROW_CHUNK, (row, count) => {
+  eachChunk(rows, rowChunk(ctx), (row, count) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
       ctx.parallel({

@@ -1,6 +1,8 @@
 /** Reference of the matrix product: row by row of the output, with sums in float64. */
-import { floats, words } from "../common/reference_tensor.ts";
+import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
 import { unpackStored } from "../../weights/layout.ts";
+import type { ComputeDtype } from "../common/compute_dtype.ts";
+import { roundBf16 } from "./bf16.ts";
 import { roundRows } from "./int8_rows.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 
@@ -19,17 +21,25 @@ export function packWeight({ weight, out, n, k }: PackWeightArgs): void {
   }
 }
 
-export function matmul(args: MatmulArgs): void {
+/** The operand of a product as the product reads it. */
+export function operand(x: FloatArray, computeDtype: ComputeDtype): FloatArray {
+  return computeDtype === "bfloat16" ? roundBf16(x) : x;
+}
+
+export function matmul(args: MatmulArgs, computeDtype: ComputeDtype = "float32"): void {
   const { m, n, k, transA = false, transB = false, alpha = 1, accumulate = false } = args;
   const { weightType, xa, loraB, r = 0, loraScale = 1 } = args;
-  const given = floats(args.a), out = floats(args.out);
-  const a = args.activations === "int8" ? roundRows(given, m, k) : given;
-  const b = weightType === undefined
+  const given = floats(args.a), out = floats(args.out), int8 = args.activations === "int8";
+  const a = int8 ? roundRows(given, m, k) : operand(given, computeDtype);
+  const weight = weightType === undefined
     ? floats(args.b)
     : transB
     ? unpackStored(weightType, n, k, words(args.b))
     : unpackStored(weightType, k, n, words(args.b));
-  const adapted = xa && loraB ? { x: floats(xa), w: floats(loraB) } : null;
+  const b = int8 ? weight : operand(weight, computeDtype);
+  const adapted = xa && loraB
+    ? { x: operand(floats(xa), computeDtype), w: operand(floats(loraB), computeDtype) }
+    : null;
   const aRow = new Float64Array(k); // op(a)[i, :]
   const sum = new Float64Array(n); // (op(a)·op(b))[i, :]
   for (let i = 0; i < m; i++) {

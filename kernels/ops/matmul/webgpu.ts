@@ -12,6 +12,7 @@ import { perElement } from "../common/wgsl/entry.ts";
 import { type Kernel, kernel, variants } from "../common/wgsl/kernel.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
+import type { ComputeDtype } from "../common/compute_dtype.ts";
 import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 import { roundedRows } from "./webgpu/round_rows.wgsl.ts";
@@ -62,31 +63,47 @@ export function chooseTile(m: number, n: number, software: boolean): TileShape {
   return skinny;
 }
 
+/** The type of both sides of a product: activations in bytes are not rounded once more. */
+function roundingOf({ activations }: MatmulArgs, { computeDtype }: WebgpuContext): ComputeDtype {
+  return activations === undefined ? computeDtype : "float32";
+}
+
 /** What computes a product: a kernel for few rows, or a tile. */
 export type Choice = "vector" | TileShape;
 
-export function chooseKernel({ m, n, transA, transB, packedB }: MatmulArgs, software: boolean) {
+export function chooseKernel(
+  { m, n, transA, transB, packedB }: MatmulArgs,
+  software: boolean,
+  computeDtype: ComputeDtype = "float32",
+): Choice {
+  // The kernels for vectors do not round.
+  if (computeDtype === "bfloat16") return chooseTile(m, n, software);
   if (m <= VECTOR_ROWS && (transB || packedB) && (!transA || m === 1)) return "vector";
   return chooseTile(m, n, software);
 }
 
 export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) =>
-  matmulWith(chooseKernel(args, ctx.software), args, ctx);
+  matmulWith(chooseKernel(args, ctx.software, roundingOf(args, ctx)), args, ctx);
 
 /**
  * Computes the product with the given kernel, which must support it; tiles support every product.
+ * @param isOperand whether a is the argument itself, not its activations in bytes
  */
-export function matmulWith(shape: Choice, args: MatmulArgs, ctx: WebgpuContext): void {
+export function matmulWith(
+  shape: Choice,
+  args: MatmulArgs,
+  ctx: WebgpuContext,
+  isOperand = true,
+): void {
   const { m, n, k } = args;
   if (m === 0 || n === 0) return;
   if (m === 1 && args.transA) {
     // One row is stored the same whether it is transposed or not.
-    matmulWith(shape, { ...args, transA: false }, ctx);
+    matmulWith(shape, { ...args, transA: false }, ctx, isOperand);
     return;
   }
-  if (args.activations === "int8" && k > 0) {
-    const { activations: _, ...exact } = args;
-    matmulWith(shape, { ...exact, a: roundedRows(args.a, m, k, ctx) }, ctx);
+  if (args.activations === "int8" && k > 0 && isOperand) {
+    matmulWith(shape, { ...args, a: roundedRows(args.a, m, k, ctx) }, ctx, false);
     return;
   }
   const flush = shape === "vector" ? 1 : tilesOfBlock(k, shape);
@@ -226,9 +243,10 @@ function dispatchTile(
   call: Call,
   shape: TileShape,
   flush: number,
-  { transA, transB, packedB, m: wholeM, k: wholeK }: MatmulArgs,
+  args: MatmulArgs,
   ctx: WebgpuContext,
 ): void {
+  const { transA, transB, packedB, m: wholeM, k: wholeK } = args;
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, aligned, bType } = call;
   const options: TileOptions = {
     ...shape,
@@ -237,6 +255,7 @@ function dispatchTile(
     bType,
     aligned,
     lora: lora !== null,
+    bf16: roundingOf(args, ctx) === "bfloat16",
   };
   const lda = transA ? wholeM : wholeK;
   // Neighbouring workgroups read the same part of the larger operand.

@@ -38,6 +38,7 @@ function withTile(device: WebgpuDevice, tile: TileShape): Device {
   return {
     name: device.name,
     float: device.float,
+    computeDtype: device.computeDtype,
     threads: device.threads,
     create: (dtype, length, label) => device.create(dtype, length, label),
     write: (...args) => device.write(...args),

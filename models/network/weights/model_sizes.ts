@@ -2,6 +2,7 @@
  * The sizes of a model that decide how much memory it needs and which copies of weights are
  * worthwhile. They are known before the model exists.
  */
+import type { ComputeDtype } from "../../../kernels/ops/common/compute_dtype.ts";
 import type { DropoutShape } from "../dropout.ts";
 import { linearDims, modulesOf } from "../../architectures/mod.ts";
 import { type LoraPlacement, modelTensors, placeLora } from "./model_weights.ts";
@@ -23,7 +24,14 @@ export interface ModelSizes {
   dropout: DropoutShape | null;
   /** Bytes of a float: 4, or 8 on an f64 device. */
   floatBytes: number;
+  /**
+   * The type of both sides of matrix products. In bfloat16 adapters are never merged: rounding
+   * W + s·B·A would lose most of a small s·B·A.
+   */
+  computeDtype: ComputeDtype;
 }
+
+const FLOATS = { floatBytes: 4, computeDtype: "float32" } as const;
 
 /**
  * Sizes of a model that need not exist yet.
@@ -37,7 +45,7 @@ export function modelSizes(
     recompute?: boolean;
     storage?: WeightStorage;
   },
-  floatBytes = 4,
+  { floatBytes, computeDtype }: Pick<ModelSizes, "floatBytes" | "computeDtype"> = FLOATS,
 ): ModelSizes {
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
   if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
@@ -45,5 +53,8 @@ export function modelSizes(
   const saved = savedTensors(config, lora?.modulesToSave ?? [], modelTensors(config));
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
-  return { config, lora: placed, saved, trainable, storage, recompute, dropout, floatBytes };
+  return {
+    ...{ config, lora: placed, saved, trainable, storage, recompute, dropout },
+    ...{ floatBytes, computeDtype },
+  };
 }

@@ -18,7 +18,7 @@ const TILE_ROWS = 6;
 /** Bytes between rows of a block in scratch. */
 const BLOCK_STEP: usize = 64;
 
-function tile_rows(
+export function tile_rows(
   height: i32, s: usize, sStep: usize, v: usize, vStep: usize, c: usize, cStep: usize, k: i32,
   alpha: f32, add: bool,
 ): void {

@@ -9,6 +9,7 @@
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { GemmArgs } from "./gemm_args.ts";
+import { bf16Product } from "./bf16.ts";
 import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "../spec.ts";
 import { storedProduct } from "./stored.ts";
@@ -54,6 +55,10 @@ const STORE_TRANSPOSED_NS = 0.25;
 export function gemm(ctx: WasmContext, g: GemmArgs): void {
   const { m, n, k } = g;
   if (m === 0 || n === 0) return;
+  if (ctx.computeDtype === "bfloat16" && !g.int8) {
+    bf16Product(ctx, g);
+    return;
+  }
   if (g.packedB) {
     const mark = ctx.mark();
     const broadcast = { ...broadcastA(ctx, g), rows: m, columns: n, swapped: false };

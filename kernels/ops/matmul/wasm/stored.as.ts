@@ -185,7 +185,7 @@ function widen_halves_columns(
  * `columns` columns (whole blocks) from column `first` on. `work`: WORK_BYTES and 64 · columns
  * bytes.
  */
-function widen_columns(
+export function widen_columns(
   type: i32, w: usize, width: i32, row: i32, count: i32, first: i32, columns: i32, to: usize,
   work: usize,
 ): void {

@@ -2,7 +2,11 @@
  * WGSL that reads four neighbouring elements of a row-major matrix of f32, f16 or bf16. (For
  * weights in blocks see kernels/weights/widen.wgsl.ts.)
  */
+import { MIN_MAGNITUDE } from "../bf16.ts";
 import { widenPair } from "../../../weights/widen.wgsl.ts";
+
+/** The bits of the least magnitude that is not rounded to zero. */
+const LEAST = new Uint32Array(Float32Array.of(MIN_MAGNITUDE).buffer)[0]!;
 
 export type ElementType = "f32" | "f16" | "bf16";
 
@@ -10,7 +14,22 @@ export type ElementType = "f32" | "f16" | "bf16";
 export interface Elements {
   type: ElementType;
   aligned: boolean;
+  /** Whether elements are rounded to bfloat16 (roundBf16Function). */
+  bf16?: boolean;
 }
+
+/**
+ * fn round_bf16(v): four numbers, rounded as in ../bf16.ts.
+ */
+export const roundBf16Function = `
+fn round_bf16(v: vec4f) -> vec4f {
+  let bits = bitcast<vec4u>(v);
+  let magnitude = bits & vec4u(0x7fffffffu);
+  let nearest = bits + vec4u(0x7fffu) + ((bits >> vec4u(16u)) & vec4u(1u));
+  let number = select(nearest, bits | vec4u(0x400000u), magnitude > vec4u(0x7f800000u));
+  let kept = select(vec4u(0u), number & vec4u(0xffff0000u), magnitude >= vec4u(${LEAST}u));
+  return bitcast<vec4f>(kept);
+}`;
 
 /** Element type of the buffer in the kernel. */
 export function bufferType({ type, aligned }: Elements): string {
@@ -27,7 +46,7 @@ export function fourElements(name: string, buffer: string, elements: Elements): 
 fn four_${name}(start: u32, i: u32, end: u32) -> vec4f {
   var v = vec4f(0.0);
   ${readFour(buffer, elements)}
-  return v;
+  return ${elements.bf16 ? "round_bf16(v)" : "v"};
 }`;
 }
 

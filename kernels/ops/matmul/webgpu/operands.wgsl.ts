@@ -28,11 +28,19 @@ interface OperandB {
   code: string;
 }
 
-/** @param aligned all matrices can be read as vectors of four */
-export function operandB(type: "f32" | WeightType, layout: Layout, aligned: boolean): OperandB {
+/**
+ * @param aligned all matrices can be read as vectors of four
+ * @param bf16 the elements are rounded to bfloat16
+ */
+export function operandB(
+  type: "f32" | WeightType,
+  layout: Layout,
+  aligned: boolean,
+  bf16: boolean,
+): OperandB {
   return inBlocks(type)
-    ? storedOperand(type, layout)
-    : rowMajorOperand({ type, aligned: aligned || layout === "panels" }, layout);
+    ? storedOperand(type, layout, bf16)
+    : rowMajorOperand({ type, aligned: aligned || layout === "panels", bf16 }, layout);
 }
 
 /** b of f32, f16 or bf16, row-major or in panels, which are always aligned. */
@@ -54,7 +62,7 @@ ${blockFunction("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
  *                                                     widen to zeros
  *     fn widened_b(fetched, first, depth) -> mat4x4f  the elements, like block_b
  */
-function storedOperand(type: BlockType, layout: Layout): OperandB {
+function storedOperand(type: BlockType, layout: Layout, bf16: boolean): OperandB {
   const along = layout === "along";
   const [row, i] = along
     ? ["min(first, (p.n - 1u) & ~3u)", "depth"]
@@ -74,7 +82,13 @@ fn fetch_b(first: u32, depth: u32) -> Fetched {
   return Fetched(${fetched.join(", ")});
 }
 fn widened_b(fetched: Fetched, first: u32, depth: u32) -> mat4x4f {
-  return ${along ? values : `transpose(${values})`};
+${
+      bf16
+        ? `  let exact = ${values};
+  let values = mat4x4f(${LANES.map((j) => `round_bf16(exact[${j}])`).join(", ")});
+  return ${along ? "values" : "transpose(values)"};`
+        : `  return ${along ? values : `transpose(${values})`};`
+    }
 }
 fn fetched_floats(block: mat4x4f) -> Fetched {
   return Fetched(${names.map((_, j) => `bitcast<vec4u>(block[${j}])`).join(", ")});

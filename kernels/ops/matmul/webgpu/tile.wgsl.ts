@@ -17,7 +17,7 @@
  *
  * A LoRA product is done by further tiles of the same loop, with other operands and another scale.
  */
-import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
+import { bufferType, type Elements, fourElements, roundBf16Function } from "./elements.wgsl.ts";
 import { blockFunction, inBlocks, type Layout, operandB } from "./operands.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
@@ -42,6 +42,8 @@ export interface TileOptions extends TileShape {
   /** All matrices can be read and written as vectors of four (a weight in blocks always can). */
   aligned: boolean;
   lora: boolean;
+  /** Whether operands are rounded to bfloat16. */
+  bf16?: boolean;
 }
 
 export function threadsOf({ bm, bn, tm, tn, slices }: TileShape): number {
@@ -60,12 +62,12 @@ export function sharedVectors(shape: TileShape): number {
 const range = (n: number) => [...Array(n).keys()];
 
 export function tileKernel(options: TileOptions): KernelSpec {
-  const { bm, bn, bk, a, b, bType, aligned, lora } = options;
-  const f32: Elements = { type: "f32", aligned };
-  const readB = operandB(bType, b, aligned);
+  const { bm, bn, bk, a, b, bType, aligned, lora, bf16 = false } = options;
+  const f32: Elements = { type: "f32", aligned, bf16 };
+  const readB = operandB(bType, b, aligned, bf16);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
   return {
-    name: `matmul.${bm}x${bn}x${bk}${slices}${lora ? ".lora" : ""}`,
+    name: `matmul.${bm}x${bn}x${bk}${slices}${lora ? ".lora" : ""}${bf16 ? ".bf16" : ""}`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
       mat_b: `read ${readB.buffer}`,
@@ -89,6 +91,7 @@ export function tileKernel(options: TileOptions): KernelSpec {
     },
     code: [
       `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
+      ...(bf16 ? [roundBf16Function] : []),
       fourElements("a", "mat_a", f32),
       blockFunction("a", a, "m", "p.a_base", "p.lda", "p.k"),
       readB.code,

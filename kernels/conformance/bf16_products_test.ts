@@ -1,0 +1,111 @@
+/**
+ * Products in bfloat16 (kernels/ops/matmul/bf16.ts): every device against the float64 reference,
+ * which rounds the same operands, and the units of a CPU against the WASM kernels, bit for bit.
+ */
+import assert from "node:assert/strict";
+import { createWasmDevice } from "../devices/wasm/device.ts";
+import { MIN_MAGNITUDE, roundBf16 } from "../ops/matmul/bf16.ts";
+import { blockOf, WEIGHT_TYPES } from "../weights/types.ts";
+import { sameBits, stream } from "../testing.ts";
+import { someOf } from "../../tests/cases.ts";
+import { headBackwardCases, headCases } from "./cases/head.ts";
+import { matmulCases, productCase } from "./cases/matmul.ts";
+import { DEVICES } from "./devices_testing.ts";
+import { type Case, checkCase, execute, ofLargest } from "./runner.ts";
+
+/**
+ * The logits are rounded to bfloat16 between the products of the backward. A logit near the middle
+ * of two numbers may be rounded up on one device and down on another one: 2^-8 of its part.
+ */
+const BACKWARD = ofLargest(2 ** -8);
+
+/** Weights in storage types, in both directions. */
+function storedProducts(): Case[] {
+  return WEIGHT_TYPES.flatMap((weightType) => {
+    const random = stream(`bfloat16 ${weightType}`), block = blockOf(weightType);
+    const long = 2 * Math.max(block, 64);
+    return [
+      productCase(random, { m: 1, n: 40, k: long, r: 0, transB: true, weightType }),
+      productCase(random, { m: 37, n: 50, k: long, r: 5, transB: true, weightType }),
+      productCase(random, { m: 19, n: Math.max(block, 32), k: 45, r: 0, weightType }),
+    ];
+  });
+}
+
+async function allCases(): Promise<Case[]> {
+  const heads = [...headCases(), ...await headBackwardCases()].filter(({ args }) =>
+    !("mean" in args)
+  );
+  return [
+    ...matmulCases().filter((_, i) => i % 7 === 0),
+    ...storedProducts(),
+    ...heads.map((test) =>
+      test.op === "head" ? test : {
+        ...test,
+        outputs: Object.fromEntries(Object.keys(test.outputs).map((name) => [name, BACKWARD])),
+      }
+    ),
+  ];
+}
+
+let all: Case[] | undefined;
+
+for (const { name, create, sameBitsAs, isMissing } of DEVICES) {
+  const sentence = `products in bfloat16 on ${name} agree with the float64 reference`;
+  Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
+    const device = await create();
+    const like = await DEVICES.find((other) => other.name === sameBitsAs)?.create();
+    device.computeDtype = "bfloat16";
+    if (like !== undefined) like.computeDtype = "bfloat16";
+    try {
+      all ??= await allCases();
+      const some = device.adapter?.software ? all.filter((_, i) => i % 9 === 0) : all;
+      for (const test of someOf(some)) {
+        const found = await checkCase(device, test);
+        if (like === undefined) continue;
+        for (const [argument, bits] of await execute(like, test)) {
+          const same = sameBits(bits, found.get(argument)!);
+          assert.ok(same, `${test.op} ${test.name}: ${argument} differs from ${sameBitsAs}`);
+        }
+      }
+      assert.equal(device.allocatedBytes, 0);
+    } finally {
+      device.close();
+      like?.close();
+    }
+  });
+}
+
+Deno.test("rounding to bfloat16: ties to even, and tiny magnitudes become zero", () => {
+  const ulp = 2 ** -7;
+  const given = [1 + ulp / 2, 1 + 3 * ulp / 2, 1 + ulp / 2 + 2 ** -20, -3.3, MIN_MAGNITUDE];
+  const rounded = [1, 1 + 2 * ulp, 1 + ulp, -3.296875, MIN_MAGNITUDE];
+  assert.deepEqual([...roundBf16(given)], rounded);
+  assert.deepEqual([...roundBf16([MIN_MAGNITUDE * (1 - 2 ** -24), -1e-40, 0])], [0, 0, 0]);
+  assert.deepEqual([...roundBf16([3.4e38, -Infinity, NaN])], [Infinity, -Infinity, NaN]);
+});
+
+Deno.test("a row has the same bits in bfloat16 alone and among any other rows", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  device.computeDtype = "bfloat16";
+  try {
+    for (const transB of [true, false]) {
+      const random = stream(`company ${transB}`), n = 70, k = 2500, m = 45;
+      const float = () => random.normal();
+      const a = Float32Array.from({ length: m * k }, float);
+      const b = Float32Array.from({ length: n * k }, float);
+      const product = async (a: Float32Array) => {
+        const m = a.length / k, out = new Float32Array(m * n);
+        const after = await execute(device, { op: "matmul", args: { a, b, out, m, n, k, transB } });
+        return after.get("out")!;
+      };
+      const whole = await product(a);
+      for (const [first, count] of [[0, 1], [7, 16], [40, 5]] as const) {
+        const part = await product(a.slice(first * k, (first + count) * k));
+        assert.ok(sameBits(part, whole.subarray(first * n, (first + count) * n)), `${first}`);
+      }
+    }
+  } finally {
+    device.close();
+  }
+});

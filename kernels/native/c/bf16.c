@@ -1,0 +1,286 @@
+// Products in bfloat16 (kernels/ops/matmul/bf16.ts): packing, and the division of a product into
+// tiles. The kernels have the names and arguments of kernels/ops/matmul/wasm/bf16.as.ts, behind the
+// number of the unit that multiplies. The packed forms differ from those of WASM; they need at most
+// half as much memory.
+#include <immintrin.h>
+
+#include "bf16.h"
+#include "widen_columns.h"
+
+/** Smaller magnitudes become zero (MIN_MAGNITUDE of bf16.ts). */
+#define MIN_MAGNITUDE 0x1p-56f
+
+INLINE __m512 without_tiny(__m512 x) {
+  const __m512 least = _mm512_set1_ps(MIN_MAGNITUDE);
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps(x), least, _CMP_NLT_UQ), x);
+}
+
+/** 32 floats as words of two neighbours each, the first in the lower half. */
+INLINE __m512i round_row(__m512 low, __m512 high) {
+  return (__m512i)_mm512_cvtne2ps_pbh(without_tiny(high), without_tiny(low));
+}
+
+/** Words of two floats: those of `low` in the lower halves. */
+INLINE __m512i round_pair(__m512 low, __m512 high) {
+  const __m512i lanes = _mm512_set_epi32(
+    0x001f000f, 0x001e000e, 0x001d000d, 0x001c000c, 0x001b000b, 0x001a000a, 0x00190009, 0x00180008,
+    0x00170007, 0x00160006, 0x00150005, 0x00140004, 0x00130003, 0x00120002, 0x00110001, 0x00100000
+  );
+  return _mm512_permutexvar_epi16(lanes, round_row(low, high));
+}
+
+INLINE __mmask16 first_mask(int count) {
+  return count >= LANES ? 0xffff : count <= 0 ? 0 : (__mmask16)((1u << count) - 1);
+}
+
+/** Words of 16 rows: r[i] holds the 16 pairs of terms of row i. */
+INLINE void rows_of_floats(const char *from, size_t stride, int rows, int terms, f32x16 r[16]) {
+  const __mmask16 low = first_mask(terms), high = first_mask(terms - LANES);
+  UNROLL for (int i = 0; i < 16; i++) {
+    const char *row = from + (size_t)i * stride;
+    const __mmask16 a = i < rows ? low : 0, b = i < rows ? high : 0;
+    r[i] = (f32x16)round_row(_mm512_maskz_loadu_ps(a, row), _mm512_maskz_loadu_ps(b, row + ROW));
+  }
+}
+
+/** The same of halves in bfloat16, which are such words already; `terms` is even. */
+INLINE void rows_of_halves(const char *from, size_t stride, int rows, int terms, f32x16 r[16]) {
+  const __mmask16 mask = first_mask(terms / 2);
+  const __m512i magnitude = _mm512_set1_epi16(0x7fff), least = _mm512_set1_epi16(0x2380);
+  UNROLL for (int i = 0; i < 16; i++) {
+    const __m512i x = _mm512_maskz_loadu_epi32(i < rows ? mask : 0, from + (size_t)i * stride);
+    const __mmask32 keep = _mm512_cmpge_epu16_mask(_mm512_and_si512(x, magnitude), least);
+    r[i] = (f32x16)_mm512_maskz_mov_epi16(keep, x);
+  }
+}
+
+/** Words of 16 columns: r[q] holds the terms 2q and 2q + 1 of each column. */
+INLINE void columns_of_floats(
+  const char *from, size_t stride, int columns, int terms, f32x16 r[16]
+) {
+  const __mmask16 mask = first_mask(columns);
+  UNROLL for (int q = 0; q < 16; q++) {
+    const __mmask16 a = 2 * q < terms ? mask : 0, b = 2 * q + 1 < terms ? mask : 0;
+    const char *row = from + (size_t)(2 * q) * stride;
+    r[q] = (f32x16)round_pair(
+      _mm512_maskz_loadu_ps(a, row), _mm512_maskz_loadu_ps(b, row + stride)
+    );
+  }
+}
+
+/** The upper halves of a and of b, and their lower halves, in words with those of a above. */
+INLINE u32x16 upper_pair(u32x16 a, u32x16 b) {
+  return (a & 0xffff0000u) | (b >> 16);
+}
+
+INLINE u32x16 lower_pair(u32x16 a, u32x16 b) {
+  return (a << 16) | (b & 0xffffu);
+}
+
+/** Stores a tile of rows. */
+INLINE void put_rows(const int unit, const f32x16 r[16], char *to) {
+  UNROLL for (int i = 0; i < 16; i++, to += ROW) {
+    if (unit == UNIT_AMX) {
+      store16(to, r[i]);
+      continue;
+    }
+    const u32x16 w = (u32x16)r[i];
+    const u32x16 a = __builtin_shufflevector(w, w, 0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
+    const u32x16 b = __builtin_shufflevector(w, w, 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15);
+    const u32x16 even = lower_pair(a, b), odd = upper_pair(a, b);
+    store16(to, (f32x16)__builtin_shufflevector(
+      even, odd, 0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31
+    ));
+  }
+}
+
+/** Stores a tile of columns. */
+INLINE void put_columns(const int unit, const f32x16 r[16], char *to) {
+  UNROLL for (int q = 0; q < 16; q++) {
+    if (unit == UNIT_AMX) {
+      store16(to + q * ROW, r[q]);
+    } else if (q < 8) {
+      const u32x16 a = (u32x16)r[2 * q], b = (u32x16)r[2 * q + 1];
+      store16(to + q * ROW, (f32x16)lower_pair(a, b));
+      store16(to + (q + 8) * ROW, (f32x16)upper_pair(a, b));
+    }
+  }
+}
+
+INLINE void pack_rows_as(
+  const int unit, const char *a, int m, int k, int transA, char *packed, int begin, int end
+) {
+  const int blocks = ceil_div(k, TERMS);
+  for (int tile = begin; tile < end; tile++) {
+    const int first = tile * LANES, rows = min(LANES, m - first);
+    char *to = packed + (size_t)tile * blocks * TILE_BYTES;
+    for (int block = 0; block < blocks; block++, to += TILE_BYTES) {
+      const int kk = block * TERMS, terms = min(TERMS, k - kk);
+      f32x16 r[16];
+      if (transA) {
+        const size_t step = (size_t)m * 4;
+        columns_of_floats(a + (size_t)kk * step + (size_t)first * 4, step, rows, terms, r);
+        TRANSPOSE16(r)
+      } else {
+        const size_t step = (size_t)k * 4;
+        rows_of_floats(a + (size_t)first * step + (size_t)kk * 4, step, rows, terms, r);
+      }
+      put_rows(unit, r, to);
+    }
+  }
+}
+
+KERNEL void bf16_pack_rows(
+  char *base, int unit, uint32_t a, int m, int k, int transA, uint32_t packed, int begin, int end,
+  uint32_t scratch
+) {
+  (void)scratch;
+  if (unit == UNIT_AMX) {
+    pack_rows_as(UNIT_AMX, base + a, m, k, transA, base + packed, begin, end);
+  } else {
+    pack_rows_as(UNIT_PAIRS, base + a, m, k, transA, base + packed, begin, end);
+  }
+}
+
+/** Kinds of the second operand besides storage types. */
+enum { FLOATS = -1, PACKED = -2 };
+
+/** The second operand of a product. */
+typedef struct {
+  /** Its storage type, or floats, or floats in panels [k][16]. */
+  int type;
+  /** Whether it is [n, k], not [k, n]. */
+  int transB;
+  const char *at;
+  int n, k;
+} Operand;
+
+/**
+ * Packs the terms [kk, kk + depth) of `columns` columns from `first` on, in panels of 16 columns.
+ * `wide` is memory for weights of a storage type as floats.
+ */
+INLINE void pack_columns_as(
+  const int unit, const Operand *b, int first, int columns, int kk, int depth, char *wide, char *to
+) {
+  const int blocks = ceil_div(depth, TERMS), stored = b->type >= 0, panelwise = b->transB;
+  const size_t panelBytes = stored ? panel_bytes(b->type, b->k) : 0;
+  if (stored && !panelwise) {
+    widen_columns(b->type, b->at, b->n, kk, depth, first, columns, wide);
+  }
+  for (int c = 0; c < columns; c += LANES) {
+    const int width = min(LANES, columns - c);
+    const char *from = wide + (size_t)(c / LANES) * depth * ROW;
+    size_t step = ROW;
+    int count = LANES;
+    if (stored && panelwise && b->type != BF16) {
+      const int weights = block_weights(b->type);
+      from = wide;
+      widen_panel(
+        b->type, b->at + (size_t)((first + c) / LANES) * panelBytes, b->n - first - c, b->k,
+        kk / weights, depth / weights, wide
+      );
+    } else if (b->type == PACKED) {
+      from = b->at + (size_t)(first + c) * b->k * 4 + (size_t)kk * ROW;
+    } else if (!stored && !panelwise) {
+      step = (size_t)b->n * 4;
+      from = b->at + (size_t)kk * step + (size_t)(first + c) * 4;
+      count = width;
+    }
+    for (int block = 0; block < blocks; block++, to += TILE_BYTES) {
+      const int done = block * TERMS, terms = min(TERMS, depth - done);
+      f32x16 r[16];
+      if (panelwise && b->type == BF16) {
+        const size_t row = (size_t)b->k * 2;
+        const char *at = b->at + (size_t)(first + c) * row + (size_t)(kk + done) * 2;
+        rows_of_halves(at, row, width, terms, r);
+        TRANSPOSE16(r)
+      } else if (panelwise && !stored) {
+        const size_t row = (size_t)b->k * 4;
+        const char *at = b->at + (size_t)(first + c) * row + (size_t)(kk + done) * 4;
+        rows_of_floats(at, row, width, terms, r);
+        TRANSPOSE16(r)
+      } else {
+        columns_of_floats(from + (size_t)done * step, step, count, terms, r);
+      }
+      put_columns(unit, r, to);
+    }
+  }
+}
+
+static void pack_columns(
+  int unit, const Operand *b, int first, int columns, int kk, int depth, char *wide, char *to
+) {
+  if (unit == UNIT_AMX) pack_columns_as(UNIT_AMX, b, first, columns, kk, depth, wide, to);
+  else pack_columns_as(UNIT_PAIRS, b, first, columns, kk, depth, wide, to);
+}
+
+/** out [rows, columns] = (with `accumulate` +=) alpha · sums. */
+static void put_sums(
+  const char *sums, size_t sumStep, char *out, size_t outStep, int rows, int columns, float alpha,
+  int accumulate
+) {
+  const __m512 scale = _mm512_set1_ps(alpha);
+  for (int i = 0; i < rows; i++, sums += sumStep, out += outStep) {
+    for (int j = 0; j < columns; j += LANES) {
+      const __mmask16 mask = first_mask(columns - j);
+      char *to = out + (size_t)j * 4;
+      __m512 x = _mm512_mul_ps(scale, _mm512_loadu_ps(sums + (size_t)j * 4));
+      if (accumulate) x = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, to), x);
+      _mm512_mask_storeu_ps(to, mask, x);
+    }
+  }
+}
+
+/** Rows and columns that are multiplied at once: two tiles each. */
+#define PAIR (2 * LANES)
+
+KERNEL void matmul_bf16(
+  char *base, int unit, int type, int transB, uint32_t a, uint32_t b, uint32_t out, int m, int n,
+  int k, int unitRows, int unitColumns, int slice, float alpha, int accumulate, int begin, int end,
+  uint32_t scratch
+) {
+  char edge[PAIR * PAIR * 4] __attribute__((aligned(64)));
+  const Operand operand = { type, transB, base + b, n, k };
+  const int groups = ceil_div(n, unitColumns), depth0 = min(slice, k);
+  const size_t blocksOfRow = (size_t)ceil_div(k, TERMS), outStep = (size_t)n * 4;
+  // Scratch: packed columns, these columns as floats, and sums where there are several slices.
+  char *packed = base + scratch;
+  char *wide = packed + (size_t)unitColumns * ceil_div(depth0, TERMS) * TERMS * 2;
+  char *sums = packed + (size_t)unitColumns * ceil_div(depth0, TERMS) * TERMS * 8;
+  const size_t sumStep = (size_t)unitColumns * 4;
+  const int several = k > slice, plain = alpha == 1.0f && !accumulate;
+  if (unit == UNIT_AMX) amx_begin();
+  for (int u = begin; u < end; u++) {
+    const int row = u / groups * unitRows, rows = min(unitRows, m - row);
+    const int first = u % groups * unitColumns, columns = min(unitColumns, n - first);
+    int kk = 0;
+    do {
+      const int depth = min(slice, k - kk), last = kk + depth >= k;
+      const size_t blocks = ceil_div(depth, TERMS);
+      pack_columns(unit, &operand, first, columns, kk, depth, wide, packed);
+      Bf16Tiles t = { .aTile = blocksOfRow * TILE_BYTES, .bPanel = blocks * TILE_BYTES };
+      t.blocks = (int)blocks;
+      t.add = kk > 0;
+      for (int j = 0; j < columns; j += PAIR) {
+        const int width = min(PAIR, columns - j);
+        t.b = packed + (size_t)(j / LANES) * t.bPanel;
+        for (int i = 0; i < rows; i += PAIR) {
+          const int height = min(PAIR, rows - i);
+          char *to = base + out + (size_t)(row + i) * outStep + (size_t)(first + j) * 4;
+          // Whole tiles are stored directly, unless there is more to do with the sums.
+          const int direct = !several && plain && height % LANES == 0 && width % LANES == 0;
+          t.a = base + a + (size_t)((row + i) / LANES) * t.aTile;
+          t.a += (size_t)(kk / TERMS) * TILE_BYTES;
+          t.c = direct ? to : several ? sums + (size_t)i * sumStep + (size_t)j * 4 : edge;
+          t.cRow = direct ? outStep : several ? sumStep : PAIR * 4;
+          if (unit == UNIT_AMX) amx_tiles(&t, ceil_div(height, LANES), ceil_div(width, LANES));
+          else pair_tiles(&t, height, ceil_div(width, LANES));
+          if (direct || !last) continue;
+          put_sums(t.c, t.cRow, to, outStep, height, width, alpha, accumulate);
+        }
+      }
+      kk += slice;
+    } while (kk < k);
+  }
+  if (unit == UNIT_AMX) amx_end();
+}

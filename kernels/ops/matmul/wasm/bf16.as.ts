@@ -1,0 +1,189 @@
+// Products in bfloat16 (kernels/ops/matmul/bf16.ts), computed in f32. Both operands are rounded and
+// packed. In every block of 32 terms the even ones come first, so that the register tiles can sum
+// them, and then the odd ones. The native kernels of these names (kernels/native/c/bf16.c) have the
+// same bits: a product of two rounded numbers is exact, and no sum is subnormal.
+
+import { panel_bytes, block_weights } from "../../../weights/types.as";
+import { widen_panel, WORK_BYTES } from "../../../weights/panel.as";
+import { transpose_to_panels } from "../../../weights/transpose.as";
+import { tile_rows } from "./blocks.as";
+import { matmul_pack } from "./pack.as";
+import { widen_columns } from "./stored.as";
+
+const LANES = 16;
+const TILE_ROWS = 6;
+const TERMS = 32;
+const HALF = 16;
+/** The kind of b that pack_weight packed; its panels are [k][16]. */
+const PACKED = -2;
+/** Bits of MIN_MAGNITUDE of bf16.ts. */
+const LEAST: u32 = 0x23800000;
+
+/** The bfloat16 nearest to a number; smaller magnitudes than MIN_MAGNITUDE become zero. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function round1(x: f32): f32 {
+  const bits = reinterpret<u32>(x), magnitude = bits & 0x7fffffff;
+  if (magnitude < LEAST) return 0;
+  const nearest = magnitude > 0x7f800000
+    ? bits | 0x400000
+    : bits + 0x7fff + ((bits >> 16) & 1);
+  return reinterpret<f32>(nearest & 0xffff0000);
+}
+
+/** The same of four numbers. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function round4(bits: v128): v128 {
+  const magnitude = v128.and(bits, i32x4.splat(0x7fffffff));
+  const up = v128.and(i32x4.shr_u(bits, 16), i32x4.splat(1));
+  const nearest = i32x4.add(i32x4.add(bits, i32x4.splat(0x7fff)), up);
+  const nan = i32x4.gt_s(magnitude, i32x4.splat(0x7f800000));
+  const chosen = v128.bitselect(v128.or(bits, i32x4.splat(0x400000)), nearest, nan);
+  const kept = i32x4.ge_s(magnitude, i32x4.splat(LEAST as i32));
+  return v128.and(v128.and(chosen, kept), i32x4.splat(0xffff0000));
+}
+
+/**
+ * packed [m, k rounded up to 32] = a [m, k], or its transpose [k, m] with `transA`. Unit: 16 rows.
+ */
+export function bf16_pack_rows(
+  a: usize, m: i32, k: i32, transA: i32, packed: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const width = (k + TERMS - 1) & ~(TERMS - 1);
+  const row: usize = transA ? 4 : (k as usize) * 4, term: usize = transA ? (m as usize) * 4 : 4;
+  for (let i = begin * LANES; i < min(end * LANES, m); i++) {
+    let from = a + (i as usize) * row;
+    const to = packed + (i as usize) * (width as usize) * 4;
+    for (let kk = 0; kk < width; kk++, from += term) {
+      const at = to + (((kk & ~31) | ((kk & 1) << 4) | ((kk & 31) >> 1)) as usize) * 4;
+      store<f32>(at, kk < k ? round1(load<f32>(from)) : 0);
+    }
+  }
+}
+
+/** Rounds a panel [depth][16] to [depth rounded up to 32][16], in the order of sums. */
+function round_panel(from: usize, depth: i32, to: usize): void {
+  const size = (depth + TERMS - 1) & ~(TERMS - 1);
+  for (let kk = 0; kk < size; kk++, from += 64) {
+    const at = to + (((kk & ~31) | ((kk & 1) << 4) | ((kk & 31) >> 1)) as usize) * 64;
+    if (kk < depth) {
+      v128.store(at, round4(v128.load(from)));
+      v128.store(at, round4(v128.load(from, 16)), 16);
+      v128.store(at, round4(v128.load(from, 32)), 32);
+      v128.store(at, round4(v128.load(from, 48)), 48);
+    } else {
+      memory.fill(at, 0, 64);
+    }
+  }
+}
+
+/**
+ * Packs the terms [kk, kk + depth) of `columns` columns of b from `first` on, in panels. `wide`:
+ * 64 · depth bytes per panel. `work`: WORK_BYTES and 64 · columns bytes.
+ */
+function pack_columns(
+  type: i32, transB: i32, b: usize, n: i32, k: i32, first: i32, columns: i32, kk: i32, depth: i32,
+  wide: usize, to: usize, work: usize,
+): void {
+  const panels = (columns + LANES - 1) / LANES, size = (depth as usize) * 64;
+  const padded = (((depth + TERMS - 1) & ~(TERMS - 1)) as usize) * 64;
+  if (type >= 0 && !transB) widen_columns(type, b, n, kk, depth, first, columns, wide, work);
+  for (let p = 0; p < panels; p++) {
+    const column = first + p * LANES, count = min(LANES, n - column);
+    let from = wide;
+    if (type >= 0 && transB) {
+      const weights = block_weights(type), panel = b + ((column / LANES) as usize) * panel_bytes(type, k);
+      widen_panel(type, panel, count, k, kk / weights, depth / weights, wide, work);
+    } else if (type >= 0) {
+      from += (p as usize) * size;
+    } else if (type == PACKED) {
+      from = b + ((column as usize) * (k as usize) + (kk as usize) * LANES) * 4;
+    } else if (transB) {
+      const at = b + ((column as usize) * (k as usize) + (kk as usize)) * 4;
+      transpose_to_panels(at, (k as usize) * 4, count, depth, wide, 0, 1, work);
+    } else {
+      const at = b + ((kk as usize) * (n as usize) + (column as usize)) * 4;
+      matmul_pack(at, (n as usize) * 4, count, depth, 0, wide, 0, 1, work);
+    }
+    round_panel(from, depth, to + (p as usize) * padded);
+  }
+}
+
+/** sums += part, `rows` rows of 16. */
+function add_rows(sums: usize, sumStep: usize, part: usize, rows: i32): void {
+  for (; rows > 0; rows--, sums += sumStep, part += 64) {
+    const a = f32x4.add(v128.load(sums), v128.load(part));
+    const b = f32x4.add(v128.load(sums, 16), v128.load(part, 16));
+    const c = f32x4.add(v128.load(sums, 32), v128.load(part, 32));
+    const d = f32x4.add(v128.load(sums, 48), v128.load(part, 48));
+    v128.store(sums, b, 16);
+    v128.store(sums, a);
+    v128.store(sums, d, 48);
+    v128.store(sums, c, 32);
+  }
+}
+
+/** out [rows, columns] = (with `accumulate` +=) alpha · sums. */
+function put_sums(
+  sums: usize, sumStep: usize, out: usize, outStep: usize, rows: i32, columns: i32, alpha: f32,
+  accumulate: i32,
+): void {
+  for (; rows > 0; rows--, sums += sumStep, out += outStep) {
+    for (let j: usize = 0; j < (columns as usize) * 4; j += 4) {
+      const value = alpha * load<f32>(sums + j);
+      store<f32>(out + j, accumulate ? load<f32>(out + j) + value : value);
+    }
+  }
+}
+
+/**
+ * out [m, n] = (with `accumulate` +=) alpha · a·b; a is packed by bf16_pack_rows. b [k, n], or
+ * [n, k] with `transB`, is of a storage type, of floats (−1), or packed (−2). Unit: `unitRows` rows
+ * × `unitColumns` columns (whole blocks); the columns vary fastest. `slice` terms (whole blocks,
+ * and a multiple of 32) are packed at once.
+ * Scratch, with d = min(slice, k) rounded up to 32: WORK_BYTES, 64 bytes per column of a unit,
+ * 8 · d · unitColumns bytes, 384 bytes, and where k > slice 4 · unitRows · unitColumns bytes.
+ */
+export function matmul_bf16(
+  type: i32, transB: i32, a: usize, b: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
+  unitColumns: i32, slice: i32, alpha: f32, accumulate: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const groups = (n + unitColumns - 1) / unitColumns;
+  const width = (k + TERMS - 1) & ~(TERMS - 1), outStep = (n as usize) * 4;
+  const aStep = (width as usize) * 4, sumStep = (unitColumns as usize) * 4;
+  const bytes = ((min(slice, width) * unitColumns) as usize) * 4;
+  const wide = scratch + WORK_BYTES + (unitColumns as usize) * 64, packed = wide + bytes;
+  const part = packed + bytes, kept = part + 384;
+  for (let unit = begin; unit < end; unit++) {
+    const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
+    const first = (unit % groups) * unitColumns, columns = min(unitColumns, n - first);
+    let kk = 0;
+    do {
+      const depth = min(slice, k - kk), padded = (depth + TERMS - 1) & ~(TERMS - 1);
+      pack_columns(type, transB, b, n, k, first, columns, kk, depth, wide, packed, scratch);
+      for (let j = 0; j < columns; j += LANES) {
+        const panel = packed + (j as usize) * (padded as usize) * 4;
+        for (let i = 0; i < rows; i += TILE_ROWS) {
+          const height = min(TILE_ROWS, rows - i);
+          // The floats of `wide` are not needed any more.
+          const sums = k > slice ? kept + (i as usize) * sumStep + (j as usize) * 4 : wide;
+          const step = k > slice ? sumStep : 64;
+          if (kk == 0) for (let r = 0; r < height; r++) memory.fill(sums + (r as usize) * step, 0, 64);
+          let s = a + ((row + i) as usize) * aStep + (kk as usize) * 4, v = panel;
+          for (let block = 0; block < padded; block += TERMS, s += 128, v += 2048) {
+            tile_rows(height, s, aStep, v, 64, part, 64, HALF, 1, false);
+            tile_rows(height, s + 64, aStep, v + 1024, 64, part, 64, HALF, 1, true);
+            add_rows(sums, step, part, height);
+          }
+          if (kk + depth < k) continue;
+          const to = out + ((row + i) as usize) * outStep + ((first + j) as usize) * 4;
+          put_sums(sums, step, to, outStep, height, min(LANES, columns - j), alpha, accumulate);
+        }
+      }
+      kk += slice;
+    } while (kk < k);
+  }
+}
