@@ -41,7 +41,8 @@ export class FairQueue {
    * @throws ApiError 429 when too many requests wait
    */
   open(): <T>(size: number, signal: AbortSignal, work: () => Promise<T>) => Promise<T> {
-    if (this.#turns.length >= this.maxWaiting) {
+    const isFree = this.#turns.length === 0 && this.#running < this.capacity;
+    if (!isFree && this.#turns.length >= this.maxWaiting) {
       const message = `${this.#turns.length} requests wait already; try again later`;
       throw new ApiError(429, "rate_limit_error", message, { headers: { "retry-after": "1" } });
     }

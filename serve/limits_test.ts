@@ -1,0 +1,265 @@
+/** What a server refuses, cuts and ends, without disturbing others. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Reply, type TestServer, withServer } from "./testing.ts";
+
+const PROMPT = [3, 17, 5, 40];
+
+/** A request that runs until it is ended. */
+const LONG = { prompt: PROMPT, max_tokens: 10 ** 9, ignore_eos: true };
+
+/** The value of a gauge or counter. */
+async function metric({ url }: Pick<TestServer, "url">, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
+}
+
+async function until(isNow: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await isNow()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/**
+ * Sends raw bytes, and gives the beginning of the answer. With `cut` the connection is closed at
+ * once.
+ */
+async function raw(url: string, bytes: string, cut = false): Promise<string> {
+  const { hostname, port } = new URL(url), part = new Uint8Array(1000);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  await connection.write(new TextEncoder().encode(bytes));
+  const count = cut ? 0 : await connection.read(part) ?? 0;
+  connection.close();
+  return new TextDecoder().decode(part.subarray(0, count));
+}
+
+Deno.test("a key is asked for everywhere but at /health", () =>
+  withServer(async ({ url, post }) => {
+    const status = async (path: string, authorization?: string) => {
+      const headers = authorization === undefined ? {} : { authorization };
+      const response = await fetch(url + path, { headers });
+      await response.body?.cancel();
+      return response.status;
+    };
+    assert.equal(await status("/health"), 200);
+    for (const path of ["/v1/models", "/metrics", "/version", "/nothing"]) {
+      for (
+        const key of [undefined, "Bearer", "Bearer ", "Bearer sekret", "Bearer secret2", "secret"]
+      ) {
+        assert.equal(await status(path, key), 401, `${path} ${key}`);
+      }
+    }
+    assert.equal(await status("/v1/models", "Bearer secret"), 200);
+    assert.equal(await status("/v1/models", "bearer secret"), 200);
+    const refused = await post("/v1/completions", { prompt: "x" });
+    assert.equal((await refused.json()).error.type, "authentication_error");
+  }, () => ({ apiKey: "secret" })));
+
+Deno.test("paths, methods, models and bodies that are wrong get their own errors", () =>
+  withServer(async (server) => {
+    const { url, post, ask, defects } = server;
+    const refused = async (path: string, body: unknown, init: RequestInit = {}) => {
+      const response = await post(path, body, init), { error } = await response.json();
+      assert.equal(typeof error.message, "string");
+      assert.doesNotMatch(error.message, /\.ts:\d+|^\s+at /m);
+      assert.ok(response.headers.get("x-request-id"));
+      return [response.status, error.type, error.param, error.code];
+    };
+    const bad = [400, "invalid_request_error"];
+    assert.deepEqual(await refused("/v1/nothing", {}), [404, "not_found_error", null, null]);
+    assert.deepEqual(await refused("/v1/models", {}), [405, "invalid_request_error", null, null]);
+    const path = "/v1/completions";
+    for (const body of ["", "{", "[]", "null", "3", '"x"', "{} {}", "\xff", "[".repeat(100_000)]) {
+      assert.deepEqual(await refused(path, body), [...bad, null, null], body.slice(0, 9));
+    }
+    const garbage = crypto.getRandomValues(new Uint8Array(300));
+    assert.deepEqual(await refused(path, "", { body: garbage }), [...bad, null, null]);
+    const large = JSON.stringify({ prompt: "x".repeat(2 ** 20) });
+    assert.equal((await refused(path, large))[0], 413);
+    const prompts = [undefined, null, [], "", [[]], ["a", []], [-1], [96], [1.5], [["a"]], {}, 5];
+    for (const prompt of prompts) {
+      const [status, type, param] = await refused(path, { prompt });
+      assert.deepEqual([status, type, param], [...bad, "prompt"], JSON.stringify(prompt));
+    }
+    const over = [...bad, "prompt", "context_length_exceeded"];
+    assert.deepEqual(await refused(path, { prompt: Array(256).fill(3) }), over);
+    assert.deepEqual(await refused(path, { prompt: "word ".repeat(9000) }), over);
+    assert.deepEqual((await refused(path, { prompt: Array(9).fill("a"), n: 16 })).slice(0, 3), [
+      ...[...bad, "prompt"],
+    ]);
+    assert.deepEqual((await refused(path, { prompt: "a", suffix: "b" })).slice(0, 3), [
+      ...[...bad, "suffix"],
+    ]);
+    const gone = [404, "not_found_error", "model", "model_not_found"];
+    assert.deepEqual(await refused(path, { prompt: "a", model: "b/c" }), gone);
+    const cut = await ask(path, { prompt: PROMPT, max_tokens: 10 ** 9, ignore_eos: true });
+    assert.equal(cut.usage.total_tokens, 256);
+    assert.equal(cut.choices[0].finish_reason, "length");
+    const cors = (await fetch(`${url}/health`, { headers: { origin: "http://x" } })).headers;
+    assert.equal(cors.get("access-control-allow-origin"), null);
+    assert.deepEqual(defects, []);
+  }));
+
+Deno.test("a client that leaves frees its work at once", () =>
+  withServer(async (server) => {
+    const { post, url } = server;
+    for (const stream of [false, true]) {
+      const control = new AbortController();
+      const body = { ...LONG, n: 4, stream };
+      const asked = post("/v1/completions", body, { signal: control.signal });
+      if (stream) await (await asked).body!.getReader().read();
+      else await until(async () => await metric(server, "rgx_running_completions") === 4);
+      control.abort();
+      await asked.catch(() => {});
+      await until(async () => await metric(server, "rgx_running_completions") === 0);
+    }
+    // Half a request, then silence or an end; a connection that sends nothing.
+    const head = "POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n";
+    await raw(url, `${head}{"prompt"`, true);
+    await raw(url, "POST /v1/comp", true);
+    await raw(url, "", true);
+    assert.match(await raw(url, "garbage\r\n\r\n"), /^HTTP\/1\.1 400/);
+    const { choices } = await server.ask("/v1/completions", { prompt: PROMPT, seed: 1 });
+    assert.equal(choices.length, 1);
+    assert.deepEqual(server.defects, []);
+  }));
+
+Deno.test("a slow body and a slow request are ended in their time", async () => {
+  await withServer(async ({ url }) => {
+    const head = "POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n";
+    assert.match(await raw(url, `${head}{"prompt"`), /^HTTP\/1\.1 408/);
+  }, () => ({ body: { maxBytes: 1000, seconds: 0.05 } }));
+  await withServer(async (server) => {
+    const response = await server.post("/v1/completions", { ...LONG, n: 16 });
+    assert.equal(response.status, 408);
+    assert.equal(response.headers.get("x-should-retry"), "false");
+    assert.match((await response.json()).error.message, /took longer than/);
+    assert.equal(await metric(server, "rgx_running_completions"), 0);
+  }, () => ({ requestSeconds: 0.001 }));
+});
+
+/** Lets generations begin only when the returned function is called. */
+function hold({ host }: TestServer): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const generate = host.generate.bind(host);
+  host.generate = async (model, request) => {
+    await promise;
+    return await generate(model, request);
+  };
+  return resolve;
+}
+
+Deno.test("requests beyond the queue get 429, and the others their answers", () =>
+  withServer(
+    async (server) => {
+      const { post, host } = server;
+      assert.equal(host.slots, 2);
+      const release = hold(server);
+      const large = post("/v1/completions", { prompt: Array(8).fill(PROMPT), max_tokens: 9 });
+      await until(async () => await metric(server, "rgx_waiting_requests") === 1);
+      const small = post("/v1/completions", { prompt: PROMPT, max_tokens: 2 });
+      await until(async () => await metric(server, "rgx_waiting_requests") === 2);
+      const refused = await post("/v1/completions", { prompt: PROMPT, max_tokens: 2 });
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [429, "1"]);
+      assert.equal((await refused.json()).error.type, "rate_limit_error");
+      release();
+      assert.equal((await (await small).json()).choices.length, 1);
+      assert.equal((await (await large).json()).choices.length, 8);
+    },
+    () => ({ maxWaiting: 2 }),
+    { maxSequences: 2 },
+  ));
+
+Deno.test("a stop finishes what runs, refuses what is new, and ends what takes too long", async () => {
+  for (const [grace, status] of [[60, 200], [0, 503]] as const) {
+    await withServer(async (server) => {
+      const release = hold(server);
+      const asked = server.post("/v1/completions", { prompt: PROMPT, max_tokens: 9, n: 4 });
+      await until(async () => await metric(server, "rgx_running_completions") === 4);
+      const stopping = server.stop(grace);
+      if (grace > 0) {
+        const late = await server.post("/v1/completions", { prompt: PROMPT });
+        assert.equal(late.status, 503);
+        assert.ok(late.headers.get("retry-after"));
+        await late.body?.cancel();
+      }
+      release();
+      const response = await asked;
+      assert.equal(response.status, status);
+      await response.json();
+      await stopping;
+      await assert.rejects(server.post("/v1/completions", { prompt: PROMPT }));
+    });
+  }
+});
+
+/** Values that fields may have, right and wrong. */
+const VALUES = fc.oneof(
+  fc.constantFrom(null, true, false, "", "a", "never", [], {}, [3], [[3, 5]], ["a", "b"], [[]]),
+  fc.constantFrom(-1, 0, 1, 2, 0.5, 1e9, 2 ** 53, -0.1, 1e308, "1", [null], { "3": 5 }, [1, "a"]),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+const NAMES = [
+  ...["model", "prompt", "messages", "max_tokens", "temperature", "top_p", "n", "echo", "logprobs"],
+  ...[
+    "stop",
+    "seed",
+    "stream",
+    "stream_options",
+    "presence_penalty",
+    "logit_bias",
+    "suffix",
+    "top_k",
+  ],
+  ...[
+    "min_p",
+    "repetition_penalty",
+    "stop_token_ids",
+    "ignore_eos",
+    "prompt_logprobs",
+    "min_tokens",
+  ],
+  ...["top_logprobs", "max_completion_tokens", "response_format", "chat_template_kwargs", "tools"],
+  ...["prompt_id", "first_branch", "logprobs_mode", "add_special_tokens", "tokens", "lora_name"],
+  ...[
+    "lora_path",
+    "lora_files",
+    "skip_special_tokens",
+    "return_token_ids",
+    "add_generation_prompt",
+  ],
+];
+const PATHS = [
+  ...["/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize"],
+  ...["/v1/load_lora_adapter", "/v1/unload_lora_adapter"],
+];
+const BODIES = fc.record({
+  path: fc.constantFrom(...PATHS),
+  right: fc.constantFrom({}, { prompt: "a", max_tokens: 2 }, { prompt: [[3, 4]], max_tokens: 1 }, {
+    messages: [{ role: "user", content: "hi" }],
+    max_tokens: 2,
+  }),
+  fields: fc.dictionary(fc.constantFrom(...NAMES), VALUES, { maxKeys: 4 }),
+});
+const FUZZ_RUNS = Number(Deno.env.get("RGX_FUZZ_BODIES") ?? 300);
+
+Deno.test("any body is answered or refused, and others get their answers meanwhile", () =>
+  withServer(async ({ ask, post, defects }) => {
+    const question = { prompt: PROMPT, max_tokens: 6, seed: 1 };
+    const { choices: expected } = await ask("/v1/completions", question);
+    let answered = 0;
+    const one = async ({ path, right, fields }: Reply) => {
+      const response = await post(path, { ...right, ...fields }), { status } = response;
+      const text = await response.text();
+      assert.ok(status === 200 || status === 400 || status === 404, `${status}: ${text}`);
+      if (status === 200) answered++;
+      else assert.equal(typeof JSON.parse(text).error.message, "string");
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(BODIES, { minLength: 8, maxLength: 8 }), async (some) => {
+        const [own] = await Promise.all([ask("/v1/completions", question), ...some.map(one)]);
+        assert.deepEqual((own as Reply).choices, expected);
+      }),
+      { numRuns: Math.ceil(FUZZ_RUNS / 8), seed: 1 },
+    );
+    assert.ok(answered > FUZZ_RUNS / 20, `${answered} were answered`);
+    assert.deepEqual(defects, []);
+  }));
