@@ -3,6 +3,7 @@
  * adapter that is unloaded stays in memory until the last request that began with it has ended.
  */
 import { UsageError } from "../core/errors.ts";
+import { memoryRoom } from "../core/machine/memory.ts";
 import type { Device } from "../kernels/device.ts";
 import { promptAlignment } from "../models/generation/cache/cached_prompt.ts";
 import type { Generation } from "../models/generation/generation.ts";
@@ -53,10 +54,16 @@ export interface HostOptions extends Pick<LoadOptions, "weights" | "activations"
 
 /** More sequences make each of them slower, and on a CPU little faster in all. */
 const DEFAULT_SEQUENCES = 64;
+/** Bytes of a generation on a CPU, at most and at least. */
+const CPU_BYTES = 2 ** 31, MIN_BYTES = 2 ** 26;
+/** What one WASM memory can address, less some room for passes. */
+const WASM_BYTES = 3.5 * 2 ** 30;
 /** While it computes, the server takes and gives bytes at least this often. */
 const TURN_MS = 5;
 /** Prompts that stay in the cache after their completions. */
 const KEPT_PROMPTS = 512;
+/** Maximum rows of the cache, as a multiple of what all sequences need at their full length. */
+const MAX_CACHE = 2;
 
 export class ModelHost {
   readonly #adapters = new Map<string, Adapter>();
@@ -225,22 +232,38 @@ export class ModelHost {
   }
 }
 
-/** The sizes of the generation: as many sequences as the limits allow. */
+/**
+ * The sizes of the generation. The KV cache has as many rows as the memory allows, half of them for
+ * prompts; each completion takes as many as it may have tokens.
+ */
 function planRoom(
   { model }: LoadedModel,
   length: number,
-  { maxSequences = DEFAULT_SEQUENCES, bytes = model.generationLimit }: HostOptions,
+  { maxSequences = DEFAULT_SEQUENCES, bytes = defaultBytes(model) }: HostOptions,
 ): GenerationSizes {
-  const align = promptAlignment(model.config), aligned = Math.ceil(length / align) * align;
-  const room = (branches: number): GenerationSizes => ({
-    // One prompt that is as long as can be, besides half of that for each sequence.
-    promptRows: aligned + Math.ceil(branches / 2) * aligned,
-    passRows: Math.max(length, model.generationLimits.prefillRows),
-    ...{ branches, maxNewTokens: Math.max(1, length - 1), adjusted: true },
+  const align = promptAlignment(model.config), longest = Math.ceil(length / align) * align;
+  const onGpu = model.device.name === "webgpu", { prefillRows } = model.generationLimits;
+  const room = (branches: number, rows: number): GenerationSizes => ({
+    promptRows: rows,
+    passRows: Math.max(length, prefillRows),
+    ...{ branches, maxNewTokens: length - 1, adjusted: true },
+    ...(onGpu ? {} : { branchRows: rows }),
   });
-  let branches = Math.max(1, Math.min(maxSequences, model.bestSlots));
-  while (branches > 1 && planGenerationBytes(model.sizes, room(branches)) > bytes) branches--;
-  return room(branches);
+  const fits = (branches: number, rows: number) =>
+    planGenerationBytes(model.sizes, room(branches, rows)) <= bytes;
+  let branches = Math.min(maxSequences, model.bestSlots);
+  while (branches > 1 && !fits(branches, longest)) branches--;
+  // One sequence always runs. More rows than all sequences can use serve as a cache of prompts.
+  let rows = longest;
+  while (rows < MAX_CACHE * branches * longest && fits(branches, rows + longest)) rows += longest;
+  return room(branches, rows);
+}
+
+/** A CPU's memory holds the model, too: at most half of what is free, and what WASM can address. */
+function defaultBytes({ device, generationLimit }: LoadedModel["model"]): number {
+  if (device.name === "webgpu") return generationLimit;
+  const free = memoryRoom().bytes / 2, addressable = WASM_BYTES - device.allocatedBytes;
+  return Math.max(MIN_BYTES, Math.min(CPU_BYTES, free, addressable));
 }
 
 function now(): number {

@@ -16,6 +16,7 @@ export function serveCommand(program: Command): void {
     .option("--cors <origin>", "the origin that browsers may call from (default: none)")
     .option("--max-model-len <n>", "tokens of a prompt and its answer", integer(2))
     .option("--max-num-seqs <n>", "completions that are decoded together", integer(1, 4096))
+    .option("--memory-mb <n>", "megabytes of the KV cache and all buffers", integer(16))
     .option("--max-queue <n>", "requests that wait; more get 429", integer(0), 256)
     .option("--max-n <n>", "completions of one prompt", integer(1, 4096), 128)
     .option("--max-body-mb <n>", "megabytes of one request", integer(1, 1024), 64)

@@ -18,6 +18,7 @@ interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
   cors?: string;
   maxModelLen?: number;
   maxNumSeqs?: number;
+  memoryMb?: number;
   maxQueue: number;
   maxN: number;
   maxBodyMb: number;
@@ -50,6 +51,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
       ...(flags.servedModelName === undefined ? {} : { servedName: flags.servedModelName }),
       ...(flags.maxModelLen === undefined ? {} : { maxModelLength: flags.maxModelLen }),
       ...(flags.maxNumSeqs === undefined ? {} : { maxSequences: flags.maxNumSeqs }),
+      ...(flags.memoryMb === undefined ? {} : { bytes: flags.memoryMb * 2 ** 20 }),
     });
     progress.close();
     let server: Server;

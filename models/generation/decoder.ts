@@ -45,6 +45,11 @@ export interface DecoderShape {
   slots: number;
   /** Maximum number of tokens of a branch. The last one is never fed. */
   maxNewTokens: number;
+  /**
+   * Rows of the branch cache, of which each branch takes as many as it may have tokens. Null =
+   * room for `slots` branches of the maximum length, which take equal runs, as a GPU needs them.
+   */
+  branchRows: number | null;
   /** Rows of the prompt cache. */
   promptRows: number;
   /** Maximum number of steps until the host reads the tokens. */
@@ -74,10 +79,15 @@ function isFused({ config, device, weights: { layers } }: Network): boolean {
     layers.every((layer) => modules.every((module) => layer[module].packed !== null));
 }
 
+/** Rows of the branch cache for `tokens` tokens: the last one is sampled and never fed. */
+export function rowsFor(tokens: number): number {
+  return Math.max(1, tokens - 1);
+}
+
 export class Decoder {
   readonly #sampler: DecodeSampler;
-  /** Rows that a slot has in the branch cache. */
-  readonly #cacheLength: number;
+  /** Rows of the branch cache that the operations count as one. */
+  readonly #cacheUnit: number;
   readonly #table: StepTable;
   readonly #cache: KvCache;
   readonly #fused: boolean;
@@ -94,14 +104,14 @@ export class Decoder {
     private readonly shape: DecoderShape,
     private readonly adapter: boolean,
   ) {
-    const { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
+    const { slots, maxNewTokens, branchRows, promptRows, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
-    // The last token of a branch is sampled and never fed: it needs no row in the cache.
-    this.#cacheLength = Math.max(1, maxNewTokens - 1);
-    this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheLength);
+    const length = rowsFor(maxNewTokens);
+    this.#cacheUnit = branchRows === null ? length : 1;
+    this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheUnit);
     this.#fused = isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
-    const rows = { prompts: promptRows, branches: slots * this.#cacheLength };
+    const rows = { prompts: promptRows, branches: branchRows ?? slots * length };
     this.#cache = new KvCache(network, workspace, rows, packsKeys);
     // With fused layers a recording is small: one for each number of rows can be kept.
     this.#steps = new RecordedSteps(network.device, this.#fused ? slots : MAX_RECORDINGS);
@@ -275,7 +285,7 @@ export class Decoder {
         prefixV: prefix.v,
         branchK: branches.k,
         branchV: branches.v,
-        maxNew: this.#cacheLength,
+        maxNew: this.#cacheUnit,
         d,
         f: config.intermediateSize,
         heads: config.numHeads,
@@ -315,7 +325,7 @@ export class Decoder {
         out: attn,
         branches,
         count,
-        maxNew: this.#cacheLength,
+        maxNew: this.#cacheUnit,
         heads,
         kvHeads,
         headDim,

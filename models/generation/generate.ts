@@ -129,8 +129,10 @@ export function openGeneration(
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
+  // A GPU reads the cache of branches in equal runs.
+  const branchRows = network.device.name === "webgpu" ? null : room.branchRows ?? null;
   const shape = {
-    ...{ slots, promptRows, maxNewTokens, adjusted },
+    ...{ slots, promptRows, maxNewTokens, branchRows, adjusted },
     ...{ stepsPerRead, prefillRows, turnMs, keptPrompts },
   };
   // Between requests another pass may have used the buffers of the copies.

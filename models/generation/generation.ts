@@ -24,7 +24,8 @@ import {
   sharedPrefixOf,
 } from "./cache/cached_prompt.ts";
 import { PromptCache } from "./cache/prompt_cache.ts";
-import { Decoder, type DecoderShape } from "./decoder.ts";
+import { Decoder, rowsFor } from "./decoder.ts";
+import type { GenerationShape } from "./generation_shape.ts";
 import {
   type Branch,
   byDecoder,
@@ -60,20 +61,6 @@ import type {
 /** While more branches wait than fit, prompts are prefilled when this share of slots is free. */
 const REFILL_SHARE = 1 / 8;
 
-export interface GenerationShape extends DecoderShape {
-  /** Whether requests may change logits before sampling, or differ in how they sample. */
-  adjusted: boolean;
-  /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
-  prefillRows: number;
-  /** Milliseconds after which the event loop gets a turn: signals arrive while a CPU computes. */
-  turnMs: number;
-  /**
-   * Number of prompts that stay in the cache after they have ended, while there is room. With more
-   * than one they also stay while there is no work; weights must not change then.
-   */
-  keptPrompts: number;
-}
-
 /**
  * Generation on one model and those that have joined it. No other pass of the model may run while
  * it works, except through `pass`.
@@ -82,6 +69,7 @@ export class Generation {
   readonly #decoder: Decoder;
   readonly #joined = new Map<JoinedModel, Decoder>();
   readonly #promptRows: RowAllocator;
+  readonly #branchRows: RowAllocator;
   readonly #freeSlots: number[];
   /** Requests whose prompts have not been prefilled. */
   readonly #queue: Job[] = [];
@@ -114,6 +102,8 @@ export class Generation {
   ) {
     this.#decoder = new Decoder(network, workspace, shape, defaults.adapter ?? true);
     this.#promptRows = new RowAllocator(shape.promptRows, promptAlignment(network.config));
+    const { slots, maxNewTokens, branchRows } = shape;
+    this.#branchRows = new RowAllocator(branchRows ?? slots * rowsFor(maxNewTokens), 1);
     this.#freeSlots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
     this.#prompts = new PromptCache(this.#promptRows, shape.keptPrompts);
   }
@@ -317,17 +307,21 @@ export class Generation {
   }
 
   #assignSlots(): void {
-    const count = Math.min(this.#freeSlots.length, this.#prefilled.length);
-    if (count === 0) return;
-    const active = [...this.#active];
-    for (const branch of this.#prefilled.splice(0, count)) {
+    const { branchRows, maxNewTokens } = this.shape, active = [...this.#active];
+    while (this.#freeSlots.length > 0 && this.#prefilled.length > 0) {
+      const tokens = branchRows === null ? maxNewTokens : this.#prefilled[0]!.job.limit;
+      const rows = this.#branchRows.allocate(rowsFor(tokens), rowsFor(tokens));
+      // An empty cache has room for every branch that `add` accepts.
+      if (rows === null) break;
+      const branch = this.#prefilled.shift()!;
+      branch.cached = rows;
       branch.slot = this.#freeSlots.pop()!;
       if (branch.params.penalty !== 1) {
         branch.job.decoder.setSeenTokens(branch.slot, branch.job.request.promptIds);
       }
       active.push(branch);
     }
-    this.#arrange(active);
+    if (active.length > this.#active.length) this.#arrange(active);
   }
 
   /** Makes branches the active ones: those of each model together, in an order that is fast. */
@@ -403,6 +397,7 @@ export class Generation {
   #endBranch(branch: Branch): void {
     branch.done = true;
     if (branch.slot >= 0) this.#freeSlots.push(branch.slot);
+    if (branch.cached !== null) this.#branchRows.release(branch.cached);
     releasePrompt(branch.prompt, this.#promptRows);
   }
 

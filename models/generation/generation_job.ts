@@ -49,7 +49,7 @@ export function newBranch(
 ): Branch {
   const { request: { promptId, firstBranch = 0 }, params } = job;
   return {
-    ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1 },
+    ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1, cached: null },
     ...{ prompt, params, job, completion, done: false },
   };
 }

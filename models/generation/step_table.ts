@@ -6,12 +6,15 @@ import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { PromptRows } from "./cache/cached_prompt.ts";
+import type { RowRange } from "./cache/row_allocator.ts";
 import type { SampledRow } from "./sampling/decode_sampler.ts";
 import { attentionWindow, type Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
 
-/** A branch as a decode step sees it. `slot` is that of its keys and values. */
+/** A branch as a decode step sees it. */
 export interface DecodeRow extends SampledRow {
+  /** Rows of the branch cache that hold its keys and values; null before it has a slot. */
+  cached: RowRange | null;
   /** Rows of the prompt cache that hold its prompt. */
   prompt: PromptRows;
 }
@@ -32,6 +35,9 @@ export type StepColumns = Readonly<
   Record<"tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots", Tensor>
 >;
 
+/** For rows that only sample their first token. */
+const NO_ROWS: RowRange = { begin: 0, end: 1 };
+
 export class StepTable {
   readonly columns: StepColumns;
   readonly #words: Uint32Array;
@@ -39,13 +45,13 @@ export class StepTable {
 
   /**
    * @param stride maximum number of rows of a step, a multiple of VIEW_ALIGNMENT
-   * @param cacheLength rows that a slot has in the branch cache
+   * @param cacheUnit rows of the branch cache that the table counts as one
    */
   constructor(
     private readonly network: Network,
     workspace: Workspace,
     private readonly stride: number,
-    private readonly cacheLength: number,
+    private readonly cacheUnit: number,
   ) {
     this.#words = new Uint32Array(STEP.columns * stride);
     const table = this.#tensor = workspace.get("decode.table", this.#words.length, "u32");
@@ -62,17 +68,18 @@ export class StepTable {
 
   /**
    * Fills and writes the table for a step that comes `ahead` steps after the rows' positions. Rows
-   * that have ended without the host knowing stay within their slot and the model's positions.
+   * that have ended without the host knowing stay within their rows and the model's positions.
    * @returns the largest position
    */
   write(ahead: number, rows: readonly DecodeRow[]): number {
     const table = this.#words,
-      { stride, cacheLength: cacheLength, network: { config, device } } = this;
+      { stride, cacheUnit, network: { config, device } } = this;
     const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
-      const { promptId, branch, prompt, slot, newest, position: then } = rows[row]!;
+      const { promptId, branch, prompt, cached, slot, newest, position: then } = rows[row]!;
       const { begin, end, sharedPrefix } = prompt;
+      const { begin: from, end: to } = cached ?? NO_ROWS;
       const position = then + ahead;
       const fed = Math.max(0, position - 1); // index in its branch of the token that is fed
       const place = Math.min(end - begin + fed, lastPosition);
@@ -80,7 +87,7 @@ export class StepTable {
       table[STEP.tokens * stride + row] = newest;
       table[STEP.positions * stride + row] = place;
       table[STEP.slots * stride + row] = slot;
-      table[STEP.cacheRow * stride + row] = slot * cacheLength + Math.min(fed, cacheLength - 1);
+      table[STEP.cacheRow * stride + row] = Math.min(from + fed, to - 1);
       // Assigned one by one: `set` from an array takes longer than the rest of a row.
       const counter = sampleCounter(promptId, branch, position);
       const counterAt = STEP.counters * stride + 3 * row;
@@ -91,8 +98,8 @@ export class StepTable {
       // A window covers the branch's own positions first and then the end of the prompt.
       table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
       table[at + BRANCH.prefixEnd] = end;
-      table[at + BRANCH.slot] = slot;
-      table[at + BRANCH.length] = Math.min(position, cacheLength);
+      table[at + BRANCH.slot] = from / cacheUnit;
+      table[at + BRANCH.length] = Math.min(position, to - from);
       table[at + BRANCH.sharedBegin] = sharedPrefix === null ? 0 : sharedPrefix.prompt.begin;
       table[at + BRANCH.sharedRows] = sharedPrefix === null ? 0 : sharedPrefix.rows;
     }

@@ -65,7 +65,7 @@ Deno.test("the key comes from a file, and Ctrl-C ends the server with 0", () =>
       assert.equal((await post(`${url}/completions`, {})).error.type, "authentication_error");
       const headers = { authorization: "Bearer sesame" };
       const { data } = await (await fetch(`${url}/models`, { headers })).json();
-      assert.deepEqual([data[0].id, data[0].max_model_len], ["mine", 64]);
+      assert.deepEqual([data[0].id, data[0].max_model_len], ["mine", 512]);
     }, "SIGINT");
     assert.equal(code, 0);
     assert.doesNotMatch(err, /sesame/);
@@ -79,17 +79,15 @@ Deno.test("mistakes are told before anything is served", () =>
       [[MODEL, "--model", MODEL], 2, /name one model/],
       [[`${folder}/none`], 2, /none/],
       [[MODEL, "--adapter", "mine"], 2, /expected NAME=FOLDER/],
-      [[MODEL, "--adapter", `mine=${folder}`], 1, /adapter_config\.json/],
+      [[MODEL, "--adapter", `mine=${folder}`], 2, /adapter_config\.json/],
       [[MODEL, "--api-key-file", `${folder}/key`], 2, /expected one line, the key/],
       [[MODEL, "--api-key-file", `${folder}/none`], 2, /--api-key-file .*no such file/i],
       [[MODEL, "--max-model-len", "99999"], 2, /has only \d+ positions/],
       [[MODEL, "--allow-adapter-loading", `${folder}/none`], 2, /--allow-adapter-loading/],
       [[MODEL, "--port", "70000"], 2, /expected an integer from 0 to 65535/],
     ];
-    const results = [];
-    for (const [args] of cases) results.push(await rgx(["serve", ...args]));
-    for (const [i, [args, code, message]] of cases.entries()) {
-      const result = results[i]!;
+    for (const [args, code, message] of cases) {
+      const result = await rgx(["serve", ...args]);
       assertClean(result);
       assert.match(result.err, message, args.join(" "));
       assert.equal(result.code, code, result.err);

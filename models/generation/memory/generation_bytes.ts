@@ -28,6 +28,8 @@ export interface GenerationSizes {
   passRows?: number;
   branches: number;
   maxNewTokens: number;
+  /** Rows of the branch cache; absent = enough for all branches at their maximum length. */
+  branchRows?: number;
   /**
    * Whether logits are changed before sampling (repetition penalty, minimum length), or requests
    * have different sampling parameters.
@@ -132,6 +134,7 @@ function ropeTables({ config }: ModelSizes, positions: number): number[] {
 function cacheBuffers(sizes: ModelSizes, generation: GenerationSizes): number[] {
   const { config, floatBytes } = sizes;
   const { promptRows, branches, maxNewTokens } = generation, layers = 2 * config.numLayers;
+  const { branchRows = branches * maxNewTokens } = generation;
   // Fused layers read packed keys, too. This counts them on webgpu as well, which has none: the
   // sizes do not tell the device.
   const isFused = canFuseLayers(config, floatBytes) && packsLayers(sizes);
@@ -140,7 +143,7 @@ function cacheBuffers(sizes: ModelSizes, generation: GenerationSizes): number[] 
   return [
     ...Array<number>(layers).fill(promptRows * kv),
     ...Array<number>(packed).fill(packedLength(promptRows, kv)),
-    ...Array<number>(layers).fill(branches * maxNewTokens * kv),
+    ...Array<number>(layers).fill(branchRows * kv),
   ];
 }
 
