@@ -1,10 +1,10 @@
-/** `rgx serve` as a process: answers equal those of `generate` and `logprobs`, signals, mistakes. */
+/** `rgx serve` as a process: answers as `generate` and `logprobs` give them, signals, mistakes. */
 import assert from "node:assert/strict";
 import { assertClean, lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
 
 const MODEL = new URL("tests/golden/models/tinystories-656k", root).pathname;
 
-/** Starts a server, and ends it with `signal` after `work`. @returns what it printed, and its code */
+/** Starts a server, and ends it with `signal` after `work`. @returns its code and its messages */
 async function serving(
   args: readonly string[],
   work: (url: string) => Promise<void>,
