@@ -11,6 +11,8 @@ export const SECTIONS = {
   peers: "Beside other programs",
   /** Written by `deno task bench:steady`. */
   steady: "Beside other work",
+  /** Written by `deno task bench:operations`. */
+  operations: "Operations and their bounds",
 } as const;
 type Section = keyof typeof SECTIONS;
 

@@ -2,24 +2,11 @@
  * The measured process of `deno task bench:steady`. For every line on stdin it makes GRPO steps for
  * some seconds and answers with their number and the exact time.
  */
-import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { CausalLM } from "../../models/causal_lm.ts";
-import { readModelFolder } from "../../models/model_folder.ts";
-import { BenchStep, quickstartStep } from "../../training/grpo_step_bench.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { quickstartStep } from "../../training/grpo_step_bench.ts";
 import { lines } from "../peers/jobs.ts";
-import { LARGE_STEP, type StepsJob, type StepsTimes } from "./steps_job.ts";
-
-async function largeStep(path: string, device: WasmDevice) {
-  const { promptTokens, completions, newTokens, rank: r } = LARGE_STEP;
-  const { config, files, tokenizer } = await readModelFolder(path);
-  const model = await CausalLM.create(device, config, files, {
-    trainable: "lora",
-    lora: { r, alpha: 32, targetModules: "all-linear" },
-  });
-  const promptIds = [Array.from({ length: promptTokens }, (_, i) => 100 + 7 * i)];
-  const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false };
-  return { step: new BenchStep(device, model, tokenizer!), shape };
-}
+import { largeStep } from "./large_step.ts";
+import type { StepsJob, StepsTimes } from "./steps_job.ts";
 
 if (import.meta.main) {
   const { model, threads, seconds }: StepsJob = JSON.parse(Deno.args[0]!);
