@@ -21,6 +21,17 @@ export interface HttpOptions {
   onNotice?: (message: string) => void;
 }
 
+export type Method = "GET" | "HEAD" | "POST" | "PUT";
+
+/** What a request sends; by default it is a GET, with the time-out of metadata. */
+export interface Sent {
+  method?: Method;
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Uint8Array<ArrayBuffer>;
+  /** Milliseconds. */
+  timeout?: number;
+}
+
 /** A response whose body must be read or cancelled. */
 export interface Reply {
   readonly response: Response;
@@ -55,9 +66,10 @@ export class HubHttp {
   }
 
   /** Fetches a text. @throws RgxError that explains the failure */
-  async text(url: string, request: Request): Promise<string> {
+  async text(url: string, request: Request, sent: Sent = {}): Promise<string> {
     return await this.retrying(request, async () => {
-      const reply = await this.send("GET", url, { timeout: this.settings.metadataTimeout });
+      const { method = "GET", timeout = this.settings.metadataTimeout, ...more } = sent;
+      const reply = await this.send(method, url, { timeout, ...more });
       try {
         const decoder = new TextDecoder();
         let text = "";
@@ -111,16 +123,22 @@ export class HubHttp {
    * @throws HttpStatus, TimedOut, TypeError (no connection), Interrupted
    */
   async send(
-    method: "GET" | "HEAD",
+    method: Method,
     address: string,
-    options: { timeout: number; stay?: boolean; range?: string },
+    options: {
+      timeout: number;
+      stay?: boolean;
+      range?: string;
+      headers?: Readonly<Record<string, string>>;
+      body?: string | Uint8Array<ArrayBuffer>;
+    },
   ): Promise<Reply> {
     const idleTimeout = new IdleTimeout(options.timeout, this.#signal);
     let response: Response | null = null;
     try {
       let url = new URL(address);
       for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-        response = await this.#fetch(method, url, options.range, idleTimeout);
+        response = await this.#fetch(method, url, options, idleTimeout);
         idleTimeout.restart();
         const next = redirect(response, url);
         // The Hub redirects to another origin for the content; the headers of this redirect
@@ -144,7 +162,7 @@ export class HubHttp {
   async #fetch(
     method: string,
     url: URL,
-    range: string | undefined,
+    { range, headers: more = {}, body }: Parameters<HubHttp["send"]>[2],
     idleTimeout: IdleTimeout,
   ): Promise<Response> {
     const { token, endpoint } = this.settings;
@@ -152,6 +170,7 @@ export class HubHttp {
       // Without compression, lengths and ranges are those of the file.
       "accept-encoding": "identity",
       "user-agent": `rgx/${VERSION}`,
+      ...more,
     };
     if (token !== null && url.origin === new URL(endpoint).origin) {
       headers["authorization"] = `Bearer ${token}`;
@@ -161,6 +180,7 @@ export class HubHttp {
       method,
       headers,
       redirect: "manual",
+      ...(body === undefined ? {} : { body }),
       signal: idleTimeout.signal,
       ...(this.#client === null ? {} : { client: this.#client }),
     });

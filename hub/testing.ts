@@ -75,6 +75,8 @@ export class FakeHub {
   misbehave: Misbehaviour = () => null;
   /** A list of files to send in place of the repository's. */
   listing: ((repository: FakeRepository) => unknown) | null = null;
+  /** Answers further requests to either server; null = they are answered as usual. */
+  other: ((request: Request) => Promise<Response | null>) | null = null;
   readonly #hub: Deno.HttpServer<Deno.NetAddr>;
   readonly #content: Deno.HttpServer<Deno.NetAddr>;
 
@@ -119,6 +121,8 @@ export class FakeHub {
       ).length;
     const bad = await this.misbehave(seen, count);
     if (bad !== null) return bad;
+    const answered = await this.other?.(request) ?? null;
+    if (answered !== null) return answered;
     return server === "hub" ? this.#answer(seen) : this.#giveContent(seen);
   }
 

@@ -1,4 +1,4 @@
-/** Flags and help of `rgx generate`, `logprobs`, `export`, `convert` and `pull`. */
+/** Flags and help of `rgx generate`, `logprobs`, `export`, `convert`, `pull` and `upload`. */
 import { type Command, Option } from "commander";
 import { EXPORT_TARGETS } from "../../models/export/export_targets.ts";
 import { WEIGHT_TYPES } from "../../models/formats/weight_types.ts";
@@ -9,6 +9,7 @@ export function modelCommands(program: Command): void {
   logprobsCommand(program);
   exportCommands(program);
   pullCommand(program);
+  uploadCommand(program);
 }
 
 /** The flags that `generate` and `logprobs` share: the model, its storage type, and the device. */
@@ -173,4 +174,36 @@ function pullCommand(program: Command): void {
     .action(async (repository, files, options) => {
       await (await import("./pull.ts")).pullRepository(repository, files, options);
     });
+}
+
+function uploadCommand(program: Command): void {
+  program.command("upload")
+    .description("a trained model, with its card, to a repository of the Hugging Face Hub")
+    .argument("[checkpoint]", "folder of a run or of a checkpoint")
+    .requiredOption("--repo-id <name>", "USER/NAME; made if it does not exist")
+    .option("--checkpoint-dir <folder>", "the same as the argument")
+    .option("--step <n>", "which checkpoint of a run (default: the final model)", integer(0))
+    .option("--model-name <name>", "base model on the Hub, for the card")
+    .addOption(
+      new Option("--optimizer-save-mode <mode>", "full: with all that a resume needs")
+        .choices(["full", "none", "null"]).default("full"),
+    )
+    .option("--private", "if the repository is made, only you see it")
+    .option("--revision <branch>", "made if it does not exist (default main)")
+    .option("--license <id>", "for the card, such as apache-2.0")
+    .option("--commit-message <text>", "first line of the commit's message")
+    .option("--checkpoint-folder <name>", "in the repository (default checkpoint-STEP)")
+    .option("--dry-run", "only list the files")
+    .option("--json", "one JSON document: repository, commit, files, bytes")
+    .option("--quiet", "only the address")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx upload experiments/quickstart --repo-id me/quickstart --private",
+        "rgx upload experiments/my --step 500 --repo-id me/my --optimizer-save-mode none",
+      ) + "\n\nHF_TOKEN is the token; it needs the right to write.",
+    )
+    .action(async (checkpoint, flags) =>
+      await (await import("./upload.ts")).uploadModel(checkpoint, flags)
+    );
 }

@@ -5,9 +5,11 @@ import { reportSections, short, type Table } from "./sections.ts";
 export function reportMarkdown(record: RunRecord): string {
   const sections = reportSections(record);
   const { title, verdict, facts, evaluation, course, remarks, cost, phases, samples } = sections;
-  const parts = [`# ${inline(title)}`, verdict, table(facts)];
-  if (evaluation !== null) parts.push("## Before and after", table(evaluation));
-  if (course !== null) parts.push("## Course", table(course), "The curves are in report.html.");
+  const parts = [`# ${inline(title)}`, verdict, markdownTable(facts)];
+  if (evaluation !== null) parts.push("## Before and after", markdownTable(evaluation));
+  if (course !== null) {
+    parts.push("## Course", markdownTable(course), "The curves are in report.html.");
+  }
   if (remarks.length > 0) {
     parts.push(
       "## What was noticed",
@@ -17,7 +19,7 @@ export function reportMarkdown(record: RunRecord): string {
       ).join("\n"),
     );
   }
-  parts.push("## Cost", table(cost), ...(phases === null ? [] : [table(phases)]));
+  parts.push("## Cost", markdownTable(cost), ...(phases === null ? [] : [markdownTable(phases)]));
   for (const { step, prompt, completions } of samples) {
     parts.push(`## A group of step ${step}`, "Prompt:", fenced(prompt));
     for (const { text, rewards, advantage } of completions) {
@@ -34,7 +36,7 @@ export function reportMarkdown(record: RunRecord): string {
 }
 
 /** A table with padded cells, so that it is readable without a renderer. */
-function table({ rows }: Table): string {
+export function markdownTable({ rows }: Table): string {
   const cells = rows.map((row) => row.map((cell) => inline(cell).replaceAll("|", "\\|")));
   const widths = cells[0]!.map((_, c) => Math.max(3, ...cells.map((row) => [...row[c]!].length)));
   const line = (row: readonly string[]) =>
@@ -57,7 +59,7 @@ function inline(text: string): string {
 }
 
 /** A code block whose fence is longer than any in the text. */
-function fenced(text: string, language = ""): string {
+export function fenced(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text}\n${fence}`;

@@ -18,7 +18,10 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "many processes, MPI",
     "the ranks of a run: MPI by FFI, dealt work, sums in a fixed order",
   ],
-  hub: ["Hugging Face Hub", "downloads from the Hugging Face Hub and the cache shared with Python"],
+  hub: [
+    "Hugging Face Hub",
+    "downloads from the Hugging Face Hub and the cache shared with Python; uploads",
+  ],
   tasks: ["problems and scoring", "one file a task, by category; registry, data sets, curriculum"],
   tracking: ["TensorBoard, trackio, W&B", "metrics for TensorBoard, trackio and W&B, as files"],
   kernels: [
@@ -51,7 +54,7 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
   ],
   training: ["GRPO", "the GRPO loop: rollout, loss, optimizer, checkpoints, the run's folder"],
   bench: ["models × tasks", "benchmarks: models × tasks, workers, remote models, paired tests"],
-  reports: ["charts, run reports", "charts and the report of a run"],
+  reports: ["charts, run reports", "charts, the report of a run, the card of a shared model"],
   dashboard: [
     "the web page",
     "the web page of runs and benchmarks: its server, and the scripts of the page (`client/`)",

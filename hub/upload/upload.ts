@@ -1,0 +1,327 @@
+/**
+ * Uploads files to a repository of the Hub: makes the repository, sends large files by LFS, and
+ * then makes one commit with everything. The commit comes last, so a repository never shows half an
+ * upload; an upload that was cut is simply started again and sends only what is missing.
+ */
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { type HttpOptions, HubHttp } from "../http.ts";
+import { HttpStatus, type Request } from "../refusal.ts";
+import { isRepositoryName, isRevision, type Repository } from "../repository.ts";
+import type { HubSettings } from "../settings.ts";
+import {
+  bytesOf,
+  checkPaths,
+  gitSha1,
+  prepare,
+  type PreparedFile,
+  type UploadFile,
+} from "./files.ts";
+import { malformed, parse, uploadLarge } from "./large_files.ts";
+import { uploadRefusal } from "./refusals.ts";
+
+export interface UploadOptions extends HttpOptions {
+  /** With a token. */
+  settings: HubSettings;
+  /** Whether a new repository is private; an existing one stays as it is. Default: the account. */
+  private?: boolean | null;
+  /** A branch, which is made if it does not exist; default main. */
+  revision?: string | null;
+  /** First line of the commit's message, and what follows it. */
+  summary: string;
+  description?: string;
+  onEvent?: (event: UploadEvent) => void;
+}
+
+export type UploadEvent =
+  | { type: "plan"; files: number; bytes: number }
+  /** Bytes of large files that are on the server, of all of them. */
+  | { type: "progress"; sent: number; bytes: number }
+  /** The server has this file already. */
+  | { type: "kept"; path: string }
+  | { type: "notice"; message: string };
+
+/** What an upload has done. */
+export interface Uploaded {
+  repository: string;
+  revision: string;
+  /** Address of the repository's page. */
+  url: string;
+  /** null: everything was there already. */
+  commit: string | null;
+  files: number;
+  /** Number of files that the repository had already, with the same content. */
+  unchanged: number;
+  bytes: number;
+}
+
+/** Files in one question about how they are to be sent. */
+const QUESTION = 256;
+/** Milliseconds for a commit, which may carry some megabytes. */
+const COMMIT_TIMEOUT_MS = 120_000;
+
+/**
+ * @param name `user/name`, or `name` for a repository of the token's user
+ * @throws UsageError for a name that the Hub forbids, or without a token; RgxError that says what
+ *   the server refused; Interrupted
+ */
+export async function upload(
+  name: string,
+  files: readonly UploadFile[],
+  options: UploadOptions,
+): Promise<Uploaded> {
+  const { settings } = options;
+  checkRepositoryName(name);
+  const revision = options.revision ?? "main";
+  if (!isRevision(revision) || revision.startsWith("refs/")) {
+    throw new UsageError(`${revision}: not the name of a branch`);
+  }
+  checkPaths(files);
+  requireToken(settings);
+  const notice = (message: string) => options.onEvent?.({ type: "notice", message });
+  const connection = { ...options, onNotice: notice };
+  const whole = await wholeName(name, settings, connection);
+  const http = new HubHttp(settings, connection);
+  try {
+    const work = new Upload(http, options, revision);
+    return await work.run(whole, files);
+  } finally {
+    http.close();
+  }
+}
+
+/**
+ * The name with its user: that of the token's user where none is given.
+ * @throws UsageError without a token; RgxError when the server refuses it
+ */
+export async function wholeName(
+  name: string,
+  settings: HubSettings,
+  options: HttpOptions = {},
+): Promise<string> {
+  if (name.includes("/")) return name;
+  requireToken(settings);
+  const request: Request = {
+    settings,
+    repository: { kind: "model", name },
+    revision: "main",
+    file: null,
+  };
+  const http = new HubHttp(settings, options);
+  try {
+    const text = await http.text(`${settings.endpoint}/api/whoami-v2`, request);
+    const user = parse(text, request)["name"];
+    if (typeof user === "string") return `${user}/${name}`;
+  } catch (error) {
+    throw uploadRefusal(error, request);
+  } finally {
+    http.close();
+  }
+  throw malformed(request, "does not say whose token this is");
+}
+
+/** @throws UsageError for a name that the Hub forbids */
+export function checkRepositoryName(name: string): void {
+  if (/^(datasets|spaces)\//.test(name)) {
+    throw new UsageError(`${name}: a repository of another kind; models are uploaded`, {
+      advice: "Name a repository of models: USER/NAME.",
+    });
+  }
+  if (!isRepositoryName(name)) {
+    throw new UsageError(`${name}: the Hub forbids this name`, {
+      advice: "Expected USER/NAME of letters, digits, - _ and . (no -- or .., at most 96 long).",
+    });
+  }
+}
+
+/** @throws UsageError when there is no token, or no connection is allowed */
+export function requireToken({ token, tokenPath, offline, endpoint }: HubSettings): void {
+  if (offline !== null) {
+    throw new UsageError(`${offline} forbids connections: nothing can be uploaded`, {
+      advice: `Unset ${offline}, or upload from a machine that has a network: rgx upload.`,
+    });
+  }
+  if (token !== null) return;
+  throw new UsageError("no token for the Hub: nothing can be uploaded", {
+    advice: `Make a token that may write on ${endpoint}/settings/tokens and set HF_TOKEN to it ` +
+      `(or write it to ${tokenPath}).`,
+  });
+}
+
+class Upload {
+  constructor(
+    readonly http: HubHttp,
+    readonly options: UploadOptions,
+    readonly revision: string,
+  ) {}
+
+  async run(name: string, files: readonly UploadFile[]): Promise<Uploaded> {
+    const repository: Repository = { kind: "model", name };
+    const request: Request = {
+      settings: this.http.settings,
+      repository,
+      revision: this.revision,
+      file: null,
+    };
+    try {
+      return await this.#upload(request, files);
+    } catch (error) {
+      throw uploadRefusal(error, request);
+    }
+  }
+
+  async #upload(request: Request, files: readonly UploadFile[]): Promise<Uploaded> {
+    const { repository } = request, { endpoint } = this.http.settings;
+    const prepared: PreparedFile[] = [];
+    for (const file of files) prepared.push(await prepare(file));
+    await this.#create(request);
+    if (this.revision !== "main") await this.#branch(request);
+    const modes = await this.#modes(prepared, request);
+    const changed = prepared.filter((file) => !modes.unchanged.has(file.path));
+    const large = changed.filter(({ path }) => modes.large.has(path));
+    const bytes = large.reduce((sum, { size }) => sum + size, 0);
+    this.options.onEvent?.({ type: "plan", files: changed.length, bytes });
+    let sent = 0;
+    const address = `${endpoint}/${repository.name}`;
+    await uploadLarge(large, {
+      http: this.http,
+      address,
+      revision: this.revision,
+      request,
+      onKept: ({ path }) => this.options.onEvent?.({ type: "kept", path }),
+      onBytes: (count) => {
+        sent += count;
+        this.options.onEvent?.({ type: "progress", sent, bytes });
+      },
+    });
+    const commit = changed.length === 0 ? null : await this.#commit(changed, modes.large, request);
+    return {
+      repository: repository.name,
+      revision: this.revision,
+      url: this.revision === "main" ? address : `${address}/tree/${this.revision}`,
+      commit,
+      files: files.length,
+      unchanged: files.length - changed.length,
+      bytes: prepared.reduce((sum, { size }) => sum + size, 0),
+    };
+  }
+
+  /** Makes the repository, unless there is one. */
+  async #create(request: Request): Promise<void> {
+    const { endpoint } = this.http.settings,
+      [organization, name] = request.repository.name.split("/");
+    const isPrivate = this.options.private;
+    try {
+      await this.#post(`${endpoint}/api/repos/create`, request, {
+        name,
+        organization,
+        type: "model",
+        ...(isPrivate === null || isPrivate === undefined ? {} : { private: isPrivate }),
+      });
+    } catch (error) {
+      // 409: it exists. A token that may not make repositories may still write to one.
+      const status = statusOf(error);
+      if (status !== 409 && status !== 403) throw error;
+      try {
+        await this.http.text(`${endpoint}/api/models/${request.repository.name}`, request);
+      } catch (missing) {
+        if (statusOf(missing) !== 404 || status === 403) throw status === 403 ? error : missing;
+        throw new RgxError(
+          `${request.repository.name}: a repository of another kind has this name`,
+          { advice: "Choose another name; models are uploaded to repositories of models." },
+        );
+      }
+    }
+  }
+
+  /** Makes the branch, unless there is one. */
+  async #branch(request: Request): Promise<void> {
+    const { endpoint } = this.http.settings;
+    const branch = encodeURIComponent(this.revision);
+    const url = `${endpoint}/api/models/${request.repository.name}/branch/${branch}`;
+    try {
+      await this.#post(url, request, {});
+    } catch (error) {
+      if (statusOf(error) !== 409) throw error;
+    }
+  }
+
+  /** Which files go by LFS, and which the repository has already with the same content. */
+  async #modes(
+    files: readonly PreparedFile[],
+    request: Request,
+  ): Promise<{ large: Set<string>; unchanged: Set<string> }> {
+    const large = new Set<string>(), unchanged = new Set<string>();
+    const { endpoint } = this.http.settings, revision = encodeURIComponent(this.revision);
+    const url = `${endpoint}/api/models/${request.repository.name}/preupload/${revision}`;
+    for (let at = 0; at < files.length; at += QUESTION) {
+      const some = files.slice(at, at + QUESTION);
+      const answer = await this.#post(url, request, {
+        files: some.map(({ path, size, sample }) => ({
+          path,
+          size,
+          sample: sample.toBase64(),
+        })),
+      });
+      const told = Array.isArray(answer["files"]) ? answer["files"] : [];
+      for (const file of some) {
+        const { uploadMode, oid } = told.find((one) => one?.path === file.path) ?? {};
+        if (uploadMode !== "lfs" && uploadMode !== "regular") {
+          throw malformed(request, `does not say how ${file.path} is to be sent`);
+        }
+        if (uploadMode === "lfs") large.add(file.path);
+        const local = uploadMode === "lfs"
+          ? file.sha256
+          : gitSha1(await bytesOf(file, 0, file.size));
+        if (oid === local) unchanged.add(file.path);
+      }
+    }
+    return { large, unchanged };
+  }
+
+  /** @returns the id of the commit */
+  async #commit(
+    files: readonly PreparedFile[],
+    large: ReadonlySet<string>,
+    request: Request,
+  ): Promise<string> {
+    const { summary, description = "" } = this.options;
+    const lines: unknown[] = [{ key: "header", value: { summary, description } }];
+    for (const file of files) {
+      const { path, sha256: oid, size } = file;
+      if (large.has(path)) {
+        lines.push({ key: "lfsFile", value: { path, algo: "sha256", oid, size } });
+        continue;
+      }
+      const content = (await bytesOf(file, 0, size)).toBase64();
+      lines.push({ key: "file", value: { content, path, encoding: "base64" } });
+    }
+    const { endpoint } = this.http.settings, revision = encodeURIComponent(this.revision);
+    const url = `${endpoint}/api/models/${request.repository.name}/commit/${revision}`;
+    const text = await this.http.text(url, request, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: lines.map((line) => JSON.stringify(line)).join("\n") + "\n",
+      timeout: COMMIT_TIMEOUT_MS,
+    });
+    const { commitOid } = parse(text, request);
+    if (typeof commitOid !== "string") throw malformed(request, "names no commit");
+    return commitOid;
+  }
+
+  async #post(url: string, request: Request, body: unknown): Promise<Record<string, unknown>> {
+    const text = await this.http.text(url, request, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      timeout: COMMIT_TIMEOUT_MS,
+    });
+    return text.trim() === "" || text.trim() === "OK" ? {} : parse(text, request);
+  }
+}
+
+/** The status with which the server has refused; null for any other failure. */
+function statusOf(error: unknown): number | null {
+  if (error instanceof HttpStatus) return error.status;
+  const cause = (error as { cause?: unknown }).cause;
+  return cause instanceof HttpStatus ? cause.status : null;
+}
