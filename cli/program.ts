@@ -124,7 +124,7 @@ function createProgram(setExit: (code: number) => void): Command {
   trainCommands(program, setExit);
   sweepCommand(program, setExit);
   taskCommands(program, setExit);
-  rewardCommands(program);
+  rewardCommands(program, setExit);
   modelCommands(program);
   serveCommand(program);
   benchCommands(program, setExit);

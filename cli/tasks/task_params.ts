@@ -65,7 +65,7 @@ function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<strin
  * A value, parsed as in the overrides of a configuration: plain text is text; brackets and quotes
  * are YAML.
  */
-function readValue(text: string, flag: string): ParamValue {
+export function readValue(text: string, flag: string): ParamValue {
   if (!/^\s*["'[{]/.test(text)) return plainScalar(text.trim());
   try {
     return parse(text, { prettyErrors: false }) as ParamValue;
@@ -77,7 +77,7 @@ function readValue(text: string, flag: string): ParamValue {
   }
 }
 
-function splitPair(text: string, flag: string, form: string): [string, string] {
+export function splitPair(text: string, flag: string, form: string): [string, string] {
   const at = text.indexOf("=");
   if (at <= 0) throw new UsageError(`${flag} ${text}: expected ${form}`);
   return [text.slice(0, at), text.slice(at + 1)];

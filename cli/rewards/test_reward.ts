@@ -1,0 +1,167 @@
+/**
+ * `rgx rewards test`: holds a reward against cases, which are completions with the values that are
+ * expected for them. A reward from a file runs as it does in training: in a sandbox, with a time
+ * limit.
+ */
+import { EXIT, UsageError } from "../../core/errors.ts";
+import { exists } from "../../core/paths.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { readText, whyNotJson } from "../../core/text_file.ts";
+import { createRubric } from "../../rewards/rubric.ts";
+import type { RewardSample, RewardValue } from "../../rewards/types.ts";
+import { readValue, splitPair } from "../tasks/task_params.ts";
+import { clip, columns, print, table } from "../terminal/terminal.ts";
+
+interface TestOptions {
+  set: readonly string[];
+  json?: boolean;
+}
+
+/** A completion, and the value that is expected for it. */
+interface Case {
+  line: number;
+  sample: RewardSample;
+  expected: RewardValue;
+}
+
+/** Largest difference that counts as equal, relative to the expected value. */
+const TOLERANCE = 1e-6;
+
+/** Files with a reward, by their names. */
+const REWARD_FILE = /\.(ts|mts|js|mjs)$/;
+
+/** Fields of a case, and what each must be. */
+const FIELDS: Readonly<Record<string, readonly [what: string, is: (value: unknown) => boolean]>> = {
+  completion: ["text", isText],
+  expected: ["a number or null", (value) => value === null || isNumber(value)],
+  prompt: ["text", isText],
+  messages: ["a list of messages", Array.isArray],
+  question: ["text", isText],
+  answer: ["text or null", (value) => value === null || isText(value)],
+  info: ["an object", isObject],
+  completionIds: ["a list of numbers", (value) => Array.isArray(value) && value.every(isNumber)],
+  truncated: ["true or false", (value) => typeof value === "boolean"],
+  step: ["a number", isNumber],
+  maxCompletionLength: ["a number", isNumber],
+};
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number";
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns the exit code: 0 when every case has its expected value, else 1. */
+export async function testReward(
+  reward: string,
+  given: string | undefined,
+  options: TestOptions,
+): Promise<number> {
+  const isFile = REWARD_FILE.test(reward);
+  if (isFile && !await exists(reward)) throw new UsageError(`${reward}: there is no such file`);
+  const path = given ?? (isFile ? reward.replace(REWARD_FILE, "_cases.jsonl") : null);
+  if (path === null) {
+    throw new UsageError(`missing argument 'cases'`, {
+      advice: `A file of lines such as {"completion": "…", "answer": "4", "expected": 1}.`,
+    });
+  }
+  const cases = readCases(path, await readText(path));
+  const params = Object.fromEntries(options.set.map((text) => {
+    const [key, value] = splitPair(text, "--set", "key=value");
+    return [key, readValue(value, `--set ${text}`)];
+  }));
+  const section = { name: isFile ? "reward" : reward, weight: 1, params };
+  const rubric = createRubric([isFile ? { ...section, file: { path: reward } } : section]);
+  try {
+    await rubric.open();
+    // One after the other, so that an error belongs to its case.
+    const results = [];
+    for (const { line, sample, expected } of cases) {
+      const { values, errors } = await rubric.score([sample]);
+      const value = errors.length > 0 ? null : values[0]![0]!, error = errors[0]?.message ?? null;
+      const passed = error === null && isSame(value, expected);
+      results.push({ line, completion: sample.completion, expected, value, error, passed });
+    }
+    const failed = results.filter(({ passed }) => !passed);
+    if (options.json) print(JSON.stringify(results));
+    else {
+      const width = Math.max(20, columns() - 40);
+      const rows = failed.map(({ line, completion, expected, value, error }) => [
+        `${path}:${line}`,
+        String(expected),
+        error === null ? String(value) : `failed: ${clip(error, 100)}`,
+        clip(JSON.stringify(completion), width),
+      ]);
+      if (rows.length > 0) print(table([["case", "expected", "found", "completion"], ...rows]));
+      print(`${results.length - failed.length} passed, ${failed.length} failed`);
+    }
+    return failed.length > 0 ? EXIT.failure : EXIT.ok;
+  } finally {
+    await rubric.close();
+  }
+}
+
+function isSame(value: RewardValue, expected: RewardValue): boolean {
+  if (value === null || expected === null) return value === expected;
+  return Math.abs(value - expected) <= TOLERANCE * Math.max(1, Math.abs(expected));
+}
+
+/** @throws UsageError that names the line */
+function readCases(path: string, text: string): Case[] {
+  const cases = text.split("\n").flatMap((line, i): Case[] =>
+    line.trim() === "" ? [] : [readCase(line, `${path}:${i + 1}`, i + 1)]
+  );
+  if (cases.length === 0) throw new UsageError(`${path}: no cases were found`);
+  return cases;
+}
+
+function readCase(text: string, place: string, line: number): Case {
+  let found: Record<string, unknown>;
+  try {
+    found = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${place}: ${whyNotJson(error)}`);
+  }
+  if (!isObject(found)) throw new UsageError(`${place}: expected an object, found ${text}`);
+  for (const [name, value] of Object.entries(found)) {
+    const field = Object.hasOwn(FIELDS, name) ? FIELDS[name]! : undefined;
+    if (field === undefined) {
+      throw new UsageError(
+        `${place}: unknown field ${name}${didYouMean(name, Object.keys(FIELDS))}`,
+      );
+    }
+    const [what, is] = field;
+    if (!is(value)) {
+      throw new UsageError(`${place}: ${name}: expected ${what}, found ${JSON.stringify(value)}`);
+    }
+  }
+  for (const name of ["completion", "expected"]) {
+    if (!Object.hasOwn(found, name)) throw new UsageError(`${place}: ${name} is missing`);
+  }
+  const { expected, question, ...fields } = found as Partial<RewardSample> & {
+    completion: string;
+    expected: RewardValue;
+    question?: string;
+  };
+  const { answer = null, info = {} } = fields;
+  const entry = { ...(question !== undefined && { question }), answer, metadata: info };
+  const sample: RewardSample = {
+    prompt: question ?? "",
+    messages: null,
+    completionIds: [],
+    truncated: false,
+    step: 1,
+    maxCompletionLength: 256,
+    ...fields,
+    answer,
+    info,
+    entry,
+  };
+  return { line, sample, expected };
+}
