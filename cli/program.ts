@@ -12,6 +12,7 @@ import { slurmCommands } from "./cluster/commands.ts";
 import { dashboardCommand } from "./dashboard/commands.ts";
 import { doctorCommand } from "./doctor/commands.ts";
 import { examples } from "./flag_types.ts";
+import { initCommand } from "./init/commands.ts";
 import { modelCommands } from "./models/commands.ts";
 import { reportError } from "./report_error.ts";
 import { reportCommands } from "./reports/commands.ts";
@@ -121,6 +122,7 @@ function createProgram(setExit: (code: number) => void): Command {
       ),
     );
 
+  initCommand(program);
   trainCommands(program, setExit);
   sweepCommand(program, setExit);
   taskCommands(program, setExit);

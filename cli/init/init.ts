@@ -1,0 +1,81 @@
+/**
+ * `rgx init`: writes a project. Its model is tiny and made from a seed, with sizes and an alphabet
+ * that fit the problems, so that it trains at once.
+ */
+import { basename, relative, resolve } from "node:path";
+import { slurmScript } from "../../cluster/train_script.ts";
+import { explainFileError, writeFileAtomic } from "../../core/atomic_file.ts";
+import { UsageError } from "../../core/errors.ts";
+import { log, print } from "../terminal/terminal.ts";
+import { experiment } from "./experiment.ts";
+import { measureData, measureTask } from "./problem_sizes.ts";
+import readme from "./project/readme.md" with { type: "text" };
+import reward from "./project/short_answer.ts" with { type: "text" };
+import cases from "./project/short_answer_cases.jsonl" with { type: "text" };
+
+interface InitOptions {
+  task?: string;
+  data?: string;
+  reward: string;
+  json?: boolean;
+}
+
+/** The problems of a project that names none: short words, which a tiny model learns to turn. */
+const TASK = "spell_backward", TASK_PARAMS = { min_word_len: 3, max_word_len: 7 };
+
+/** The account in the job script, which the user replaces. */
+const ACCOUNT = "my_account";
+
+export async function init(given: string, options: InitOptions): Promise<void> {
+  const { task, data, reward: name } = options;
+  if (task !== undefined && data !== undefined) {
+    throw new UsageError("--task and --data: a project has the problems of one of them");
+  }
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    throw new UsageError(`--reward ${name}: expected a name of letters, digits and _`);
+  }
+  const folder = resolve(given);
+  // Everything is read before anything is written.
+  const params = task === undefined ? TASK_PARAMS : {};
+  const sizes = data === undefined ? measureTask(task ?? TASK, params) : await measureData(data);
+  const source = data === undefined
+    ? { task: task ?? TASK }
+    : { data: relative(folder, resolve(data)) };
+  const problems = data === undefined
+    ? `the problems of \`${source.task}\``
+    : `the problems of \`${source.data}\``;
+  const written = (text: string) => text.replaceAll("short_answer", name);
+  const files: Record<string, string> = {
+    "experiment.yaml": experiment(source, params, name, sizes),
+    [`rewards/${name}.ts`]: written(reward),
+    [`rewards/${name}_cases.jsonl`]: cases,
+    "README.md": written(readme).replace("{{name}}", basename(folder))
+      .replace("{{problems}}", problems),
+  };
+  for (const path of [...Object.keys(files), "job.sh"]) {
+    const found = await Deno.lstat(`${folder}/${path}`).catch(() => null);
+    if (found === null) continue;
+    throw new UsageError(`${given}: ${path} is there already`, {
+      advice: "Name an empty folder, or one that does not exist yet.",
+    });
+  }
+  await makeFolder(`${folder}/rewards`);
+  for (const [path, text] of Object.entries(files)) {
+    await writeFileAtomic(`${folder}/${path}`, text);
+  }
+  const script = await slurmScript("experiment.yaml", ACCOUNT, { workDir: folder, gpus: 0 });
+  await Deno.mkdir(script.logs, { recursive: true });
+  await writeFileAtomic(`${folder}/job.sh`, script.text);
+  const paths = [...Object.keys(files), "job.sh"];
+  if (options.json) return print(JSON.stringify({ folder, files: paths }));
+  print(paths.map((path) => given === "." ? path : `${given}/${path}`).join("\n"));
+  log(`train it with: ${given === "." ? "" : `cd ${given} && `}rgx train experiment.yaml`);
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    throw explainFileError(error, "make the folder", path);
+  }
+}
