@@ -99,7 +99,9 @@ function distinctEntries(
     if (index >= length || fruitless >= FRUITLESS_DRAWS) {
       const { size } = found, heldOutCount = source.endless ? Math.floor(size / ONE_IN) : size;
       const short =
-        `eval.num_examples: ${count} held-out problems are wanted, but ${source.name} ` +
+        `eval.num_examples: ${count} held-out problem${
+          count === 1 ? " is" : "s are"
+        } wanted, but ${source.name} ` +
         `has only ${size} different ones`;
       if (heldOutCount > 0) {
         const how = source.endless

@@ -80,7 +80,7 @@ export interface RubricOptions {
 }
 
 /** Columns of the table of completions that are no rewards. */
-const TABLE_COLUMNS = ["step", "prompt", "completion", "advantage"];
+const TABLE_COLUMNS = ["step", "prompt", "expected", "completion", "advantage"];
 
 /**
  * Creates a rubric.

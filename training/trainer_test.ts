@@ -131,6 +131,7 @@ Deno.test("completions are written as Parquet, with rewards and advantage", asyn
     assert.deepEqual(Object.keys(rows[0]!), [
       "step",
       "prompt",
+      "expected",
       "completion",
       "letters",
       "ending",

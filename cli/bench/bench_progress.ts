@@ -2,6 +2,7 @@
  * The progress of a benchmark on stderr: lines that are redrawn on a terminal, or new lines every
  * half minute elsewhere. For each worker they show how far it is and how long it will take.
  */
+import { counted } from "../../core/counted.ts";
 import type { BenchEvent } from "../../bench/benchmark_run.ts";
 import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -41,13 +42,13 @@ export class BenchProgress {
       case "plan":
         this.#samples = event.samples;
         return this.#say(
-          `${count(event.models.length, "model")} × ${count(event.tasks.length, "task")}, ` +
-            `${count(event.samples, "sample")}: ` +
+          `${counted(event.models.length, "model")} × ${counted(event.tasks.length, "task")}, ` +
+            `${counted(event.samples, "sample")}: ` +
             `${shownNames(event.models).join(", ")} on ${event.tasks.join(", ")}`,
         );
       case "resumed":
         this.#samples -= event.samples;
-        return this.#say(`known already: ${count(event.samples, "sample")}`);
+        return this.#say(`known already: ${counted(event.samples, "sample")}`);
       case "loading": {
         const { worker, model, share: loading } = event, now = performance.now();
         const state = this.#workers.get(worker) ?? { done: 0, total: 0, started: now };
@@ -133,10 +134,6 @@ function workerText(
   if (loading > 0) return `${who}loading ${shortName(model)}: ${Math.floor(100 * loading)} %`;
   if (total === 0) return `${who}loading ${shortName(model)}`;
   return `${who}${done}/${total}${left} (${shortName(model)})`;
-}
-
-function count(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? "" : "s"}`;
 }
 
 function clock(seconds: number): string {

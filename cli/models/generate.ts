@@ -1,4 +1,5 @@
 /** `rgx generate`: text from a model. */
+import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
@@ -122,9 +123,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
     });
     log(
-      `${promptIds.length} prompt token${promptIds.length === 1 ? "" : "s"} at ${
-        speed.prefill.toFixed(0)
-      }/s, ` +
+      `${counted(promptIds.length, "prompt token")} at ${speed.prefill.toFixed(0)}/s, ` +
         `${completions!.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
         `${speed.decode.toFixed(0)}/s`,
     );

@@ -98,9 +98,23 @@ export function columns(): number {
   }
 }
 
-/** Cuts a text to `width` columns with an ellipsis. */
+/** A word that is cut off loses at most this many characters, so that it is not shown in part. */
+const WHOLE_WORDS = 20;
+
+/** Cuts the end of a text off, with an ellipsis; between two words where one is near. */
 export function clip(text: string, width: number): string {
-  return textWidth(text) <= width ? text : beginning(text, width - 1) + "…";
+  if (textWidth(text) <= width) return text;
+  const kept = beginning(text, width - 1), at = kept.lastIndexOf(" ");
+  const isBetween = text[kept.length] === " " || at < kept.length - WHOLE_WORDS || at <= 0;
+  return `${(isBetween ? kept : kept.slice(0, at)).trimEnd()}…`;
+}
+
+/** Cuts the beginning of a text off, with an ellipsis; between two words where one is near. */
+export function clipStart(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  const characters = [...text].reverse().join("");
+  const kept = [...beginning(characters, width - 1)].reverse().join(""), at = kept.indexOf(" ");
+  return `…${at >= 0 && at <= WHOLE_WORDS ? kept.slice(at + 1) : kept}`;
 }
 
 /** Spaces, except those between a number and its unit. */

@@ -64,6 +64,7 @@ function runCommand(
     .option("--force", "start anew in a folder that holds another run")
     .option("--json", "print a summary object as the last line of stdout")
     .option("--log-format <format>", "text or json", "text")
+    .option("--log-metrics <names>", "metrics of the progress lines, such as reward,kl; or all")
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "more detail, and stacks of errors")
     .addHelpText("after", keyFlagsHelp())

@@ -34,6 +34,7 @@ import {
   missingLines,
 } from "../plans/missing_parts.ts";
 import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
+import { readChosenMetrics } from "./metric_lines.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -52,6 +53,7 @@ export interface TrainOptions {
   force?: boolean;
   json?: boolean;
   logFormat: string;
+  logMetrics?: string;
   quiet?: boolean;
   verbose?: boolean;
 }
@@ -67,6 +69,7 @@ export async function train(
   if (options.logFormat !== "text" && options.logFormat !== "json") {
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
   }
+  readChosenMetrics(options.logMetrics); // refuses it before anything starts
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
   const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
   return await withRanks(options.verbose ?? false, async (joined) => {
@@ -106,7 +109,10 @@ async function trainLoaded(
   const resume = await ranks.first(() => resumeOf(outputDir, options));
   const { device, memory } = await openRankDevice(ranks, options);
   const control = listenForStop(maxSeconds, undefined, !isFirst);
-  const progress = new TrainProgress(config, device, options);
+  const progress = new TrainProgress(config, device, {
+    ...options,
+    logMetrics: readChosenMetrics(options.logMetrics),
+  });
   const tracking = isFirst
     ? new RunTracking(
       config,

@@ -8,25 +8,31 @@ import { bestMetric } from "../../configs/best_metric.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
+import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { OtherWorkMeter, otherWorkText } from "../../core/machine/other_work.ts";
 import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import type { Advice } from "../../training/diagnosis/finding.ts";
-import type { TrainEvent, TrainPlan, TrainSummary } from "../../training/run/events.ts";
+import { MetricAverager, type Metrics } from "../../training/metrics/metrics.ts";
+import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
-import { bytesOf, dictLine, levelLine, problemsText, promptsText } from "./train_text.ts";
+import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
+import { bytesOf, levelLine, problemsText, promptsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
-import { clip, columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
+import { clip, clipStart, columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
+import { textWidth } from "../terminal/text_width.ts";
 
 /** Maximum number of seconds without any output, when stderr is no terminal. */
 const QUIET_SECONDS = 30;
+/** Parts of a progress line that it always has; others are left out where they do not fit. */
+const FIXED_PARTS = 4;
+/** Before the question of a sample. */
+const PROMPT = "  prompt: ";
 /** Milliseconds between redraws of the progress line. */
 const REDRAW_MS = 100;
-/** Metrics in the line of each logging step. All others are in metrics.jsonl. */
-const SHOWN = ["loss", "grad_norm", "learning_rate", "reward", "reward_std", "epoch"];
 
 /** Events without a line of their own in `--log-format json`. */
 const UNLOGGED: ReadonlySet<TrainEvent["type"]> = new Set([
@@ -40,6 +46,8 @@ interface Options {
   quiet?: boolean;
   verbose?: boolean;
   logFormat: string;
+  /** Metrics of the lines that are printed every few steps. */
+  logMetrics?: ChosenMetrics;
 }
 
 export class TrainProgress {
@@ -59,8 +67,11 @@ export class TrainProgress {
   #lastPlain = performance.now();
   /** The current phase, its start time, and the step that it started from. */
   #phase = { name: "", begin: performance.now(), step: 0 };
-  /** Sums since the last line. */
-  #recent = { generations: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
+  #metricLines: MetricLines | null = null;
+  /** How long the phase still takes, as text. */
+  #left = "";
+  /** Since the last line; the metrics of supervised steps, which have no log of their own. */
+  #recent = { averager: new MetricAverager(), tokens: 0, since: performance.now() };
 
   constructor(
     private readonly config: RunConfig,
@@ -73,7 +84,7 @@ export class TrainProgress {
 
   on(event: TrainEvent): void {
     if (event.type === "warning") {
-      this.#print(`${paint("yellow", "warning:")} ${event.message}`);
+      this.#warn(event.message);
     } else if (!this.options.quiet) {
       if (this.#json) this.#logJson(event);
       else this.#show(event);
@@ -115,6 +126,7 @@ export class TrainProgress {
         const done = event.phase === "warm_start" ? plan.warmStartDone : plan.stepsDone;
         this.#phase = { name: event.phase, begin: performance.now(), step: done };
         this.#resetRecent();
+        this.#metricLines = this.#linesOf(event.phase);
         const title = this.#phaseTitle(event.phase);
         if (title) this.#print(`\n${paint("bold", title)}`);
         return;
@@ -122,7 +134,7 @@ export class TrainProgress {
       case "step":
         return this.#step(event);
       case "log":
-        return this.#printWrapped(dictLine(event.metrics, this.options.verbose ? null : SHOWN));
+        return this.#logLines(event.step, event.totalSteps, event.metrics);
       case "sample":
         return this.#sample(event);
       case "eval_progress":
@@ -191,10 +203,10 @@ export class TrainProgress {
     }
     rows.push(["output", plan.outputDir]);
     const steps: string[] = [];
-    if (plan.warmStartSteps > 0) steps.push(`${plan.warmStartSteps} supervised steps`);
-    if (plan.heldOut > 0) steps.push(`evaluation on ${plan.heldOut} held-out problems`);
+    if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, "supervised step"));
+    if (plan.heldOut > 0) steps.push(`evaluation on ${counted(plan.heldOut, "held-out problem")}`);
     if (plan.phases === "sft") steps.reverse();
-    else steps.push(grpoText(plan, "GRPO steps"));
+    else steps.push(grpoText(plan, "GRPO step"));
     if (plan.heldOut > 0) steps.push("the same evaluation again");
     rows.push(["plan", steps.join(", ")]);
     if (this.estimatedSeconds !== null && !plan.resumedFrom) {
@@ -229,8 +241,8 @@ export class TrainProgress {
     const done = plan.phases === "sft" ? warmStartDone / warmStartSteps : stepsDone / steps;
     const needed = this.estimatedSeconds * (1 - done);
     if (needed <= usableSeconds(this.secondsLeft)) return;
-    this.#print(
-      `${paint("yellow", "warning:")} the run takes about ${duration(needed)}, the job ends in ` +
+    this.#warn(
+      `the run takes about ${duration(needed)}, the job ends in ` +
         `${
           duration(this.secondsLeft)
         }: it will save, end with exit code 75, and go on with --resume`,
@@ -241,17 +253,17 @@ export class TrainProgress {
     const plan = this.#plan!;
     switch (phase) {
       case "warm_start":
-        return `${
-          plan.phases === "sft" ? "Supervised" : "Warm start"
-        }: ${plan.warmStartSteps} supervised steps on worked answers`;
+        return `${plan.phases === "sft" ? "Supervised" : "Warm start"}: ${
+          counted(plan.warmStartSteps, "supervised step")
+        } on worked answers`;
       case "eval_before":
-        return `Before: ${plan.heldOut} problems that it will not be trained on`;
+        return `Before: ${counted(plan.heldOut, "problem")} that it will not be trained on`;
       case "grpo":
-        return `GRPO: ${grpoText(plan, "steps")}`;
+        return `GRPO: ${grpoText(plan, "step")}`;
       case "eval_after":
         return plan.heldOutChanged
-          ? `After: ${plan.heldOut} problems, others than were held out before`
-          : "After: the same problems";
+          ? `After: ${counted(plan.heldOut, "problem")}, not those that were held out before`
+          : `After: the same problem${plan.heldOut === 1 ? "" : "s"}`;
       default:
         return null;
     }
@@ -263,28 +275,16 @@ export class TrainProgress {
     // none, so trained tokens are counted.
     const everyStep = (this.#plan?.stepsPerGeneration ?? 1) <= 1;
     recent.tokens += event.phase === "grpo" && everyStep ? tokens.generated : tokens.trained;
-    if (typeof metrics["reward"] === "number") {
-      recent.generations++;
-      recent.reward += metrics["reward"];
-      recent.accuracy += metrics["rewards/correctness/mean"] ?? NaN;
-    }
+    recent.averager.add(metrics);
     const now = performance.now();
     const perStep = (now - this.#phase.begin) / Math.max(1, step - this.#phase.step);
-    const left = duration(perStep * (totalSteps - step) / 1000);
+    this.#left = duration(perStep * (totalSteps - step) / 1000);
     const rate = recent.tokens / Math.max(1e-3, (now - recent.since) / 1000);
-    const parts = [`  step ${step}/${totalSteps}`];
-    if (event.phase === "grpo") {
-      if (recent.generations > 0) {
-        parts.push(`reward ${(recent.reward / recent.generations).toFixed(3)}`);
-      } else if (metrics["reward"] === null) parts.push("reward –");
-      const accuracy = recent.accuracy / recent.generations;
-      const isReward = Math.abs(recent.reward - recent.accuracy) < 1e-9 * recent.generations;
-      if (!Number.isNaN(accuracy) && !isReward) {
-        parts.push(`correct ${(100 * accuracy).toFixed(1)} %`);
-      }
-    } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
+    const parts = [`  step ${step}/${totalSteps}`], means = recent.averager.means();
+    const [name, digits] = event.phase === "grpo" ? ["reward", 3] as const : ["loss", 4] as const;
+    if (name in means) parts.push(`${name} ${means[name]?.toFixed(digits) ?? "–"}`);
     parts.push(`${Math.round(rate)} tokens/s`);
-    parts.push(`${left} left`);
+    parts.push(`${this.#left} left`);
     const others = otherWorkText(this.#others.current());
     if (others !== null) parts.push(others);
     // Memory of tensors, and of the whole process.
@@ -292,10 +292,27 @@ export class TrainProgress {
     if (typeof tensors === "number" && typeof host === "number") {
       parts.push(bytesOf(tensors, host));
     }
+    while (parts.length > FIXED_PARTS && textWidth(parts.join("  ")) > columns()) parts.pop();
     const every = this.#loggingSteps(totalSteps);
     const due = step % every === 0 || step === totalSteps;
-    this.#progress(parts.join("  "), due);
+    if (due && event.phase === "warm_start") this.#logLines(step, totalSteps, means);
+    this.#progress(parts.join("  "), step === totalSteps);
     if (due) this.#resetRecent();
+  }
+
+  #linesOf(phase: TrainPhase): MetricLines | null {
+    if (phase !== "warm_start" && phase !== "grpo") return null;
+    const chosen = this.options.logMetrics ?? (this.options.verbose ? "all" : null);
+    return new MetricLines(this.config, phase, chosen, (message) => this.#warn(message));
+  }
+
+  #logLines(step: number, totalSteps: number, metrics: Metrics): void {
+    const lines = this.#metricLines?.lines(step, totalSteps, metrics, this.#left) ?? [];
+    for (const line of lines) this.#printWrapped(line);
+  }
+
+  #warn(message: string): void {
+    this.#printWrapped(`${paint("yellow", "warning:")} ${message}`);
   }
 
   #loggingSteps(totalSteps: number): number {
@@ -315,8 +332,12 @@ export class TrainProgress {
     // A sample every few logging steps is enough to see what the model does.
     const every = this.#loggingSteps(this.#plan!.steps);
     if (count <= 0 || (event.step % (5 * every) !== 0 && event.step !== every)) return;
-    const width = columns();
-    this.#print(paint("dim", clip(`  prompt: ${oneLine(event.prompt)}`, width)));
+    const width = columns(),
+      expected = event.answer === null ? "" : `  expected: ${oneLine(event.answer)}`;
+    // The end is the question; the beginning may be the same instruction in every prompt.
+    const room = width - textWidth(expected) - PROMPT.length;
+    const question = clipStart(oneLine(event.question.trimEnd()), Math.max(room, width >> 1));
+    this.#print(paint("dim", clip(PROMPT + question + expected, width)));
     const shown = bestAndWorst(event.completions, count);
     for (const { text, rewards, advantage } of shown) {
       const values = rewards.map((r) => r === null ? "–" : r.toFixed(2)).join(" ");
@@ -330,6 +351,7 @@ export class TrainProgress {
         paint("dim", `  … ${more} more (columns: ${event.rewardNames.join(", ")}, advantage)`),
       );
     }
+    this.#metricLines?.repeatHeading();
   }
 
   #done(summary: TrainSummary): void {
@@ -371,7 +393,7 @@ export class TrainProgress {
   }
 
   #resetRecent(): void {
-    this.#recent = { generations: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
+    this.#recent = { averager: new MetricAverager(), tokens: 0, since: performance.now() };
   }
 
   #logJson(event: TrainEvent): void {
@@ -383,9 +405,8 @@ export class TrainProgress {
 /** "50 GRPO steps of 4 prompts × 8", or with the number of steps that each generation serves. */
 function grpoText(plan: TrainPlan, noun: string): string {
   const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
-  const prompts = promptsPerGeneration === 1 ? "prompt" : "prompts";
-  const size = `${promptsPerGeneration} ${prompts} × ${numGenerations}`;
-  const what = `${steps} ${steps === 1 ? noun.replace(/s$/, "") : noun}`;
+  const size = `${counted(promptsPerGeneration, "prompt")} × ${numGenerations}`;
+  const what = counted(steps, noun);
   if (each === 1) return `${what} of ${size}`;
   return `${what}, ` +
     (each > 1

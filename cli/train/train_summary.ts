@@ -4,11 +4,12 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
+import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
 import type { EvalResult } from "../../training/evaluation/before_and_after.ts";
 import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
-import { paint, table } from "../terminal/terminal.ts";
+import { columns, paint, table, wrap } from "../terminal/terminal.ts";
 
 const p = (x: number) => (100 * x).toFixed(1);
 const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;
@@ -37,10 +38,10 @@ export function summaryTable(
     lines.push(
       paint(
         "bold",
-        `Accuracy ${gain >= 0 ? "+" : "−"}${
-          Math.abs(gain).toFixed(1)
-        } points on ${after.total} held-out ` +
-          `problems; the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`,
+        `Accuracy ${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(1)} points on ${
+          counted(after.total, "held-out problem")
+        }; ` +
+          `the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`,
       ),
     );
   }
@@ -48,7 +49,8 @@ export function summaryTable(
   const { seconds_by_phase: seconds } = summary;
   const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
-  lines.push(`Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`);
+  const time = `Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`;
+  lines.push(...wrap(time, columns()));
   const { memory_planned_bytes: planned, peak_memory_bytes: peak } = summary;
   if (planned !== null) {
     lines.push(
@@ -87,7 +89,9 @@ function separation({ item_overlap: both, items_redrawn: redrawn }: TrainSummary
   if (both === null) {
     return "Whether held-out problems were trained on is not known: others were held out before.";
   }
-  const again = redrawn === 0 ? "" : `; ${redrawn} were drawn again for that`;
+  const again = redrawn === 0
+    ? ""
+    : `; ${redrawn} ${redrawn === 1 ? "was" : "were"} drawn again for that`;
   return both === 0
     ? `No held-out problem was trained on${again}.`
     : `${both} of the training problems were held out too${again}.`;

@@ -8,7 +8,8 @@ import { reportSections, short, type Table } from "./sections.ts";
 
 export function reportHtml(record: RunRecord): string {
   const sections = reportSections(record);
-  const { title, verdict, facts, evaluation, course, remarks, cost, phases, samples } = sections;
+  const { title, verdict, facts, evaluation, warmStart, course, answers } = sections;
+  const { remarks, cost, phases, samples } = sections;
   const figure = (width?: number) =>
     curvesFigure([record.metrics], shownMetrics(record), "Curves", width);
   const chart = record.metrics.series.size === 0 ? null : figure();
@@ -17,7 +18,9 @@ export function reportHtml(record: RunRecord): string {
     `<p class="verdict">${text(verdict)}</p>`,
     ...(evaluation === null ? [] : ["<h2>Before and after</h2>", table(evaluation)]),
     ...(chart === null ? [] : [`<div class="chart"><div id="curves"></div></div>`]),
-    ...(course === null ? [] : [`<h2>Course</h2>`, table(course)]),
+    ...(warmStart === null ? [] : ["<h2>Warm start</h2>", table(warmStart)]),
+    ...(course === null ? [] : ["<h2>Course</h2>", table(course)]),
+    ...(answers === null ? [] : [`<h2>${text(answers.title)}</h2>`, table(answers.table)]),
     ...(remarks.length === 0 ? [] : ["<h2>What was noticed</h2>", remarkList(remarks)]),
     ...(samples.length === 0 ? [] : ["<h2>Samples</h2>", ...samples.map(sample)]),
     `<div class="beside"><div><h2>The run</h2>${table(facts)}</div>`,
@@ -88,7 +91,9 @@ summary { cursor: pointer; margin-top: 32px; }
 function shownMetrics({ metrics }: RunRecord): string[] {
   const rewards = [...metrics.series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
   const [first, ...others] = chooseMetrics([metrics], undefined);
-  return [first!, ...(rewards.length > 1 ? rewards.slice(0, MAX_REWARDS) : []), ...others];
+  const supervised = metrics.series.has("sft/loss") ? ["sft/loss"] : [];
+  const parts = rewards.length > 1 ? rewards.slice(0, MAX_REWARDS) : [];
+  return [...new Set([first!, ...parts, ...others, ...supervised])];
 }
 
 const text = escapeText;
@@ -120,7 +125,7 @@ function remarkList(remarks: RunRecord["remarks"]): string {
   return `<ul>${items.join("\n")}</ul>`;
 }
 
-function sample({ step, prompt, completions }: RunRecord["samples"][number]): string {
+function sample({ step, prompt, expected, completions }: RunRecord["samples"][number]): string {
   const answers = completions.map(({ text: said, rewards, advantage }) => {
     const given = Object.entries(rewards).map(([name, value]) =>
       `${text(name)} ${value === null ? "–" : short(value)}`
@@ -129,5 +134,9 @@ function sample({ step, prompt, completions }: RunRecord["samples"][number]): st
       `<pre>${text(said)}</pre>`;
   });
   return `<details${step <= 1 ? "" : " open"}><summary>A group of step ${step}</summary>` +
-    `<div class="given">prompt</div><pre>${text(prompt)}</pre>${answers.join("\n")}</details>`;
+    `<div class="given">prompt</div><pre>${text(prompt)}</pre>${
+      expected === null
+        ? ""
+        : `<div class="given">expected answer</div><pre>${text(expected)}</pre>`
+    }${answers.join("\n")}</details>`;
 }

@@ -4,12 +4,14 @@ import { reportSections, short, type Table } from "./sections.ts";
 
 export function reportMarkdown(record: RunRecord): string {
   const sections = reportSections(record);
-  const { title, verdict, facts, evaluation, course, remarks, cost, phases, samples } = sections;
+  const { title, verdict, facts, evaluation, warmStart, course, remarks } = sections;
+  const { answers, cost, phases, samples } = sections;
   const parts = [`# ${inline(title)}`, verdict, markdownTable(facts)];
   if (evaluation !== null) parts.push("## Before and after", markdownTable(evaluation));
-  if (course !== null) {
-    parts.push("## Course", markdownTable(course), "The curves are in report.html.");
-  }
+  if (warmStart !== null) parts.push("## Warm start", markdownTable(warmStart));
+  if (course !== null) parts.push("## Course", markdownTable(course));
+  if (warmStart !== null || course !== null) parts.push("The curves are in report.html.");
+  if (answers !== null) parts.push(`## ${answers.title}`, markdownTable(answers.table));
   if (remarks.length > 0) {
     parts.push(
       "## What was noticed",
@@ -20,8 +22,9 @@ export function reportMarkdown(record: RunRecord): string {
     );
   }
   parts.push("## Cost", markdownTable(cost), ...(phases === null ? [] : [markdownTable(phases)]));
-  for (const { step, prompt, completions } of samples) {
+  for (const { step, prompt, expected, completions } of samples) {
     parts.push(`## A group of step ${step}`, "Prompt:", fenced(prompt));
+    if (expected !== null) parts.push("Expected answer:", fenced(expected));
     for (const { text, rewards, advantage } of completions) {
       const given = Object.entries(rewards).map(([name, value]) =>
         `${name} ${value === null ? "–" : short(value)}`

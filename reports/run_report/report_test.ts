@@ -219,7 +219,7 @@ Deno.test("a report of only supervised steps leaves the other settings out", asy
   assert.match(alone, /\| warm start +\| 3 supervised steps of 64, learning rate 0\.002 +\|/);
   assert.match(alone, /\| sft\/loss +\| +3 \| +2 \| +1 \|/);
   assert.match(alone, /\| tokens +\| 300 +\|/);
-  assert.doesNotMatch(alone.slice(0, alone.indexOf("## Course")), /dapo|correctness|0\.0001/);
+  assert.doesNotMatch(alone.slice(0, alone.indexOf("## Warm start")), /dapo|correctness|0\.0001/);
   const both = await reportOf({
     ...files,
     "metrics.jsonl": files["metrics.jsonl"] + '{"step":1,"split":"train","reward":0.5}\n',

@@ -13,6 +13,8 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface SampledGroup {
   step: number;
   prompt: string;
+  /** The right answer; null: many are right, or it was not recorded. */
+  expected: string | null;
   completions: {
     text: string;
     rewards: Readonly<Record<string, number | null>>;
@@ -33,6 +35,8 @@ export interface RunRecord {
   remarks: { kind: "warning" | "advice"; step: number | null; text: string; tries: string[] }[];
   /** A group of completions of the first step, and one of the last step. */
   samples: SampledGroup[];
+  /** Answers to held-out problems; null: nothing was evaluated. */
+  heldOut: HeldOutAnswers | null;
 }
 
 /** @throws UsageError when the folder has no metrics, RgxError when they are damaged */
@@ -57,6 +61,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
     metrics: metrics!,
     remarks: remarksOf(await readIfThere(`${folder}/run.log`) ?? ""),
     samples: await readSamples(`${folder}/completions`),
+    heldOut: await readHeldOut(folder),
   };
 }
 
@@ -107,8 +112,54 @@ async function readSamples(folder: string): Promise<SampledGroup[]> {
   return groups;
 }
 
+/** Maximum number of held-out problems in a report. */
+const SHOWN_PROBLEMS = 10;
+
+/** Some held-out problems: the expected answers, and those that were given before and after. */
+export interface HeldOutAnswers {
+  temperature: number;
+  problems: {
+    question: string;
+    expected: string | null;
+    /** null: no answer was found in the completion, or the problem was not asked. */
+    before: string | null;
+    after: string | null;
+    /** Score of the answer after training; null: it was not asked. */
+    score: number | null;
+  }[];
+}
+
+/** The first held-out problems, with the answers that were given at the lowest temperature. */
+async function readHeldOut(folder: string): Promise<HeldOutAnswers | null> {
+  const [before, after] = await Promise.all(["before", "after"].map(async (moment) => {
+    const text = await readIfThere(`${folder}/eval_${moment}.jsonl`) ?? "";
+    const rows = text.split("\n").map((line) => objectOf(() => JSON.parse(line)));
+    return rows.filter(({ question }) => typeof question === "string");
+  }));
+  const asked = after!.length > 0 ? after! : before!;
+  if (asked.length === 0) return null;
+  const temperature = Math.min(...asked.map((row) => Number(row["temperature"])));
+  const given = (rows: readonly Json[]) =>
+    new Map(
+      rows.filter((row) => row["temperature"] === temperature).map((row) => [row["question"], row]),
+    );
+  const [first, last] = [given(before!), given(after!)];
+  const textOf = (value: unknown) => typeof value === "string" ? value : null;
+  const problems = [...given(asked).values()].slice(0, SHOWN_PROBLEMS).map((row) => {
+    const question = String(row["question"]), score = last.get(question)?.["score"];
+    return {
+      question,
+      expected: textOf(row["expected"]),
+      before: textOf(first.get(question)?.["extracted"]),
+      after: textOf(last.get(question)?.["extracted"]),
+      score: typeof score === "number" ? score : null,
+    };
+  });
+  return { temperature, problems };
+}
+
 /** Columns of the completions that are not rewards. */
-export const OTHER_COLUMNS = new Set(["step", "prompt", "completion", "advantage"]);
+export const OTHER_COLUMNS = new Set(["step", "prompt", "expected", "completion", "advantage"]);
 
 /** The first group whose completions differ in reward, else the first. */
 async function readGroup(path: string): Promise<SampledGroup | null> {
@@ -124,6 +175,7 @@ async function readGroup(path: string): Promise<SampledGroup | null> {
   return {
     step: Number(chosen["step"]),
     prompt: String(chosen["prompt"]),
+    expected: typeof chosen["expected"] === "string" ? chosen["expected"] : null,
     completions: group.map((row) => ({
       text: String(row["completion"]),
       rewards: Object.fromEntries(

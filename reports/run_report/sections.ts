@@ -4,6 +4,7 @@
  * samples.
  */
 import { bytesText } from "../../core/bytes.ts";
+import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { differenceInterval, wilson } from "../../core/intervals.ts";
 import type { Point } from "../charts/run_metrics.ts";
@@ -21,8 +22,11 @@ export interface ReportSections {
   facts: Table;
   /** null when no problems were held out. */
   evaluation: Table | null;
-  /** Metrics at about ten steps. */
+  /** Metrics at about ten steps; the supervised warm start has its own steps. */
+  warmStart: Table | null;
   course: Table | null;
+  /** Held-out problems with the expected and the given answers. */
+  answers: { title: string; table: Table } | null;
   remarks: RunRecord["remarks"];
   cost: Table;
   /** Time and memory of each phase; null when nothing was measured. */
@@ -33,7 +37,6 @@ export interface ReportSections {
 /** Metrics with TRL's names; those that a run has are shown. */
 const COURSE = ["reward", "reward_std", "frac_reward_zero_std", "completions/mean_length"];
 const MORE_COURSE = ["completions/clipped_ratio", "entropy", "kl", "loss", "grad_norm"];
-/** Metrics of a run that consists only of a supervised warm start. */
 const SUPERVISED_COURSE = ["sft/loss", "sft/entropy", "sft/grad_norm"];
 const COURSE_STEPS = 10;
 const SHOWN_COMPLETIONS = 4;
@@ -45,7 +48,9 @@ export function reportSections(record: RunRecord): ReportSections {
     verdict: verdict(record, before, after),
     facts: facts(record),
     evaluation: evaluation(before, after),
-    course: course(record),
+    warmStart: course(record, "sft/loss", SUPERVISED_COURSE),
+    course: course(record, "reward", grpoCourse(record)),
+    answers: answers(record),
     remarks: record.remarks,
     cost: cost(record),
     phases: phases(record),
@@ -100,9 +105,9 @@ function evaluations(
 function verdict(record: RunRecord, before: Share | null, after: Share | null): string {
   const end = ending(record);
   if (before === null && after !== null) {
-    return `Held-out accuracy ${points(after.accuracy)} % (95 % interval ${
-      interval(after)
-    }, ${after.total} problems). The model was not measured on these problems before.${end}`;
+    return `Held-out accuracy ${points(after.accuracy)} % (95 % interval ${interval(after)}, ${
+      counted(after.total, "problem")
+    }). The model was not measured on these problems before.${end}`;
   }
   if (before === null) {
     const asked = (record.config["eval"] as Json | undefined)?.["num_examples"];
@@ -112,9 +117,9 @@ function verdict(record: RunRecord, before: Share | null, after: Share | null): 
         `eval.num_examples.${end}`;
   }
   if (after === null) {
-    return `Held-out accuracy ${points(before.accuracy)} % (95 % interval ${
-      interval(before)
-    }, ${before.total} problems) at the beginning, not measured since.${end}`;
+    return `Held-out accuracy ${points(before.accuracy)} % (95 % interval ${interval(before)}, ${
+      counted(before.total, "problem")
+    }) at the beginning, not measured since.${end}`;
   }
   const gain = after.accuracy - before.accuracy;
   const [low, high] = differenceInterval(
@@ -129,9 +134,9 @@ function verdict(record: RunRecord, before: Share | null, after: Share | null): 
   const format = formatChange(before, after);
   return `Held-out accuracy ${points(before.accuracy)} → ${points(after.accuracy)} % (${
     signed(gain)
-  } points, 95 % interval ${signed(low)} to ${
-    signed(high)
-  }, ${after.total} problems). ${sure}${format}${end}`;
+  } points, 95 % interval ${signed(low)} to ${signed(high)}, ${
+    counted(after.total, "problem")
+  }). ${sure}${format}${end}`;
 }
 
 /** Change in the share of answers in the requested form; "" where it is within chance. */
@@ -190,7 +195,10 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
   const sft = config["sft"] as Json | null | undefined, isSupervised = series.has("sft/loss");
   if (sft && isSupervised) {
     const { max_steps: steps, per_device_train_batch_size: size, learning_rate: rate } = sft;
-    add("warm start", `${steps} supervised steps of ${size}, learning rate ${rate}`);
+    add(
+      "warm start",
+      `${counted(Number(steps), "supervised step")} of ${size}, learning rate ${rate}`,
+    );
   }
   // A run that only did its warm start has not used the other settings.
   if (training !== undefined && !(isSupervised && !series.has("reward"))) {
@@ -260,13 +268,21 @@ function evaluation(before: Share | null, after: Share | null): Table | null {
   return { rows };
 }
 
-function course({ metrics: { series } }: RunRecord): Table | null {
+function grpoCourse({ metrics: { series } }: RunRecord): string[] {
   const rewards = [...series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
-  const isSupervised = !series.has("reward");
-  const names = isSupervised
-    ? SUPERVISED_COURSE
-    : [...COURSE.slice(0, 1), ...rewards, ...COURSE.slice(1), ...MORE_COURSE];
-  const steps = (series.get(isSupervised ? "sft/loss" : "reward") ?? []).map(({ step }) => step);
+  return [...COURSE.slice(0, 1), ...rewards, ...COURSE.slice(1), ...MORE_COURSE];
+}
+
+/**
+ * Metrics at about ten steps.
+ * @param main the metric that every step has
+ */
+function course(
+  { metrics: { series } }: RunRecord,
+  main: string,
+  names: readonly string[],
+): Table | null {
+  const steps = (series.get(main) ?? []).map(({ step }) => step);
   if (steps.length === 0) return null;
   const count = Math.min(COURSE_STEPS, steps.length);
   const chosen = Array.from(
@@ -285,6 +301,37 @@ function course({ metrics: { series } }: RunRecord): Table | null {
       ) => [name, ...chosen.map((step) => valueAt(name, step))]),
     ],
   };
+}
+
+/** Longest text in a cell of the table of answers. */
+const MAX_CELL = 60;
+
+function answers({ heldOut }: RunRecord): ReportSections["answers"] {
+  if (heldOut === null) return null;
+  const { temperature, problems } = heldOut;
+  const isMeasured = problems.some(({ score }) => score !== null);
+  const given = (answer: string | null) => answer === null ? "(none)" : clipped(answer);
+  const rows = [["problem", "expected", "before", ...(isMeasured ? ["after", "score"] : [])]];
+  for (const { question, expected, before, after, score } of problems) {
+    rows.push([
+      clipped(question, true),
+      expected === null ? "(any that is right)" : clipped(expected),
+      given(before),
+      ...(isMeasured ? [given(after), score === null ? "–" : short(score)] : []),
+    ]);
+  }
+  const how = temperature === 0 ? "greedy" : `sampled at temperature ${temperature}`;
+  return { title: `Held-out problems (${how}, the first ${problems.length})`, table: { rows } };
+}
+
+/** A text for a cell: on one line, and its end or its beginning. */
+function clipped(text: string, isEnd = false): string {
+  const line = text.trim().replaceAll(/\s*\n\s*/g, " ⏎ "), characters = [...line];
+  if (characters.length <= MAX_CELL) return line;
+  // At a word's boundary where one is near.
+  return isEnd
+    ? `…${characters.slice(-MAX_CELL).join("").replace(/^\S{1,20}\s/, "")}`
+    : `${characters.slice(0, MAX_CELL).join("").replace(/\s\S{1,20}$/, "")}…`;
 }
 
 function cost({ run, metrics: { series } }: RunRecord): Table {

@@ -104,6 +104,7 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
       assert.deepEqual(Object.keys(rows[0]!), [
         "step",
         "prompt",
+        "expected",
         "completion",
         "correctness",
         "format_answer",
@@ -201,10 +202,18 @@ Deno.test("output is plain text when piped, nothing with --quiet, and JSON on re
     assert.equal(text.code, 0, text.err);
     assert.equal(text.out, "", "results on stdout only");
     assert.ok(!text.err.includes("\r") && !text.err.includes("\x1b"));
-    assert.match(text.err, /^\{'loss': .*'reward': .*'epoch': .*\}$/m);
+    assert.match(
+      text.err,
+      /^ +step +loss +entropy +grad_norm +left\n +1\/30 +\d\.\d{4} +\d\.\d{3} +[\d.]+ +\d+ s$/m,
+    );
+    assert.match(
+      text.err,
+      /^ *step +reward +correctness +format +length +entropy +KL +cut off +left\n +1\/4 +[01]\./m,
+    );
+    assert.match(text.err, /^ {2}prompt: Reverse the letters: (\w+) {2}expected: \w+$/m);
     assert.match(text.err, /accuracy, sampled at T 1 .*\[\d/);
     assert.match(text.err, /answer format/);
-    assert.match(text.err, /^ {2}step \d\/4 .* left {2}[\d.]+\/\d+ MB$/m);
+    assert.match(text.err, /^ {2}step 4\/4 {2}reward .* tokens\/s .* left( {2}.*)?$/m);
     const long = lines(text.err).filter((line) =>
       [...line].length > 80 && !/^(\{'|advice: )/.test(line) && !line.includes(folder)
     );

@@ -1,6 +1,7 @@
 /**
- * The completions of a step as a Parquet table, with the columns step, prompt, completion, one for
- * each reward, advantage, and the extra columns that rewards have written.
+ * The completions of a step as a Parquet table, with the columns step, prompt, expected (the right
+ * answer, or null), completion, one for each reward, advantage, and the extra columns that rewards
+ * have written.
  */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
@@ -17,6 +18,11 @@ export function encodeCompletions(
     columnData: [
       { name: "step", data: rows.map(() => step), type: "INT32" },
       { name: "prompt", data: rows.map((row) => groups[row.group]!.prompt.text), type: "STRING" },
+      {
+        name: "expected",
+        data: rows.map((row) => groups[row.group]!.entry.answer),
+        type: "STRING",
+      },
       { name: "completion", data: rows.map((row) => row.text), type: "STRING" },
       ...rewardNames.map((name, k) => ({
         name,
