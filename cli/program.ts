@@ -8,6 +8,7 @@ import { EXIT, UsageError } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { benchCommands } from "./bench/commands.ts";
+import { chatCommand } from "./chat/commands.ts";
 import { slurmCommands } from "./cluster/commands.ts";
 import { dashboardCommand } from "./dashboard/commands.ts";
 import { doctorCommand } from "./doctor/commands.ts";
@@ -129,6 +130,7 @@ function createProgram(setExit: (code: number) => void): Command {
   rewardCommands(program, setExit);
   modelCommands(program);
   serveCommand(program);
+  chatCommand(program, setExit);
   benchCommands(program, setExit);
   reportCommands(program);
   dashboardCommand(program);

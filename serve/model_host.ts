@@ -46,6 +46,8 @@ export interface HostOptions extends Pick<LoadOptions, "weights" | "activations"
   servedName?: string;
   /** Maximum number of tokens of a prompt and its completion; default: the model's positions. */
   maxModelLength?: number;
+  /** A length that the model does not have becomes that of the model, instead of an error. */
+  clipsLength?: boolean;
   /** Maximum number of completions that are decoded together. */
   maxSequences?: number;
   /** Maximum bytes of the generation's buffers, KV cache included. */
@@ -107,7 +109,8 @@ export class ModelHost {
       ...(onLoad === undefined ? {} : { onLoad }),
     });
     try {
-      const { maxPositions } = loaded.model.config, length = options.maxModelLength ?? maxPositions;
+      const { maxPositions } = loaded.model.config, asked = options.maxModelLength ?? maxPositions;
+      const length = options.clipsLength ? Math.min(asked, maxPositions) : asked;
       if (length > maxPositions) {
         throw new UsageError(
           `--max-model-len ${length}: the model has only ${maxPositions} positions`,

@@ -31,6 +31,11 @@ export function print(text: string): void {
   writeAll(Deno.stdout, text + "\n");
 }
 
+/** Writes a part of a result to stdout: a text that appears while it is made. */
+export function write(text: string): void {
+  writeAll(Deno.stdout, text);
+}
+
 /** Writes a result to stdout as bytes, in whole lines. */
 export function writeResult(bytes: Uint8Array): void {
   writeBytes(Deno.stdout, bytes);

@@ -1,0 +1,265 @@
+/**
+ * `rgx chat`: a conversation with a model. Answers appear while they are computed. Ctrl-C ends the
+ * answer; the part that was given stays in the conversation. The model's cache keeps the
+ * conversation, so each turn computes only what is new.
+ */
+import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { systemPromptText } from "../../data/prompt.ts";
+import { ApiError } from "../../serve/api_error.ts";
+import { ModelHost, type ServedModel } from "../../serve/model_host.ts";
+import { StopText } from "../../serve/stop_text.ts";
+import { templateValues } from "../flag_types.ts";
+import { LoadProgress } from "../models/load_progress.ts";
+import { type ModelFlags, storageOf } from "../models/model_input.ts";
+import { openDevice } from "../open_device.ts";
+import { log, paint, write } from "../terminal/terminal.ts";
+import { Conversation } from "./conversation.ts";
+import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
+import { type ChatSampling, samplingText, setSampling } from "./sampling.ts";
+
+export interface ChatFlags extends Omit<ModelFlags, "model" | "idsFile"> {
+  system?: string;
+  chatTemplateKwargs?: string;
+  maxModelLen: number;
+  temperature: number;
+  topP: number;
+  topK: number;
+  minP: number;
+  repetitionPenalty: number;
+  maxNewTokens: number;
+  seed: number;
+}
+
+const HELP = `/reset               forget the conversation
+/again               another answer to the last message
+/system TEXT         begin anew with this system message (/system alone: without one)
+/adapter NAME        go on with another adapter: a name of --adapter, a folder, or off
+/set KEY VALUE       change how tokens are sampled (/set alone: show it)
+/history             the messages so far
+/exit                end (or Ctrl-D)
+A line that ends with \\ goes on on the next one. Ctrl-C ends an answer.`;
+
+export async function chat(path: string, flags: ChatFlags): Promise<number> {
+  const weights = storageOf(flags), { activations, adapter: given } = flags;
+  const adapters = new Map(given.map(namedAdapter));
+  const device = await openDevice(flags), progress = new LoadProgress();
+  try {
+    const host = await ModelHost.open(path, device, {
+      weights,
+      onLoad: progress.on,
+      maxSequences: 1,
+      ...(activations === undefined ? {} : { activations }),
+      maxModelLength: flags.maxModelLen,
+      clipsLength: true,
+    });
+    try {
+      progress.close();
+      return await new Chat(host, adapters, flags, stdinLines()).run();
+    } finally {
+      host.close();
+    }
+  } finally {
+    progress.close();
+    device.close();
+  }
+}
+
+/** NAME=FOLDER, or a folder that is its own name. */
+function namedAdapter(text: string): [name: string, folder: string] {
+  const [, name = text, folder = text] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
+  return [name, folder];
+}
+
+/** One conversation from its first line to its end. */
+class Chat {
+  readonly #sampling: ChatSampling;
+  readonly #conversation: Conversation;
+  /** Ends the answer that is being computed. */
+  #answering: AbortController | null = null;
+  /** The adapter in use; null = the model as it was named. */
+  #adapter: string | null = null;
+
+  constructor(
+    private readonly host: ModelHost,
+    private readonly adapters: ReadonlyMap<string, string>,
+    flags: ChatFlags,
+    private readonly source: LineSource,
+  ) {
+    const { temperature, seed } = flags;
+    this.#sampling = {
+      temperature,
+      top_p: flags.topP,
+      top_k: flags.topK,
+      min_p: flags.minP,
+      repetition_penalty: flags.repetitionPenalty,
+      max_new_tokens: flags.maxNewTokens,
+      seed,
+    };
+    this.#conversation = new Conversation(
+      host.base.loaded.tokenizer,
+      flags.system === undefined ? null : systemPromptText(flags.system),
+      templateValues(flags.chatTemplateKwargs),
+    );
+  }
+
+  /** @returns the exit code */
+  async run(): Promise<number> {
+    const { source, host } = this;
+    const onSignal = () => {
+      if (this.#answering === null) Deno.exit(EXIT.sigint);
+      this.#answering.abort();
+    };
+    Deno.addSignalListener("SIGINT", onSignal);
+    try {
+      for (const name of [...this.adapters.keys()].slice(0, 1)) await this.#useAdapter(name);
+      if (!this.#conversation.hasTemplate) {
+        log("note: the model has no chat template: each message is continued as plain text");
+      }
+      if (source.isTerminal) {
+        const { id } = host.base, { maxModelLength } = host;
+        log(paint("dim", `${id}, ${maxModelLength} tokens of context; /help lists the commands`));
+      }
+      return await this.#loop();
+    } finally {
+      Deno.removeSignalListener("SIGINT", onSignal);
+    }
+  }
+
+  async #loop(): Promise<number> {
+    let interrupts = 0, failed = false;
+    for (;;) {
+      const typed = await nextMessage(this.source, paint("cyan", "> "));
+      if (typed === "end") break;
+      if (typed === "interrupt") {
+        if (++interrupts > 1) return EXIT.sigint;
+        log(paint("dim", "Ctrl-C again, Ctrl-D or /exit ends the chat"));
+        continue;
+      }
+      interrupts = 0;
+      const { line } = typed;
+      if (line.trim() === "") continue;
+      if (line.trim() === "/exit") break;
+      try {
+        if (line.startsWith("/")) await this.#command(line);
+        else await this.#answer(line);
+      } catch (error) {
+        if (!(error instanceof RgxError || error instanceof ApiError)) throw error;
+        failed = true;
+        log(paint("red", `error: ${messageOf(error)}`));
+        if (error instanceof RgxError && error.advice !== undefined) log(error.advice);
+      }
+    }
+    // A script should notice that a line of its input failed; a person has seen it.
+    return failed && !this.source.isTerminal ? EXIT.failure : EXIT.ok;
+  }
+
+  async #command(line: string): Promise<void> {
+    const [, name = "", rest = ""] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? [];
+    const conversation = this.#conversation;
+    switch (name) {
+      case "help":
+        return log(HELP);
+      case "reset":
+        conversation.clear();
+        return log("the conversation is empty");
+      case "again":
+        if (!conversation.again()) throw new UsageError("/again: there is no answer yet");
+        return await this.#answer(null);
+      case "system":
+        conversation.system = systemPromptText(rest.trim());
+        return log(rest.trim() === "" ? "no system message" : "a new conversation begins");
+      case "adapter":
+        return await this.#useAdapter(rest.trim());
+      case "set": {
+        const [key = "", ...value] = rest.trim().split(/[\s=]+/);
+        if (key !== "") setSampling(this.#sampling, key, value.join(" "));
+        return log(samplingText(this.#sampling));
+      }
+      case "history":
+        for (const { role, content } of conversation.messages) log(`[${role}] ${content}`);
+        return;
+      default:
+        throw new UsageError(`/${name}: no such command`, {
+          advice: "/help lists them. A message that begins with / has a space before it.",
+        });
+    }
+  }
+
+  /** Goes on with an adapter, which is loaded if it is new. */
+  async #useAdapter(name: string): Promise<void> {
+    const { host, adapters } = this;
+    if (name === "") {
+      const known = [...new Set([...adapters.keys(), ...host.models.slice(1).map(({ id }) => id)])];
+      const list = known.map((one) => one === this.#adapter ? `${one} (in use)` : one);
+      return log(list.length === 0 ? "no adapters: /adapter FOLDER" : list.join("\n"));
+    }
+    if (name === "off") this.#adapter = null;
+    else {
+      if (!host.has(name)) await host.load(name, adapters.get(name) ?? name);
+      this.#adapter = name;
+    }
+    log(name === "off" ? "without an adapter" : `with the adapter ${name}`);
+  }
+
+  /** Computes and shows the answer to a message. @param message null = to the last one */
+  async #answer(message: string | null): Promise<void> {
+    const { host } = this, conversation = this.#conversation, sampling = this.#sampling;
+    const { promptIds, answer } = conversation.ask(message);
+    const room = host.maxModelLength - promptIds.length;
+    if (promptIds.length === 0 || room < 1) {
+      conversation.unanswered();
+      throw new UsageError(
+        promptIds.length === 0
+          ? "the message is empty"
+          : `the conversation has ${promptIds.length} tokens, the context ${host.maxModelLength}`,
+        { advice: "/reset forgets the conversation; --max-model-len gives more room." },
+      );
+    }
+    const control = this.#answering = new AbortController();
+    let text = "", tokens: number[] = [];
+    try {
+      await host.using(this.#adapter ?? undefined, async (model: ServedModel) => {
+        const { tokenizer, eosIds } = model.loaded, shown = new StopText([]);
+        const decoded = () => {
+          const ids = eosIds.includes(tokens.at(-1)!) ? tokens.slice(0, -1) : tokens;
+          return tokenizer.decode(ids, { skipSpecialTokens: true });
+        };
+        const show = (part: string) => {
+          text += part;
+          write(part);
+        };
+        try {
+          await host.generate(model, {
+            ...{ promptId: answer, promptIds, n: 1, signal: control.signal },
+            sampling: {
+              maxNewTokens: Math.min(sampling.max_new_tokens, room),
+              temperature: sampling.temperature,
+              topP: sampling.top_p,
+              topK: sampling.top_k,
+              minP: sampling.min_p,
+              repetitionPenalty: sampling.repetition_penalty,
+              seed: sampling.seed,
+              eosIds,
+            },
+            onToken: (_, token) => {
+              tokens = [...tokens, token];
+              show(shown.push(decoded()));
+            },
+          });
+          show(shown.end(decoded()));
+        } catch (error) {
+          if (!control.signal.aborted) throw error;
+          write(" …");
+        }
+        write("\n");
+      });
+      conversation.answered(text);
+      if (tokens.length >= room) log("note: the context is full; /reset forgets the conversation");
+    } catch (error) {
+      conversation.unanswered();
+      throw error;
+    } finally {
+      this.#answering = null;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/** `rgx chat` in a pipe: history, adapters, sampling keys, mistakes, and Ctrl-C. */
+import assert from "node:assert/strict";
+import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
+import { inTempFolder, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
+import { assertClean, lines, rgx, spawnRgx } from "../support.ts";
+
+const TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+const ON_CPU = ["--device", "wasm", "--threads", "1", "--temperature", "0"];
+
+/** Calls `work` in a folder with the model `base` and the adapters `one` and `two`. */
+function withModel(work: (folder: string) => Promise<void>, maxPositions = 512): Promise<void> {
+  return inTempFolder(async (folder) => {
+    const config = { ...SIZES, maxPositions }, device = createReferenceDevice();
+    await writeBase(config, folder);
+    await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);
+    for (const name of ["one", "two"]) await writeAdapter(config, folder, device, { name });
+    device.close();
+    await work(folder);
+  });
+}
+
+Deno.test("a chat answers as rgx generate does, keeps its history, and changes adapters", () =>
+  withModel(async (cwd) => {
+    const input = ["hi", "why?", "/adapter two", "/reset", "hi", "/adapter off", "/reset", "hi", ""]
+      .join("\n");
+    const flags = ["--adapter", "one=./one", "--adapter", "two=./two", "--max-new-tokens", "12"];
+    const chat = await rgx(["chat", "base", ...flags, ...ON_CPU], input, {}, cwd);
+    assertClean(chat);
+    assert.equal(chat.code, 0, chat.err);
+    const answers = lines(chat.out);
+    assert.equal(answers.length, 4, chat.out);
+    const generated = async (prompt: string, adapter: string[]) => {
+      const { out, err } = await rgx(
+        ["generate", "--model", "base", ...adapter, ...ON_CPU, "--max-new-tokens", "12"],
+        prompt,
+        {},
+        cwd,
+      );
+      assert.notEqual(out, "", err);
+      return lines(out)[0];
+    };
+    const first = "[user]hi[assistant]";
+    assert.equal(answers[0], await generated(first, ["--adapter", "one"]));
+    const second = `${first}${answers[0]}[user]why?[assistant]`;
+    assert.equal(answers[1], await generated(second, ["--adapter", "one"]));
+    assert.equal(answers[2], await generated(first, ["--adapter", "two"]));
+    assert.equal(answers[3], await generated(first, []));
+    assert.notEqual(answers[3], answers[0]);
+    assert.match(chat.err, /with the adapter one[^]*with the adapter two[^]*without an adapter/);
+  }));
+
+Deno.test("a mistake in a chat is named, and the chat goes on", () =>
+  withModel(async (cwd) => {
+    const input = "/bogus\n/set top_p 7\n/adapter nowhere\n/again\nhi\n";
+    const chat = await rgx(["chat", "base", ...ON_CPU, "--max-new-tokens", "3"], input, {}, cwd);
+    assertClean(chat);
+    assert.equal(chat.code, 1);
+    assert.equal(lines(chat.out).length, 1);
+    for (const text of [/\/bogus: no such command/, /above 0 to 1/, /nowhere/, /no answer yet/]) {
+      assert.match(chat.err, text);
+    }
+    const wrong = await rgx(["chat", "nowhere"], "", {}, cwd);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.err, /nowhere: no such model folder/);
+  }));
+
+Deno.test("SIGINT ends the answer and not the chat", () =>
+  withModel(async (cwd) => {
+    const child = spawnRgx(
+      ["chat", "base", ...ON_CPU, "--max-new-tokens", "60000", "--max-model-len", "65536"],
+      { cwd, stdin: "piped" },
+    );
+    const errors = new Response(child.stderr).text();
+    const input = child.stdin.getWriter();
+    await input.write(new TextEncoder().encode("hi\n/set max_new_tokens 3\nhi\n"));
+    await input.close();
+    let text = "";
+    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+      if (text === "") child.kill("SIGINT");
+      text += piece;
+    }
+    assert.equal((await child.status).code, 0, await errors);
+    const [cut, next, ...more] = lines(text);
+    assert.match(cut!, / …$/);
+    assert.ok(next!.length > 0 && more.length === 0, text);
+  }, 65536));
