@@ -159,8 +159,8 @@ async function stepSection(
       "### A GRPO step",
       `2 prompts of 128 tokens × 8 completions of exactly 64, LoRA of rank 16 on all linear layers, ` +
       "rewards of ±1, computed in float32, no activations computed twice, " +
-      `${threads === 1 ? "one thread" : `${threads} threads`}; ` +
-      `${versions.join("; ")}. Seconds of the fastest of ${rounds} steps; processor: of all ` +
+      [threads === 1 ? "one thread" : `${threads} threads`, ...versions].join("; ") +
+      `. Seconds of the fastest of ${rounds} steps; processor: of all ` +
       "threads together. Memory: the most that the process has had.",
       table([
         ...["", "step", "generate", "train", "processor", "GB"],
@@ -210,7 +210,9 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
     return [
       "### Prompts and decoding",
       "Tokens a second of processor time on one thread, in brackets as a multiple of llama.cpp's " +
-      `from the same file; the best of ${rounds} rounds; ${versions.join("; ")}. A prompt of 512 ` +
+      `from the same file; ${
+        [`the best of ${rounds} rounds`, ...versions].join("; ")
+      }. A prompt of 512 ` +
       "tokens; 64 tokens after one, alone and 16 at once. rgx draws its tokens and keeps their " +
       "log-probabilities, llama.cpp only computes the logits.",
       table(["", "prompt", "1 sequence", "16 sequences", "GB"], rows),
