@@ -38,6 +38,8 @@ interface Call {
   signal: AbortSignal;
   /** Ends the work of the call. */
   leave: () => void;
+  /** The call goes on after its response is returned, until the result of this is called. */
+  goesOn: () => () => void;
 }
 
 type Handler = (call: Call) => Response | Promise<Response>;
@@ -118,16 +120,18 @@ export class App {
       "/v1/unload_lora_adapter",
       (fields) => new Response(unloadAdapter(fields, host, adapters)),
     );
-    post("/v1/completions", (fields, { signal, leave }) => {
+    post("/v1/completions", (fields, call) => {
       const model = modelOf(fields), request = completionRequest(fields, model, limits);
-      return this.#answer(model, request.stream.isOn, leave, {
+      const { signal } = call;
+      return this.#answer(model, request.stream.isOn, call, {
         whole: (model) => complete(desk, model, request, signal),
         stream: (model, send) => streamCompletion(desk, model, request, signal, send),
       });
     });
-    post("/v1/chat/completions", (fields, { signal, leave }) => {
+    post("/v1/chat/completions", (fields, call) => {
       const model = modelOf(fields), request = chatRequest(fields, model, limits);
-      return this.#answer(model, request.stream.isOn, leave, {
+      const { signal } = call;
+      return this.#answer(model, request.stream.isOn, call, {
         whole: (model) => chat(desk, model, request, signal),
         stream: (model, send) => streamChat(desk, model, request, signal, send),
       });
@@ -137,7 +141,7 @@ export class App {
   async #answer(
     { id }: ServedModel,
     streams: boolean,
-    leave: () => void,
+    { leave, goesOn }: Call,
     { whole, stream }: {
       whole: (model: ServedModel) => Promise<object>;
       stream: (model: ServedModel, send: Send) => Promise<void>;
@@ -149,6 +153,7 @@ export class App {
       (send) => host.using(id, (model) => stream(model, send)),
       leave,
       (error) => asApiError(error, this.options.onDefect),
+      goesOn(),
     );
   }
 
@@ -193,34 +198,34 @@ export class App {
       this.#open--;
       metrics.ended(route, status, (performance.now() - begin) / 1000);
     };
-    let response: Response;
+    let goesOn = false, response: Response;
+    const given: Call = {
+      ...{ context, signal, leave },
+      goesOn: () => {
+        goesOn = true;
+        return () => ended(200);
+      },
+    };
     try {
       this.#admit(context, route);
-      response = await handler({ context, signal, leave });
+      response = await handler(given);
     } catch (thrown) {
-      const error = asApiError(thrown, onDefect);
-      if (error.status === 499) metrics.clientGone();
-      response = Response.json(error.body, {
-        status: error.status,
-        headers: error.details.headers ?? {},
-      });
+      goesOn = false;
+      const error = asApiError(thrown, onDefect), { status, details: { headers = {} } } = error;
+      if (status === 499) metrics.clientGone();
+      response = Response.json(error.body, { status, headers });
     }
-    response = this.#withHeaders(response, context);
-    if (response.body === null) {
-      ended(response.status);
-      return response;
-    }
-    return counted(response, () => ended(response.status));
+    this.#addHeaders(response.headers, context);
+    if (!goesOn) ended(response.status);
+    return response;
   }
 
-  #withHeaders(response: Response, { req }: Context): Response {
-    const { cors } = this.options, headers = new Headers(response.headers);
+  #addHeaders(headers: Headers, { req }: Context): void {
+    const { cors } = this.options;
     headers.set("x-request-id", requestId(req.header("x-request-id")));
-    if (cors !== null) {
-      headers.set("access-control-allow-origin", cors);
-      headers.set("vary", "origin");
-    }
-    return new Response(response.body, { status: response.status, headers });
+    if (cors === null) return;
+    headers.set("access-control-allow-origin", cors);
+    headers.set("vary", "origin");
   }
 
   /** @throws ApiError for a request without the key, or while the server ends */
@@ -275,26 +280,4 @@ function tooSlow(seconds: number): ApiError {
   return new ApiError(408, "server_error", `the request took longer than ${seconds} s`, {
     headers: { "x-should-retry": "false" },
   });
-}
-
-/** The response, with `onEnd` called when its body has ended or was cancelled. */
-function counted(response: Response, onEnd: () => void): Response {
-  const reader = response.body!.getReader();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(control) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return control.enqueue(value);
-        control.close();
-      } catch (error) {
-        control.error(error);
-      }
-      onEnd();
-    },
-    async cancel(reason) {
-      onEnd();
-      await reader.cancel(reason);
-    },
-  });
-  return new Response(body, response);
 }

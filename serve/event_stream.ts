@@ -15,12 +15,14 @@ export type Send = (event: object) => void;
  * stream.
  * @param leave called when the client closes the connection
  * @param explain the answer to an error
+ * @param onEnd called when the stream has ended, however that was
  * @throws what `produce` throws before its first event
  */
 export async function eventStream(
   produce: (send: Send) => Promise<void>,
   leave: () => void,
   explain: (error: unknown) => ApiError,
+  onEnd: () => void,
 ): Promise<Response> {
   const encoder = new TextEncoder(), early: string[] = [];
   let control: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -53,6 +55,7 @@ export async function eventStream(
         if (!isOpen) return;
         isOpen = false;
         controller.close();
+        onEnd();
       };
       ended.then(close, close);
     },
@@ -60,6 +63,7 @@ export async function eventStream(
       isOpen = false;
       clearInterval(ping);
       leave();
+      onEnd();
     },
   });
   return new Response(body, { headers: HEADERS });
