@@ -37,6 +37,8 @@ export class Ranks {
   /** Errors that all ranks know of. */
   #known = new WeakSet<object>();
   #guard: Guard = (work) => work();
+  /** Whether the last error was one of some ranks only, as of a machine that fails. */
+  #ofSome = { last: false };
 
   /**
    * @param transport null = one rank alone
@@ -45,6 +47,8 @@ export class Ranks {
   constructor(
     private readonly transport: Transport | null,
     private readonly watch: () => void = () => {},
+    /** Told of work that goes on, and of a checkpoint that a resume can begin at. */
+    readonly progress: { beat(): void; keeps(): void } = { beat() {}, keeps() {} },
   ) {}
 
   /**
@@ -53,9 +57,10 @@ export class Ranks {
    */
   guardedBy(guard: Guard): Ranks {
     if (this.transport === null) return this;
-    const guarded = new Ranks(this.transport, this.watch);
+    const guarded = new Ranks(this.transport, this.watch, this.progress);
     guarded.#known = this.#known;
     guarded.#guard = guard;
+    guarded.#ofSome = this.#ofSome;
     return guarded;
   }
 
@@ -76,6 +81,14 @@ export class Ranks {
   knows(error: unknown): boolean {
     return this.transport === null || (typeof error === "object" && error !== null &&
       this.#known.has(error));
+  }
+
+  /**
+   * Whether the error that ended the run is one that other ranks do not have: a machine may have
+   * failed, and not the program or its configuration.
+   */
+  get failedAlone(): boolean {
+    return this.#ofSome.last;
   }
 
   /**
@@ -108,6 +121,7 @@ export class Ranks {
     const all = (await transport.allGather(serialize(message), this.watch))
       .map((bytes) => deserialize(bytes) as Message);
     const failed = all.findIndex(({ kind }) => kind === "failed");
+    this.#ofSome.last = all.some(({ kind }) => kind !== "failed");
     if (failed >= 0) throw this.#remember(failed === this.rank ? error : otherError(all, failed));
     if (all.some(({ kind }) => kind === "stop")) throw this.#remember(new Interrupted());
     return all.map((each) => (each as { results: T }).results);

@@ -43,6 +43,8 @@ const command = new Deno.Command(Deno.execPath(), {
     "--include",
     "rewards/custom/worker.ts",
     "--include",
+    "ranks/watch/worker.ts",
+    "--include",
     "cli/tasks/score_worker.ts",
     "--include",
     "tasks/custom/relay.ts",

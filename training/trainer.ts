@@ -189,7 +189,10 @@ export class GrpoTrainer {
     const { restored, warnings } = await run.records.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
     if (!run.supervisedOnly) this.#sampler = samplerOf(run, restored?.stale ?? new Map());
-    if (restored !== null) await this.#restoreOptimizer(restored, warnings);
+    if (restored !== null) {
+      await this.#restoreOptimizer(restored, warnings);
+      run.ranks.progress.keeps();
+    }
     await run.ranks.first(() => run.records.begin(restored, run.state.promptTime));
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
@@ -264,6 +267,7 @@ export class GrpoTrainer {
           stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
         },
       )).finally(() => control?.saving?.(false));
+    run.ranks.progress.keeps();
     run.emit({ type: "checkpoint", path, step: state.step });
   }
 

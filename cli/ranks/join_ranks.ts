@@ -2,7 +2,7 @@
  * Joins the other ranks of a run, when a launcher (mpirun, srun) has started several, and sees to
  * it that they end together: the rank that has failed prints why, the others stay silent.
  */
-import { UsageError } from "../../core/errors.ts";
+import { EXIT, UsageError } from "../../core/errors.ts";
 import { grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
 import { slurmJob } from "../../core/machine/job.ts";
@@ -12,7 +12,9 @@ import { MpiTransport } from "../../ranks/mpi/mpi_transport.ts";
 import { type NodeFacts, nodeShare, requireCards } from "../../ranks/node_share.ts";
 import { ALONE, RankFailed, Ranks } from "../../ranks/ranks.ts";
 import { type DeviceFlags, openDevice } from "../open_device.ts";
+import { RankWatch } from "../../ranks/watch/rank_watch.ts";
 import { reportError } from "../report_error.ts";
+import { log } from "../terminal/terminal.ts";
 
 /** Joined ranks; `label` names them and the MPI library, null for one process alone. */
 export interface JoinedRanks {
@@ -30,19 +32,36 @@ export async function withRanks(
 ): Promise<number> {
   const transport = MpiTransport.open();
   if (transport === null) return await work({ ranks: ALONE, label: null });
-  const ranks = new Ranks(transport);
-  try {
-    const code = await work({ ranks, label: `${ranks.size} ranks, ${transport.label}` });
+  const watch = new RankWatch(transport.rank, transport.size);
+  const ranks = new Ranks(transport, () => watch.check(), watch);
+  const end = async () => {
+    await ranks.meet();
+    watch.close();
     await ranks.close();
+  };
+  try {
+    const warning = await watch.start(ranks);
+    if (warning !== null && ranks.isFirst) log(`warning: ${warning}`);
+    const code = await work({ ranks, label: `${ranks.size} ranks, ${transport.label}` });
+    await end();
     return code;
   } catch (error) {
     // Printed before the others end, because a launcher may then end this rank at once.
-    const code = error instanceof RankFailed ? error.exitCode : reportError(error, verbose);
-    if (ranks.knows(error)) await ranks.close();
-    else ranks.abort(code);
+    const speaks = !(error instanceof RankFailed), isKnown = ranks.knows(error);
+    let code = speaks ? reportError(error, verbose) : error.exitCode;
+    // What was saved before a machine failed can be resumed. What fails everywhere fails again.
+    if (code === EXIT.failure && (!isKnown || ranks.failedAlone)) code = watch.exitCode;
+    if (isKnown) await end().catch(() => ranks.abort(code));
+    else {
+      if (!speaks) await new Promise((resolve) => setTimeout(resolve, SPEAKER_FIRST_MS));
+      ranks.abort(code);
+    }
     return code;
   }
 }
+
+/** How long the ranks that say nothing wait for the one that says what happened. */
+const SPEAKER_FIRST_MS = 1500;
 
 /**
  * Opens the device of this rank: a card of its own, or a share of the cores of its machine.

@@ -59,6 +59,7 @@ function runCommand(
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
+    .option("--ranks <n>", "train on this many processes (MPI)", integer(1, 65536))
     .option("--output-dir <folder>", "where the run is written")
     .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
     .option("--force", "start anew in a folder that holds another run")
@@ -87,6 +88,7 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
         "rgx train quickstart training.learning_rate=1e-4 --output-dir runs/a",
         "rgx train my_experiment.yaml --dry-run --gpu h100-80gb",
         "rgx train my_experiment.yaml --resume",
+        "rgx train my_experiment.yaml --ranks 4",
         "rgx train gsm8k --model-name PATH --dataset PATH --max-steps 20",
       ) +
         "\n\nOn-policy GRPO with scaled advantages has a loss value near 0 by construction;\n" +

@@ -13,6 +13,7 @@ import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
+import { runRanks, startsRanks } from "../ranks/start_ranks.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import { assemble, type TrainingParts } from "../../training/assemble.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
@@ -48,6 +49,7 @@ export interface TrainOptions {
   gpu?: string;
   deviceMemory?: string;
   threads?: number;
+  ranks?: number;
   outputDir?: string;
   maxTime?: string;
   force?: boolean;
@@ -72,6 +74,12 @@ export async function train(
   readChosenMetrics(options.logMetrics); // refuses it before anything starts
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
   const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
+  if (startsRanks(options.ranks) && !options.printConfig && !options.dryRun) {
+    // A mistake in the configuration is found before anything is started.
+    const { config } = await load(name, overrides, options, commandOptions, phases);
+    if (phases === "sft") requireWarmStart(config);
+    return await runRanks(options.ranks, Deno.args, config.training.output_dir);
+  }
   return await withRanks(options.verbose ?? false, async (joined) => {
     const { ranks } = joined;
     let loaded!: LoadedConfig;

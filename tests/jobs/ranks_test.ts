@@ -16,11 +16,17 @@ const FOUR = [
 ];
 
 /** Runs `rgx train` as `ranks` ranks. */
-function train(launcher: TestLauncher, ranks: number, args: readonly string[]) {
+function train(
+  launcher: TestLauncher,
+  ranks: number,
+  args: readonly string[],
+  env: Record<string, string> = {},
+) {
   return launch(launcher, ranks, rgxProgram(["train", ...args]), {
     // The machine of the tests has few cores.
     RGX_NUM_THREADS: "1",
     COLUMNS: "80",
+    ...env,
   });
 }
 
@@ -46,6 +52,110 @@ Deno.test({
           assert.equal(err.match(/^Time /gm)?.length, 1, "only the first rank prints");
         }
       }
+    });
+  },
+});
+
+/**
+ * Starts `rgx train`, waits until metrics.jsonl has some lines, and sends a signal to rank 1.
+ * @param start starts the ranks with these arguments
+ */
+async function interrupted(
+  signal: Deno.Signal,
+  lines: number,
+  run: string,
+  start: (args: readonly string[], env: Record<string, string>) => Promise<Ended>,
+  config: string,
+): Promise<Ended> {
+  const mark = crypto.randomUUID();
+  let hasEnded = false;
+  const end = start([config, ...FOUR, "--output-dir", run], { RGX_TEST_MARK: mark })
+    .finally(() => hasEnded = true);
+  const written = async () =>
+    (await Deno.readTextFile(`${run}/metrics.jsonl`).catch(() => "")).split("\n").length - 1;
+  while (await written() < lines) {
+    assert.ok(!hasEnded, "the run ended too early");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  Deno.kill(await processOf(mark, 1), signal);
+  return await end;
+}
+
+type Ended = { code: number; out: string; err: string };
+
+/** The process of a rank that has a mark in its environment. */
+async function processOf(mark: string, rank: number): Promise<number> {
+  for await (const { name } of Deno.readDir("/proc")) {
+    if (!/^[0-9]+$/.test(name)) continue;
+    const environment = await Deno.readTextFile(`/proc/${name}/environ`).catch(() => "");
+    const words = environment.split("\0");
+    const isRank = words.includes(`OMPI_COMM_WORLD_RANK=${rank}`) ||
+      words.includes(`PMI_RANK=${rank}`);
+    if (isRank && words.includes(`RGX_TEST_MARK=${mark}`)) return Number(name);
+  }
+  throw new Error(`rank ${rank} was not found`);
+}
+
+Deno.test({
+  name: "kill -9 of a rank ends all; any number of ranks goes on to the same bytes",
+  ignore: needs(hasBothMpis, NEEDED.mpi),
+  fn: async () => {
+    await withFolder(async (dir) => {
+      const config = await tinyConfig(dir), [openMpi, mpich] = launchers;
+      const alone = await rgx(["train", config, ...FOUR, "--output-dir", `${dir}/1`]);
+      assert.equal(alone.code, 0, alone.err);
+      // The supervised part has 30 lines, then each step has one.
+      const cases = [
+        { launcher: openMpi!, lines: 9, ranks: 2, after: 1 },
+        { launcher: mpich!, lines: 31, ranks: 3, after: 2 },
+        { launcher: mpich!, lines: 32, ranks: 2, after: 4 },
+        { launcher: openMpi!, lines: 33, ranks: 4, after: 2 },
+      ];
+      for (const [i, { launcher, lines, ranks, after }] of cases.entries()) {
+        const run = `${dir}/case${i}`;
+        const start = (args: readonly string[], env: Record<string, string>) =>
+          train(launcher, ranks, args, env);
+        const killed = await interrupted("SIGKILL", lines, run, start, config);
+        assert.notEqual(killed.code, 0);
+        const again = [config, ...FOUR, "--output-dir", run, "--resume"];
+        const resumed = after === 1
+          ? await rgx(["train", ...again])
+          : await train(launcher, after, again);
+        assert.equal(resumed.code, 0, resumed.err);
+        await assertSameRun(run, `${dir}/1`);
+      }
+    });
+  },
+});
+
+Deno.test({
+  name: "rgx train --ranks starts them; a killed or hanging rank ends all with exit 75",
+  ignore: needs(hasBothMpis, NEEDED.mpi),
+  fn: async () => {
+    await withFolder(async (dir) => {
+      const config = await tinyConfig(dir);
+      const start = (args: readonly string[], env: Record<string, string>) =>
+        rgx(["train", ...args, "training.max_steps=200", "--ranks", "2"], "", {
+          RGX_NUM_THREADS: "1",
+          ...env,
+        });
+      for (
+        const [signal, said] of [
+          ["SIGKILL", /^error: a rank was killed .*\nhelp: .*checkpoint-\d+ is kept.*\n$/m],
+          ["SIGSTOP", /error: rank 1 is lost: it has been silent for too long/],
+        ] as const
+      ) {
+        const run = `${dir}/${signal}`;
+        const { code, err } = await interrupted(signal, 34, run, start, config);
+        assert.equal(code, 75, err);
+        assert.match(err, said);
+      }
+      const whole = ["train", config, ...FOUR, "--output-dir", `${dir}/whole`];
+      const done = await rgx([...whole, "--ranks", "2"], "", { RGX_NUM_THREADS: "1" });
+      assert.equal(done.code, 0, done.err);
+      const alone = await rgx(["train", config, ...FOUR, "--output-dir", `${dir}/alone`]);
+      assert.equal(alone.code, 0, alone.err);
+      await assertSameRun(`${dir}/whole`, `${dir}/alone`);
     });
   },
 });

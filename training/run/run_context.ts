@@ -227,6 +227,7 @@ export class RunContext {
     const { device } = this.options, outer = device.beforeRun ?? null;
     device.beforeRun = () => {
       this.records.keepAlive();
+      this.ranks.progress.beat();
       if (!stops || !this.stopRequested()) return;
       device.beforeRun = null; // the operations that clean up must still run
       throw new Interrupted();

@@ -4,7 +4,7 @@ import { anything, bool, choice, int, nullable } from "../../types/value_types.t
 import { refused } from "../foreign_table.ts";
 import { each, inside, join, PLACE, PROFILER } from "./verl_keys.ts";
 
-const CARDS = "rgx slurm CONFIG --gpus asks for cards";
+const CARDS = "rgx train CONFIG --ranks N and rgx slurm CONFIG --gpus N start several ranks";
 const TURNS = "rgx generates and trains in turns";
 const KEPT = "completions are kept in the run's folder";
 

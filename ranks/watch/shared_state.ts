@@ -1,0 +1,49 @@
+/** What the two threads of a rank share: one works, the other one watches the other ranks. */
+
+/** Words of the shared memory. */
+export const WORD = {
+  /** Increased by the working thread while it works or waits. */
+  beats: 0,
+  /** 1 + the rank that is lost; 0 = none. */
+  lost: 1,
+  /** How it was lost: an index of LOSSES. */
+  loss: 2,
+  /** The exit code for an end without the working thread. */
+  exitCode: 3,
+  count: 4,
+} as const;
+
+/** How a rank is lost, in words. */
+export const LOSSES = [
+  "its process has ended or was killed",
+  "it has been silent for too long: its process or its machine hangs",
+  "it has made no progress for too long",
+] as const;
+
+/** Between two signs of life, in milliseconds. */
+export const BEAT_MS = 1000;
+/** A rank that is silent for so long is lost. */
+export const SILENT_MS = 6000;
+/** A rank whose working thread has not moved for so long is lost. */
+export const STALLED_MS = 600_000;
+/** How long the working thread has to end the run after a loss, before the other one does. */
+export const GRACE_MS = 5000;
+
+/** What the watching thread is asked to do. */
+export interface WatchRequest {
+  words: Int32Array<SharedArrayBuffer>;
+  rank: number;
+  size: number;
+  /** Proves that a connection is from a rank of this run. */
+  token: string;
+  /** Where the first rank listens; null on the first rank itself. */
+  at: { addresses: readonly string[]; port: number } | null;
+}
+
+/** Its answers: where it listens, or whether it has a connection. */
+export type WatchAnswer = { port: number } | { connected: boolean };
+
+/** The message about a lost rank. */
+export function lossText(rank: number, loss: number): string {
+  return `rank ${rank} is lost: ${LOSSES[loss] ?? LOSSES[0]}`;
+}
