@@ -196,7 +196,7 @@ export async function doctor(
   const job = await jobReport();
   const gpu = await adapterReport();
   const devices: DeviceReport[] = [];
-  let tiles = "";
+  let tiles = "", bf16Unit = "";
   const wanted: [name: string, threads: number | undefined][] = [
     ["reference", 1],
     ["wasm", 1],
@@ -208,6 +208,7 @@ export async function doctor(
     const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
     if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
     tiles ||= device.tiles ?? "";
+    bf16Unit ||= device.bf16Unit ?? "";
     device.close();
   }
   const { bytes: memory, by } = room;
@@ -226,6 +227,8 @@ export async function doctor(
     memory_limited_by: by,
     devices,
     wasm_tiles: tiles,
+    /** What computes products with training.compute_dtype: bfloat16. */
+    wasm_bf16_unit: bf16Unit,
     gpu_adapter: gpu,
     job,
     fit,
@@ -244,7 +247,7 @@ export async function doctor(
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
     ["processors", [`${report.threads} threads`, otherWorkText(others) ?? []].flat().join(", ")],
-    ["cpu kernels", tiles],
+    ["cpu kernels", `${tiles}; products in bfloat16 by ${bf16Unit}`],
     ["free memory", gib(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),
     ...(job === null ? [] : jobRows(job, room)),

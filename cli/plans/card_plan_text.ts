@@ -155,7 +155,7 @@ export function cardMemoryJson({ card, memory, ...plan }: CardMemory) {
       other_inference: parts.inference,
       activations: parts.activations,
       head: parts.head,
-      other_training: parts.scratch,
+      other_training: parts.scratch + parts.panels,
       checkpoint: parts.checkpoint,
     },
     largest_buffer_bytes: largestBuffer.bytes,

@@ -28,6 +28,7 @@ export function memoryTable({ parts, peak, available }: MemoryPlan): string {
         : `all kept; computed again: ${bytesText(otherwise.recomputed)}`,
     ],
     ["head", parts.head, `in chunks; all logits at once: ${bytesText(otherwise.allLogits)}`],
+    ["bfloat16 panels", parts.panels, "rounded operands of one product"],
     ["other training", parts.scratch, "backward's scratch, merged weights"],
     ["checkpoint", parts.checkpoint, "while one is written, tensor by tensor"],
   ];

@@ -28,6 +28,7 @@ import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
+import { panelBytes } from "./panel_bytes.ts";
 import { type OptimizerKind, optimizerKind, planOptimizerBytes } from "../step/moments.ts";
 import { SYNC_CHUNK } from "../step/reference_policy.ts";
 
@@ -144,7 +145,7 @@ export function planStep(
     generation: packed + planInferenceBytes(sizes, wave, inference, size.generationLimit),
     // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
-      Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
+      Math.max(...passes.map((pass) => passBytes(sizes, pass))),
     checkpoint: checkpointBytes(sizes),
   };
 }
@@ -152,6 +153,11 @@ export function planStep(
 interface Pass {
   rows: number;
   pairs: number;
+}
+
+/** Bytes of a training pass, with the panels of its products. */
+function passBytes(sizes: ModelSizes, pass: Pass): number {
+  return planPassBytes(sizes, pass.rows, pass.pairs, true) + panelBytes(sizes, pass);
 }
 
 /**
@@ -211,6 +217,8 @@ export interface MemoryParts {
   activations: number;
   /** Hidden states of the predicted tokens; logits are computed in chunks. */
   head: number;
+  /** Operands of products in bfloat16, packed for one product at a time. */
+  panels: number;
   /** Everything else that a training pass uses. */
   scratch: number;
   /** Tensors on their way into a checkpoint. */
@@ -230,8 +238,10 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const { values, trained, gradients } = planParameterBytes(sizes);
   const { reference, generation, training, checkpoint } = planStep(sizes, size),
     { passes, wave } = largestPasses(sizes, size);
-  const bytes = (pass: Pass) => planPassBytes(sizes, pass.rows, pass.pairs, true);
-  const largest = passes.reduce((best, pass) => bytes(pass) > bytes(best) ? pass : best);
+  const largest = passes.reduce((best, pass) =>
+    passBytes(sizes, pass) > passBytes(sizes, best) ? pass : best
+  );
+  const panels = panelBytes(sizes, largest);
   const { kept, recomputed } = planActivationBytes(sizes, largest.rows);
   const { head, allLogits } = planHeadBytes(sizes, largest.pairs);
   const activations = sizes.recompute ? recomputed : kept;
@@ -251,7 +261,8 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
     inference: generation - packed - caches,
     activations,
     head,
-    scratch: training - activations - head,
+    panels,
+    scratch: training - activations - head - panels,
     checkpoint,
     kept: keptTypes(sizes, size),
     otherwise: { kept, recomputed, allLogits },

@@ -8,6 +8,7 @@
  * of larger chunks in the forward, too.
  */
 import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
+import { packedRowBytes } from "../matmul/wasm/bf16.ts";
 import { packedLength } from "../matmul/spec.ts";
 import { packPanelColumns, packPanels } from "../matmul/wasm/stored.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
@@ -37,6 +38,13 @@ const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
 /** Rows of a chunk with products in bfloat16: the weight is packed again for each chunk of rows. */
 const BF16_ROW_CHUNK = 1024;
+
+/** Bytes of scratch, beside that of threads, of a head's products in bfloat16. */
+export function bf16HeadBytes(rows: number, vocab: number, d: number): number {
+  const chunk = Math.min(rows, BF16_ROW_CHUNK), width = Math.min(vocab, VOCAB_CHUNK);
+  const packed = Math.max(packedRowBytes(chunk, d), packedRowBytes(chunk, width));
+  return 4 * chunk * width + Math.max(packed, packedRowBytes(width, chunk));
+}
 /** Number of multiply-adds in a chunk of work (about 20 µs). */
 const UNIT_ELEMENTS = 1_000_000;
 /** Number of elements in a chunk of a pass over rows (about 3 µs). */

@@ -1,0 +1,19 @@
+/** Memory of products in bfloat16 on a CPU: their operands are packed, rounded, for each product. */
+import { bf16HeadBytes } from "../../kernels/ops/head/wasm.ts";
+import { packedRowBytes } from "../../kernels/ops/matmul/wasm/bf16.ts";
+import { backwardWidths } from "../../models/network/layer_buffers.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+
+/**
+ * Bytes of the packed rows of the largest product of a training pass, and of the head's chunk; 0 in
+ * float32. The panels of weights are in the threads' scratch, some 100 KB each.
+ */
+export function panelBytes(
+  { config, computeDtype }: ModelSizes,
+  { rows, pairs }: { rows: number; pairs: number },
+): number {
+  if (computeDtype === "float32") return 0;
+  const widest = Math.max(...Object.values(backwardWidths(config)));
+  const layers = Math.max(packedRowBytes(rows, widest), packedRowBytes(widest, rows));
+  return Math.max(layers, bf16HeadBytes(pairs, config.vocabSize, config.hiddenSize));
+}
