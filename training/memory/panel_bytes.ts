@@ -1,4 +1,4 @@
-/** Memory of products in bfloat16 on a CPU: their operands are packed, rounded, for each product. */
+/** Memory of products in bfloat16 on a CPU: their operands are packed for one product at a time. */
 import { bf16HeadBytes } from "../../kernels/ops/head/wasm.ts";
 import { packedRowBytes } from "../../kernels/ops/matmul/wasm/bf16.ts";
 import { backwardWidths } from "../../models/network/layer_buffers.ts";
