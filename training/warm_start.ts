@@ -89,6 +89,7 @@ export async function warmStart(
       metrics,
       tokens: { generated: 0, trained: result.tokens },
     });
+    await run.diagnoseSupervised(step, result.loss);
     const saves = config.training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     await yieldToEvents();

@@ -10,7 +10,7 @@ import { dictLine, significant } from "./train_text.ts";
 
 /** Width of the lines, also on a wider terminal: so they can be quoted. */
 const WIDTH = 80;
-const MIN_CELL = 6;
+const MIN_CELL = 5;
 
 interface Column {
   title: string;
@@ -23,7 +23,10 @@ interface Column {
 
 const fixed = (digits: number) => (value: number) => value.toFixed(digits);
 const share = (value: number) => `${(100 * value).toFixed(0)} %`;
-const small = (value: number) => String(Number(value.toPrecision(2)));
+const small = (value: number) =>
+  value !== 0 && Math.abs(value) < 1e-3
+    ? value.toExponential(0)
+    : String(Number(value.toPrecision(2)));
 const LEFT: Column = { title: "left", metric: null, show: String };
 
 /** Which metrics are printed: null = the usual ones, "all", or their names. */
@@ -50,8 +53,8 @@ export class MetricLines {
 
   /** @param phase which steps the lines are of */
   constructor(
-    config: RunConfig,
-    phase: "warm_start" | "grpo",
+    private readonly config: RunConfig,
+    private readonly phase: "warm_start" | "grpo",
     private readonly chosen: ChosenMetrics,
     /** Called with a warning about a metric that the run does not have. */
     private readonly warn: (message: string) => void,
@@ -74,7 +77,10 @@ export class MetricLines {
     if (this.chosen === "all") return [`${where}  ${dictLine(metrics, null)}`];
     this.#check(metrics);
     const size = 2 + 2 * String(totalSteps).length + 1;
-    this.#columns = fitted(this.#wanted, WIDTH - size);
+    // Supervised steps have none of the metrics that are usually chosen.
+    const isAbsent = this.#wanted.every(({ metric }) => metric !== null && !(metric in metrics));
+    const columns = isAbsent ? usualColumns(this.config, this.phase) : this.#wanted;
+    this.#columns = fitted(columns, WIDTH - size);
     const line = (cells: readonly string[]) =>
       cells.map((cell, i) => cell.padStart(widthOf(this.#columns[i]!))).join("  ");
     const values = this.#columns.map(({ metric, show }) => {
@@ -89,7 +95,7 @@ export class MetricLines {
   }
 
   #check(metrics: Metrics): void {
-    if (this.#isChecked || !Array.isArray(this.chosen)) return;
+    if (this.#isChecked || this.phase === "warm_start" || !Array.isArray(this.chosen)) return;
     this.#isChecked = true;
     const unknown = this.chosen.filter((name) => !Object.hasOwn(metrics, name));
     if (unknown.length === 0) return;
@@ -137,8 +143,8 @@ export function shortNames(names: readonly string[]): string[] {
 const widthOf = ({ title }: Column) => Math.max(MIN_CELL, textWidth(title));
 
 /**
- * The columns that fit: the longest titles of rewards are shortened first, then the last rewards
- * are left out.
+ * The columns that fit: the longest titles of rewards are shortened first, then the time and the
+ * last rewards are left out.
  */
 function fitted(columns: readonly Column[], room: number): Column[] {
   const fitting = columns.map((column) => ({ ...column }));
@@ -149,7 +155,10 @@ function fitted(columns: readonly Column[], room: number): Column[] {
     const longest = parts.reduce((a, b) => b.title.length > a.title.length ? b : a);
     if (longest.title.length > MIN_CELL) {
       longest.title = longest.title.slice(0, -1);
-    } else fitting.splice(fitting.indexOf(parts.at(-1)!), 1);
+    } else {
+      const left = fitting.findIndex(({ metric }) => metric === null);
+      fitting.splice(left >= 0 ? left : fitting.indexOf(parts.at(-1)!), 1);
+    }
   }
   return fitting;
 }

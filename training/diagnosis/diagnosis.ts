@@ -10,6 +10,7 @@ import { mean } from "../../core/statistics.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Advice, Finding } from "./finding.ts";
+import { ConsistentAdvice } from "./consistent.ts";
 import { isNumber, RecentSteps } from "./recent_steps.ts";
 
 /** Minimum number of steps for a finding that holds in every one of them. */
@@ -28,6 +29,9 @@ const SOLVED = 0.98;
 const MANY_SKIPPED = 0.2;
 /** A share of groups with a signal that is more than chance. */
 const SOME_WITH_SIGNAL = 0.2;
+
+/** Share of completions with an answer in tags; it is no metric of its own. */
+export const TAGGED = "diagnosis/tagged";
 
 /** The value of a right answer, for rewards where it is not 1. */
 const FULL_MARKS: Readonly<Record<string, number>> = { check_answer_correctness: 3 };
@@ -48,6 +52,7 @@ export class Diagnosis {
   readonly #recent: RecentSteps;
   /** The best of the steps in which enough groups had a signal. */
   #best: { step: number; reward: number } | null = null;
+  readonly #consistent = new ConsistentAdvice();
   /** The step at which each finding was last reported. */
   readonly #reported = new Map<Finding, number>();
 
@@ -55,7 +60,10 @@ export class Diagnosis {
     this.#recent = new RecentSteps(totalSteps);
   }
 
-  /** Takes the metrics of a step (TRL's names) and returns new advice. */
+  /**
+   * Takes the metrics of a step (TRL's names), and returns new advice. `TAGGED` among them is the
+   * share of completions with an answer in tags, where no reward measures the format.
+   */
   observe(step: number, metrics: Readonly<Metrics>): Advice[] {
     const recent = this.#recent;
     recent.add(metrics);
@@ -65,7 +73,7 @@ export class Diagnosis {
     }
     const early = recent.length < recent.maxLength;
     if (early && (recent.length < MIN_CERTAIN_STEPS || !this.#isHopeless())) return [];
-    return this.#findings().filter(({ finding }) => {
+    return this.#consistent.filter(step, this.#findings()).filter(({ finding }) => {
       const before = this.#reported.get(finding);
       if (before !== undefined && step - before < SILENT_WINDOWS * recent.maxLength) return false;
       this.#reported.set(finding, step);
@@ -76,6 +84,8 @@ export class Diagnosis {
   #findings(): Advice[] {
     const unscored = this.#unscored();
     if (unscored !== null) return [unscored];
+    const empty = this.#empty();
+    if (empty !== null) return [empty];
     const collapsed = this.#collapsed();
     if (collapsed !== null) return [collapsed];
     const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
@@ -92,7 +102,7 @@ export class Diagnosis {
    * reward.
    */
   #isHopeless(): boolean {
-    if (this.#unscored() !== null) return true;
+    if (this.#unscored() !== null || this.#empty() !== null) return true;
     const isConstant = new Set(this.#recent.values("reward")).size === 1;
     return this.#recent.isAlways("completions/clipped_ratio", 1) ||
       (isConstant && this.#recent.isAlways("frac_reward_zero_std", 1));
@@ -107,6 +117,26 @@ export class Diagnosis {
       text: `No reward applied to any completion in ${lastSteps(window.length)}, so nothing was ` +
         `learned: all rewards returned null. At least one must return a number.`,
       tries: [],
+    };
+  }
+
+  /** Every completion ended with its first token. */
+  #empty(): Advice | null {
+    const longest = this.#recent.values("completions/max_length");
+    if (longest.length < this.#recent.length || longest.some((length) => length > 1)) return null;
+    const { data, training, model } = this.config;
+    if (training.max_completion_length <= 1) return null;
+    return {
+      finding: "empty",
+      text: `All completions of ${lastSteps(this.#recent.length)} are empty or a single token: ` +
+        "the model ends at once. Either prompts end where an answer ends (the chat template or " +
+        "the end token is not the model's), or it has learned to say nothing.",
+      tries: [
+        ...(model.chat_template === null ? [] : ["~model.chat_template"]),
+        data.prompt_format === "chat" ? "data.prompt_format=plain" : "data.prompt_format=chat",
+        "training.min_new_tokens=2",
+        ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
+      ],
     };
   }
 
@@ -238,6 +268,7 @@ export class Diagnosis {
   #format(): Advice | null {
     const names = Object.keys(this.#recent.latest).filter((name) => FORMAT_METRICS.has(name));
     const never = names.find((name) => this.#recent.values(name).every((value) => value === 0));
+    if (names.length === 0) return this.#noTags();
     if (never === undefined) return null;
     const { add_instructions: instructed, system_prompt: system } = this.config.data;
     const seen = `No completion of ${lastSteps(this.#recent.length)} had the answer format ` +
@@ -256,6 +287,29 @@ export class Diagnosis {
         this.#tryWarmStart(),
         ...(instructed || system !== null ? [] : ["data.add_instructions=true"]),
         ...(system === null ? ["data.system_prompt=default"] : []),
+      ],
+    };
+  }
+
+  /** No answer is in tags, and no reward asks for them: no answer can be right. */
+  #noTags(): Advice | null {
+    const tagged = this.#recent.values(TAGGED);
+    if (tagged.length < this.#recent.length || tagged.some((share) => share > 0)) return null;
+    const { rewards } = this.config;
+    if (!rewards.some(({ name }) => name === "correctness")) return null;
+    const isPlain = rewards.every(({ file, params }) =>
+      file === undefined && Object.keys(params).length === 0
+    );
+    const others = rewards.map(({ name, weight }) => `{name: ${name}, weight: ${weight}}`);
+    const format = "{name: format_answer, weight: 0.2}";
+    return {
+      finding: "format",
+      text: `No completion of ${lastSteps(this.#recent.length)} had an answer in <answer> tags, ` +
+        "so none could be right, and no reward says that the tags are wanted.",
+      tries: [
+        isPlain ? `rewards='[${[...others, format].join(", ")}]'` : `${format} among the rewards`,
+        ...(this.config.data.add_instructions ? [] : ["data.add_instructions=true"]),
+        this.#tryWarmStart(),
       ],
     };
   }

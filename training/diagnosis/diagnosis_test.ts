@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Finding } from "./finding.ts";
-import { Diagnosis } from "./diagnosis.ts";
+import { ConsistentAdvice } from "./consistent.ts";
+import { Diagnosis, TAGGED } from "./diagnosis.ts";
+import { SupervisedDiagnosis } from "./supervised_diagnosis.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
 
@@ -190,4 +192,68 @@ Deno.test("missing and non-finite metrics give no advice", () => {
   assert.deepEqual(diagnose(() => ({ ...nothing, grad_norm: 1 })), []);
   const diagnosis = new Diagnosis(tinyRunConfig("out"), 50);
   for (let step = 1; step <= 20; step++) assert.deepEqual(diagnosis.observe(step, {}), []);
+});
+
+Deno.test("completions that end at once are reported after three steps, before all else", () => {
+  const empty = { "completions/max_length": 1, frac_reward_zero_std: 1, reward: 0 };
+  const found = diagnose(() => empty, { sft: null });
+  assert.deepEqual([found[0]!.step, found[0]!.finding], [3, "empty"]);
+  assert.match(found[0]!.text, /empty or a single token/);
+  assert.ok(found[0]!.tries.includes("training.min_new_tokens=2"));
+  assert.deepEqual(diagnose((step) => ({ "completions/max_length": step === 4 ? 2 : 9 })), []);
+});
+
+Deno.test("where no answer is in tags and no reward asks for them, format_answer is advised", () => {
+  const untagged = { [TAGGED]: 0, reward: 0, "rewards/correctness/mean": 0 };
+  const [first] = diagnose(() => untagged, {
+    rewards: [{ name: "correctness", weight: 1, params: {}, timeout: 5 }],
+  });
+  assert.equal(first!.finding, "format");
+  assert.equal(
+    first!.tries[0],
+    "rewards='[{name: correctness, weight: 1}, {name: format_answer, weight: 0.2}]'",
+  );
+  assert.deepEqual(diagnose(() => ({ ...untagged, [TAGGED]: 0.1 })), []);
+});
+
+Deno.test("advice within ten steps never sets a key to two values", () => {
+  const filter = new ConsistentAdvice();
+  const advise = (step: number, finding: Finding, ...tries: string[]) =>
+    filter.filter(step, [{ finding, text: finding, tries }]).flatMap((one) => one.tries);
+  const rate = "training.learning_rate=";
+  assert.deepEqual(advise(3, "kl", `${rate}3e-6`, "training.beta=0.1"), [
+    `${rate}3e-6`,
+    "training.beta=0.1",
+  ]);
+  assert.deepEqual(advise(5, "clipped", `${rate}5e-6`), [], "nothing is left of it");
+  assert.deepEqual(advise(12, "clipped", `${rate}5e-6`, "training.beta=0.1"), [
+    "training.beta=0.1",
+  ]);
+  assert.deepEqual(advise(13, "clipped", `${rate}5e-6`), [`${rate}5e-6`]);
+  assert.deepEqual(advise(14, "format", "sft.max_steps=20 sft.learning_rate=2e-4"), [
+    "sft.max_steps=20 sft.learning_rate=2e-4",
+  ]);
+  assert.deepEqual(advise(15, "format", "sft.max_steps=40", "sft.learning_rate=2e-4"), [
+    "sft.learning_rate=2e-4",
+  ]);
+  assert.deepEqual(advise(16, "entropy", `training.learning_rate lower, from a checkpoint`), []);
+});
+
+Deno.test("a supervised loss above that of guessing names the tokenizer, or the learning rate", () => {
+  const advice = (losses: readonly number[], model: ConfigChanges["model"], total = 10) => {
+    const config = tinyRunConfig("out", { model: { ...model } });
+    const diagnosis = new SupervisedDiagnosis(config, 100, total);
+    return losses.flatMap((loss, i) => diagnosis.observe(i + 1, loss));
+  };
+  const loaded = { init: null, model_name_or_path: "./model" };
+  const [wrong, ...more] = advice([5, 5, 5, 5, 5], { ...loaded, tokenizer_name_or_path: "./t" });
+  assert.match(wrong!.text, /5\.00, above 4\.61.*one of 100 tokens.*another model's/);
+  assert.equal(wrong!.tries[0], "~model.tokenizer_name_or_path");
+  assert.equal(more.length, 0, "once");
+  const [lost] = advice([3, 4, 9, 9], loaded);
+  assert.match(lost!.text, /steps were too large/);
+  assert.match(lost!.tries.join(), /^sft\.learning_rate=/);
+  assert.deepEqual(advice([4, 3, 2], loaded), []);
+  assert.deepEqual(advice([5, 5, 5, 5], {}), [], "a model from a seed begins by guessing");
+  assert.equal(advice([5, 5, 5, 5], {}, 4).length, 1, "but it does not end so");
 });

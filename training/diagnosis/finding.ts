@@ -2,6 +2,8 @@
 
 export type Finding =
   | "no_reward"
+  | "empty"
+  | "supervised"
   | "collapsed"
   | "no_signal"
   | "solved"

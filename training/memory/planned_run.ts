@@ -24,7 +24,7 @@ import {
   planMemory,
 } from "./run_memory.ts";
 import { referenceStorage } from "./reference_storage.ts";
-import { smallerModel } from "./smaller_model.ts";
+import { fourBitStorage, smallerModel } from "./smaller_model.ts";
 import type { RunNeeds } from "./step_memory.ts";
 
 export interface PlannedRunOptions {
@@ -114,6 +114,10 @@ export async function planRun(
     onPlan: (plan) => planned?.(plan, { sizes, needs }),
     smaller: (fits) =>
       smallerModel(opened.config, { ...trainable, recompute }, numbers, weights, fits),
+    inFourBits: () => {
+      const four = fourBitStorage(opened.config, trainable.trainable, weights, opened.typeOf);
+      return four && modelSizes(opened.config, { ...trainable, storage: four, recompute }, numbers);
+    },
   });
   return { opened, problems, trainProblems, prompts, trainable, weights, needs, sizes, memory };
 }

@@ -183,6 +183,8 @@ export interface PlanOptions {
   onPlan?: (plan: MemoryPlan) => void;
   /** Returns the name of a model that would fit, or null; called if no setting helps. */
   smaller?: (fits: (sizes: ModelSizes) => boolean) => string | null;
+  /** The same model with its linear layers in 4 bits; null where that cannot be trained. */
+  inFourBits?: () => ModelSizes | null;
 }
 
 /**
@@ -194,7 +196,7 @@ export async function planMemory(
   device: PlanDevice,
   modelSizes: ModelSizes,
   needs: RunNeeds,
-  { available, onPlan = () => {}, smaller = () => null }: PlanOptions = {},
+  { available, onPlan = () => {}, smaller = () => null, inFourBits = () => null }: PlanOptions = {},
 ): Promise<MemoryPlan> {
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) },
     baseSize = stepSize(config, needs);
@@ -236,7 +238,12 @@ export async function planMemory(
   if (plan.peak > room || misfit !== null) {
     const settingsFor = (model: ModelSizes) =>
       fittingSettings(baseSize, (other) => fits(model, other));
-    const settings = settingsFor(sizes);
+    const settings = settingsFor(sizes), four = inFourBits();
+    if (four !== null && fits({ ...four, floatBytes: sizes.floatBytes }, baseSize)) {
+      // Before what changes the run more, but after the same steps in parts.
+      const at = settings.findIndex((setting) => !setting.includes("(the same step"));
+      settings.splice(at < 0 ? settings.length : at, 0, "model.load_in_4bit=true");
+    }
     const other = settings.length > 0
       ? null
       : smaller((model) => fits(model, baseSize) || settingsFor(model).length > 0);

@@ -13,7 +13,7 @@ import {
   planMemory,
 } from "./run_memory.ts";
 import { referenceStorage } from "./reference_storage.ts";
-import { parameterCount, smallerModel } from "./smaller_model.ts";
+import { fourBitStorage, parameterCount, smallerModel } from "./smaller_model.ts";
 import { shapeSource } from "./shape_source.ts";
 import { type ShapeTokens, shapeTokens } from "./shape_tokens.ts";
 import { scaledConfig } from "../model/model_source.ts";
@@ -84,6 +84,10 @@ export async function planFromShape(
       onPlan: (memory) => onPlan(result(memory)),
       smaller: (fits) =>
         smallerModel(modelConfig, { ...trained, recompute }, numbers, weights, fits),
+      inFourBits: () => {
+        const four = fourBitStorage(modelConfig, trained.trainable, weights, fileType);
+        return four && modelSizes(modelConfig, { ...trained, storage: four, recompute }, numbers);
+      },
     }),
   );
 }

@@ -1,12 +1,15 @@
 /**
- * Suggests a smaller model, of those whose sizes rgx knows, for one that does not fit.
+ * What takes less memory than a model that does not fit: the same model in 4 bits, or a smaller
+ * one, of those whose sizes rgx knows.
  */
+import { UsageError } from "../../core/errors.ts";
 import { embeddedShapes } from "../../configs/model_shapes.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
+import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import {
   configType,
@@ -45,4 +48,20 @@ export function smallerModel(
       return fits(modelSizes(modelConfig, { ...options, storage }, numbers));
     });
   return found?.name ?? null;
+}
+
+/** The storage of the same model in 4 bits; null where its weights are trained or quantised. */
+export function fourBitStorage(
+  config: ModelConfig,
+  trainable: "lora" | "full",
+  weights: StorageOptions,
+  fileType: Parameters<typeof planStorage>[3],
+): WeightStorage | null {
+  if (trainable === "full" || (weights.quantize ?? null) !== null) return null;
+  try {
+    return planStorage(config, trainable, { ...weights, quantize: "nf4" }, fileType);
+  } catch (error) {
+    if (error instanceof UsageError) return null; // the file is quantised already
+    throw error;
+  }
 }

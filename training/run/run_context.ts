@@ -6,6 +6,8 @@ import { DROPOUT_PASS } from "../../core/philox.ts";
 import { TrainingCurriculum } from "../curriculum/curriculum.ts";
 import { restoreTaskWeights } from "../curriculum/task_weights.ts";
 import { Diagnosis } from "../diagnosis/diagnosis.ts";
+import type { Advice } from "../diagnosis/finding.ts";
+import { SupervisedDiagnosis } from "../diagnosis/supervised_diagnosis.ts";
 import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
@@ -37,6 +39,7 @@ export class RunContext {
   /** Set when the run's folder is open. */
   records!: RunRecords;
   readonly #diagnosis: Diagnosis;
+  readonly #supervised: SupervisedDiagnosis;
   #started = performance.now();
   /** Gradient norm of the last step. */
   #lastNorm = 0;
@@ -64,6 +67,8 @@ export class RunContext {
     this.memory = new MemoryTracker(options.device);
     this.clock = new PhaseClock({}, this.memory);
     this.#diagnosis = new Diagnosis(config, totalSteps);
+    const { vocabSize } = options.model;
+    this.#supervised = new SupervisedDiagnosis(config, vocabSize, this.sizes.warmStartSteps);
   }
 
   /**
@@ -250,7 +255,16 @@ export class RunContext {
 
   /** Emits and records advice, if the metrics show why the run does not get better. */
   async diagnose(step: number, metrics: Readonly<Metrics>): Promise<void> {
-    for (const advice of this.#diagnosis.observe(step, metrics)) {
+    await this.#advise(step, this.#diagnosis.observe(step, metrics));
+  }
+
+  /** The same for the loss of a supervised step. */
+  async diagnoseSupervised(step: number, loss: number): Promise<void> {
+    await this.#advise(step, this.#supervised.observe(step, loss));
+  }
+
+  async #advise(step: number, found: readonly Advice[]): Promise<void> {
+    for (const advice of found) {
       this.emit({ type: "advice", step, advice });
       await this.records.advise(step, advice);
     }

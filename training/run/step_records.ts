@@ -1,4 +1,8 @@
 /** The records of one GRPO step: its metrics, completions and events. */
+import { mean } from "../../core/statistics.ts";
+import { extractAnswer } from "../../data/extract.ts";
+import { publishedFormat } from "../../data/published_formats.ts";
+import { TAGGED } from "../diagnosis/diagnosis.ts";
 import { finiteOrNull, type Metrics } from "../metrics/metrics.ts";
 import type { Rollout } from "../rollout/rollout.ts";
 import type { RunContext } from "./run_context.ts";
@@ -42,13 +46,22 @@ export async function recordStep(
     tokens: { generated, trained },
   });
   if (rollout !== null) emitCompletions(run, step, rollout);
-  await run.diagnose(step, metrics);
+  await run.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
   if (!run.intervals.logsAt(step)) return;
   const means = run.averager.means();
   run.averager.reset();
   run.records.addLog({ ...means, step });
   run.emit({ type: "log", step, totalSteps, metrics: means });
   if (rollout !== null) emitSample(run, step, rollout);
+}
+
+/** The share of completions with an answer in tags, for problems that ask for them. */
+function taggedShare({ rows, groups }: Rollout): Metrics {
+  const asked = rows.filter(({ group }) =>
+    publishedFormat(groups[group]!.entry.metadata["source_dataset"]) === null
+  );
+  if (asked.length < rows.length) return {};
+  return { [TAGGED]: mean(asked.map(({ text }) => extractAnswer(text) === null ? 0 : 1)) };
 }
 
 /** Emits all completions of a step. */

@@ -1,0 +1,56 @@
+/** Advice that a run gives through the command line, and what its report shows. */
+import assert from "node:assert/strict";
+import { rgx, TINY, withFolder } from "../support.ts";
+import { goldenPath } from "../golden.ts";
+
+/** A run of the tiny configuration with changes; what it says, and the folder of the run. */
+async function run(cwd: string, ...more: string[]): Promise<string> {
+  await Deno.writeTextFile(`${cwd}/tiny.yaml`, TINY);
+  const args = ["train", "tiny.yaml", "--output-dir", "run", "--force", "--device", "reference"];
+  const { code, err } = await rgx([...args, "eval.num_examples=2", ...more], "", {}, cwd);
+  assert.equal(code, 0, err);
+  return err.replaceAll("\n", " ");
+}
+
+Deno.test("a run without any tags is told of format_answer; its report shows what was expected", () =>
+  withFolder(async (cwd) => {
+    const said = await run(
+      cwd,
+      ...[
+        "rewards=[correctness]",
+        "sft.max_steps=1",
+        "sft.learning_rate=0",
+        "training.max_steps=2",
+      ],
+      ...["--log-metrics", "reward,kl", "training.max_completion_length=20"],
+    );
+    assert.match(
+      said,
+      /no reward says that the tags are wanted.*try rewards='\[\{name: correctness/,
+    );
+    assert.match(said, / step +reward +kl +1\/2 +0 +\d/);
+    const report = await Deno.readTextFile(`${cwd}/run/report.md`);
+    assert.match(report, /## Warm start\n\n\| step +\| +1 \|/);
+    assert.match(report, /\| problem +\| +expected \| +before \| +after \| score \|/);
+    assert.match(report, /\| Reverse the letters: (\w+) +\| +\w+ \| \(none\) \| \(none\) \|/);
+    assert.match(report, /Expected answer:\n\n```\n\w+\n```/);
+    assert.match(await Deno.readTextFile(`${cwd}/run/report.html`), /expected answer<\/div><pre>/);
+  }));
+
+Deno.test("a supervised loss above that of guessing is said during the warm start", () =>
+  withFolder(async (cwd) => {
+    // Digits and capitals without any form: this model has never seen such a text.
+    const rows = Array.from({ length: 40 }, (_, i) => {
+      const noise = `${i}QZXJ`.repeat(3);
+      return JSON.stringify({ question: `${noise}?`, completion: `#@~^${noise}~^#@` });
+    });
+    await Deno.writeTextFile(`${cwd}/odd.jsonl`, rows.join("\n"));
+    const said = await run(
+      cwd,
+      ...["~model.init", `model.model_name_or_path=${goldenPath("models/tinystories-656k")}`],
+      ...["data.task_name=null", "data.dataset_name=odd.jsonl", "training.max_steps=1"],
+      ...["sft.max_steps=3", "sft.learning_rate=0", "eval.num_examples=0"],
+      ...["sft.per_device_train_batch_size=4", "data.task_config=null"],
+    );
+    assert.match(said, /advice: The supervised loss is [\d.]+, above [\d.]+, that of guessing one/);
+  }));
