@@ -13,6 +13,7 @@ import {
   type JobScript,
   needsCard,
   NO_REQUEUE,
+  ONE_PROCESS,
   prepare,
 } from "./job_script.ts";
 import { megabytes, parseTimeLimit } from "./slurm_values.ts";
@@ -117,6 +118,7 @@ export async function benchScript(
     ),
     {
       ...values,
+      ...ONE_PROCESS,
       requeue: NO_REQUEUE,
       progress: job.requeue ? PROGRESS : "",
       sbatch: header.join("\n"),

@@ -23,6 +23,8 @@ export interface JobRequest {
   /** Memory of a node with its unit; default: what the plan says, else 16G. */
   memory?: string;
   nodes?: number;
+  /** Ranks on each node; default: one for each card, at least one. */
+  tasksPerNode?: number;
   /** Whether the job is requeued until the run is complete; default true. */
   requeue?: boolean;
   /** The signal lead: seconds before the time limit at which the job is told to save its state. */
@@ -43,6 +45,7 @@ export interface Job {
   cpus: number;
   memory: string;
   nodes: number;
+  tasksPerNode: number;
   requeue: boolean;
   /** Seconds before the time limit at which SLURM sends USR2. */
   signalLead: number;
@@ -57,9 +60,9 @@ export interface ProcessNeeds {
   memory: number;
 }
 
-/** The job with what its processes need, where the user has not said it. */
+/** The job with what each of its processes needs, where the user has not said it. */
 export function withNeeds(job: Job, request: JobRequest, { cpus, memory }: ProcessNeeds): Job {
-  const gigabytes = Math.ceil(memory / 2 ** 30);
+  const gigabytes = Math.ceil(job.tasksPerNode * memory / 2 ** 30);
   return {
     ...job,
     cpus: request.cpus ?? cpus,
@@ -104,6 +107,7 @@ export function checkJob(account: string, request: JobRequest): Job {
     cpus: request.cpus ?? 4,
     memory: parseMemory(request.memory ?? "16G"),
     nodes: request.nodes ?? 1,
+    tasksPerNode: request.tasksPerNode ?? 1,
     requeue: request.requeue ?? true,
     signalLead: signalLeadSeconds(time, request.warn ?? null),
     sbatch: (request.sbatch ?? []).map(furtherOption),
@@ -169,7 +173,7 @@ export function headerLines(
     `--account=${job.account}`,
     ...(job.partition === null ? [] : [`--partition=${job.partition}`]),
     `--nodes=${job.nodes}`,
-    "--ntasks-per-node=1",
+    `--ntasks-per-node=${job.tasksPerNode}`,
     `--cpus-per-task=${job.cpus}`,
     ...cards,
     `--mem=${job.memory}`,

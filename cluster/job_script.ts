@@ -7,6 +7,7 @@ import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { isMinutesAndSeconds } from "./slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import mpiChoice from "./templates/mpi.sh" with { type: "text" };
 import definition from "./templates/rgx.def" with { type: "text" };
 
 /** The definition of an Apptainer image with rgx. */
@@ -53,6 +54,39 @@ export interface Prepared {
   values: Record<string, string>;
 }
 
+/** Shell lines that choose how srun starts MPI, and the call of srun: for one process, or ranks. */
+export interface Launch {
+  mpi: string;
+  srun: string;
+}
+
+/** One process. It is started by srun so that SLURM's signals reach it. */
+export const ONE_PROCESS: Launch = {
+  mpi: "",
+  srun: "srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1",
+};
+
+/**
+ * The start of a job's ranks: of one alone, or of several through MPI.
+ * @param type the value of `srun --mpi`; null = the one that fits the MPI library
+ * @throws UsageError when it can be no such value
+ */
+export function launchOf(
+  { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,
+  type: string | null,
+): Launch {
+  const ranks = nodes * tasksPerNode;
+  if (type !== null && !/^[a-z][a-z0-9_]*$/.test(type)) {
+    throw new UsageError(`--mpi ${JSON.stringify(type)}: expected a type of srun --mpi=list`);
+  }
+  if (ranks === 1) return ONE_PROCESS;
+  return {
+    mpi: type === null ? mpiChoice.trimEnd() : `mpi=${type}`,
+    srun: `srun --nodes=${nodes} --ntasks=${ranks} --ntasks-per-node=${tasksPerNode} ` +
+      '--mpi="$mpi" --kill-on-bad-exit=1',
+  };
+}
+
 /** Checks the options. @throws UsageError for an invalid option, or a folder that does not exist */
 export async function prepare(
   account: string,
@@ -89,6 +123,16 @@ export async function prepare(
     },
   };
 }
+
+/**
+ * Shell lines for several ranks of a run: one that is killed takes the others with it, and srun ends
+ * with the code of a signal. If there is a checkpoint, the job can go on.
+ */
+export const KILLED_RANK = `
+# A rank that was killed has taken the others with it. With a checkpoint the run can go on.
+if [ -z "$ending" ] && [ -e "$run/latest" ]; then
+  case $code in 137 | 143) code=75 ;; esac
+fi`;
 
 /** The value of `{{requeue}}` for a job that is not requeued. */
 export const NO_REQUEUE = `

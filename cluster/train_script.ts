@@ -17,6 +17,8 @@ import {
   checkJobName,
   type CommonOptions,
   type JobScript,
+  KILLED_RANK,
+  launchOf,
   needsCard,
   NO_REQUEUE,
   prepare,
@@ -33,6 +35,8 @@ export interface TrainScriptOptions extends CommonOptions {
   sweep?: readonly string[];
   /** Which elements run, and how many in parallel; without `sweep` they differ in their seed. */
   array?: string;
+  /** The value of `srun --mpi` of several ranks; default: the one that fits the MPI library. */
+  mpi?: string;
   /** Replaces the built-in template. */
   template?: { name: string; text: string };
   /** Environment variables for the configuration; default: those of this process. */
@@ -60,10 +64,10 @@ export async function slurmScript(
   const { overrides = [], sweep = [] } = options;
   const stem = config.replace(/^rgx:/, "").replace(/^.*\//, "").replace(/\.(ya?ml|json)$/, "");
   // The options of the job are checked before the configuration is read.
-  const cards = cardsOfRun(options);
+  const { gpus, tasksPerNode } = ranksOfNode(options);
   const { workDir, ...rest } = await prepare(
     account,
-    { ...options, gpus: cards },
+    { ...options, gpus, tasksPerNode },
     checkJobName(options.jobName, stem),
   );
   const path = await configPath(config, workDir);
@@ -78,7 +82,7 @@ export async function slurmScript(
     stem === "config" ? base.config.logging.run_name : stem,
   );
   const { logs, notes, values } = rest;
-  notes.push(...base.notes, ...idle(options, cards));
+  notes.push(...base.notes, ...idle(options, gpus, tasksPerNode));
   const array = options.array === undefined ? null : parseArray(options.array);
   const variants = variantsOf(sweep, array, base.config.training.seed);
   const runs = variants.length === 0 ? [base.config] : [];
@@ -91,6 +95,7 @@ export async function slurmScript(
   const isKnown = variants.length > 0 ||
     (await load([], "1")).config.training.output_dir === output_dir;
 
+  const ranks = job.nodes * job.tasksPerNode, launch = launchOf(job, options.mpi ?? null);
   const text = options.template?.text ?? template;
   const name = options.template?.name ?? "the built-in template";
   const elements = variants.length === 0
@@ -110,6 +115,8 @@ export async function slurmScript(
       memo: shellWord(`${logs}/.${jobName}`),
       requeue: NO_REQUEUE,
       progress: job.requeue ? progress : "",
+      ...launch,
+      killed: ranks > 1 && job.requeue && isKnown ? KILLED_RANK : "",
       run: runLines(base, variants, job.requeue && isKnown),
       config: shellWord(path),
       overrides: words([
@@ -118,7 +125,7 @@ export async function slurmScript(
       ]),
     },
     name,
-    ["sbatch", "config"],
+    ["sbatch", "config", ...(ranks > 1 ? ["srun", "mpi"] : [])],
   );
   return { text: script, jobName, logs, notes };
 }
@@ -157,30 +164,35 @@ async function configPath(name: string, workDir: string): Promise<string> {
   return name;
 }
 
-/** Cards of a node that a training run uses: one, unless the user wants none. */
-function cardsOfRun({ device, gpus = 1 }: TrainScriptOptions): number {
-  return needsCard(device) ? Math.min(gpus, 1) : 0;
+/**
+ * Cards and ranks of a node. A rank has one card, or none.
+ * @throws UsageError for more ranks than cards
+ */
+function ranksOfNode(
+  { device, gpus = 1, tasksPerNode }: TrainScriptOptions,
+): { gpus: number; tasksPerNode: number } {
+  const cards = needsCard(device) ? gpus : 0, ranks = tasksPerNode ?? Math.max(1, cards);
+  if (cards > 0 && ranks > cards) {
+    throw new UsageError(
+      `--ntasks-per-node ${ranks}: a rank has a graphics card of its own, and a node has ` +
+        `--gpus ${cards}: rank ${cards} of the first node would have none`,
+      { advice: `Ask for --gpus ${ranks}, or compute on the CPU with --device wasm.` },
+    );
+  }
+  return { gpus: cards, tasksPerNode: ranks };
 }
 
-/** Notes about resources that the user asked for and a training process would not use. */
-function idle({ gpus = 0, nodes = 1, device }: TrainScriptOptions, cards: number): string[] {
-  const notes: string[] = [];
-  if (!needsCard(device) && gpus > 0) {
-    notes.push(`--device ${device} uses no graphics card: the script asks for none`);
-  } else if (gpus > cards) {
-    notes.push(
-      `a training run is one process with one graphics card: the script asks for one, not for ` +
-        `--gpus ${gpus}, which would leave ${gpus - cards} idle`,
-    );
+/** Notes about resources that the user asked for and the ranks would not use. */
+function idle({ gpus = 0, device }: TrainScriptOptions, cards: number, ranks: number): string[] {
+  if (!needsCard(device)) {
+    return gpus === 0 ? [] : [
+      `--device ${device} uses no graphics card: the script asks for none ` +
+      `(--ntasks-per-node ${gpus} starts as many ranks)`,
+    ];
   }
-  if (nodes > 1) {
-    notes.push(
-      `a training run is one process on one node: of --nodes ${nodes}, ${
-        nodes - 1
-      } would be idle (--nodes 1)`,
-    );
-  }
-  return notes;
+  return cards > ranks
+    ? [`a rank uses one graphics card: of --gpus ${cards}, ${cards - ranks} would be idle`]
+    : [];
 }
 
 function variantsOf(sweep: readonly string[], array: ArraySpec | null, seed: number): Variant[] {

@@ -14,13 +14,16 @@ export function slurmCommands(program: Command): void {
       collect,
       [],
     )
-    .option("--array <list>", "which elements, %N at once: 0-3%2; without --sweep: seeds");
-  jobFlags(slurm, "cards (default 1: a run uses one; 0 for none)")
+    .option("--array <list>", "which elements, %N at once: 0-3%2; without --sweep: seeds")
+    .option("--ntasks-per-node <n>", "ranks of a node (default: one a card)", integer(1, 1024))
+    .option("--mpi <type>", "how srun starts ranks: pmix or pmi2 (default: what fits)");
+  jobFlags(slurm, "cards of each node, one rank each (default 1; 0 for none)")
     .addHelpText(
       "after",
       examples(
         "rgx slurm leg_counting_qwen7b my_account --time 08:00:00",
         "rgx slurm my.yaml my_account training.max_steps=500 --sbatch=--qos=high --submit",
+        "rgx slurm my.yaml my_account --nodes 2 --gpus 4      # eight ranks",
         "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
       ) +
         "\n\nBefore its time is up the job saves and goes back into the queue by itself;\n" +

@@ -66,7 +66,7 @@ export async function slurmTrain(
   config: string | undefined,
   account: string | undefined,
   overrides: string[],
-  flags: SlurmFlags & { sweep: string[] },
+  flags: SlurmFlags & { sweep: string[]; ntasksPerNode?: number; mpi?: string },
 ): Promise<void> {
   if (flags.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
   if (flags.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
@@ -79,7 +79,8 @@ export async function slurmTrain(
     ...await commonOptions(flags),
     overrides,
     sweep: flags.sweep,
-    ...given({ array: flags.array, device: flags.device }),
+    ...given({ array: flags.array, device: flags.device, tasksPerNode: flags.ntasksPerNode }),
+    ...given({ mpi: flags.mpi }),
     ...(flags.check ? { plan: (runs, notes) => planJob(runs, planOptions(flags), notes) } : {}),
   });
   const output = flags.output ?? `slurm_${script.jobName}.sh`;

@@ -6,7 +6,7 @@ program='' interrupted='' ending=''
 trap 'interrupted=1; [ -z "$program" ] || kill -USR2 "$program" 2>/dev/null' USR2
 # TERM: SLURM ends the job and signals the program itself. Forwarded, TERM would end srun too early.
 trap 'interrupted=1; ending=1' TERM
-srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1 "${command[@]}" &
+{{srun}} "${command[@]}" &
 program=$! code=0
 while interrupted=''; do
   wait "$program"

@@ -12,6 +12,8 @@ command=(
   train {{config}} {{overrides}}"$@" --resume
 )
 {{progress}}
+{{mpi}}
 
 {{supervise}}
+{{killed}}
 {{requeue}}

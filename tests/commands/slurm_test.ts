@@ -55,10 +55,8 @@ Deno.test("--submit passes the script to sbatch and prints the id of the job", a
     const train = await rgx(["slurm", "quickstart", "acct", ...flags], "", env, folder);
     assert.equal(train.code, 0, train.err);
     assert.equal(train.out, "slurm_quickstart.sh\nsubmitted: 41\n");
-    assert.match(
-      train.err,
-      /note: a training run is one process with one graphics card: the script asks for one, not/,
-    );
+    const ranks = sbatch(await Deno.readTextFile(`${folder}/slurm_quickstart.sh`)).join(" ");
+    assert.match(ranks, /--ntasks-per-node=2 --cpus-per-task=4 --gres=gpu:2 /);
     const bench = [
       "slurm",
       "bench",
