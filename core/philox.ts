@@ -15,6 +15,7 @@ const PURPOSE = {
   shuffle: 5,
   split: 6,
   rounding: 7,
+  simulation: 8,
 } as const;
 
 /** The number of a data split in the counter of a task item. */

@@ -1,7 +1,13 @@
 /** Flags and help of `rgx doctor`. */
 import type { Command } from "commander";
 import { UsageError } from "../../core/errors.ts";
-import { examples } from "../flag_types.ts";
+import { InvalidArgumentError } from "commander";
+import {
+  NETWORK_BYTES,
+  NODE_FAILURE_SECONDS,
+  type RankLayout,
+} from "../../training/scaling/layout.ts";
+import { examples, integer } from "../flag_types.ts";
 import { addCardFlags, cardFromFlags } from "../plans/card_flags.ts";
 
 export function doctorCommand(program: Command, setExit: (code: number) => void): void {
@@ -10,6 +16,10 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
     .argument("[config]", "a YAML file or the name of an embedded config: does it fit here?")
     .argument("[overrides...]", "key.path=value …")
     .option("--plan <config>", "with --gpu: would this config fit on that card, and how long?")
+    .option("--nodes <n>", "with --gpu: on this many nodes, one rank a card", integer(1, 65_536))
+    .option("--gpus <n>", "with --gpu: cards of each node", integer(1, 1024))
+    .option("--network <gigabits>", "of a node, in Gb/s (default 100)", positive)
+    .option("--mtbf <days>", "mean time between failures of a node (default 264)", positive)
     .option(
       "--model <folder>",
       "instead: types of a model's weights, and errors of holding them otherwise",
@@ -23,6 +33,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         "rgx doctor --json",
         "rgx doctor quickstart training.max_steps=50",
         "rgx doctor --plan leg_counting_qwen7b --gpu h100-80gb",
+        "rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
         "rgx doctor --model HuggingFaceTB/SmolLM2-135M-Instruct",
       ) + "\n\nExit code 1 when the config does not fit.",
     )
@@ -32,6 +43,12 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       const [config, overrides] = options.plan === undefined
         ? [first, further]
         : [options.plan, first === undefined ? [] : [first, ...further]];
+      const layout = layoutFromFlags(options);
+      if (layout !== null && (card === null || card.figures === null)) {
+        throw new UsageError("--nodes, --gpus: ranks are planned with --gpu NAME", {
+          advice: "For example: rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
+        });
+      }
       if (card !== null) {
         if (config === undefined || options.model !== undefined) {
           const what = options.model === undefined ? "which configuration?" : "without --model";
@@ -40,7 +57,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
           });
         }
         const { doctorPlan } = await import("./doctor_plan.ts");
-        setExit(await doctorPlan(config, overrides, card, options));
+        setExit(await doctorPlan(config, overrides, card, layout, options));
         return;
       }
       if (options.model !== undefined) {
@@ -49,4 +66,32 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       }
       setExit(await (await import("./doctor.ts")).doctor(config, overrides, options));
     });
+}
+
+/** A number above 0. */
+function positive(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError("expected a number above 0");
+}
+
+/** The machines of the flags; null without `--nodes` and `--gpus`. @throws UsageError */
+function layoutFromFlags(
+  { nodes, gpus, network, mtbf }: {
+    nodes?: number;
+    gpus?: number;
+    network?: number;
+    mtbf?: number;
+  },
+): RankLayout | null {
+  if (nodes === undefined && gpus === undefined) {
+    if (network === undefined && mtbf === undefined) return null;
+    throw new UsageError("--network and --mtbf: they are of a plan with --nodes and --gpus");
+  }
+  return {
+    nodes: nodes ?? 1,
+    gpus: gpus ?? 1,
+    network: network === undefined ? NETWORK_BYTES : network * 1e9 / 8,
+    nodeFailures: mtbf === undefined ? NODE_FAILURE_SECONDS : mtbf * 86_400,
+  };
 }

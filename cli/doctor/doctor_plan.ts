@@ -10,16 +10,21 @@ import {
   cardVerdictText,
 } from "../plans/card_plan_text.ts";
 import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
+import { scalingJson, scalingText } from "../plans/scaling_text.ts";
+import type { RankLayout } from "../../training/scaling/layout.ts";
+import { scalingPlan } from "../../training/scaling/scaling_plan.ts";
 import { print, wrap } from "../terminal/terminal.ts";
 
 /**
- * Returns the exit code: 1 when the configuration does not fit on the card.
+ * @param layout the nodes and cards of a run on several ranks; null = one card
+ * @returns the exit code: 1 when the configuration does not fit on the card.
  * @throws UsageError when the configuration itself is wrong, or the model's sizes are not known
  */
 export async function doctorPlan(
   name: string,
   overrides: string[],
   card: PlanCard,
+  layout: RankLayout | null,
   { json = false }: { json?: boolean },
 ): Promise<number> {
   const { config } = await loadConfig(name, { overrides, env: Deno.env.toObject() });
@@ -47,9 +52,23 @@ export async function doctorPlan(
     return EXIT.failure;
   }
   show(cardVerdictText(plan));
+  const scaling = layout === null || plan.time === null
+    ? null
+    : { plan: scalingPlan(config, plan, layout, card.figures!), layout };
+  if (scaling !== null) show(scalingText(scaling.plan, scaling.layout));
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) show(`note: ${line}`);
   if (missing.length > 0) show(`before the run, ${missingAdvice(missing)}`);
-  if (json) print(JSON.stringify({ config: name, fits: true, misfits: [], ...cardPlanJson(plan) }));
+  if (json) {
+    print(
+      JSON.stringify({
+        config: name,
+        fits: true,
+        misfits: [],
+        ...cardPlanJson(plan),
+        ...(scaling === null ? {} : { ranks: scalingJson(scaling.plan, scaling.layout) }),
+      }),
+    );
+  }
   return EXIT.ok;
 }

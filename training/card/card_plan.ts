@@ -42,6 +42,8 @@ export interface CardTime {
   run: number;
   /** To copy the weights to the card, at the speed of its bus. */
   upload: number;
+  /** Of one step, to generate for some of its prompts alone. */
+  generationOf: (prompts: number) => number;
 }
 
 /** What is known even of a run that does not fit. */
@@ -143,13 +145,13 @@ function cardTime(about: TimeInput): CardTime | null {
   const expected = rows.warmStartSteps > 0
     ? workedTokens(input)
     : Math.ceil(maxTokens * UNMEASURED);
-  const parts = (completionTokens: number) => {
-    const lanes = lanesOf(about, rows.rowsPerGeneration);
+  const parts = (completionTokens: number, rowsPerGeneration = rows.rowsPerGeneration) => {
+    const lanes = lanesOf(about, rowsPerGeneration);
     const group = training.num_generations, { promptTokens } = tokens;
     const work = { promptTokens, completionTokens, group, lanes, moments: memory.optimizer };
     const speed = cardSpeed(figures, sizes, work);
     const { generation, training: passes, ...others } = estimateParts(
-      input,
+      { ...input, sizes: { ...input.sizes, rowsPerGeneration } },
       speed,
       completionTokens,
     );
@@ -165,6 +167,7 @@ function cardTime(about: TimeInput): CardTime | null {
     run: upload + usual.warmStart + supervised * usual.update + steps * usual.step +
       usual.evaluations,
     upload,
+    generationOf: (prompts) => parts(expected, prompts * training.num_generations).generation,
   };
 }
 

@@ -1,0 +1,268 @@
+/**
+ * The plan of a run on several ranks, one graphics card each, that need not be here: memory and
+ * bytes on the wire of a rank, the time of a step, what is lost to failures, and how often to save.
+ * docs/scaling.md has the formulas and says where they stop being true.
+ */
+import { batchSizes } from "../../configs/batch_sizes.ts";
+import { stepInterval } from "../../configs/step_interval.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
+import type { CardPlan, CardTime } from "../card/card_plan.ts";
+import { dalyInterval, type SaveTimes, youngInterval } from "./checkpoint_interval.ts";
+import { simulate, type SimulatedTime } from "./failure_simulation.ts";
+import type { RankLayout } from "./layout.ts";
+import { meanSlowest, STRAGGLER_SIGMA } from "./stragglers.ts";
+
+/** Share of a network's speed that messages of some megabytes reach. Assumed. */
+const NETWORK_SHARE = 0.7;
+/** Seconds of a message between nodes. Assumed. */
+const NETWORK_LATENCY = 20e-6;
+/** Bytes a second between ranks of a node, together, and seconds of a message. Measured. */
+const NODE_BYTES = 2e9, NODE_LATENCY = 50e-6;
+/** Values a second that one rank adds up on the host. Measured. */
+const HOST_ADDS = 0.6e9;
+/** Bytes of a message of a gradient (ranks/ranks.ts). */
+const BUCKET_BYTES = 4 * 2 ** 22;
+/** Bytes that ranks exchange for a generated token: its id, its log-probabilities, its text. */
+const BYTES_PER_TOKEN = 32;
+/** Bytes a second of a file system that nodes share. Assumed. */
+const DISK_BYTES = 1e9;
+/** Seconds from a failure to the start of the program: SLURM's credential, the queue. Assumed. */
+const QUEUE_SECONDS = 180;
+/** Simulated runs, and the most steps of a simulated run. */
+const RUNS = 200, MOST_STEPS = 20_000;
+
+/** Bytes that a rank sends in a step; it receives as many. */
+export interface WireBytes {
+  /** The gradients. */
+  gradients: number;
+  /** The completions with their scores. */
+  completions: number;
+  /** Of both, what leaves the node, of all its ranks. */
+  leavesNode: number;
+}
+
+/** Seconds of a step. */
+export interface StepSeconds {
+  generation: number;
+  training: number;
+  /** Sum of the gradients over the ranks, and exchange of the completions. */
+  reduction: number;
+  exchange: number;
+  update: number;
+  /** What ranks wait for the slowest one. */
+  waiting: number;
+  together: number;
+}
+
+/** How often to save, and what failures cost. */
+export interface SavePlan extends SaveTimes {
+  /** Of steps. */
+  recommended: number;
+  young: number;
+  now: number;
+  /** Simulated, with these intervals. */
+  withRecommended: SimulatedTime;
+  withNow: SimulatedTime;
+  /** Whether the run was simulated to its end, or its first steps only. */
+  simulatedSteps: number;
+}
+
+export interface ScalingPlan {
+  ranks: number;
+  reduction: "exact" | "fast";
+  /** Bytes of the host's memory that a rank needs for the sum of the gradients. */
+  hostBytes: number;
+  wire: WireBytes;
+  step: StepSeconds;
+  /** Of one rank. */
+  single: number;
+  speedup: number;
+  efficiency: number;
+  /** The most prompts and micro-batches of a rank, and those of all. */
+  prompts: number;
+  microBatches: number;
+  allPrompts: number;
+  allMicroBatches: number;
+  /** What makes ranks idle, and what to set. */
+  notes: string[];
+  save: SavePlan;
+}
+
+/** @throws RangeError when the time of the plan is not known */
+export function scalingPlan(
+  config: RunConfig,
+  { time, memory }: Pick<CardPlan, "time" | "memory">,
+  layout: RankLayout,
+  card: { bus: number },
+): ScalingPlan {
+  if (time === null) throw new RangeError("the time of a step is not known");
+  const { training } = config, ranks = layout.nodes * layout.gpus;
+  const { promptsPerGeneration } = batchSizes(training);
+  const micro = training.gradient_accumulation_steps;
+  const prompts = Math.ceil(promptsPerGeneration / ranks);
+  const microBatches = Math.ceil(micro / ranks);
+  const bytes = memory.parts.gradients, copies = sumCopies(micro);
+  const exact = copies * bytes <= EXACT_BYTES;
+  const nodes = exact ? mostNodes(micro, ranks) : 1;
+  const wire = wireBytes(bytes, nodes, time, training, layout);
+  const step = stepSeconds({
+    time,
+    layout,
+    wire,
+    prompts,
+    microBatches,
+    micro,
+    bytes,
+    exact,
+    card,
+  });
+  const { single } = step, { together } = step.seconds;
+  return {
+    ranks,
+    reduction: exact ? "exact" : "fast",
+    hostBytes: ranks === 1 ? 0 : (exact ? copies + 1 : 1) * bytes + 3 * BUCKET_BYTES,
+    wire,
+    step: step.seconds,
+    single,
+    speedup: single / together,
+    efficiency: single / together / ranks,
+    prompts,
+    microBatches,
+    allPrompts: promptsPerGeneration,
+    allMicroBatches: micro,
+    notes: idleNotes(ranks, promptsPerGeneration, micro),
+    save: savePlan(config, time, together, memory, layout),
+  };
+}
+
+/** Bytes of copies up to which the sum is exact (`reduction: auto`). */
+const EXACT_BYTES = 2 ** 30;
+
+/** Copies of the gradients that an exact sum has at a time. */
+function sumCopies(microBatches: number): number {
+  return microBatches < 2 ? 0 : Math.floor(Math.log2(microBatches)) + 1;
+}
+
+/** The most nodes of the tree that a rank sends. */
+function mostNodes(micro: number, ranks: number): number {
+  let most = 0;
+  for (let rank = 0; rank < ranks; rank++) {
+    most = Math.max(most, nodesOf(...shareOf(micro, rank, ranks), micro).length);
+  }
+  return most;
+}
+
+function wireBytes(
+  bytes: number,
+  nodes: number,
+  time: CardTime,
+  training: RunConfig["training"],
+  { nodes: machines, gpus }: RankLayout,
+): WireBytes {
+  const ranks = machines * gpus, others = (ranks - 1) / ranks;
+  // A slice of every partial sum to every other rank, then the summed slices to all.
+  const gradients = (nodes + 1) * bytes * others;
+  const { generationBatchSize } = batchSizes(training);
+  const all = generationBatchSize * time.completionTokens * BYTES_PER_TOKEN;
+  // Every rank sends its share to all others.
+  const completions = all / ranks * (ranks - 1);
+  const outside = ranks === 1 ? 0 : (ranks - gpus) / (ranks - 1);
+  return { gradients, completions, leavesNode: gpus * outside * (gradients + completions) };
+}
+
+interface StepInput {
+  time: CardTime;
+  layout: RankLayout;
+  wire: WireBytes;
+  prompts: number;
+  microBatches: number;
+  micro: number;
+  bytes: number;
+  exact: boolean;
+  card: { bus: number };
+}
+
+function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number } {
+  const { time, layout, wire, prompts, microBatches, micro, bytes, exact, card } = input;
+  const ranks = layout.nodes * layout.gpus;
+  const generation = time.generationOf(prompts);
+  const training = time.training * microBatches / micro;
+  // Exact: each micro-batch's gradient is read by the host and added up there.
+  const reads = exact ? microBatches : 1, adds = exact ? microBatches - 1 : 0;
+  const host = (count: number, sums: number) =>
+    (count + 1) * bytes / card.bus + sums * bytes / 4 / HOST_ADDS;
+  const buckets = Math.max(1, Math.ceil(bytes / BUCKET_BYTES));
+  const reduction = ranks === 1 ? 0 : host(reads, adds + 1) +
+    wireSeconds(wire.gradients, 2 * buckets, layout);
+  const exchange = ranks === 1 ? 0 : wireSeconds(wire.completions, 1, layout);
+  const work = generation + training;
+  const waiting = work * (meanSlowest(ranks) - 1);
+  const { update } = time;
+  const alone = exact && micro > 1 ? host(micro, micro - 1) : 0;
+  const together = work + waiting + (ranks === 1 ? alone : reduction) + exchange + update;
+  const single = time.generation + time.training + alone + update;
+  const sum = ranks === 1 ? alone : reduction;
+  return {
+    single,
+    seconds: { generation, training, reduction: sum, exchange, update, waiting, together },
+  };
+}
+
+/** Seconds in which a rank sends `bytes` to the others, in `calls` calls to all of them. */
+function wireSeconds(bytes: number, calls: number, layout: RankLayout): number {
+  const { nodes, gpus, network } = layout, ranks = nodes * gpus;
+  const outside = (ranks - gpus) / (ranks - 1), inside = 1 - outside;
+  const latency = calls *
+    ((ranks - gpus) * NETWORK_LATENCY + (gpus - 1) * NODE_LATENCY);
+  // The ranks of a node share its network and its memory.
+  const across = gpus * outside * bytes / (NETWORK_SHARE * network);
+  return latency + Math.max(across, gpus * inside * bytes / NODE_BYTES);
+}
+
+function idleNotes(ranks: number, prompts: number, micro: number): string[] {
+  const idle = (what: string, count: number, keys: string) => {
+    if (count % ranks === 0) return [];
+    const most = Math.ceil(count / ranks), busy = 100 * count / (most * ranks);
+    return [
+      `a step has ${count} ${what} for ${ranks} ranks, so ranks are busy ${busy.toFixed(0)} % of ` +
+      `that time: make ${keys} a multiple of ${ranks}`,
+    ];
+  };
+  return [
+    ...idle("prompts", prompts, "the number of prompts (generation_batch_size / num_generations)"),
+    ...idle("micro-batches", micro, "training.gradient_accumulation_steps"),
+  ];
+}
+
+function savePlan(
+  { training }: RunConfig,
+  time: CardTime,
+  step: number,
+  { parts }: CardPlan["memory"],
+  { nodes, gpus, nodeFailures }: RankLayout,
+): SavePlan {
+  const saved = parts.trained + parts.optimizer;
+  const times = {
+    betweenFailures: nodeFailures / nodes,
+    checkpoint: saved / DISK_BYTES,
+    restart: QUEUE_SECONDS + time.upload + (parts.frozen + saved) / DISK_BYTES,
+  };
+  const steps = Math.max(1, time.steps);
+  const inSteps = (seconds: number) => Math.min(steps, Math.max(1, Math.round(seconds / step)));
+  const recommended = inSteps(dalyInterval(times));
+  const now = Math.min(steps, stepInterval(training.save_steps, steps));
+  const simulatedSteps = Math.min(steps, MOST_STEPS), ranks = nodes * gpus;
+  const sigma = STRAGGLER_SIGMA, base = step / meanSlowest(ranks, sigma);
+  const simulated = (saveSteps: number) =>
+    simulate({ ...times, ranks, steps: simulatedSteps, step: base, saveSteps, sigma }, RUNS);
+  return {
+    ...times,
+    recommended,
+    young: inSteps(youngInterval(times)),
+    now,
+    withRecommended: simulated(recommended),
+    withNow: simulated(now),
+    simulatedSteps,
+  };
+}

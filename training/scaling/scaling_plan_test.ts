@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { loadConfig } from "../../configs/load.ts";
+import { findCard } from "../../core/machine/known_cards.ts";
+import { planOnCard } from "../card/card_plan.ts";
+import { planCard } from "../card/plan_card.ts";
+import { NETWORK_BYTES, NODE_FAILURE_SECONDS } from "./layout.ts";
+import { scalingPlan } from "./scaling_plan.ts";
+
+const CONFIG = "leg_counting_qwen7b";
+
+async function plan(nodes: number, gpus: number, overrides: string[] = []) {
+  const { config } = await loadConfig(CONFIG, { overrides, env: {} });
+  const card = planCard({ gpu: "h100-80gb" });
+  const layout = { nodes, gpus, network: NETWORK_BYTES, nodeFailures: NODE_FAILURE_SECONDS };
+  const planned = await planOnCard(config, card);
+  return { ...scalingPlan(config, planned, layout, findCard("h100-80gb")), time: planned.time! };
+}
+
+Deno.test("one rank has the plan of one card, and nothing on the wire", async () => {
+  const { wire, step, single, time, speedup, efficiency, hostBytes } = await plan(1, 1);
+  assert.deepEqual(wire, { gradients: 0, completions: 0, leavesNode: 0 });
+  assert.deepEqual([step.exchange, hostBytes, efficiency], [0, 0, speedup]);
+  assert.ok(Math.abs(step.together / single - 1) < 1e-3);
+  assert.ok(single >= time.step);
+});
+
+Deno.test("more ranks are faster, less efficient, and the same bytes are on the wire", async () => {
+  const more = ["training.gradient_accumulation_steps=64"];
+  let before = await plan(1, 1, more);
+  const { parts } = (await planOnCard(
+    (await loadConfig(CONFIG, { overrides: more, env: {} })).config,
+    planCard({ gpu: "h100-80gb" }),
+  )).memory;
+  for (const [nodes, gpus] of [[1, 2], [1, 4], [2, 4], [4, 4]] as const) {
+    const next = await plan(nodes, gpus, more), ranks = nodes * gpus;
+    assert.ok(next.speedup > before.speedup, `${ranks}: ${next.speedup}`);
+    assert.ok(next.efficiency < before.efficiency && next.efficiency > 0.5, `${next.efficiency}`);
+    // 64 micro-batches on a power of two: each rank has one node of the tree, and sends its slices
+    // and the summed slice.
+    const expected = 2 * parts.gradients * (ranks - 1) / ranks;
+    assert.ok(Math.abs(next.wire.gradients / expected - 1) < 1e-9);
+    assert.equal(next.wire.leavesNode > 0, nodes > 1);
+    assert.deepEqual(next.notes, []);
+    before = next;
+  }
+});
+
+Deno.test("ranks without work are named, with what to set", async () => {
+  const { notes, prompts, microBatches } = await plan(2, 4);
+  assert.deepEqual([prompts, microBatches], [1, 1]);
+  assert.match(notes[0]!, /4 prompts for 8 ranks, .* busy 50 %.* a multiple of 8/);
+  assert.match(notes[1]!, /4 micro-batches .*training\.gradient_accumulation_steps/);
+});
+
+Deno.test("the more nodes, the oftener a run has to save", async () => {
+  const long = ["training.max_steps=20000"];
+  const few = (await plan(1, 8, long)).save, many = (await plan(128, 8, long)).save;
+  assert.equal(few.betweenFailures / many.betweenFailures, 128);
+  assert.ok(many.recommended < few.recommended / 5, `${many.recommended}, ${few.recommended}`);
+  assert.ok(many.withRecommended.lost <= many.withNow.lost + 1e-3);
+  assert.ok(many.withRecommended.lost > few.withRecommended.lost);
+});
