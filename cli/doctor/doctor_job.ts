@@ -117,20 +117,19 @@ export function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv)
         "(export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
     );
   }
-  const layout = processLayout(env);
-  if (layout !== null) {
+  const isRank = processLayout(env) !== null;
+  if (!isRank && (job.tasks ?? 1) > 1) {
     advice.push(
-      `this is process ${layout.rank} of ${layout.size}: a run is one process (srun --ntasks=1)`,
-    );
-  } else if ((job.tasks ?? 1) > 1) {
-    advice.push(
-      `the job has ${job.tasks} tasks, a run is one process: sbatch --ntasks=1 is enough`,
+      `the job has ${job.tasks} tasks, and this is one process: srun --mpi=pmix (or pmi2) starts ` +
+        "a rank of the run for each; for a run of one process, sbatch --ntasks=1 is enough",
     );
   }
   const given = gpus?.length ?? 0;
-  if (given > 1) {
+  if (given > 1 && !isRank && (job.tasks ?? 1) === 1) {
     advice.push(
-      `the job has ${given} GPUs, a process uses one: --gres=gpu:1 leaves the others to others`,
+      `the job has ${given} GPUs, and one process uses one: --ntasks-per-node=${given} and srun ` +
+        "--mpi=pmix start a rank for each (rgx slurm --gpus writes it), --gres=gpu:1 leaves the " +
+        "others to others",
     );
   }
   if (given > 0 && !cards) {

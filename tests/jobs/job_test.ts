@@ -284,8 +284,7 @@ Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a
   for (
     const part of [
       /the job has 600 cores for this process, but it may use \d+: mpirun/,
-      /the job has 2 tasks, a run is one process/,
-      /the job has 2 GPUs, a process uses one/,
+      /the job has 2 tasks, and this is one process/,
       /SLURM gave 2 GPUs \(0, 1\), this process is told to see 1 \(1\)/,
     ]
   ) assert.ok(advice.some((line: string) => part.test(line)), `${part}\n${advice.join("\n")}`);

@@ -8,6 +8,7 @@ import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
+import { type Reduction, reductionOf, sumCopies } from "../step/gradient_sum.ts";
 import { dalyInterval, type SaveTimes, youngInterval } from "./checkpoint_interval.ts";
 import { simulate, type SimulatedTime } from "./failure_simulation.ts";
 import type { RankLayout } from "./layout.ts";
@@ -70,7 +71,7 @@ export interface SavePlan extends SaveTimes {
 
 export interface ScalingPlan {
   ranks: number;
-  reduction: "exact" | "fast";
+  reduction: Reduction;
   /** Bytes of the host's memory that a rank needs for the sum of the gradients. */
   hostBytes: number;
   wire: WireBytes;
@@ -103,7 +104,7 @@ export function scalingPlan(
   const prompts = Math.ceil(promptsPerGeneration / ranks);
   const microBatches = Math.ceil(micro / ranks);
   const bytes = memory.parts.gradients, copies = sumCopies(micro);
-  const exact = copies * bytes <= EXACT_BYTES;
+  const reduction = reductionOf(training.reduction, micro, bytes), exact = reduction === "exact";
   const nodes = exact ? mostNodes(micro, ranks) : 1;
   const wire = wireBytes(bytes, nodes, time, training, layout);
   const step = stepSeconds({
@@ -120,7 +121,7 @@ export function scalingPlan(
   const { single } = step, { together } = step.seconds;
   return {
     ranks,
-    reduction: exact ? "exact" : "fast",
+    reduction,
     hostBytes: ranks === 1 ? 0 : (exact ? copies + 1 : 1) * bytes + 3 * BUCKET_BYTES,
     wire,
     step: step.seconds,
@@ -134,14 +135,6 @@ export function scalingPlan(
     notes: idleNotes(ranks, promptsPerGeneration, micro),
     save: savePlan(config, time, together, memory, layout),
   };
-}
-
-/** Bytes of copies up to which the sum is exact (`reduction: auto`). */
-const EXACT_BYTES = 2 ** 30;
-
-/** Copies of the gradients that an exact sum has at a time. */
-function sumCopies(microBatches: number): number {
-  return microBatches < 2 ? 0 : Math.floor(Math.log2(microBatches)) + 1;
 }
 
 /** The most nodes of the tree that a rank sends. */
