@@ -125,8 +125,8 @@ export async function prepare(
 }
 
 /**
- * Shell lines for several ranks of a run: one that is killed takes the others with it, and srun ends
- * with the code of a signal. If there is a checkpoint, the job can go on.
+ * Shell lines for several ranks of a run: one that is killed takes the others with it, and srun
+ * ends with the code of a signal. If there is a checkpoint, the job can go on.
  */
 export const KILLED_RANK = `
 # A rank that was killed has taken the others with it. With a checkpoint the run can go on.

@@ -1,7 +1,7 @@
 /**
- * What the plan of a run on several ranks is made from (docs/scaling.md): the time of a meeting, and
- * of sums of gradients of some sizes, with 1, 2 and 4 ranks of this machine and each MPI that is
- * installed.
+ * What the plan of a run on several ranks is made from (docs/scaling.md): the time of a meeting,
+ * and of sums of gradients of some sizes, with 1, 2 and 4 ranks of this machine and each MPI that
+ * is installed.
  *
  *     deno task bench:ranks
  *

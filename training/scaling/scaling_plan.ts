@@ -18,10 +18,10 @@ import { meanSlowest, STRAGGLER_SIGMA } from "./stragglers.ts";
 const NETWORK_SHARE = 0.7;
 /** Seconds of a message between nodes. Assumed. */
 const NETWORK_LATENCY = 20e-6;
-/** Bytes a second between ranks of a node, together, and seconds of a message. Measured. */
-const NODE_BYTES = 2e9, NODE_LATENCY = 50e-6;
+/** Bytes a second between the ranks of a node, together, and seconds of a message. Measured. */
+const NODE_BYTES = 0.7e9, NODE_LATENCY = 150e-6;
 /** Values a second that one rank adds up on the host. Measured. */
-const HOST_ADDS = 0.6e9;
+const HOST_ADDS = 0.2e9;
 /** Bytes of a message of a gradient (ranks/ranks.ts). */
 const BUCKET_BYTES = 4 * 2 ** 22;
 /** Bytes that ranks exchange for a generated token: its id, its log-probabilities, its text. */
