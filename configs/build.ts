@@ -26,6 +26,7 @@ import {
   SHAPING,
 } from "./schema/data_keys.ts";
 import { GENERATION } from "./schema/generation_keys.ts";
+import { HF_UPLOAD } from "./schema/hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
 
 /** The node of a section or key. */
@@ -60,6 +61,7 @@ export function buildRunConfig(
     generation: readSection(GENERATION, tree, problems),
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
+    hf_upload: readUpload(tree, problems),
   };
   config.model.shape = shapeOfModel(config.model, tree, problems);
   const limit = shaping["model.max_seq_length"];
@@ -118,6 +120,12 @@ function readCurriculum(tree: MapNode, problems: Problems): RunConfig["curriculu
   const { enabled, ...rest } = readSection(CURRICULUM, tree, problems);
   const schedule = readSection(CURRICULUM_SCHEDULE, tree, problems);
   return enabled ? { enabled, ...rest, schedule } : null;
+}
+
+function readUpload(tree: MapNode, problems: Problems): RunConfig["hf_upload"] {
+  if (!given(tree, "hf_upload")) return null;
+  const section = readSection(HF_UPLOAD, tree, problems);
+  return section.enabled === false ? null : section;
 }
 
 function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {

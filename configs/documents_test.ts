@@ -20,7 +20,6 @@ const REFUSED: [block: RegExp, reason: RegExp][] = [
   [/name: "my_reward"/, /unknown reward "my_reward"/],
   // Placeholders for the name of a task.
   [/task_name: "(your_task|any_reasoning_gym_task)"/, /unknown task/],
-  [/hf_upload:\n {2}enabled: true/, /hf_upload\.\w+: not supported yet by this version/],
 ];
 
 /** Files that blocks name as their bases. */

@@ -169,7 +169,8 @@ Deno.test("3,000 texts of configurations: each loads or is an error of usage", (
         const first = await ends(cwd, [], {});
         if (first === null) return;
         loaded++;
-        // The configuration that is written beside a run is enough to repeat it.
+        // The configuration that is written beside a run is enough to repeat it, but for a token.
+        first.config.training.hub_token = null;
         await Deno.writeTextFile(join(cwd, "g.yaml"), first.yaml);
         assert.deepEqual((await loadConfig("g.yaml", { cwd })).config, first.config);
       }),

@@ -179,9 +179,7 @@ Deno.test("JSON is a configuration too", async () => {
 
 Deno.test("all embedded experiments load; every task file names the task of its name", async () => {
   for (const name of experimentNames()) {
-    // Its upload is refused: see below.
-    const overrides = name === "hf_upload_example" ? ["~hf_upload"] : [];
-    const { config } = await loadConfig(name, { overrides });
+    const { config } = await loadConfig(name);
     assert.equal(config.logging.run_name, name);
     // The recipe keeps its well-known folder.
     const folder = name === "gsm8k" ? "./trl_grpo_outputs" : `./experiments/${name}`;
@@ -192,20 +190,6 @@ Deno.test("all embedded experiments load; every task file names the task of its 
     const { config } = await load(`_base_: [base, rgx:${path}]\nmodel: m\n`);
     assert.equal(`tasks/${config.data.task_name}.yaml`, path);
   }
-});
-
-Deno.test("the example of an upload is refused key by key, each with its line", async () => {
-  await assert.rejects(loadConfig("hf_upload_example"), (error: Error) => {
-    const lines = error.message.split("\n").map((line) => line.replace(/: not supported.*/, ""));
-    const at = "rgx:experiments/hf_upload_example.yaml";
-    assert.deepEqual(lines, [
-      `${at}:13:3: hf_upload.enabled`,
-      `${at}:14:3: hf_upload.repo_id`,
-      `${at}:15:3: hf_upload.optimizer_save_mode`,
-      `${at}:16:3: hf_upload.private`,
-    ]);
-    return true;
-  });
 });
 
 Deno.test("the algorithmic recipe has two steps for each generation of 32 problems", async () => {

@@ -63,6 +63,8 @@ const VALUES = [
   "[{name: brevity}]",
   "shortest_path",
   "f.yaml",
+  "end",
+  "null",
 ];
 
 /** What has to be written beside a key, so that it can be taken. */
@@ -84,6 +86,10 @@ const BESIDE: Record<string, string> = {
   "actor_rollout_ref.actor.kl_loss_coef": "actor_rollout_ref.actor.use_kl_loss: true\n",
   "trainer.test_freq": "eval: {num_examples: 9}\n",
   "trainer.val_before_train": "eval: {num_examples: 9}\n",
+  "hf_upload.enabled": "hf_upload.repo_id: me/x\n",
+  "hf_upload.repo_id": "hf_upload.enabled: true\n",
+  "hf_upload.optimizer_save_mode": "hf_upload.enabled: true\nhf_upload.repo_id: me/x\n",
+  "hf_upload.private": "hf_upload.enabled: true\nhf_upload.repo_id: me/x\n",
 };
 for (
   const key of [

@@ -18,6 +18,7 @@ import {
   SHAPING,
 } from "./schema/data_keys.ts";
 import { GENERATION } from "./schema/generation_keys.ts";
+import { HF_UPLOAD, HUB_KEYS } from "./schema/hub_keys.ts";
 import { LOOP_KEYS } from "./schema/loop_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
 import { SAMPLING_KEYS } from "./schema/sampling_keys.ts";
@@ -82,6 +83,12 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
     GENERATION,
   ],
   ["Names: `logging`", "", LOGGING],
+  ["Uploads while it trains: `training`", "[upload.md](upload.md) shows it.", training(HUB_KEYS)],
+  [
+    "Upload after the run: `hf_upload`",
+    "Not flat. Without the section, or without `enabled`, nothing is uploaded by it.",
+    HF_UPLOAD,
+  ],
 ];
 
 const HEAD = `# Configuration

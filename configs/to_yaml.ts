@@ -9,7 +9,7 @@ import type { RunConfig } from "./schema/run_config.ts";
 
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
-  const { rewards, model, ...rest } = config;
+  const { rewards, model, ...rest } = withoutToken(config);
   const document = {
     model,
     ...rest,
@@ -22,6 +22,11 @@ export function asDocument(config: RunConfig): Record<string, Json> {
     })),
   };
   return structuredClone(document) as unknown as Record<string, Json>;
+}
+
+/** The configuration without the token of an upload, which is written to no file. */
+export function withoutToken(config: RunConfig): RunConfig {
+  return { ...config, training: { ...config.training, hub_token: null } };
 }
 
 /** The YAML text. `secrets`: dotted key → text before interpolation. */

@@ -40,6 +40,20 @@ export function isRevision(revision: string): boolean {
     revision.split("/").every((part) => part !== "" && !/^\.|\.\.|\.lock$/.test(part));
 }
 
+/** Checks the name of a repository of models for an upload. @throws UsageError */
+export function checkRepositoryName(name: string): void {
+  if (/^(datasets|spaces)\//.test(name)) {
+    throw new UsageError(`${name}: a repository of another kind; models are uploaded`, {
+      advice: "Name a repository of models: USER/NAME.",
+    });
+  }
+  if (!isRepositoryName(name)) {
+    throw new UsageError(`${name}: the Hub forbids this name`, {
+      advice: "Expected USER/NAME of letters, digits, - _ and . (no -- or .., at most 96 long).",
+    });
+  }
+}
+
 /** Whether a revision is a commit, whose content never changes. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);

@@ -126,6 +126,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       num_completions_to_print: 2,
     },
     logging: { run_name: "tiny", project: "test", report_to: [] },
+    hf_upload: null,
   };
   const merged: Record<string, unknown> = { ...base };
   for (const [section, value] of Object.entries(changes)) {

@@ -12,6 +12,7 @@ import type { Device } from "../../kernels/device.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { LoadProgress } from "../models/load_progress.ts";
+import { uploadProgress } from "../models/upload.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
 import { runRanks, startsRanks } from "../ranks/start_ranks.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
@@ -36,6 +37,7 @@ import {
 } from "../plans/missing_parts.ts";
 import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
 import { readChosenMetrics } from "./metric_lines.ts";
+import { type HubUploads, hubUploads } from "./hub_uploads.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -130,9 +132,20 @@ async function trainLoaded(
     : null;
   const quiet = options.quiet || options.logFormat === "json" || !isFirst;
   const loading = new LoadProgress(quiet);
+  let uploads: HubUploads | null = null;
   /** Whether the output folder belongs to this run. */
   let begun = false;
   try {
+    await ranks.each(async () => {
+      // Nothing is uploaded by a dry run, so it needs no token.
+      if (isFirst && !options.dryRun) {
+        uploads = await hubUploads(config, {
+          tell: (text) => quiet || log(text),
+          warn: (message) => progress.on({ type: "warning", message }),
+          progress: quiet ? () => {} : uploadProgress(),
+        });
+      }
+    });
     if (options.dryRun) await refuseMissing(config, device, options, phases);
     let parts!: TrainingParts;
     await ranks.each(async () => {
@@ -158,6 +171,7 @@ async function trainLoaded(
       listeners: tracking === null ? [] : [
         (event) => progress.on(event),
         (event) => tracking.on(event),
+        (event) => uploads?.on(event),
         (event) => begun ||= event.type === "plan",
       ],
     });
@@ -182,9 +196,12 @@ async function trainLoaded(
       const hurry = control.reason !== null && slurmJob() !== null;
       return !begun || hurry ? undefined : report(outputDir, quiet);
     });
+    // The assignment is in a function, which the compiler does not follow.
+    await (uploads as HubUploads | null)?.finish(summary);
     if (options.json && isFirst) print(JSON.stringify(summary));
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
   } finally {
+    (uploads as HubUploads | null)?.close();
     loading.close();
     progress.close();
     tracking?.close();

@@ -32,7 +32,6 @@ interface Case {
 }
 
 const ONE_DEVICE = "a run trains on one device; rgx train CONFIG --dry-run says what fits";
-const UPLOAD = "nothing is uploaded; the result is a folder in the layout of the Hub";
 const NOT = "not supported yet by this version";
 const CORRECTNESS = ["rewards=[correctness]"];
 
@@ -240,17 +239,13 @@ const CASES: readonly Case[] = [
       "open_r1_qwen2_5_1_5b.yaml:9:11: use_vllm: needs vllm_mode: server, for completions from a " +
       "server; without this key rgx samples in the process of the training, as vllm_mode " +
       "colocate does in TRL",
-      `open_r1_qwen2_5_1_5b.yaml:15:1: hub_model_id: ${NOT}; ${UPLOAD}`,
       `open_r1_qwen2_5_1_5b.yaml:30:1: overwrite_output_dir: ${NOT} (only false); rgx train ` +
       "CONFIG --force",
-      `open_r1_qwen2_5_1_5b.yaml:33:1: push_to_hub: ${NOT} (only false); ${UPLOAD}`,
     ],
     changes: [
       "dataset_prompt_column=null",
       "use_vllm=false",
-      "hub_model_id=null",
       "overwrite_output_dir=false",
-      "push_to_hub=false",
     ],
     obeyed: {
       "data.system_prompt": "Think, then answer.",

@@ -22,10 +22,6 @@ const DATA: Record<string, RefusedKey> = {
 /** Sections that are refused whole. */
 const SECTIONS: Record<string, RefusedKey> = {
   slurm: refused("rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition"),
-  hf_upload: refused(
-    "nothing is uploaded; the result is a folder in the layout of the Hub",
-    { enabled: false },
-  ),
 };
 
 export const REASONING_GYM: ForeignTable = {

@@ -85,16 +85,8 @@ function reportRefused(
   const neutral = key.neutral.filter((item) => typeof item !== "object" && item !== "");
   const only = neutral.length === 0 ? "" : ` (only ${neutral.map(showValue).join(", ")})`;
   const message = `not supported yet by this version${only}${advice}`;
-  if (!KEY_BY_KEY.has(written) || node.kind !== "map") {
-    return problems.add(keyAt, written, message);
-  }
-  for (const [name, entry] of node.entries) {
-    problems.add(entry.keyAt, `${written}.${name}`, message);
-  }
+  problems.add(keyAt, written, message);
 }
-
-/** Refused sections whose keys are all named, since a user would look for each of them. */
-const KEY_BY_KEY = new Set(["hf_upload"]);
 
 function isNeutral(key: RefusedKey, value: Json): boolean {
   if (value === null) return true;

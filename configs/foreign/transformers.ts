@@ -18,7 +18,6 @@ import { MODEL_LOADING } from "./trl.ts";
 
 const ONE_DEVICE = "a run trains on one device; rgx train CONFIG --dry-run says what fits";
 const SPACE = "nothing is uploaded; rgx curves draws the runs of this machine";
-const UPLOAD = "nothing is uploaded; the result is a folder in the layout of the Hub";
 const COMPUTE = "training.compute_dtype sets the type of products, also with these weights";
 const EXACT = "a resume is exact and a run deterministic either way";
 const NF4 = "4-bit weights are NF4 with double quantisation";
@@ -54,15 +53,7 @@ const TRAINING: Record<string, RefusedKey> = {
     "a loss that is no number is left out of means, a step with such a gradient too",
     true,
   ),
-  push_to_hub: refused(UPLOAD, false),
-  hub_model_id: refused(UPLOAD),
-  hub_token: refused(UPLOAD),
-  hub_private_repo: refused(UPLOAD, false),
-  hub_strategy: refused(UPLOAD, "every_save"),
-  hub_revision: refused(UPLOAD),
-  push_to_hub_model_id: refused(UPLOAD),
-  push_to_hub_token: refused(UPLOAD),
-  push_to_hub_organization: refused(UPLOAD),
+  push_to_hub_organization: refused("hub_model_id: ORGANIZATION/NAME"),
   overwrite_output_dir: refused("rgx train CONFIG --force", false),
   auto_find_batch_size: refused(
     "it would break groups; rgx train CONFIG --dry-run says what fits",

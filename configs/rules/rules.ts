@@ -3,6 +3,8 @@
  * about the problems and about section `training` are in files of their own. A rule is checked only
  * if every key that it reads has a valid value.
  */
+import { messageOf } from "../../core/errors.ts";
+import { checkRepositoryName } from "../../hub/repository.ts";
 import { DataRules } from "./data_rules.ts";
 import type { MapNode, Problems } from "../documents/node.ts";
 import { GenerationRules } from "./generation_rules.ts";
@@ -22,11 +24,36 @@ export function checkRules(
   new DataRules(config, tree, problems).check();
   if (phases === "all") rules.rewards();
   rules.lengths(maxSeqLength);
+  rules.uploads();
   new TrainingRules(config, tree, problems).check(phases);
   if (phases === "all") new GenerationRules(config, tree, problems).check();
 }
 
 class Rules extends RuleContext {
+  /** The repository has a name that the Hub takes, and only one key asks for an upload. */
+  uploads(): void {
+    const { hf_upload: section, training } = this.config;
+    if (section !== null && this.valid("hf_upload.repo_id")) {
+      const key = "hf_upload.repo_id";
+      if (section.repo_id === null) this.fail("missing: name the repository, USER/NAME", key);
+      else this.#repository(key, section.repo_id);
+      if (this.valid("training.push_to_hub") && training.push_to_hub) {
+        const text = "push_to_hub and hf_upload both upload the model: use one of them";
+        this.fail(text, "training.push_to_hub");
+      }
+    }
+    if (!this.valid("training.hub_model_id") || training.hub_model_id === null) return;
+    this.#repository("training.hub_model_id", training.hub_model_id);
+  }
+
+  #repository(key: string, name: string): void {
+    try {
+      checkRepositoryName(name);
+    } catch (error) {
+      this.fail(messageOf(error), key);
+    }
+  }
+
   model(): void {
     const { model } = this.config;
     const name = "model.model_name_or_path";

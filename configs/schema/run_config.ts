@@ -297,6 +297,29 @@ export interface CurriculumSection {
   curricula: Record<string, { attribute_levels: Record<string, number>; weight: number }>;
 }
 
+/** Uploads of transformers' trainer. */
+export interface HubSection {
+  push_to_hub: boolean;
+  /** null = the name of output_dir. */
+  hub_model_id: string | null;
+  /** A secret: it is in no file that a run writes. */
+  hub_token: string | null;
+  hub_private_repo: boolean | null;
+  hub_strategy: "end" | "every_save" | "checkpoint" | "all_checkpoints";
+  hub_revision: string | null;
+}
+
+/** The upload after a run, as reasoning-gym's recipes have it. */
+export interface HfUploadSection {
+  enabled: boolean;
+  repo_id: string | null;
+  /** full: with all that a resume needs. */
+  optimizer_save_mode: "full" | null;
+  private: boolean | null;
+  revision: string | null;
+  license: string | null;
+}
+
 /**
  * A whole configuration with canonical keys and all defaults filled in. docs/configuration.md
  * explains each key.
@@ -361,6 +384,8 @@ export interface RunConfig {
   /** Held-out evaluation before and after training; num_examples 0 = none. */
   eval: { num_examples: number; temperature: number | null; batch_size: number };
   generation: GenerationSection;
-  training: LoopSection & SamplingSection & AlgorithmSection;
+  training: LoopSection & SamplingSection & AlgorithmSection & HubSection;
   logging: { run_name: string; project: string; report_to: TrackerName[] };
+  /** null = nothing is uploaded by this section. */
+  hf_upload: HfUploadSection | null;
 }

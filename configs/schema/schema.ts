@@ -7,7 +7,7 @@
  * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the
  *    entry;
  * 2. add the entry to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
- *    `sampling_keys.ts` or `algorithm_keys.ts`;
+ *    `sampling_keys.ts`, `algorithm_keys.ts` or `hub_keys.ts`;
  * 3. if several keys must agree, add a rule in `configs/rules/`;
  * 4. obey it, and run `deno task docs:config`.
  *
@@ -20,13 +20,14 @@ import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
 import { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT, SHAPING } from "./data_keys.ts";
 import { LOOP_KEYS } from "./loop_keys.ts";
 import { GENERATION } from "./generation_keys.ts";
+import { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import { SAMPLING_KEYS } from "./sampling_keys.ts";
 
 export const TRAINING: Section<RunConfig["training"]> = {
   path: "training",
   flat: true,
-  keys: { ...LOOP_KEYS, ...SAMPLING_KEYS, ...ALGORITHM_KEYS },
+  keys: { ...LOOP_KEYS, ...SAMPLING_KEYS, ...ALGORITHM_KEYS, ...HUB_KEYS },
 };
 
 export const SECTIONS: readonly AnySection[] = [
@@ -42,9 +43,16 @@ export const SECTIONS: readonly AnySection[] = [
   TRAINING,
   GENERATION,
   LOGGING,
+  HF_UPLOAD,
   SHAPING,
   TRANSLATED_KEYS,
 ];
 
 /** Sections that may be null as a whole. What they describe is then left out of the run. */
-export const NULLABLE_SECTIONS: readonly string[] = ["lora", "sft", "curriculum", "model.init"];
+export const NULLABLE_SECTIONS: readonly string[] = [
+  "lora",
+  "sft",
+  "curriculum",
+  "model.init",
+  "hf_upload",
+];

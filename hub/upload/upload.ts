@@ -6,7 +6,7 @@
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type HttpOptions, HubHttp } from "../http.ts";
 import { HttpStatus, type Request } from "../refusal.ts";
-import { isRepositoryName, isRevision, type Repository } from "../repository.ts";
+import { checkRepositoryName, isRevision, type Repository } from "../repository.ts";
 import type { HubSettings } from "../settings.ts";
 import {
   bytesOf,
@@ -117,20 +117,6 @@ export async function wholeName(
     http.close();
   }
   throw malformed(request, "does not say whose token this is");
-}
-
-/** @throws UsageError for a name that the Hub forbids */
-export function checkRepositoryName(name: string): void {
-  if (/^(datasets|spaces)\//.test(name)) {
-    throw new UsageError(`${name}: a repository of another kind; models are uploaded`, {
-      advice: "Name a repository of models: USER/NAME.",
-    });
-  }
-  if (!isRepositoryName(name)) {
-    throw new UsageError(`${name}: the Hub forbids this name`, {
-      advice: "Expected USER/NAME of letters, digits, - _ and . (no -- or .., at most 96 long).",
-    });
-  }
 }
 
 /** @throws UsageError when there is no token, or no connection is allowed */

@@ -1,10 +1,10 @@
 /** Uploads a model of a run, or of a checkpoint, with its card and chart to the Hub. */
 
 import { exists } from "../../core/paths.ts";
+import { checkRepositoryName } from "../../hub/repository.ts";
 import type { HubSettings } from "../../hub/settings.ts";
 import type { UploadFile } from "../../hub/upload/files.ts";
 import {
-  checkRepositoryName,
   requireToken,
   upload,
   type Uploaded,

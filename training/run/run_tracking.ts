@@ -5,6 +5,7 @@
  */
 import { messageOf } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { withoutToken } from "../../configs/to_yaml.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../../tracking/mod.ts";
 import { adviceText } from "../diagnosis/finding.ts";
 import { evalMetrics } from "../evaluation/before_and_after.ts";
@@ -56,7 +57,7 @@ export class RunTracking {
           project: logging.project,
           outputDir,
           id: trackedRunId(outputDir),
-          config: { ...this.config },
+          config: { ...withoutToken(this.config) },
           resumedFrom: stepsDone,
           start: new Date(),
           host: Deno.hostname(),
