@@ -13,10 +13,16 @@ import {
 } from "./testing.ts";
 
 /** Trains until `steps` more steps are done, or to the end. @returns the status of the run */
-async function train(path: string, steps: number, native: boolean, resume: boolean) {
+async function train(
+  path: string,
+  compute_dtype: "float32" | "bfloat16",
+  steps: number,
+  native: boolean,
+  resume: boolean,
+) {
   const device = await createWasmDevice({ threads: 2, native });
   try {
-    const config = tinyRunConfig(path, { training: { max_steps: 6, beta: 0.05 } });
+    const config = tinyRunConfig(path, { training: { max_steps: 6, beta: 0.05, compute_dtype } });
     let done = 0;
     const { summary } = await trainOn(device, config, {
       rubric: VARYING_RUBRIC,
@@ -30,16 +36,17 @@ async function train(path: string, steps: number, native: boolean, resume: boole
   }
 }
 
-Deno.test("a run continues with native kernels and without them to the same weights", async () => {
-  await withTempDir(async (whole) => {
-    await withTempDir(async (parts) => {
-      assert.equal(await train(whole, Infinity, false, false), "completed");
-      assert.equal(await train(parts, 2, true, false), "stopped");
-      assert.equal(await train(parts, 2, false, true), "stopped");
-      assert.equal(await train(parts, Infinity, true, true), "completed");
-      const weights = (path: string) => Deno.readFile(`${path}/model.safetensors`);
-      assert.deepEqual(await weights(parts), await weights(whole));
-      assert.deepEqual(await metricsWithoutClock(parts), await metricsWithoutClock(whole));
-    });
-  });
-});
+for (const dtype of ["float32", "bfloat16"] as const) {
+  Deno.test(`a run goes on with native kernels and without to the same weights, ${dtype}`, () =>
+    withTempDir(async (whole) => {
+      await withTempDir(async (parts) => {
+        assert.equal(await train(whole, dtype, Infinity, false, false), "completed");
+        assert.equal(await train(parts, dtype, 2, true, false), "stopped");
+        assert.equal(await train(parts, dtype, 2, false, true), "stopped");
+        assert.equal(await train(parts, dtype, Infinity, true, true), "completed");
+        const weights = (path: string) => Deno.readFile(`${path}/model.safetensors`);
+        assert.deepEqual(await weights(parts), await weights(whole));
+        assert.deepEqual(await metricsWithoutClock(parts), await metricsWithoutClock(whole));
+      });
+    }));
+}
