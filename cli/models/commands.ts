@@ -54,6 +54,8 @@ function generateCommand(program: Command): void {
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
     .option("--seed <n>", "seed of the draws", integer(0), 42)
     .option("--n <n>", "completions", integer(1, 4096), 1)
+    .option("--base-url <url>", "an OpenAI-compatible server; --model is then a model's name there")
+    .option("--api-key-env <name>", "variable with its key (default: OPENAI_API_KEY)")
     .addOption(activations())
     .option("--json", "a JSON document (for each adapter) with ids, log-probabilities and speed")
     .addHelpText(
@@ -61,6 +63,7 @@ function generateCommand(program: Command): void {
       examples(
         'rgx generate --model experiments/quickstart --prompt "Reverse the letters: deno"',
         "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
+        "rgx generate --base-url http://127.0.0.1:8000 --model mine --chat --prompt Hello",
       ),
     )
     .action(async (stdin, options) => (await import("./generate.ts")).generateText(stdin, options));

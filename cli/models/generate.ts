@@ -7,28 +7,9 @@ import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { templateValues } from "../flag_types.ts";
-import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
+import type { GenerateFlags } from "./generate_flags.ts";
+import { parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "../terminal/terminal.ts";
-
-export interface GenerateFlags extends ModelFlags {
-  prompt?: string;
-  file?: string;
-  chat?: boolean;
-  system?: string;
-  chatTemplateKwargs?: string;
-  ignoreEos?: boolean;
-  maxNewTokens: number;
-  temperature: number;
-  topP: number;
-  topK: number;
-  minP: number;
-  repetitionPenalty: number;
-  minNewTokens: number;
-  stop: string[];
-  seed: number;
-  n: number;
-  json?: boolean;
-}
 
 /** @param stdin "-" if the command line names stdin as the source of the prompt */
 export async function generateText(stdin: string | undefined, flags: GenerateFlags): Promise<void> {
@@ -55,6 +36,10 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
     throw new UsageError(
       `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
     );
+  }
+  if (flags.baseUrl !== undefined) {
+    const { generateRemotely } = await import("./remote_generate.ts");
+    return await generateRemotely(flags.baseUrl, flags);
   }
   const { idsFile } = flags;
   const text = flags.prompt ?? await readInput(idsFile ?? flags.file ?? "-");

@@ -87,6 +87,17 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
       assert.equal(code, 0, err);
       assert.match(err, /is down/, "the run ended before the server was killed");
       await assertSameRun(`${cwd}/served`, `${cwd}/alone`, ADAPTER);
+      // The same server answers rgx generate.
+      const asked = ["generate", "--temperature", "0", "--max-new-tokens", "9", "--prompt", "abc"];
+      const there = await rgx([...asked, "--model", `${cwd}/warm`, "--base-url", one.url]);
+      const here = await rgx([...asked, "--model", `${cwd}/warm`, "--device", "wasm"]);
+      assert.deepEqual([there.code, there.out], [0, here.out], there.err);
+      const unknown = await rgx([...asked, "--model", "nobody", "--base-url", one.url]);
+      assert.equal(unknown.code, 1);
+      assert.match(unknown.err, /404: .*nobody/);
+      const both = await rgx([...asked, "--model", "x", "--base-url", one.url, "--threads", "1"]);
+      assert.equal(both.code, 2);
+      assert.match(both.err, /--threads and --base-url exclude each other/);
       // Without any server the run stops resumable, and goes on when one is back.
       await one.end("SIGTERM");
       const served = [

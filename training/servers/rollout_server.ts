@@ -25,7 +25,11 @@ export interface ServerOptions {
 
 /** A server's answer must begin within this time where it has nothing to compute. */
 const PROBE_MS = 10_000;
-const WATCH_MS = 10_000;
+/**
+ * While it computes, a server is asked every so often whether it is there. A machine under heavy
+ * load takes a while to answer.
+ */
+const WATCH_MS = 10_000, WATCH_PROBE_MS = 30_000;
 
 /** The server does not answer, or not with what it should: others may take its share. */
 export class ServerDown extends Error {}
@@ -72,7 +76,7 @@ export class RolloutServer {
   /** Marks the server as down, and ends its requests. */
   fail(reason: string): void {
     this.down = reason;
-    this.#control.abort();
+    this.#control.abort(new ServerDown(reason));
   }
 
   /**
@@ -163,9 +167,9 @@ export class RolloutServer {
   }
 
   /** @throws ServerDown when nobody answers, RgxError when the key is refused */
-  async #probe(): Promise<void> {
+  async #probe(limit = PROBE_MS): Promise<void> {
     try {
-      await this.#send("/models", { signal: AbortSignal.timeout(PROBE_MS) });
+      await this.#send("/models", { signal: AbortSignal.timeout(limit) });
     } catch (error) {
       throw this.#explained(error);
     }
@@ -185,9 +189,8 @@ export class RolloutServer {
   #beginWatch(): void {
     if (this.#running++ > 0) return;
     this.#watch = setInterval(() => {
-      this.#probe().catch((error) => {
-        if (this.#running > 0) this.fail(error.message);
-      });
+      // The requests that run fail with it, and the pool marks the server as down.
+      this.#probe(WATCH_PROBE_MS).catch((error) => this.#control.abort(error));
     }, WATCH_MS);
   }
 
@@ -226,7 +229,7 @@ export class RolloutServer {
     if (this.down !== null) return new ServerDown(this.down);
     if (error instanceof TypeError) return new ServerDown(networkReason(error));
     if (error instanceof DOMException && error.name === "TimeoutError") {
-      return new ServerDown(`no answer within ${PROBE_MS / 1000} s`);
+      return new ServerDown("no answer in time");
     }
     return error;
   }
