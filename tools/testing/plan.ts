@@ -164,7 +164,9 @@ export function fullPlan(): PlannedJob[] {
     ),
     tests("tasks", ["tasks/"]),
     tests("configs, rewards", ["configs/", "rewards/"]),
-    tests("bench, evaluation, reports", ["bench/", "evaluation/", "reports/"]),
+    tests("bench, evaluation, reports, serve, dashboard", [
+      ...["bench/", "evaluation/", "reports/", "serve/", "dashboard/"],
+    ]),
     tests("the other rooms", [
       ...["core/", "hub/", "tracking/", "data/", "cluster/", "cli/", "tools/"],
     ]),
