@@ -6,8 +6,8 @@ import { validateTaskConfig } from "../../tasks/registry.ts";
 import { root } from "../support.ts";
 
 /**
- * The page's block of code that defines a task of rgx, as a module; its imports are those of a file in
- * `tasks/categories/arithmetic/`.
+ * The page's block of code that defines a task of rgx, as a module; its imports are those of a file
+ * in `tasks/categories/arithmetic/`.
  */
 async function exampleTask(): Promise<Task> {
   const page = await Deno.readTextFile(new URL("docs/adding-a-task.md", root));

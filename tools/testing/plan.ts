@@ -168,7 +168,7 @@ export function fullPlan(): PlannedJob[] {
       ...["bench/", "evaluation/", "reports/", "serve/", "dashboard/"],
     ]),
     tests("the other rooms", [
-      ...["core/", "hub/", "tracking/", "data/", "cluster/", "cli/", "tools/"],
+      ...["core/", "hub/", "tracking/", "data/", "ranks/", "cluster/", "cli/", "tools/"],
     ]),
     ...CHECKS,
     check("kernels.wasm is what its sources build", "run", "-A", BUILD, "--check"),
