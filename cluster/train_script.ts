@@ -45,7 +45,11 @@ export interface TrainScriptOptions extends CommonOptions {
    * Plans the runs, one for each element of an array. It throws for what prevents a run, and adds
    * notes to the list.
    */
-  plan?: (runs: readonly RunConfig[], notes: string[]) => Promise<ProcessNeeds | null>;
+  plan?: (
+    runs: readonly RunConfig[],
+    ranks: number,
+    notes: string[],
+  ) => Promise<ProcessNeeds | null>;
 }
 
 /** The template that `rgx slurm` fills in. */
@@ -87,7 +91,7 @@ export async function slurmScript(
   const variants = variantsOf(sweep, array, base.config.training.seed);
   const runs = variants.length === 0 ? [base.config] : [];
   for (const { overrides } of variants) runs.push((await load(overrides)).config);
-  const needs = await options.plan?.(runs, notes) ?? null;
+  const needs = await options.plan?.(runs, rest.job.nodes * tasksPerNode, notes) ?? null;
   const job = needs === null ? rest.job : withNeeds(rest.job, options, needs);
 
   // If the name of the run's folder depends on the job id, the script cannot read its progress.

@@ -96,7 +96,7 @@ Deno.test("all options are in the script, with quoted names and an absolute conf
 
 Deno.test("a job asks for what its plan says, where the user does not say it", async () => {
   const planned: string[] = [];
-  const plan = (runs: readonly RunConfig[], notes: string[]) => {
+  const plan = (runs: readonly RunConfig[], _ranks: number, notes: string[]) => {
     planned.push(...runs.map(({ training }) => `${training.learning_rate}`));
     notes.push("a note");
     return Promise.resolve({ cpus: 6, memory: 5.5 * 2 ** 30 });

@@ -10,6 +10,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { findCard } from "../../core/machine/known_cards.ts";
 import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
 import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";
+import { checkRankCount, idleRanks } from "../../training/run/rank_count.ts";
 import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
 import { missingError, missingForRun, type MissingPart } from "../plans/missing_parts.ts";
 
@@ -36,6 +37,8 @@ export interface JobPlanOptions {
   workDir?: string;
   /** Another job makes what is a path and not there yet (`--dependency`). */
   mayComeLater: boolean;
+  /** Ranks of a run. */
+  ranks?: number;
 }
 
 /**
@@ -49,6 +52,9 @@ export async function planJob(
   options: JobPlanOptions,
   notes: string[],
 ): Promise<ProcessNeeds | null> {
+  const { ranks = 1 } = options;
+  for (const config of runs) checkRankCount(config, ranks);
+  notes.push(...new Set(runs.flatMap((config) => idleRanks(config, ranks))));
   return await inFolder(options.workDir, async () => {
     const missing = await each(distinct(runs, partsOf), missingForRun);
     if (missing.length > 0) {

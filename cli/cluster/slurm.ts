@@ -81,7 +81,9 @@ export async function slurmTrain(
     sweep: flags.sweep,
     ...given({ array: flags.array, device: flags.device, tasksPerNode: flags.ntasksPerNode }),
     ...given({ mpi: flags.mpi }),
-    ...(flags.check ? { plan: (runs, notes) => planJob(runs, planOptions(flags), notes) } : {}),
+    ...(flags.check
+      ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
+      : {}),
   });
   const output = flags.output ?? `slurm_${script.jobName}.sh`;
   await deliver(script, output, flags, (path) => ["sbatch", "--parsable", path]);

@@ -12,6 +12,7 @@ import {
 import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
 import { scalingJson, scalingText } from "../plans/scaling_text.ts";
 import type { RankLayout } from "../../training/scaling/layout.ts";
+import { checkRankCount } from "../../training/run/rank_count.ts";
 import { scalingPlan } from "../../training/scaling/scaling_plan.ts";
 import { print, wrap } from "../terminal/terminal.ts";
 
@@ -32,6 +33,7 @@ export async function doctorPlan(
   const show = (text: string) => json || print(text);
   let plan: CardPlan;
   try {
+    if (layout !== null) checkRankCount(config, layout.nodes * layout.gpus);
     plan = await planOnCard(config, card, {
       onMemory: (memory) => {
         seen = memory;

@@ -84,3 +84,32 @@ Deno.test("a model that rgx can only plan says so, and a misspelt name gets a su
     /did you mean Qwen\/Qwen2\.5-72B-Instruct\?\nhelp: .*config\.json alone/,
   );
 });
+
+Deno.test("rgx doctor --plan --nodes --gpus plans several ranks, and how often to save", async () => {
+  const args = ["doctor", "--plan", "leg_counting_qwen7b", "--gpu", "h100-80gb"];
+  const wide = "training.gradient_accumulation_steps=8";
+  const planned = await rgx([...args, "--nodes", "2", "--gpus", "4", wide]);
+  assert.equal(planned.code, 0, planned.err);
+  const rows = [
+    /^8 ranks +2 nodes × 4 +one card each$/m,
+    /^ {2}gradients +\d+ MB/m,
+    /^ {2}together +[\d.]+ s +one rank: \d+ s$/m,
+    /^speed +[\d.]+ × +efficiency \d+ %$/m,
+    /^ {2}one in +132 days/m,
+    /^ {2}save +every \d+ steps \(.*\) +loses 0\.\d+ %$/m,
+  ];
+  for (const row of rows) assert.match(planned.out, row);
+  const json = await rgx([...args, "--nodes", "2", "--gpus", "4", "--mtbf", "1", "--json", wide]);
+  const { ranks } = JSON.parse(json.out);
+  assert.deepEqual([ranks.ranks, ranks.save.mtbf_seconds], [8, 43_200]);
+  assert.ok(ranks.efficiency > 0.3 && ranks.efficiency < 1, json.out);
+  assert.ok(ranks.save.lost_with_recommended <= ranks.save.lost_with_configured);
+
+  const few = await rgx([...args, "--nodes", "2", "--gpus", "4"]);
+  assert.equal(few.code, 2);
+  assert.match(few.err, /8 ranks share 4 prompts: 4 would have nothing to generate/);
+  for (const wrong of [["--nodes", "2"], ["--network", "100"]]) {
+    const { code, err } = await rgx(["doctor", "--plan", "quickstart", ...wrong]);
+    assert.equal(code, 2, err);
+  }
+});

@@ -165,6 +165,8 @@ Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
       [[...config, "a", "--gpu-type", "a100:2"], /--gpu-type "a100:2": .* \(it has ":"\)/],
       [[...config, "a", "--resume"], /unknown option '--resume'/],
       [[...config, "a", "--time", "4h"], /--time 4h: is no time, expected HH:MM:SS/],
+      [[...config, "a", "--gpus", "64"], /64 ranks share 32 prompts/],
+      [[...config, "a", "--gpus", "2", "--ntasks-per-node", "4"], /rank 2 .* would have none/],
       [[...config, "a", "--memory", "320"], /--memory 320: has no unit, expected for example 320G/],
       [[...config, "a", "--work-dir", "nowhere"], /--work-dir nowhere: there is no such folder/],
       [[...config, "a", "--gpus", "-1"], /expected an integer/],

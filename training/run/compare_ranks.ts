@@ -3,8 +3,8 @@
  * the results. A rank with another file, version or model would spoil the run without a sign.
  */
 import { sha256Hex } from "../../core/checksums.ts";
-import { UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
+import { checkRankCount } from "./rank_count.ts";
 import type { RunContext } from "./run_context.ts";
 
 /** Training problems and values of each tensor that are compared. */
@@ -17,27 +17,10 @@ const DIGITS = 16;
  * @throws UsageError when the ranks differ, or when a generation batch has fewer prompts than ranks
  */
 export async function compareRanks(run: RunContext): Promise<void> {
-  const { ranks, options, sizes } = run;
+  const { ranks, options } = run;
   if (ranks.size === 1) return;
-  const prompts = sizes.promptsPerGeneration, { backend } = options.config.generation;
   await ranks.each(() => {
-    if (options.phases === "sft") return;
-    if (backend !== "in_process") {
-      throw new UsageError(
-        `generation.backend: ${backend} is for one rank, and this run has ${ranks.size}`,
-        { advice: "Let the ranks generate (generation.backend=in_process), or start one rank." },
-      );
-    }
-    if (prompts >= ranks.size) return;
-    throw new UsageError(
-      `${ranks.size} ranks share ${prompts} prompts: ${ranks.size - prompts} would have nothing ` +
-        "to generate",
-      {
-        advice: `Start ${prompts} ranks, or raise the batch (a generation batch has ` +
-          "per_device_train_batch_size × steps_per_generation completions, in groups of " +
-          "num_generations).",
-      },
-    );
+    if (options.phases !== "sft") checkRankCount(options.config, ranks.size);
   });
   await run.agreeOnTime();
   const { configText, device } = options;

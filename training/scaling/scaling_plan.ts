@@ -8,6 +8,7 @@ import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
+import { idleRanks } from "../run/rank_count.ts";
 import { type Reduction, reductionOf, sumCopies } from "../step/gradient_sum.ts";
 import { dalyInterval, type SaveTimes, youngInterval } from "./checkpoint_interval.ts";
 import { simulate, type SimulatedTime } from "./failure_simulation.ts";
@@ -132,7 +133,7 @@ export function scalingPlan(
     microBatches,
     allPrompts: promptsPerGeneration,
     allMicroBatches: micro,
-    notes: idleNotes(ranks, promptsPerGeneration, micro),
+    notes: idleRanks(config, ranks),
     save: savePlan(config, time, together, memory, layout),
   };
 }
@@ -211,21 +212,6 @@ function wireSeconds(bytes: number, calls: number, layout: RankLayout): number {
   // The ranks of a node share its network and its memory.
   const across = gpus * outside * bytes / (NETWORK_SHARE * network);
   return latency + Math.max(across, gpus * inside * bytes / NODE_BYTES);
-}
-
-function idleNotes(ranks: number, prompts: number, micro: number): string[] {
-  const idle = (what: string, count: number, keys: string) => {
-    if (count % ranks === 0) return [];
-    const most = Math.ceil(count / ranks), busy = 100 * count / (most * ranks);
-    return [
-      `a step has ${count} ${what} for ${ranks} ranks, so ranks are busy ${busy.toFixed(0)} % of ` +
-      `that time: make ${keys} a multiple of ${ranks}`,
-    ];
-  };
-  return [
-    ...idle("prompts", prompts, "the number of prompts (generation_batch_size / num_generations)"),
-    ...idle("micro-batches", micro, "training.gradient_accumulation_steps"),
-  ];
 }
 
 function savePlan(

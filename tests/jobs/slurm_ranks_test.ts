@@ -1,0 +1,110 @@
+/**
+ * Jobs with two ranks on each of two nodes, on a real SLURM: they complete, are told to save and
+ * requeued, preempted, cancelled, and lose a rank. Their curves are those of one process.
+ */
+import assert from "node:assert/strict";
+import { hasBothMpis } from "../../ranks/mpi/launchers_testing.ts";
+import { installed, Job, logOf, pause, withCluster, type Workplace } from "./slurm_jobs_testing.ts";
+import { NEEDED, needs } from "../skipped.ts";
+import { assertSameRun, readMetrics, TINY } from "../support.ts";
+
+/** Two nodes with two cards each; four micro-batches of a prompt each, one for every rank. */
+const RANKS = ["--nodes", "2", "--gpus", "2", "--cpus", "1", "--memory", "1500M"];
+const SIZES = [
+  "training.per_device_train_batch_size=4",
+  "training.gradient_accumulation_steps=4",
+  "training.max_steps=20",
+];
+
+async function writeConfigs(folder: string): Promise<void> {
+  const config = TINY.replace(/^rewards: .*$/m, "$&\n").replace(
+    /^rewards: .*$/m,
+    "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
+      "{ path: ./pause.ts, weight: 0.1 }]",
+  );
+  for (const [name, ms] of [["quick", 0], ["slow", 80]] as const) {
+    await Deno.mkdir(`${folder}/${name}`);
+    await Deno.writeTextFile(`${folder}/${name}/pause.ts`, pause(ms));
+    await Deno.writeTextFile(`${folder}/${name}/${name}.yaml`, config);
+  }
+}
+
+async function submit({ rgx, cluster, folder }: Workplace, name: string, ...more: string[]) {
+  const submitted = await rgx(
+    ...["slurm", "slow/slow.yaml", "acct", `training.output_dir=${name}`, ...SIZES, ...RANKS],
+    ...["--job-name", name, "--submit", "--json", ...more],
+  );
+  const { jobs } = JSON.parse(submitted) as { jobs: string[] };
+  return new Job(cluster, jobs[0]!, `${folder}/${name}`);
+}
+
+/** The process of a rank: srun's, not those that it has started. */
+async function processOfRank(job: string, rank: number): Promise<number> {
+  for await (const { name } of Deno.readDir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const environ = await Deno.readTextFile(`/proc/${name}/environ`).catch(() => "");
+    const variables = environ.split("\0");
+    if (!variables.includes(`SLURM_JOB_ID=${job}`)) continue;
+    if (!variables.includes(`SLURM_PROCID=${rank}`) || !environ.includes("SLURM_STEP_ID=")) {
+      continue;
+    }
+    const command = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
+    if (/\0train\0/.test(command)) return Number(name);
+  }
+  throw new Error(`rank ${rank} of job ${job} is not there`);
+}
+
+Deno.test({
+  name: "runs of two ranks on each of two nodes of a real SLURM",
+  ignore: needs(installed, NEEDED.slurm) || needs(hasBothMpis, NEEDED.mpi),
+  fn: (t) =>
+    withCluster(async (at) => {
+      const { folder, cluster } = at;
+      await writeConfigs(folder);
+      await at.rgx(
+        ...["train", "quick/quick.yaml", ...SIZES, "--output-dir", "whole", "--quiet"],
+      );
+      const completes = async (job: Job, restarts: number) => {
+        const ended = await job.ended(300);
+        assert.equal(ended, `COMPLETED 0:0 ${restarts}`, await logOf(job));
+        await assertSameRun(job.folder, `${folder}/whole`);
+        return await logOf(job);
+      };
+
+      await t.step("one is told to save and is requeued, another is cancelled", async () => {
+        const [requeued, cancelled] = await Promise.all([
+          submit(at, "requeued"),
+          submit(at, "cancelled"),
+        ]);
+        await Promise.all([
+          requeued.reached(3)
+            .then(() => cluster.run(["scancel", "--batch", "--signal=USR2", requeued.id])),
+          cancelled.reached(3).then(() => cluster.run(["scancel", cancelled.id])),
+        ]);
+        const log = await completes(requeued, 1);
+        assert.match(log, /4 ranks/);
+        assert.match(log, /SIGUSR2/);
+        assert.match(await cancelled.ended(), /^CANCELLED \S+ 0$/);
+        const last = (await readMetrics(cancelled.folder)).at(-1)!;
+        assert.equal(last["event"], "stop", await logOf(cancelled));
+      });
+
+      await t.step("one goes on from its checkpoint when a rank was killed", async () => {
+        const killed = await submit(at, "killed", "training.save_steps=2");
+        await killed.reached(5);
+        Deno.kill(await processOfRank(killed.id, 3), "SIGKILL");
+        await completes(killed, 1);
+      });
+
+      await t.step("one is preempted and comes back", async () => {
+        const preempted = await submit(at, "preempted", "--partition=scavenge");
+        await preempted.reached(2);
+        const important = await cluster.run([
+          ...["sbatch", "--parsable", "--partition=GPUQ", "--nodes=2", "--gres=gpu:8"],
+          ...["--mem=100M", "--time=5", "--output=/dev/null", "--wrap=sleep 2"],
+        ]);
+        assert.equal(important.code, 0, important.err);
+        await completes(preempted, 1);
+      });
+    }),
+});

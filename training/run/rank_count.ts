@@ -1,0 +1,46 @@
+/** Whether a run can have so many ranks, which is known from its configuration alone. */
+import { batchSizes } from "../../configs/batch_sizes.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+
+/** @throws UsageError for more ranks than prompts, and for a backend of one rank */
+export function checkRankCount(
+  { training, generation }: Pick<RunConfig, "training" | "generation">,
+  ranks: number,
+): void {
+  if (ranks === 1) return;
+  const { backend } = generation, { promptsPerGeneration: prompts } = batchSizes(training);
+  if (backend !== "in_process") {
+    throw new UsageError(
+      `generation.backend: ${backend} is for one rank, and this run has ${ranks}`,
+      { advice: "Let the ranks generate (generation.backend=in_process), or start one rank." },
+    );
+  }
+  if (prompts >= ranks) return;
+  throw new UsageError(
+    `${ranks} ranks share ${prompts} prompts: ${ranks - prompts} would have nothing to generate`,
+    {
+      advice: `Start ${prompts} ranks, or raise the batch (a generation batch has ` +
+        "per_device_train_batch_size × steps_per_generation completions, in groups of " +
+        "num_generations).",
+    },
+  );
+}
+
+/** What leaves ranks idle for a part of each step, and what to set. */
+export function idleRanks({ training }: Pick<RunConfig, "training">, ranks: number): string[] {
+  const idle = (what: string, count: number, keys: string) => {
+    if (count % ranks === 0) return [];
+    const busy = 100 * count / (Math.ceil(count / ranks) * ranks);
+    return [
+      `a step has ${count} ${what} for ${ranks} ranks, so ranks are busy ${busy.toFixed(0)} % of ` +
+      `that time: make ${keys} a multiple of ${ranks}`,
+    ];
+  };
+  const { promptsPerGeneration: prompts } = batchSizes(training);
+  const { gradient_accumulation_steps: micro } = training;
+  return [
+    ...idle("prompts", prompts, "the number of prompts (generation_batch_size / num_generations)"),
+    ...idle("micro-batches", micro, "training.gradient_accumulation_steps"),
+  ];
+}
