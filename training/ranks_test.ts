@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { createDevice } from "../kernels/mod.ts";
+import { RgxError } from "../core/errors.ts";
 import { localTransports } from "../ranks/local_ranks.ts";
 import { RankFailed, Ranks } from "../ranks/ranks.ts";
 import type { TrainSummary } from "./run/events.ts";
@@ -15,6 +16,7 @@ import {
   shortRunConfig,
   trainOn,
   varying,
+  VARYING_RUBRIC,
   withTempDir,
 } from "./testing.ts";
 
@@ -177,6 +179,50 @@ Deno.test("ranks with different problems are found before the first step", async
       assert.match(reason.message, /ranks do not have the same data: rank 0 has .* rank 1 has/);
     }
     await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("a rank that loses its device ends all with its exit code, and the run can go on", async () => {
+  await withTempDir(async (dir) => {
+    const changes = VARIANTS["four micro-batches"]!;
+    await completes(1, `${dir}/whole`, changes);
+    let batches = 0;
+    const ends = await onRanks(2, `${dir}/run`, changes, (rank) =>
+      rank === 0 ? {} : {
+        rubric: {
+          ...VARYING_RUBRIC,
+          score(samples) {
+            if (++batches === 2) throw new RgxError("the device is lost", { exitCode: 75 });
+            return VARYING_RUBRIC.score(samples);
+          },
+        },
+      });
+    const [first, second] = reasons(ends);
+    assert.equal(second.message, "the device is lost");
+    assert.ok(first instanceof RankFailed);
+    assert.equal(first.message, "rank 1: the device is lost");
+    assert.equal(first.exitCode, 75);
+    const run = JSON.parse(await Deno.readTextFile(`${dir}/run/run.json`));
+    assert.deepEqual([run.status, run.error], ["failed", "rank 1: the device is lost"]);
+    await onRanks(3, `${dir}/run`, changes, () => ({ resume: true }));
+    assert.deepEqual((await resultOf(`${dir}/run`)).model, (await resultOf(`${dir}/whole`)).model);
+  });
+});
+
+Deno.test("ranks that have nothing to do in the passes are told how to divide them", async () => {
+  await withTempDir(async (dir) => {
+    const warnings: string[] = [];
+    await onRanks(
+      2,
+      dir,
+      VARIANTS["one micro-batch, which one rank computes"]!,
+      (rank) =>
+        rank === 0
+          ? { listeners: [(event) => event.type === "warning" && warnings.push(event.message)] }
+          : {},
+    );
+    assert.match(warnings.join(), /a step has 1 micro-batch, so 1 of 2 ranks wait/);
+    assert.match(warnings.join(), /batch_size=8 training\.gradient_accumulation_steps=2/);
   });
 });
 

@@ -27,7 +27,7 @@ import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
 import { RunContext } from "./run/run_context.ts";
-import { compareRanks } from "./run/compare_ranks.ts";
+import { compareRanks, rankNotes } from "./run/compare_ranks.ts";
 import { followedFolder } from "./run/followed_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
@@ -204,6 +204,7 @@ export class GrpoTrainer {
   #notes(): string[] {
     const { problems } = this.#options, { prompts, curriculum } = this.#run;
     return [
+      ...rankNotes(this.#run),
       ...problems.notes,
       ...problems.source.notes ?? [],
       ...prompts.notes(),

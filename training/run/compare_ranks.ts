@@ -36,6 +36,23 @@ export async function compareRanks(run: RunContext): Promise<void> {
   );
 }
 
+/** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
+export function rankNotes({ ranks, options }: RunContext): string[] {
+  const { training } = options.config, { size } = ranks;
+  const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = training;
+  if (size === 1 || options.phases === "sft" || count >= size) return [];
+  const parts = Array.from({ length: rows }, (_, i) => i + 1)
+    .find((k) => rows % k === 0 && count * k >= size);
+  const advice = parts === undefined
+    ? ""
+    : `; the same batch for all of them: training.per_device_train_batch_size=${rows / parts} ` +
+      `training.gradient_accumulation_steps=${count * parts}`;
+  return [
+    `a step has ${count} micro-batch${count === 1 ? "" : "es"}, so ${size - count} of ${size} ` +
+    `ranks wait during its passes${advice}`,
+  ];
+}
+
 const hash = (text: string | Uint8Array): string => sha256Hex(text).slice(0, DIGITS);
 
 /** Problems at equal distances, and those held out. */
