@@ -27,8 +27,8 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
   {
     theirs: "trl vllm-serve --model NAME",
     typed: ["vllm-serve"],
-    ours: null,
-    note: "completions are generated in the process of the training; rgx serves no models",
+    ours: "rgx serve MODEL --allow-adapter-upload",
+    note: "use_vllm with vllm_mode: server samples there; adapters are sent after each step",
   },
   {
     theirs: "trl dpo, kto, rloo, reward",
