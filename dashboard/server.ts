@@ -9,7 +9,7 @@ import { streamSSE } from "hono/streaming";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { dataRoutes } from "./data_routes.ts";
-import { PAGE, pageFile } from "./page.ts";
+import { PAGE, pageFile, preparePage } from "./page.ts";
 import { Runs } from "./runs.ts";
 
 export interface DashboardOptions {
@@ -46,7 +46,7 @@ const HEADERS = {
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { hostname = "127.0.0.1", port = 0, token, interval = 2000 } = options;
   const runs = new Runs(options.folders), ending = new AbortController();
-  await runs.refresh();
+  await Promise.all([runs.refresh(), preparePage()]);
   const app = createApp(runs, token, interval, ending.signal);
   const server = listen(hostname, port, (request) => app.fetch(request));
   const shown = hostname.includes(":") ? `[${hostname}]` : hostname;

@@ -61,6 +61,18 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
     note: "FSDP's parts as a Hugging Face folder",
   },
   {
+    theirs: "upload_checkpoint_to_hf.py --checkpoint-dir FOLDER …, hf upload",
+    typed: ["upload_checkpoint_to_hf", "hf"],
+    ours: "rgx upload FOLDER --repo-id NAME",
+    note: "the same flags; hf_upload and push_to_hub upload after a run",
+  },
+  {
+    theirs: "trackio show, tensorboard, wandb",
+    typed: ["trackio", "show", "tensorboard", "wandb"],
+    ours: "rgx dashboard",
+    note: "runs live in a browser; report_to writes the files of these programs too",
+  },
+  {
     theirs: "reasoning_gym.create_dataset(NAME, seed=1, size=9)",
     typed: ["create_dataset"],
     ours: "rgx tasks sample NAME --seed 1 --size 9",

@@ -52,9 +52,13 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   const shown = () => all.filter(({ id }) => chosen.has(id));
   const reload = debounced(() => void load(shown()), 120);
 
-  /** Asks for the curves of these runs in all open charts. */
-  async function load(runs: readonly ShownRun[]): Promise<void> {
-    const number = ++round, waiting = [...runs];
+  /**
+   * Asks for the curves of these runs in all open charts.
+   * @param isAnew what is asked has changed, so that answers to earlier questions are worth nothing
+   */
+  async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
+    if (isAnew) round++;
+    const number = round, waiting = [...runs];
     const points = Math.round(Math.max(FEWEST, Math.min(MOST, POINTS / Math.max(1, chosen.size))));
     let failure = "";
     const worker = async () => {
@@ -142,7 +146,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
       const curves: (Curve | undefined)[] = runs.map(({ id }) => answers.get(id)?.curves[metric]);
       charts.get(metric)?.draw(runs, curves);
     }
-    const rest = runs.filter(({ id }) => answers.get(id)?.complete === false).length;
+    const rest = runs.filter(({ id }) => answers.get(id)?.complete !== true).length;
     note.textContent = runs.length === 0
       ? "No run is chosen."
       : rest > 0
@@ -227,7 +231,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     ),
     changed({ metrics }) {
       const runs = shown().filter(({ id }) => metrics.includes(id));
-      if (runs.length > 0) void load(runs);
+      if (runs.length > 0) void load(runs, false);
     },
     redraw() {
       drawChoices();
