@@ -2,9 +2,10 @@
  * The result of a benchmark as text: a table of tasks × models with intervals, and what else a
  * reader must know.
  */
+import { holm } from "../../core/holm.ts";
 import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
 import { shownNames } from "../../bench/results/shown_names.ts";
-import { columns, table } from "../terminal/terminal.ts";
+import { columns, table, wrap } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
@@ -119,15 +120,28 @@ function sampleRows(result: AllTasksResultFile): string[][] {
 function comparisonRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
   const nameOf = (name: string) => shown[names.indexOf(name)]!;
-  const rows = Object.values(result.tasks).flatMap(({ comparisons }) =>
-    comparisons.map(({ task, first, second, difference, ci95: [low, high], p_value }) => [
+  const all = Object.values(result.tasks).flatMap(({ comparisons }) => comparisons);
+  const corrected = holm(all.map(({ p_value }) => p_value));
+  const rows = all.map(({ task, first, second, difference, ci95: [low, high] }, i) => {
+    const p_value = corrected[i]!;
+    return [
       task,
       `${nameOf(second)} − ${nameOf(first)}`,
       `${difference > 0 ? "+" : ""}${percent(difference)} [${percent(low)}, ${percent(high)}]`,
       p_value < 0.001 ? "< 0.001" : p_value.toFixed(3),
-    ])
-  );
+    ];
+  });
   return rows.length === 0 ? [] : [["task", "models", "difference in points [95 %]", "p"], ...rows];
+}
+
+/** What the p-values are, below the table. */
+function testNote(result: AllTasksResultFile): string {
+  const all = Object.values(result.tasks).flatMap(({ comparisons }) => comparisons);
+  const isSampled = Object.values(result.tasks)
+    .some(({ models }) => Object.values(models).some(({ samples }) => (samples?.k ?? 1) > 1));
+  const test = isSampled ? "a sign-flip test" : "McNemar's exact test";
+  return `p: ${test} on the same problems` +
+    (all.length > 1 ? `, with Holm's correction for ${all.length} comparisons` : "");
 }
 
 /**
@@ -170,7 +184,9 @@ export function textReport(result: AllTasksResultFile, width = columns()): strin
   ];
   const samples = sampleRows(result), comparisons = comparisonRows(result);
   if (samples.length > 0) parts.push("", parted(samples, 1, width));
-  if (comparisons.length > 0) parts.push("", parted(comparisons, 1, width));
+  if (comparisons.length > 0) {
+    parts.push("", parted(comparisons, 1, width), ...wrap(testNote(result), width));
+  }
   for (const { model, task, error } of result.failures) {
     parts.push("", `failed: ${model} on ${task}: ${error}`);
   }

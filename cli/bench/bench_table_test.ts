@@ -36,7 +36,12 @@ Deno.test("a narrow terminal gets the same report as a wide one, in parts", () =
   assert.match(narrow, /^leg_counting_qwen7b\/checkpoint-450 − Qwen2\.5-7B-Instruct$/m);
   const words = (text: string) => new Set(text.split(/\s{2,}|\n/).filter((word) => word !== ""));
   const missing = [...words(wide)].filter((word) => !words(narrow).has(word));
-  assert.deepEqual(missing, ["models"], "the head of what has become headings");
+  assert.deepEqual(
+    missing.filter((line) => !line.startsWith("p: ")),
+    ["models"],
+    "the head of what has become headings",
+  );
+  assert.match(narrow, /p: a sign-flip test on the same problems, with Holm/);
 });
 
 Deno.test("several samples: the number of problems; all numbers are in the CSV", () => {

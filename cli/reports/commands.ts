@@ -14,6 +14,7 @@ export function reportCommands(program: Command): void {
       [],
     )
     .option("--rename-file <path>", "a JSON object of such names")
+    .option("--full-scale", "a scale from 0 to 100 %; default: to where the data end")
     .option("--output <path>", "a .png, .svg or .html; default: a new PNG beside the results")
     .option("--json", "one JSON document: path, kind, tasks, models, notes")
     .addHelpText(
@@ -31,6 +32,7 @@ export function reportCommands(program: Command): void {
     .description("training curves of one or several runs")
     .argument("<runs...>", "output folders of rgx train, or their metrics.jsonl")
     .option("--metrics <names>", "names as in metrics.jsonl, with commas between")
+    .option("--rename <run=name>", "what a run is called (repeatable)", collect, [])
     .option("--title <text>", "title of the chart")
     .option(
       "--output <path>",

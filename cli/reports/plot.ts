@@ -14,7 +14,7 @@ interface Common {
 
 export async function plot(
   results: string[],
-  options: Common & { rename: string[]; renameFile?: string },
+  options: Common & { rename: string[]; renameFile?: string; fullScale?: boolean },
 ): Promise<void> {
   const { json, ...rest } = options;
   report(await plotResults(results, rest), json);
@@ -22,7 +22,7 @@ export async function plot(
 
 export async function curves(
   runs: string[],
-  options: Common & { metrics?: string },
+  options: Common & { metrics?: string; rename: string[] },
 ): Promise<void> {
   const { json, metrics, ...rest } = options;
   const names = metrics?.split(",").map((name) => name.trim()).filter((name) => name !== "");

@@ -8,6 +8,7 @@ import { didYouMean } from "../../core/suggest.ts";
 import { curveLines, explanation, LEGEND_SIZE, LEGEND_WIDTH, valueAxis } from "./curve_lines.ts";
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY } from "./font.ts";
+import { parseRename, resolveRenames } from "./rename.ts";
 import { readRuns, type RunMetrics } from "./run_metrics.ts";
 import {
   escapeText,
@@ -46,6 +47,8 @@ export interface CurvesOptions {
   /** Names as in metrics.jsonl; `sft/…` for the supervised warm start. */
   metrics?: readonly string[];
   title?: string;
+  /** Names of the runs in the chart, as "run=name"; a run is its path or its name in the chart. */
+  rename?: readonly string[];
   /**
    * A path that ends in .png, .svg or .html; default `curves.png` in the first run's folder. An
    * existing file is replaced.
@@ -73,7 +76,7 @@ export async function plotCurves(
   options: CurvesOptions = {},
 ): Promise<Curves> {
   if (options.output !== undefined) checkPicturePath(options.output);
-  const runs = await readRuns(paths);
+  const runs = await renamedRuns(paths, options.rename ?? []);
   const metrics = chooseMetrics(runs, options.metrics);
   const title = options.title ??
     `Training: ${runs.length === 1 ? runs[0]!.name : `${runs.length} runs`}`;
@@ -82,6 +85,25 @@ export async function plotCurves(
   const notes = runs.filter(({ series }) => !metrics.some((metric) => series.has(metric)))
     .map(({ name }) => `${name} has none of the metrics that are drawn`);
   return { path, metrics, runs: runs.map(({ name }) => name), notes: [...notes, ...drawn] };
+}
+
+/** The runs, with the names that the user gives them. */
+async function renamedRuns(
+  paths: readonly string[],
+  renames: readonly string[],
+): Promise<RunMetrics[]> {
+  const runs = await readRuns(paths), names = runs.map(({ name }) => name);
+  const isRun = (path: string, name: string) => `/${path}`.endsWith(`/${name}`);
+  const parsed = renames.map((text) => {
+    const rename = parseRename(text, [...names, ...paths]);
+    const path = rename.from.replace(/\/+$/, "");
+    const named = names.filter((name) =>
+      name === path || paths.includes(rename.from) && isRun(path, name)
+    );
+    return named.length === 1 ? { ...rename, from: named[0]! } : rename;
+  });
+  const { names: chosen } = resolveRenames(parsed, names);
+  return runs.map((run) => ({ ...run, name: chosen.get(run.name) ?? run.name }));
 }
 
 /** The path in the run's folder; `run` may be the folder or its `metrics.jsonl`. */
@@ -131,12 +153,12 @@ export function curvesFigure(
 ): Figure {
   const columns = metrics.length === 1 || width < NARROW ? 1 : 2;
   const rows = Math.ceil(metrics.length / columns);
-  const plotHeight = metrics.length === 1 ? 420 : 210, below = 34, left = 62, gap = 30;
+  const plotHeight = metrics.length === 1 ? 420 : 210, below = 50, left = 62, gap = 30;
   const plotWidth = (width - 2 * MARGIN - (columns - 1) * gap) / columns - left;
   const names = textRows(metrics, SIZE, left + plotWidth - 8), lineHeight = SIZE * LINE_SPACING;
   const above = 19 + lineHeight * Math.max(...names.map((lines) => lines.length));
   const head = heading(runs, metrics, title, width), common = stepRange(runs, metrics);
-  const height = Math.ceil(head.bottom + rows * (above + plotHeight + below) + 34);
+  const height = Math.ceil(head.bottom + rows * (above + plotHeight + below) + 18);
   const figure: Figure = {
     data: [],
     layout: {
@@ -154,7 +176,7 @@ export function curvesFigure(
     },
   };
   metrics.forEach((metric, m) => {
-    const id = m === 0 ? "" : `${m + 1}`, isLowest = m + columns >= metrics.length;
+    const id = m === 0 ? "" : `${m + 1}`;
     const x = MARGIN + left + (m % columns) * (left + plotWidth + gap);
     const top = head.bottom + Math.floor(m / columns) * (above + plotHeight + below) + above;
     const axis = { gridcolor: GRID, zeroline: false, linecolor: FAINT_INK, showline: true };
@@ -162,7 +184,8 @@ export function curvesFigure(
       ...axis,
       domain: [x / width, (x + plotWidth) / width],
       anchor: `y${id}`,
-      ...(metric.startsWith("sft/") ? {} : { range: common }),
+      // The supervised steps are counted from 0 on.
+      ...(metric.startsWith("sft/") ? { rangemode: "tozero" } : { range: common }),
       // Ticks are at whole steps.
       ...(common[1] - common[0] < 8 && !metric.startsWith("sft/") ? { dtick: 1 } : { nticks: 7 }),
       showgrid: false,
@@ -176,17 +199,14 @@ export function curvesFigure(
     };
     const lines = names[m]!, middle = top - 10 - lines.length * lineHeight / 2;
     const notes: Note[] = [{ x: x - left + 8, y: middle, lines, size: SIZE }];
-    if (isLowest) {
-      const y = top + plotHeight + 38;
-      notes.push({
-        x: x + plotWidth / 2,
-        y,
-        lines: ["step"],
-        size: 14,
-        color: FAINT_INK,
-        isCentred: true,
-      });
-    }
+    notes.push({
+      x: x + plotWidth / 2,
+      y: top + plotHeight + 38,
+      lines: [metric.startsWith("sft/") ? "supervised step" : "step"],
+      size: 14,
+      color: FAINT_INK,
+      isCentred: true,
+    });
     (figure.layout["annotations"] as unknown[]).push(...notes.map(at(width, height)));
     runs.forEach((run, r) => {
       const points = run.series.get(metric);

@@ -1,4 +1,4 @@
-/** Bars of accuracies on a common scale from 0 to 100 %, and the heading above them. */
+/** Bars of accuracies on a common scale from 0 on, and the heading above them. */
 import type { Interval, ModelResult } from "../../bench/results/result_file.ts";
 import type { Sheet } from "./sheet.ts";
 import { FAINT_INK, GRID, LINE_SPACING, percent, type SeriesStyle, wrapText } from "./style.ts";
@@ -21,12 +21,42 @@ export interface PanelArea {
   width: number;
   /** Font size of the numbers. */
   size: number;
-  /** Percentages with a grid line. */
+  /** Percentages with a grid line; the last one is the end of the scale. */
   ticks: readonly number[];
   /** Whether the percentages are written below the lines. */
   tickLabels: boolean;
   /** Whether numbers are written with "%". */
   units: boolean;
+}
+
+/** Length of a bar of 0 %, in pixels: it keeps its colour, and is told from no result. */
+const ZERO_MARK = 5;
+/** Percentages at which a scale may end. */
+const SCALE_ENDS = [10, 20, 40, 60, 80, 100];
+
+/** The end of a scale in %: the first that no value and no interval exceeds. */
+export function scaleEnd(values: Iterable<Value>, isFull: boolean): number {
+  let high = 0;
+  for (const value of values) {
+    if (value !== null) high = Math.max(high, value.accuracy, value.ci95[1]);
+  }
+  return isFull ? 100 : SCALE_ENDS.find((end) => end >= 100 * high)!;
+}
+
+/** What the values are, for the subtitle; says where the scale ends, and that all are 0. */
+export function scaleText(values: readonly Value[], end: number): string {
+  const isZero = values.length > 0 && values.every((value) => !value || value.accuracy === 0);
+  return "Correct answers in %, with 95 % intervals" +
+    (end === 100 ? "" : `; the scale ends at ${end} %`) +
+    (isZero ? "; nothing was right" : "");
+}
+
+/** Number of parts between the grid lines, for scales that end at 10, 20, … */
+const PARTS: Readonly<Record<number, number>> = { 10: 5, 20: 4, 40: 4, 60: 6, 80: 4, 100: 5 };
+
+/** Grid lines of a scale. @param parts number of equal parts; default: of round numbers */
+export function ticksTo(end: number, parts = PARTS[end]!): number[] {
+  return Array.from({ length: parts + 1 }, (_, i) => i * end / parts);
 }
 
 /** Width of the numbers to the right of the bars, in pixels. */
@@ -36,12 +66,12 @@ export function valueWidth(size: number, units = true): number {
 
 /** Draws rows into an area, with the numbers to its right. */
 export function drawPanel(sheet: Sheet, area: PanelArea, rows: readonly PanelRow[]): void {
-  const { x, top, bottom, width, size } = area;
+  const { x, top, bottom, width, size } = area, end = area.ticks.at(-1)!;
   for (const tick of area.ticks) {
-    const at = x + width * tick / 100;
+    const at = x + width * tick / end;
     sheet.line(at, top, at, bottom, tick === 0 ? FAINT_INK : GRID);
     if (area.tickLabels) {
-      const label = [tick === 100 && area.units ? "100 %" : `${tick}`];
+      const label = [tick === end && area.units ? `${tick} %` : `${tick}`];
       sheet.text(at, bottom + size, label, { size: size - 1, anchor: "middle", color: FAINT_INK });
     }
   }
@@ -53,8 +83,8 @@ export function drawPanel(sheet: Sheet, area: PanelArea, rows: readonly PanelRow
       continue;
     }
     const { accuracy, ci95: [low, high], hover } = value;
-    const bar = { x, y, height, style, hover, length: width * accuracy };
-    sheet.bar({ ...bar, low: width * low, high: width * high });
+    const unit = width * 100 / end, length = Math.max(ZERO_MARK, unit * accuracy);
+    sheet.bar({ x, y, height, style, hover, length, low: unit * low, high: unit * high });
     const number = percent(accuracy).slice(0, area.units ? undefined : -2);
     sheet.text(right, y, [number], { size, anchor: "right" });
   }

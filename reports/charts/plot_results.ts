@@ -8,7 +8,13 @@ import { readResultFile, type ResultFile } from "../../bench/results/result_file
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
-import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rename.ts";
+import {
+  parseRename,
+  readRenameFile,
+  type Rename,
+  resolveRenames,
+  withShortNames,
+} from "./rename.ts";
 import { summaryFigure, summaryTitle } from "./summary.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
@@ -19,6 +25,8 @@ export interface PlotOptions {
   rename?: Readonly<Record<string, string>> | readonly string[];
   /** A JSON file of such names. */
   renameFile?: string;
+  /** The scale ends at 100 %; default: where the data end. */
+  fullScale?: boolean;
   /**
    * A path that ends in .png, .svg or .html; an existing file is replaced. Default: a new PNG in
    * the folder of the results.
@@ -69,12 +77,13 @@ async function figureOf(
   }
   if (renameFile !== undefined) renames.push(...await readRenameFile(renameFile));
   const { names, notes } = resolveRenames(renames, gathered.models);
-  const data = renameModels(gathered, names), { tasks, models } = data;
+  const data = renameModels(gathered, withShortNames(names, gathered.models));
+  const { tasks, models } = data, isFull = options.fullScale ?? false;
   const isSingle = tasks.length === 1;
   return {
     figure: isSingle
-      ? comparisonFigure(data, tasks[0]!, options.title)
-      : summaryFigure(data, options.title),
+      ? comparisonFigure(data, tasks[0]!, options.title, isFull)
+      : summaryFigure(data, options.title, isFull),
     title: options.title ?? summaryTitle(tasks),
     kind: isSingle ? "comparison" : "summary",
     tasks,

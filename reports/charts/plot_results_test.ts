@@ -62,11 +62,11 @@ Deno.test("one task gives a comparison, several a summary, each in a new PNG", (
 
 Deno.test("an SVG and an HTML page have title and names; the page needs no other file", () =>
   inFolder({}, async (folder) => {
-    const results = [allTasksFile({ a: { "<b>base</b>": 10, tuned: 20 } })];
+    const results = [allTasksFile({ a: { "<b>base": 10, tuned: 20 } })];
     const options = { title: 'Title </script> & "x"', rename: ["tuned=Fine-tuned"] };
     const svg = await plotResults(results, { ...options, output: `${folder}/x.svg` });
     const drawing = await Deno.readTextFile(svg.path);
-    assert.match(drawing, />&#60;b>base&#60;\/b></);
+    assert.match(drawing, />&#60;b>base</);
     assert.match(drawing, />Fine-tuned</);
     await plotResults(results, { ...options, output: `${folder}/x.html` });
     const page = await Deno.readTextFile(`${folder}/x.html`);
@@ -108,9 +108,14 @@ Deno.test("bars and intervals are where the numbers say", () => {
     error_x: { array: number[]; arrayminus: number[] };
   }[];
   const scale = bars!.x[2]!; // 100 %
-  assert.deepEqual(bars!.x.map((x) => x / scale), [0, 0.5, 1]);
+  const [zero, ...others] = bars!.x;
+  assert.equal(zero, 5, "a bar of 0 % keeps a coloured mark");
+  assert.deepEqual(others.map((x) => x / scale), [0.5, 1]);
   const { array, arrayminus } = bars!.error_x;
-  assert.ok(array[0]! / scale > 0.07 && arrayminus[0] === 0, "0 of 50 may still be 7 %");
+  assert.ok(
+    (zero! + array[0]!) / scale > 0.07 && arrayminus[0] === zero,
+    "0 of 50 may still be 7 %",
+  );
   assert.ok(Math.abs(arrayminus[1]! - array[1]!) < 1e-9 * scale);
   assert.ok(arrayminus[2]! / scale > 0.07 && array[2] === 0);
   assert.ok(textsOf(figure).includes("0.0 %") && textsOf(figure).includes("[0.0, 7.1]"));
@@ -191,4 +196,16 @@ Deno.test("many models and tasks fit into the picture, and no name is cut", asyn
     seen++;
   }
   assert.ok(seen > 14 * 22, `${seen} texts`);
+});
+
+Deno.test("the scale ends where the data end, and the subtitle says so", () => {
+  const small = chartData({ a: { x: 1, y: 4 } });
+  const texts = textsOf(comparisonFigure(small, "a"));
+  assert.ok(texts.includes("20 %") && texts.includes("5"), texts.join());
+  assert.match(texts.join(" "), /the scale ends at 20 %/);
+  const full = textsOf(comparisonFigure(small, "a", undefined, true));
+  assert.ok(full.includes("100 %"));
+  assert.doesNotMatch(full.join(" "), /scale ends/);
+  const none = textsOf(summaryFigure(chartData({ a: { x: 0, y: 0 }, b: { x: 0, y: 0 } })));
+  assert.match(none.join(" "), /nothing was right/);
 });

@@ -5,7 +5,7 @@
  * are not in these results, since it may serve many charts; one of its names must fit.
  */
 import { parseDocument } from "yaml";
-import { shortName } from "../../bench/results/shown_names.ts";
+import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { readText, whyUnreadable } from "../../core/text_file.ts";
@@ -135,6 +135,16 @@ export function resolveRenames(
     didYouMean(from, models.filter((model) => !names.has(model)))
   );
   return { names, notes };
+}
+
+/** The names with the short ones of the table for all others, where they stay distinct. */
+export function withShortNames(
+  names: ReadonlyMap<string, string>,
+  models: readonly string[],
+): Map<string, string> {
+  const short = shownNames(models);
+  const all = new Map(models.map((model, i) => [model, names.get(model) ?? short[i]!]));
+  return new Set(all.values()).size === models.length ? all : new Map(names);
 }
 
 function unknownModel({ from, place }: Rename, models: readonly string[]): UsageError {

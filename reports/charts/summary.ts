@@ -14,6 +14,9 @@ import {
   drawPanel,
   type PanelRow,
   sampleSize,
+  scaleEnd,
+  scaleText,
+  ticksTo,
   type Value,
   valueOf,
   valueWidth,
@@ -40,17 +43,18 @@ interface Group {
   isAverage: boolean;
 }
 
-export function summaryFigure(data: ChartData, title?: string): Figure {
+export function summaryFigure(data: ChartData, title?: string, isFullScale = false): Figure {
   const groups = groupsOf(data);
   const shown = title ?? summaryTitle(data.tasks);
   const results = [...data.results.values()].flatMap((ofTask) => [...ofTask.values()]);
-  const subtitle = `Correct answers in %, with 95 % intervals; ${sampleSize(results)}${
+  const values = groups.flatMap((group) => group.values), end = scaleEnd(values, isFullScale);
+  const subtitle = `${scaleText(values, end)}; ${sampleSize(results)}${
     data.tasks.length === 1 ? "" : " a task"
   }`;
   const bars = groups.length * data.models.length;
   return data.models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
-    ? groupedFigure(data.models, groups, shown, subtitle)
-    : panelsFigure(data.models, groups, shown, subtitle);
+    ? groupedFigure(data.models, groups, shown, subtitle, end)
+    : panelsFigure(data.models, groups, shown, subtitle, end);
 }
 
 export function summaryTitle(tasks: readonly string[]): string {
@@ -88,6 +92,7 @@ function groupedFigure(
   groups: readonly Group[],
   title: string,
   subtitle: string,
+  end: number,
 ): Figure {
   const width = 1120, size = 16, sheet = new Sheet();
   let y = drawLegend(sheet, models, width, size, drawHeading(sheet, title, subtitle, width));
@@ -115,7 +120,7 @@ function groupedFigure(
   const area = { x: left, top, bottom: y, width: width - MARGIN - left - valueWidth(size), size };
   drawPanel(
     sheet,
-    { ...area, ticks: [0, 20, 40, 60, 80, 100], tickLabels: true, units: true },
+    { ...area, ticks: ticksTo(end), tickLabels: true, units: true },
     rows,
   );
   return sheet.figure(width, Math.ceil(y + 42));
@@ -153,6 +158,7 @@ function panelsFigure(
   groups: readonly Group[],
   title: string,
   subtitle: string,
+  end: number,
 ): Figure {
   const size = 14, bar = 118, gap = 24, below = 16, tickHeight = 26;
   const names = textRows(models, size, 250);
@@ -177,7 +183,6 @@ function panelsFigure(
     const bottom = start + bodyHeight;
     inRow.forEach(({ values, isAverage }, c) => {
       const g = first + c, x = MARGIN + namesWidth + c * (panelWidth + gap);
-      const isLowest = g + columns >= groups.length;
       let y = start;
       const rows = values.map((value, i) => {
         const middle = y + heights[i]! / 2;
@@ -188,10 +193,10 @@ function panelsFigure(
       if (isAverage) sheet.area(x - 9, top, x + panelWidth + 9, bottom + tickHeight, BAND);
       const height = labels[g]!.length * size * LINE_SPACING;
       sheet.text(x, start - 4 - height / 2, labels[g]!, { size });
-      const area = { x, top: start, bottom, width: bar, size, ticks: [0, 50, 100] };
-      drawPanel(sheet, { ...area, tickLabels: isLowest, units: false }, rows);
+      const area = { x, top: start, bottom, width: bar, size, ticks: ticksTo(end, 2) };
+      drawPanel(sheet, { ...area, tickLabels: true, units: false }, rows);
     });
-    top = bottom + (first + 2 * columns > groups.length ? tickHeight : 0) + below;
+    top = bottom + tickHeight + below;
   }
   return sheet.figure(width, Math.ceil(top + 4));
 }

@@ -1,8 +1,9 @@
 /** Writes the pictures of a benchmark: one for each task and one for all tasks. */
 import { fileName } from "../../core/paths.ts";
 import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
-import { gatherResults } from "./chart_data.ts";
+import { gatherResults, renameModels } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
+import { withShortNames } from "./rename.ts";
 import { summaryFigure } from "./summary.ts";
 import { writeFigure } from "./write_figure.ts";
 
@@ -13,7 +14,8 @@ import { writeFigure } from "./write_figure.ts";
  */
 export async function writeCharts(folder: string, result: AllTasksResultFile): Promise<string[]> {
   if (!Object.values(result.tasks).some(({ models }) => Object.keys(models).length > 0)) return [];
-  const data = gatherResults([{ path: folder, result }]), paths: string[] = [];
+  const gathered = gatherResults([{ path: folder, result }]), paths: string[] = [];
+  const data = renameModels(gathered, withShortNames(new Map(), gathered.models));
   const draw = async (name: string, figure: ReturnType<typeof summaryFigure>) => {
     const path = `${folder}/${name}_${result.stamp}.png`;
     await writeFigure(path, figure, name);

@@ -30,7 +30,7 @@ Deno.test("a run without any tags is told of format_answer; its report shows wha
     );
     assert.match(said, / step +reward +kl +1\/2 +0 +\d/);
     const report = await Deno.readTextFile(`${cwd}/run/report.md`);
-    assert.match(report, /## Warm start\n\n\| step +\| +1 \|/);
+    assert.match(report, /## Warm start\n\n\| step +\| 1 +\|/);
     assert.match(report, /\| problem +\| +expected \| +before \| +after \| score \|/);
     assert.match(report, /\| Reverse the letters: (\w+) +\| +\w+ \| \(none\) \| \(none\) \|/);
     assert.match(report, /Expected answer:\n\n```\n\w+\n```/);

@@ -297,17 +297,19 @@ export class Diagnosis {
     if (tagged.length < this.#recent.length || tagged.some((share) => share > 0)) return null;
     const { rewards } = this.config;
     if (!rewards.some(({ name }) => name === "correctness")) return null;
-    const isPlain = rewards.every(({ file, params }) =>
-      file === undefined && Object.keys(params).length === 0
-    );
-    const others = rewards.map(({ name, weight }) => `{name: ${name}, weight: ${weight}}`);
+    const others = rewards.map(({ name, weight, params }) => {
+      const values = Object.entries(params).map(([key, value]) => `, ${key}: ${show(value)}`);
+      return `{name: ${name}, weight: ${weight}${values.join("")}}`;
+    });
     const format = "{name: format_answer, weight: 0.2}";
     return {
       finding: "format",
       text: `No completion of ${lastSteps(this.#recent.length)} had an answer in <answer> tags, ` +
         "so none could be right, and no reward says that the tags are wanted.",
       tries: [
-        isPlain ? `rewards='[${[...others, format].join(", ")}]'` : `${format} among the rewards`,
+        rewards.every(({ file }) => file === undefined)
+          ? `rewards='[${[...others, format].join(", ")}]'`
+          : `${format} among the rewards`,
         ...(this.config.data.add_instructions ? [] : ["data.add_instructions=true"]),
         this.#tryWarmStart(),
       ],
@@ -379,6 +381,8 @@ export class Diagnosis {
     };
   }
 }
+
+const show = (value: unknown) => JSON.stringify(value);
 
 function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
