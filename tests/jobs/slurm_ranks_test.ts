@@ -38,20 +38,23 @@ async function submit({ rgx, cluster, folder }: Workplace, name: string, ...more
   return new Job(cluster, jobs[0]!, `${folder}/${name}`);
 }
 
-/** The process of a rank: srun's, not those that it has started. */
-async function processOfRank(job: string, rank: number): Promise<number> {
+/** The process of a rank: srun's, not those that it has started, nor those of other clusters. */
+async function processOfRank({ id, folder }: Job, rank: number): Promise<number> {
+  const wanted = [`SLURM_JOB_ID=${id}`, `SLURM_PROCID=${rank}`];
+  const submitted = folder.replace(/\/[^/]*$/, "");
   for await (const { name } of Deno.readDir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const environ = await Deno.readTextFile(`/proc/${name}/environ`).catch(() => "");
     const variables = environ.split("\0");
-    if (!variables.includes(`SLURM_JOB_ID=${job}`)) continue;
-    if (!variables.includes(`SLURM_PROCID=${rank}`) || !environ.includes("SLURM_STEP_ID=")) {
+    if (!wanted.every((variable) => variables.includes(variable))) continue;
+    if (!environ.includes("\0SLURM_STEP_ID=")) continue; // the batch shell
+    if (!variables.some((text) => /^SLURM_SUBMIT_DIR=/.test(text) && text.endsWith(submitted))) {
       continue;
     }
     const command = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
     if (/\0train\0/.test(command)) return Number(name);
   }
-  throw new Error(`rank ${rank} of job ${job} is not there`);
+  throw new Error(`rank ${rank} of job ${id} is not there`);
 }
 
 Deno.test({
@@ -92,7 +95,7 @@ Deno.test({
       await t.step("one goes on from its checkpoint when a rank was killed", async () => {
         const killed = await submit(at, "killed", "training.save_steps=2");
         await killed.reached(5);
-        Deno.kill(await processOfRank(killed.id, 3), "SIGKILL");
+        Deno.kill(await processOfRank(killed, 3), "SIGKILL");
         await completes(killed, 1);
       });
 

@@ -123,7 +123,9 @@ export function scalingPlan(
   return {
     ranks,
     reduction,
-    hostBytes: ranks === 1 ? 0 : (exact ? copies + 1 : 1) * bytes + 3 * BUCKET_BYTES,
+    hostBytes: ranks === 1
+      ? 0
+      : (exact ? copies + 1 : 1) * bytes + 3 * Math.min(bytes, BUCKET_BYTES),
     wire,
     step: step.seconds,
     single,
