@@ -65,8 +65,8 @@ export function requireCards(all: readonly NodeFacts[]): void {
     throw new UsageError(
       `rank ${rank} has no graphics card: ${node} has ${cards} for its ${localSize} ranks${shown}`,
       {
-        advice: `Start ${cards} ranks on it, ask for more cards (sbatch --gpus-per-node), or ` +
-          "compute on the CPU (--device wasm).",
+        advice: (cards === 0 ? "Ask for cards" : `Start ${cards} ranks on it, ask for more cards`) +
+          " (sbatch --gpus-per-node), or compute on the CPU (--device wasm).",
       },
     );
   }

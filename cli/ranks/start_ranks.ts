@@ -6,6 +6,7 @@ import { EXIT, UsageError } from "../../core/errors.ts";
 import { processEnv, slurmJob } from "../../core/machine/job.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { launchOf } from "../../ranks/mpi/launch.ts";
+import { findLibrary } from "../../ranks/mpi/library.ts";
 import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
 import { log } from "../terminal/terminal.ts";
 
@@ -96,6 +97,10 @@ export async function runRanks(
   outputDir: string,
 ): Promise<number> {
   const launcher = await findLauncher();
+  if (launcher.name !== "srun") {
+    // Otherwise each rank would say that it does not fit.
+    findLibrary({ size: ranks, rank: 0, from: launcher.command, abi: launcher.name });
+  }
   const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
   const child = new Deno.Command(launcher.command, {
     args: [...launcher.args, String(ranks), ...programCommand(), ...args],

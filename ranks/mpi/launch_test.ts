@@ -86,7 +86,11 @@ Deno.test("a file that is no MPI library is refused by its name", () => {
 
 Deno.test("a library of the other kind is refused with the launcher that it needs", () => {
   const started = { size: 2, rank: 0, from: "PMI_SIZE", abi: "MPICH" } as const;
-  const { message, advice } = mismatch(started, "only Open MPI v4.1.4 was found");
-  assert.match(message, /started 2 ranks \(PMI_SIZE\), but each thinks it is alone/);
-  assert.match(advice!, /libmpich\.so\.12/);
+  const openMpi = { path: "libmpi.so.40", abi: "Open MPI", version: "Open MPI v4.1.4" } as const;
+  const other = mismatch(started, openMpi, "only");
+  assert.match(other.message, /2 ranks \(PMI_SIZE\), but each thinks it is alone: only Open MPI/);
+  assert.match(other.advice!, /libmpich\.so\.12/);
+  // The right library, and variables of a launcher that is not there.
+  const same = mismatch({ ...started, abi: "Open MPI" }, openMpi, "the library");
+  assert.match(same.advice!, /left over from another start \(unset PMI_SIZE\)/);
 });

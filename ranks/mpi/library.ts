@@ -19,7 +19,7 @@ export interface FoundLibrary {
   /** What dlopen got: a path, or a name that the dynamic linker finds. */
   path: string;
   abi: Abi;
-  /** First line of the library's own description. */
+  /** Its name and version: "Open MPI v4.1.4". */
   version: string;
 }
 
@@ -29,7 +29,9 @@ function examine(path: string): FoundLibrary {
   const text = new Uint8Array(TEXT_BYTES), length = new Int32Array(1);
   library.symbols.MPI_Get_library_version(text, length);
   const version = new TextDecoder().decode(text.subarray(0, length[0])).split(/[\0\n]/)[0]!.trim();
-  return { path, abi: /Open MPI/i.test(version) ? "Open MPI" : "MPICH", version };
+  // "Open MPI v4.1.4, package: …", "MPICH Version:\t4.0.2"
+  const name = version.split(",")[0]!.replace(/Version:\s*/i, "").replace(/\s+/g, " ");
+  return { path, abi: /Open MPI/i.test(version) ? "Open MPI" : "MPICH", version: name };
 }
 
 const NONE_ADVICE = "Debian and Ubuntu: apt-get install openmpi-bin libopenmpi3 (or mpich); Red " +
@@ -64,21 +66,29 @@ export function findLibrary(launch: Launch | null, env: Env = processEnv): Found
     other ??= found;
   }
   if (other === null) throw new UsageError("no MPI library was found", { advice: NONE_ADVICE });
-  throw mismatch(launch!, `only ${other.version} was found (${other.path})`);
+  throw mismatch(launch!, other, "only");
 }
 
 /** The error for a launcher and a library that do not understand each other. */
-export function mismatch({ size, from, abi }: Launch, found: string): RgxError {
+export function mismatch(
+  { size, from, abi }: Launch,
+  found: FoundLibrary,
+  which: "only" | "the library",
+): RgxError {
+  const library = which === "only"
+    ? `only ${found.version} was found (${found.path})`
+    : `the library is ${found.version} (${found.path})`;
+  const leftOver = `Its variables may be left over from another start (unset ${from}), or this ` +
+    "library is of another version than the launcher.";
+  const needed = abi === "MPICH"
+    ? "The launcher is MPICH's (mpiexec.mpich, srun --mpi=pmi2). Install or load MPICH, or " +
+      "name its library: RGX_MPI_LIB=/path/to/libmpich.so.12. With Open MPI's library use " +
+      "Open MPI's mpirun or srun --mpi=pmix."
+    : "The launcher is Open MPI's (mpirun, srun --mpi=pmix). Install or load Open MPI, or " +
+      "name its library: RGX_MPI_LIB=/path/to/libmpi.so.40. With MPICH's library use " +
+      "mpiexec.mpich or srun --mpi=pmi2.";
   return new UsageError(
-    `the launcher has started ${size} ranks (${from}), but each thinks it is alone: ${found}`,
-    {
-      advice: abi === "MPICH"
-        ? "The launcher is MPICH's (mpiexec.mpich, srun --mpi=pmi2). Install or load MPICH, or " +
-          "name its library: RGX_MPI_LIB=/path/to/libmpich.so.12. With Open MPI's library use " +
-          "Open MPI's mpirun or srun --mpi=pmix."
-        : "The launcher is Open MPI's (mpirun, srun --mpi=pmix). Install or load Open MPI, or " +
-          "name its library: RGX_MPI_LIB=/path/to/libmpi.so.40. With MPICH's library use " +
-          "mpiexec.mpich or srun --mpi=pmi2.",
-    },
+    `the launcher has started ${size} ranks (${from}), but each thinks it is alone: ${library}`,
+    { advice: found.abi === abi ? leftOver : needed },
   );
 }

@@ -46,9 +46,8 @@ export class MpiTransport implements Transport {
     mpi.call("MPI_Comm_set_errhandler", world, errorsReturn);
     const transport = new MpiTransport(mpi, `${library.version} (${library.path})`);
     if (transport.size !== launch.size) {
-      const seen = transport.size === 1 ? "" : `, which sees ${transport.size}`;
       mpi.call("MPI_Finalize");
-      throw mismatch(launch, `the library is ${transport.label}${seen}`);
+      throw mismatch(launch, library, "the library");
     }
     return transport;
   }
