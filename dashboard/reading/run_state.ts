@@ -5,6 +5,7 @@
  */
 import { parse } from "yaml";
 import { LOCK_FILE } from "../../core/lock.ts";
+import { processIsAlive, processSpace } from "../../core/machine/process_alive.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { objectOf, remarksOf } from "../../reports/run_report/run_record.ts";
 import { readSessions, RUN_FORMAT } from "../../training/run/sessions.ts";
@@ -114,7 +115,14 @@ async function statusOf(folder: string, run: Json, now: number): Promise<RunStat
   if (status !== "running") return status as RunStatus;
   const lock = await Deno.stat(`${folder}/${LOCK_FILE}`).catch(() => null);
   const isHeld = lock !== null && now - (lock.mtime?.getTime() ?? now) < SILENT_MS;
-  return isHeld ? "running" : "killed";
+  return isHeld && !await holderIsDead(`${folder}/${LOCK_FILE}`) ? "running" : "killed";
+}
+
+/** Whether the process in a lock is one of this machine that has ended. */
+async function holderIsDead(lock: string): Promise<boolean> {
+  const content = await readIfThere(lock).catch(() => null);
+  const { pid, space } = objectOf(() => JSON.parse(content ?? "{}")), here = processSpace();
+  return here !== null && space === here && typeof pid === "number" && !processIsAlive(pid);
 }
 
 async function lastSign(folder: string): Promise<string | null> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { processSpace } from "../../core/machine/process_alive.ts";
 import { withTempDir } from "../../training/testing.ts";
 import { writeRun } from "../testing.ts";
 import { readRunDetails, readRunInfo } from "./run_state.ts";
@@ -29,6 +30,16 @@ Deno.test("a run whose lock is gone or silent was killed", () =>
     await Deno.writeTextFile(`${folder}/.rgx.lock`, "{}");
     assert.equal((await readRunInfo(found(folder))).status, "running");
     assert.equal((await readRunInfo(found(folder), Date.now() + 1e6)).status, "killed");
+    // A process of this machine that has ended, with a lock that is fresh.
+    const child = new Deno.Command(Deno.execPath(), { args: ["--version"], stdout: "null" })
+      .spawn();
+    await child.status;
+    const lock = (pid: number) => JSON.stringify({ pid, space: processSpace() });
+    await Deno.writeTextFile(`${folder}/.rgx.lock`, lock(child.pid));
+    const expected = processSpace() === null ? "running" : "killed";
+    assert.equal((await readRunInfo(found(folder))).status, expected);
+    await Deno.writeTextFile(`${folder}/.rgx.lock`, lock(Deno.pid));
+    assert.equal((await readRunInfo(found(folder))).status, "running");
   }));
 
 Deno.test("half-written files and a newer format are told, and the rest is shown", () =>
