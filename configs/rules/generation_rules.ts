@@ -1,14 +1,17 @@
 /** Rules about section `generation`: what sampling on servers needs and excludes. */
 import { batchSizes } from "../batch_sizes.ts";
+import { GENERATION } from "../schema/generation_keys.ts";
+import { defaultsOf } from "../types/key_spec.ts";
 import { RuleContext } from "./rule_context.ts";
 
 const BACKEND = "generation.backend", URLS = "generation.base_url";
+const TIMEOUT = "generation.server_timeout";
 const STALE = "generation.max_staleness";
 
 export class GenerationRules extends RuleContext {
   check(): void {
     const { generation } = this.config;
-    if (!this.valid(BACKEND, URLS, STALE, "generation.api_key_env")) return;
+    if (!this.valid(BACKEND, URLS, STALE, TIMEOUT, "generation.api_key_env")) return;
     if (generation.backend === "in_process") return this.#unused();
     if (generation.base_url === null || generation.base_url.length === 0) {
       this.fail("openai needs generation.base_url, the address of a server", BACKEND, URLS);
@@ -26,10 +29,11 @@ export class GenerationRules extends RuleContext {
 
   /** Keys of servers where there are none. */
   #unused(): void {
-    const { base_url, api_key_env, max_staleness } = this.config.generation;
+    const { base_url, api_key_env, max_staleness, server_timeout } = this.config.generation;
     const needs = "has no effect with generation.backend in_process; set it to openai";
     if (base_url !== null) this.fail(needs, URLS);
     if (api_key_env !== null) this.fail(needs, "generation.api_key_env");
+    if (server_timeout !== defaultsOf(GENERATION).server_timeout) this.fail(needs, TIMEOUT);
     if (max_staleness === 0) return;
     this.fail(`${needs}: one process samples and trains in turns`, STALE);
   }

@@ -14,7 +14,13 @@ Deno.test("sampling on servers needs an address and an adapter", async () => {
 });
 
 Deno.test("keys of servers are refused where the process itself samples", async () => {
-  for (const key of ["base_url: http://host", "max_staleness: 1", "api_key_env: KEY"]) {
+  const keys = [
+    "base_url: http://host",
+    "max_staleness: 1",
+    "api_key_env: KEY",
+    "server_timeout: 5",
+  ];
+  for (const key of keys) {
     const [line] = await errorsOf(`${MINIMAL}generation: {${key}}\n`);
     assert.match(line!, /has no effect with generation\.backend in_process/);
   }

@@ -14,8 +14,11 @@ import { completionBody, readCompletions, type WireOptions } from "./wire.ts";
 export interface ServerOptions {
   wire: WireOptions;
   vocabSize: number;
-  /** Name of the trainer's device: an rgx of this version on the same computes the same bits. */
-  device: string;
+  /**
+   * Name of the trainer's device: an rgx of this version on the same computes the same bits. null =
+   * no server does.
+   */
+  device: string | null;
   /** Folder for adapters that a server reads from a path. */
   adapterFolder: string;
   /** Adapters that a server keeps: that of the present policy and those of older ones. */
