@@ -322,6 +322,8 @@ export type { WeightType } from "./models/formats/weight_types.ts";
 export { convertModel } from "./models/export/convert.ts";
 export { pull, type PullEvent, type PullOptions } from "./hub/pull.ts";
 export type { Pulled } from "./hub/pulled.ts";
+export { shareModel, type ShareOptions } from "./reports/sharing/share_model.ts";
+export type { Uploaded, UploadEvent } from "./hub/upload/upload.ts";
 export type { Repository } from "./hub/repository.ts";
 export type { Selection } from "./hub/choose_files.ts";
 
@@ -342,6 +344,7 @@ export {
 export type { PromptSettings } from "./evaluation/prompt_settings.ts";
 export { type Plot, type PlotOptions, plotResults } from "./reports/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./reports/charts/curves.ts";
+export { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard/server.ts";
 
 /**
  * Job scripts for SLURM, as text. Nothing is written.

@@ -2,7 +2,7 @@
 
 import { exists } from "../../core/paths.ts";
 import { checkRepositoryName } from "../../hub/repository.ts";
-import type { HubSettings } from "../../hub/settings.ts";
+import { type HubSettings, hubSettings } from "../../hub/settings.ts";
 import type { UploadFile } from "../../hub/upload/files.ts";
 import {
   requireToken,
@@ -17,8 +17,8 @@ import { modelCardText } from "./model_card.ts";
 import { filesToShare, findModel, type ModelToShare, wholeFolder } from "./model_files.ts";
 
 export interface ShareOptions {
-  /** With a token. */
-  settings: HubSettings;
+  /** With a token; default: read from the environment. */
+  settings?: HubSettings;
   repoId: string;
   /** Of a run's checkpoints the one to take. */
   step?: number | null;
@@ -76,7 +76,7 @@ export async function planShare(folder: string, options: ShareOptions): Promise<
     path: "README.md",
     source: isKept ? own : new TextEncoder().encode(card),
   });
-  for (const file of files) refuseToken(file, options.settings.token);
+  for (const file of files) refuseToken(file, options.settings?.token ?? null);
   return { found, files };
 }
 
@@ -85,7 +85,7 @@ export async function planShare(folder: string, options: ShareOptions): Promise<
  *   says what the server refused. The folder is only read.
  */
 export async function shareModel(folder: string, options: ShareOptions): Promise<Uploaded> {
-  const { settings, signal, attempts, firstDelay, onEvent } = options;
+  const { settings = await hubSettings(), signal, attempts, firstDelay, onEvent } = options;
   requireToken(settings);
   checkRepositoryName(options.repoId);
   await findModel(folder, options.step ?? null);
@@ -95,7 +95,7 @@ export async function shareModel(folder: string, options: ShareOptions): Promise
     ...(firstDelay === undefined ? {} : { firstDelay }),
   };
   const repoId = await wholeName(options.repoId, settings, connection);
-  const { found, files } = await planShare(folder, { ...options, repoId });
+  const { found, files } = await planShare(folder, { ...options, settings, repoId });
   return await upload(repoId, files, {
     ...connection,
     settings,

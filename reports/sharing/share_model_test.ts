@@ -142,7 +142,7 @@ Deno.test("folders without a whole model are refused before anything is sent", (
     await refuse(`${folder}/completions`, /there is no such folder/);
     await refuse(folder, /there is no checkpoint-5/, { step: 5 });
     await refuse(folder, /the Hub forbids this name/, { repoId: "a b" });
-    await refuse(folder, /no token/, { settings: { ...options.settings, token: null } });
+    await refuse(folder, /no token/, { settings: { ...options.settings!, token: null } });
     await Deno.writeFile(`${folder}/checkpoint-4/model.safetensors`, noise(10));
     await refuse(`${folder}/checkpoint-4`, /this checkpoint is damaged/);
     await Deno.mkdir(`${folder}/actor`);
