@@ -113,3 +113,17 @@ Deno.test("rgx doctor --plan --nodes --gpus plans several ranks, and how often t
     assert.equal(code, 2, err);
   }
 });
+
+Deno.test("a run that does not fit is told of 4 bits before shorter answers", async () => {
+  const advice = async (memory: string) => {
+    const args = ["train", "gsm8k", "model.load_in_4bit=false", "--dry-run"];
+    const { code, err } = await rgx([...args, "--device-memory", memory]);
+    assert.notEqual(code, 0, err);
+    return err;
+  };
+  assert.match(
+    await advice("9.5GB"),
+    /same step in 2 parts\) or model\.load_in_4bit=true or training\.max_completion_length=\d/,
+  );
+  assert.match(await advice("8GB"), /^help: set model\.load_in_4bit=true$/m);
+});
