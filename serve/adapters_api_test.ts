@@ -124,3 +124,23 @@ Deno.test("adapters are loaded only from the named folders, and only if it is sw
     assert.match(await refused.text(), /--allow-adapter-loading/);
   }, () => ({ adapters: { folders: [], uploads: false, max: 4 } }));
 });
+
+Deno.test("an adapter that is unloaded gives its memory back", () =>
+  withServer(async ({ ask, post, host, folder }) => {
+    const { device } = host.base.loaded.model, held: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      for (const name of ["one", "three"]) {
+        await (await post("/v1/load_lora_adapter", {
+          ...{ lora_name: name, lora_path: `${folder}/${name}` },
+        })).text();
+      }
+      await Promise.all(
+        ["one", "three", "base"].map((model) => ask("/v1/completions", { ...BODY, model })),
+      );
+      for (const name of ["one", "three"]) {
+        await (await post("/v1/unload_lora_adapter", { lora_name: name })).text();
+      }
+      held.push(device.allocatedBytes);
+    }
+    assert.deepEqual(held.slice(2), [held[1], held[1]]);
+  }));

@@ -49,11 +49,11 @@ export class App {
   readonly hono = new Hono();
   /** Set when no new requests are taken. */
   #isStopping = false;
-  readonly #stopped = new AbortController();
+  /** Ends each call that is under way. */
+  readonly #calls = new Set<AbortController>();
   /** Methods of each path, for 405. */
   readonly #methods = new Map<string, string[]>();
   readonly #started = performance.now();
-  #open = 0;
 
   constructor(private readonly desk: Desk, private readonly options: AppOptions) {
     this.#addRoutes();
@@ -69,12 +69,12 @@ export class App {
 
   /** Ends the requests that are under way. */
   endAll(): void {
-    this.#stopped.abort(unavailable("the server is shutting down"));
+    for (const call of this.#calls) call.abort(unavailable("the server is shutting down"));
   }
 
   /** Number of requests under way. */
   get open(): number {
-    return this.#open;
+    return this.#calls.size;
   }
 
   #addRoutes(): void {
@@ -167,7 +167,7 @@ export class App {
     return {
       rgx_running_completions: ["Completions that are being generated.", queue.running],
       rgx_waiting_requests: ["Requests of which a part waits.", queue.waiting],
-      rgx_open_requests: ["Requests under way.", this.#open],
+      rgx_open_requests: ["Requests under way.", this.#calls.size],
       rgx_adapters: ["Adapters that are loaded.", host.models.length - 1],
       rgx_shared_prompt_tokens_total: [
         "Tokens of prompts that were in the cache already.",
@@ -188,14 +188,18 @@ export class App {
     const { metrics } = this.desk, { requestSeconds, onDefect } = this.options;
     const begin = performance.now(), call = new AbortController(), { raw } = context.req;
     const timer = setTimeout(() => call.abort(tooSlow(requestSeconds)), requestSeconds * 1000);
-    const leave = () => call.abort(new ApiError(499, "invalid_request_error", "the client left"));
+    const leave = () => {
+      if (call.signal.aborted) return;
+      metrics.clientGone();
+      call.abort(new ApiError(499, "invalid_request_error", "the client left"));
+    };
     raw.signal.addEventListener("abort", leave, { once: true });
-    const signal = AbortSignal.any([call.signal, this.#stopped.signal]);
-    this.#open++;
+    const { signal } = call;
+    this.#calls.add(call);
     const ended = (status: number) => {
       clearTimeout(timer);
       raw.signal.removeEventListener("abort", leave);
-      this.#open--;
+      this.#calls.delete(call);
       metrics.ended(route, status, (performance.now() - begin) / 1000);
     };
     let goesOn = false, response: Response;
@@ -212,7 +216,6 @@ export class App {
     } catch (thrown) {
       goesOn = false;
       const error = asApiError(thrown, onDefect), { status, details: { headers = {} } } = error;
-      if (status === 499) metrics.clientGone();
       response = Response.json(error.body, { status, headers });
     }
     this.#addHeaders(response.headers, context);

@@ -136,6 +136,19 @@ Deno.test("a slow body and a slow request are ended in their time", async () => 
   }, () => ({ requestSeconds: 0.001 }));
 });
 
+Deno.test("only the named origin may call from a browser", () =>
+  withServer(async ({ url, post }) => {
+    const options = await fetch(`${url}/v1/completions`, { method: "OPTIONS" });
+    assert.equal(options.status, 204);
+    assert.match(options.headers.get("access-control-allow-headers")!, /authorization/);
+    const headers = { authorization: "Bearer secret" };
+    const response = await post("/v1/completions", { prompt: PROMPT, stream: true }, { headers });
+    for (const { headers } of [options, response]) {
+      assert.equal(headers.get("access-control-allow-origin"), "http://page");
+    }
+    await response.text();
+  }, () => ({ cors: "http://page", apiKey: "secret" })));
+
 /** Lets generations begin only when the returned function is called. */
 function hold({ host }: TestServer): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
