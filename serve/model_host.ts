@@ -61,7 +61,7 @@ const CPU_BYTES = 2 ** 31, MIN_BYTES = 2 ** 26;
 /** What one WASM memory can address, less some room for passes. */
 const WASM_BYTES = 3.5 * 2 ** 30;
 /** While it computes, the server takes and gives bytes at least this often. */
-const TURN_MS = 5;
+const TURN_MS = 1;
 /** Prompts that stay in the cache after their completions. */
 const KEPT_PROMPTS = 512;
 /** Maximum rows of the cache, as a multiple of what all sequences need at their full length. */
