@@ -17,7 +17,7 @@ export function memoryTable({ parts, peak, available }: MemoryPlan): string {
     ["gradients", parts.gradients, ""],
     ["optimizer", parts.optimizer, optimizerNote(kept)],
     ["reference", parts.reference, `a copy for the KL term, in ${kept.reference.join(" and ")}`],
-    ["packed weights", parts.packed, "for generation, adapters merged in"],
+    ["packed weights", parts.packed, "copies for generation"],
     ["KV cache", parts.caches, "largest wave of generation"],
     ["other inference", parts.inference, "passes without gradient, logits of the next token"],
     [

@@ -13,7 +13,7 @@ import type { GenerationSizes } from "./memory/generation_bytes.ts";
 import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
 import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
-import { packedBytes, packs, packWeights } from "./packed_weights.ts";
+import { packedBytes, packWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
 import { WeightCopies } from "../network/weights/weight_copies.ts";
 import type { Completion, GenerateOptions, GenerateRequest, JoinedModel } from "./types.ts";
@@ -121,9 +121,9 @@ export function openGeneration(
   { stepsPerRead, prefillRows, copyBytes, turnMs, keptPrompts }: GeneratorLimits,
 ): Generation {
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
-  const owner = {}, copied = packs(sizes) && packedBytes(sizes) <= copyBytes;
+  const owner = {}, packs = packedBytes(sizes) <= copyBytes;
   const pack = () => {
-    if (!copied) return read;
+    if (!packs) return read;
     copies.claim(owner);
     return packWeights(read, copies, options.adapter ?? true);
   };
@@ -137,7 +137,7 @@ export function openGeneration(
   };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
-    if (copied && !copies.belongTo(owner)) pack();
+    if (packs && !copies.belongTo(owner)) pack();
   });
 }
 

@@ -2,7 +2,7 @@
  * The network for generation: float weights are packed for products with few rows, with adapters
  * merged in. A decode step is short; its cost is mostly the number of operations and reading the
  * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
- * take several times the memory.
+ * take several times the memory. With products in bfloat16 see rounded_weights.ts.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
@@ -18,24 +18,15 @@ import {
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
 
-import type { ModelSizes } from "../network/weights/model_sizes.ts";
+import { isStored, type ModelSizes } from "../network/weights/model_sizes.ts";
 import { headAdapter, layerAdapters } from "../network/weights/model_weights.ts";
 import { mergeInto } from "../network/merged_copies.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
-
-/** Whether a layer's weight is in a storage type. Weights that the adapter replaces are float. */
-function isStored({ saved, storage }: ModelSizes, name: string): boolean {
-  return storage.has(name) && !saved.some(({ replaces }) => replaces === name);
-}
-
-/** Whether generation packs weights. Products in bfloat16 pack them themselves. */
-export function packs({ computeDtype }: ModelSizes): boolean {
-  return computeDtype === "float32";
-}
+import { roundedBytes, roundWeights } from "./rounded_weights.ts";
 
 /** Whether generation has packed copies of all modules of all layers. */
 export function packsLayers(sizes: ModelSizes): boolean {
-  if (!packs(sizes)) return false;
+  if (sizes.computeDtype === "bfloat16") return false;
   const { config } = sizes, layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
   return !architectureOf(config).inOut &&
     modulesOf(config).every((module) =>
@@ -45,7 +36,7 @@ export function packsLayers(sizes: ModelSizes): boolean {
 
 /** Bytes of the packed copies, and of the buffer in which one weight at a time is merged. */
 export function packedBytes(sizes: ModelSizes): number {
-  if (!packs(sizes)) return 0;
+  if (sizes.computeDtype === "bfloat16") return roundedBytes(sizes);
   const { config, lora, saved, storage, floatBytes } = sizes;
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
   const headStored = storage.has(headName(config)) &&
@@ -116,6 +107,7 @@ function packMergedHead(
  */
 export function packWeights(network: Network, copies: WeightCopies, adapter: boolean): Network {
   const { device, config, weights } = network, { workspace } = copies;
+  if (device.computeDtype === "bfloat16") return roundWeights(network, copies, adapter);
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
     const { lora, inDim, outDim } = linear;
     let { weight } = linear;

@@ -39,8 +39,8 @@ export class Workspace {
    * Like `get`, for a buffer whose length never changes, such as the copy of a weight: it has no
    * spare capacity.
    */
-  fixed(name: string, length: number): Tensor {
-    return this.#take(name, length, length, "float");
+  fixed(name: string, length: number, dtype: DType = "float"): Tensor {
+    return this.#take(name, length, length, dtype);
   }
 
   #take(name: string, length: number, capacity: number, dtype: DType): Tensor {

@@ -26,13 +26,13 @@ export interface LargestBuffer {
 export function largestBuffer(sizes: ModelSizes, size: StepSize): LargestBuffer {
   const { config, floatBytes } = sizes, { vocabSize, hiddenSize } = config;
   const { largestGradient, largestFrozen: [frozen] } = planParameterBytes(sizes);
-  const copies = packedBytes(sizes);
+  const copies = packedBytes(sizes), width = sizes.computeDtype === "bfloat16" ? 2 : floatBytes;
   const packsHead = copies > 0 && copies <= MAX_COPY_BYTES && !sizes.storage.has(headName(config));
   const buffers: LargestBuffer[] = [
     { bytes: largestGradient, what: "the gradient of the largest weight" },
     { bytes: frozen, what: "the largest frozen weight" },
     {
-      bytes: packsHead ? floatBytes * packedLength(vocabSize, hiddenSize) : 0,
+      bytes: packsHead ? width * packedLength(vocabSize, hiddenSize) : 0,
       what: "the head's weight, packed",
     },
   ];

@@ -49,8 +49,10 @@ async function take(
       const weights = await Deno.readFile(`${dir}/run/model.safetensors`).catch(() => null);
       parts.model.dispose();
       return {
-        // Parts of a checkpoint are on the host, which the device does not measure.
-        planned: summary.memory_planned_bytes! - parts.memory.checkpoint,
+        // The device measures neither parts of a checkpoint, which are on the host, nor the packed
+        // operands of a product.
+        planned: summary.memory_planned_bytes! - parts.memory.checkpoint -
+          parts.memory.parts.panels,
         measured: summary.peak_memory_bytes,
         recompute: parts.model.sizes.recompute,
         weights,
@@ -110,6 +112,14 @@ Deno.test("the measured peak is within 10 % of the plan: the quickstart", async 
     const { planned, measured } = await take(evaluated, { phases: "sft" });
     assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
   }
+});
+
+Deno.test("the measured peak is within 10 % of the plan: products in bfloat16", async () => {
+  const { config } = await loadConfig("quickstart", {
+    overrides: ["training.max_steps=2", "sft.max_steps=2", "eval.num_examples=40", "bf16=true"],
+    env: {},
+  });
+  assertPlanned(await take(config));
 });
 
 Deno.test("the plan is an upper bound where prompts do not fill the cache's panels", async () => {

@@ -207,7 +207,7 @@ export interface MemoryParts {
   optimizer: number;
   /** Copies for the reference of the KL term. */
   reference: number;
-  /** Weights packed for generation, with adapters merged in. */
+  /** Copies of weights for generation. */
   packed: number;
   /** KV cache of the largest generation. */
   caches: number;

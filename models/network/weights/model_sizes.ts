@@ -31,6 +31,11 @@ export interface ModelSizes {
   computeDtype: ComputeDtype;
 }
 
+/** Whether a layer's weight is in a storage type. Weights that the adapter replaces are float. */
+export function isStored({ saved, storage }: ModelSizes, name: string): boolean {
+  return storage.has(name) && !saved.some(({ replaces }) => replaces === name);
+}
+
 const FLOATS = { floatBytes: 4, computeDtype: "float32" } as const;
 
 /**
