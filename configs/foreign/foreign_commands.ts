@@ -45,8 +45,8 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
   {
     theirs: "accelerate launch, torchrun",
     typed: ["launch"],
-    ours: "rgx train FILE …",
-    note: "a run is one process on one device; rgx slurm writes a job",
+    ours: "rgx train FILE … --ranks N",
+    note: "several processes through MPI, to the bits of one; rgx slurm --nodes writes a job",
   },
   {
     theirs: "python -m verl.trainer.main_ppo …",

@@ -31,7 +31,9 @@ interface Case {
   changes?: string[];
 }
 
-const ONE_DEVICE = "a run trains on one device; rgx train CONFIG --dry-run says what fits";
+const RANKS = "rgx train CONFIG --ranks N trains with several processes";
+const NOT_DIVIDED =
+  "the model is not divided over cards; rgx train CONFIG --ranks N deals the work to several";
 const NOT = "not supported yet by this version";
 const CORRECTNESS = ["rewards=[correctness]"];
 
@@ -215,9 +217,9 @@ const CASES: readonly Case[] = [
   {
     file: "trl_grpo_multi_gpu.yaml",
     refused: [
-      `trl_grpo_multi_gpu.yaml:4:1: num_processes: ${NOT} (only 1); ${ONE_DEVICE}`,
-      `trl_grpo_multi_gpu.yaml:5:1: accelerate_config: ${NOT} (only single_gpu); ${ONE_DEVICE}`,
-      `trl_grpo_multi_gpu.yaml:7:1: deepspeed: ${NOT}; ${ONE_DEVICE}`,
+      `trl_grpo_multi_gpu.yaml:4:1: num_processes: ${NOT} (only 1); ${RANKS}`,
+      `trl_grpo_multi_gpu.yaml:5:1: accelerate_config: ${NOT} (only single_gpu); ${RANKS}`,
+      `trl_grpo_multi_gpu.yaml:7:1: deepspeed: ${NOT}; ${NOT_DIVIDED}`,
       `trl_grpo_multi_gpu.yaml:13:1: trackio_space_id: ${NOT} (only trackio); nothing is ` +
       "uploaded; rgx curves draws the runs of this machine",
     ],

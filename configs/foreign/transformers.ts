@@ -16,7 +16,8 @@ import {
 } from "./foreign_table.ts";
 import { MODEL_LOADING } from "./trl.ts";
 
-const ONE_DEVICE = "a run trains on one device; rgx train CONFIG --dry-run says what fits";
+const NOT_DIVIDED =
+  "the model is not divided over cards; rgx train CONFIG --ranks N deals the work to several";
 const SPACE = "nothing is uploaded; rgx curves draws the runs of this machine";
 const COMPUTE = "training.compute_dtype sets the type of products, also with these weights";
 const EXACT = "a resume is exact and a run deterministic either way";
@@ -36,10 +37,10 @@ const QUANTIZATION_SECTIONS = [
 ];
 
 const TRAINING: Record<string, RefusedKey> = {
-  fsdp: refused(ONE_DEVICE, "", [], false),
-  fsdp_config: refused(ONE_DEVICE, {}),
-  deepspeed: refused(ONE_DEVICE, ""),
-  parallelism_config: refused(ONE_DEVICE, {}),
+  fsdp: refused(NOT_DIVIDED, "", [], false),
+  fsdp_config: refused(NOT_DIVIDED, {}),
+  deepspeed: refused(NOT_DIVIDED, ""),
+  parallelism_config: refused(NOT_DIVIDED, {}),
   optim_args: refused("adam_beta1, adam_beta2 and adam_epsilon have keys", ""),
   optim_target_modules: refused("AdamW trains all of it; lora.target_modules", []),
   train_sampling_strategy: refused("shuffle_dataset: false keeps the order", "random"),
