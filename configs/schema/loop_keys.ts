@@ -43,7 +43,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "auto",
     "how the gradients of a step's micro-steps are added: exact has the same bits on any number " +
       "of ranks, and takes copies of the gradients; fast takes none; auto is exact where the " +
-      "copies take up to 1 GiB",
+      "copies take up to 256 MiB",
   ),
   num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
     "training.num_epochs",

@@ -30,6 +30,7 @@ import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
 import { panelBytes } from "./panel_bytes.ts";
 import { type OptimizerKind, optimizerKind, planOptimizerBytes } from "../step/moments.ts";
+import { copyBytes } from "../step/gradient_sum.ts";
 import { SYNC_CHUNK } from "../step/reference_policy.ts";
 
 /** The longest prompt and worked answer among the problems of a run, in tokens. */
@@ -63,6 +64,8 @@ export interface StepSize {
   /** Completions of a forward pass. */
   batch: number;
   accumulation: number;
+  /** How the gradients of micro-batches are added. */
+  reduction: RunConfig["training"]["reduction"];
   /** Completions of a generation batch. */
   generated: number;
   /** Completions of a prompt. */
@@ -97,6 +100,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
   return {
     batch: supervisedOnly ? 0 : training.per_device_train_batch_size,
     accumulation: training.gradient_accumulation_steps,
+    reduction: training.reduction,
     generated: supervisedOnly ? 0 : sizes.generationBatchSize,
     group: training.num_generations,
     completion: training.max_completion_length,
@@ -145,7 +149,8 @@ export function planStep(
     generation: packed + planInferenceBytes(sizes, wave, inference, size.generationLimit),
     // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
-      Math.max(...passes.map((pass) => passBytes(sizes, pass))),
+      Math.max(...passes.map((pass) => passBytes(sizes, pass))) +
+      copyBytes(size.reduction, size.accumulation, planParameterBytes(sizes).gradients),
     checkpoint: checkpointBytes(sizes),
   };
 }

@@ -9,7 +9,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
 import { idleRanks } from "../run/rank_count.ts";
-import { type Reduction, reductionOf, sumCopies } from "../step/gradient_sum.ts";
+import { type Reduction, reductionOf } from "../step/gradient_sum.ts";
 import { dalyInterval, type SaveTimes, youngInterval } from "./checkpoint_interval.ts";
 import { simulate, type SimulatedTime } from "./failure_simulation.ts";
 import type { RankLayout } from "./layout.ts";
@@ -104,7 +104,7 @@ export function scalingPlan(
   const micro = training.gradient_accumulation_steps;
   const prompts = Math.ceil(promptsPerGeneration / ranks);
   const microBatches = Math.ceil(micro / ranks);
-  const bytes = memory.parts.gradients, copies = sumCopies(micro);
+  const bytes = memory.parts.gradients;
   const reduction = reductionOf(training.reduction, micro, bytes), exact = reduction === "exact";
   const nodes = exact ? mostNodes(micro, ranks) : 1;
   const wire = wireBytes(bytes, nodes, time, training, layout);
@@ -116,7 +116,7 @@ export function scalingPlan(
     microBatches,
     micro,
     bytes,
-    exact,
+    nodes,
     card,
   });
   const { single } = step, { together } = step.seconds;
@@ -125,7 +125,7 @@ export function scalingPlan(
     reduction,
     hostBytes: ranks === 1
       ? 0
-      : (exact ? copies + 1 : 1) * bytes + 3 * Math.min(bytes, BUCKET_BYTES),
+      : (exact ? nodes + 1 : 1) * bytes + 3 * Math.min(bytes, BUCKET_BYTES),
     wire,
     step: step.seconds,
     single,
@@ -175,33 +175,29 @@ interface StepInput {
   microBatches: number;
   micro: number;
   bytes: number;
-  exact: boolean;
+  /** Partial sums of a rank. */
+  nodes: number;
   card: { bus: number };
 }
 
 function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number } {
-  const { time, layout, wire, prompts, microBatches, micro, bytes, exact, card } = input;
+  const { time, layout, wire, prompts, microBatches, micro, bytes, nodes, card } = input;
   const ranks = layout.nodes * layout.gpus;
   const generation = time.generationOf(prompts);
   const training = time.training * microBatches / micro;
-  // Exact: each micro-batch's gradient is read by the host and added up there.
-  const reads = exact ? microBatches : 1, adds = exact ? microBatches - 1 : 0;
-  const host = (count: number, sums: number) =>
-    (count + 1) * bytes / card.bus + sums * bytes / 4 / HOST_ADDS;
+  // The card adds up its micro-batches; the host reads the partial sums, adds and writes back.
+  const host = (nodes + 1) * bytes / card.bus + nodes * bytes / 4 / HOST_ADDS;
   const buckets = Math.max(1, Math.ceil(bytes / BUCKET_BYTES));
-  const reduction = ranks === 1 ? 0 : host(reads, adds + 1) +
-    wireSeconds(wire.gradients, 2 * buckets, layout);
+  const reduction = ranks === 1 ? 0 : host + wireSeconds(wire.gradients, 2 * buckets, layout);
   const exchange = ranks === 1 ? 0 : wireSeconds(wire.completions, 1, layout);
   const work = generation + training;
   const waiting = work * (meanSlowest(ranks) - 1);
   const { update } = time;
-  const alone = exact && micro > 1 ? host(micro, micro - 1) : 0;
-  const together = work + waiting + (ranks === 1 ? alone : reduction) + exchange + update;
-  const single = time.generation + time.training + alone + update;
-  const sum = ranks === 1 ? alone : reduction;
+  const together = work + waiting + reduction + exchange + update;
+  const single = time.generation + time.training + update;
   return {
     single,
-    seconds: { generation, training, reduction: sum, exchange, update, waiting, together },
+    seconds: { generation, training, reduction, exchange, update, waiting, together },
   };
 }
 

@@ -2,21 +2,22 @@
  * The gradient of a step from those of its micro-batches, which are dealt to the ranks of a run.
  *
  * "exact": every micro-batch has a gradient of its own, and they are added in the fixed order of
- * `ranks/sum_tree.ts`. So any number of ranks gives the same bits. It costs memory of the host: a
+ * `ranks/sum_tree.ts`. So any number of ranks gives the same bits. It costs memory of the device: a
  * copy of the gradients for each level of the tree. A step of one micro-batch costs nothing.
  *
  * "fast": a rank adds up its micro-batches in place, and MPI adds up the ranks in its own order.
  * It needs no copies, and the last digits depend on the number of ranks.
  */
 import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import { ALONE, type FloatArray, type Ranks } from "../../ranks/ranks.ts";
-import { addInto, PartialSums } from "../../ranks/sum_tree.ts";
+import { PartialSums, type TreeNode } from "../../ranks/sum_tree.ts";
 
 export type Reduction = "exact" | "fast";
 
 /** Bytes of copies up to which "auto" is "exact". */
-const AUTO_BYTES = 2 ** 30;
+const AUTO_BYTES = 2 ** 28;
 
 /**
  * Maximum number of copies of the gradients that an exact sum has at a time on one rank; on
@@ -36,11 +37,22 @@ export function reductionOf(
   return sumCopies(microBatches) * gradientBytes <= AUTO_BYTES ? "exact" : "fast";
 }
 
+/** Bytes of the copies that an exact sum has at a time; 0 for a fast one. */
+export function copyBytes(
+  key: "auto" | Reduction,
+  microBatches: number,
+  gradientBytes: number,
+): number {
+  return reductionOf(key, microBatches, gradientBytes) === "exact"
+    ? sumCopies(microBatches) * gradientBytes
+    : 0;
+}
+
 export class GradientSum {
   /** @param device the device of the model; null is enough for "fast" on one rank */
   constructor(
     private readonly model: Pick<LanguageModel, "zeroGrad" | "trainableArenas">,
-    private readonly device: Pick<Device, "read" | "write" | "float"> | null = null,
+    private readonly device: Device | null = null,
     private readonly reduction: Reduction = "fast",
     readonly ranks: Ranks = ALONE,
   ) {}
@@ -58,25 +70,50 @@ export class GradientSum {
   }
 
   async #exact<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
-    const sums = new PartialSums<FloatArray[]>(count, (left, right) => {
-      left.forEach((values, i) => addInto(values, right[i]!));
+    const device = this.device!, arenas = this.model.trainableArenas;
+    const free = (copies: readonly Tensor[]) => copies.forEach((copy) => device.free(copy));
+    const sums = new PartialSums<readonly Tensor[]>(count, (left, right) => {
+      for (const [i, sum] of left.entries()) {
+        device.run("add", { a: sum, b: right[i]!, out: sum, n: arenas[i]!.length });
+      }
+      free(right);
       return left;
     });
-    const results = await this.ranks.share(count, async (begin, end) => {
-      const own: T[] = [];
-      for (let index = begin; index < end; index++) {
-        this.model.zeroGrad();
-        own.push(await backward(index));
-        sums.push({ level: 0, index }, await this.#read());
+    try {
+      const results = await this.ranks.share(count, async (begin, end) => {
+        const own: T[] = [];
+        for (let index = begin; index < end; index++) {
+          this.model.zeroGrad();
+          own.push(await backward(index));
+          sums.push({ level: 0, index }, this.#copies());
+        }
+        return own;
+      });
+      for (const [i, { grad, length }] of arenas.entries()) {
+        if (this.ranks.size === 1) {
+          device.run("copy", { src: sums.values[0]!.value[i]!, out: grad, n: length });
+          continue;
+        }
+        const own: { node: TreeNode; value: FloatArray }[] = [];
+        for (const { node, value } of sums.values) {
+          own.push({ node, value: await device.read(value[i]!, 0, length) as FloatArray });
+        }
+        device.write(grad, await this.ranks.sum(count, own, () => this.#zeros(length)));
       }
-      return own;
-    });
-    for (const [i, { grad, length }] of this.model.trainableArenas.entries()) {
-      const own = sums.values.map(({ node, value }) => ({ node, value: value[i]! }));
-      const total = await this.ranks.sum(count, own, () => this.#zeros(length));
-      this.device!.write(grad, total);
+      return results;
+    } finally {
+      sums.values.forEach(({ value }) => free(value));
     }
-    return results;
+  }
+
+  /** Copies of the gradients on the device, one for each arena. */
+  #copies(): Tensor[] {
+    const device = this.device!;
+    return this.model.trainableArenas.map(({ grad, length }) => {
+      const copy = device.create("float", length, "sum of gradients");
+      device.run("copy", { src: grad, out: copy, n: length });
+      return copy;
+    });
   }
 
   async #inPlace<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
