@@ -38,10 +38,10 @@ Deno.test("invalid searches are refused", async () => {
     [["logging.run_name=a,b"], "each element gets a run and a folder of its own"],
     [
       ["a", "b", "c"].map((key) => `${key}=${Array.from({ length: 11 }, (_, i) => i).join(",")}`),
-      "makes 1331 combinations",
+      "a sweep of 1331 combinations",
     ],
   ];
-  for (const [sweeps, why] of cases) await refuses(() => sweepVariants(sweeps), ["--sweep", why]);
+  for (const [sweeps, why] of cases) await refuses(() => sweepVariants(sweeps), ["sweep", why]);
 });
 
 Deno.test("lists of elements have the syntax of sbatch", async () => {

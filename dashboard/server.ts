@@ -12,6 +12,7 @@ import { dataRoutes } from "./data_routes.ts";
 import { PAGE, pageFile, preparePage } from "./page.ts";
 import { Runs } from "./runs.ts";
 
+/** What a dashboard shows, and to whom. */
 export interface DashboardOptions {
   folders: readonly string[];
   hostname?: string;
@@ -23,6 +24,7 @@ export interface DashboardOptions {
   interval?: number;
 }
 
+/** A dashboard that is being served. */
 export interface Dashboard {
   /** The address of the page, with the token. */
   url: string;
@@ -42,7 +44,10 @@ const HEADERS = {
   "cache-control": "no-store",
 };
 
-/** @throws RgxError when the port is taken; UsageError when it or the address cannot be used */
+/**
+ * Serves a page on runs and benchmarks, which follows their files while they grow.
+ * @throws RgxError when the port is taken; UsageError when it or the address cannot be used
+ */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { hostname = "127.0.0.1", port = 0, token, interval = 2000 } = options;
   const runs = new Runs(options.folders), ending = new AbortController();

@@ -4,14 +4,29 @@
  */
 import process from "node:process";
 
-/** Whether a process with this id exists on this machine, of any user. */
+/**
+ * Whether a process with this id runs on this machine, of any user. One that has ended, and whose
+ * end its parent has not looked at yet, does not: in a container this may last for ever.
+ */
 export function processIsAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     // EPERM: it exists, but belongs to somebody else.
-    return (error as { code?: string }).code === "EPERM";
+    if ((error as { code?: string }).code !== "EPERM") return false;
+  }
+  const state = statFields(pid)?.[0];
+  return state !== "Z" && state !== "X";
+}
+
+/** What Linux says of a process from its state on (proc_pid_stat(5)); null when unknown. */
+function statFields(pid: number): string[] | null {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    // The second field is the command in parentheses, and may contain spaces and parentheses.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return null;
   }
 }
 
@@ -20,13 +35,7 @@ export function processIsAlive(pid: number): boolean {
  * process from a later one with the same id.
  */
 export function processStartTicks(pid: number): string | null {
-  try {
-    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-    // The second field is the command in parentheses, and may contain spaces and parentheses.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
-  } catch {
-    return null;
-  }
+  return statFields(pid)?.[19] ?? null;
 }
 
 /**

@@ -32,6 +32,7 @@ export interface UploadOptions extends HttpOptions {
   onEvent?: (event: UploadEvent) => void;
 }
 
+/** What an upload reports while it goes on. */
 export type UploadEvent =
   | { type: "plan"; files: number; bytes: number }
   /** Bytes of large files that are on the server, of all of them. */

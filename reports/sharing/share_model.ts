@@ -16,6 +16,7 @@ import { readRunRecord, type RunRecord } from "../run_report/run_record.ts";
 import { modelCardText } from "./model_card.ts";
 import { filesToShare, findModel, type ModelToShare, wholeFolder } from "./model_files.ts";
 
+/** Where a model is uploaded, and what its card says. */
 export interface ShareOptions {
   /** With a token; default: read from the environment. */
   settings?: HubSettings;
@@ -81,6 +82,7 @@ export async function planShare(folder: string, options: ShareOptions): Promise<
 }
 
 /**
+ * Uploads a run, a checkpoint or a model folder to the Hugging Face Hub, with a model card.
  * @throws UsageError for a missing token, a forbidden name, a folder without a model; RgxError that
  *   says what the server refused. The folder is only read.
  */

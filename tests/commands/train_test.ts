@@ -380,7 +380,7 @@ Deno.test("problems come from a JSONL file, whose answers are compared as text",
     assert.equal((summary["eval_after"] as Line)["total"], 5);
     assert.match(
       summary["err"] as string,
-      /^task\s+\S*data\.jsonl, 64 entries to train on, \d+ kept for evaluation$/m,
+      /^task\s+\S*data\.jsonl, 64 to train on, \d+ held out$/m,
     );
     const file = await asyncBufferFromFile(`${run}/completions/completions_00001.parquet`);
     for (const row of await parquetReadObjects({ file })) {

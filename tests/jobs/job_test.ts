@@ -253,7 +253,7 @@ Deno.test("several processes are refused before any of them touches the folder",
     );
     assert.equal(result.code, 2, result.err);
     assertClean(result);
-    assert.match(result.err, /process 1 of 2 that were started together \(SLURM_STEP_NUM_TASKS\)/);
+    assert.match(result.err, /srun has started 2 processes without MPI: each would be alone/);
     assert.match(result.err, /srun --ntasks=1/);
     const bench = await rgx(["bench", "--models", "x", "--tasks", "chain_sum"], "", inJob(0, step));
     assert.equal(bench.code, 2, bench.err);

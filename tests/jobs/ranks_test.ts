@@ -78,20 +78,32 @@ async function interrupted(
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   Deno.kill(await processOf(mark, 1), signal);
-  return await end;
+  const result = await end;
+  // The launcher may end before the ranks that it has asked to end, and these hold the folder.
+  while (await processesOf(mark).next().then(({ done }) => !done)) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return result;
 }
 
 type Ended = { code: number; out: string; err: string };
 
-/** The process of a rank that has a mark in its environment. */
-async function processOf(mark: string, rank: number): Promise<number> {
+/** The living processes with a mark in their environment, and that environment. */
+async function* processesOf(mark: string): AsyncGenerator<{ id: number; words: string[] }> {
   for await (const { name } of Deno.readDir("/proc")) {
     if (!/^[0-9]+$/.test(name)) continue;
     const environment = await Deno.readTextFile(`/proc/${name}/environ`).catch(() => "");
     const words = environment.split("\0");
+    if (words.includes(`RGX_TEST_MARK=${mark}`)) yield { id: Number(name), words };
+  }
+}
+
+/** The process of a rank that has a mark in its environment. */
+async function processOf(mark: string, rank: number): Promise<number> {
+  for await (const { id, words } of processesOf(mark)) {
     const isRank = words.includes(`OMPI_COMM_WORLD_RANK=${rank}`) ||
       words.includes(`PMI_RANK=${rank}`);
-    if (isRank && words.includes(`RGX_TEST_MARK=${mark}`)) return Number(name);
+    if (isRank) return id;
   }
   throw new Error(`rank ${rank} was not found`);
 }
