@@ -59,9 +59,12 @@ Deno.test("all defaults of GRPOConfig and ModelConfig load, without a note on wh
 
 Deno.test("what is expected to act and does not is refused with what to do instead", async () => {
   const refused: readonly [yaml: string, expected: RegExp][] = [
-    ["fsdp: full_shard auto_wrap", /f\.yaml:4:1: fsdp: not supported.*one device.*--dry-run/],
+    [
+      "fsdp: full_shard auto_wrap",
+      /f\.yaml:4:1: fsdp: not supported.*not divided over cards.*--ranks N/,
+    ],
     ["training: {fsdp_config: {min_num_params: 1}}", /training\.fsdp_config: not supported/],
-    ["deepspeed: zero3.json", /deepspeed: not supported.*one device/],
+    ["deepspeed: zero3.json", /deepspeed: not supported.*not divided over cards/],
     ["trackio_space_id: me/space", /trackio_space_id: .*\(only trackio\); .*rgx curves/],
     ["log_completions_hub_repo: me/data", /log_completions_hub_repo: .*run's folder/],
     ["dataset_streaming: true", /dataset_streaming: .*\(only false\).*data\.max_examples/],

@@ -24,7 +24,7 @@ export interface ShareOptions {
   /** Of a run's checkpoints the one to take. */
   step?: number | null;
   /** "full": everything that a resume needs goes along, in a folder of the checkpoint's name. */
-  optimizerSaveMode: "full" | null;
+  optimizerSaveMode?: "full" | null;
   /** Folder in the repository for the whole checkpoint; default `checkpoint-{step}`. */
   checkpointFolder?: string;
   private?: boolean | null;
@@ -135,7 +135,7 @@ async function chartOf(record: RunRecord): Promise<Uint8Array<ArrayBuffer> | nul
 /** What to type to upload a model later. */
 export function uploadCommand(folder: string, { repoId, optimizerSaveMode }: {
   repoId: string;
-  optimizerSaveMode: "full" | null;
+  optimizerSaveMode?: "full" | null;
 }): string {
   const mode = optimizerSaveMode === "full" ? "" : " --optimizer-save-mode none";
   return `rgx upload ${folder} --repo-id ${repoId}${mode}`;
