@@ -2,7 +2,7 @@
  * Parsers for the values of flags, flags that several commands share, and the examples below a help
  * text.
  */
-import { InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { UsageError } from "../core/errors.ts";
 
 /** Parses a flag's value as an integer from `min` to `max`. */
@@ -39,6 +39,25 @@ export function collect(value: string, previous: string[]): string[] {
 
 export function examples(...lines: string[]): string {
   return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
+}
+
+/** What the weights of a model are held in: --dtype, --load-in-8bit and --load-in-4bit. */
+export function addWeightFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
+        .choices(["auto", "float32", "float16", "bfloat16"]),
+    )
+    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
+    .option("--load-in-4bit", "the same in 4 bits (NF4)");
+}
+
+/** Where a model computes: --device, --threads and --no-native. */
+export function addDeviceFlags(command: Command): Command {
+  return command
+    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--threads <n>", "threads of the wasm device", integer(1))
+    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)");
 }
 
 /** --activations: how inputs of products with 4-bit weights are represented. */

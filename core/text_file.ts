@@ -1,4 +1,4 @@
-/** Reading of text files that people write. */
+/** Reading of text files that people write, and of parts of files. */
 import { isAbsent } from "./paths.ts";
 
 /** Reads a UTF-8 file, without its byte order mark. @throws what Deno.readFile throws */
@@ -53,4 +53,21 @@ export function whyUnreadable(cause: unknown): string {
 /** Why a text is not JSON, on one line: V8's message may quote several lines of the text. */
 export function whyNotJson(cause: unknown): string {
   return (cause as Error).message.replace(/\s+/g, " ");
+}
+
+/** The bytes [at, at + length), fewer where the file ends before. */
+export async function readPart(
+  file: Deno.FsFile,
+  at: number,
+  length: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  await file.seek(at, Deno.SeekMode.Start);
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = await file.read(bytes.subarray(filled));
+    if (count === null) break;
+    filled += count;
+  }
+  return bytes.subarray(0, filled);
 }

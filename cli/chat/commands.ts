@@ -1,9 +1,17 @@
 /** Flags and help of `rgx chat`. */
-import { type Command, Option } from "commander";
-import { activations, collect, examples, integer, real } from "../flag_types.ts";
+import type { Command } from "commander";
+import {
+  activations,
+  addDeviceFlags,
+  addWeightFlags,
+  collect,
+  examples,
+  integer,
+  real,
+} from "../flag_types.ts";
 
 export function chatCommand(program: Command, setExit: (code: number) => void): void {
-  program.command("chat")
+  const command = program.command("chat")
     .description("a conversation with a model")
     .argument("<model>", "a Hugging Face folder, a GGUF file, a checkpoint or an adapter")
     .option(
@@ -24,17 +32,8 @@ export function chatCommand(program: Command, setExit: (code: number) => void): 
     .option("--top-k <k>", "0 = off", integer(0), 0)
     .option("--min-p <p>", "0 = off", real(0, 1), 0)
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
-    .option("--seed <n>", "seed of the draws", integer(0), 42)
-    .addOption(
-      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
-        .choices(["auto", "float32", "float16", "bfloat16"]),
-    )
-    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
-    .option("--load-in-4bit", "the same in 4 bits (NF4)")
-    .addOption(activations())
-    .option("--device <name>", "auto, webgpu, wasm or reference")
-    .option("--threads <n>", "threads of the wasm device", integer(1))
-    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
+    .option("--seed <n>", "seed of the draws", integer(0), 42);
+  addDeviceFlags(addWeightFlags(command).addOption(activations()))
     .addHelpText(
       "after",
       examples(

@@ -2,7 +2,15 @@
 import { type Command, Option } from "commander";
 import { EXPORT_TARGETS } from "../../models/export/export_targets.ts";
 import { WEIGHT_TYPES } from "../../models/formats/weight_types.ts";
-import { activations, collect, examples, integer, real } from "../flag_types.ts";
+import {
+  activations,
+  addDeviceFlags,
+  addWeightFlags,
+  collect,
+  examples,
+  integer,
+  real,
+} from "../flag_types.ts";
 
 export function modelCommands(program: Command): void {
   generateCommand(program);
@@ -14,21 +22,13 @@ export function modelCommands(program: Command): void {
 
 /** The flags that `generate` and `logprobs` share: the model, its storage type, and the device. */
 function modelOptions(command: Command): Command {
-  return command
+  command
     .requiredOption(
       "--model <folder>",
       "a Hugging Face folder, a GGUF file, a checkpoint or an adapter",
     )
-    .option("--adapter <folder>", "a PEFT adapter to put on the model (repeatable)", collect, [])
-    .addOption(
-      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
-        .choices(["auto", "float32", "float16", "bfloat16"]),
-    )
-    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
-    .option("--load-in-4bit", "the same in 4 bits (NF4)")
-    .option("--device <name>", "auto, webgpu, wasm or reference")
-    .option("--threads <n>", "threads of the wasm device", integer(1))
-    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)");
+    .option("--adapter <folder>", "a PEFT adapter to put on the model (repeatable)", collect, []);
+  return addDeviceFlags(addWeightFlags(command));
 }
 
 function generateCommand(program: Command): void {

@@ -1,10 +1,17 @@
 /** Flags and help of `rgx serve`. */
 import { type Command, Option } from "commander";
 import { LOGPROBS_MODES } from "../../serve/logprobs_modes.ts";
-import { activations, collect, examples, integer } from "../flag_types.ts";
+import {
+  activations,
+  addDeviceFlags,
+  addWeightFlags,
+  collect,
+  examples,
+  integer,
+} from "../flag_types.ts";
 
 export function serveCommand(program: Command): void {
-  program.command("serve")
+  const command = program.command("serve")
     .description("a model behind an OpenAI-compatible API")
     .argument("[model]", "a Hugging Face folder, a GGUF file, a checkpoint or an adapter")
     .option("--model <folder>", "the same as a flag")
@@ -33,17 +40,8 @@ export function serveCommand(program: Command): void {
       [],
     )
     .option("--allow-adapter-upload", "clients may send adapters in requests")
-    .option("--max-loras <n>", "adapters at the same time", integer(1), 16)
-    .addOption(
-      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
-        .choices(["auto", "float32", "float16", "bfloat16"]),
-    )
-    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
-    .option("--load-in-4bit", "the same in 4 bits (NF4)")
-    .addOption(activations())
-    .option("--device <name>", "auto, webgpu, wasm or reference")
-    .option("--threads <n>", "threads of the wasm device", integer(1))
-    .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
+    .option("--max-loras <n>", "adapters at the same time", integer(1), 16);
+  addDeviceFlags(addWeightFlags(command).addOption(activations()))
     .addHelpText(
       "after",
       examples(

@@ -4,6 +4,7 @@
  * beginning. A long file is first looked at in few places, so that its curves can be drawn at
  * once, and then read as a whole in the background. Damaged lines are counted and left out.
  */
+import { readPart } from "../../core/text_file.ts";
 import { eachMeasurement } from "../../reports/charts/run_metrics.ts";
 import { Series } from "./series.ts";
 
@@ -90,7 +91,7 @@ export class MetricsFile {
   /** Whether the file still begins with what was read. */
   async #isSame(file: Deno.FsFile, size: number): Promise<boolean> {
     if (size < this.#at) return false;
-    const found = await readAt(file, this.#at - this.#mark.length, this.#mark.length);
+    const found = await readPart(file, this.#at - this.#mark.length, this.#mark.length);
     return found.length === this.#mark.length && found.every((byte, i) => byte === this.#mark[i]);
   }
 
@@ -98,7 +99,7 @@ export class MetricsFile {
   async #readFrom(file: Deno.FsFile, size: number): Promise<void> {
     let length = PIECE_BYTES;
     while (this.#at < size) {
-      const bytes = await readAt(file, this.#at, Math.min(length, size - this.#at));
+      const bytes = await readPart(file, this.#at, Math.min(length, size - this.#at));
       const end = bytes.lastIndexOf(0x0a) + 1;
       if (end === 0) {
         // A line that is still being written, or one that is longer than a piece.
@@ -122,7 +123,7 @@ export class MetricsFile {
     let last = -1;
     for (let i = 0; i < LOOKS; i++) {
       const at = Math.floor((size - LOOK_BYTES) * i / (LOOKS - 1));
-      const bytes = await readAt(file, at, LOOK_BYTES);
+      const bytes = await readPart(file, at, LOOK_BYTES);
       const start = at === 0 ? 0 : bytes.indexOf(0x0a) + 1, end = bytes.indexOf(0x0a, start);
       if (end < 0 || at + start <= last) continue;
       last = at + start;
@@ -146,7 +147,7 @@ export async function newestRows(path: string): Promise<Row[]> {
   if (file === null) return [];
   try {
     const { size } = await file.stat(), at = Math.max(0, size - TAIL_BYTES);
-    const lines = new TextDecoder().decode(await readAt(file, at, size - at)).split("\n");
+    const lines = new TextDecoder().decode(await readPart(file, at, size - at)).split("\n");
     // The first line may lack its beginning, and the last one its end.
     const whole = lines.slice(at === 0 ? 0 : 1, -1);
     return whole.map(rowOf).filter((row): row is Row => row !== null);
@@ -178,16 +179,4 @@ async function openIfThere(path: string): Promise<Deno.FsFile | null> {
   } catch {
     return null; // not yet there, or removed
   }
-}
-
-async function readAt(file: Deno.FsFile, at: number, length: number): Promise<Uint8Array> {
-  await file.seek(at, Deno.SeekMode.Start);
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = await file.read(bytes.subarray(filled));
-    if (count === null) break;
-    filled += count;
-  }
-  return bytes.subarray(0, filled);
 }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { sha256OfFile } from "../../core/checksums.ts";
+import { readPart } from "../../core/text_file.ts";
 import { shown, whyUnsafe } from "../file_names.ts";
 
 /** A file to upload: on the disk, or made for the upload. */
@@ -47,7 +48,8 @@ export async function prepare(file: UploadFile): Promise<PreparedFile> {
   }
   try {
     const { size } = await Deno.stat(source);
-    const sample = await readPart(source, 0, Math.min(SAMPLE_BYTES, size));
+    using opened = await Deno.open(source);
+    const sample = await readPart(opened, 0, Math.min(SAMPLE_BYTES, size));
     return { ...file, size, sha256: await sha256OfFile(source), sample };
   } catch (error) {
     throw new RgxError(`${source}: cannot be read: ${(error as Error).message}`, { cause: error });
@@ -64,28 +66,12 @@ export async function bytesOf(
   length: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (typeof source !== "string") return source.slice(from, from + length);
-  const bytes = await readPart(source, from, length);
+  using file = await Deno.open(source);
+  const bytes = await readPart(file, from, length);
   if (bytes.length === length) return bytes;
   throw new RgxError(`${path}: the file was changed during the upload`, {
     advice: "Upload again when nothing writes to the folder.",
   });
-}
-
-async function readPart(
-  path: string,
-  from: number,
-  length: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  using file = await Deno.open(path);
-  await file.seek(from, Deno.SeekMode.Start);
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = await file.read(bytes.subarray(filled));
-    if (count === null) break;
-    filled += count;
-  }
-  return bytes.subarray(0, filled);
 }
 
 /** The name that git gives to a content. */
