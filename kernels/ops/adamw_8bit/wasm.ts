@@ -1,10 +1,12 @@
 /** CPU binding of AdamW with 8-bit moments. */
 import type { WasmOp } from "../common/wasm_op.ts";
+import { adamwFactors } from "../optimizer/spec.ts";
 import { TABLES } from "./dynamic_map.ts";
 import { type Adamw8bitArgs, BLOCK } from "./spec.ts";
 
 export const adamw8bitWasm: WasmOp<Adamw8bitArgs> = (args, ctx) => {
   const tables = ctx.pointer(args.tables);
+  const { keep, rest1, rest2, step, root } = adamwFactors(args);
   ctx.parallel({
     kernel: "adamw_8bit",
     units: Math.ceil(args.n / BLOCK),
@@ -19,13 +21,13 @@ export const adamw8bitWasm: WasmOp<Adamw8bitArgs> = (args, ctx) => {
       ctx.pointer(args.mMax),
       ctx.pointer(args.vMax),
       args.n,
-      1 - args.lr * args.weightDecay,
+      keep,
       args.beta1,
-      1 - args.beta1,
+      rest1,
       args.beta2,
-      1 - args.beta2,
-      args.lr / args.correction1,
-      Math.sqrt(args.correction2),
+      rest2,
+      step,
+      root,
       args.eps,
       args.gradScale,
       tables + 4 * TABLES.signed,

@@ -7,6 +7,7 @@ import { entryPoint } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { GROUP, reduceMax } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
+import { adamwFactors } from "../optimizer/spec.ts";
 import { TABLES } from "./dynamic_map.ts";
 import { type Adamw8bitArgs, BLOCK } from "./spec.ts";
 
@@ -123,7 +124,8 @@ ${
 });
 
 export const adamw8bitWebgpu: WebgpuOp<Adamw8bitArgs> = (args, ctx) => {
-  const { param, grad, m, v, mMax, vMax, tables, n, lr, beta1, beta2 } = args;
+  const { param, grad, m, v, mMax, vMax, tables, n, beta1, beta2 } = args;
+  const { keep, rest1, rest2, step, root } = adamwFactors(args);
   // A part has whole blocks, as many that the views of their maxima are aligned.
   const unit = 64 * BLOCK;
   const size = Math.max(1, Math.floor(ctx.limits.bindingElements / unit)) * unit;
@@ -144,14 +146,14 @@ export const adamw8bitWebgpu: WebgpuOp<Adamw8bitArgs> = (args, ctx) => {
       },
       params: {
         n: count,
-        keep: 1 - lr * args.weightDecay,
+        keep,
         beta1,
-        rest1: 1 - beta1,
+        rest1,
         beta2,
-        rest2: 1 - beta2,
+        rest2,
         eps: args.eps,
-        step: lr / args.correction1,
-        root2: 1 / Math.sqrt(args.correction2),
+        step,
+        root2: 1 / root,
         grad_scale: args.gradScale,
       },
       groups: ctx.grid(Math.ceil(blocks / (SIDE * ROUNDS))),

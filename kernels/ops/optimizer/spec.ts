@@ -31,6 +31,18 @@ export interface AdamwArgs {
   gradScale: number;
 }
 
+/** What kernels take of the settings, computed in float64 so that each is rounded once. */
+export function adamwFactors(args: Omit<AdamwArgs, "m" | "v">) {
+  const { lr, beta1, beta2, weightDecay, correction1, correction2 } = args;
+  return {
+    keep: 1 - lr * weightDecay,
+    rest1: 1 - beta1,
+    rest2: 1 - beta2,
+    step: lr / correction1,
+    root: Math.sqrt(correction2),
+  };
+}
+
 export interface SumSquaresArgs {
   x: Tensor; // [n]
   partial: Tensor; // [ceil(n / SUM_CHUNK)]

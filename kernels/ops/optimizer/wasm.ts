@@ -1,11 +1,12 @@
 /** CPU bindings of AdamW and of the sums of squares. */
 import type { WasmOp } from "../common/wasm_op.ts";
-import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
+import { type AdamwArgs, adamwFactors, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
 /** Elements in a work unit of adamw (BLOCK of wasm.as.ts). */
 const BLOCK = 1024;
 
-export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) =>
+export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) => {
+  const { keep, rest1, rest2, step, root } = adamwFactors(args);
   ctx.parallel({
     kernel: "adamw",
     units: Math.ceil(args.n / BLOCK),
@@ -16,17 +17,18 @@ export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) =>
       ctx.pointer(args.m),
       ctx.pointer(args.v),
       args.n,
-      1 - args.lr * args.weightDecay,
+      keep,
       args.beta1,
-      1 - args.beta1,
+      rest1,
       args.beta2,
-      1 - args.beta2,
-      args.lr / args.correction1,
-      Math.sqrt(args.correction2),
+      rest2,
+      step,
+      root,
       args.eps,
       args.gradScale,
     ],
   });
+};
 
 export const sumSquaresWasm: WasmOp<SumSquaresArgs> = ({ x, partial, n }, ctx) =>
   ctx.parallel({

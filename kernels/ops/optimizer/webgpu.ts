@@ -6,7 +6,7 @@ import { kernel } from "../common/wgsl/kernel.ts";
 import { inParts } from "../common/webgpu_parts.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
+import { type AdamwArgs, adamwFactors, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
 const adamw = kernel({
   name: "adamw",
@@ -33,21 +33,22 @@ const adamw = kernel({
 });
 
 export const adamwWebgpu: WebgpuOp<AdamwArgs> = (args, ctx) => {
-  const { param, grad, m, v, n, lr, beta1, beta2, eps, weightDecay, gradScale } = args;
+  const { param, grad, m, v, n, beta1, beta2, eps, gradScale } = args;
+  const { keep, rest1, rest2, step, root } = adamwFactors(args);
   inParts(ctx, n, (part, count) =>
     ctx.dispatch({
       kernel: adamw,
       buffers: { weight: part(param), grad: part(grad), first: part(m), second: part(v) },
       params: {
         n: count,
-        keep: 1 - lr * weightDecay,
+        keep,
         beta1,
-        rest1: 1 - beta1,
+        rest1,
         beta2,
-        rest2: 1 - beta2,
+        rest2,
         eps,
-        step: lr / args.correction1,
-        root2: 1 / Math.sqrt(args.correction2),
+        step,
+        root2: 1 / root,
         grad_scale: gradScale,
       },
       groups: ctx.grid(Math.ceil(count / GROUP)),
