@@ -1,6 +1,6 @@
 /**
- * The sizes of batches that follow from several keys of section `training`. Formulas: TRL 1.16's
- * GRPOConfig, for one process.
+ * The sizes of batches that follow from several keys of the sections `training` and `sft`.
+ * Formulas: GRPOConfig and SFTConfig of TRL 1.16, for one process.
  */
 import type { RunConfig } from "./schema/run_config.ts";
 
@@ -24,6 +24,16 @@ export type SizeKeys = Pick<
   | "num_generations"
   | "num_generations_eval"
 >;
+
+/** Examples of a supervised step. */
+export function supervisedBatch(
+  sft: Pick<
+    NonNullable<RunConfig["sft"]>,
+    "per_device_train_batch_size" | "gradient_accumulation_steps"
+  >,
+): number {
+  return sft.per_device_train_batch_size * sft.gradient_accumulation_steps;
+}
 
 export function batchSizes(training: SizeKeys): BatchSizes {
   const {

@@ -24,7 +24,7 @@ import { recordStep } from "./run/step_records.ts";
 import type { PromptSampler } from "./rollout/prompt_sampler.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
-import { GradientSum, reductionOf } from "./step/gradient_sum.ts";
+import type { GradientSum } from "./step/gradient_sum.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 
 /** The GRPO steps of a run. */
@@ -49,11 +49,7 @@ export class GrpoSteps {
     this.#entropy = new EntropyControl(training, run.state.entropy);
     this.#buffer = buffer;
     this.#failingRewards = new FailingRewards(run.options.rubric.names);
-    const { model, device } = run.options;
-    const gradientBytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
-    const { gradient_accumulation_steps: microBatches } = training;
-    const reduction = reductionOf(training.reduction, microBatches, gradientBytes);
-    this.#sum = new GradientSum(model, device, reduction, run.ranks);
+    this.#sum = run.createGradientSum(training.gradient_accumulation_steps);
   }
 
   /**

@@ -61,9 +61,14 @@ async function resultOf(dir: string) {
   };
 }
 
+const DIVIDED: ConfigChanges = {
+  sft: { per_device_train_batch_size: 2, gradient_accumulation_steps: 3 },
+  training: { gradient_accumulation_steps: 4 },
+};
+
 /** The micro-batches of a step, and what needs the rewards or tokens of all ranks. */
 const VARIANTS: Record<string, ConfigChanges> = {
-  "four micro-batches": { training: { gradient_accumulation_steps: 4 } },
+  "four micro-batches, three supervised ones": DIVIDED,
   "three micro-batches, statistics of the batch, a KL term": {
     training: {
       gradient_accumulation_steps: 3,
@@ -132,7 +137,8 @@ function stopsAfter(calls: number): TrainControl & { asked: number } {
 
 Deno.test("a stop of one rank stops all; another number of ranks goes on to the same bits", async () => {
   await withTempDir(async (dir) => {
-    const changes = VARIANTS["four micro-batches"]!, never = stopsAfter(Infinity);
+    const changes = DIVIDED,
+      never = stopsAfter(Infinity);
     const onRank1 = (control: TrainControl) => (rank: number) => rank === 1 ? { control } : {};
     await onRanks(3, `${dir}/whole`, changes, onRank1(never));
     const whole = await resultOf(`${dir}/whole`);
@@ -160,7 +166,9 @@ const reasons = (ends: PromiseSettledResult<unknown>[]) =>
 Deno.test("a folder that holds another run is refused on all ranks", async () => {
   await withTempDir(async (dir) => {
     await Deno.writeTextFile(`${dir}/notes.txt`, "mine");
-    const [first, second] = reasons(await onRanks(2, dir, VARIANTS["four micro-batches"]!));
+    const [first, second] = reasons(
+      await onRanks(2, dir, DIVIDED),
+    );
     assert.match(first.message, /output_dir is not empty/);
     assert.ok(second instanceof RankFailed);
     assert.equal(second.exitCode, 2);
@@ -184,7 +192,7 @@ Deno.test("ranks with different problems are found before the first step", async
 
 Deno.test("a rank that loses its device ends all with its exit code, and the run can go on", async () => {
   await withTempDir(async (dir) => {
-    const changes = VARIANTS["four micro-batches"]!;
+    const changes = DIVIDED;
     await completes(1, `${dir}/whole`, changes);
     let batches = 0;
     const ends = await onRanks(2, `${dir}/run`, changes, (rank) =>
@@ -221,6 +229,8 @@ Deno.test("ranks that have nothing to do in the passes are told how to divide th
           ? { listeners: [(event) => event.type === "warning" && warnings.push(event.message)] }
           : {},
     );
+    assert.match(warnings.join(), /a supervised step has 1 micro-batch, so 1 of 2 ranks wait/);
+    assert.match(warnings.join(), /sft\.per_device_train_batch_size=2 sft\.gradient_accum/);
     assert.match(warnings.join(), /a step has 1 micro-batch, so 1 of 2 ranks wait/);
     assert.match(warnings.join(), /batch_size=8 training\.gradient_accumulation_steps=2/);
   });

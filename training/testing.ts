@@ -79,6 +79,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     sft: {
       max_steps: 6,
       per_device_train_batch_size: 4,
+      gradient_accumulation_steps: 1,
       learning_rate: 1e-2,
       lr_scheduler_type: "cosine",
       lr_scheduler_kwargs: {},

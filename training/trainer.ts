@@ -11,6 +11,7 @@
  * everything else is in the checkpoint. A stop takes effect at the next operation of the device. A
  * step that it ends before the weights change is done again after the resume, with the same tokens.
  */
+import { supervisedBatch } from "../configs/batch_sizes.ts";
 import { Interrupted, RgxError } from "../core/errors.ts";
 import type { EvalResult } from "./evaluation/before_and_after.ts";
 import {
@@ -70,7 +71,7 @@ export class GrpoTrainer {
     if (options.phases === "sft") requireWarmStart(options.config);
     else this.#run.createSampler("GRPO", sizes.promptsPerGeneration);
     if (sizes.warmStartSteps > 0) {
-      this.#run.createSampler("warm start", sft!.per_device_train_batch_size);
+      this.#run.createSampler("warm start", supervisedBatch(sft!));
     }
   }
 

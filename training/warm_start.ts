@@ -1,6 +1,7 @@
 /**
  * The supervised warm start of a run: its steps with their schedule, records and checkpoints.
  */
+import { supervisedBatch } from "../configs/batch_sizes.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { IntervalStrategy } from "./run/interval_strategy.ts";
@@ -31,8 +32,12 @@ export async function warmStart(
   save: () => Promise<void>,
 ): Promise<void> {
   const { config, model, problems } = run.options;
-  const sft = config.sft!, { state, clock } = run, total = run.sizes.warmStartSteps;
-  const sampler = run.createSampler("warm start", sft.per_device_train_batch_size);
+  const sft = config.sft!,
+    batch = supervisedBatch(sft),
+    { state, clock } = run,
+    total = run.sizes.warmStartSteps;
+  const sampler = run.createSampler("warm start", batch);
+  const sum = run.createGradientSum(sft.gradient_accumulation_steps);
   const schedule = scheduleOf(sft, total);
   const intervals = new IntervalStrategy(config.training, total, sampler.chunksPerEpoch);
   run.phase("warm_start");
@@ -47,7 +52,9 @@ export async function warmStart(
         run.stoppable(async () => ({
           result: await supervisedStep(model, run.prompts, entries, {
             seed: config.training.seed,
-            firstPromptId: state.warmStartStep * sft.per_device_train_batch_size,
+            firstPromptId: state.warmStartStep * batch,
+            microBatchSize: sft.per_device_train_batch_size,
+            sum,
           }),
           gradNorm: await optimizer.gradNorm(),
         })),

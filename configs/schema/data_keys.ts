@@ -127,7 +127,14 @@ export const SFT: Section<NonNullable<RunConfig["sft"]>> = {
     max_steps: key(int({ min: 0 }), REQUIRED, "supervised steps before GRPO; 0 = none", [
       "sft.steps",
     ]),
-    per_device_train_batch_size: key(int({ min: 1 }), 64, "examples a step", ["sft.batch_size"]),
+    per_device_train_batch_size: key(int({ min: 1 }), 64, "examples of a micro-batch", [
+      "sft.batch_size",
+    ]),
+    gradient_accumulation_steps: key(
+      int({ min: 1 }),
+      1,
+      "micro-batches of a step, which ranks share",
+    ),
     learning_rate: key(float({ min: 0 }), 2e-5, "highest learning rate", ["sft.lr"]),
     lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
     lr_scheduler_kwargs: key(SCHEDULE_KWARGS, () => ({}), "parameters of the schedule"),

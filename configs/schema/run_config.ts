@@ -374,6 +374,7 @@ export interface RunConfig {
   sft: {
     max_steps: number;
     per_device_train_batch_size: number;
+    gradient_accumulation_steps: number;
     learning_rate: number;
     lr_scheduler_type: SchedulerType;
     lr_scheduler_kwargs: SchedulerKwargs;

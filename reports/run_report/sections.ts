@@ -195,9 +195,12 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
   const sft = config["sft"] as Json | null | undefined, isSupervised = series.has("sft/loss");
   if (sft && isSupervised) {
     const { max_steps: steps, per_device_train_batch_size: size, learning_rate: rate } = sft;
+    const { gradient_accumulation_steps: parts = 1 } = sft;
     add(
       "warm start",
-      `${counted(Number(steps), "supervised step")} of ${size}, learning rate ${rate}`,
+      `${counted(Number(steps), "supervised step")} of ${
+        Number(size) * Number(parts)
+      }, learning rate ${rate}`,
     );
   }
   // A run that only did its warm start has not used the other settings.

@@ -5,7 +5,7 @@
  * as the worked answers. Otherwise the estimate uses how many completions ended while the speed was
  * measured, combined with a guess of twice the worked answer.
  */
-import { batchSizes } from "../../configs/batch_sizes.ts";
+import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
@@ -133,7 +133,7 @@ export function estimateParts(
   const generated = (prompts: number, completions: number) =>
     prompts * (promptTokens - input.sharedTokens) * perForward +
     completions * answer * speed.newToken;
-  const warmStart = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
+  const warmStart = sizes.warmStartSteps * (sft === null ? 0 : supervisedBatch(sft)) *
     (promptTokens + workedTokens(input)) * speed.trainedRow;
   // One generation batch is for several steps, or a step takes several of them.
   const generations = training.gradient_accumulation_steps / schedule.perGeneration;

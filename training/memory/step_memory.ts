@@ -74,8 +74,9 @@ export interface StepSize {
   completion: number;
   /** Whether sampling options (repetition penalty, min_new_tokens) change the logits. */
   adjusted: boolean;
-  /** Problems of a supervised step; 0 = no warm start. */
+  /** Problems of a supervised forward pass, 0 = no warm start; and its passes a step. */
   items: number;
+  itemAccumulation: number;
   /** The generations of evaluations: before and after training, and while training. */
   evaluations: EqualGeneration[];
   /** The longest prompt and worked answer, in tokens. */
@@ -106,6 +107,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     completion: training.max_completion_length,
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
+    itemAccumulation: sft?.gradient_accumulation_steps ?? 1,
     evaluations: heldOut.num_examples === 0 ? [] : [
       { prompts: heldOut.num_examples, each: 1, slots: heldOut.batch_size },
       ...(supervisedOnly ? [] : [{ prompts: during, each, slots: during * each }]),
@@ -144,13 +146,19 @@ export function planStep(
   const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
   const moving = size.movingReference ? 2 * sizes.floatBytes * SYNC_CHUNK : 0;
   const reference = size.copiedReference ? planCopyBytes(sizes, size.referenceStorage) + moving : 0;
+  const { gradients } = planParameterBytes(sizes);
+  const sumBytes = (pass: number, count: number) =>
+    pass === 0 ? 0 : copyBytes(size.reduction, count, gradients);
   return {
     reference,
     generation: packed + planInferenceBytes(sizes, wave, inference, size.generationLimit),
     // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map((pass) => passBytes(sizes, pass))) +
-      copyBytes(size.reduction, size.accumulation, planParameterBytes(sizes).gradients),
+      Math.max(
+        sumBytes(size.batch, size.accumulation),
+        sumBytes(size.items, size.itemAccumulation),
+      ),
     checkpoint: checkpointBytes(sizes),
   };
 }
@@ -293,29 +301,50 @@ function typesOf({ config, storage }: ModelSizes): string[] {
  * empty.
  */
 export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolean): string[] {
-  const { batch, accumulation, group, completion, items } = size;
+  const { batch, accumulation, group, completion, items, itemAccumulation } = size;
   const options: string[] = [];
-  for (let parts = 2; parts <= batch; parts++) {
-    const smaller = { ...size, batch: batch / parts, accumulation: accumulation * parts };
-    if (batch % parts !== 0 || !fits(smaller)) continue;
-    options.push(
-      `training.per_device_train_batch_size=${smaller.batch} ` +
-        `training.gradient_accumulation_steps=${smaller.accumulation} ` +
-        `(the same step in ${parts} parts)`,
-    );
-    break;
-  }
+  const addParts = (
+    section: string,
+    whole: number,
+    count: number,
+    smaller: (batch: number, count: number) => StepSize,
+  ) => {
+    for (let parts = 2; parts <= whole; parts++) {
+      const [each, all] = [whole / parts, count * parts];
+      if (whole % parts !== 0 || !fits(smaller(each, all))) continue;
+      options.push(
+        `${section}.per_device_train_batch_size=${each} ` +
+          `${section}.gradient_accumulation_steps=${all} (the same step in ${parts} parts)`,
+      );
+      return;
+    }
+  };
+  addParts(
+    "training",
+    batch,
+    accumulation,
+    (batch, accumulation) => ({ ...size, batch, accumulation }),
+  );
+  addParts(
+    "sft",
+    items,
+    itemAccumulation,
+    (items, itemAccumulation) => ({ ...size, items, itemAccumulation }),
+  );
+  const isDivided = (section: string) => options.some((text) => text.startsWith(`${section}.per`));
   const prompts = largest(
     Math.floor(batch / group),
     (n) => fits({ ...size, batch: n * group }),
   );
-  if (options.length === 0 && prompts > 0) {
+  if (!isDivided("training") && prompts > 0) {
     options.push(`training.per_device_train_batch_size=${prompts * group}`);
   }
   const tokens = largest(completion, (n) => fits({ ...size, completion: n }));
   if (tokens > 0) options.push(`training.max_completion_length=${tokens}`);
   const problems = largest(items, (n) => fits({ ...size, items: n }));
-  if (problems > 0) options.push(`sft.per_device_train_batch_size=${problems}`);
+  if (!isDivided("sft") && problems > 0) {
+    options.push(`sft.per_device_train_batch_size=${problems}`);
+  }
   const bytes = { ...size.optimizer, moments: "8bit" } as const;
   if (size.optimizer.moments === "float" && fits({ ...size, optimizer: bytes })) {
     options.push("training.optim=adamw_8bit");

@@ -37,21 +37,30 @@ export async function compareRanks(run: RunContext): Promise<void> {
 }
 
 /** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
-export function rankNotes({ ranks, options }: RunContext): string[] {
-  const { training } = options.config, { size } = ranks;
-  const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = training;
-  if (size === 1 || options.phases === "sft" || count >= size) return [];
-  const parts = Array.from({ length: rows }, (_, i) => i + 1)
-    .find((k) => rows % k === 0 && count * k >= size);
-  const advice = parts === undefined
-    ? ""
-    : `; the same batch for all of them: training.per_device_train_batch_size=${rows / parts} ` +
-      `training.gradient_accumulation_steps=${count * parts}`;
+export function rankNotes({ ranks, options, sizes }: RunContext): string[] {
+  const { training, sft } = options.config, { size } = ranks;
+  if (size === 1) return [];
+  const note = (what: string, section: string, keys: BatchKeys) => {
+    const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = keys;
+    if (count >= size) return [];
+    const parts = Array.from({ length: rows }, (_, i) => i + 1)
+      .find((k) => rows % k === 0 && count * k >= size);
+    const advice = parts === undefined
+      ? ""
+      : `; the same batch for all of them: ${section}.per_device_train_batch_size=` +
+        `${rows / parts} ${section}.gradient_accumulation_steps=${count * parts}`;
+    return [
+      `${what} has ${count} micro-batch${count === 1 ? "" : "es"}, so ${size - count} of ${size} ` +
+      `ranks wait during its passes${advice}`,
+    ];
+  };
   return [
-    `a step has ${count} micro-batch${count === 1 ? "" : "es"}, so ${size - count} of ${size} ` +
-    `ranks wait during its passes${advice}`,
+    ...(sft === null || sizes.warmStartSteps === 0 ? [] : note("a supervised step", "sft", sft)),
+    ...(options.phases === "sft" ? [] : note("a step", "training", training)),
   ];
 }
+
+type BatchKeys = Record<"per_device_train_batch_size" | "gradient_accumulation_steps", number>;
 
 const hash = (text: string | Uint8Array): string => sha256Hex(text).slice(0, DIGITS);
 

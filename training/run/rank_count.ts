@@ -28,19 +28,31 @@ export function checkRankCount(
 }
 
 /** What leaves ranks idle for a part of each step, and what to set. */
-export function idleRanks({ training }: Pick<RunConfig, "training">, ranks: number): string[] {
-  const idle = (what: string, count: number, keys: string) => {
+export function idleRanks(
+  { training, sft }: Pick<RunConfig, "training" | "sft">,
+  ranks: number,
+): string[] {
+  const idle = (what: string, count: number, keys: string, step = "a step") => {
     if (count % ranks === 0) return [];
     const busy = 100 * count / (Math.ceil(count / ranks) * ranks);
     return [
-      `a step has ${count} ${what} for ${ranks} ranks, so ranks are busy ${busy.toFixed(0)} % of ` +
+      `${step} has ${count} ${what} for ${ranks} ranks, so ranks are busy ${
+        busy.toFixed(0)
+      } % of ` +
       `that time: make ${keys} a multiple of ${ranks}`,
     ];
   };
   const { promptsPerGeneration: prompts } = batchSizes(training);
   const { gradient_accumulation_steps: micro } = training;
+  const supervised = sft?.gradient_accumulation_steps ?? ranks;
   return [
     ...idle("prompts", prompts, "the number of prompts (generation_batch_size / num_generations)"),
     ...idle("micro-batches", micro, "training.gradient_accumulation_steps"),
+    ...idle(
+      "micro-batches",
+      supervised,
+      "sft.gradient_accumulation_steps",
+      "a supervised step",
+    ),
   ];
 }

@@ -2,6 +2,7 @@
  * The checkpoints of a run: finding the one to resume from, writing them, and loading the best one.
  * `checkpoint/` defines what their files hold and writes the folders safely.
  */
+import { supervisedBatch } from "../../configs/batch_sizes.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { FileContent } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -257,13 +258,12 @@ export class RunCheckpoints {
     const logHistory = this.logHistory;
     if (this.options.phases === "sft") {
       const { warmStartSteps: total, trainProblems } = this.sizes, step = state.warmStartStep;
-      const batchSize = sft!.per_device_train_batch_size;
       return encodeTrainerState({
         step,
         maxSteps: total,
-        epoch: step / Math.floor(trainProblems / batchSize),
+        epoch: step / Math.floor(trainProblems / supervisedBatch(sft!)),
         epochs: null,
-        batchSize,
+        batchSize: sft!.per_device_train_batch_size,
         numTokens: state.warmStartTokens,
         loggingSteps: stepInterval(training.logging_steps, total),
         evalSteps: null,

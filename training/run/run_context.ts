@@ -1,6 +1,7 @@
 /**
  * What the phases of a run share: its parts, progress, clock, records and listeners.
  */
+import { supervisedBatch } from "../../configs/batch_sizes.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
 import { DROPOUT_PASS } from "../../core/philox.ts";
 import { TrainingCurriculum } from "../curriculum/curriculum.ts";
@@ -13,6 +14,7 @@ import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
 import { MetricAverager, type Metrics } from "../metrics/metrics.ts";
+import { GradientSum, reductionOf } from "../step/gradient_sum.ts";
 import { optimizerKind } from "../step/moments.ts";
 import { AdamW } from "../step/optimizer.ts";
 import { PhaseClock } from "../metrics/phase_clock.ts";
@@ -125,7 +127,7 @@ export class RunContext {
       const { step } = state;
       return { step, epoch: this.epoch(), samples: step * sizes.rowsPerStep };
     }
-    const step = state.warmStartStep, batch = this.options.config.sft!.per_device_train_batch_size;
+    const step = state.warmStartStep, batch = supervisedBatch(this.options.config.sft!);
     const epoch = step / Math.floor(sizes.trainProblems / batch);
     return { step, epoch, samples: step * batch };
   }
@@ -146,6 +148,14 @@ export class RunContext {
       weightDecay: settings.weight_decay,
       maxGradNorm: settings.max_grad_norm,
     });
+  }
+
+  /** Adds up the gradients of the micro-batches of a step. */
+  createGradientSum(microBatches: number): GradientSum {
+    const { device, model, config } = this.options;
+    const bytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
+    const reduction = reductionOf(config.training.reduction, microBatches, bytes);
+    return new GradientSum(model, device, reduction, this.ranks);
   }
 
   /** @throws UsageError when there are fewer problems than a step takes */
