@@ -37,8 +37,8 @@ export interface Recording {
 
 /** Stores tensors and runs operations on them. Call `close()` at the end. */
 export interface Device {
-  readonly name: "reference" | "wasm" | "webgpu";
-  /** Only `webgpu` has an adapter. */
+  readonly name: "reference" | "wasm" | "webgpu" | "vulkan";
+  /** Only `webgpu` and `vulkan` have an adapter: they compute on a graphics card. */
   readonly adapter?: AdapterInfo;
   /** Precision of `float` tensors. */
   readonly float: "f32" | "f64";

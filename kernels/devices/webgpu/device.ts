@@ -12,6 +12,7 @@ import type { OpName, Ops } from "../../ops/ops.ts";
 import { checkRange } from "../../validation/tensor_range.ts";
 import { validateOp } from "../../validation/validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
+import type { Gpu, GpuBuffer } from "./gpu.ts";
 import { chooseCard, hiddenError } from "./visible.ts";
 import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
@@ -57,14 +58,13 @@ export interface WebgpuCounters {
 
 /** See {@link createWebgpuDevice}. */
 export class WebgpuDevice implements Device, WebgpuContext {
-  readonly name = "webgpu";
   readonly float = "f32";
   readonly threads = 1;
   computeDtype: ComputeDtype = "float32";
   beforeRun: (() => void) | null = null;
   readonly software: boolean;
   readonly limits: WebgpuLimits;
-  readonly #gpu: GPUDevice;
+  readonly #gpu: Gpu;
   readonly #pool: BufferPool;
   readonly #recorder: Recorder;
   readonly #readback: Readback;
@@ -80,8 +80,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
   #closed = false;
   #failure: RgxError | null = null;
 
+  /** @param name what the GPU is reached through */
   constructor(
-    gpu: GPUDevice,
+    readonly name: "webgpu" | "vulkan",
+    gpu: Gpu,
     readonly adapter: AdapterInfo,
     tracer: Tracer | null,
     limits: Partial<WebgpuLimits> = {},
@@ -297,7 +299,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#gpu.destroy();
   }
 
-  #createBuffer(size: number, label: string): GPUBuffer {
+  #createBuffer(size: number, label: string): GpuBuffer {
     const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
     this.#gpu.pushErrorScope("out-of-memory");
     const buffer = this.#gpu.createBuffer({ size, usage, label });
@@ -400,7 +402,13 @@ export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Pro
   const gpu = await requestDevice(adapter, stamped);
   const each = level >= 3 ? (call: KernelTime) => console.error(formatTrace([call])[0]) : null;
   const tracer = trace === "off" ? null : await Tracer.create(gpu, each);
-  const device = new WebgpuDevice(gpu, describeAdapter(adapter), tracer, options.limits);
+  const device = new WebgpuDevice(
+    "webgpu",
+    gpu,
+    describeAdapter(adapter),
+    tracer,
+    options.limits,
+  );
   if (level >= 2) printTimesAtClose(device);
   return device;
 }

@@ -3,6 +3,14 @@
  * buffers in them. Deno creates a pipeline synchronously, but reports errors in a kernel's text
  * later, through an error scope. `onError` then gets the name of the kernel and the line of WGSL.
  */
+import type {
+  Gpu,
+  GpuBindEntry,
+  GpuBindGroup,
+  GpuBuffer,
+  GpuLayoutEntry,
+  GpuObject,
+} from "./gpu.ts";
 import type { WebgpuTensor } from "./tensor.ts";
 import { popError } from "./quirks.ts";
 import {
@@ -13,15 +21,15 @@ import {
 } from "../../ops/common/wgsl/kernel.ts";
 
 interface Pipeline {
-  readonly gpu: GPUComputePipeline;
-  readonly layout: GPUBindGroupLayout;
+  readonly gpu: GpuObject;
+  readonly layout: GpuObject;
   readonly pattern: BindingPattern;
 }
 
 /** A pipeline with its bind group, for a dispatch. */
 export interface Bound {
-  readonly pipeline: GPUComputePipeline;
-  readonly group: GPUBindGroup;
+  readonly pipeline: GpuObject;
+  readonly group: GpuBindGroup;
 }
 
 /** A kernel's pipelines by pattern, and with bind groups by its tensors' buffers and ranges. */
@@ -36,15 +44,15 @@ export const PARAMS_SLOT = 256;
 const MAX_GROUPS = 16_384;
 
 export class Pipelines {
-  readonly #device: GPUDevice;
-  readonly #params: GPUBuffer;
+  readonly #device: Gpu;
+  readonly #params: GpuBuffer;
   readonly #onError: (message: string) => void;
   readonly #byKernel = new Map<Kernel, KnownKernel>();
   readonly #byText = new Map<string, Pipeline>();
-  readonly #layouts = new Map<string, { group: GPUBindGroupLayout; whole: GPUPipelineLayout }>();
+  readonly #layouts = new Map<string, { group: GpuObject; whole: GpuObject }>();
   #groupCount = 0;
 
-  constructor(device: GPUDevice, params: GPUBuffer, onError: (message: string) => void) {
+  constructor(device: Gpu, params: GpuBuffer, onError: (message: string) => void) {
     this.#device = device;
     this.#params = params;
     this.#onError = onError;
@@ -88,7 +96,7 @@ export class Pipelines {
   }
 
   #group({ pattern: { standsFor }, layout }: Pipeline, tensors: readonly WebgpuTensor[]) {
-    const entries: GPUBindGroupEntry[] = [
+    const entries: GpuBindEntry[] = [
       { binding: 0, resource: { buffer: this.#params, offset: 0, size: PARAMS_SLOT } },
     ];
     tensors.forEach((tensor, i) => {
@@ -109,7 +117,10 @@ export class Pipelines {
 
   /** Drops all bind groups, since they keep the memory of destroyed buffers. */
   forgetGroups(): void {
-    for (const { bound } of this.#byKernel.values()) bound.clear();
+    for (const { bound } of this.#byKernel.values()) {
+      for (const { group } of bound.values()) group.destroy?.();
+      bound.clear();
+    }
     this.#groupCount = 0;
   }
 
@@ -139,7 +150,7 @@ export class Pipelines {
     const key = patternKey({ standsFor, writable });
     let found = this.#layouts.get(key);
     if (found === undefined) {
-      const entries: GPUBindGroupLayoutEntry[] = [{
+      const entries: GpuLayoutEntry[] = [{
         binding: 0,
         visibility: GPUShaderStage.COMPUTE,
         buffer: { type: "uniform", hasDynamicOffset: true, minBindingSize: PARAMS_SLOT },

@@ -4,6 +4,7 @@
  * buffer can be used again while earlier commands that use it still wait. Sizes are rounded up to
  * eighths of a power of two, which wastes at most 12.5 %.
  */
+import type { GpuBuffer } from "./gpu.ts";
 import type { PooledBuffer } from "./tensor.ts";
 
 const MIN_BUFFER_BYTES = 256;
@@ -17,7 +18,7 @@ export function sizeClass(bytes: number): number {
 
 export class BufferPool {
   readonly #idle = new Map<number, PooledBuffer[]>();
-  readonly #create: (bytes: number, label: string) => GPUBuffer;
+  readonly #create: (bytes: number, label: string) => GpuBuffer;
   readonly #maxIdleBytes: number;
   readonly #maxBufferBytes: number;
   #nextId = 0;
@@ -29,7 +30,7 @@ export class BufferPool {
    * @param maxBufferBytes maximum size of a buffer; the last size class ends there
    */
   constructor(
-    create: (bytes: number, label: string) => GPUBuffer,
+    create: (bytes: number, label: string) => GpuBuffer,
     maxIdleBytes: number,
     maxBufferBytes = Infinity,
   ) {

@@ -3,6 +3,8 @@
  * when the workaround can be removed. Workarounds in kernels are in the folders of the operations.
  */
 
+import type { Gpu } from "./gpu.ts";
+
 /** The versions of Deno for which `quirks_test.ts` has shown that {@link mapsAtOnce} is true. */
 const MAPS_AT_ONCE = ["2.6.10", "2.9.6"];
 
@@ -67,6 +69,6 @@ export async function grantable(
  * Ends an error scope and returns the error that it caught, or null. Deno 2.6 returns the error and
  * not a promise. It can be removed with the support of that version.
  */
-export function popError(device: GPUDevice): Promise<GPUError | null> {
+export function popError(device: Gpu): Promise<{ readonly message: string } | null> {
   return Promise.resolve(device.popErrorScope());
 }

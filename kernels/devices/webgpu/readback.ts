@@ -2,6 +2,7 @@
  * Copies data from the GPU to the host through mappable buffers, which are kept for later copies.
  * `mapsAtOnce` in quirks.ts explains why `mapAsync` is only awaited for a buffer's first mapping.
  */
+import type { Gpu, GpuBuffer } from "./gpu.ts";
 import { mapsAtOnce } from "./quirks.ts";
 
 /** Maximum bytes of one copy; longer ranges are read in parts. */
@@ -9,11 +10,11 @@ const MAX_COPY_BYTES = 64 * 2 ** 20;
 const MIN_BUFFER_BYTES = 4096;
 
 export class Readback {
-  readonly #device: GPUDevice;
-  readonly #idle = new Map<number, GPUBuffer[]>();
+  readonly #device: Gpu;
+  readonly #idle = new Map<number, GpuBuffer[]>();
   readonly #mapsAtOnce = mapsAtOnce();
 
-  constructor(device: GPUDevice) {
+  constructor(device: Gpu) {
     this.#device = device;
   }
 
@@ -21,7 +22,7 @@ export class Readback {
    * Reads bytes [offset, offset + length) of a buffer, after all submitted commands.
    * `offset` and `length` are multiples of 4.
    */
-  async read(source: GPUBuffer, offset: number, length: number): Promise<ArrayBuffer> {
+  async read(source: GpuBuffer, offset: number, length: number): Promise<ArrayBuffer> {
     const result = new Uint8Array(length);
     for (let done = 0; done < length; done += MAX_COPY_BYTES) {
       const part = Math.min(MAX_COPY_BYTES, length - done);
@@ -30,7 +31,7 @@ export class Readback {
     return result.buffer;
   }
 
-  async #part(source: GPUBuffer, offset: number, bytes: number): Promise<Uint8Array> {
+  async #part(source: GpuBuffer, offset: number, bytes: number): Promise<Uint8Array> {
     const size = Math.max(MIN_BUFFER_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
     const staging = this.#idle.get(size)?.pop() ?? await this.#create(size);
     const encoder = this.#device.createCommandEncoder();
@@ -47,7 +48,7 @@ export class Readback {
     return copy;
   }
 
-  async #create(size: number): Promise<GPUBuffer> {
+  async #create(size: number): Promise<GpuBuffer> {
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
     const buffer = this.#device.createBuffer({ size, usage, label: "readback" });
     // The first mapping must be awaited, else `getMappedRange` would abort the process.

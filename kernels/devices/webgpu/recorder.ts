@@ -4,6 +4,7 @@
  * knows whether a waiting command uses a buffer that the host writes.
  */
 import type { Dispatch } from "../../ops/common/webgpu_op.ts";
+import type { Gpu, GpuBuffer, GpuEncoder, GpuPass } from "./gpu.ts";
 import { PARAMS_SLOT, Pipelines } from "./pipelines.ts";
 import { popError, STAGED_BYTES } from "./quirks.ts";
 import type { PooledBuffer, WebgpuTensor } from "./tensor.ts";
@@ -21,17 +22,17 @@ export class Recorder {
   /** Number of dispatches and submits since the device was created. */
   dispatches = 0;
   submits = 0;
-  readonly #device: GPUDevice;
-  readonly #params: GPUBuffer;
+  readonly #device: Gpu;
+  readonly #params: GpuBuffer;
   // `writeBuffer` of Deno 2.6 does not accept an ArrayBuffer.
   readonly #paramBytes = new Uint8Array(SLOTS * PARAMS_SLOT);
   readonly #paramView = new DataView(this.#paramBytes.buffer);
-  readonly #upload: GPUBuffer;
+  readonly #upload: GpuBuffer;
   readonly #uploadBytes = new Uint8Array(UPLOAD_BYTES);
   readonly #tracer: Tracer | null;
   readonly #onError: (message: string) => void;
-  #encoder: GPUCommandEncoder | null = null;
-  #pass: GPUComputePassEncoder | null = null;
+  #encoder: GpuEncoder | null = null;
+  #pass: GpuPass | null = null;
   #slot = 0;
   #uploaded = 0;
   #staged = 0;
@@ -39,7 +40,7 @@ export class Recorder {
   #names: string[] = [];
 
   constructor(
-    device: GPUDevice,
+    device: Gpu,
     tracer: Tracer | null,
     onError: (message: string) => void,
   ) {
@@ -169,11 +170,11 @@ export class Recorder {
     this.#upload.destroy();
   }
 
-  #open(): GPUCommandEncoder {
+  #open(): GpuEncoder {
     return this.#encoder ??= this.#device.createCommandEncoder();
   }
 
-  #openPass(): GPUComputePassEncoder {
+  #openPass(): GpuPass {
     return this.#pass ??= this.#open().beginComputePass();
   }
 
@@ -181,7 +182,7 @@ export class Recorder {
     name: string,
     tensors: readonly WebgpuTensor[],
     flops: number,
-  ): GPUComputePassEncoder {
+  ): GpuPass {
     const bytes = tensors.reduce((sum, { length }) => sum + 4 * length, 0);
     this.#pass = this.#open().beginComputePass(this.#tracer!.pass({ name, flops, bytes }));
     return this.#pass;

@@ -1,11 +1,12 @@
 /** Tensors of the WebGPU device: each is a range of a buffer of the pool. */
+import type { GpuBuffer } from "./gpu.ts";
 import type { Device } from "../../device.ts";
 import type { DType, Tensor } from "../../tensor.ts";
 import { checkView } from "../../validation/tensor_range.ts";
 
 /** A GPU buffer of the pool. */
 export interface PooledBuffer {
-  readonly gpu: GPUBuffer;
+  readonly gpu: GpuBuffer;
   /** Size in bytes, a size class. */
   readonly bytes: number;
   /** A number that is unique on this device, for keys. */

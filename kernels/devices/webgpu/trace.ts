@@ -1,10 +1,12 @@
 /**
  * Measures the time of every kernel. With RGX_DEBUG=2 each dispatch is a separate pass, with a time
- * stamp of the GPU before and after it. A tick counts as a nanosecond; this is true for NVIDIA and
- * Mesa's lavapipe, but WebGPU does not report the period. Without time stamps, each dispatch is
- * submitted separately and waited for, which adds some tenths of a millisecond to its time. Bytes
- * count each tensor once, which is a lower bound of the memory traffic.
+ * stamp of the GPU before and after it. WebGPU does not report the period of a tick, so one counts
+ * as a nanosecond; this is true for NVIDIA and Mesa's lavapipe. Vulkan reports the period. Without
+ * time stamps, each dispatch is submitted separately and waited for, which adds some tenths of a
+ * millisecond to its time. Bytes count each tensor once, which is a lower bound of the memory
+ * traffic.
  */
+import type { Gpu, GpuBuffer, GpuEncoder, GpuPassDescriptor, GpuQuerySet } from "./gpu.ts";
 import { mapsAtOnce } from "./quirks.ts";
 
 /**
@@ -25,16 +27,18 @@ export interface KernelTime extends TracedDispatch {
 
 export class Tracer {
   /** The time stamps; null when the adapter has none. */
-  readonly #stamps: GPUQuerySet | null;
-  readonly #resolved: GPUBuffer;
-  readonly #staging: GPUBuffer;
+  readonly #stamps: GpuQuerySet | null;
+  readonly #resolved: GpuBuffer;
+  readonly #staging: GpuBuffer;
+  /** Nanoseconds of a tick. */
+  readonly #tick: number;
   readonly #each: ((call: KernelTime) => void) | null;
   #started = 0;
   readonly #totals = new Map<string, KernelTime>();
   #waiting: TracedDispatch[] = [];
 
   private constructor(
-    device: GPUDevice,
+    device: Gpu,
     hasStamps: boolean,
     each: ((call: KernelTime) => void) | null,
   ) {
@@ -51,12 +55,13 @@ export class Tracer {
       size,
       usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
     });
+    this.#tick = device.timestampPeriod ?? 1;
     this.#each = each;
   }
 
   /** Creates a tracer; null when mappings must be awaited (`mapsAtOnce`), so there are no times. */
   static async create(
-    device: GPUDevice,
+    device: Gpu,
     each: ((call: KernelTime) => void) | null = null,
   ): Promise<Tracer | null> {
     if (!mapsAtOnce()) return null;
@@ -71,7 +76,7 @@ export class Tracer {
   }
 
   /** The descriptor of the pass for the next dispatch. */
-  pass(dispatch: TracedDispatch): GPUComputePassDescriptor {
+  pass(dispatch: TracedDispatch): GpuPassDescriptor {
     const at = 2 * this.#waiting.length;
     this.#waiting.push(dispatch);
     if (this.#stamps === null) return {};
@@ -85,7 +90,7 @@ export class Tracer {
   }
 
   /** Records the copy of the time stamps, before the submit. */
-  resolve(encoder: GPUCommandEncoder): void {
+  resolve(encoder: GpuEncoder): void {
     const count = 2 * this.#waiting.length;
     if (count === 0) return;
     if (this.#stamps === null) {
@@ -115,7 +120,7 @@ export class Tracer {
     waiting.forEach((dispatch, i) => {
       const milliseconds = this.#stamps === null
         ? waited
-        : Number(ticks[2 * i + 1]! - ticks[2 * i]!) / 1e6;
+        : Number(ticks[2 * i + 1]! - ticks[2 * i]!) * this.#tick / 1e6;
       const call = { ...dispatch, calls: 1, milliseconds };
       const total = this.#totals.get(dispatch.name);
       if (total === undefined) this.#totals.set(dispatch.name, call);
