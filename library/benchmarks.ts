@@ -13,12 +13,11 @@
 export { type Benchmark, benchmark, type BenchmarkOptions } from "../bench/benchmark.ts";
 export type { BenchEvent, Shard } from "../bench/benchmark_run.ts";
 export type { TaskRequest } from "../bench/plan/test_set.ts";
-export type { RemoteOptions } from "../bench/remote/server.ts";
+export type { RemoteOptions, RemoteUsage } from "../core/remote/server.ts";
 export type { WorkerOptions } from "../bench/workers/worker_pool.ts";
 export {
   type AllTasksResultFile,
   readResultFile,
-  type RemoteUsage,
   type ResultFile,
   type Sampling,
   type TaskResultFile,

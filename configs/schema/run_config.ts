@@ -55,6 +55,8 @@ export interface LoraSection {
 
 export interface RewardSection {
   name: string;
+  /** Name of a built-in reward in metrics and tables; absent = that of the registry. */
+  as?: string;
   weight: number;
   /**
    * The parameters of the reward. Those of a built-in reward are checked against its registry

@@ -13,7 +13,7 @@ import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
-import { MetricAverager, type Metrics } from "../metrics/metrics.ts";
+import { addUp, MetricAverager, type Metrics } from "../metrics/metrics.ts";
 import { GradientSum, reductionOf } from "../step/gradient_sum.ts";
 import { optimizerKind } from "../step/moments.ts";
 import { AdamW } from "../step/optimizer.ts";
@@ -192,6 +192,19 @@ export class RunContext {
       metrics[`time/${phase}`] = seconds;
     }
     return { ...metrics, ...this.memory.lap() };
+  }
+
+  /**
+   * Adds what rewards have spent to the run's totals.
+   * @returns it as metrics, with the totals of time and price
+   */
+  spend(spent: Readonly<Record<string, number>>): Metrics {
+    const total = this.state.spent = addUp([this.state.spent, spent]);
+    const totals = Object.keys(spent).flatMap((name) => {
+      const [, place, what] = /^(.*\/)(seconds|cost)$/.exec(name) ?? [];
+      return what === undefined ? [] : [[`${place}total_${what}`, total[name]!] as const];
+    });
+    return { ...spent, ...Object.fromEntries(totals) };
   }
 
   stopRequested(): boolean {
