@@ -1,8 +1,9 @@
 /**
- * The connection to an OpenAI-compatible server, of a benchmark or of a judge. It checks that the server is there
- * before any work. The number of requests at the same time is limited; a request that failed is
- * sent again where that may help; known answers come from a cache. Fields that the server refuses
- * are left out or renamed for the rest of the run. The key comes from the environment.
+ * The connection to an OpenAI-compatible server, of a benchmark or of a judge. It checks that the
+ * server is there before any work. The number of requests at the same time is limited; a request
+ * that failed is sent again where that may help; known answers come from a cache. Fields that the
+ * server refuses are left out or renamed for the rest of the run. The key comes from the
+ * environment.
  */
 import { Interrupted, RgxError, UsageError } from "../errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../network.ts";
@@ -21,7 +22,7 @@ import {
   wantsPatience,
 } from "./refusal.ts";
 import { type ChatReply, isReply, readReply } from "./reply.ts";
-import { ResultCache } from "../result_cache.ts";
+import { ResultCache } from "../cache/result_cache.ts";
 
 /** The server of remote models, and how it is asked. */
 export interface RemoteOptions {

@@ -1,8 +1,8 @@
 /** Scores with a reward from a user's file, which runs in a process of its own. */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
-import { ResultCache } from "../../core/result_cache.ts";
-import { userCache } from "../../core/user_cache.ts";
+import { ResultCache } from "../../core/cache/result_cache.ts";
+import { userCache } from "../../core/cache/user_cache.ts";
 import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 import { decodeCell, type Scored } from "./protocol.ts";

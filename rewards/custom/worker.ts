@@ -138,8 +138,8 @@ async function scoreBatch(
 }
 
 /**
- * The sample with `log`, `logExtra` and `addCost`. They check their arguments here, where the stack of an
- * error has the line of the user's file.
+ * The sample with `log`, `logExtra` and `addCost`. They check their arguments here, where the stack
+ * of an error has the line of the user's file.
  */
 function withNotes(sample: Samples[number]["sample"]) {
   const notes: Pick<Scored, "logged" | "extras" | "cost"> = { logged: [], extras: [], cost: 0 };

@@ -10,7 +10,7 @@ import { Limiter } from "../../core/remote/limiter.ts";
 import { Refused } from "../../core/remote/refusal.ts";
 import type { ChatReply } from "../../core/remote/reply.ts";
 import { RemoteServer } from "../../core/remote/server.ts";
-import { userCache } from "../../core/user_cache.ts";
+import { userCache } from "../../core/cache/user_cache.ts";
 import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 import { checkTemplate, DEFAULT_TEMPLATE, fillTemplate } from "./prompt_template.ts";

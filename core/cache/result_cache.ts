@@ -4,10 +4,10 @@
  * cache that cannot be read counts as empty, with a warning. Several processes may add to one file;
  * each knows what was there when it opened the file, and what it added itself.
  */
-import { appendLine } from "./atomic_file.ts";
-import { sha256Hex } from "./checksums.ts";
-import { messageOf } from "./errors.ts";
-import { linesOf } from "./text_file.ts";
+import { appendLine } from "../atomic_file.ts";
+import { sha256Hex } from "../checksums.ts";
+import { messageOf } from "../errors.ts";
+import { linesOf } from "../text_file.ts";
 
 export class ResultCache<T> {
   readonly #known = new Map<string, T>();
