@@ -203,6 +203,8 @@ export interface LoopSection {
   gradient_accumulation_steps: number;
   /** How the gradients of micro-steps are added; "auto": "exact" where that takes little memory. */
   reduction: "auto" | "exact" | "fast";
+  /** Stage of ZeRO: 1 divides the optimizer's states over the ranks. */
+  zero: number;
   num_train_epochs: number;
   max_steps: number;
   lr_scheduler_type: SchedulerType;
