@@ -7,6 +7,7 @@ import { Command, CommanderError, Help } from "commander";
 import { EXIT, UsageError } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
+import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
 import { benchCommands } from "./bench/commands.ts";
 import { chatCommand } from "./chat/commands.ts";
 import { slurmCommands } from "./cluster/commands.ts";
@@ -150,11 +151,13 @@ function* allCommands(command: Command): Generator<Command> {
   }
 }
 
-/** The hidden commands by which the executable runs a user's code in a process of its own. */
+/** The hidden commands by which the executable does something in a process of its own. */
 function hostCommands(program: Command): void {
   program.command(REWARD_HOST, { hidden: true })
     .argument("[hosts...]")
     .action(async (hosts) => await (await import("../rewards/custom/host.ts")).hostReward(hosts));
+  program.command(TUNE_COMMAND, { hidden: true })
+    .action(async () => await (await import("../kernels/tuning/worker.ts")).tuneFromInput());
   program.command(TASK_HOST, { hidden: true })
     .action(async () => await (await import("../tasks/custom/host.ts")).hostTask());
 }

@@ -42,10 +42,7 @@ export interface ScoredAnswer {
 
 export const isCorrect = ({ score }: Pick<ScoredAnswer, "score">) => score >= CORRECT;
 
-/**
- * Accuracy, its interval, mean score and shares of answers.
- * @param problems the answers of each problem; problems without an answer do not count
- */
+/** @param problems the answers of each problem; problems without an answer do not count */
 export function accuracyOf(problems: readonly (readonly ScoredAnswer[])[]): Accuracy {
   const answered = problems.filter(({ length }) => length > 0).length, answers = problems.flat();
   const total = answers.length, correct = answers.filter(isCorrect).length;

@@ -12,6 +12,7 @@
  */
 import type { Ops } from "./ops/ops.ts";
 import type { ComputeDtype } from "./ops/common/compute_dtype.ts";
+import type { RecordedCall } from "./ops/common/recorded_call.ts";
 import type { DType, HostArray, Tensor } from "./tensor.ts";
 
 /** The graphics adapter of a device. */
@@ -48,6 +49,19 @@ export interface Device {
    * a recording stay as they were.
    */
   computeDtype: ComputeDtype;
+  /**
+   * Only devices of graphics cards: the kernels that operations use, by the class of their shapes,
+   * where the tuner (tuning/) has measured them. A class that is not there follows the operation's
+   * own rule.
+   */
+  kernelChoices?: Readonly<Record<string, string>>;
+  /**
+   * Only devices of graphics cards: calls `work` without computing, and returns the calls in which
+   * operations had a choice of kernels. What is read meanwhile is zeros.
+   */
+  rehearse?(work: () => Promise<unknown>): Promise<RecordedCall[]>;
+  /** Number of the card that the device was opened on; null = the first. */
+  readonly card?: number | null;
   /** Number of CPU threads; 1 on devices without threads. */
   readonly threads: number;
   /** Only `wasm`: what computes matrix products, for people, as "AVX-512 tiles". */

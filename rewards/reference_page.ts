@@ -4,12 +4,8 @@
  */
 import { type ParamSpec, typeText } from "../core/named_params.ts";
 import howto from "./writing_rewards.md" with { type: "text" };
-import {
-  BUILT_IN_REWARDS,
-  type BuiltInReward,
-  REWARD_ALIASES,
-  SECONDARY_REWARDS,
-} from "./registry.ts";
+import { BUILT_IN_REWARDS, REWARD_ALIASES, SECONDARY_REWARDS } from "./registry.ts";
+import type { Reward } from "./types.ts";
 
 /** The headings of the list and the rewards under them. */
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
@@ -29,7 +25,6 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
     "repetition_penalty",
   ]],
   ["reasoning-gym's", ["rg_format", "rg_cosine", "rg_length", "rg_tag_count", "rg_format_strict"]],
-  ["A model as judge", ["judge"]],
 ];
 
 /**
@@ -49,7 +44,7 @@ export function rewardsReference(): string {
   return howto.replace("<!-- list -->", groups.join("\n\n"));
 }
 
-function section(reward: BuiltInReward): string {
+function section(reward: Reward): string {
   const aliases = Object.keys(REWARD_ALIASES).filter((name) =>
     REWARD_ALIASES[name] === reward.name
   );

@@ -20,7 +20,6 @@ export function input(completion: string, more: Partial<RewardSample> = {}): Rew
     ...more,
     log() {},
     logExtra() {},
-    addCost() {},
   };
 }
 

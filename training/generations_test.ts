@@ -180,8 +180,6 @@ const HALF_FLAT: Rubric = {
       errors: [],
       logged: new Map(),
       extras: new Map(),
-      sums: new Map(),
-      warnings: [],
     });
   },
 };
@@ -240,8 +238,6 @@ Deno.test("dynamic sampling that finds too few groups trains on those, even on n
           errors: [],
           logged: new Map(),
           extras: new Map(),
-          sums: new Map(),
-          warnings: [],
         }),
     },
   ));

@@ -41,6 +41,11 @@ export interface TrainOptions {
   resume?: boolean | string;
   /** Replace the files of another run in output_dir. */
   force?: boolean;
+  /**
+   * Whether kernels are measured at the beginning of a run on a graphics card; see
+   * {@link TrainerOptions}.
+   */
+  tuneKernels?: boolean;
 }
 
 /**
@@ -57,7 +62,8 @@ export async function train(options: TrainOptions): Promise<TrainSummary> {
 }
 
 async function trainWith(options: TrainOptions): Promise<TrainSummary> {
-  const { env, device: asked = "auto", threads, on = {}, signal, resume, force } = options;
+  const { env, device: asked = "auto", threads, on = {}, signal, resume, force, tuneKernels } =
+    options;
   const overrides = { ...options.overrides, ...(env === undefined ? {} : overridesOf(env)) };
   const { config, yaml } = await loadConfig(options.config, {
     overrides: Object.entries(overrides).flatMap(([key, value]) =>
@@ -80,6 +86,7 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
         ...parts,
         ...(resume === undefined ? {} : { resume }),
         ...(force === undefined ? {} : { force }),
+        ...(tuneKernels === undefined ? {} : { tuneKernels }),
         control: { stopRequested: () => signal?.aborted ? "save" : "no", reason: "the signal" },
         listeners: [(event) => handle(on, event), (event) => tracking.on(event)],
       });

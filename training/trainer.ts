@@ -23,6 +23,7 @@ import {
 import { changedWeights } from "./curriculum/task_weights.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { evaluateAround, evaluateIfDue, loadBest } from "./run/run_evaluations.ts";
+import type { RecordedCall } from "../kernels/ops/common/recorded_call.ts";
 import { GrpoSteps } from "./grpo_step.ts";
 import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
@@ -34,6 +35,8 @@ import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folde
 import { RunRecords } from "./run/run_records.ts";
 import { finalMetrics, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/train_plan.ts";
+import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
+import { chooseRunKernels } from "./tuning/run_kernels.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import {
@@ -194,8 +197,11 @@ export class GrpoTrainer {
       await this.#restoreOptimizer(restored, warnings);
       run.ranks.progress.keeps();
     }
-    await run.ranks.first(() => run.records.begin(restored, run.state.promptTime));
+    const kernels = await chooseRunKernels(run, restored !== null);
+    await run.ranks.first(() => run.records.begin(restored, run.state));
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
+    if (kernels.event !== null) run.emit(kernels.event);
+    warnings.push(...kernels.notes);
     for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
     // A wrong address is found before a long warm start.
     await this.#sampler?.open(() => run.stopRequested());
@@ -264,7 +270,6 @@ export class GrpoTrainer {
         },
         !complete ? null : {
           optimizer: this.#optimizer?.save() ?? null,
-          follow: async () => await this.#optimizer?.follow(),
           reference: this.#reference?.save() ?? null,
           rollout: this.#steps?.inFlight() ?? null,
           stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
@@ -331,6 +336,15 @@ export class GrpoTrainer {
   /** What `run` would do, after `check` also where it would resume from; nothing is written. */
   plan(resumedFrom: string | null = this.#checkpoint): TrainPlan {
     return trainPlan(this.#run, resumedFrom);
+  }
+
+  /**
+   * The calls of the run in which operations have a choice of kernels; none on a device without
+   * such operations. Nothing is computed.
+   */
+  rehearse(): Promise<RecordedCall[]> {
+    const { device } = this.#options;
+    return canRehearse(device) ? rehearseRun(this.#run, device) : Promise.resolve([]);
   }
 
   /**

@@ -1,7 +1,6 @@
 /** Conversations of data sets are sent to a server as they are. */
 import assert from "node:assert/strict";
-import { answer, withServer } from "../../core/remote/testing.ts";
-import { ask, MODEL } from "./testing.ts";
+import { answer, ask, MODEL, withServer } from "./testing.ts";
 
 const user = { role: "user", content: "Q" };
 const system = { role: "system", content: "S" };

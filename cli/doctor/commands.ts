@@ -16,6 +16,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
     .argument("[config]", "a YAML file or the name of an embedded config: does it fit here?")
     .argument("[overrides...]", "key.path=value …")
     .option("--plan <config>", "with --gpu: would this config fit on that card, and how long?")
+    .option("--tune", "measure the kernels of a graphics card, for the config's shapes")
     .option("--nodes <n>", "with --gpu: on this many nodes, one rank a card", integer(1, 65_536))
     .option("--gpus <n>", "with --gpu: cards of each node", integer(1, 1024))
     .option("--network <gigabits>", "of a node, in Gb/s (default 100)", positive)
@@ -24,7 +25,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       "--model <folder>",
       "instead: types of a model's weights, and errors of holding them otherwise",
     )
-    .option("--device <name>", "that the model is looked at on: auto, webgpu, wasm or reference")
+    .option("--device <name>", "with --model or --tune: auto, webgpu, wasm or reference")
     .option("--json", "one JSON document")
     .addHelpText(
       "after",
@@ -34,6 +35,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         "rgx doctor quickstart training.max_steps=50",
         "rgx doctor --plan leg_counting_qwen7b --gpu h100-80gb",
         "rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
+        "rgx doctor --tune my.yaml",
         "rgx doctor --model HuggingFaceTB/SmolLM2-135M-Instruct",
       ) + "\n\nExit code 1 when the config does not fit.",
     )
@@ -44,6 +46,15 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         ? [first, further]
         : [options.plan, first === undefined ? [] : [first, ...further]];
       const layout = layoutFromFlags(options);
+      if (options.tune) {
+        if (card !== null || options.model !== undefined) {
+          throw new UsageError(
+            "--tune: it measures the card of this machine, without --gpu, --model",
+          );
+        }
+        setExit(await (await import("./doctor_tune.ts")).doctorTune(config, overrides, options));
+        return;
+      }
       if (layout !== null && (card === null || card.figures === null)) {
         throw new UsageError("--nodes, --gpus: ranks are planned with --gpu NAME", {
           advice: "For example: rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",

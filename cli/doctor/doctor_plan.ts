@@ -33,10 +33,8 @@ export async function doctorPlan(
   const show = (text: string) => json || print(text);
   let plan: CardPlan;
   try {
-    const ranks = layout === null ? 1 : layout.nodes * layout.gpus;
-    checkRankCount(config, ranks);
+    if (layout !== null) checkRankCount(config, layout.nodes * layout.gpus);
     plan = await planOnCard(config, card, {
-      ranks,
       onMemory: (memory) => {
         seen = memory;
         show(cardMemoryText(memory, config));

@@ -59,6 +59,8 @@ function runCommand(
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
+    .option("--tune", "measure kernels at the beginning on a software adapter, too")
+    .option("--no-tune", "do not measure kernels at the beginning on a graphics card")
     .option("--ranks <n>", "train on this many processes (MPI)", integer(1, 65536))
     .option("--output-dir <folder>", "where the run is written")
     .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")

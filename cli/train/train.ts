@@ -58,6 +58,8 @@ export interface TrainOptions {
   json?: boolean;
   logFormat: string;
   logMetrics?: string;
+  /** Measure kernels: true also on a software adapter, false never. */
+  tune?: boolean;
   quiet?: boolean;
   verbose?: boolean;
 }
@@ -151,7 +153,6 @@ async function trainLoaded(
     await ranks.each(async () => {
       parts = await assemble(config, device, {
         phases,
-        ranks: ranks.size,
         onLoad: loading.on,
         ...(memory === null ? {} : { availableBytes: memory }),
         // A model that is made from a seed has no sizes that need an explanation.
@@ -166,6 +167,7 @@ async function trainLoaded(
       device,
       ...parts,
       ...resume,
+      ...(options.tune === undefined ? {} : { tuneKernels: options.tune }),
       phases,
       control,
       ranks,

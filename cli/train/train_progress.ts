@@ -18,7 +18,7 @@ import { MetricAverager, type Metrics } from "../../training/metrics/metrics.ts"
 import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
-import { bytesOf, levelLine, problemsText, promptsText } from "./train_text.ts";
+import { bytesOf, kernelsLine, levelLine, problemsText, promptsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -121,6 +121,8 @@ export class TrainProgress {
         this.#plan = event.plan;
         this.#header(event.plan);
         return;
+      case "kernels":
+        return this.#print(paint("dim", kernelsLine(event)));
       case "phase": {
         const plan = this.#plan!;
         const done = event.phase === "warm_start" ? plan.warmStartDone : plan.stepsDone;

@@ -2,6 +2,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
+import type { TrainEvent } from "../../training/run/events.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 
 /** A log line in the usual style: {'loss': 0.0123, 'reward': 0.41, …}. */
@@ -33,6 +34,21 @@ export function promptsText({ tasks, dataset_name, ...data }: RunConfig["data"])
     ? ""
     : "; a text is a user's message (data.prompt_format=plain continues it, as TRL does)";
   return `${questions}, ${instruction}${kind}`;
+}
+
+/** "kernels: 24 shapes measured in 8 s, another kernel for 5; 3 known from before". */
+export function kernelsLine(
+  { measured, known, left, changed, seconds }: Omit<
+    Extract<TrainEvent, { type: "kernels" }>,
+    "type"
+  >,
+): string {
+  const parts = [
+    `${measured} shape${measured === 1 ? "" : "s"} measured in ${seconds.toFixed(1)} s`,
+    ...(known > 0 ? [`${known} known from before`] : []),
+    ...(left > 0 ? [`${left} not measured in the time`] : []),
+  ];
+  return `kernels: ${parts.join(", ")}; ${changed} with another kernel than by the rule`;
 }
 
 /** "chain_sum up: num_terms 2, num_digits 1 (score 0.83)". */

@@ -20,13 +20,9 @@ const ALWAYS = [
   ...ACCURACY,
 ];
 
-/** The names of a run's rewards in metrics and tables. */
-export function rewardMetrics(rewards: RunConfig["rewards"]): string[] {
-  return rewards.map(({ name, as, file }) => as ?? (file === undefined ? metricName(name) : name));
-}
-
 export function evalMetricNames(config: Pick<RunConfig, "rewards" | "training">): string[] {
-  const rewards = rewardMetrics(config.rewards)
+  const rewards = config.rewards
+    .map(({ name, file }) => file === undefined ? metricName(name) : name)
     .flatMap((name) => [`rewards/${name}/mean`, `rewards/${name}/std`]);
   return [...ALWAYS, ...config.training.beta > 0 ? ["kl"] : [], ...rewards];
 }

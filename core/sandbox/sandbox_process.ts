@@ -86,12 +86,10 @@ export class SandboxProcess<From extends { type: string }, To> {
 
 /**
  * The host may read its own program and connect where the user's code may. It gets no further
- * permissions and no V8 flags. A package that was loaded from a server is in Deno's cache.
+ * permissions and no V8 flags.
  */
 function checkoutArguments({ module, reads }: Host, net: readonly string[]): string[] {
-  const own = module.protocol === "file:"
-    ? ["--no-remote", `--allow-read=${reads.map(escapedPath).join(",")}`]
-    : [`--allow-import=${module.host}`];
+  const read = reads.map((folder) => fileURLToPath(folder).replaceAll(",", ",,"));
   return [
     "run",
     "--quiet",
@@ -99,17 +97,13 @@ function checkoutArguments({ module, reads }: Host, net: readonly string[]): str
     "--no-config",
     "--no-lock",
     "--no-npm",
+    "--no-remote",
     "--unstable-worker-options",
-    ...own,
+    `--allow-read=${read.join(",")}`,
     ...(net.length === 0 ? [] : [`--allow-net=${net.join(",")}`]),
-    module.protocol === "file:" ? fileURLToPath(module) : module.href,
+    fileURLToPath(module),
     ...net,
   ];
-}
-
-/** A path for a list of paths in a flag of Deno. */
-function escapedPath(folder: URL): string {
-  return fileURLToPath(folder).replaceAll(",", ",,");
 }
 
 /**

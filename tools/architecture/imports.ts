@@ -28,7 +28,6 @@ export const ROOMS = [
   "reports",
   "dashboard",
   "cluster",
-  "library",
   "cli",
 ] as const;
 

@@ -11,6 +11,7 @@ import type { EntropyState } from "../loss/entropy_control.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
 import type { AveragerState } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
+import type { ChosenKernels } from "./chosen_kernels.ts";
 import { checkStateFields, parseJson } from "./state_validation.ts";
 
 /** The phase that a run is in; a checkpoint has the phase in which a resumed run continues. */
@@ -60,6 +61,8 @@ export interface RunState {
    * checkpoints of earlier versions.
    */
   promptTime: LocalTime | null;
+  /** The measured kernels of a graphics card; null: operations follow their rules. */
+  kernels: ChosenKernels | null;
   /** null in a fresh state, and in checkpoints of earlier versions. */
   heldOut: HeldOutRecord | null;
   evalBefore: EvalResult | null;
@@ -67,8 +70,6 @@ export interface RunState {
   averager: AveragerState;
   seconds: number;
   secondsByPhase: Partial<SecondsByPhase>;
-  /** What rewards have spent so far, by metric; empty in checkpoints of earlier versions. */
-  spent: Record<string, number>;
 }
 
 export function freshState(phase: StatePhase): RunState {
@@ -89,12 +90,12 @@ export function freshState(phase: StatePhase): RunState {
     lossSum: 0,
     skippedSteps: 0,
     promptTime: null,
+    kernels: null,
     heldOut: null,
     evalBefore: null,
     averager: {},
     seconds: 0,
     secondsByPhase: {},
-    spent: {},
   };
 }
 
@@ -158,6 +159,7 @@ export function encodeState(state: RunState, context: StateContext): string {
       evaluated_step: state.evaluatedStep,
       best: state.best,
       prompt_time: state.promptTime,
+      ...(state.kernels === null ? {} : { kernels: state.kernels }),
       held_out: state.heldOut,
       eval_before: state.evalBefore,
       totals: {
@@ -169,7 +171,6 @@ export function encodeState(state: RunState, context: StateContext): string {
         skipped_steps: state.skippedSteps,
         seconds: state.seconds,
         seconds_by_phase: state.secondsByPhase,
-        spent: state.spent,
       },
       since_log: state.averager,
     },
@@ -215,12 +216,12 @@ export function decodeState(text: string, label: string): DecodedState {
       lossSum: totals.loss_sum,
       skippedSteps: totals.skipped_steps,
       promptTime: json.prompt_time ?? null,
+      kernels: json.kernels ?? null,
       heldOut: json.held_out ?? null,
       evalBefore: json.eval_before,
       averager: json.since_log,
       seconds: totals.seconds,
       secondsByPhase: totals.seconds_by_phase,
-      spent: totals.spent ?? {},
     },
   };
 }

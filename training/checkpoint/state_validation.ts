@@ -4,6 +4,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { isLocalTime } from "../../core/local_time.ts";
+import { isChosenKernels } from "./chosen_kernels.ts";
 
 type Check = (value: unknown) => boolean;
 
@@ -42,6 +43,7 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["evaluated_step", orUnset(orNull(isCount)), "null or a count"],
   ["best", orUnset(orNull(isNumbers)), "null or a map of numbers"],
   ["prompt_time", orUnset(orNull(isLocalTime)), "null or a time such as 2026-11-22T09:30:00"],
+  ["kernels", orUnset(orNull(isChosenKernels)), "null, or a card and its kernels by class"],
   ["held_out", orUnset(orNull(isHeldOut)), "null, or sha256 and changed"],
   ["eval_before", orNull(isMap), "null or a map"],
   ["since_log", isMap, "a map"],
@@ -53,7 +55,6 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["totals.skipped_steps", isCount, "a count"],
   ["totals.seconds", isNumber, "a number"],
   ["totals.seconds_by_phase", isNumbers, "a map of numbers"],
-  ["totals.spent", orUnset(isNumbers), "a map of numbers"],
 ];
 
 /** @throws RgxError when the text is not valid JSON */

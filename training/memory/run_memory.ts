@@ -219,7 +219,7 @@ export async function planMemory(
   const recompute = sizes.recompute || config.training.gradient_checkpointing;
   const plan = {
     parameters: values + gradients,
-    optimizer: planOptimizerBytes(sizes, size.optimizer, size.shards),
+    optimizer: planOptimizerBytes(sizes, size.optimizer),
     ...planStep(sizes, size),
     generationLimit: size.generationLimit,
     parts: memoryParts(sizes, size),

@@ -85,6 +85,17 @@ export interface TrainSummary {
 /** The events in order: `plan` is first and `done` last. */
 export type TrainEvent =
   | { type: "plan"; plan: TrainPlan }
+  | {
+    /** The kernels of a graphics card were chosen, before the first step. */
+    type: "kernels";
+    /** Numbers of classes of shapes: measured now, known from before, not measured. */
+    measured: number;
+    known: number;
+    left: number;
+    /** How many of them use another kernel than without a measurement. */
+    changed: number;
+    seconds: number;
+  }
   | { type: "phase"; phase: TrainPhase }
   | {
     /** After every optimizer step. */

@@ -5,7 +5,6 @@
  */
 import type { FileContent } from "../../core/atomic_file.ts";
 import { messageOf } from "../../core/errors.ts";
-import type { LocalTime } from "../../core/local_time.ts";
 import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Restored } from "../checkpoint/checkpoint_files.ts";
@@ -40,9 +39,12 @@ export class RunRecords {
   /**
    * The first writes of this session; removes metrics and completions that came after the
    * checkpoint.
-   * @param promptTime the time that the chat template writes; null = it writes none
+   * @param state its time is what the chat template writes (null = it writes none)
    */
-  async begin(restored: Restored | null, promptTime: LocalTime | null = null): Promise<void> {
+  async begin(
+    restored: Restored | null,
+    { promptTime, kernels }: Pick<RunState, "promptTime" | "kernels">,
+  ): Promise<void> {
     const { config, configText, device } = this.options;
     const earlier = await this.folder.readRun(), job = this.#job;
     const from = progressText(restored?.state ?? null);
@@ -61,6 +63,7 @@ export class RunRecords {
       ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
       ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
+      ...(kernels === null ? {} : { kernels: kernels.choices }),
       compute_dtype: device.computeDtype,
       ...(device.computeDtype === "float32" || device.bf16Unit === undefined
         ? {}

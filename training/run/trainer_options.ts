@@ -54,6 +54,11 @@ export interface TrainerOptions {
   resume?: boolean | string;
   /** Replace the files of another run in output_dir. */
   force?: boolean;
+  /**
+   * Whether kernels are measured at the beginning of a run on a graphics card (at most 20 s); a
+   * resumed run uses those of its checkpoint. Default: on a card, and not where a CPU emulates one.
+   */
+  tuneKernels?: boolean;
   control?: TrainControl;
   /** The SLURM job of the run, for run.json; default: from the environment variables. */
   job?: SlurmJob | null;

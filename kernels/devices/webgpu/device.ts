@@ -4,7 +4,7 @@
  * next call of the device throws them, and `read` checks for them before it returns. Not supported:
  * several GPUs in one process, and buffers above the adapter's maximum size.
  */
-import { EXIT, RgxError } from "../../../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import type { AdapterInfo, Device } from "../../device.ts";
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
@@ -18,11 +18,15 @@ import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
+import { lostError, printTimesAtClose } from "./device_reports.ts";
 import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
+import { type Rehearsal, rehearsing } from "./rehearsal.ts";
+import type { RecordedCall } from "../../ops/common/recorded_call.ts";
 import { type Block, WebgpuTensor } from "./tensor.ts";
 import { formatTrace, type KernelTime, Tracer } from "./trace.ts";
 import type {
+  ChoicePoint,
   Dispatch,
   WebgpuContext,
   WebgpuLimits,
@@ -62,6 +66,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly threads = 1;
   computeDtype: ComputeDtype = "float32";
   beforeRun: (() => void) | null = null;
+  kernelChoices: Readonly<Record<string, string>> = {};
   readonly software: boolean;
   readonly limits: WebgpuLimits;
   readonly #gpu: Gpu;
@@ -79,6 +84,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
   #readBytes = 0;
   #closed = false;
   #failure: RgxError | null = null;
+  /** While operations are only noted; see {@link rehearse}. */
+  #rehearsal: Rehearsal | null = null;
 
   /** @param name what the GPU is reached through */
   constructor(
@@ -87,6 +94,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     readonly adapter: AdapterInfo,
     tracer: Tracer | null,
     limits: Partial<WebgpuLimits> = {},
+    readonly card: number | null = null,
   ) {
     this.#gpu = gpu;
     this.#tracer = tracer;
@@ -148,6 +156,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   write(tensor: Tensor, data: HostArray, offset = 0): void {
     const checked = this.#checked(tensor);
     checkRange(tensor, offset, data.length, "write");
+    this.#rehearsal?.wrote(checked, data, offset);
     if ((checked.dtype === "u32") !== (data instanceof Uint32Array)) {
       throw new TypeError(
         `write of ${data.constructor.name} to ${checked.dtype} tensor "${tensor.label}"`,
@@ -167,7 +176,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     const checked = this.#checked(tensor);
     checkRange(tensor, offset, length, "read");
     const type = checked.dtype === "u32" ? Uint32Array : Float32Array;
-    if (length === 0) return new type(0);
+    if (length === 0 || this.#rehearsal !== null) return new type(length);
     try {
       this.#clearIfStale(checked);
       this.submit();
@@ -233,9 +242,36 @@ export class WebgpuDevice implements Device, WebgpuContext {
     }
   }
 
+  choose<Args>(point: ChoicePoint<Args>, args: Args): string | null {
+    this.#rehearsal?.chooses(point, args, this);
+    const { kernelChoices } = this;
+    for (const _ in kernelChoices) {
+      const name = point.classOf(args, this);
+      return name === null ? null : kernelChoices[name] ?? null;
+    }
+    return null;
+  }
+
+  /**
+   * Calls `work` without computing: operations choose their kernels, but nothing is dispatched, and
+   * what is read is zeros. Tensors are created and written, so their contents before `work` must
+   * not matter after it.
+   * @returns the calls in which operations had a choice
+   */
+  async rehearse(work: () => Promise<unknown>): Promise<RecordedCall[]> {
+    return await rehearsing(async (rehearsal) => {
+      this.#rehearsal = rehearsal;
+      try {
+        await work();
+      } finally {
+        this.#rehearsal = null;
+      }
+    });
+  }
+
   dispatch(call: Dispatch): void {
     const { kernel, buffers, groups } = call;
-    if (groups.includes(0)) return;
+    if (groups.includes(0) || this.#rehearsal !== null) return;
     const tensors = kernel.bufferNames.map((name) => {
       const tensor = buffers[name];
       if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
@@ -286,6 +322,11 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#readback.close();
     this.#recorder.close();
     this.#gpu.destroy();
+  }
+
+  /** Whether {@link kernelTimes} has times. */
+  get timesKernels(): boolean {
+    return this.#tracer !== null;
   }
 
   /** The time of every kernel so far, most expensive first; empty unless kernels are timed. */
@@ -379,13 +420,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
   }
 }
 
-function lostError(name: string, message: string): RgxError {
-  return new RgxError(`the GPU ${name} was lost: ${message}`, {
-    advice: "what was saved is safe; go on with --resume (after a driver reset, if there was one)",
-    exitCode: EXIT.resumable,
-  });
-}
-
 /**
  * Creates a device on the first adapter.
  * @throws RgxError (exit 2, with what to install) when there is no adapter, or its limits are too
@@ -408,20 +442,8 @@ export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Pro
     describeAdapter(adapter),
     tracer,
     options.limits,
+    options.card ?? null,
   );
   if (level >= 2) printTimesAtClose(device);
   return device;
-}
-
-function printTimesAtClose(device: WebgpuDevice): void {
-  const close = device.close.bind(device);
-  let closed = false;
-  device.close = () => {
-    const times = closed ? [] : device.kernelTimes();
-    close();
-    if (closed) return;
-    closed = true;
-    console.error(`kernels on ${device.adapter.name}:`);
-    for (const line of formatTrace(times)) console.error(line);
-  };
 }

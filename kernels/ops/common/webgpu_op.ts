@@ -8,6 +8,7 @@
  */
 import type { ComputeDtype } from "./compute_dtype.ts";
 import type { DType, Tensor } from "../../tensor.ts";
+import type { WeightType } from "../../weights/types.ts";
 import type { Kernel } from "./wgsl/kernel.ts";
 
 export interface WebgpuLimits {
@@ -32,12 +33,56 @@ export interface Dispatch {
   flops?: number;
 }
 
-export interface WebgpuContext {
+/** What a choice of kernels depends on besides the arguments of the operation. */
+export interface WebgpuTraits {
   readonly limits: WebgpuLimits;
   /** The adapter is a CPU behind Vulkan, which small tiles and few workgroups suit better. */
   readonly software: boolean;
   /** The type of both sides of matrix products. */
   readonly computeDtype: ComputeDtype;
+}
+
+/**
+ * A place where an operation has several kernels, or sizes of them, that give the same results
+ * within rounding. The tuner (kernels/tuning/) measures them; without a measurement the operation
+ * follows a rule of its own.
+ */
+export interface ChoicePoint<Args> {
+  /** The operation whose arguments these are. */
+  readonly op: string;
+  /**
+   * The class of the arguments' shapes: all calls of a class use the same kernel. It begins with
+   * the operation's name. Null where there is nothing to choose.
+   */
+  classOf(args: Args, traits: WebgpuTraits): string | null;
+  /** The names of what can be chosen here. The first one is what the rule takes. */
+  candidates(args: Args, traits: WebgpuTraits): readonly string[];
+  /**
+   * The name of a slow and simple kernel that the others are held against. Without it, they are
+   * held against what the rule takes.
+   */
+  readonly reference?: string;
+  /** The arguments that the operation writes. */
+  readonly outputs: readonly (keyof Args & string)[];
+  /**
+   * The largest difference between two right kernels, for inputs between −1 and 1: absolute, and
+   * relative to the largest result.
+   */
+  tolerance(args: Args): { absolute: number; relative: number };
+  /** The scalars of a smaller call of the same kind, and the lengths of its tensors. */
+  small?(args: Args): SmallCall<Args>;
+  /** The argument that is a weight in a storage type, [rows, length]; null: there is none. */
+  stored?(args: Args): { name: string; type: WeightType; rows: number; length: number } | null;
+}
+
+/** Replaces arguments: tensors by their length (contents are random), or by their words. */
+export type SmallCall<Args> = {
+  [P in keyof Args]?: Exclude<Args[P], undefined> extends Tensor ? number | Uint32Array : Args[P];
+};
+
+export interface WebgpuContext extends WebgpuTraits {
+  /** The candidate that was chosen for these arguments; null: the operation's own rule. */
+  choose<Args>(point: ChoicePoint<Args>, args: Args): string | null;
   dispatch(call: Dispatch): void;
   /** Temporary memory, contents undefined, valid until the operation returns. */
   scratch(dtype: DType, length: number, label: string): Tensor;

@@ -1,8 +1,8 @@
 /**
- * GPU bindings of the matrix product: which kernel is used for which shape, and how a product
- * beyond one binding is divided into pieces. The choice depends only on the shape of the whole
- * product (and on whether the adapter is software), never on the pieces. So a divided product has
- * the same bits as an undivided one, as long as a block of its sum fits one binding.
+ * GPU bindings of the matrix product: dispatches with their parameters, and how a product
+ * beyond one binding is divided into pieces. The choice (webgpu/choose.ts) depends only on the
+ * shape of the whole product, never on the pieces. So a divided product has the same bits as an
+ * undivided one, as long as a block of its sum fits one binding.
  * Left out: kernels with f16 arithmetic or subgroups; a special kernel for dy·W with few rows.
  */
 import type { Tensor } from "../../tensor.ts";
@@ -12,7 +12,16 @@ import { perElement } from "../common/wgsl/entry.ts";
 import { type Kernel, kernel, variants } from "../common/wgsl/kernel.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
-import type { ComputeDtype } from "../common/compute_dtype.ts";
+import {
+  type Choice,
+  chooseKernel,
+  isVector,
+  kernelNamed,
+  productChoice,
+  roundingOf,
+  type VectorShape,
+} from "./webgpu/choose.ts";
+import { plainKernel } from "./webgpu/plain.wgsl.ts";
 import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 import { roundedRows } from "./webgpu/round_rows.wgsl.ts";
@@ -20,23 +29,6 @@ import { tileKernel, type TileOptions, type TileShape } from "./webgpu/tile.wgsl
 import { storedVectorKernel, TERMS } from "./webgpu/stored_vector.wgsl.ts";
 import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./webgpu/vector.wgsl.ts";
 
-/** Shapes of tiles: from the fastest for large products to the fastest for few outputs. */
-export const TILES = {
-  large: { bm: 128, bn: 128, tm: 8, tn: 8, bk: 16, slices: 1 },
-  medium: { bm: 64, bn: 64, tm: 4, tn: 4, bk: 32, slices: 1 },
-  small: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 64, slices: 4 },
-  skinny: { bm: 16, bn: 16, tm: 4, tn: 4, bk: 128, slices: 16 },
-  // A CPU behind Vulkan takes a second to compile long kernels, and gains little from invocations.
-  software: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 16, slices: 1 },
-} as const satisfies Record<string, TileShape>;
-
-/**
- * A product uses the largest tile that gives at least this number of workgroups: several for each
- * core.
- */
-const ENOUGH_GROUPS = 192;
-/** Up to this many rows, the kernels for vectors are used. */
-const VECTOR_ROWS = 3;
 /** Sums of at least this length keep a large workgroup busy even with few columns. */
 const LONG_SUM = 512;
 /**
@@ -46,44 +38,16 @@ const WIDE = 4096;
 /** Max number of terms in an accumulator before it is added to the output. */
 const MAX_BLOCK_TERMS = 512;
 
+const plain = variants(plainKernel);
 const tile = variants(tileKernel);
 const vector = variants(vectorKernel);
 const panelVector = variants(panelVectorKernel);
 const storedVector = variants(storedVectorKernel);
 
-/** A tile for the result's shape. */
-export function chooseTile(m: number, n: number, software: boolean): TileShape {
-  if (software) return TILES.software;
-  const { large, medium, small, skinny } = TILES;
-  for (const shape of [large, medium, small]) {
-    const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
-    // A tile that is more than half empty takes longer than smaller ones.
-    if (groups >= ENOUGH_GROUPS && 2 * Math.min(m, n) > shape.bm) return shape;
-  }
-  return skinny;
-}
-
-/** The type of both sides of a product: activations in bytes are not rounded once more. */
-function roundingOf({ activations }: MatmulArgs, { computeDtype }: WebgpuContext): ComputeDtype {
-  return activations === undefined ? computeDtype : "float32";
-}
-
-/** What computes a product: a kernel for few rows, or a tile. */
-export type Choice = "vector" | TileShape;
-
-export function chooseKernel(
-  { m, n, transA, transB, packedB }: MatmulArgs,
-  software: boolean,
-  computeDtype: ComputeDtype = "float32",
-): Choice {
-  // The kernels for vectors do not round.
-  if (computeDtype === "bfloat16") return chooseTile(m, n, software);
-  if (m <= VECTOR_ROWS && (transB || packedB) && (!transA || m === 1)) return "vector";
-  return chooseTile(m, n, software);
-}
-
-export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) =>
-  matmulWith(chooseKernel(args, ctx.software, roundingOf(args, ctx)), args, ctx);
+export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
+  const name = ctx.choose(productChoice, args);
+  matmulWith(name === null ? chooseKernel(args, ctx) : kernelNamed(name), args, ctx);
+};
 
 /**
  * Computes the product with the given kernel, which must support it; tiles support every product.
@@ -106,10 +70,12 @@ export function matmulWith(
     matmulWith(shape, { ...args, a: roundedRows(args.a, m, k, ctx) }, ctx, false);
     return;
   }
-  const flush = shape === "vector" ? 1 : tilesOfBlock(k, shape);
-  for (const piece of pieces(args, ctx.limits, shape === "vector" ? 1 : flush * shape.bk)) {
+  const tiled = shape === "plain" || isVector(shape) ? null : shape;
+  const flush = tiled === null ? 1 : tilesOfBlock(k, tiled);
+  for (const piece of pieces(args, ctx.limits, tiled === null ? 1 : flush * tiled.bk)) {
     const call = pieceOf(args, piece, ctx);
-    if (shape === "vector") dispatchVector(call, args, ctx);
+    if (shape === "plain") dispatchPlain(call, args, ctx);
+    else if (isVector(shape)) dispatchVector(call, shape, args, ctx);
     else dispatchTile(call, shape, flush, args, ctx);
   }
 }
@@ -216,25 +182,53 @@ function storedThreads(k: number, columns: number): number {
 function vectorOf(
   { piece: { m, k }, n, lora, aligned, bType }: Call,
   packedB: boolean | undefined,
+  chosen: VectorShape,
 ): { kernel: Kernel; columns: number } {
-  const shape = { rows: m, threads: k >= LONG_SUM ? 256 : 64, lora: lora !== null };
-  const columns = panelColumns(n);
+  const { threads: byLength = k >= LONG_SUM ? 256 : 64, columns = panelColumns(n) } = chosen;
+  const shape = { rows: m, threads: byLength, lora: lora !== null };
   if (packedB) return { kernel: panelVector({ ...shape, columns }), columns };
   if (bType === "f32" || !isBlockType(bType)) {
     return { kernel: vector({ ...shape, bType, aligned }), columns: VECTOR_COLUMNS };
   }
-  const threads = storedThreads(k, columns);
+  const threads = chosen.threads ?? storedThreads(k, columns);
   return { kernel: storedVector({ ...shape, threads, columns, type: bType }), columns };
 }
 
-function dispatchVector(call: Call, { packedB }: MatmulArgs, ctx: WebgpuContext): void {
+function dispatchVector(
+  call: Call,
+  shape: VectorShape,
+  { packedB }: MatmulArgs,
+  ctx: WebgpuContext,
+): void {
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha } = call;
-  const { kernel, columns } = vectorOf(call, packedB);
+  const { kernel, columns } = vectorOf(call, packedB, shape);
   ctx.dispatch({
     kernel,
     buffers,
     params: { n, k, ldo: call.n, ...bases, ...bParams, add, alpha, ...lora },
     groups: ctx.grid(Math.ceil(n / columns)),
+    flops: 2 * m * n * (k + (lora?.r ?? 0)),
+  });
+}
+
+/** One output for each invocation: slow, and simple enough to hold the other kernels against. */
+function dispatchPlain(call: Call, args: MatmulArgs, ctx: WebgpuContext): void {
+  const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, bType } = call;
+  const { transA, transB, packedB, m: wholeM, k: wholeK } = args;
+  ctx.dispatch({
+    kernel: plain({
+      a: transA ? "across" : "along",
+      b: packedB ? "panels" : transB ? "along" : "across",
+      bType,
+      lora: lora !== null,
+      bf16: roundingOf(args, ctx) === "bfloat16",
+    }),
+    buffers,
+    params: {
+      ...{ m, n, k, lda: transA ? wholeM : wholeK, ldo: call.n, add, alpha },
+      ...{ ...bases, ...bParams, ...lora },
+    },
+    groups: ctx.grid(Math.ceil(m * n / GROUP)),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }

@@ -13,7 +13,8 @@ import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/devi
 import { type MatmulArgs, packedLength, type WeightType } from "./spec.ts";
 import { storedWords } from "../../weights/types.ts";
 import type { TileShape } from "./webgpu/tile.wgsl.ts";
-import { chooseKernel, matmulWith, TILES } from "./webgpu.ts";
+import { chooseKernel, kernelName, TILES } from "./webgpu/choose.ts";
+import { matmulWith } from "./webgpu.ts";
 
 interface Shape {
   name: string;
@@ -155,10 +156,10 @@ if (import.meta.main) {
     if (!shape.name.includes(wanted)) continue;
     const { args, tensors } = operands(device, shape);
     const { m, n, k, r = 0 } = shape;
-    const chosen = chooseKernel(args, device.software);
+    const chosen = chooseKernel(args, device);
     const tiles: Record<string, TileShape> = { ...(all ? TILES : {}), ...tileOfEnvironment() };
     const candidates = [
-      [`chosen: ${typeof chosen === "string" ? chosen : label("", chosen)}`, chosen] as const,
+      [`chosen: ${kernelName(chosen)}`, chosen] as const,
       ...Object.entries(tiles).map(([name, tile]) => [label(name, tile), tile] as const),
     ];
     for (const [name, kernel] of candidates) {

@@ -2,7 +2,7 @@
  * The matrix product on the GPU: every tile, products beyond one binding, and the kernels' text.
  */
 import assert from "node:assert/strict";
-import { matmulCases, productCase } from "../../conformance/cases/matmul.ts";
+import { matmulCases, type Product, productCase } from "../../conformance/cases/matmul.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
 import { randomStored } from "../../conformance/cases/random_stored.ts";
 import type { Device } from "../../device.ts";
@@ -14,7 +14,17 @@ import type { MatmulArgs } from "./spec.ts";
 import { tileKernel, type TileShape } from "./webgpu/tile.wgsl.ts";
 import { storedVectorKernel } from "./webgpu/stored_vector.wgsl.ts";
 import { panelVectorKernel, vectorKernel } from "./webgpu/vector.wgsl.ts";
-import { chooseKernel, chooseTile, matmulWith, TILES } from "./webgpu.ts";
+import {
+  type Choice,
+  chooseKernel,
+  chooseTile,
+  kernelNamed,
+  MORE_TILES,
+  productChoice,
+  TILES,
+  VECTOR,
+} from "./webgpu/choose.ts";
+import { matmulWith } from "./webgpu.ts";
 
 /** The cases of these shapes: [m×k]·[k×n]. */
 function ofShapes(...shapes: string[]): Case[] {
@@ -33,8 +43,8 @@ const STORED = (["q4_1", "nf4", "f16"] as const).flatMap((weightType) => {
   ];
 });
 
-/** The device with every product computed by one tile. */
-function withTile(device: WebgpuDevice, tile: TileShape): Device {
+/** The device with every product computed by one kernel. */
+function withTile(device: WebgpuDevice, tile: Choice): Device {
   return {
     name: device.name,
     float: device.float,
@@ -86,6 +96,74 @@ TESTED.forEach(([name, tile], number) => {
     const tests = [...some, storedProduct(number)];
     for (const test of tests) await checkCase(withTile(device, tile), test);
   });
+});
+
+testOnWebgpu("every tile that only the tuner takes computes products", {}, async (device) => {
+  const random = stream("tuner's tiles");
+  const layouts = [{}, { transA: true }, { transB: true }, { packedB: true }] as const;
+  for (const [i, tile] of MORE_TILES.entries()) {
+    const test = productCase(random, { m: 68, n: 132, k: 36, r: 0, ...layouts[i % 4]! });
+    await checkCase(withTile(device, tile), test);
+  }
+});
+
+testOnWebgpu("the simple kernel computes every product", {}, async (device) => {
+  const random = stream("simple kernel"), simple = withTile(device, "plain");
+  const shape = { m: 5, n: 34, k: 64 };
+  const cases = [
+    ...[{ transA: true }, { transB: true }, { packedB: true }] as const,
+    ...(["bf16", "q4_1", "nf4"] as const).map((weightType) => ({ weightType, n: 64 })),
+    { transB: true, weightType: "f16", r: 3 },
+    { transB: true, weightType: "q8_0", r: 3 },
+  ].map((more) => productCase(random, { ...shape, r: 0, ...more } as Product));
+  for (const test of cases) await checkCase(simple, test);
+  simple.computeDtype = "bfloat16";
+  device.computeDtype = "bfloat16";
+  await checkCase(simple, cases[1]!);
+});
+
+testOnWebgpu("a product uses the kernel that was chosen for its class", {}, async (device) => {
+  const [m, n, k] = [40, 20, 64], args = { m, n, k, transB: true };
+  const [a, b, out] = [m * k, n * k, m * n].map((size) => device.create("float", size, "x"));
+  const kernels: string[] = [], dispatch = device.dispatch.bind(device);
+  device.dispatch = (call) => (kernels.push(call.kernel.name), dispatch(call));
+  const run = () => device.run("matmul", { a: a!, b: b!, out: out!, ...args });
+  device.kernelChoices = { "matmul 64x32x64 nt f32": "tile 64x16 4x4 k64 s4" };
+  run();
+  device.kernelChoices = { "matmul 64x32x64 nt bf16": "tile 64x16 4x4 k64 s4" };
+  run();
+  device.kernelChoices = {};
+  run();
+  await device.read(out!);
+  assert.deepEqual(kernels, [
+    "matmul.64x16x64s4",
+    ...Array(2).fill("matmul.32x32x16"),
+  ]);
+});
+
+Deno.test("what can be chosen depends on the card's limits, and names its kernel", () => {
+  const tensors = { a: null, b: null, out: null } as unknown as Pick<MatmulArgs, "a" | "b" | "out">;
+  const limits = { bindingElements: 2 ** 28, groupsPerDimension: 65_535 };
+  const namesOf = (args: Omit<MatmulArgs, "a" | "b" | "out">, workgroupBytes = 49_152) =>
+    productChoice.candidates({ ...tensors, ...args }, {
+      limits: { ...limits, workgroupBytes, invocations: 1024 },
+      software: false,
+      computeDtype: "float32",
+    });
+  const large = { m: 4096, n: 4864, k: 896, transB: true };
+  assert.equal(kernelNamed(namesOf(large)[0]!), TILES.large);
+  assert.ok(namesOf(large).every((name) => name.endsWith(" s1")), "no tile for few rows");
+  assert.ok(namesOf({ ...large, m: 16 }).includes("tile 16x64 4x4 k64 s4"));
+  assert.ok(!namesOf({ ...large, m: 16 }, 16_384).includes("tile 16x64 4x4 k64 s4"));
+  const one = namesOf({ ...large, m: 1 });
+  assert.equal(one[0], "vector");
+  assert.ok(one.includes("vector 64 x8") && !one.includes("vector 64 x16"));
+  assert.ok(namesOf({ ...large, m: 1, weightType: "nf4" }).includes("vector 64 x16"));
+  for (const name of [...one, ...namesOf(large)]) assert.ok(kernelNamed(name));
+  assert.throws(() => kernelNamed("tile 1x1"), /there is no matrix product "tile 1x1"/);
+  const traits = { limits: { ...limits, workgroupBytes: 1, invocations: 1 }, software: false };
+  const empty = { ...tensors, ...large, m: 0 };
+  assert.equal(productChoice.classOf(empty, { ...traits, computeDtype: "float32" }), null);
 });
 
 testOnWebgpu("products beyond one binding", { bindingElements: 2 ** 13 }, async (device) => {
@@ -147,10 +225,11 @@ Deno.test("the kernel of a product is chosen by its shape", () => {
   assert.equal(shape(4096, 16), TILES.skinny);
   assert.equal(chooseTile(4096, 4096, true), TILES.software);
   const tensors = { a: null, b: null, out: null } as unknown as Pick<MatmulArgs, "a" | "b" | "out">;
+  const traits = { software: false, computeDtype: "float32" } as const;
   const kernelOf = (m: number, layout: Partial<MatmulArgs>) =>
-    chooseKernel({ ...tensors, m, n: 896, k: 896, ...layout }, false);
-  assert.equal(kernelOf(3, { transB: true }), "vector");
-  assert.equal(kernelOf(1, { packedB: true, transA: true }), "vector");
+    chooseKernel({ ...tensors, m, n: 896, k: 896, ...layout }, traits);
+  assert.equal(kernelOf(3, { transB: true }), VECTOR);
+  assert.equal(kernelOf(1, { packedB: true, transA: true }), VECTOR);
   assert.equal(kernelOf(2, { transA: true, transB: true }), TILES.skinny);
   assert.equal(kernelOf(1, {}), TILES.skinny);
 });

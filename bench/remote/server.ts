@@ -1,0 +1,385 @@
+/**
+ * The connection of a benchmark to an OpenAI-compatible server. It checks that the server is there
+ * before any work. The number of requests at the same time is limited; a request that failed is
+ * sent again where that may help; known answers come from a cache. Fields that the server refuses
+ * are left out or renamed for the rest of the run. The key comes from the environment.
+ */
+import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
+import { clientTrusting, isCertificateError, networkReason } from "../../core/network.ts";
+import { backoff } from "../../core/retry_delay.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { Refused } from "../answerer.ts";
+import type { RemoteUsage } from "../results/result_file.ts";
+import { baseUrl, ServerAddress } from "../../core/remote/address.ts";
+import { type Body, Fields } from "./fields.ts";
+import { Limiter } from "./limiter.ts";
+import {
+  BadReply,
+  HttpError,
+  httpError,
+  isHopeless,
+  isTemporary,
+  wantsPatience,
+} from "../../core/remote/refusal.ts";
+import { type ChatReply, readReply } from "./reply.ts";
+import { ResponseCache } from "./response_cache.ts";
+
+/** The server of remote models, and how it is asked. */
+export interface RemoteOptions {
+  /** Address of the server, with or without `/v1`; default: OPENAI_BASE_URL. */
+  baseUrl?: string;
+  /** Name of the environment variable that holds the key; default OPENAI_API_KEY. */
+  apiKeyEnv?: string;
+  /** Maximum number of requests at the same time; default 10. */
+  concurrency?: number;
+  /** Seconds without data after which a request is sent again; default 600. */
+  timeout?: number;
+  /** Maximum number of attempts before the samples count as unanswered; default 10. */
+  attempts?: number;
+  /** Milliseconds before the second attempt, doubled for each further one; default 1000. */
+  firstDelay?: number;
+  /** Send the prompt as plain text to /completions instead of messages to /chat/completions. */
+  completions?: boolean;
+  /** The only provider that may answer, on a server that has several (OpenRouter). */
+  provider?: string;
+  /**
+   * File of known answers; false = none. Default: `response_cache.jsonl` in the results' folder.
+   */
+  cache?: string | false;
+  /** Price of a million tokens, to report the cost. */
+  prices?: { input: number; output: number };
+  onWarning?: (message: string) => void;
+}
+
+const PROBE_MS = 10_000;
+/** After this many attempts of one request a warning says what makes the benchmark wait. */
+const WARN_AFTER = 3;
+
+export class RemoteServer {
+  readonly limiter: Limiter;
+  readonly #fields = new Fields((note) => this.#warn(note));
+  readonly #warned = new Set<string>();
+  #promptTokens = 0;
+  #completionTokens = 0;
+  /** Requests that were sent. */
+  requests = 0;
+  /** Answers that came from the cache. */
+  cached = 0;
+  readonly #abort = new AbortController();
+  #answered = 0;
+  #milliseconds = 0;
+  #first = 0;
+  #last = 0;
+
+  private constructor(
+    readonly options: RemoteOptions,
+    readonly address: ServerAddress,
+    readonly client: Deno.HttpClient | null,
+    readonly modelNames: readonly string[],
+    readonly cache: ResponseCache | null,
+  ) {
+    this.limiter = new Limiter(Math.max(1, options.concurrency ?? 10));
+  }
+
+  /**
+   * @throws UsageError without an address, RgxError when nobody answers there or the key is refused
+   */
+  static async connect(options: RemoteOptions, folder: string): Promise<RemoteServer> {
+    const given = givenAddress(options);
+    if (given === "") {
+      throw new UsageError("a remote model needs the address of its server", {
+        advice: "--base-url http://HOST:PORT/v1, or the environment variable OPENAI_BASE_URL. " +
+          "(A model of this machine is model_path in the file of rgx eval.)",
+      });
+    }
+    const address = new ServerAddress(given, options.apiKeyEnv);
+    const certificates = Deno.env.get("SSL_CERT_FILE") || null;
+    const client = certificates === null ? null : clientTrusting(certificates);
+    try {
+      const names = await probe(address, client);
+      const { cache = `${folder}/response_cache.jsonl` } = options;
+      if (cache !== false) await Deno.mkdir(folder, { recursive: true });
+      const known = cache === false
+        ? null
+        : await ResponseCache.open(cache, options.onWarning ?? (() => {}));
+      return new RemoteServer(options, address, client, names, known);
+    } catch (error) {
+      client?.close();
+      throw error;
+    }
+  }
+
+  /** The address for results. */
+  get url(): string {
+    return this.address.url;
+  }
+
+  usage(): RemoteUsage {
+    const { prices, provider } = this.options,
+      input = this.#promptTokens,
+      output = this.#completionTokens;
+    const isBusy = this.#answered > 0;
+    // Some servers do not count tokens.
+    const isCounted = !isBusy || input + output > 0;
+    return {
+      url: this.url,
+      ...(provider !== undefined && { provider }),
+      requests: this.requests,
+      cached: this.cached,
+      prompt_tokens: input,
+      completion_tokens: output,
+      cost: prices === undefined || !isCounted
+        ? null
+        : (input * prices.input + output * prices.output) / 1e6,
+      seconds_per_request: isBusy ? this.#milliseconds / this.#answered / 1000 : null,
+      tokens_per_second: isBusy && isCounted ? output / (this.#last - this.#first) * 1000 : null,
+      adjusted: [...this.#fields.notes],
+    };
+  }
+
+  /** Ends all requests that are running. */
+  stop(): void {
+    this.#abort.abort();
+  }
+
+  close(): void {
+    this.stop();
+    this.client?.close();
+  }
+
+  /**
+   * @param identity distinguishes this request from others with the same body
+   * @throws RgxError when the request fails for good; Interrupted after {@link stop}
+   */
+  async ask(path: string, body: Body, identity: unknown): Promise<ChatReply> {
+    const key = ResponseCache.key([this.url, path, body, identity]);
+    const known = this.cache?.get(key);
+    if (known !== undefined) {
+      this.cached++;
+      return known;
+    }
+    const reply = await this.#retrying(path, body);
+    this.#promptTokens += reply.promptTokens;
+    this.#completionTokens += reply.completionTokens;
+    await this.cache?.set(key, reply);
+    return reply;
+  }
+
+  async #retrying(path: string, body: Body): Promise<ChatReply> {
+    const { attempts = 10, firstDelay = 1000 } = this.options;
+    for (let attempt = 1;; attempt++) {
+      let error: unknown;
+      const sent = this.#fields.adjusted(body);
+      try {
+        return await this.#attempt(path, sent);
+      } catch (thrown) {
+        error = thrown;
+      }
+      if (this.#abort.signal.aborted) throw new Interrupted();
+      if (error instanceof HttpError && this.#fields.learn(error, sent)) {
+        attempt--;
+        continue;
+      }
+      if (!isTemporary(error) || attempt >= attempts) throw this.#final(error, attempt);
+      if (attempt === WARN_AFTER) this.#warnOfRetries(error);
+      const asked = error instanceof HttpError ? error.delay : null;
+      const delay = (n: number) => backoff(n, firstDelay, Math.random());
+      // When a server asks for a short wait again and again, the wait becomes longer.
+      const ms = asked === null
+        ? delay(attempt)
+        : attempt < 3
+        ? asked
+        : Math.max(asked, delay(attempt - 2));
+      await this.#sleep(ms);
+    }
+  }
+
+  /** Warns, once for each status, why requests are sent again. */
+  #warnOfRetries(error: unknown): void {
+    const what = error instanceof HttpError ? `${error.status}: ` : "";
+    if (this.#warned.has(what)) return;
+    this.#warned.add(what);
+    this.#warn(`asked again after ${WARN_AFTER} attempts: ${what}${reasonOf(error)}`);
+  }
+
+  #warn(message: string): void {
+    this.options.onWarning?.(`${this.url}: ${message}`);
+  }
+
+  /** Sends a request when the limit allows it. */
+  async #attempt(path: string, body: Body): Promise<ChatReply> {
+    const ticket = await this.limiter.acquire();
+    let how: "good" | "too many" | "failed" = "failed", pause = 0;
+    try {
+      // Checked at least once, since a place may become free because everything is stopped.
+      do await this.#sleep(this.limiter.pause); while (this.limiter.pause > 0);
+      const reply = await this.#send(path, body);
+      how = "good";
+      return reply;
+    } catch (error) {
+      if (error instanceof HttpError && error.status === 429 && isTemporary(error)) {
+        how = "too many";
+        pause = error.delay ?? 0;
+      }
+      throw error;
+    } finally {
+      this.limiter.release(ticket, how, pause);
+    }
+  }
+
+  async #send(path: string, body: Body): Promise<ChatReply> {
+    const control = new AbortController(), stop = () => control.abort();
+    const limit = (this.options.timeout ?? 600) * 1000;
+    let late = false, timer: ReturnType<typeof setTimeout> | undefined;
+    const wind = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        late = true;
+        control.abort();
+      }, limit);
+    };
+    this.#abort.signal.addEventListener("abort", stop);
+    wind();
+    this.requests++;
+    const start = performance.now();
+    if (this.#first === 0) this.#first = start;
+    try {
+      const response = await this.address.fetch(path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: control.signal,
+        ...(this.client !== null && { client: this.client }),
+      });
+      if (!response.ok) throw await httpError(response);
+      const reply = await readReply(response, wind);
+      this.#last = performance.now();
+      this.#milliseconds += this.#last - start;
+      this.#answered++;
+      return reply;
+    } catch (error) {
+      if (late) throw new BadReply(`no sign of life for ${limit / 1000} s`);
+      if (control.signal.aborted) throw new Interrupted();
+      throw this.#hidden(error as Error);
+    } finally {
+      clearTimeout(timer);
+      this.#abort.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    if (ms > 0 && !this.#abort.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          clearTimeout(timer);
+          this.#abort.signal.removeEventListener("abort", done);
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        this.#abort.signal.addEventListener("abort", done);
+      });
+    }
+    if (this.#abort.signal.aborted) throw new Interrupted();
+  }
+
+  /** The error with the key removed from its texts. */
+  #hidden(error: Error): Error {
+    error.message = this.address.hide(error.message);
+    error.stack = this.address.hide(error.stack ?? "");
+    return error;
+  }
+
+  #final(error: unknown, attempts: number): Error {
+    const tried = attempts > 1 ? ` (${attempts} attempts)` : "";
+    if (!(error instanceof HttpError)) {
+      return new RgxError(`${this.url}: ${reasonOf(error)}${tried}`, { cause: error });
+    }
+    const wait = wantsPatience(error) ? `; it asks to wait ${waitText(error.delay!)}` : "";
+    const key = error.status === 401 ? ` (${this.address.keyHint})` : "";
+    const message = `${this.url}: ${error.status}: ${error.message}${tried}${wait}${key}`;
+    return isHopeless(error) ? new Refused(message, error.status) : new RgxError(message);
+  }
+
+  /** ", did you mean x?" for a model that the server does not list. */
+  nearestModel(name: string): string {
+    return this.modelNames.includes(name) ? "" : didYouMean(name, this.modelNames);
+  }
+}
+
+/** The user's address, else that of the environment; empty when there is none. */
+function givenAddress(options: Pick<RemoteOptions, "baseUrl">): string {
+  return options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
+}
+
+/**
+ * The server and provider, on which answers depend beside the model; empty without an address.
+ * @throws UsageError
+ */
+export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">): string {
+  const given = givenAddress(options), { provider } = options;
+  if (given === "") return "";
+  return provider === undefined ? baseUrl(given) : `${baseUrl(given)} ${provider}`;
+}
+
+/**
+ * A hint about a proxy on the way to the server. It does not show the proxy's address, which may
+ * hold a password.
+ */
+function proxyHint(url: string): string | null {
+  const { protocol, hostname } = new URL(url);
+  const variable = (name: string) =>
+    [name, name.toLowerCase()].find((name) => Deno.env.get(name)) ?? null;
+  const proxy = variable(`${protocol.slice(0, -1).toUpperCase()}_PROXY`) ?? variable("ALL_PROXY");
+  const around = variable("NO_PROXY");
+  return proxy === null || (around !== null && Deno.env.get(around)!.includes(hostname))
+    ? null
+    : `It is asked through the proxy of ${proxy}; NO_PROXY=${hostname} would go there straight.`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof TypeError ? networkReason(error) : (error as Error).message;
+}
+
+function waitText(ms: number): string {
+  return ms < 2 * 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 3_600_000)} h`;
+}
+
+/** Checks that the server is there. @returns the names of its models, if it lists them */
+async function probe(
+  address: ServerAddress,
+  client: Deno.HttpClient | null,
+): Promise<string[]> {
+  const control = new AbortController(), { url } = address;
+  const timer = setTimeout(() => control.abort(), PROBE_MS);
+  try {
+    const response = await address.fetch("/models", {
+      signal: control.signal,
+      ...(client !== null && { client }),
+    });
+    const { status } = response;
+    if (status === 401 || status === 403) {
+      const said = address.hide((await httpError(response)).message);
+      throw new RgxError(`${url}: the key is refused (${status}; ${address.keyHint}): ${said}`, {
+        advice: "--api-key-env names another variable.",
+      });
+    }
+    const text = await response.text();
+    const data = response.ok ? (JSON.parse(text) as { data?: unknown } | null)?.data : null;
+    if (!Array.isArray(data)) return [];
+    return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
+  } catch (error) {
+    if (error instanceof RgxError) throw error;
+    // The server answers, although not with a list.
+    if (error instanceof SyntaxError || error instanceof HttpError) return [];
+    const why = control.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
+    const hint = isCertificateError(why)
+      ? "SSL_CERT_FILE names a file with the certificate of the server's authority."
+      : proxyHint(url) ?? "Is the server running, and the address right?";
+    throw new RgxError(`${url}: the server cannot be reached: ${why}`, {
+      advice: `${hint} Nothing was evaluated.`,
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}

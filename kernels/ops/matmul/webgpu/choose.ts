@@ -1,0 +1,194 @@
+/**
+ * Which kernel computes a product on a GPU: the rule by its shape, and the candidates that the
+ * tuner (kernels/tuning/) measures on a card.
+ */
+import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
+import type { ComputeDtype } from "../../common/compute_dtype.ts";
+import { type MatmulArgs, packedLength } from "../spec.ts";
+import { isBlockType, storedWords } from "../../../weights/types.ts";
+import { sharedVectors, threadsOf, type TileShape } from "./tile.wgsl.ts";
+
+/** Shapes of tiles: from the fastest for large products to the fastest for few outputs. */
+export const TILES = {
+  large: { bm: 128, bn: 128, tm: 8, tn: 8, bk: 16, slices: 1 },
+  medium: { bm: 64, bn: 64, tm: 4, tn: 4, bk: 32, slices: 1 },
+  small: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 64, slices: 4 },
+  skinny: { bm: 16, bn: 16, tm: 4, tn: 4, bk: 128, slices: 16 },
+  // A CPU behind Vulkan takes a second to compile long kernels, and gains little from invocations.
+  software: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 16, slices: 1 },
+} as const satisfies Record<string, TileShape>;
+
+/** Further shapes that only the tuner takes: one may suit a card better. */
+export const MORE_TILES: readonly TileShape[] = [
+  { bm: 128, bn: 128, tm: 8, tn: 8, bk: 8, slices: 1 },
+  { bm: 128, bn: 64, tm: 8, tn: 4, bk: 16, slices: 1 },
+  { bm: 64, bn: 128, tm: 4, tn: 8, bk: 16, slices: 1 },
+  { bm: 64, bn: 64, tm: 8, tn: 8, bk: 16, slices: 1 },
+  { bm: 64, bn: 64, tm: 4, tn: 4, bk: 16, slices: 1 },
+  { bm: 32, bn: 64, tm: 4, tn: 4, bk: 32, slices: 2 },
+  { bm: 16, bn: 64, tm: 4, tn: 4, bk: 64, slices: 4 },
+  { bm: 64, bn: 16, tm: 4, tn: 4, bk: 64, slices: 4 },
+];
+
+/**
+ * What computes a product: a kernel for few rows (with this number of invocations and of columns,
+ * or the rule's), a tile, or the simple kernel that the others are held against.
+ */
+export type Choice = "plain" | VectorShape | TileShape;
+
+export interface VectorShape {
+  vector: true;
+  threads?: number;
+  columns?: number;
+}
+
+/** The kernel for few rows, with the sizes of its rule. */
+export const VECTOR: VectorShape = { vector: true };
+
+const VECTORS: readonly VectorShape[] = [64, 128, 256].flatMap((threads) =>
+  [8, 16].map((columns) => ({ vector: true as const, threads, columns }))
+);
+
+export const isVector = (choice: Choice): choice is VectorShape =>
+  choice !== "plain" && "vector" in choice;
+
+/**
+ * A product uses the largest tile that gives at least this number of workgroups: several for each
+ * core.
+ */
+const ENOUGH_GROUPS = 192;
+/** Up to this many rows, the kernels for vectors are used. */
+const VECTOR_ROWS = 3;
+/** With more rows than this, the tuner does not try the tiles for few rows. */
+const FEW_ROWS = 512;
+
+/** A tile for the result's shape. */
+export function chooseTile(m: number, n: number, software: boolean): TileShape {
+  if (software) return TILES.software;
+  const { large, medium, small, skinny } = TILES;
+  for (const shape of [large, medium, small]) {
+    const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
+    // A tile that is more than half empty takes longer than smaller ones.
+    if (groups >= ENOUGH_GROUPS && 2 * Math.min(m, n) > shape.bm) return shape;
+  }
+  return skinny;
+}
+
+/** The type of both sides of a product: activations in bytes are not rounded once more. */
+export function roundingOf(
+  { activations }: Pick<MatmulArgs, "activations">,
+  { computeDtype }: Pick<WebgpuTraits, "computeDtype">,
+): ComputeDtype {
+  return activations === undefined ? computeDtype : "float32";
+}
+
+/** The rule. */
+export function chooseKernel(
+  args: MatmulArgs,
+  traits: Pick<WebgpuTraits, "software" | "computeDtype">,
+): Choice {
+  return supportsVector(args, traits) ? VECTOR : chooseTile(args.m, args.n, traits.software);
+}
+
+/** Whether the kernels for few rows can compute a product; they do not round to other types. */
+function supportsVector(
+  args: MatmulArgs,
+  traits: Pick<WebgpuTraits, "computeDtype">,
+): boolean {
+  const { m, transA, transB, packedB } = args;
+  return roundingOf(args, traits) === "float32" && m <= VECTOR_ROWS &&
+    (transB || packedB) === true && (!transA || m === 1);
+}
+
+/** The name of a kernel, for {@link kernelNamed}. */
+export function kernelName(choice: Choice): string {
+  if (choice === "plain") return choice;
+  if (isVector(choice)) {
+    const { threads, columns } = choice;
+    return `vector${threads === undefined ? "" : ` ${threads} x${columns}`}`;
+  }
+  const { bm, bn, tm, tn, bk, slices } = choice;
+  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}`;
+}
+
+const ALL: readonly Choice[] = [
+  "plain",
+  VECTOR,
+  ...VECTORS,
+  ...Object.values(TILES),
+  ...MORE_TILES,
+];
+const BY_NAME = new Map(ALL.map((choice) => [kernelName(choice), choice]));
+
+/** The kernel of a name that {@link productChoice} gave. */
+export function kernelNamed(name: string): Choice {
+  const found = BY_NAME.get(name);
+  if (found === undefined) throw new Error(`there is no matrix product "${name}"`);
+  return found;
+}
+
+/** Sizes of a class: n itself up to 4, then the next power of two. */
+const sizeClass = (n: number) => n <= 4 ? n : 2 ** Math.ceil(Math.log2(n));
+
+export const productChoice: ChoicePoint<MatmulArgs> = {
+  op: "matmul",
+  reference: "plain",
+  outputs: ["out"],
+  classOf(args, traits) {
+    const { m, n, k, transA, transB, packedB, weightType = "f32", r = 0, activations } = args;
+    if (m * n * k === 0) return null;
+    const layout = `${transA ? "t" : "n"}${packedB ? "p" : transB ? "t" : "n"}`;
+    const dtype = roundingOf(args, traits);
+    return `matmul ${sizeClass(m)}x${sizeClass(n)}x${sizeClass(k)} ${layout} ${weightType}` +
+      `${r > 0 ? " lora" : ""}${activations ? ` ${activations}` : ""}` +
+      `${dtype === "float32" ? "" : ` ${dtype}`}`;
+  },
+  candidates(args, traits) {
+    const { limits: { workgroupBytes, invocations } } = traits, { m, n } = args;
+    const fits = (shape: TileShape) =>
+      threadsOf(shape) <= invocations && 16 * sharedVectors(shape) <= workgroupBytes;
+    const few = Math.min(m, n) <= FEW_ROWS;
+    const { software: _, ...tiles } = TILES;
+    const useful = [...Object.values(tiles), ...MORE_TILES].filter((shape) =>
+      fits(shape) && (few || shape.slices === 1) &&
+      // A tile that is three quarters empty is not worth a measurement.
+      4 * Math.min(m, n) >= Math.min(shape.bm, shape.bn)
+    );
+    const vectors = supportsVector(args, traits) ? [VECTOR, ...vectorsFor(args)] : [];
+    const names = [chooseKernel(args, traits), ...vectors, ...useful].map(kernelName);
+    return [...new Set(names)];
+  },
+  tolerance({ k, r = 0, alpha = 1, loraScale = 1 }) {
+    // A sum in blocks errs by a few units in the last place of the sum of magnitudes.
+    const magnitudes = Math.abs(alpha) * k + Math.abs(loraScale) * r + 1;
+    return { absolute: 2 ** -20 * magnitudes, relative: 0 };
+  },
+  small(args) {
+    const { transB, packedB, weightType, r = 0 } = args;
+    const inBlocks = weightType !== undefined && isBlockType(weightType);
+    const rows = (n: number, most: number) => n <= most + 4 ? n : most + n % 4;
+    // The rows of a stored weight keep a whole number of blocks, of at most 256 values.
+    const long = (n: number) => n <= 1024 ? n : 512 + n % 512;
+    const m = rows(args.m, 36), n = inBlocks && !transB ? long(args.n) : rows(args.n, 132);
+    const k = long(args.k);
+    const b = weightType !== undefined
+      ? storedWords(weightType, transB ? n : k, transB ? k : n)
+      : packedB
+      ? packedLength(n, k)
+      : n * k;
+    return { m, n, k, a: m * k, b, out: m * n, ...(r > 0 ? { xa: m * r, loraB: n * r } : {}) };
+  },
+  stored({ n, k, transB, weightType }) {
+    if (weightType === undefined) return null;
+    return { name: "b", type: weightType, rows: transB ? n : k, length: transB ? k : n };
+  },
+};
+
+/** Kernels for few rows that differ from one another for this weight. */
+function vectorsFor({ k, packedB, weightType }: MatmulArgs): VectorShape[] {
+  const panels = packedB || (weightType !== undefined && isBlockType(weightType));
+  return VECTORS.filter(({ threads, columns }) =>
+    // Rows of a weight are always done four at a time.
+    (panels || columns === 8) && threads! <= Math.max(64, k)
+  );
+}

@@ -1,0 +1,2 @@
+/** The hidden command of the process that measures kernels (worker.ts). */
+export const TUNE_COMMAND = "__tune";

@@ -1,0 +1,262 @@
+/**
+ * Finds the fastest right kernels for calls on a card: from the cache, or by measurements in a
+ * process of its own. If a driver crashes there, the candidate is noted as bad, and the process is
+ * started again.
+ */
+import { messageOf, UsageError } from "../../core/errors.ts";
+import { readLines } from "../../core/line_pipe.ts";
+import { lockFolder } from "../../core/lock.ts";
+import { programCommand } from "../../core/program_command.ts";
+import type { RecordedCall } from "../ops/common/recorded_call.ts";
+import {
+  choicesFolder,
+  keepChoices,
+  type KeptChoice,
+  type KeptChoices,
+  type Measurable,
+  readChoices,
+} from "./kept_choices.ts";
+import { TUNE_COMMAND } from "./command.ts";
+import type { TunedClass } from "./tune_call.ts";
+import { encodeJob, type TuneJob, type TuneLine } from "./worker.ts";
+
+export interface TuneOptions {
+  about: Measurable;
+  card: number | null;
+  /** Max milliseconds for all measurements. */
+  budgetMs: number;
+  /** Called for each class that was measured. */
+  onTuned?: (tuned: TunedClass) => void;
+  /** Measures classes again that are in the cache. */
+  again?: boolean;
+  /** The user's cache folder; null = there is none. Default: by the environment. */
+  cache?: string | null;
+  /** The program of the process; tests replace it. */
+  command?: readonly string[];
+  /** Milliseconds without a word from the process after which it counts as hanging. */
+  silenceMs?: number;
+}
+
+/** What was found, and where from. */
+export interface Tuned {
+  choices: Record<string, KeptChoice>;
+  /** Candidates that were wrong or crashed, of the classes that were asked for. */
+  bad: KeptChoices["bad"];
+  /** Number of classes that were measured now, that were in the cache, and that were left out. */
+  measured: number;
+  known: number;
+  left: number;
+  /** What a user should know. */
+  notes: string[];
+}
+
+/** How often the process is started again. */
+const MAX_CRASHES = 20;
+/** A driver may compile a kernel for a long time, but not this long. */
+const SILENCE_MS = 60_000;
+/** How long another process that measures the same card is waited for. */
+const WAIT_MS = 20_000, WAIT_STEP_MS = 500;
+
+/** Never fails because of the card or the cache: what cannot be measured follows its rule. */
+export async function tune(calls: readonly RecordedCall[], options: TuneOptions): Promise<Tuned> {
+  const { about, again = false } = options;
+  const folder = options.cache === undefined
+    ? choicesFolder(about)
+    : choicesFolder(about, options.cache);
+  const notes: string[] = [];
+  const found: KeptChoices = { choices: {}, bad: {} };
+  const missing = async () => {
+    if (folder === null) return [...calls];
+    const { choices, bad, note } = await readChoices(folder, about);
+    if (note !== null && !notes.includes(note)) notes.push(note);
+    for (const { class: name } of calls) {
+      if (bad[name] !== undefined) found.bad[name] = bad[name];
+      if (choices[name] !== undefined && !again) found.choices[name] = choices[name];
+    }
+    return calls.filter(({ class: name }) => found.choices[name] === undefined);
+  };
+  let wanted = await missing();
+  const result = (measured: number): Tuned => {
+    const known = Object.keys(found.choices).length - measured;
+    return { ...found, measured, known, left: calls.length - known - measured, notes };
+  };
+  if (wanted.length === 0) return result(0);
+  const lock = await lockOf(folder, notes);
+  try {
+    // Another process may have measured them while this one has waited.
+    wanted = await missing();
+    const fresh: KeptChoices = { choices: {}, bad: {} };
+    await measure(byWork(wanted), found.bad, fresh, options, notes);
+    for (const [name, choice] of Object.entries(fresh.choices)) found.choices[name] = choice;
+    for (const [name, bad] of Object.entries(fresh.bad)) {
+      found.bad[name] = { ...found.bad[name], ...bad };
+    }
+    if (folder !== null && Object.keys({ ...fresh.choices, ...fresh.bad }).length > 0) {
+      await keepChoices(folder, about, fresh).catch((error) =>
+        notes.push(`the measured kernels are used, but not kept: ${messageOf(error)}`)
+      );
+    }
+    return result(Object.keys(fresh.choices).length);
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** Lets only one process measure a kind of card at a time; null where that cannot be locked. */
+async function lockOf(folder: string | null, notes: string[]) {
+  if (folder === null) return null;
+  try {
+    await Deno.mkdir(folder, { recursive: true });
+  } catch (error) {
+    notes.push(`the measured kernels will not be kept: ${folder}: ${messageOf(error)}`);
+    return null;
+  }
+  for (let waited = 0;; waited += WAIT_STEP_MS) {
+    try {
+      return await lockFolder(folder);
+    } catch (error) {
+      if (!(error instanceof UsageError)) {
+        notes.push(messageOf(error));
+        return null;
+      }
+      if (waited >= WAIT_MS) {
+        notes.push(
+          `another process measures this kind of card, which disturbs the times: ${folder}`,
+        );
+        return null;
+      }
+      await new Promise((resolve) => setTimeout(resolve, WAIT_STEP_MS));
+    }
+  }
+}
+
+/** The calls that take the most time first, as far as their sizes say. */
+function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
+  const work = ({ count, scalars: { m, n, k }, tensors }: RecordedCall) =>
+    count *
+    (typeof m === "number" && typeof n === "number" && typeof k === "number"
+      ? m * n * k
+      : 64 * Object.values(tensors).reduce((sum, { length }) => sum + length, 0));
+  return calls.toSorted((a, b) => work(b) - work(a));
+}
+
+/** Runs the process until it has measured all calls, or there is no time left. */
+async function measure(
+  calls: RecordedCall[],
+  known: KeptChoices["bad"],
+  fresh: KeptChoices,
+  options: TuneOptions,
+  notes: string[],
+): Promise<void> {
+  const end = performance.now() + options.budgetMs;
+  for (let crashes = 0; calls.length > 0 && performance.now() < end;) {
+    const bad = { ...known };
+    for (const [name, more] of Object.entries(fresh.bad)) bad[name] = { ...bad[name], ...more };
+    const job = {
+      device: options.about.device,
+      card: options.card,
+      calls,
+      bad,
+      budgetMs: end - performance.now(),
+    };
+    const done = new Set<string>();
+    let last: { class: string; candidate: string } | null = null;
+    const markBad = (name: string, candidate: string, reason: string) => {
+      fresh.bad[name] = { ...fresh.bad[name], [candidate]: reason };
+      notes.push(`${name}: the kernel "${candidate}" is not used on this card: ${reason}`);
+    };
+    const ended = await runProcess(job, options, (line) => {
+      if (line.event === "trying") last = line;
+      if (line.event === "failed") {
+        done.add(line.class);
+        notes.push(`${line.class} was not measured: ${line.reason}`);
+      }
+      if (line.event === "tuned") {
+        const { tuned } = line;
+        done.add(tuned.class);
+        for (const { name, wrong } of tuned.candidates) {
+          if (wrong !== null && bad[tuned.class]?.[name] === undefined) {
+            markBad(tuned.class, name, wrong);
+          }
+        }
+        fresh.choices[tuned.class] = keptOf(tuned);
+        options.onTuned?.(tuned);
+      }
+    });
+    if (ended === null) return;
+    calls = calls.filter(({ class: name }) => !done.has(name));
+    const tried = last as { class: string; candidate: string } | null;
+    if (tried === null || done.has(tried.class)) {
+      notes.push(`the kernels were not measured: ${ended}`);
+      return;
+    }
+    markBad(tried.class, tried.candidate, ended);
+    if (++crashes === MAX_CRASHES) {
+      notes.push(`the process that measures has crashed ${crashes} times: the rest is left out`);
+      return;
+    }
+  }
+}
+
+function keptOf({ choice, rule, candidates }: TunedClass): KeptChoice {
+  const msOf = (name: string) => candidates.find((other) => other.name === name)?.ms ?? null;
+  return { kernel: choice, ms: msOf(choice), rule, rule_ms: msOf(rule) };
+}
+
+/**
+ * Runs the process once.
+ * @returns null when it has come to its end, else what happened to it
+ */
+async function runProcess(
+  job: TuneJob,
+  { command, silenceMs = SILENCE_MS }: TuneOptions,
+  on: (line: TuneLine) => void,
+): Promise<string | null> {
+  const [program, ...args] = command ?? [...programCommand(), TUNE_COMMAND];
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(program!, {
+      args,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+  } catch (error) {
+    return `its process did not start: ${messageOf(error)}`;
+  }
+  let isDone = false, hangs = false;
+  const kill = () => {
+    hangs = true;
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It has ended in this moment.
+    }
+  };
+  let watch = setTimeout(kill, silenceMs);
+  // It reads all of its input before it writes.
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(encodeJob(job))).catch(() => {});
+  await writer.close().catch(() => {});
+  for await (const lines of readLines(child.stdout)) {
+    clearTimeout(watch);
+    watch = setTimeout(kill, silenceMs);
+    for (const text of lines) {
+      let line: TuneLine;
+      try {
+        line = JSON.parse(text);
+      } catch {
+        continue; // what a driver prints
+      }
+      isDone ||= line.event === "done";
+      on(line);
+    }
+  }
+  const { code, signal } = await child.status;
+  clearTimeout(watch);
+  if (isDone) return null;
+  if (hangs) return `it did not answer for ${silenceMs / 1000} s`;
+  return signal === null
+    ? `its process ended with code ${code}`
+    : `its process was ended by ${signal}`;
+}

@@ -1,0 +1,165 @@
+/**
+ * The tuner around its process: crashes, hangs, the cache, a second process. The process itself is
+ * played by shell scripts; tune_call_test.ts measures kernels.
+ */
+import assert from "node:assert/strict";
+import type { RecordedCall } from "../ops/common/recorded_call.ts";
+import { choicesFolder, measurableOn } from "./kept_choices.ts";
+import { tune, type TuneOptions } from "./tuner.ts";
+import { decodeJob, encodeJob } from "./worker.ts";
+
+const ABOUT = measurableOn("webgpu", { name: "card", vendor: 1, device: 2, software: false });
+
+const call = (name: string, m: number): RecordedCall => ({
+  op: "matmul",
+  class: name,
+  count: 1,
+  computeDtype: "float32",
+  scalars: { m, n: 1, k: 1 },
+  tensors: {},
+});
+
+const line = (value: object) => `echo '${JSON.stringify(value)}'`;
+const trying = (name: string, candidate: string) =>
+  line({ event: "trying", class: name, candidate });
+const tuned = (name: string, choice: string, wrong: string | null = null) =>
+  line({
+    event: "tuned",
+    tuned: {
+      class: name,
+      choice,
+      rule: "rule",
+      candidates: [{ name: "rule", ms: 2, wrong: null }, { name: choice, ms: 1, wrong }],
+    },
+  });
+const done = line({ event: "done" });
+
+async function inCache(
+  work: (tuneWith: typeof run, cache: string) => Promise<void>,
+): Promise<void> {
+  const cache = await Deno.makeTempDir();
+  const run = (
+    script: string[],
+    names: string[] = ["big", "small"],
+    more: Partial<TuneOptions> = {},
+  ) =>
+    tune(names.map((name, i) => call(name, 10 - i)), {
+      about: ABOUT,
+      card: null,
+      budgetMs: 10_000,
+      cache,
+      command: ["sh", "-c", ["job=$(cat)", ...script].join("\n")],
+      ...more,
+    });
+  try {
+    await work(run, cache);
+  } finally {
+    await Deno.remove(cache, { recursive: true });
+  }
+}
+declare const run: (
+  script: string[],
+  names?: string[],
+  more?: Partial<TuneOptions>,
+) => ReturnType<typeof tune>;
+
+Deno.test("measured kernels are kept, and the next time nothing is measured", () =>
+  inCache(async (run) => {
+    const first = await run([
+      tuned("big", "tile"),
+      "echo from a driver",
+      tuned("small", "tile"),
+      done,
+    ]);
+    assert.deepEqual([first.measured, first.known, first.left], [2, 0, 0]);
+    assert.equal(first.choices["big"]!.kernel, "tile");
+    assert.deepEqual(first.choices["big"], { kernel: "tile", ms: 1, rule: "rule", rule_ms: 2 });
+    const again = await run(["exit 1"]);
+    assert.deepEqual([again.measured, again.known, again.left], [0, 2, 0]);
+    assert.deepEqual(again.choices, first.choices);
+    assert.deepEqual(again.notes, []);
+    // One more class: only this one is asked for.
+    const more = await run(
+      ['case "$job" in *big*) exit 1;; esac', tuned("third", "tile"), done],
+      ["big", "third"],
+    );
+    assert.deepEqual([more.measured, more.known, more.left], [1, 1, 0]);
+  }));
+
+Deno.test("a candidate that crashes the driver is noted, and not tried again", () =>
+  inCache(async (run) => {
+    const crash = [
+      'case "$job" in *"ended by SIGSEGV"*) ;; *)',
+      trying("big", "bad one"),
+      "kill -SEGV $$;;",
+      "esac",
+    ];
+    const found = await run([...crash, tuned("big", "tile"), tuned("small", "tile"), done]);
+    assert.equal(found.measured, 2);
+    assert.deepEqual(found.bad, { big: { "bad one": "its process was ended by SIGSEGV" } });
+    assert.match(found.notes.join(), /big: the kernel "bad one" is not used on this card/);
+    // The cache remembers it for another class's measurement of the same kind.
+    assert.deepEqual((await run(["exit 1"])).bad, found.bad);
+  }));
+
+Deno.test("a process that hangs is ended, and one that never starts measures nothing", () =>
+  inCache(async (run) => {
+    const hangs = [
+      'case "$job" in *"did not answer"*) ;; *)',
+      trying("big", "slow"),
+      "exec sleep 60;; esac",
+    ];
+    const found = await run([...hangs, tuned("big", "tile"), done], ["big"], { silenceMs: 300 });
+    assert.deepEqual(found.bad, { big: { slow: "it did not answer for 0.3 s" } });
+    assert.equal(found.measured, 1);
+    const never = await run([], ["other"], { command: ["/does/not/exist"] });
+    assert.deepEqual([never.measured, never.left], [0, 1]);
+    assert.match(never.notes.join(), /not measured: its process did not start/);
+    const fails = await run(["exit 3"], ["other"]);
+    assert.match(fails.notes.join(), /not measured: its process ended with code 3/);
+  }));
+
+Deno.test("a wrong kernel and a call that does not fit into the card are reported", () =>
+  inCache(async (run) => {
+    const failed = line({ event: "failed", class: "small", reason: "out of memory" });
+    const found = await run([tuned("big", "rule", "element 3 is 7"), failed, done]);
+    assert.deepEqual(found.bad, { big: { rule: "element 3 is 7" } });
+    assert.deepEqual([found.measured, found.left], [1, 1]);
+    assert.match(found.notes.join("\n"), /element 3 is 7\nsmall was not measured: out of memory/);
+  }));
+
+Deno.test("without a folder that can be written, kernels are measured and not kept", () =>
+  inCache(async (run, cache) => {
+    await Deno.writeTextFile(`${cache}/rgx`, "a file where a folder should be");
+    const found = await run([tuned("big", "tile"), tuned("small", "tile"), done]);
+    assert.equal(found.measured, 2);
+    assert.match(found.notes.join(), /will not be kept|not kept/);
+    const none = await run([tuned("big", "tile"), done], ["big"], { cache: null });
+    assert.equal(none.measured, 1);
+  }));
+
+Deno.test("two processes measure a card one after the other", () =>
+  inCache(async (run, cache) => {
+    const both = await Promise.all([
+      run(["sleep 0.2", tuned("big", "first"), done], ["big"]),
+      run(["sleep 0.2", tuned("big", "second"), done], ["big"]),
+    ]);
+    // The second one has waited, and found what the first one measured.
+    assert.deepEqual(both.map(({ measured }) => measured).sort(), [0, 1]);
+    assert.deepEqual(both[0]!.choices, both[1]!.choices);
+    const folder = choicesFolder(ABOUT, cache)!;
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["choices.json"]);
+  }));
+
+Deno.test("a job is the same after it was written and read, with its tables", () => {
+  const words = Uint32Array.of(1, 2 ** 32 - 1);
+  const tensor = { dtype: "u32" as const, block: 0, offset: 64, length: 2, words };
+  const job = {
+    device: "webgpu",
+    card: 1,
+    calls: [{ ...call("big", 3), tensors: { table: tensor } }],
+    bad: { big: { tile: "wrong" } },
+    budgetMs: 5,
+  };
+  assert.deepEqual(decodeJob(encodeJob(job)), job);
+});

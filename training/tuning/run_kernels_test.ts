@@ -1,0 +1,125 @@
+/** The kernels of a run: from the cache at its beginning, and from the checkpoint when resumed. */
+import assert from "node:assert/strict";
+import { ALONE } from "../../ranks/ranks.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
+import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
+import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
+import { assemble } from "../assemble.ts";
+import type { RunContext } from "../run/run_context.ts";
+import { shortRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { GrpoTrainer } from "../trainer.ts";
+import { chooseRunKernels } from "./run_kernels.ts";
+
+/** Calls `work` with an empty cache folder of the user. */
+async function withCache(work: (cache: string) => Promise<void>): Promise<void> {
+  const before = Deno.env.get("XDG_CACHE_HOME");
+  await withTempDir(async (cache) => {
+    Deno.env.set("XDG_CACHE_HOME", cache);
+    try {
+      await work(cache);
+    } finally {
+      if (before === undefined) Deno.env.delete("XDG_CACHE_HOME");
+      else Deno.env.set("XDG_CACHE_HOME", before);
+    }
+  });
+}
+
+async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
+  const device = await createWebgpuDevice();
+  try {
+    return await work(device);
+  } finally {
+    device.close();
+  }
+}
+
+const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };
+const configOf = (path: string) => shortRunConfig(path, ONE_STEP);
+const plan = { rubric: VARYING_RUBRIC, tuneKernels: true };
+
+/** Keeps the simple kernel for all products of the run, as if it had been the fastest. */
+async function keepSimple(path: string): Promise<string[]> {
+  return await onGpu(async (device) => {
+    const config = configOf(path);
+    const parts = await assemble(config, device);
+    const trainer = new GrpoTrainer({ config, configText: "", device, ...parts });
+    const classes = (await trainer.rehearse()).map((call) => call.class);
+    parts.model.dispose();
+    assert.equal(device.counters.dispatches, 0, "a rehearsal computes nothing");
+    const about = measurableOn("webgpu", device.adapter), folder = choicesFolder(about)!;
+    await Deno.mkdir(folder, { recursive: true });
+    const choice = { kernel: "plain", ms: 1, rule: "vector", rule_ms: 2 };
+    const choices = Object.fromEntries(classes.map((name) => [name, choice]));
+    await keepChoices(folder, about, { choices, bad: {} });
+    return classes;
+  });
+}
+
+webgpuTest(
+  "a resumed run uses the kernels of its checkpoint, and keeps its bits",
+  () =>
+    withCache((cache) =>
+      withTempDir(async (folder) => {
+        const classes = await keepSimple(`${folder}/none`);
+        assert.ok(classes.length >= 8, classes.join(", "));
+        assert.ok(classes.some((name) => name.includes(" tn ")), "the gradients' products");
+        const whole = await onGpu(async (device) => {
+          const { events } = await trainOn(device, configOf(`${folder}/whole`), plan);
+          assert.deepEqual(new Set(Object.values(device.kernelChoices)), new Set(["plain"]));
+          return events.filter(({ type }) => type === "kernels");
+        });
+        const known = { measured: 0, known: classes.length, left: 0, changed: classes.length };
+        const [{ type: _, seconds: __, ...event }] = whole as unknown as [
+          { type: string; seconds: number },
+        ];
+        assert.deepEqual(event, known);
+        await onGpu(async (device) => {
+          let steps = 0;
+          const { summary } = await trainOn(device, configOf(`${folder}/parts`), {
+            ...plan,
+            listeners: [({ type }) => type === "step" && steps++],
+            control: { stopRequested: () => steps > 0 ? "save" : "no" },
+          });
+          assert.equal(summary.status, "stopped");
+        });
+        // What the cache says now does not matter, and neither does the flag.
+        await Deno.remove(`${cache}/rgx`, { recursive: true });
+        await onGpu(async (device) => {
+          await trainOn(device, configOf(`${folder}/parts`), {
+            ...{ ...plan, tuneKernels: false, resume: true },
+          });
+          assert.deepEqual(Object.keys(device.kernelChoices).toSorted(), classes.toSorted());
+        });
+        const weights = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+        assert.deepEqual(await weights("parts"), await weights("whole"));
+        const { kernels } = JSON.parse(await Deno.readTextFile(`${folder}/parts/run.json`));
+        assert.deepEqual(kernels, Object.fromEntries(classes.map((name) => [name, "plain"])));
+      })
+    ),
+);
+
+const ADAPTER = { name: "card", vendor: 1, device: 2, software: true };
+
+/** A run of which only the choice of kernels is looked at. */
+function runOn(state: object, options: object = {}) {
+  const device = { name: "webgpu", adapter: ADAPTER, rehearse: () => Promise.resolve([]) };
+  const run = { options: { device, ...options }, state, ranks: ALONE, emit: () => {} };
+  return { run: run as unknown as RunContext, device: device as { kernelChoices?: object } };
+}
+
+Deno.test("a checkpoint of another card says so; one without kernels goes on without", async () => {
+  const about = measurableOn("webgpu", ADAPTER), choices = { "matmul 1": "plain" };
+  const same = runOn({ kernels: { about, choices } });
+  assert.deepEqual(await chooseRunKernels(same.run, true), { event: null, notes: [] });
+  assert.deepEqual(same.device.kernelChoices, choices);
+  const other = runOn({ kernels: { about: { ...about, rgx: "0.0.0" }, choices } });
+  const { notes } = await chooseRunKernels(other.run, true);
+  assert.match(notes.join(), /of another card, driver or version/);
+  assert.equal(other.device.kernelChoices, undefined);
+  assert.equal(other.run.state.kernels, null);
+  const without = runOn({ kernels: null }, { tuneKernels: true });
+  assert.deepEqual(await chooseRunKernels(without.run, true), { event: null, notes: [] });
+  // A software adapter is not measured unasked.
+  const fresh = runOn({ kernels: null });
+  assert.deepEqual(await chooseRunKernels(fresh.run, false), { event: null, notes: [] });
+});
