@@ -1,5 +1,4 @@
 /** Who answers the questions of a benchmark, and what a question and an answer are. */
-import { RgxError } from "../core/errors.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TestSet } from "./plan/test_set.ts";
 
@@ -64,11 +63,4 @@ export interface Took {
   asking: number;
   /** The part of `asking` spent in the model itself; for a remote model all of it. */
   model: number;
-}
-
-/** A server will refuse all further questions too: no key, no such model, no money. */
-export class Refused extends RgxError {
-  constructor(message: string, readonly status: number, advice?: string) {
-    super(message, advice === undefined ? {} : { advice });
-  }
 }

@@ -13,8 +13,13 @@ import { type AskedModels, isRemoteName, planModels } from "./plan/model_plan.ts
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TaskRequest } from "./plan/test_set.ts";
 import { RemoteModel } from "./remote/model.ts";
-import { type RemoteOptions, RemoteServer, whoAnswers } from "./remote/server.ts";
-import type { AllTasksResultFile, RemoteUsage, Sampling } from "./results/result_file.ts";
+import {
+  type RemoteOptions,
+  RemoteServer,
+  type RemoteUsage,
+  whoAnswers,
+} from "../core/remote/server.ts";
+import type { AllTasksResultFile, Sampling } from "./results/result_file.ts";
 import { missingSamples, runJobs } from "./workers/run_jobs.ts";
 import { SampleStore } from "./results/sample_store.ts";
 import {

@@ -34,6 +34,36 @@ Deno.test("a reward can be a file, with parameters, hosts and limits", async () 
   assert.deepEqual(named.config.rewards[0]!.file!.net, ["a.org"]);
 });
 
+Deno.test("hosts may stand in permissions; a cache and another name can be asked for", async () => {
+  const files = { "r.ts": SOURCE };
+  const read = async (item: string) => (await load(HEAD + item, {}, files)).config.rewards;
+  const [file] = await read(
+    "  - {path: r.ts, permissions: {net: ['127.0.0.1:8000']}, cache: true}\n",
+  );
+  assert.deepEqual([file!.file!.net, file!.file!.cache], [["127.0.0.1:8000"], true]);
+  assert.deepEqual({ ...file!.params }, {});
+  const twice = await read("  - {name: brevity, as: short}\n  - brevity\n");
+  assert.deepEqual(twice.map(({ name, as }) => [name, as]), [["brevity", "short"], [
+    "brevity",
+    undefined,
+  ]]);
+  assert.deepEqual(createRubric(twice).names, ["short", "brevity"]);
+  for (
+    const [item, message] of [
+      [
+        "{path: r.ts, permissions: {read: [/]}}",
+        /permissions\.read: cannot be granted: only net can/,
+      ],
+      ["{path: r.ts, permissions: all}", /permissions: expected \{net: \[hosts\]\}/],
+      ["{path: r.ts, net: a.org, permissions: {net: a.org}}", /net is given twice/],
+      ["{name: brevity, as: a/b}", /as: expected a name of letters, digits and _, found "a\/b"/],
+    ] as const
+  ) {
+    const problems = await errorsOf(HEAD + `  - ${item}\n`, {}, files);
+    assert.match(problems.join("\n"), message, item);
+  }
+});
+
 Deno.test("a reward's file is looked for beside the configuration, then in the cwd", async () => {
   const files = {
     "sub/base.yaml": HEAD + "  - path: ./r.ts\n",

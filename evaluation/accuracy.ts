@@ -42,7 +42,10 @@ export interface ScoredAnswer {
 
 export const isCorrect = ({ score }: Pick<ScoredAnswer, "score">) => score >= CORRECT;
 
-/** @param problems the answers of each problem; problems without an answer do not count */
+/**
+ * Accuracy, its interval, mean score and shares of answers.
+ * @param problems the answers of each problem; problems without an answer do not count
+ */
 export function accuracyOf(problems: readonly (readonly ScoredAnswer[])[]): Accuracy {
   const answered = problems.filter(({ length }) => length > 0).length, answers = problems.flat();
   const total = answers.length, correct = answers.filter(isCorrect).length;

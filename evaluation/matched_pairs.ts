@@ -7,6 +7,7 @@ import { RandomStream } from "../core/philox.ts";
 import { mean } from "../core/statistics.ts";
 import { bootstrapMean, matchedPairsInterval, RESAMPLES } from "./intervals.ts";
 
+/** The comparison of two models on the same problems. */
 export interface PairedTest {
   /** Problems. */
   n: number;
@@ -20,6 +21,7 @@ export interface PairedTest {
 }
 
 /**
+ * Compares two models on the same problems.
  * @param first for each problem the share of the first model's samples that are correct: 0 or 1
  *   with one sample
  * @throws RangeError when the two models have different numbers of problems

@@ -3,7 +3,7 @@
  * tests and for programs that use rgx as a library. `soloTransport` is one rank alone.
  */
 import { RgxError } from "../core/errors.ts";
-import type { Transport } from "./transport.ts";
+import { type Blocks, partOf, type Transport } from "./transport.ts";
 
 /** How often a waiting rank asks whether the others can still come, in milliseconds. */
 const ALARM_MS = 20;
@@ -78,18 +78,24 @@ class LocalTransport implements Transport {
     return this.room.meet(this.rank, "allGather", parts, alarm);
   }
 
-  async exchange(
-    parts: readonly Uint8Array[],
-    lengths: readonly number[],
-    alarm: () => void,
-  ): Promise<Uint8Array<ArrayBuffer>[]> {
-    const found = await this.room.meet(this.rank, "exchange", parts, alarm);
-    for (const [rank, { length }] of found.entries()) {
-      if (length !== lengths[rank]) {
-        throw new RgxError(`rank ${rank} sent ${length} bytes, expected ${lengths[rank]}`);
+  async gatherParts(parts: Blocks, alarm: () => void): Promise<void> {
+    const own = Array<Uint8Array>(this.size).fill(partOf(parts, this.rank));
+    this.#fill(parts, await this.room.meet(this.rank, "gatherParts", own, alarm));
+  }
+
+  async exchange(send: Blocks, receive: Blocks, alarm: () => void): Promise<void> {
+    const parts = Array.from({ length: this.size }, (_, to) => partOf(send, to));
+    this.#fill(receive, await this.room.meet(this.rank, "exchange", parts, alarm));
+  }
+
+  #fill(parts: Blocks, found: readonly Uint8Array[]): void {
+    for (const [rank, bytes] of found.entries()) {
+      const { length } = partOf(parts, rank);
+      if (bytes.length !== length) {
+        throw new RgxError(`rank ${rank} sent ${bytes.length} bytes, expected ${length}`);
       }
+      partOf(parts, rank).set(bytes);
     }
-    return found;
   }
 
   async allReduce(values: Float32Array | Float64Array, alarm: () => void): Promise<void> {

@@ -8,8 +8,9 @@
  */
 import { deserialize, serialize } from "node:v8";
 import { EXIT, Interrupted, messageOf, RgxError, UsageError } from "../core/errors.ts";
-import { addInto, nodesOf, PartialSums, shareOf, type TreeNode } from "./sum_tree.ts";
-import type { Transport } from "./transport.ts";
+import { shareOf } from "./sum_tree.ts";
+import type { Blocks, Transport } from "./transport.ts";
+import { type FloatArray, type Partials, type SumOptions, VectorSums } from "./vector_sum.ts";
 
 /** Another rank has failed, and has said why. */
 export class RankFailed extends RgxError {
@@ -25,20 +26,13 @@ type Message =
 /** Runs work that may be ended early. */
 export type Guard = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Partial sums of one tensor: the nodes of the tree that this rank has, from left to right. */
-export type Partials<T extends FloatArray> = readonly { node: TreeNode; value: T }[];
-
-export type FloatArray = Float32Array | Float64Array;
-
-/** Elements that are summed at a time: 16 MB of floats. Bounds the memory of a sum. */
-const BUCKET = 2 ** 22;
-
 export class Ranks {
   /** Errors that all ranks know of. */
   #known = new WeakSet<object>();
   #guard: Guard = (work) => work();
   /** Whether the last error was one of some ranks only, as of a machine that fails. */
   #ofSome = { last: false };
+  #sums: VectorSums | null;
 
   /**
    * @param transport null = one rank alone
@@ -49,7 +43,9 @@ export class Ranks {
     private readonly watch: () => void = () => {},
     /** Told of work that goes on, and of a checkpoint that a resume can begin at. */
     readonly progress: { beat(): void; keeps(): void } = { beat() {}, keeps() {} },
-  ) {}
+  ) {
+    this.#sums = transport === null ? null : new VectorSums(transport, watch);
+  }
 
   /**
    * The same ranks, whose dealt work runs within `guard`, which may end it with an error: there all
@@ -61,6 +57,7 @@ export class Ranks {
     guarded.#known = this.#known;
     guarded.#guard = guard;
     guarded.#ofSome = this.#ofSome;
+    guarded.#sums = this.#sums;
     return guarded;
   }
 
@@ -141,7 +138,7 @@ export class Ranks {
 
   /**
    * The sum of `count` vectors in the order of `sum_tree.ts`, on all ranks; of many ranks, each has
-   * added those of its share. Each rank sends and receives about twice the vector, as in a ring.
+   * added those of its share (`vector_sum.ts`). One rank alone has added all of them.
    * @param own the partial sums of this rank, which are used up
    * @param empty creates a vector, for a rank that had nothing to add
    */
@@ -149,48 +146,19 @@ export class Ranks {
     count: number,
     own: Partials<T>,
     empty: () => T,
+    options: SumOptions = {},
   ): Promise<T> {
-    const { transport } = this;
-    if (transport === null) return own[0]?.value ?? empty();
-    const { size, rank } = this;
-    const nodes = Array.from(
-      { length: size },
-      (_, other) => nodesOf(...shareOf(count, other, size), count),
-    );
-    const out = own[0]?.value ?? empty(), { BYTES_PER_ELEMENT } = out;
-    const make = (bytes: ArrayBuffer): T =>
-      (out instanceof Float32Array ? new Float32Array(bytes) : new Float64Array(bytes)) as T;
-    for (let first = 0; first < out.length; first += BUCKET) {
-      const length = Math.min(BUCKET, out.length - first);
-      const slice = (of: number) => {
-        const [begin, end] = shareOf(length, of, size);
-        return [first + begin, first + end] as const;
-      };
-      // Every rank adds up a slice of the bucket. It gets that slice of all partial sums.
-      const parts = nodes.map((_, to) => {
-        const [begin, end] = slice(to), width = end - begin;
-        const part = make(new ArrayBuffer(own.length * width * BYTES_PER_ELEMENT));
-        own.forEach(({ value }, i) => part.set(value.subarray(begin, end), i * width));
-        return bytesOf(part);
-      });
-      const [begin, end] = slice(rank), width = end - begin;
-      const lengths = nodes.map((list) => list.length * width * BYTES_PER_ELEMENT);
-      const received = await transport.exchange(parts, lengths, this.watch);
-      const sums = new PartialSums<T>(count, (left, right) => {
-        addInto(left, right);
-        return left;
-      });
-      received.forEach((bytes, from) => {
-        const values = make(bytes.buffer);
-        nodes[from]!.forEach((node, i) =>
-          sums.push(node, values.subarray(i * width, (i + 1) * width) as T)
-        );
-      });
-      const total = sums.values[0]?.value ?? make(new ArrayBuffer(width * BYTES_PER_ELEMENT));
-      const slices = await transport.allGather(bytesOf(total), this.watch);
-      slices.forEach((bytes, from) => out.set(make(bytes.buffer), slice(from)[0]));
-    }
-    return out;
+    return await this.#sums?.sum(count, own, empty, options) ?? own[0]?.value ?? empty();
+  }
+
+  /** Fills the parts of the other ranks with what they have in theirs. */
+  async gather(parts: Blocks): Promise<void> {
+    await this.transport?.gatherParts(parts, this.watch);
+  }
+
+  /** Sends part i of `send` to rank i, and fills part i of `receive` with what rank i sends. */
+  async exchange(send: Blocks, receive: Blocks): Promise<void> {
+    await this.transport?.exchange(send, receive, this.watch);
   }
 
   /** Replaces the values by their sums over the ranks, in the order that MPI finds fastest. */
@@ -235,10 +203,6 @@ export class Ranks {
 
 /** One rank alone. */
 export const ALONE = new Ranks(null);
-
-function bytesOf({ buffer, byteOffset, byteLength }: FloatArray): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
 
 function messageFor(error: unknown): Message {
   if (error instanceof Interrupted) return { kind: "stop" };

@@ -4,6 +4,14 @@
  * order; every function is waited for before the next one is called.
  */
 
+/** Parts of an array of bytes, one for each rank. They may overlap where they are only read. */
+export interface Blocks {
+  bytes: Uint8Array;
+  /** First byte of each part. */
+  starts: readonly number[];
+  lengths: readonly number[];
+}
+
 export interface Transport {
   /** Number of this rank, from 0. */
   readonly rank: number;
@@ -17,18 +25,32 @@ export interface Transport {
    */
   allGather(bytes: Uint8Array, alarm: () => void): Promise<Uint8Array<ArrayBuffer>[]>;
   /**
-   * Sends part i to rank i, and returns what each rank has sent here. `lengths[i]` is the number
-   * of bytes that come from rank i.
+   * Fills the parts of all other ranks with what they have in theirs. All ranks give the same
+   * lengths.
    */
-  exchange(
-    parts: readonly Uint8Array[],
-    lengths: readonly number[],
-    alarm: () => void,
-  ): Promise<Uint8Array<ArrayBuffer>[]>;
+  gatherParts(parts: Blocks, alarm: () => void): Promise<void>;
+  /** Sends part i of `send` to rank i, and fills part i of `receive` with what rank i sends. */
+  exchange(send: Blocks, receive: Blocks, alarm: () => void): Promise<void>;
   /** Replaces the values by their sums over the ranks, in an order that MPI chooses. */
   allReduce(values: Float32Array | Float64Array, alarm: () => void): Promise<void>;
   /** Ends all ranks at once. Does not return where MPI can do it. */
   abort(exitCode: number): void;
   /** The orderly end: waits for all ranks. Nothing may be called afterwards. */
   close(): Promise<void>;
+}
+
+/** Part `index` itself. */
+export function partOf({ bytes, starts, lengths }: Blocks, index: number): Uint8Array {
+  return bytes.subarray(starts[index]!, starts[index]! + lengths[index]!);
+}
+
+/** Parts that follow one another. @param bytes where they are; default: in new memory */
+export function consecutive(lengths: readonly number[], bytes?: Uint8Array): Blocks {
+  const starts: number[] = [];
+  let total = 0;
+  for (const length of lengths) {
+    starts.push(total);
+    total += length;
+  }
+  return { bytes: bytes ?? new Uint8Array(total), starts, lengths };
 }

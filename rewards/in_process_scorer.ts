@@ -4,17 +4,21 @@ import { checkValue, type Outcome, type RewardNotes, type Scorer, show } from ".
 import { withinTimeLimit } from "./time_limit.ts";
 import type { BatchReward, Reward, RewardInput, RewardSample, SampleReward } from "./types.ts";
 
-/** @param timeout time limit in seconds for a promise; of a batch, for each sample */
+/**
+ * @param name name in metrics and tables
+ * @param timeout time limit in seconds for a promise; of a batch, for each sample
+ */
 export function inProcessScorer(
+  name: string,
   reward: Reward,
   params: Record<string, unknown>,
   timeout: number,
 ): Scorer {
   return {
-    name: reward.metric ?? reward.name,
+    name,
     wholeBatch: "computeBatch" in reward,
     score(samples, notes) {
-      const items = samples.map((sample, row) => withNotes(sample, row, notes));
+      const items = samples.map((sample, row) => withNotes(name, sample, row, notes));
       return "computeBatch" in reward
         ? scoreBatch(reward, items, params, timeout)
         : Promise.all(items.map((item) => scoreOne(reward, item, params, timeout)));
@@ -22,11 +26,17 @@ export function inProcessScorer(
   };
 }
 
-function withNotes(sample: RewardSample, row: number, notes: RewardNotes): RewardInput {
+function withNotes(
+  name: string,
+  sample: RewardSample,
+  row: number,
+  notes: RewardNotes,
+): RewardInput {
   return {
     ...sample,
     log: (name, value) => notes.log(name, value),
     logExtra: (column, value) => notes.logExtra(row, column, value),
+    addCost: (amount) => notes.addCost(name, amount),
   };
 }
 

@@ -4,8 +4,12 @@
  */
 import { type ParamSpec, typeText } from "../core/named_params.ts";
 import howto from "./writing_rewards.md" with { type: "text" };
-import { BUILT_IN_REWARDS, REWARD_ALIASES, SECONDARY_REWARDS } from "./registry.ts";
-import type { Reward } from "./types.ts";
+import {
+  BUILT_IN_REWARDS,
+  type BuiltInReward,
+  REWARD_ALIASES,
+  SECONDARY_REWARDS,
+} from "./registry.ts";
 
 /** The headings of the list and the rewards under them. */
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
@@ -25,6 +29,7 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
     "repetition_penalty",
   ]],
   ["reasoning-gym's", ["rg_format", "rg_cosine", "rg_length", "rg_tag_count", "rg_format_strict"]],
+  ["A model as judge", ["judge"]],
 ];
 
 /**
@@ -44,7 +49,7 @@ export function rewardsReference(): string {
   return howto.replace("<!-- list -->", groups.join("\n\n"));
 }
 
-function section(reward: Reward): string {
+function section(reward: BuiltInReward): string {
   const aliases = Object.keys(REWARD_ALIASES).filter((name) =>
     REWARD_ALIASES[name] === reward.name
   );

@@ -27,9 +27,14 @@ import { rgLength } from "./reasoning_gym/rg_length.ts";
 import { rgTagCount } from "./reasoning_gym/rg_tag_count.ts";
 import { softOverlong } from "./trl/soft_overlong.ts";
 import { thinkFormatReward } from "./trl/think_format_reward.ts";
+import { judge } from "./judge/judge.ts";
+import type { ScorerReward } from "./scorer.ts";
 import type { Reward } from "./types.ts";
 
-const rewards = new Map<string, Reward>();
+/** A reward, or one that makes its own scorer. */
+export type BuiltInReward = Reward | ScorerReward;
+
+const rewards = new Map<string, BuiltInReward>();
 
 /** Other spellings of a reward's name, TRL's among them. */
 export const REWARD_ALIASES: Readonly<Record<string, string>> = {
@@ -57,23 +62,14 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
     "(few tokens)",
 };
 
-/** Fields of every reward in a configuration, beside its own parameters. */
-const SECTION_FIELDS: readonly string[] = [
-  "name",
-  "path",
-  "weight",
-  "timeout",
-  "net",
-  "concurrency",
-  "retries",
-  "sha256",
-];
+/** Fields of every built-in reward in a configuration, beside its own parameters. */
+const SECTION_FIELDS: readonly string[] = ["name", "as", "path", "weight", "timeout"];
 
 /**
  * Adds a reward.
  * @throws RgxError when the name is taken or a parameter has the name of a field
  */
-export function registerReward(reward: Reward): void {
+export function registerReward(reward: BuiltInReward): void {
   const fail = (message: string) => {
     throw new RgxError(`cannot register reward "${reward.name}": ${message}`);
   };
@@ -83,13 +79,13 @@ export function registerReward(reward: Reward): void {
   if (taken) fail("the name is taken");
   const clash = SECTION_FIELDS.find((field) => Object.hasOwn(reward.params, field));
   if (clash !== undefined) fail(`"${clash}" is a field of every reward section, not a parameter`);
-  const functions = ["compute", "computeBatch"].filter((name) => name in reward);
+  const functions = ["compute", "computeBatch", "createScorer"].filter((name) => name in reward);
   if (functions.length !== 1) fail("it must have either compute or computeBatch");
   rewards.set(reward.name, reward);
 }
 
 /** Removes a reward that {@link registerReward} has added. */
-export function unregisterReward(reward: Reward): void {
+export function unregisterReward(reward: BuiltInReward): void {
   if (rewards.get(reward.name) === reward) rewards.delete(reward.name);
 }
 
@@ -99,7 +95,7 @@ export function rewardNames(): string[] {
 }
 
 /** The reward with this name or alias, or a UsageError that names the nearest one. */
-export function getReward(name: string): Reward {
+export function getReward(name: string): BuiltInReward {
   const reward = rewards.get(Object.hasOwn(REWARD_ALIASES, name) ? REWARD_ALIASES[name]! : name);
   if (reward !== undefined) return reward;
   if (Object.hasOwn(AMBIGUOUS, name)) {
@@ -137,7 +133,7 @@ export function resolveRewardParams(
 }
 
 /** The built-in rewards, in the order of the documentation. */
-export const BUILT_IN_REWARDS: readonly Reward[] = [
+export const BUILT_IN_REWARDS: readonly BuiltInReward[] = [
   correctness,
   formatAnswer,
   brevity,
@@ -156,5 +152,6 @@ export const BUILT_IN_REWARDS: readonly Reward[] = [
   rgLength,
   rgTagCount,
   rgFormatStrict,
+  judge,
 ];
 for (const reward of BUILT_IN_REWARDS) registerReward(reward);

@@ -86,6 +86,8 @@ Deno.test("a registered reward gets its parameters and may not apply", async () 
     errors: [],
     logged: new Map(),
     extras: new Map(),
+    sums: new Map(),
+    warnings: [],
   });
 });
 

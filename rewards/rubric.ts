@@ -15,6 +15,8 @@ import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
 /** A reward of a rubric, as a configuration lists it. */
 export interface RubricSection {
   name: string;
+  /** Its name in metrics and tables, if it is not that of the registry. */
+  as?: string;
   weight: number;
   params: Readonly<Record<string, unknown>>;
   /** The time limit for one value, in seconds; default {@link RubricOptions.rewardTimeout}. */
@@ -42,6 +44,9 @@ export interface RubricScores {
    */
   logged: ReadonlyMap<string, readonly number[]>;
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
+  /** Metrics that count what the rewards have spent: requests, seconds, cost. */
+  sums: ReadonlyMap<string, number>;
+  warnings: readonly string[];
 }
 
 /** Several rewards with their weights. */
@@ -98,7 +103,7 @@ export function createRubric(
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) {
     throw new UsageError(`rewards: ${twice} is listed twice`, {
-      advice: "Two rewards of one file need a name each.",
+      advice: "Two rewards of one file need a `name` each; a built-in one used twice, `as`.",
     });
   }
   return {
@@ -125,20 +130,30 @@ export function createRubric(
           return 0;
         })
       );
-      return { values, errors, logged: notes.logged(), extras: notes.columns() };
+      return {
+        values,
+        errors,
+        logged: notes.logged(),
+        extras: notes.columns(),
+        sums: notes.sums(),
+        warnings: notes.warnings(),
+      };
     },
   };
 }
 
 function createScorer(section: RubricSection, rewardTimeout: number): Scorer {
-  const { name, weight, params, timeout = rewardTimeout, file } = section;
+  const { name, as, weight, params, timeout = rewardTimeout, file } = section;
   if (!Number.isFinite(weight)) {
     throw new UsageError(`reward ${name}: weight: must be a finite number, found ${weight}`);
   }
   if (!Number.isFinite(timeout) || timeout <= 0) {
     throw new UsageError(`reward ${name}: timeout: must be a number above 0, found ${timeout}`);
   }
-  return file === undefined
-    ? inProcessScorer(getReward(name), resolveRewardParams(name, params), timeout)
-    : customScorer(name, file, params, timeout);
+  if (file !== undefined) return customScorer(as ?? name, file, params, timeout);
+  const reward = getReward(name), shown = as ?? reward.metric ?? reward.name;
+  const resolved = resolveRewardParams(name, params);
+  return "createScorer" in reward
+    ? reward.createScorer(shown, resolved, section.timeout)
+    : inProcessScorer(shown, reward, resolved, timeout);
 }

@@ -4,7 +4,7 @@
  * their own (`custom/`).
  */
 import { RgxError } from "../core/errors.ts";
-import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
+import type { ExtraValue, RewardBase, RewardSample, RewardValue } from "./types.ts";
 
 /** A value, or why the reward failed: the completion then counts 0. */
 export type Outcome = { value: RewardValue } | { error: string };
@@ -22,6 +22,16 @@ export interface Scorer {
   close?(): Promise<void>;
 }
 
+/** A built-in reward that needs more than a function: a connection, a cache. */
+export interface ScorerReward extends RewardBase {
+  /**
+   * @param name name in metrics and tables
+   * @param timeout seconds for one value, where the section has one
+   * @throws UsageError for parameters that do not fit together
+   */
+  createScorer(name: string, params: Record<string, unknown>, timeout?: number): Scorer;
+}
+
 /** Fields of each line of metrics.jsonl that no reward may set. */
 const LINE_FIELDS = ["step", "epoch", "split", "event"];
 
@@ -29,6 +39,8 @@ const LINE_FIELDS = ["step", "epoch", "split", "event"];
 export class RewardNotes {
   readonly #logged = new Map<string, number[]>();
   readonly #columns = new Map<string, ExtraValue[]>();
+  readonly #sums = new Map<string, number>();
+  readonly #warnings: string[] = [];
 
   /** @param taken names of the existing columns of the table of completions */
   constructor(private readonly rows: number, private readonly taken: readonly string[]) {}
@@ -61,6 +73,33 @@ export class RewardNotes {
       this.#columns.set(column, cells = new Array<ExtraValue>(this.rows).fill(null));
     }
     cells[row] = value;
+  }
+
+  /** Adds to a metric that is summed over all completions, as what a scorer has spent. */
+  add(name: string, amount: number): void {
+    this.#sums.set(name, (this.#sums.get(name) ?? 0) + amount);
+  }
+
+  /** Adds to the price of a reward. @throws RgxError for an invalid amount */
+  addCost(reward: string, amount: number): void {
+    if (typeof amount !== "number" || !(amount >= 0 && amount < Infinity)) {
+      throw new RgxError(`addCost: expected a number that is not negative, found ${show(amount)}`);
+    }
+    this.add(`rewards/${reward}/cost`, amount);
+  }
+
+  /** Something that the user should know, but that fails no completion. */
+  warn(message: string): void {
+    this.#warnings.push(message);
+  }
+
+  /** Name → sum of what was added. */
+  sums(): ReadonlyMap<string, number> {
+    return this.#sums;
+  }
+
+  warnings(): readonly string[] {
+    return this.#warnings;
   }
 
   /** Name → all values that were logged under it. */

@@ -20,6 +20,7 @@ export function input(completion: string, more: Partial<RewardSample> = {}): Rew
     ...more,
     log() {},
     logExtra() {},
+    addCost() {},
   };
 }
 

@@ -24,18 +24,21 @@ export interface RewardSample {
   maxCompletionLength: number;
 }
 
-/** The input of a reward: the sample, and two functions for logging. */
+/** The input of a reward: the sample, and functions for logging. */
 export interface RewardInput extends RewardSample {
   /** Logs a finite number in the metrics of this step. Several values of one name are averaged. */
   log(name: string, value: number): void;
   /** Sets the cell of this completion in an extra column of the table of completions. */
   logExtra(column: string, value: ExtraValue): void;
+  /** Adds a price, in any currency, to the metrics `rewards/{name}/cost` and `…/total_cost`. */
+  addCost(amount: number): void;
 }
 
 /** null: the reward does not apply to this sample and adds nothing to its sum, not even 0. */
 export type RewardValue = number | null;
 
-interface RewardBase {
+/** What every reward declares. */
+export interface RewardBase {
   name: string;
   /** Name in metrics and tables if it differs from `name`. */
   metric?: string;

@@ -31,18 +31,22 @@ interface Bounds {
   max?: number;
 }
 
+/** A parameter that is an integer. */
 export function int(value: number, description: string, bounds: Bounds = {}): Param<number> {
   return { type: "int", default: value, description, ...bounds };
 }
 
+/** A parameter that is a number. */
 export function float(value: number, description: string, bounds: Bounds = {}): Param<number> {
   return { type: "float", default: value, description, ...bounds };
 }
 
+/** A parameter that is true or false. */
 export function bool(value: boolean, description: string): Param<boolean> {
   return { type: "bool", default: value, description };
 }
 
+/** A parameter that is a text; `values`: one of these. */
 export function text(
   value: string,
   description: string,
@@ -51,6 +55,7 @@ export function text(
   return { type: "string", default: value, description, ...(values && { values }) };
 }
 
+/** A parameter that is a list of texts; `values`: some of these. */
 export function texts(
   value: string[],
   description: string,

@@ -3,7 +3,7 @@
  * runs.
  */
 import assert from "node:assert/strict";
-import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
+import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 
 export { withTempDir as withFolder } from "../training/testing.ts";
 

@@ -7,7 +7,7 @@
  * programs write are kept.
  */
 import { fenced, keepSections, processor, readPage, writePage } from "./performance_page.ts";
-import { V8_FLAGS } from "./v8_flags.ts";
+import { V8_FLAGS } from "../core/program_command.ts";
 import { graphicsAdapter } from "../kernels/mod.ts";
 
 const ROOT = new URL("../", import.meta.url);

@@ -29,7 +29,7 @@ import { Contestant, Died, type Entry } from "./peers/contestant.ts";
 import { convertModel, textPrompts } from "./peers/model.ts";
 import { fenced, writeSection } from "./performance_page.ts";
 import { largeModel } from "../tests/large_model.ts";
-import { V8_FLAGS } from "./v8_flags.ts";
+import { V8_FLAGS } from "../core/program_command.ts";
 
 /** Processes that were measured in turns. */
 interface Measured<Times> {

@@ -27,7 +27,7 @@ import { Companion } from "./steady/companion.ts";
 import { COMPANIES, type Company, QUOTA } from "./steady/companies.ts";
 import { type StepsJob, stepsOf, type StepsTimes } from "./steady/steps_job.ts";
 import { withTrlCommand } from "./steady/trl.ts";
-import { V8_FLAGS } from "./v8_flags.ts";
+import { V8_FLAGS } from "../core/program_command.ts";
 
 /** Milliseconds until the scheduler has settled after the company has come. */
 const SETTLE_MS = 300;

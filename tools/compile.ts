@@ -6,7 +6,7 @@
  * downloaded.
  */
 import config from "../deno.json" with { type: "json" };
-import { SAFE_V8_FLAGS, V8_FLAGS } from "./v8_flags.ts";
+import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 
 /** Packages that the executable does not need. It embeds every other package of `imports` whole. */
 const BUILD_ONLY = ["assemblyscript/asc", "axe-core", "fast-check", "openai", "playwright-core"];

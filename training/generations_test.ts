@@ -180,6 +180,8 @@ const HALF_FLAT: Rubric = {
       errors: [],
       logged: new Map(),
       extras: new Map(),
+      sums: new Map(),
+      warnings: [],
     });
   },
 };
@@ -238,6 +240,8 @@ Deno.test("dynamic sampling that finds too few groups trains on those, even on n
           errors: [],
           logged: new Map(),
           extras: new Map(),
+          sums: new Map(),
+          warnings: [],
         }),
     },
   ));

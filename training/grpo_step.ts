@@ -103,6 +103,7 @@ export class GrpoSteps {
     state.tokensTrained += result.tokens;
     // A single NaN would make the mean loss of the run NaN.
     if (Number.isFinite(result.loss)) state.lossSum += result.loss;
+    const spent = this.run.spend(rollout?.spent ?? {});
     const scores = this.#scores(rollout);
     await recordStep(this.run, start, rollout, result.tokens, {
       // First, so that no reward can overwrite a metric of the trainer.
@@ -112,6 +113,7 @@ export class GrpoSteps {
       learning_rate: rate,
       num_tokens: state.numTokens,
       ...rollout?.metrics,
+      ...spent,
       ...result.metrics,
       ...(this.#entropy.active ? { entropy_coef: this.#entropy.coefficient } : {}),
       ...(this.run.options.problems.source.mix === null ? {} : taskMetrics(scores)),
@@ -120,9 +122,10 @@ export class GrpoSteps {
     await this.#moveLevels(scores);
     if (rollout === null) return;
     // All ranks come to the same result; each of them has to know that the others do.
-    await this.run.ranks.each(() =>
-      this.#failingRewards.check(rollout, (message) => this.run.warn(message))
-    );
+    await this.run.ranks.each(async () => {
+      await this.#failingRewards.check(rollout, (message) => this.run.warn(message));
+      for (const message of rollout.warnings) await this.run.warn(message);
+    });
   }
 
   #passes<T>(work: () => Promise<T>): Promise<T> {

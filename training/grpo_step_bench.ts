@@ -111,7 +111,7 @@ export class BenchStep {
     });
     const norm = await this.#optimizer.gradNorm();
     marks.push(performance.now());
-    this.#optimizer.apply(1e-6, norm);
+    await this.#optimizer.apply(1e-6, norm);
     marks.push(performance.now());
     return Object.fromEntries(
       STEP_PHASES.map((phase, i) => [phase, marks[i + 1]! - marks[i]!]),

@@ -66,9 +66,12 @@ const DIVIDED: ConfigChanges = {
   training: { gradient_accumulation_steps: 4 },
 };
 
+const SHARDED: ConfigChanges = { ...DIVIDED, training: { ...DIVIDED.training, zero: 1 } };
+
 /** The micro-batches of a step, and what needs the rewards or tokens of all ranks. */
 const VARIANTS: Record<string, ConfigChanges> = {
   "four micro-batches, three supervised ones": DIVIDED,
+  "optimizer states divided over ranks": SHARDED,
   "three micro-batches, statistics of the batch, a KL term": {
     training: {
       gradient_accumulation_steps: 3,
@@ -121,6 +124,8 @@ Deno.test("reduction: fast trains on ranks, and is close to one rank", async () 
     const one = await norms(`${dir}/1`), two = await norms(`${dir}/2`);
     assert.equal(one.length, two.length);
     one.forEach((norm, i) => assert.ok(Math.abs(norm - two[i]!) < 1e-3 * norm));
+    await completes(2, `${dir}/zero`, { training: { ...changes.training, zero: 1 } });
+    assert.deepEqual(await resultOf(`${dir}/zero`), await resultOf(`${dir}/2`));
   });
 });
 
@@ -137,8 +142,7 @@ function stopsAfter(calls: number): TrainControl & { asked: number } {
 
 Deno.test("a stop of one rank stops all; another number of ranks goes on to the same bits", async () => {
   await withTempDir(async (dir) => {
-    const changes = DIVIDED,
-      never = stopsAfter(Infinity);
+    const changes = SHARDED, never = stopsAfter(Infinity);
     const onRank1 = (control: TrainControl) => (rank: number) => rank === 1 ? { control } : {};
     await onRanks(3, `${dir}/whole`, changes, onRank1(never));
     const whole = await resultOf(`${dir}/whole`);

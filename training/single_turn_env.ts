@@ -9,7 +9,12 @@ import { FILE_SOURCE } from "../data/score_completion.ts";
 import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import { promptText } from "../evaluation/prompt_text.ts";
 import { generate, type LoadedModel, type TextOptions } from "../models/load_model.ts";
-import { getReward, registerReward, unregisterReward } from "../rewards/registry.ts";
+import {
+  type BuiltInReward,
+  getReward,
+  registerReward,
+  unregisterReward,
+} from "../rewards/registry.ts";
 import { createRubric, type RewardError } from "../rewards/rubric.ts";
 import type { Reward, RewardSample, SampleReward } from "../rewards/types.ts";
 import { hasTask } from "../tasks/registry.ts";
@@ -79,7 +84,7 @@ export class SingleTurnEnv {
   readonly dataset: readonly Entry[];
   readonly systemPrompt: string | null;
   readonly addInstructions: boolean;
-  readonly #rewards: readonly { reward: Reward; weight: number; isUnregistered: boolean }[];
+  readonly #rewards: readonly { reward: BuiltInReward; weight: number; isUnregistered: boolean }[];
   #users = 0;
 
   /** @throws UsageError when there are no entries or no rewards, or for an unknown name */
@@ -214,7 +219,9 @@ function entryOf(entry: EnvEntry, index: number, name: string): Entry {
   };
 }
 
-function rewardOf(given: EnvReward): { reward: Reward; weight: number; isUnregistered: boolean } {
+function rewardOf(
+  given: EnvReward,
+): { reward: BuiltInReward; weight: number; isUnregistered: boolean } {
   const { reward, weight } = typeof given === "object" && "reward" in given
     ? given
     : { reward: given, weight: 1 };

@@ -72,7 +72,7 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
       reference: null,
     });
     const norm = await optimizer.gradNorm(), found = await gradients(model);
-    optimizer.apply(1e-4, norm);
+    await optimizer.apply(1e-4, norm);
     return { sampled: sampled!, gradients: found, norm, before, after: await logp() };
   } finally {
     optimizer.dispose();

@@ -189,6 +189,8 @@ export const VARYING_RUBRIC: Rubric = {
       errors: [],
       logged: new Map(),
       extras: new Map(),
+      sums: new Map(),
+      warnings: [],
     }),
   open: () => Promise.resolve(),
   async close() {},

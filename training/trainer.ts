@@ -270,6 +270,7 @@ export class GrpoTrainer {
         },
         !complete ? null : {
           optimizer: this.#optimizer?.save() ?? null,
+          follow: async () => await this.#optimizer?.follow(),
           reference: this.#reference?.save() ?? null,
           rollout: this.#steps?.inFlight() ?? null,
           stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),

@@ -178,6 +178,8 @@ Deno.test("a reward that fails in three whole steps ends the run, saved", async 
           errors: inputs.map(({ completion }) => ({ name: "broken", message: "oh", completion })),
           logged: new Map(),
           extras: new Map(),
+          sums: new Map(),
+          warnings: [],
         }),
       open: () => Promise.resolve(),
       close: () => Promise.resolve(),

@@ -42,7 +42,7 @@ import {
   type Wanted,
 } from "./eval_keys.ts";
 import { isRemoteName, REMOTE_PREFIX } from "../plan/model_plan.ts";
-import type { RemoteOptions } from "../remote/server.ts";
+import type { RemoteOptions } from "../../core/remote/server.ts";
 import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
 import type { TaskRequest } from "../plan/test_set.ts";
 import type { Sampling } from "../results/result_file.ts";

@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../testing.ts";
 import { baseUrl } from "../../core/remote/address.ts";
-import { answer, ask, delta, failure, type Handler, stream, withServer } from "./testing.ts";
+import {
+  answer,
+  delta,
+  failure,
+  type Handler,
+  stream,
+  withServer,
+} from "../../core/remote/testing.ts";
+import { ask } from "./testing.ts";
 
 const sse = (text: string, type = "text/event-stream") =>
   new Response(text, { headers: { "content-type": type } });

@@ -1,6 +1,7 @@
 /** Conversations of data sets are sent to a server as they are. */
 import assert from "node:assert/strict";
-import { answer, ask, MODEL, withServer } from "./testing.ts";
+import { answer, withServer } from "../../core/remote/testing.ts";
+import { ask, MODEL } from "./testing.ts";
 
 const user = { role: "user", content: "Q" };
 const system = { role: "system", content: "S" };

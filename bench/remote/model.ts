@@ -6,17 +6,12 @@ import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { fnv1a } from "../../core/philox.ts";
 import { type PromptSettings, settingsFor } from "../../evaluation/prompt_settings.ts";
 import { promptMessages, promptText } from "../../evaluation/prompt_text.ts";
-import {
-  type Answerer,
-  type OnAnswer,
-  type Question,
-  type RawAnswer,
-  Refused,
-} from "../answerer.ts";
+import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";
 import type { ModelRequest } from "../plan/model_request.ts";
-import type { Body } from "./fields.ts";
-import type { ChatReply } from "./reply.ts";
-import type { RemoteServer } from "./server.ts";
+import type { Body } from "../../core/remote/fields.ts";
+import { Refused } from "../../core/remote/refusal.ts";
+import type { ChatReply } from "../../core/remote/reply.ts";
+import type { RemoteServer } from "../../core/remote/server.ts";
 
 /** Milliseconds between two checks whether the benchmark should stop. */
 const POLL_MS = 100;

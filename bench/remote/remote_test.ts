@@ -2,20 +2,19 @@
 import assert from "node:assert/strict";
 import { Interrupted, type RgxError } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
-import { Limiter } from "./limiter.ts";
+import { Limiter } from "../../core/remote/limiter.ts";
 import { askedDelay, backoff } from "../../core/retry_delay.ts";
 import { baseUrl } from "../../core/remote/address.ts";
 import {
   answer,
-  ask,
   delta,
   failure,
   type Handler,
-  MODEL,
   stream,
   usage,
   withServer,
-} from "./testing.ts";
+} from "../../core/remote/testing.ts";
+import { ask, MODEL } from "./testing.ts";
 
 Deno.test("every passing failure is survived, and no answer is lost or counted twice", async () => {
   const bad: Handler[] = [

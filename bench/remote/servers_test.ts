@@ -4,15 +4,14 @@ import { askedDelay } from "../../core/retry_delay.ts";
 import { withFolder } from "../testing.ts";
 import {
   answer,
-  ask,
   delta,
   failure,
   type Handler,
-  MODEL,
   stream,
   usage,
   withServer,
-} from "./testing.ts";
+} from "../../core/remote/testing.ts";
+import { ask, MODEL } from "./testing.ts";
 
 const sse = (text: string, type = "text/event-stream") =>
   new Response(text, { headers: { "content-type": type } });

@@ -4,6 +4,7 @@
  * Files of another format version are refused. Intervals are 95 % intervals: Wilson's for
  * accuracies, bootstrap intervals for mean scores (evaluation/intervals.ts).
  */
+import type { RemoteUsage } from "../../core/remote/server.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
@@ -140,30 +141,6 @@ export interface TaskResults {
   /** Results by the name of the model. */
   models: Record<string, ModelResult>;
   comparisons: PairedComparison[];
-}
-
-/** What asking a server took. */
-export interface RemoteUsage {
-  /** The server's address, without secrets. */
-  url: string;
-  provider?: string;
-  /** Requests that were sent, those that failed included. */
-  requests: number;
-  /** Answers that came from the cache. */
-  cached: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  /** null where prices are not known. */
-  cost: number | null;
-  /** Mean over the requests that were answered; null without any. */
-  seconds_per_request: number | null;
-  /**
-   * New tokens a second of all requests together, from the first to the last answer; null without
-   * any.
-   */
-  tokens_per_second: number | null;
-  /** What was changed in all requests since the server refuses fields of them, in words. */
-  adjusted: string[];
 }
 
 interface RunHeader {

@@ -5,14 +5,8 @@
  * out which one it was.
  */
 import { Interrupted, messageOf } from "../../core/errors.ts";
-import {
-  type Answerer,
-  type Answerers,
-  type Question,
-  type RawAnswer,
-  Refused,
-  type Took,
-} from "../answerer.ts";
+import { Refused } from "../../core/remote/refusal.ts";
+import type { Answerer, Answerers, Question, RawAnswer, Took } from "../answerer.ts";
 import { type ModelRequest, sharedWeights } from "../plan/model_request.ts";
 import type { TestSet } from "../plan/test_set.ts";
 import { sampleNumber } from "../results/sample_store.ts";

@@ -9,7 +9,8 @@ import { exampleLines, withoutExamples } from "../../bench/results/benchmark_fil
 import { readEvalConfig } from "../../bench/eval_command/eval_config.ts";
 import { writeEvalReports } from "../../bench/eval_command/eval_reports.ts";
 import { isRemoteName } from "../../bench/plan/model_plan.ts";
-import { type RemoteUsage, samplesOf, type Sampling } from "../../bench/results/result_file.ts";
+import { samplesOf, type Sampling } from "../../bench/results/result_file.ts";
+import type { RemoteUsage } from "../../core/remote/server.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { readEntryRequests } from "./bench_entries.ts";

@@ -63,7 +63,7 @@ export async function planJob(
     }
     const card = needsCard(options.device) ? cardOf(options.gpuType) : null;
     const needs = await each(distinct(runs, planOf), async (config) => {
-      return [await needsOfRun(config, card, notes)];
+      return [await needsOfRun(config, card, ranks, notes)];
     });
     return {
       cpus: Math.max(...needs.map(({ cpus }) => cpus)),
@@ -103,12 +103,14 @@ export async function inFolder<T>(
 async function needsOfRun(
   config: RunConfig,
   card: PlanCard | null,
+  ranks: number,
   notes: string[],
 ): Promise<ProcessNeeds> {
   const device = card === null ? CPU : cardDevice(card);
   let memory: MemoryPlan | undefined, about: Pick<PlannedRun, "sizes"> | undefined;
   try {
     await planRun(config, device, {
+      ranks,
       availableBytes: card === null ? ANY_MEMORY : usableBytes(card),
       planned: (plan, { sizes }) => {
         memory = plan;

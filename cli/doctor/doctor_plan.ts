@@ -33,8 +33,10 @@ export async function doctorPlan(
   const show = (text: string) => json || print(text);
   let plan: CardPlan;
   try {
-    if (layout !== null) checkRankCount(config, layout.nodes * layout.gpus);
+    const ranks = layout === null ? 1 : layout.nodes * layout.gpus;
+    checkRankCount(config, ranks);
     plan = await planOnCard(config, card, {
+      ranks,
       onMemory: (memory) => {
         seen = memory;
         show(cardMemoryText(memory, config));

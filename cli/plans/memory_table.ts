@@ -41,11 +41,12 @@ export function memoryTable({ parts, peak, available }: MemoryPlan): string {
   ]);
 }
 
-function optimizerNote({ trained, optimizer }: MemoryPlan["parts"]["kept"]): string {
+function optimizerNote({ trained, optimizer, shards }: MemoryPlan["parts"]["kept"]): string {
   const { moments, rounding } = optimizer;
   const bits = moments === "8bit" ? ", in 8 bits (those of embeddings in floats)" : "";
   const rest = trained.includes("bf16") && rounding === "kahan" ? ", and Kahan's compensation" : "";
-  return `AdamW's two moments${bits}${rest}`;
+  const part = shards === 1 ? "" : `; this rank's part of ${shards}`;
+  return `AdamW's two moments${bits}${rest}${part}`;
 }
 
 /** The plan of a model that is not on this machine. */

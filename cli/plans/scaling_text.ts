@@ -27,17 +27,30 @@ export function scalingText(plan: ScalingPlan, layout: RankLayout): string {
     ],
     ["sum of gradients", step.reduction, `${plan.reduction}: ${how[plan.reduction]}`],
     ["completions", step.exchange, "exchanged"],
-    ["update", step.update, "every rank makes the same one"],
+    [
+      "update",
+      step.update,
+      wire.values === 0
+        ? "every rank makes the same one"
+        : "every rank makes its part and sends the values",
+    ],
     ["waiting", step.waiting, "for the slowest rank"],
   ];
   const every = (steps: number) => `every ${steps} steps (${seconds(steps * step.together)})`;
   const rows: string[][] = [
     [`${ranks} ranks`, `${nodes} × ${layout.gpus}`, "one card each"],
     ["memory of a rank", "", ""],
-    ["  of its card", "as above", "each rank has the whole model"],
+    [
+      "  of its card",
+      "as above",
+      plan.divided
+        ? "the whole model, and its part of the optimizer's states"
+        : "each rank has the whole model",
+    ],
     ["  of its node", bytesText(plan.hostBytes), "sums of gradients, besides the program"],
     ["bytes on the wire a step", "", "sent by a rank, which receives as many"],
     ["  gradients", bytesText(wire.gradients), ""],
+    ...(wire.values === 0 ? [] : [["  updated values", bytesText(wire.values), ""]]),
     ["  completions", bytesText(wire.completions), ""],
     ["  out of a node", bytesText(wire.leavesNode), "by all its ranks"],
     ["time of a step", "", ""],
@@ -82,6 +95,7 @@ export function scalingJson(plan: ScalingPlan, layout: RankLayout) {
     host_bytes_per_rank: plan.hostBytes,
     wire_bytes_per_step: {
       gradients: wire.gradients,
+      values: wire.values,
       completions: wire.completions,
       leaves_node: wire.leavesNode,
     },

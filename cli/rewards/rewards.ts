@@ -1,15 +1,19 @@
 /** `rgx rewards list|show`: prints the built-in rewards. */
 import { typeText } from "../../core/named_params.ts";
-import { BUILT_IN_REWARDS, getReward, REWARD_ALIASES } from "../../rewards/registry.ts";
-import type { Reward } from "../../rewards/types.ts";
+import {
+  BUILT_IN_REWARDS,
+  type BuiltInReward,
+  getReward,
+  REWARD_ALIASES,
+} from "../../rewards/registry.ts";
 import { describedTable } from "../terminal/described_table.ts";
 import { columns, print, wrap } from "../terminal/terminal.ts";
 
-function aliases(reward: Reward): string[] {
+function aliases(reward: BuiltInReward): string[] {
   return Object.keys(REWARD_ALIASES).filter((name) => REWARD_ALIASES[name] === reward.name);
 }
 
-function json(reward: Reward): object {
+function json(reward: BuiltInReward): object {
   return {
     name: reward.name,
     aliases: aliases(reward),
@@ -50,7 +54,7 @@ export function showReward(name: string, options: { json?: boolean }): void {
 }
 
 /** An entry of `rewards:` with the reward's first parameter that has a value to write. */
-function example({ name, params }: Reward): string {
+function example({ name, params }: BuiltInReward): string {
   const param = Object.entries(params).find(([, spec]) => spec.default !== null);
   if (param === undefined) return name;
   return `{ name: ${name}, weight: 0.5, ${param[0]}: ${JSON.stringify(param[1].default)} }`;

@@ -3,6 +3,7 @@
  * fits the terminal. `--log-metrics` chooses other metrics.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { rewardMetrics } from "../../configs/schema/metric_names.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Metrics } from "../../training/metrics/metrics.ts";
 import { textWidth } from "../terminal/text_width.ts";
@@ -113,7 +114,7 @@ function usualColumns(config: RunConfig, phase: "warm_start" | "grpo"): Column[]
       LEFT,
     ];
   }
-  const { rewards, training } = config, names = rewards.map(({ name }) => name);
+  const { rewards, training } = config, names = rewardMetrics(rewards);
   const isSum = rewards.length > 1 || rewards[0]?.weight !== 1;
   const parts = names.map((name, i): Column => ({
     title: shortNames(names)[i]!,

@@ -153,6 +153,7 @@ async function trainLoaded(
     await ranks.each(async () => {
       parts = await assemble(config, device, {
         phases,
+        ranks: ranks.size,
         onLoad: loading.on,
         ...(memory === null ? {} : { availableBytes: memory }),
         // A model that is made from a seed has no sizes that need an explanation.

@@ -3,7 +3,7 @@
  * scaling_factor, kwargs}]}` into rgx's list `rewards`.
  */
 import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
-import { type ConfigNode, nodeAt, toJson, withEntry } from "../documents/node.ts";
+import { type ConfigNode, type Json, nodeAt, toJson, withEntry } from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 
 /** Sets `rewards`, unless it is written. */
@@ -32,7 +32,8 @@ export function translateCurriculum(translation: Translation): void {
   if (sources.some((name) => translation.given(`data.${name}`) !== undefined)) return;
   const tasks = [...curricula.entries].map(([name, { node }]) => {
     const weight = nodeAt(node, ["weight"]);
-    return [name, weight === undefined ? {} : { weight: toJson(weight) }] as const;
+    const part: Json = weight === undefined ? {} : { weight: toJson(weight) };
+    return [name, part] as const;
   });
   if (tasks.length > 0) translation.fill("data", "tasks", Object.fromEntries(tasks), curricula);
 }

@@ -13,6 +13,11 @@ const MAX_STEPS = refine(
   (steps) => steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides" : null,
 );
 
+const ZERO_STAGE = refine(
+  int({ min: 0 }),
+  (stage) => stage > 1 ? "expected 0 or 1: stages 2 and 3 of ZeRO are not supported" : null,
+);
+
 const OPTIMIZERS = choice(["adamw_torch_fused", "adamw_8bit"], {
   same: [
     ["adamw_torch", "adamw_torch_fused"],
@@ -44,6 +49,12 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "how the gradients of a step's micro-steps are added: exact has the same bits on any number " +
       "of ranks, and takes copies of the gradients; fast takes none; auto is exact where the " +
       "copies take up to 256 MiB",
+  ),
+  zero: key(
+    ZERO_STAGE,
+    0,
+    "1 divides the optimizer's states over the ranks (ZeRO, stage 1): the same bits, less memory " +
+      "of each rank, and the new values are sent after each step",
   ),
   num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
     "training.num_epochs",

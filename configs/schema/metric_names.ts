@@ -20,9 +20,13 @@ const ALWAYS = [
   ...ACCURACY,
 ];
 
+/** The names of a run's rewards in metrics and tables. */
+export function rewardMetrics(rewards: RunConfig["rewards"]): string[] {
+  return rewards.map(({ name, as, file }) => as ?? (file === undefined ? metricName(name) : name));
+}
+
 export function evalMetricNames(config: Pick<RunConfig, "rewards" | "training">): string[] {
-  const rewards = config.rewards
-    .map(({ name, file }) => file === undefined ? metricName(name) : name)
+  const rewards = rewardMetrics(config.rewards)
     .flatMap((name) => [`rewards/${name}/mean`, `rewards/${name}/std`]);
   return [...ALWAYS, ...config.training.beta > 0 ? ["kl"] : [], ...rewards];
 }

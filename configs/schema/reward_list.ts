@@ -5,8 +5,7 @@
 import { basename, extname } from "node:path";
 import { RgxError } from "../../core/errors.ts";
 import { hostProblem } from "../../rewards/custom/reward_file.ts";
-import { getReward } from "../../rewards/registry.ts";
-import type { Reward } from "../../rewards/types.ts";
+import { type BuiltInReward, getReward } from "../../rewards/registry.ts";
 import { checkParams, withDefaults } from "../../core/named_params.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import {
@@ -17,7 +16,7 @@ import {
   toJson,
 } from "../documents/node.ts";
 import type { RewardSection } from "./run_config.ts";
-import { float, int, listOf, text, type ValueType } from "../types/value_types.ts";
+import { bool, float, int, listOf, text, type ValueType } from "../types/value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */
 export function readRewards(
@@ -37,12 +36,14 @@ export function readRewards(
     return [];
   }
   const sections = items.map((item, i) => readReward(item, `rewards.${i}`, problems));
-  const names = sections.map((section) => section?.name);
+  const names = sections.map((section) => section?.as ?? section?.name);
   for (const [i, section] of sections.entries()) {
-    const first = names.indexOf(section?.name);
+    const first = names.indexOf(names[i]);
     if (section === null || first === i) continue;
-    const remedy = section.file === undefined ? "" : "; give each a name of its own";
-    const text = `${section.name} is listed twice (as rewards.${first} too)${remedy}`;
+    const remedy = section.file === undefined
+      ? "; `as` gives one another name in metrics"
+      : "; give each a name of its own";
+    const text = `${names[i]} is listed twice (as rewards.${first} too)${remedy}`;
     problems.add(items[i]!.at, `rewards.${i}`, text);
   }
   if (weights) {
@@ -85,6 +86,7 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
   const reward = find(name, item.entries.get("name")!.node, `${key}.name`, problems);
   const weight = fields.read("weight", float(), reward?.defaultWeight ?? 1);
   const timeout = fields.read("timeout", SECONDS);
+  const as = fields.read("as", METRIC_NAME);
   if (reward === null || weight === undefined) return null;
   const given = fields.rest();
   for (const message of checkParams(`reward ${reward.name}`, reward.params, given)) {
@@ -95,11 +97,26 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
     reportField(message + near, item, key, problems);
   }
   const params = withDefaults(reward.params, given);
-  return { name: reward.name, weight, params, ...timeout !== undefined && { timeout } };
+  return {
+    name: reward.name,
+    ...as !== undefined && { as },
+    weight,
+    params,
+    ...timeout !== undefined && { timeout },
+  };
 }
 
-/** Fields that every reward has. */
-const COMMON_FIELDS = ["name", "weight", "timeout"];
+/** Fields that every built-in reward has. */
+const COMMON_FIELDS = ["name", "as", "weight", "timeout"];
+const METRIC_NAME: ValueType<string> = {
+  expected: "a name of letters, digits and _",
+  read(node, complain) {
+    const name = text().read(node, complain);
+    if (name === undefined || /^[A-Za-z0-9_]+$/.test(name)) return name;
+    complain(node.at, `expected ${this.expected}, found ${JSON.stringify(name)}`);
+    return undefined;
+  },
+};
 const SECONDS = float({ above: 0 });
 const HOSTS: ValueType<string[]> = {
   expected: "a list of hosts",
@@ -123,9 +140,10 @@ function readFileReward(fields: Fields, path: string): RewardSection | null {
   const weight = fields.read("weight", float(), 1);
   const timeout = fields.read("timeout", SECONDS);
   const sha256 = fields.read("sha256", text());
-  const net = fields.read("net", HOSTS);
+  const net = readHosts(fields);
   const concurrency = fields.read("concurrency", int({ min: 1 }));
   const retries = fields.read("retries", int({ min: 0 }));
+  const cache = fields.read("cache", bool());
   if (name === undefined || weight === undefined) return null;
   return {
     name,
@@ -138,8 +156,29 @@ function readFileReward(fields: Fields, path: string): RewardSection | null {
       ...net !== undefined && { net },
       ...concurrency !== undefined && { concurrency },
       ...retries !== undefined && { retries },
+      ...cache !== undefined && { cache },
     },
   };
+}
+
+/** The hosts of `net`, or of `permissions: {net: …}` as Deno's Workers have it. */
+function readHosts(fields: Fields): string[] | undefined {
+  const net = fields.read("net", HOSTS), { item, key, problems } = fields;
+  const permissions = fields.node("permissions");
+  if (permissions === undefined) return net;
+  if (permissions.kind !== "map") {
+    const text = `expected {net: [hosts]}, found ${describeNode(permissions)}`;
+    problems.add(permissions.at, `${key}.permissions`, text);
+    return net;
+  }
+  for (const [name, { keyAt }] of permissions.entries) {
+    if (name === "net") continue;
+    problems.add(keyAt, `${key}.permissions.${name}`, "cannot be granted: only net can");
+  }
+  const inner = new Fields(permissions, `${key}.permissions`, problems).read("net", HOSTS);
+  if (inner === undefined || !item.entries.has("net")) return inner;
+  problems.add(permissions.at, `${key}.permissions`, "net is given twice: here and as `net`");
+  return net;
 }
 
 /**
@@ -173,6 +212,12 @@ class Fields {
     });
   }
 
+  /** The node of a field that is read elsewhere. */
+  node(name: string): ConfigNode | undefined {
+    this.#read.add(name);
+    return this.item.entries.get(name)?.node;
+  }
+
   rest(): Record<string, unknown> {
     const given: Record<string, unknown> = Object.create(null);
     for (const [name, { node }] of this.item.entries) {
@@ -182,7 +227,12 @@ class Fields {
   }
 }
 
-function find(name: string, node: ConfigNode, key: string, problems: Problems): Reward | null {
+function find(
+  name: string,
+  node: ConfigNode,
+  key: string,
+  problems: Problems,
+): BuiltInReward | null {
   try {
     return getReward(name);
   } catch (error) {

@@ -55,6 +55,8 @@ export interface LoraSection {
 
 export interface RewardSection {
   name: string;
+  /** Name of a built-in reward in metrics and tables; absent = that of the registry. */
+  as?: string;
   weight: number;
   /**
    * The parameters of the reward. Those of a built-in reward are checked against its registry
@@ -201,6 +203,8 @@ export interface LoopSection {
   gradient_accumulation_steps: number;
   /** How the gradients of micro-steps are added; "auto": "exact" where that takes little memory. */
   reduction: "auto" | "exact" | "fast";
+  /** Stage of ZeRO: 1 divides the optimizer's states over the ranks. */
+  zero: number;
   num_train_epochs: number;
   max_steps: number;
   lr_scheduler_type: SchedulerType;

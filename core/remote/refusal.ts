@@ -1,4 +1,5 @@
 /** Errors of a server, and whether it may help to ask again. */
+import { RgxError } from "../errors.ts";
 import { askedDelay, MAX_RETRY_DELAY_MS } from "../retry_delay.ts";
 
 type Json = Record<string, unknown>;
@@ -21,6 +22,13 @@ export class HttpError extends Error {
   /** A field of the error, such as "param" or "code". */
   field(name: string): unknown {
     return ((this.said as Json | null)?.["error"] as Json | null)?.[name];
+  }
+}
+
+/** A server will refuse all further questions too: no key, no such model, no money. */
+export class Refused extends RgxError {
+  constructor(message: string, readonly status: number, advice?: string) {
+    super(message, advice === undefined ? {} : { advice });
   }
 }
 

@@ -86,10 +86,12 @@ export class SandboxProcess<From extends { type: string }, To> {
 
 /**
  * The host may read its own program and connect where the user's code may. It gets no further
- * permissions and no V8 flags.
+ * permissions and no V8 flags. A package that was loaded from a server is in Deno's cache.
  */
 function checkoutArguments({ module, reads }: Host, net: readonly string[]): string[] {
-  const read = reads.map((folder) => fileURLToPath(folder).replaceAll(",", ",,"));
+  const own = module.protocol === "file:"
+    ? ["--no-remote", `--allow-read=${reads.map(escapedPath).join(",")}`]
+    : [`--allow-import=${module.host}`];
   return [
     "run",
     "--quiet",
@@ -97,13 +99,17 @@ function checkoutArguments({ module, reads }: Host, net: readonly string[]): str
     "--no-config",
     "--no-lock",
     "--no-npm",
-    "--no-remote",
     "--unstable-worker-options",
-    `--allow-read=${read.join(",")}`,
+    ...own,
     ...(net.length === 0 ? [] : [`--allow-net=${net.join(",")}`]),
-    fileURLToPath(module),
+    module.protocol === "file:" ? fileURLToPath(module) : module.href,
     ...net,
   ];
+}
+
+/** A path for a list of paths in a flag of Deno. */
+function escapedPath(folder: URL): string {
+  return fileURLToPath(folder).replaceAll(",", ",,");
 }
 
 /**

@@ -22,6 +22,8 @@ export interface ExampleFilter {
   limit: number;
 }
 
+type TaskModel = TaskResults["models"][string];
+
 interface Kept {
   /** Size and time of the file that was read. */
   version: string;
@@ -98,7 +100,7 @@ export class Benchmarks {
         })),
       })),
       averages: tasks.length < 2 ? [] : models.flatMap((model) => {
-        const all = tasks.map((task) => task.models[model]);
+        const all: (TaskModel | undefined)[] = tasks.map((task) => task.models[model]);
         return all.includes(undefined)
           ? []
           : [{ model, ...averageAccuracy(all.map((result) => result!)) }];

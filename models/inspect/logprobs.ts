@@ -5,11 +5,13 @@
 import { UsageError } from "../../core/errors.ts";
 import type { CausalLM } from "../causal_lm.ts";
 
+/** One of the most likely tokens, and its log-probability in nats. */
 export interface TopToken {
   id: number;
   logprob: number;
 }
 
+/** What a model gives to each token of a sequence. */
 export interface SequenceLogprobs {
   ids: number[];
   /** `logprobs[t]` = log p(ids[t] | ids[0…t−1]) in nats; null for the first id. */
@@ -20,7 +22,10 @@ export interface SequenceLogprobs {
   next_top: TopToken[];
 }
 
-/** @throws UsageError for no ids, more ids than the model has positions, or an invalid id */
+/**
+ * Log-probabilities of `ids`, and the `topCount` most likely tokens at each position.
+ * @throws UsageError for no ids, more ids than the model has positions, or an invalid id
+ */
 export async function logprobs(
   model: CausalLM,
   ids: readonly number[],

@@ -12,7 +12,7 @@ const FUNCTIONS = {
   MPI_Ibarrier: ["handle", "buffer"],
   MPI_Test: ["buffer", "buffer", "pointer"],
   MPI_Allgather: ["buffer", "i32", "handle", "buffer", "i32", "handle", "handle"],
-  MPI_Allgatherv: ["buffer", "i32", "handle", "buffer", "buffer", "buffer", "handle", "handle"],
+  MPI_Allgatherv: ["pointer", "i32", "handle", "buffer", "buffer", "buffer", "handle", "handle"],
   MPI_Alltoallv: [
     ...["buffer", "buffer", "buffer", "handle", "buffer", "buffer", "buffer", "handle", "handle"],
   ],

@@ -5,7 +5,7 @@
  * itself runs at once.
  */
 import { RgxError } from "../../core/errors.ts";
-import type { Transport } from "../transport.ts";
+import { type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
 import { MpiFunctions } from "./functions.ts";
 import { type Launch, launchOf } from "./launch.ts";
 import { findLibrary, mismatch } from "./library.ts";
@@ -58,45 +58,50 @@ export class MpiTransport implements Transport {
     // Lengths as doubles of 8 bytes, because they may be beyond 32 bits.
     const own = Float64Array.of(bytes.length), lengths = new Float64Array(this.size);
     this.#mpi.call("MPI_Allgather", bytesOf(own), 8, byte, bytesOf(lengths), 8, byte, world);
-    const { counts, starts, total } = layout([...lengths]);
-    const all = new Uint8Array(total);
+    const all = consecutive([...lengths]);
+    partOf(all, this.rank).set(bytes);
+    this.#gather(all);
+    // Copies, so that each can be read as floats, which need an aligned start.
+    return Array.from(lengths, (_, rank) => new Uint8Array(partOf(all, rank)));
+  }
+
+  async gatherParts(parts: Blocks, alarm: () => void): Promise<void> {
+    await this.#meet(alarm);
+    this.#gather(parts);
+  }
+
+  /** All ranks are here: fills the parts of the others. */
+  #gather(parts: Blocks): void {
+    const { world, byte, inPlace } = this.#mpi.handles, { bytes } = parts;
+    const { counts, starts } = integers(parts);
     this.#mpi.call(
       "MPI_Allgatherv",
-      notEmpty(bytes),
-      bytes.length,
+      inPlace,
+      0,
       byte,
-      notEmpty(all),
+      notEmpty(bytes),
       counts,
       starts,
       byte,
       world,
     );
-    return split(all, counts, starts);
   }
 
-  async exchange(
-    parts: readonly Uint8Array[],
-    lengths: readonly number[],
-    alarm: () => void,
-  ): Promise<Uint8Array<ArrayBuffer>[]> {
+  async exchange(send: Blocks, receive: Blocks, alarm: () => void): Promise<void> {
     await this.#meet(alarm);
-    const { world, byte } = this.#mpi.handles;
-    const sent = layout(parts.map(({ length }) => length)), received = layout(lengths);
-    const out = new Uint8Array(sent.total), into = new Uint8Array(received.total);
-    parts.forEach((part, to) => out.set(part, sent.starts[to]));
+    const { world, byte } = this.#mpi.handles, out = integers(send), into = integers(receive);
     this.#mpi.call(
       "MPI_Alltoallv",
-      notEmpty(out),
-      sent.counts,
-      sent.starts,
+      notEmpty(send.bytes),
+      out.counts,
+      out.starts,
       byte,
-      notEmpty(into),
-      received.counts,
-      received.starts,
+      notEmpty(receive.bytes),
+      into.counts,
+      into.starts,
       byte,
       world,
     );
-    return split(into, received.counts, received.starts);
   }
 
   async allReduce(values: Float32Array | Float64Array, alarm: () => void): Promise<void> {
@@ -133,34 +138,20 @@ export class MpiTransport implements Transport {
   }
 }
 
-/** Counts and places of parts that follow one another. @throws RgxError when they are too long */
-function layout(lengths: readonly number[]) {
-  const starts = new Int32Array(lengths.length);
-  let total = 0;
-  for (const [i, length] of lengths.entries()) {
-    if (total + length > MAX_COUNT) {
-      throw new RgxError(`MPI: ${total + length} bytes in one call, at most ${MAX_COUNT} fit`);
+/** Counts and places of parts, as MPI takes them. @throws RgxError when they are too long */
+function integers({ starts, lengths }: Blocks): { counts: Int32Array; starts: Int32Array } {
+  for (const [i, start] of starts.entries()) {
+    const end = start + lengths[i]!;
+    if (end > MAX_COUNT) {
+      throw new RgxError(`MPI: ${end} bytes in one call, at most ${MAX_COUNT} fit`);
     }
-    starts[i] = total;
-    total += length;
   }
-  return { counts: Int32Array.from(lengths), starts, total };
+  return { counts: Int32Array.from(lengths), starts: Int32Array.from(starts) };
 }
 
 /** The address of an empty array is no address. */
 function notEmpty(bytes: Uint8Array): Uint8Array {
   return bytes.length === 0 ? new Uint8Array(1) : bytes;
-}
-
-function split(
-  all: Uint8Array,
-  counts: Int32Array,
-  starts: Int32Array,
-): Uint8Array<ArrayBuffer>[] {
-  // Copies, so that each can be read as floats, which need an aligned start.
-  return Array.from(counts, (count, i) => all.slice(starts[i], starts[i]! + count)) as Uint8Array<
-    ArrayBuffer
-  >[];
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {

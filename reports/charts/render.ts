@@ -39,7 +39,7 @@ function load(): Loaded {
   // Plotly resolves the entities of the finished SVG once more. That would turn the text "&lt;"
   // into "<", and "a&b;" into invalid XML.
   const { serializeToString } = window.XMLSerializer.prototype;
-  window.XMLSerializer.prototype.serializeToString = function (this: XMLSerializer, node: Node) {
+  window.XMLSerializer.prototype.serializeToString = function (this: unknown, node: unknown) {
     return serializeToString.call(this, node).replaceAll("&amp;", "&amp;amp;");
   };
   installTextLayout(window);

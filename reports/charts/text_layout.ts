@@ -18,10 +18,19 @@ type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f
 
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
+/** What is used of the DOM's Element. Its own type is in no library of types for programs. */
+interface Element {
+  tagName: string;
+  textContent: string | null;
+  parentElement: Element | null;
+  children: Iterable<Element>;
+  getAttribute(name: string): string | null;
+}
+
 /** Adds the measuring functions to the classes of a window. */
 export function installTextLayout(window: {
-  Element: { prototype: Element };
-  SVGElement: { prototype: SVGElement };
+  Element: { prototype: object };
+  SVGElement: { prototype: object };
 }): void {
   Object.assign(window.SVGElement.prototype, {
     getBBox(this: Element) {
@@ -32,11 +41,13 @@ export function installTextLayout(window: {
       return Math.max(0, ...linesOf(this).map((line) => textWidth(line.text, fontSize(this))));
     },
   });
-  window.Element.prototype.getBoundingClientRect = function (this: Element) {
-    const { left, top, right, bottom } = transformed(boxOf(this) ?? NOTHING, toScreen(this));
-    const rect = { x: left, y: top, left, top, right, bottom };
-    return { ...rect, width: right - left, height: bottom - top, toJSON: () => rect };
-  };
+  Object.assign(window.Element.prototype, {
+    getBoundingClientRect(this: Element) {
+      const { left, top, right, bottom } = transformed(boxOf(this) ?? NOTHING, toScreen(this));
+      const rect = { x: left, y: top, left, top, right, bottom };
+      return { ...rect, width: right - left, height: bottom - top, toJSON: () => rect };
+    },
+  });
 }
 
 const NOTHING: Box = { left: 0, top: 0, right: 0, bottom: 0 };

@@ -1,5 +1,8 @@
 /** Scores with a reward from a user's file, which runs in a process of its own. */
 import { messageOf, UsageError } from "../../core/errors.ts";
+import { fileName } from "../../core/paths.ts";
+import { ResultCache } from "../../core/cache/result_cache.ts";
+import { userCache } from "../../core/cache/user_cache.ts";
 import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 import { decodeCell, type Scored } from "./protocol.ts";
@@ -28,8 +31,20 @@ export function customScorer(
     retries: file.retries ?? (net.length > 0 ? 2 : 0),
   };
   let sandbox: Sandbox | null = null;
+  const warnings: string[] = [];
+  let known: KnownValues | null = null;
   // The file is read once, so the source is the same for the whole run.
-  const open = async () => sandbox ??= new Sandbox(path, (await loadRewardFile(path)).url, net);
+  const open = async () => {
+    if (sandbox !== null) return sandbox;
+    const { url, wholeBatch } = await loadRewardFile(path);
+    if (file.cache && wholeBatch) {
+      throw new UsageError(`reward ${name}: cache: computeBatch compares completions`, {
+        advice: "Only values of one completion at a time can be kept.",
+      });
+    }
+    if (file.cache) known = await openCache(name, [url, params], warnings);
+    return sandbox = new Sandbox(path, url, net);
+  };
   return {
     name,
     get wholeBatch() {
@@ -42,14 +57,66 @@ export function customScorer(
     },
     close: async () => await sandbox?.close(),
     async score(samples, notes) {
+      const start = performance.now();
       try {
-        const scored = await (await open()).score(samples.map(plain), params, limits);
-        return scored.map((one, row) => record(one, row, notes));
+        const opened = await open(), sent = samples.map(plain);
+        const keys = known === null ? [] : sent.map(keyOf);
+        const results = keys.map((key) => known!.get(key));
+        const rows = [...sent.keys()].filter((row) => results[row] === undefined);
+        const scored = await opened.score(rows.map((row) => sent[row]!), params, limits);
+        for (const [i, row] of rows.entries()) {
+          results[row] = scored[i]!;
+          if ("value" in scored[i]!.result) await known?.set(keys[row]!, scored[i]!);
+        }
+        if (net.length > 0 || known !== null) {
+          notes.add(`rewards/${name}/requests`, rows.length);
+          notes.add(`rewards/${name}/seconds`, (performance.now() - start) / 1000);
+          for (const { cost } of scored) if (cost > 0) notes.addCost(name, cost);
+        }
+        if (known !== null) notes.add(`rewards/${name}/cached`, samples.length - rows.length);
+        for (const message of warnings.splice(0)) notes.warn(message);
+        return results.map((one, row) => record(one!, row, notes));
       } catch (error) {
         return samples.map(() => ({ error: messageOf(error) }));
       }
     },
   };
+}
+
+type KnownValues = ResultCache<Scored>;
+
+/** The cache of a reward: a file for its code and parameters. Null where there is no home. */
+async function openCache(
+  name: string,
+  identity: unknown,
+  warnings: string[],
+): Promise<KnownValues | null> {
+  const root = userCache();
+  if (root === null) return null;
+  const warn = (message: string) => void warnings.push(`reward ${name}: ${message}`);
+  const hash = ResultCache.key(identity).slice(0, 12);
+  try {
+    await Deno.mkdir(`${root}/rewards`, { recursive: true });
+    return await ResultCache.open(
+      `${root}/rewards/${fileName(name)}-${hash}.jsonl`,
+      isScored,
+      warn,
+    );
+  } catch (error) {
+    warn(`values are not kept: ${messageOf(error)}`);
+    return null;
+  }
+}
+
+function isScored(value: unknown): value is Scored {
+  const { result, logged, extras, cost } = (value ?? {}) as Partial<Scored>;
+  return typeof result === "object" && result !== null && "value" in result &&
+    Array.isArray(logged) && Array.isArray(extras) && typeof cost === "number";
+}
+
+/** What a value may depend on, if it is kept: not the step, for one. */
+function keyOf({ prompt, messages, completion, answer, info, truncated }: RewardSample): string {
+  return ResultCache.key({ prompt, messages, completion, answer, info, truncated });
 }
 
 /** The fields that can be sent. A program that uses rgx may have added others. */

@@ -30,6 +30,8 @@ export interface Scored {
   late?: boolean;
   logged: (readonly [name: string, value: number])[];
   extras: (readonly [column: string, cell: Cell])[];
+  /** What the value has cost. */
+  cost: number;
 }
 
 export type FromWorker =

@@ -16,6 +16,11 @@ export interface RewardFile {
   concurrency?: number;
   /** Number of further attempts after an exception; default 2 with `net`, else 0. */
   retries?: number;
+  /**
+   * Keep values in the user's cache, for rewards whose value depends on the problem and the
+   * completion alone; default false.
+   */
+  cache?: boolean;
 }
 
 const HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -27,7 +32,9 @@ export function hostProblem(host: unknown): string | null {
 }
 
 /** The module as a `data:` URL. @throws UsageError with file and line if it cannot be a reward */
-export async function loadRewardFile(path: string): Promise<{ url: string }> {
+export async function loadRewardFile(
+  path: string,
+): Promise<{ url: string; wholeBatch: boolean }> {
   const { url, exports } = await loadCode(path, { what: "reward" });
   if (!exports.includes("default") && !exports.includes("computeBatch")) {
     throw new UsageError(
@@ -35,5 +42,5 @@ export async function loadRewardFile(path: string): Promise<{ url: string }> {
         "function as its default export, or computeBatch",
     );
   }
-  return { url };
+  return { url, wholeBatch: exports.includes("computeBatch") };
 }

@@ -95,8 +95,8 @@ export class Sandbox {
   ): Promise<Scored[]> {
     const results = new Map<number, Scored>();
     const fail = (row: number, error: string) =>
-      results.set(row, { result: { error }, logged: [], extras: [] });
-    let { concurrency } = limits;
+      results.set(row, { result: { error }, logged: [], extras: [], cost: 0 });
+    let { concurrency } = limits, triedAgain = false;
     const closings = this.#closings;
     this.#lateInARow = 0;
     for (let rows = [...samples.keys()]; rows.length > 0;) {
@@ -121,6 +121,8 @@ export class Sandbox {
         if (this.#closings > closings) { for (const row of rows) fail(row, "scoring was ended"); }
         else if (this.#wholeBatch) { for (const row of rows) fail(row, ended.message); }
         else if (ended.running.length > 1) concurrency = 1; // finds out which sample hangs
+        // Killed before it began: no sample is to blame.
+        else if (ended.running.length === 0 && !triedAgain) triedAgain = true;
         else if (!this.#tooManyLate(concurrency)) {
           fail(ended.running[0] ?? rows[0]!, ended.message);
           this.#lateInARow++;
@@ -177,7 +179,7 @@ export class Sandbox {
             settle(message.row, message.scored);
           } else if (message.type === "uncaught") {
             for (const row of running) {
-              settle(row, { result: { error: message.message }, logged: [], extras: [] });
+              settle(row, { result: { error: message.message }, logged: [], extras: [], cost: 0 });
             }
           }
           if (this.#tooManyLate(limits.concurrency)) break;

@@ -95,7 +95,7 @@ async function score(
           report(row, { ...notes, result: { value } });
           break;
         } catch (error) {
-          if (attempt < limits.retries && !(error instanceof Late)) {
+          if (attempt < limits.retries && !(error instanceof Late) && !isForbidden(error)) {
             const pause = Math.min(FIRST_PAUSE * 2 ** attempt, limits.timeout);
             await new Promise((resume) => wait(resume, pause * 1000));
             continue;
@@ -138,11 +138,11 @@ async function scoreBatch(
 }
 
 /**
- * The sample with `log` and `logExtra`. They check their arguments here, where the stack of an
- * error has the line of the user's file.
+ * The sample with `log`, `logExtra` and `addCost`. They check their arguments here, where the stack
+ * of an error has the line of the user's file.
  */
 function withNotes(sample: Samples[number]["sample"]) {
-  const notes: Pick<Scored, "logged" | "extras"> = { logged: [], extras: [] };
+  const notes: Pick<Scored, "logged" | "extras" | "cost"> = { logged: [], extras: [], cost: 0 };
   const check = new RewardNotes(1, []);
   const input: RewardInput = {
     ...sample,
@@ -154,6 +154,10 @@ function withNotes(sample: Samples[number]["sample"]) {
       check.logExtra(0, column, value);
       notes.extras.push([column, encodeCell(value)]);
     },
+    addCost(amount) {
+      check.addCost("", amount);
+      notes.cost += amount;
+    },
   };
   return { notes, input };
 }
@@ -163,5 +167,14 @@ async function inTime(result: unknown, seconds: number): Promise<unknown> {
   return result instanceof Promise ? await withinTimeLimit(result, seconds) : result;
 }
 
+/** What Deno says about a host that was not granted; a user cannot follow its advice. */
+const NOT_GRANTED = /Requires net access to "([^"]*)"(?:, run again with the --allow-net flag)?/;
+
+const isForbidden = (error: unknown) => error instanceof Error && error.name === "NotCapable";
+
 /** The message of an exception, with the line of the user's file if it came from there. */
-const explain = (error: unknown) => explained(error, moduleUrl);
+const explain = (error: unknown) =>
+  explained(error, moduleUrl).replace(
+    NOT_GRANTED,
+    'may not connect to $1: it is not granted, as net: ["$1"] of the reward would',
+  );

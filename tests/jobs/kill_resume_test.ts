@@ -15,7 +15,7 @@ import {
   tinyConfig,
   withFolder,
 } from "../support.ts";
-import { V8_FLAGS } from "../../tools/v8_flags.ts";
+import { V8_FLAGS } from "../../core/program_command.ts";
 
 /** Every phase is long enough to be interrupted, and has several checkpoints. */
 const LONG = [

@@ -3,7 +3,7 @@
  * and each of its commands is run there by a shell.
  */
 import assert from "node:assert/strict";
-import { V8_FLAGS } from "../../tools/v8_flags.ts";
+import { V8_FLAGS } from "../../core/program_command.ts";
 import { goldenPath } from "../golden.ts";
 import { root, withFolder } from "../support.ts";
 

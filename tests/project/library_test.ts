@@ -19,6 +19,7 @@ import {
   type TrainEvent,
   UNIVERSAL_INSTRUCTION,
 } from "../../mod.ts";
+import settings from "../../deno.json" with { type: "json" };
 import { root } from "../support.ts";
 
 Deno.test("the entries of a data set have answers that score 1", () => {
@@ -124,8 +125,14 @@ Deno.test("every export has a comment, and every function is in an example that 
   );
   assert.deepEqual(bare.map(({ name }) => name).filter((name) => name !== ""), []);
 
-  const pages = ["mod.ts", "docs/library.md"].map((path) =>
+  const sections = [...Deno.readDirSync(new URL("library", root))].map(({ name }) =>
+    `library/${name}`
+  );
+  const pages = [...sections, "docs/library.md"].map((path) =>
     Deno.readTextFileSync(new URL(path, root))
+  );
+  assert.ok(
+    sections.every((_, i) => pages[i]!.includes("```ts\n") && / @module\n/.test(pages[i]!)),
   );
   const examples = pages.flatMap((text) =>
     [...text.matchAll(/```ts\n([^]*?)```/g)].map((match) => match[1]!)
@@ -133,6 +140,19 @@ Deno.test("every export has a comment, and every function is in an example that 
   const called = Object.keys(await import("../../mod.ts"));
   const unused = called.filter((name) => !new RegExp(`\\b${name}\\b`).test(examples));
   assert.deepEqual(unused, []);
+});
+
+Deno.test("the documentation of the library begins with its sections, and each is an export", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "mod.ts"],
+    cwd: root,
+    env: { NO_COLOR: "1" },
+    stderr: "null",
+  }).output();
+  const head = new TextDecoder().decode(stdout).split("Defined in")[0]!;
+  const shown = [...head.matchAll(/@rgx\/rgx\/(\w+)/g)].map(([, name]) => name!);
+  const exported = Object.keys(settings.exports).map((path) => path.slice(2));
+  assert.deepEqual(shown.toSorted(), exported.filter((name) => !["", "cli"].includes(name)).sort());
 });
 
 interface Symbol {

@@ -28,6 +28,7 @@ export const ROOMS = [
   "reports",
   "dashboard",
   "cluster",
+  "library",
   "cli",
 ] as const;
 

@@ -60,6 +60,7 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "the web page of runs and benchmarks: its server, and the scripts of the page (`client/`)",
   ],
   cluster: ["SLURM", "job scripts for SLURM"],
+  library: ["the public library", "the sections of the library: what each exports, with examples"],
   cli: ["commands", "the commands: flags, calls, what is printed"],
 };
 

@@ -2,7 +2,7 @@
  * The commands of a test run. Two run at a time, so the longest come first and both finish
  * together.
  */
-import { SAFE_V8_FLAGS, V8_FLAGS } from "../v8_flags.ts";
+import { SAFE_V8_FLAGS, V8_FLAGS } from "../../core/program_command.ts";
 import { sourcesIn } from "../architecture/imports.ts";
 import type { Job } from "./processes.ts";
 
@@ -12,7 +12,7 @@ export interface PlannedJob extends Job {
 }
 
 /** Files with examples that are run. */
-const DOCUMENTED = ["mod.ts", "docs/library.md"];
+const DOCUMENTED = ["library/", "docs/library.md"];
 
 /** Waits for jobs of a real SLURM for two minutes, and uses little processor time. */
 const SLURM_CLUSTER = "tests/jobs/slurm_cluster_test.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SAFE_V8_FLAGS } from "../v8_flags.ts";
+import { SAFE_V8_FLAGS } from "../../core/program_command.ts";
 import { readSources } from "./changed.ts";
 import { fastPlan, fullPlan, type PlannedJob } from "./plan.ts";
 

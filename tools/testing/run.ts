@@ -8,7 +8,7 @@
  *     deno task test --changed [REF]     the tests that changes since REF (HEAD) can reach
  *     deno task test --watch FILE…       runs them again after every change
  */
-import { V8_FLAGS } from "../v8_flags.ts";
+import { V8_FLAGS } from "../../core/program_command.ts";
 import { ROOT } from "../architecture/imports.ts";
 import { changedFiles, reachedTests, readSources } from "./changed.ts";
 import { fastPlan, fullPlan, type PlannedJob, tests } from "./plan.ts";

@@ -73,6 +73,8 @@ export interface CardPlan extends CardMemory {
 /** Options of `planOnCard`. */
 export interface CardPlanOptions {
   phases?: "all" | "sft";
+  /** Number of ranks, each with such a card; default: one. */
+  ranks?: number;
   /** Called when the memory is planned, even if it does not fit. */
   onMemory?: (plan: CardMemory) => void;
 }
@@ -84,7 +86,7 @@ export interface CardPlanOptions {
 export async function planOnCard(
   config: RunConfig,
   card: PlanCard,
-  { phases = "all", onMemory = () => {} }: CardPlanOptions = {},
+  { phases = "all", ranks = 1, onMemory = () => {} }: CardPlanOptions = {},
 ): Promise<CardPlan> {
   const device = cardDevice(card), availableBytes = usableBytes(card);
   const name = config.model.model_name_or_path, about = { card, name, note: planNote(name) };
@@ -98,7 +100,7 @@ export async function planOnCard(
     ...{ prompt: needs.prompt, estimated: false, context: contextText(sizes.config) },
   });
   const shape = await planFromShape(config, device, {
-    ...{ phases, availableBytes },
+    ...{ phases, ranks, availableBytes },
     onPlan: (plan) => onMemory(ofShape(plan)),
   });
   if (shape !== null) {
@@ -107,7 +109,7 @@ export async function planOnCard(
     return { ...ofShape(shape), time };
   }
   const run = await planRun(config, device, {
-    ...{ phases, availableBytes },
+    ...{ phases, ranks, availableBytes },
     planned: (memory, { sizes, needs }) => onMemory(ofRun({ sizes, needs, memory })),
   });
   const { sizes, memory, prompts, problems, trainProblems } = run;

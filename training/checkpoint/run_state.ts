@@ -70,6 +70,8 @@ export interface RunState {
   averager: AveragerState;
   seconds: number;
   secondsByPhase: Partial<SecondsByPhase>;
+  /** What rewards have spent so far, by metric; empty in checkpoints of earlier versions. */
+  spent: Record<string, number>;
 }
 
 export function freshState(phase: StatePhase): RunState {
@@ -96,6 +98,7 @@ export function freshState(phase: StatePhase): RunState {
     averager: {},
     seconds: 0,
     secondsByPhase: {},
+    spent: {},
   };
 }
 
@@ -171,6 +174,7 @@ export function encodeState(state: RunState, context: StateContext): string {
         skipped_steps: state.skippedSteps,
         seconds: state.seconds,
         seconds_by_phase: state.secondsByPhase,
+        spent: state.spent,
       },
       since_log: state.averager,
     },
@@ -222,6 +226,7 @@ export function decodeState(text: string, label: string): DecodedState {
       averager: json.since_log,
       seconds: totals.seconds,
       secondsByPhase: totals.seconds_by_phase,
+      spent: totals.spent ?? {},
     },
   };
 }

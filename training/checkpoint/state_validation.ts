@@ -55,6 +55,7 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["totals.skipped_steps", isCount, "a count"],
   ["totals.seconds", isNumber, "a number"],
   ["totals.seconds_by_phase", isNumbers, "a map of numbers"],
+  ["totals.spent", orUnset(isNumbers), "a map of numbers"],
 ];
 
 /** @throws RgxError when the text is not valid JSON */

@@ -88,6 +88,8 @@ Deno.test("levels rise on schedule, are logged, and change the next problems", (
           errors: [],
           logged: new Map(),
           extras: new Map(),
+          sums: new Map(),
+          warnings: [],
         });
       },
       open: () => Promise.resolve(),

@@ -15,7 +15,7 @@ import type { RewardValue } from "../../rewards/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { groupAdvantages } from "../loss/advantages.ts";
-import { averageMetrics, finiteOrNull, type Metrics } from "../metrics/metrics.ts";
+import { addUp, averageMetrics, finiteOrNull, type Metrics } from "../metrics/metrics.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import type { ReferencePolicy } from "../step/reference_policy.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
@@ -28,6 +28,8 @@ import { lossWithoutGradient, type TrainingRow } from "../step/gradient_accumula
 export interface HeldOutResult {
   /** Names begin with `eval_`. */
   metrics: Metrics;
+  /** What rewards have spent; the metrics hold it too. */
+  spent: Record<string, number>;
   /**
    * Confidence interval of eval_accuracy: Wilson's interval with one observation for each problem,
    * because the completions of a problem resemble each other.
@@ -64,7 +66,7 @@ export async function evaluateHeldOut(
   const generations = training.num_generations_eval ?? training.num_generations;
   const perBatch = Math.max(1, Math.floor(training.per_device_eval_batch_size / generations));
   const rewards: RewardValue[][] = [], lengths: number[] = [], truncated: boolean[] = [];
-  const losses: Metrics[] = [], scores: TaskScore[] = [];
+  const losses: Metrics[] = [], scores: TaskScore[] = [], spent: Record<string, number>[] = [];
   const answers: ScoredAnswer[][] = [];
   let loss = 0, rows = 0;
   const starts = Array.from(
@@ -72,7 +74,12 @@ export async function evaluateHeldOut(
     (_, i) => i * perBatch,
   );
   const measure = async (start: number) => {
-    const batch = await sample(entries.slice(start, start + perBatch), start, generations, options);
+    const { batch, sums } = await sample(
+      entries.slice(start, start + perBatch),
+      start,
+      generations,
+      options,
+    );
     const advantages = groupAdvantages({
       rewards: batch.map((row) => row.rewards),
       weights: rubric.weights,
@@ -96,14 +103,15 @@ export async function evaluateHeldOut(
       },
     );
     options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
-    return { batch, result };
+    return { batch, sums, result };
   };
   const batches = await ranks.share(starts.length, async (begin, end) => {
     const own: Awaited<ReturnType<typeof measure>>[] = [];
     for (const start of starts.slice(begin, end)) own.push(await measure(start));
     return own;
   });
-  for (const { batch, result } of batches) {
+  for (const { batch, sums, result } of batches) {
+    spent.push(sums);
     loss += result.loss * batch.length;
     losses.push(result.metrics);
     for (const row of batch) {
@@ -141,11 +149,13 @@ export async function evaluateHeldOut(
     }),
     ...averageMetrics(losses),
     ...(isMixed ? taskMetrics(scores) : {}),
+    ...addUp(spent),
   };
   return {
     metrics: Object.fromEntries(
       Object.entries(finiteOrNull(metrics)).map(([name, value]) => [`eval_${name}`, value]),
     ),
+    spent: addUp(spent),
     ci95,
     problems: entries.length,
     completions: rows,
@@ -170,7 +180,7 @@ async function sample(
   first: number,
   generations: number,
   options: HeldOutOptions,
-): Promise<SampledRow[]> {
+): Promise<{ batch: SampledRow[]; sums: Record<string, number> }> {
   const { model, prompts, rubric, training } = options;
   const encoded = entries.map((entry) => prompts.prompt(entry));
   const completions = await complete(
@@ -203,8 +213,8 @@ async function sample(
       maxCompletionLength: training.max_completion_length,
     };
   });
-  const { values } = await scoreBatch(rubric, samples, options.shouldStop);
-  return sampled.map(({ group, branch, ids, text, truncated }, i) => {
+  const { values, sums } = await scoreBatch(rubric, samples, options.shouldStop);
+  const batch = sampled.map(({ group, branch, ids, text, truncated }, i) => {
     const { score, formatted } = scoreCompletion(
       text,
       entries[group]!,
@@ -223,4 +233,5 @@ async function sample(
       formatted,
     };
   });
+  return { batch, sums: Object.fromEntries(sums) };
 }

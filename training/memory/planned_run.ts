@@ -32,6 +32,8 @@ export interface PlannedRunOptions {
   availableBytes?: number;
   /** "sft": the supervised training alone needs less. */
   phases?: "all" | "sft";
+  /** Number of ranks of the run; default: one. */
+  ranks?: number;
   /** The problems of `data.dataset_name`; default: they are read from its file. */
   entries?: readonly Entry[];
   /** Called with the memory plan, even if it does not fit. */
@@ -58,7 +60,7 @@ export interface PlannedRun {
 export async function planRun(
   config: RunConfig,
   device: PlanDevice,
-  { availableBytes, phases = "all", entries, planned }: PlannedRunOptions,
+  { availableBytes, phases = "all", ranks = 1, entries, planned }: PlannedRunOptions,
 ): Promise<PlannedRun> {
   const { data, curriculum } = config;
   const source = await openProblems({
@@ -95,6 +97,7 @@ export async function planRun(
   const needs = {
     ...lengths,
     supervisedOnly: phases === "sft",
+    ranks,
     copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
     referenceStorage: referenceStorage(config, opened.config, storage, opened.typeOf),
   };

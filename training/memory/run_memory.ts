@@ -219,7 +219,7 @@ export async function planMemory(
   const recompute = sizes.recompute || config.training.gradient_checkpointing;
   const plan = {
     parameters: values + gradients,
-    optimizer: planOptimizerBytes(sizes, size.optimizer),
+    optimizer: planOptimizerBytes(sizes, size.optimizer, size.shards),
     ...planStep(sizes, size),
     generationLimit: size.generationLimit,
     parts: memoryParts(sizes, size),

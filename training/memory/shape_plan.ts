@@ -38,9 +38,15 @@ export interface ShapePlan {
 export async function planFromShape(
   config: RunConfig,
   device: PlanDevice,
-  options: { phases?: "all" | "sft"; availableBytes?: number; onPlan?: (plan: ShapePlan) => void },
+  options: {
+    phases?: "all" | "sft";
+    /** Number of ranks of the run; default: one. */
+    ranks?: number;
+    availableBytes?: number;
+    onPlan?: (plan: ShapePlan) => void;
+  },
 ): Promise<ShapePlan | null> {
-  const { phases = "all", availableBytes, onPlan = () => {} } = options;
+  const { phases = "all", ranks = 1, availableBytes, onPlan = () => {} } = options;
   const { model, training } = config, source = await shapeSource(model);
   if (source === null) return null;
   const { name, shape, where } = source;
@@ -58,6 +64,7 @@ export async function planFromShape(
   const needs = {
     ...tokens.longest,
     supervisedOnly: phases === "sft",
+    ranks,
     copiedReference: phases === "all" && training.beta !== 0 &&
       (config.lora === null || withAnswers),
     referenceStorage: referenceStorage(config, modelConfig, storage, fileType),

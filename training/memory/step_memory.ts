@@ -48,6 +48,8 @@ export interface RunNeeds extends Lengths {
   referenceStorage: WeightStorage;
   /** Whether the run is the supervised warm start alone. */
   supervisedOnly: boolean;
+  /** Number of ranks. */
+  ranks: number;
 }
 
 /** The prompts of one generation and their completions. */
@@ -87,6 +89,8 @@ export interface StepSize {
   /** Whether `sync_ref_model` moves the copy. */
   movingReference: boolean;
   optimizer: OptimizerKind;
+  /** Ranks over which its states are divided. */
+  shards: number;
   /** Maximum bytes of a generation. */
   generationLimit: number;
 }
@@ -115,6 +119,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     ...needs,
     movingReference: training.sync_ref_model,
     optimizer: optimizerKind(training),
+    shards: training.zero === 1 ? needs.ranks : 1,
     generationLimit: DEFAULT_GENERATION_BYTES,
   };
 }
@@ -122,7 +127,8 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
 /** Bytes of everything except the parameters and their gradients. */
 export function bytesBesideParameters(sizes: ModelSizes, size: StepSize): number {
   const { reference, generation, training, checkpoint } = planStep(sizes, size);
-  return planOptimizerBytes(sizes, size.optimizer) + reference + generation + training + checkpoint;
+  const optimizer = planOptimizerBytes(sizes, size.optimizer, size.shards);
+  return optimizer + reference + generation + training + checkpoint;
 }
 
 /** Parts of tensors that are in memory while a checkpoint is written, as measured. */
@@ -237,7 +243,7 @@ export interface MemoryParts {
   /** Tensors on their way into a checkpoint. */
   checkpoint: number;
   /** How what is trained is kept: the types of matrices, and of those of the reference. */
-  kept: { trained: string[]; reference: string[]; optimizer: OptimizerKind };
+  kept: { trained: string[]; reference: string[]; optimizer: OptimizerKind; shards: number };
   otherwise: {
     /** Activations if all are kept, or if each layer is recomputed from its input. */
     kept: number;
@@ -267,7 +273,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
     frozenTypes: typesOf(sizes),
     trained,
     gradients,
-    optimizer: planOptimizerBytes(sizes, size.optimizer),
+    optimizer: planOptimizerBytes(sizes, size.optimizer, size.shards),
     reference,
     packed,
     caches,
@@ -287,7 +293,7 @@ function keptTypes(sizes: ModelSizes, size: StepSize): MemoryParts["kept"] {
   return {
     trained: isFull ? typesOf(sizes) : ["f32"],
     reference: isFull ? typesOf({ ...sizes, storage }) : ["f32"],
-    optimizer,
+    ...{ optimizer, shards: size.shards },
   };
 }
 

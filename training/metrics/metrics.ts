@@ -14,6 +14,9 @@ const LAST_VALUE: ReadonlySet<string> = new Set([
   "grad_norm",
 ]);
 
+const isTotal = (name: string) =>
+  LAST_VALUE.has(name) || name.startsWith("curriculum/") || /^rewards\/.*\/total_/.test(name);
+
 /** Can be written as JSON, so that a resumed run averages over the same steps. */
 export type AveragerState = Record<string, { sum: number; count: number }>;
 
@@ -28,7 +31,7 @@ export class MetricAverager {
     for (const [name, value] of Object.entries(metrics)) {
       const entry = this.#entries[name] ??= { sum: 0, count: 0 };
       if (value === null || !Number.isFinite(value)) continue;
-      if (LAST_VALUE.has(name) || name.startsWith("curriculum/")) entry.count = entry.sum = 0;
+      if (isTotal(name)) entry.count = entry.sum = 0;
       entry.sum += value;
       entry.count++;
     }
@@ -51,6 +54,17 @@ export class MetricAverager {
   state(): AveragerState {
     return structuredClone(this.#entries);
   }
+}
+
+/** The sums of records of numbers, by name. */
+export function addUp(
+  records: readonly Readonly<Record<string, number>>[],
+): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, amount] of records.flatMap((record) => Object.entries(record))) {
+    sums[name] = (sums[name] ?? 0) + amount;
+  }
+  return sums;
 }
 
 /** The mean of each metric over several records, such as the micro-batches of a step. */

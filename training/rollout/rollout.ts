@@ -15,7 +15,7 @@ import type { RewardError, Rubric } from "../../rewards/rubric.ts";
 import type { ExtraValue } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
-import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
+import { addUp, averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { PhaseClock } from "../metrics/phase_clock.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
@@ -58,6 +58,10 @@ export interface Rollout {
   metrics: Metrics;
   /** Means of the values that rewards have logged. */
   logged: Metrics;
+  /** What rewards have spent, summed over all completions. */
+  spent: Readonly<Record<string, number>>;
+  /** What rewards want the user to know. */
+  warnings: readonly string[];
   completionTokens: number;
   /** Prompt tokens, counted once for each completion as in TRL. */
   promptTokens: number;
@@ -96,13 +100,18 @@ interface Drawn {
   rows: Omit<RolloutRow, "advantage" | "kept">[];
   errors: RewardError[];
   logged: Metrics[];
+  spent: Record<string, number>[];
+  warnings: string[];
   other: boolean;
 }
 
 /** @throws Interrupted when `shouldStop` returns true */
 export async function rollOut(request: RolloutRequest, options: RolloutOptions): Promise<Rollout> {
   const { training, rubric } = options;
-  const all: Drawn = { groups: [], rows: [], errors: [], logged: [], other: false };
+  const all: Drawn = {
+    ...{ groups: [], rows: [], errors: [], logged: [], spent: [], warnings: [] },
+    other: false,
+  };
   const rounds = training.dynamic_sampling ? training.dynamic_sampling_max_batches : 1;
   const withSignal: number[] = [];
   for (let round = 0; round < rounds && withSignal.length < request.prompts; round++) {
@@ -113,6 +122,8 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
     all.rows.push(...drawn.rows.map((row) => ({ ...row, group: first + row.group })));
     all.errors.push(...drawn.errors);
     all.logged.push(...drawn.logged);
+    all.spent.push(...drawn.spent);
+    all.warnings.push(...drawn.warnings);
     all.other ||= drawn.other;
     for (let group = first; group < all.groups.length; group++) {
       if (hasSignal(all.rows.filter((row) => row.group === group), options)) withSignal.push(group);
@@ -148,6 +159,7 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
     })),
     metrics,
     logged: averageMetrics(all.logged),
+    spent: addUp(all.spent),
     completionTokens: all.rows.reduce((sum, row) => sum + row.ids.length, 0),
     promptTokens: all.rows.reduce(
       (sum, row) => sum + all.groups[row.group]!.prompt.ids.length,
@@ -172,6 +184,8 @@ export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
     rows,
     metrics: averageMetrics(rollouts.map(({ metrics }) => metrics)),
     logged: averageMetrics(rollouts.map(({ logged }) => logged)),
+    spent: addUp(rollouts.map(({ spent }) => spent)),
+    warnings: rollouts.flatMap(({ warnings }) => warnings),
     completionTokens: sum(({ completionTokens }) => completionTokens),
     promptTokens: sum(({ promptTokens }) => promptTokens),
     errors: rollouts.flatMap(({ errors }) => errors),
@@ -216,7 +230,11 @@ interface Scores {
   errors: RewardError[];
   /** All values that rewards have logged, by name. */
   logged: [name: string, values: readonly number[]][];
+  spent: Record<string, number>;
+  warnings: readonly string[];
 }
+
+const NO_SCORES: Scores = { rows: [], errors: [], logged: [], spent: {}, warnings: [] };
 
 async function draw(
   request: RolloutRequest,
@@ -237,7 +255,7 @@ async function draw(
     ranks.share(pieces, async (begin, end) => {
       const own = sampled.filter(({ group }) => pieces === 1 || (group >= begin && group < end));
       // The scores of a rank's completions together stand at its first piece.
-      const results = Array<Scores>(end - begin).fill({ rows: [], errors: [], logged: [] });
+      const results = Array<Scores>(end - begin).fill(NO_SCORES);
       return end === begin
         ? results
         : results.with(0, await score(own, groups, request.step, options));
@@ -252,6 +270,8 @@ async function draw(
     rows: sampled.map((row, i) => ({ ...row, ...scored[i]! })),
     errors: scores.flatMap(({ errors }) => errors),
     logged: [Object.fromEntries([...logged].map(([name, values]) => [name, mean(values)]))],
+    spent: scores.map(({ spent }) => spent),
+    warnings: scores.flatMap(({ warnings }) => warnings),
     other: drawn.some(({ other }) => other),
   };
 }
@@ -298,7 +318,8 @@ async function score(
       maxCompletionLength: training.max_completion_length,
     };
   });
-  const { values, errors, logged, extras } = await scoreBatch(rubric, samples, shouldStop);
+  const scored = await scoreBatch(rubric, samples, shouldStop);
+  const { values, errors, logged, extras, sums, warnings } = scored;
   return {
     rows: rows.map((_, i) => ({
       rewards: values[i]!,
@@ -306,6 +327,8 @@ async function score(
     })),
     errors,
     logged: [...logged],
+    spent: Object.fromEntries(sums),
+    warnings,
   };
 }
 

@@ -39,7 +39,11 @@ export async function compareRanks(run: RunContext): Promise<void> {
 /** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
 export function rankNotes({ ranks, options, sizes }: RunContext): string[] {
   const { training, sft } = options.config, { size } = ranks;
-  if (size === 1) return [];
+  if (size === 1) {
+    return training.zero === 0
+      ? []
+      : ["training.zero=1 divides the optimizer's states over ranks: this one has all of them"];
+  }
   const note = (what: string, section: string, keys: BatchKeys) => {
     const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = keys;
     if (count >= size) return [];

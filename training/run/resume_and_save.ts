@@ -44,6 +44,8 @@ import type { TrainerOptions } from "./trainer_options.ts";
 export interface ResumeParts {
   /** null = the next phase starts with a fresh optimizer. */
   optimizer: FileContent | null;
+  /** What the ranks after the first do while it writes the optimizer's states. */
+  follow: () => Promise<void>;
   reference: FileContent | null;
   /** The generation batch that is being trained on. */
   rollout: RolloutBuffer | null;
@@ -200,7 +202,10 @@ export class RunCheckpoints {
       this.#lastSaved = { position: position(state), complete: parts !== null };
       return path;
     };
-    if (!this.#ranks.isFirst) return saved(checkpointPath(parent, step));
+    if (!this.#ranks.isFirst) {
+      await parts?.follow();
+      return saved(checkpointPath(parent, step));
+    }
     await this.folder.metrics.flush();
     const trainerState = await this.trainerState(state, true);
     const files = checkpointFiles({

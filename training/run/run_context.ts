@@ -13,10 +13,11 @@ import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
-import { MetricAverager, type Metrics } from "../metrics/metrics.ts";
+import { addUp, MetricAverager, type Metrics } from "../metrics/metrics.ts";
 import { GradientSum, reductionOf } from "../step/gradient_sum.ts";
 import { optimizerKind } from "../step/moments.ts";
 import { AdamW } from "../step/optimizer.ts";
+import { Shards } from "../step/shards.ts";
 import { PhaseClock } from "../metrics/phase_clock.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { freshState, type RunState } from "../checkpoint/run_state.ts";
@@ -147,7 +148,14 @@ export class RunContext {
       epsilon: config.training.adam_epsilon,
       weightDecay: settings.weight_decay,
       maxGradNorm: settings.max_grad_norm,
-    });
+    }, this.shards());
+  }
+
+  /** Which rank keeps which states of the optimizer; null: each one has all (`training.zero`). */
+  shards(): Shards | null {
+    const { model, config: { training } } = this.options;
+    if (training.zero === 0 || this.ranks.size === 1) return null;
+    return new Shards(this.ranks, model, optimizerKind(training));
   }
 
   /** Adds up the gradients of the micro-batches of a step. */
@@ -155,7 +163,7 @@ export class RunContext {
     const { device, model, config } = this.options;
     const bytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
     const reduction = reductionOf(config.training.reduction, microBatches, bytes);
-    return new GradientSum(model, device, reduction, this.ranks);
+    return new GradientSum(model, device, reduction, this.ranks, this.shards());
   }
 
   /** @throws UsageError when there are fewer problems than a step takes */
@@ -192,6 +200,19 @@ export class RunContext {
       metrics[`time/${phase}`] = seconds;
     }
     return { ...metrics, ...this.memory.lap() };
+  }
+
+  /**
+   * Adds what rewards have spent to the run's totals.
+   * @returns it as metrics, with the totals of time and price
+   */
+  spend(spent: Readonly<Record<string, number>>): Metrics {
+    const total = this.state.spent = addUp([this.state.spent, spent]);
+    const totals = Object.keys(spent).flatMap((name) => {
+      const [, place, what] = /^(.*\/)(seconds|cost)$/.exec(name) ?? [];
+      return what === undefined ? [] : [[`${place}total_${what}`, total[name]!] as const];
+    });
+    return { ...spent, ...Object.fromEntries(totals) };
   }
 
   stopRequested(): boolean {

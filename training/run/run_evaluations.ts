@@ -64,7 +64,7 @@ export async function evaluateIfDue(
   if (heldOut.length === 0 || !run.intervals.evaluatesAt(state.step)) return;
   if (state.evaluatedStep === state.step) return;
   const start = performance.now();
-  const { metrics, ci95, problems: total, completions, batches } = await timed(
+  const { metrics, spent, ci95, problems: total, completions, batches } = await timed(
     run,
     () =>
       evaluateHeldOut(heldOut, {
@@ -80,6 +80,7 @@ export async function evaluateIfDue(
       }),
   );
   run.clock.lap();
+  run.spend(spent);
   const epoch = run.epoch(), { step } = state;
   const line = { ...metrics, eval_ci95: ci95, eval_total: total };
   await run.records.appendMetrics({

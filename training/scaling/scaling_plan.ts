@@ -7,6 +7,7 @@ import { batchSizes } from "../../configs/batch_sizes.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
+import { WINDOW } from "../../ranks/vector_sum.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
 import { idleRanks } from "../run/rank_count.ts";
 import { type Reduction, reductionOf } from "../step/gradient_sum.ts";
@@ -23,8 +24,8 @@ const NETWORK_LATENCY = 20e-6;
 const NODE_BYTES = 0.7e9, NODE_LATENCY = 150e-6;
 /** Values a second that one rank adds up on the host. Measured. */
 const HOST_ADDS = 0.2e9;
-/** Bytes of a message of a gradient (ranks/ranks.ts). */
-const BUCKET_BYTES = 4 * 2 ** 22;
+/** Bytes of a message of a gradient. */
+const BUCKET_BYTES = 4 * WINDOW;
 /** Bytes that ranks exchange for a generated token: its id, its log-probabilities, its text. */
 const BYTES_PER_TOKEN = 32;
 /** Bytes a second of a file system that nodes share. Assumed. */
@@ -38,9 +39,11 @@ const RUNS = 200, MOST_STEPS = 20_000;
 export interface WireBytes {
   /** The gradients. */
   gradients: number;
+  /** The updated values, where each rank updates a part (`training.zero`). */
+  values: number;
   /** The completions with their scores. */
   completions: number;
-  /** Of both, what leaves the node, of all its ranks. */
+  /** Of all, what leaves the node, of all its ranks. */
   leavesNode: number;
 }
 
@@ -73,6 +76,8 @@ export interface SavePlan extends SaveTimes {
 export interface ScalingPlan {
   ranks: number;
   reduction: Reduction;
+  /** Whether the optimizer's states are divided over the ranks. */
+  divided: boolean;
   /** Bytes of the host's memory that a rank needs for the sum of the gradients. */
   hostBytes: number;
   wire: WireBytes;
@@ -107,7 +112,8 @@ export function scalingPlan(
   const bytes = memory.parts.gradients;
   const reduction = reductionOf(training.reduction, micro, bytes), exact = reduction === "exact";
   const nodes = exact ? mostNodes(micro, ranks) : 1;
-  const wire = wireBytes(bytes, nodes, time, training, layout);
+  const { trained } = memory.parts;
+  const wire = wireBytes({ bytes, trained, nodes, exact }, time, training, layout);
   const step = stepSeconds({
     time,
     layout,
@@ -123,9 +129,8 @@ export function scalingPlan(
   return {
     ranks,
     reduction,
-    hostBytes: ranks === 1
-      ? 0
-      : (exact ? nodes + 1 : 1) * bytes + 3 * Math.min(bytes, BUCKET_BYTES),
+    divided: memory.parts.kept.shards > 1,
+    hostBytes: ranks === 1 ? 0 : nodes * bytes + 2 * nodes * Math.min(bytes, BUCKET_BYTES),
     wire,
     step: step.seconds,
     single,
@@ -149,22 +154,33 @@ function mostNodes(micro: number, ranks: number): number {
   return most;
 }
 
+/** What is summed: gradients and trained values in bytes, and the partial sums of a rank. */
+interface Summed {
+  bytes: number;
+  trained: number;
+  nodes: number;
+  exact: boolean;
+}
+
 function wireBytes(
-  bytes: number,
-  nodes: number,
+  { bytes, trained, nodes, exact }: Summed,
   time: CardTime,
   training: RunConfig["training"],
   { nodes: machines, gpus }: RankLayout,
 ): WireBytes {
   const ranks = machines * gpus, others = (ranks - 1) / ranks;
-  // A slice of every partial sum to every other rank, then the summed slices to all.
-  const gradients = (nodes + 1) * bytes * others;
+  const isDivided = training.zero === 1;
+  // A slice of every partial sum to every other rank, then the summed slices to all. If states are
+  // divided, a rank needs only its slice of an exact sum, and sends the values that it updates.
+  const gradients = (nodes + (isDivided && exact ? 0 : 1)) * bytes * others;
+  const values = isDivided ? trained * others : 0;
   const { generationBatchSize } = batchSizes(training);
   const all = generationBatchSize * time.completionTokens * BYTES_PER_TOKEN;
   // Every rank sends its share to all others.
   const completions = all / ranks * (ranks - 1);
   const outside = ranks === 1 ? 0 : (ranks - gpus) / (ranks - 1);
-  return { gradients, completions, leavesNode: gpus * outside * (gradients + completions) };
+  const sent = gradients + values + completions;
+  return { gradients, values, completions, leavesNode: gpus * outside * sent };
 }
 
 interface StepInput {
@@ -192,9 +208,13 @@ function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number }
   const exchange = ranks === 1 ? 0 : wireSeconds(wire.completions, 1, layout);
   const work = generation + training;
   const waiting = work * (meanSlowest(ranks) - 1);
-  const { update } = time;
+  // The card updates its part, and the values go through the host.
+  const values = wire.values === 0
+    ? 0
+    : wire.values / card.bus + wireSeconds(wire.values, buckets, layout);
+  const update = time.update + values;
   const together = work + waiting + reduction + exchange + update;
-  const single = time.generation + time.training + update;
+  const single = time.generation + time.training + time.update;
   return {
     single,
     seconds: { generation, training, reduction, exchange, update, waiting, together },
@@ -219,7 +239,7 @@ function savePlan(
   { parts }: CardPlan["memory"],
   { nodes, gpus, nodeFailures }: RankLayout,
 ): SavePlan {
-  const saved = parts.trained + parts.optimizer;
+  const saved = parts.trained + parts.optimizer * parts.kept.shards;
   const times = {
     betweenFailures: nodeFailures / nodes,
     checkpoint: saved / DISK_BYTES,

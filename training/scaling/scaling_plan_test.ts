@@ -12,13 +12,14 @@ async function plan(nodes: number, gpus: number, overrides: string[] = []) {
   const { config } = await loadConfig(CONFIG, { overrides, env: {} });
   const card = planCard({ gpu: "h100-80gb" });
   const layout = { nodes, gpus, network: NETWORK_BYTES, nodeFailures: NODE_FAILURE_SECONDS };
-  const planned = await planOnCard(config, card);
-  return { ...scalingPlan(config, planned, layout, findCard("h100-80gb")), time: planned.time! };
+  const planned = await planOnCard(config, card, { ranks: nodes * gpus });
+  const scaling = scalingPlan(config, planned, layout, findCard("h100-80gb"));
+  return { ...scaling, time: planned.time!, parts: planned.memory.parts };
 }
 
 Deno.test("one rank has the plan of one card, and nothing on the wire", async () => {
   const { wire, step, single, time, speedup, efficiency, hostBytes } = await plan(1, 1);
-  assert.deepEqual(wire, { gradients: 0, completions: 0, leavesNode: 0 });
+  assert.deepEqual(wire, { gradients: 0, values: 0, completions: 0, leavesNode: 0 });
   assert.deepEqual([step.exchange, hostBytes, efficiency], [0, 0, speedup]);
   assert.ok(Math.abs(step.together / single - 1) < 1e-3);
   assert.ok(single >= time.step);
@@ -59,4 +60,19 @@ Deno.test("the more nodes, the oftener a run has to save", async () => {
   assert.ok(many.recommended < few.recommended / 5, `${many.recommended}, ${few.recommended}`);
   assert.ok(many.withRecommended.lost <= many.withNow.lost + 1e-3);
   assert.ok(many.withRecommended.lost > few.withRecommended.lost);
+});
+
+Deno.test("zero: 1 divides the optimizer's states, and sends the values in place of the sums", async () => {
+  const exact = "training.reduction=exact", zero = "training.zero=1";
+  const without = await plan(1, 4, [exact]), divided = await plan(1, 4, [exact, zero]);
+  const share = divided.parts.optimizer / without.parts.optimizer;
+  assert.ok(Math.abs(share - 1 / 4) < 1e-3, `${share}`);
+  assert.deepEqual([divided.parts.trained, divided.parts.gradients], [
+    ...[without.parts.trained, without.parts.gradients],
+  ]);
+  const sent = divided.parts.trained * 3 / 4;
+  assert.deepEqual([without.wire.values, divided.wire.values], [0, sent]);
+  // In floats, the values that are sent are as many bytes as the sums that are not.
+  assert.equal(without.wire.gradients, divided.wire.gradients + sent);
+  assert.ok(Math.abs(divided.save.checkpoint / without.save.checkpoint - 1) < 1e-3);
 });

@@ -11,8 +11,10 @@
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
-import { ALONE, type FloatArray, type Ranks } from "../../ranks/ranks.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import type { FloatArray } from "../../ranks/vector_sum.ts";
 import { PartialSums, type TreeNode } from "../../ranks/sum_tree.ts";
+import type { Shards } from "./shards.ts";
 
 export type Reduction = "exact" | "fast";
 
@@ -55,6 +57,8 @@ export class GradientSum {
     private readonly device: Device | null = null,
     private readonly reduction: Reduction = "fast",
     readonly ranks: Ranks = ALONE,
+    /** Given: each rank gets only the gradients that its part of the optimizer needs. */
+    private readonly shards: Shards | null = null,
   ) {}
 
   /**
@@ -89,7 +93,8 @@ export class GradientSum {
         }
         return own;
       });
-      for (const [i, { grad, length }] of arenas.entries()) {
+      for (const [i, arena] of arenas.entries()) {
+        const { grad, length } = arena;
         if (this.ranks.size === 1) {
           device.run("copy", { src: sums.values[0]!.value[i]!, out: grad, n: length });
           continue;
@@ -98,7 +103,10 @@ export class GradientSum {
         for (const { node, value } of sums.values) {
           own.push({ node, value: await device.read(value[i]!, 0, length) as FloatArray });
         }
-        device.write(grad, await this.ranks.sum(count, own, () => this.#zeros(length)));
+        const slices = this.shards?.gradients(arena);
+        const options = slices === undefined ? {} : { slices };
+        const sum = await this.ranks.sum(count, own, () => this.#zeros(length), options);
+        device.write(grad, sum, slices?.[this.ranks.rank]?.[0] ?? 0);
       }
       return results;
     } finally {

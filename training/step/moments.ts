@@ -14,6 +14,7 @@ import { adapterSpecs, baseSpecs } from "../../models/network/weights/model_weig
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { arenaElements } from "../../models/network/weights/parameters.ts";
 import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
+import type { Slice } from "../../ranks/vector_sum.ts";
 import { floatType, type StateTensor } from "./state_tensors.ts";
 
 /** How a run keeps what it trains. */
@@ -51,9 +52,13 @@ export type Moments =
   | { m: Tensor; v: Tensor; mMax: null; vMax: null }
   | { m: Tensor; v: Tensor; mMax: Tensor; vMax: Tensor };
 
-/** Moments of their own for a parameter. */
-export function createMoments(device: Device, about: About, kind: OptimizerKind): Moments {
-  const n = elementCount(about.shape);
+/** Moments of their own for a parameter, or for `n` elements of it. */
+export function createMoments(
+  device: Device,
+  about: About,
+  kind: OptimizerKind,
+  n: number,
+): Moments {
   const create = (dtype: "float" | "u32", length: number, what: string) =>
     device.create(dtype, length, `optimizer.${what} of ${about.name}`);
   if (!has8bitMoments(about, kind)) {
@@ -67,46 +72,73 @@ export function createMoments(device: Device, about: About, kind: OptimizerKind)
   };
 }
 
-/** The tensors of a parameter's moments in a checkpoint. */
+/**
+ * The tensors of a parameter's moments in a checkpoint.
+ * @param moments of this rank's part, or null if it has none
+ * @param parts the elements of each rank, where they are divided over ranks
+ */
 export function momentTensors(
   device: Device,
-  { name, shape }: About,
-  { m, v, mMax, vMax }: Moments,
+  about: About,
+  kind: OptimizerKind,
+  moments: Moments | null,
+  parts?: readonly Slice[],
 ): StateTensor[] {
-  const float = floatType(device);
-  if (mMax === null) {
-    return [
-      { name: `m.${name}`, dtype: float, shape, tensor: m },
-      { name: `v.${name}`, dtype: float, shape, tensor: v },
-    ];
+  const { name, shape } = about, float = floatType(device);
+  const tensor = (key: keyof Moments) => moments?.[key] ?? null;
+  const divided = parts === undefined ? {} : { parts };
+  if (!has8bitMoments(about, kind)) {
+    return (["m", "v"] as const).map((key) => ({
+      ...{ name: `${key}.${name}`, dtype: float, shape, tensor: tensor(key) },
+      ...divided,
+    }));
   }
-  const blocks = [Math.ceil(elementCount(shape) / BLOCK)];
+  const blocks = (n: number) => Math.ceil(n / BLOCK), count = [blocks(elementCount(shape))];
+  const dividedBlocks = parts === undefined ? {} : {
+    parts: parts.map(([begin, end]): Slice => [blocks(begin), blocks(end)]),
+  };
   return [
-    { name: `m.${name}`, dtype: "U8", shape, tensor: m },
-    { name: `v.${name}`, dtype: "U8", shape, tensor: v },
-    { name: `m.absmax.${name}`, dtype: float, shape: blocks, tensor: mMax },
-    { name: `v.absmax.${name}`, dtype: float, shape: blocks, tensor: vMax },
+    ...(["m", "v"] as const).map((key) => ({
+      ...{ name: `${key}.${name}`, dtype: "U8" as const, shape, tensor: tensor(key) },
+      ...divided,
+    })),
+    ...(["m", "v"] as const).map((key) => ({
+      ...{ name: `${key}.absmax.${name}`, dtype: float, shape: count, tensor: tensor(`${key}Max`) },
+      ...dividedBlocks,
+    })),
   ];
 }
 
-/** Bytes of everything that the optimizer of a model keeps. */
-export function planOptimizerBytes(sizes: ModelSizes, kind: OptimizerKind): number {
+/** Bytes that the optimizer keeps for an element of a parameter. */
+export function stateBytes(about: About, kind: OptimizerKind, isHalf: boolean, float = 4): number {
+  const moments = has8bitMoments(about, kind) ? 2 + 2 * float / BLOCK : 2 * float;
+  return moments + (isHalf && kind.rounding === "kahan" ? 2 : 0);
+}
+
+/**
+ * Bytes of everything that the optimizer of a model keeps.
+ * @param ranks over which the states are divided: bytes of the one that keeps most
+ */
+export function planOptimizerBytes(sizes: ModelSizes, kind: OptimizerKind, ranks = 1): number {
   const { config, trainable, storage, floatBytes } = sizes;
   const specs = trainable === "full"
     ? baseSpecs(config, true, storage)
     : adapterSpecs(config, sizes, trainable === "lora");
-  let bytes = specs.some((spec) => has8bitMoments(spec, kind)) ? 4 * TABLES.words : 0;
-  let largestHalf = 0;
+  const tables = specs.some((spec) => has8bitMoments(spec, kind)) ? 4 * TABLES.words : 0;
+  let bytes = 0, largestHalf = 0, mostForOne = 0;
   for (const spec of specs) {
-    const n = elementCount(spec.shape);
+    const n = elementCount(spec.shape), isHalf = storage.has(spec.name) && trainable === "full";
     bytes += floatBytes * Math.ceil(arenaElements(spec.shape) / SUM_CHUNK);
     bytes += has8bitMoments(spec, kind)
       ? 2 * (4 * Math.ceil(n / 4) + floatBytes * Math.ceil(n / BLOCK))
       : 2 * floatBytes * arenaElements(spec.shape);
-    if (!storage.has(spec.name) || trainable !== "full") continue;
+    mostForOne = Math.max(mostForOne, stateBytes(spec, kind, isHalf, floatBytes));
+    if (!isHalf) continue;
     largestHalf = Math.max(largestHalf, n);
     if (kind.rounding !== "kahan") continue;
     bytes += 4 * storedWords("bf16", spec.shape[0]!, spec.shape[1]!);
   }
-  return bytes + floatBytes * Math.min(largestHalf, CHUNK);
+  // Parts end at whole blocks.
+  const own = ranks === 1 ? bytes : Math.ceil(bytes / ranks) + 2 * BLOCK * mostForOne;
+  return tables + own + floatBytes * Math.min(largestHalf, CHUNK);
 }

@@ -4,22 +4,22 @@
  * host, from the device's partial sums in their order, so it does not depend on the number of
  * threads. On request the moments have 8 bits (`kernels/ops/adamw_8bit/spec.ts`). Weights in
  * bfloat16 are widened a part at a time, and rounded after the step
- * (`kernels/ops/bf16_weights/spec.ts`). Left out: other optimizers, learning rates for single
- * tensors.
+ * (`kernels/ops/bf16_weights/spec.ts`). Ranks may each keep a part of the states (`shards.ts`).
+ * Left out: other optimizers, learning rates for single tensors.
  */
 import { RgxError } from "../../core/errors.ts";
-import type { FileContent } from "../../core/atomic_file.ts";
 import { roundingCounter, seedWords } from "../../core/philox.ts";
 import type { Device } from "../../kernels/device.ts";
 import { dynamicTables } from "../../kernels/ops/adamw_8bit/dynamic_map.ts";
 import { BLOCK } from "../../kernels/ops/adamw_8bit/spec.ts";
 import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
-import type { Tensor } from "../../kernels/tensor.ts";
+import type { HostArray, Tensor } from "../../kernels/tensor.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
 import type { SafetensorsFile } from "../../models/formats/safetensors/safetensors.ts";
 import { safetensorsContent } from "../../models/formats/tensor_stream.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Parameter, TrainableArena } from "../../models/network/types.ts";
+import type { Slice } from "../../ranks/vector_sum.ts";
 import {
   CHUNK,
   createMoments,
@@ -28,7 +28,9 @@ import {
   momentTensors,
   type OptimizerKind,
 } from "./moments.ts";
-import { restoreState, type StateTensor, streamedState } from "./state_tensors.ts";
+import { type Segment, shareSegments } from "./shared_values.ts";
+import type { Shards } from "./shards.ts";
+import { gatheredState, restoreState, type StateTensor, streamedState } from "./state_tensors.ts";
 
 export interface AdamwSettings {
   beta1: number;
@@ -60,19 +62,30 @@ interface Piece {
   decay: boolean;
 }
 
-/** A weight in bfloat16. */
+/** A weight in bfloat16, or a part of it from element `begin` on. */
 interface HalfPiece extends Piece {
+  begin: number;
   /** What Kahan's rounding has left; null with stochastic rounding. */
   rest: Tensor | null;
-  /** Number of its first element among all that are trained. */
+  /** Number of the piece's first element among all that are trained. */
   first: number;
+}
+
+/** An arena, and what this rank does of it: all, unless the states are divided over ranks. */
+interface OwnArena {
+  /** The elements that it updates. */
+  own: Slice;
+  /** The gradients whose squares it sums, and the partial sums. */
+  squares: Slice;
+  grad: Tensor;
+  partial: Tensor;
 }
 
 const DEFAULT_KIND: OptimizerKind = { moments: "float", rounding: "stochastic" };
 
 export class AdamW {
   readonly #device: Device;
-  readonly #arenas: readonly { grad: Tensor; length: number; partial: Tensor }[];
+  readonly #arenas: readonly OwnArena[];
   readonly #pieces: Piece[] = [];
   readonly #halves: HalfPiece[] = [];
   readonly #state: StateTensor[] = [];
@@ -80,30 +93,44 @@ export class AdamW {
   readonly #tables: Tensor | null;
   /** Float values of a part of a weight in bfloat16. */
   readonly #wide: Tensor | null;
+  readonly #shards: Shards | null;
+  /** The values that each rank updates. */
+  readonly #shared: Segment[][] = [];
   /** Steps applied so far. */
   #t = 0;
 
   /**
    * Allocates the moments of each trainable element.
+   * @param shards divides them over the ranks; null = this process has all
    * @throws RgxError when the model has nothing to train
    */
-  constructor(device: Device, model: LanguageModel, readonly settings: AdamwSettings) {
+  constructor(
+    device: Device,
+    model: LanguageModel,
+    readonly settings: AdamwSettings,
+    shards: Shards | null = null,
+  ) {
     const arenas = model.trainableArenas, kind = settings.kind ?? DEFAULT_KIND;
     if (arenas.length === 0) throw new RgxError("the model has no trainable parameters");
     this.#device = device;
-    this.#arenas = arenas.map(({ grad, length }) => ({
-      ...{ grad, length },
-      partial: this.#own(
-        device.create("float", Math.ceil(length / SUM_CHUNK), "optimizer.partial sums"),
-      ),
-    }));
+    this.#shards = shards;
+    const rank = shards?.ranks.rank ?? 0;
+    this.#arenas = arenas.map((arena) => {
+      const all: Slice = [0, arena.length], { grad } = arena;
+      const squares = shards?.squares(arena)[rank]! ?? all;
+      const chunks = Math.ceil((squares[1] - squares[0]) / SUM_CHUNK);
+      const partial = this.#own(device.create("float", chunks, "optimizer.partial sums"));
+      return { own: shards?.parts(arena)[rank]! ?? all, squares, grad, partial };
+    });
     const withBytes = kind.moments === "8bit" &&
       model.trainable.some((parameter) => has8bitMoments(parameter, kind));
     let first = 0;
-    for (const arena of arenas) {
+    for (const [i, arena] of arenas.entries()) {
       const parameters = model.trainable.filter(({ name }) => arena.offsets.has(name));
-      if (withBytes) this.#addSingly(parameters, kind, arena, first);
-      else this.#addTogether(parameters, kind, arena, first);
+      const { own } = this.#arenas[i]!;
+      if (withBytes) this.#addSingly(parameters, kind, arena, own, first);
+      else this.#addTogether(parameters, kind, arena, own, first);
+      this.#share(parameters, arena);
       first += arena.length;
     }
     this.#tables = withBytes
@@ -121,76 +148,133 @@ export class AdamW {
     return tensor;
   }
 
-  /** Float moments of an arena's parameters in one tensor each. */
+  /** Float moments of an arena's parameters, as far as they are `own`, in one tensor each. */
   #addTogether(
     parameters: readonly Parameter[],
     kind: OptimizerKind,
     arena: TrainableArena,
+    own: Slice,
     first: number,
   ): void {
-    const { value, grad, length, decayedLength } = arena;
-    const m = this.#own(this.#device.create("float", length, "optimizer.m"));
-    const v = this.#own(this.#device.create("float", length, "optimizer.v"));
-    const part = (offset: number, n: number): Moments => ({
-      ...{ m: m.view(offset, n), v: v.view(offset, n), mMax: null, vMax: null },
+    const { value, grad, decayedLength } = arena, [start, stop] = own;
+    const m = this.#own(this.#device.create("float", stop - start, "optimizer.m"));
+    const v = this.#own(this.#device.create("float", stop - start, "optimizer.v"));
+    const part = (begin: number, n: number): Moments => ({
+      ...{ m: m.view(begin - start, n), v: v.view(begin - start, n), mMax: null, vMax: null },
     });
     for (const parameter of parameters) {
-      const offset = arena.offsets.get(parameter.name)!, n = elementCount(parameter.shape);
-      const moments = part(offset, n);
-      this.#state.push(...momentTensors(this.#device, parameter, moments));
-      if (value === null) this.#add(parameter, moments, kind, first + offset);
+      const offset = arena.offsets.get(parameter.name)!;
+      const [begin, end] = within(own, offset, offset + elementCount(parameter.shape));
+      const moments = begin < end ? part(begin, end - begin) : null;
+      this.#addState(parameter, kind, moments, arena);
+      if (value !== null) continue;
+      this.#add(parameter, kind, moments, [begin - offset, end - offset], arena, first);
     }
     if (value === null) return;
-    for (const [begin, end] of [[0, decayedLength], [decayedLength, length]] as const) {
-      const n = end - begin;
-      if (n === 0) continue;
+    for (const [from, to] of [[0, decayedLength], [decayedLength, arena.length]] as const) {
+      const [begin, end] = within(own, from, to), n = end - begin;
+      if (n <= 0) continue;
       const views = { param: value.view(begin, n), grad: grad.view(begin, n) };
-      this.#pieces.push({ ...views, moments: part(begin, n), n, decay: begin === 0 });
+      this.#pieces.push({ ...views, moments: part(begin, n), n, decay: from === 0 });
     }
   }
 
-  /** Moments of each parameter in tensors of its own. */
+  /** Moments of each parameter, as far as it is `own`, in tensors of its own. */
   #addSingly(
     parameters: readonly Parameter[],
     kind: OptimizerKind,
     arena: TrainableArena,
+    own: Slice,
     first: number,
   ): void {
     for (const parameter of parameters) {
-      const moments = createMoments(this.#device, parameter, kind);
-      for (const tensor of Object.values(moments)) if (tensor !== null) this.#own(tensor);
-      this.#state.push(...momentTensors(this.#device, parameter, moments));
-      this.#add(parameter, moments, kind, first + arena.offsets.get(parameter.name)!);
+      const offset = arena.offsets.get(parameter.name)!;
+      const [begin, end] = within(own, offset, offset + elementCount(parameter.shape));
+      const moments = begin < end
+        ? createMoments(this.#device, parameter, kind, end - begin)
+        : null;
+      for (const tensor of Object.values(moments ?? {})) if (tensor !== null) this.#own(tensor);
+      this.#addState(parameter, kind, moments, arena);
+      this.#add(parameter, kind, moments, [begin - offset, end - offset], arena, first);
     }
   }
 
-  #add(parameter: Parameter, moments: Moments, { rounding }: OptimizerKind, first: number): void {
-    const { name, shape, value: param, grad, decay, storage } = parameter;
-    const piece = { param, grad: grad!, moments, n: elementCount(shape), decay };
-    if (storage === null) {
-      this.#pieces.push(piece);
+  /** The moments of a parameter in checkpoints. */
+  #addState(
+    about: Parameter,
+    kind: OptimizerKind,
+    moments: Moments | null,
+    arena: TrainableArena,
+  ): void {
+    const parts = this.#partsOf(about, arena);
+    this.#state.push(...momentTensors(this.#device, about, kind, moments, parts));
+  }
+
+  /** The elements of a parameter that each rank has; undefined where one has all. */
+  #partsOf({ name, shape }: Parameter, arena: TrainableArena): Slice[] | undefined {
+    return this.#shards?.partsOf(arena, arena.offsets.get(name)!, elementCount(shape));
+  }
+
+  /** Updates elements [begin, end) of a parameter, of which there may be none. */
+  #add(
+    parameter: Parameter,
+    { rounding }: OptimizerKind,
+    moments: Moments | null,
+    [begin, end]: Slice,
+    arena: TrainableArena,
+    first: number,
+  ): void {
+    const { name, shape, value: param, grad, decay, storage } = parameter, n = end - begin;
+    const rest = storage === null || rounding !== "kahan" || moments === null ? null : this.#own(
+      this.#device.create(
+        "u32",
+        n === elementCount(shape) ? param.length : Math.ceil(n / 2),
+        `optimizer.rest of ${name}`,
+      ),
+    );
+    if (storage !== null && rounding === "kahan") {
+      const parts = this.#partsOf(parameter, arena), divided = parts === undefined ? {} : { parts };
+      this.#state.push({ name: `rest.${name}`, dtype: "BF16", shape, tensor: rest, ...divided });
+    }
+    if (moments === null) return;
+    const piece = { grad: grad!.view(begin, n), moments, n, decay };
+    if (storage === null) this.#pieces.push({ ...piece, param: param.view(begin, n) });
+    else {
+      const number = first + arena.offsets.get(name)! + begin;
+      this.#halves.push({ ...piece, param, begin, rest, first: number });
+    }
+  }
+
+  /** Notes which values each rank sends to the others after a step. */
+  #share(parameters: readonly Parameter[], arena: TrainableArena): void {
+    const shards = this.#shards, { value } = arena;
+    if (shards === null) return;
+    if (value !== null) {
+      shards.parts(arena).forEach(([from, to], rank) =>
+        (this.#shared[rank] ??= []).push({ tensor: value, from, count: to - from })
+      );
       return;
     }
-    const rest = rounding === "kahan"
-      ? this.#own(this.#device.create("u32", param.length, `optimizer.rest of ${name}`))
-      : null;
-    if (rest !== null) {
-      this.#state.push({ name: `rest.${name}`, dtype: "BF16", shape, tensor: rest });
+    for (const parameter of parameters) {
+      const { value: tensor, storage } = parameter, each = storage === null ? 1 : 2;
+      for (const [rank, [begin, end]] of this.#partsOf(parameter, arena)!.entries()) {
+        const from = begin / each, count = Math.ceil(end / each) - from;
+        (this.#shared[rank] ??= []).push({ tensor, from, count });
+      }
     }
-    this.#halves.push({ ...piece, rest, first });
   }
 
   /** Clips the gradients and applies them at the given rate; their values stay in the arena. */
   async step(learningRate: number): Promise<StepResult> {
     const gradNorm = await this.gradNorm();
-    return { gradNorm, applied: this.apply(learningRate, gradNorm) };
+    return { gradNorm, applied: await this.apply(learningRate, gradNorm) };
   }
 
   /**
    * As `step`, with a norm that is known already. Returns false, and does nothing, if it is not
    * finite.
    */
-  apply(learningRate: number, gradNorm: number): boolean {
+  async apply(learningRate: number, gradNorm: number): Promise<boolean> {
     if (!Number.isFinite(gradNorm)) return false;
     this.#t++;
     const { maxGradNorm } = this.settings;
@@ -198,6 +282,8 @@ export class AdamW {
     for (const piece of this.#pieces) this.#update(piece, learningRate, gradScale);
     for (const piece of this.#halves) this.#updateHalf(piece, learningRate, gradScale);
     this.#device.submit();
+    const shards = this.#shards;
+    if (shards !== null) await shareSegments(this.#device, shards.ranks, this.#shared);
     return true;
   }
 
@@ -220,7 +306,7 @@ export class AdamW {
     const [c1, c2, c3] = roundingCounter(pass, this.#t), [seedLow, seedHigh] = seedWords(seed);
     for (let begin = 0; begin < piece.n; begin += CHUNK) {
       const n = Math.min(CHUNK, piece.n - begin);
-      const weight = param.view(begin / 2, n / 2);
+      const weight = param.view((piece.begin + begin) / 2, n / 2);
       const left = rest === null ? {} : { rest: rest.view(begin / 2, n / 2) };
       this.#device.run("widen_bf16", { weight, ...left, out: wide, n });
       const part = { param: wide, grad: grad.view(begin, n), moments: partOf(moments, begin, n) };
@@ -230,14 +316,18 @@ export class AdamW {
     }
   }
 
-  /** L2 norm of all gradients, in float64. */
+  /** L2 norm of all gradients, in float64. With shards, all ranks call it. */
   async gradNorm(): Promise<number> {
-    for (const { grad, length, partial } of this.#arenas) {
-      this.#device.run("sum_squares", { x: grad, partial, n: length });
+    for (const { grad, squares: [begin, end], partial } of this.#arenas) {
+      const n = end - begin;
+      if (n > 0) this.#device.run("sum_squares", { x: grad.view(begin, n), partial, n });
     }
+    const own: HostArray[] = [];
+    for (const { partial } of this.#arenas) own.push(await this.#device.read(partial));
+    const all = await this.#shards?.ranks.each(() => own) ?? [own];
     let total = 0;
-    for (const { partial } of this.#arenas) {
-      for (const part of await this.#device.read(partial)) total += part;
+    for (const arena of this.#arenas.keys()) {
+      for (const ofRank of all) for (const part of ofRank[arena]!) total += part;
     }
     return Math.sqrt(total);
   }
@@ -245,11 +335,23 @@ export class AdamW {
   /**
    * The exact state as a safetensors file, metadata {step}: tensors `m.{name}` and `v.{name}`, with
    * 8-bit moments their codes and the maxima `m.absmax.{name}` and `v.absmax.{name}`, with Kahan's
-   * rounding `rest.{name}`. The values are read from the device while the file is written.
+   * rounding `rest.{name}`. The values are read from the device while the file is written. With
+   * shards, the file is that of one rank with all states; the others `follow` its writing.
    */
-  save(): FileContent {
-    const tensors = this.#state.map((state) => streamedState(this.#device, state));
+  save(): () => AsyncGenerator<Uint8Array> {
+    const tensors = this.#state.map((state) => {
+      const { parts } = state, shards = this.#shards;
+      return shards === null || parts === undefined
+        ? streamedState(this.#device, state)
+        : gatheredState(this.#device, shards.ranks, { ...state, parts });
+    });
     return safetensorsContent(tensors, { format: "pt", step: String(this.#t) });
+  }
+
+  /** Sends the states of this rank to the first one, which writes what `save` returns. */
+  async follow(): Promise<void> {
+    if (this.#shards === null) return;
+    for await (const _ of this.save()()) { /* sent while it is made */ }
   }
 
   /** Restores what `save` wrote. @throws RgxError when it belongs to another model */
@@ -259,13 +361,22 @@ export class AdamW {
     if (!Number.isSafeInteger(step) || step < 0) {
       throw new RgxError(`${label}: metadata step is "${file.metadata.step}", expected a count`);
     }
-    for (const state of this.#state) await restoreState(this.#device, file, state);
+    const rank = this.#shards?.ranks.rank ?? 0;
+    for (const state of this.#state) {
+      await restoreState(this.#device, file, state, null, state.parts?.[rank]);
+    }
     this.#t = step;
   }
 
   dispose(): void {
     for (const tensor of this.#owned.splice(0)) this.#device.free(tensor);
   }
+}
+
+/** The elements of `part` that are in [from, to); none if its end is not after its begin. */
+function within([begin, end]: Slice, from: number, to: number): Slice {
+  const first = Math.min(to, Math.max(begin, from));
+  return [first, Math.max(first, Math.min(end, to))];
 }
 
 /** The moments of elements [begin, begin + n), `begin` a multiple of CHUNK. */

@@ -5,57 +5,11 @@ import type { Device } from "../../kernels/device.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
 import { planParameterBytes } from "../../models/network/model_bytes.ts";
-import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import { randomModel, tinyConfig, withReference } from "../../models/testing.ts";
-import { type OptimizerKind, planOptimizerBytes } from "./moments.ts";
-import { AdamW, type AdamwSettings } from "./optimizer.ts";
-
-const SETTINGS: AdamwSettings = {
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0.1,
-  maxGradNorm: 0.5,
-};
-
-/** Writes gradients that differ by step and element. */
-function fillGradients(device: Device, model: LanguageModel, step: number): void {
-  for (const [i, { grad }] of model.trainable.entries()) {
-    const values = Float32Array.from({ length: grad!.length }, (_, j) => Math.sin(step + i + j));
-    device.write(grad!, values);
-  }
-}
-
-async function values(model: LanguageModel): Promise<Map<string, Float32Array>> {
-  const all = new Map<string, Float32Array>();
-  for (const { name } of model.trainable) all.set(name, await model.readParameter(name));
-  return all;
-}
-
-/** A model whose matrices have at least 4,096 values, so that their moments may have 8 bits. */
-const wideConfig = {
-  ...tinyConfig(false),
-  ...{ hiddenSize: 64, intermediateSize: 96, vocabSize: 70, headDim: 16, numLayers: 1 },
-};
-
-const KINDS: readonly [string, OptimizerKind, StorageOptions][] = [
-  ["float moments", { moments: "float", rounding: "stochastic" }, {}],
-  ["8-bit moments", { moments: "8bit", rounding: "stochastic" }, {}],
-  ["stochastic rounding", { moments: "float", rounding: "stochastic" }, { dtype: "bfloat16" }],
-  ["Kahan's rounding", { moments: "float", rounding: "kahan" }, { dtype: "bfloat16" }],
-  [
-    "8-bit moments and stochastic rounding",
-    { moments: "8bit", rounding: "stochastic" },
-    { dtype: "bfloat16" },
-  ],
-  [
-    "8-bit moments and Kahan's rounding",
-    { moments: "8bit", rounding: "kahan" },
-    { dtype: "bfloat16" },
-  ],
-];
+import { randomModel, withReference } from "../../models/testing.ts";
+import { planOptimizerBytes } from "./moments.ts";
+import { AdamW } from "./optimizer.ts";
+import { fillGradients, KINDS, SETTINGS, values, wideConfig } from "./optimizer_testing.ts";
 
 for (const [name, kind, weights] of KINDS) {
   const create = (device: Device) =>

@@ -123,7 +123,7 @@ export function programText(
  */
 export function bufferUpTo(memory: WebAssembly.Memory, end: number): ArrayBuffer {
   if (memory.buffer.byteLength < end) memory.grow(0);
-  return memory.buffer;
+  return memory.buffer as ArrayBuffer;
 }
 
 /** Makes a thread's plan from the text of a program. */

@@ -4,21 +4,30 @@
 #include "blocks.h"
 #include "widen_columns.h"
 
+/** Bytes of the sums of a panel for few rows. */
+#define EDGE ((size_t)BLOCK_ROWS * ROW)
+/** Max panels that are multiplied together for few rows, and for more (MAX_UNIT_PANELS). */
+#define FEW_TOGETHER (MAX_PANELS > 1 ? 2 : 1)
+#define TOGETHER 4
+
 /**
- * out [rows, 16] = (with `add` +=) alpha · a [rows, k] · panel [k, 16], `kBlock` terms at a time.
+ * out [panels][rows, 16] = (with `add` +=) alpha · a [rows, k] · panel [panels][k, 16] of one or
+ * two panels, `kBlock` terms at a time. The panels of out are EDGE bytes apart.
  */
-static void multiply_panel(
-  const char *a, size_t aStep, const char *panel, char *out, int rows, int k, int kBlock,
-  float alpha, int add
+static void multiply_panels(
+  const char *a, size_t aStep, const char *panel, char *out, int rows, int panels, int k,
+  int kBlock, float alpha, int add
 ) {
   Product p = { .s = a, .sRow = aStep, .sTerm = 4, .v = panel, .vTerm = ROW };
+  p.vPanel = (size_t)k * ROW;
   p.c = out;
   p.cRow = ROW;
+  p.cPanel = EDGE;
   p.alpha = alpha;
   for (int kk = 0; kk < k; kk += kBlock) {
     p.k = min(kBlock, k - kk);
     p.add = add || kk > 0;
-    multiply(rows, 1, &p);
+    multiply(rows, panels, &p);
     p.s += (size_t)kBlock * 4;
     p.v += (size_t)kBlock * ROW;
   }
@@ -40,22 +49,29 @@ KERNEL void matmul_stored(
   int unitPanels, int slice, int kBlock, int blockTiles, float alpha, int accumulate, int begin,
   int end, uint32_t scratch
 ) {
-  char edge[BLOCK_ROWS * ROW] __attribute__((aligned(64)));
+  char edge[FEW_TOGETHER * EDGE] __attribute__((aligned(64)));
   char *packed = base + scratch;
   const int weights = block_weights(type);
   const size_t step = panel_bytes(type, k), aStep = (size_t)k * 4, outStep = (size_t)n * 4;
   const int panels = ceil_div(n, LANES), groups = ceil_div(panels, unitPanels);
   const char *last = base + w + (size_t)panels * step;
-  for (int unit = begin; unit < end; unit++) {
+  for (int unit = begin, units; unit < end; unit += units) {
     const int row = unit / groups * unitRows, rows = min(unitRows, m - row);
-    const int first = unit % groups * unitPanels, count = min(unitPanels, panels - first);
+    const int first = unit % groups * unitPanels;
+    // Few rows are summed on the stack: rows of a wide result often map to the same few cache sets.
+    const int few = unitPanels == 1 && (first + 1) * LANES <= n &&
+      ceil_div(rows, TILE_ROWS) <= blockTiles;
+    // The tiles of this device are wider than a panel, so neighbouring units are done together.
+    const int together = few ? min(FEW_TOGETHER, n / LANES - first) : TOGETHER;
+    units = min(min(end - unit, groups - unit % groups), max(1, together / unitPanels));
+    const int count = min(units * unitPanels, panels - first);
     const int columns = min(count * LANES, n - first * LANES);
     const char *from = base + a + (size_t)row * aStep;
     const char *panel = base + w + (size_t)first * step;
     char *to = base + out + (size_t)row * outStep + (size_t)first * ROW;
-    // Few rows are summed on the stack: rows of a wide result often map to the same few cache sets.
-    const int few = count == 1 && columns == LANES && ceil_div(rows, TILE_ROWS) <= blockTiles;
-    if (few && accumulate) copy_rows(to, outStep, edge, ROW, rows);
+    if (few && accumulate) {
+      for (int p = 0; p < count; p++) copy_rows(to + p * ROW, outStep, edge + p * EDGE, ROW, rows);
+    }
     for (int kk = 0; kk < k; kk += slice) {
       const int depth = min(slice, k - kk), blocks = depth / weights;
       const int add = kk > 0 || accumulate;
@@ -67,10 +83,14 @@ KERNEL void matmul_stored(
       if (few) {
         if (type > BF16) {
           const size_t record = record_bytes(type), bytes = (size_t)blocks * record;
-          read_ahead(panel + (size_t)(kk / weights) * record + bytes, last, bytes);
+          for (int p = 0; p < count; p++) {
+            const char *at = panel + p * step + (size_t)(kk / weights) * record + bytes;
+            // Behind the end of a panel is the next one of this unit, or the next unit.
+            read_ahead(kk + depth < k ? at : at + (count - 1) * step, last, bytes);
+          }
         }
         const char *s = from + (size_t)kk * 4;
-        multiply_panel(s, aStep, packed, edge, rows, depth, kBlock, alpha, add);
+        multiply_panels(s, aStep, packed, edge, rows, count, depth, kBlock, alpha, add);
       } else {
         multiply_packed(
           from + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns, depth, kBlock,
@@ -78,7 +98,9 @@ KERNEL void matmul_stored(
         );
       }
     }
-    if (few) copy_rows(edge, ROW, to, outStep, rows);
+    if (few) {
+      for (int p = 0; p < count; p++) copy_rows(edge + p * EDGE, ROW, to + p * ROW, outStep, rows);
+    }
   }
 }
 

@@ -108,10 +108,21 @@ INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
   const u32x16 first = (u32x16)pick_bytes(low, index & 31);
   return (f32x16)(first | (u32x16)pick_bytes(high, (index & 31) - 16));
 }
+
+/** index % 16 as a float. */
+INLINE f32x16 convert_nibble(u32x16 index) {
+  return convert(index & 0xfu);
+}
 #else
 /** table[index % 16] in every lane. */
 INLINE f32x16 pick(f32x16 table, u32x16 index) {
   return __builtin_ia32_permvarsf512(table, (i32x16)index);
+}
+
+/** index % 16 as a float: a table's number is one instruction, a mask and a conversion are two. */
+INLINE f32x16 convert_nibble(u32x16 index) {
+  const f32x16 numbers = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+  return pick(numbers, index);
 }
 
 /** The 32 numbers of `low` and `high`: number index % 32 in every lane. */

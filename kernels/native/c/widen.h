@@ -8,7 +8,7 @@ INLINE char *widen_nibbles(const char *codes, f32x16 s, f32x16 m, char *to) {
   for (int word = 0; word < 4; word++, codes += ROW) {
     const u32x16 w = load_words(codes);
     UNROLL for (int i = 0; i < 8; i++, to += ROW) {
-      store16(to, fma16(convert((w >> (4 * i)) & 0xfu), s, m));
+      store16(to, fma16(convert_nibble(w >> (4 * i)), s, m));
     }
   }
   return to;
@@ -75,7 +75,7 @@ INLINE char *widen_nf4(const char *record, const char *group, char *to) {
   for (int word = 0; word < 8; word++, record += ROW) {
     const u32x16 w = load_words(record);
     UNROLL for (int i = 0; i < 8; i++, to += ROW) {
-      store16(to, pick(levels, (w >> (4 * i)) & 0xfu) * s);
+      store16(to, pick(levels, w >> (4 * i)) * s);
     }
   }
   return to;

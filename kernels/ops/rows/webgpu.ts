@@ -26,9 +26,10 @@ function perRowElement(body: string): string {
 
 const move = variants(({ gather }: { gather: boolean }) => ({
   name: gather ? "gather_rows" : "scatter_rows",
-  buffers: gather
-    ? { table: "read f32", index: "read u32", rows_out: "write f32" }
-    : { src: "read f32", index: "read u32", table: "write f32" },
+  buffers:
+    (gather
+      ? { table: "read f32", index: "read u32", rows_out: "write f32" }
+      : { src: "read f32", index: "read u32", table: "write f32" }) as Record<string, string>,
   // The rows [first, first + count) of the table are bound.
   params: { rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
   code: perRowElement(`

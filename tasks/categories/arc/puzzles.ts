@@ -2,7 +2,7 @@
  * The 800 public puzzles of ARC-AGI-1. Licence: `assets/LICENCE.md`; notation:
  * `assets/make_arc.ts`.
  */
-import { readCompressedAsset } from "../../compressed_asset.ts";
+import { readCompressedAsset } from "../../asset.ts";
 import type { Board, Pair } from "./boards.ts";
 
 export interface Puzzle {

@@ -1,7 +1,7 @@
 /**
  * Words drawn with characters: the capital letters of FIGlet fonts. Licence: `assets/LICENCE.md`.
  */
-import { readCompressedAsset } from "../../compressed_asset.ts";
+import { readCompressedAsset } from "../../asset.ts";
 
 /** Each letter is a list of its lines from top to bottom. */
 export type Font = ReadonlyMap<string, readonly string[]>;

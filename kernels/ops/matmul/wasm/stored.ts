@@ -129,7 +129,7 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
-  const unitPanels = few ? 1 : Math.max(1, Math.min(MAX_UNIT_PANELS, roomy));
+  const unitPanels = few ? 1 : [4, 2, 1].find((panels) => panels <= roomy) ?? 1;
   const tiles = blockTiles(Math.min(m, unitRows), slice);
   const unitWork = Math.min(m, unitRows) * unitPanels * PANEL * k;
   const weights = unitPanels * PANEL * k;
@@ -138,7 +138,8 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
     units: chunks * Math.ceil(panels / unitPanels),
     grain: Math.max(1, Math.round(1 / (unitWork / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
     args: storedArguments(g, type, unitRows, unitPanels, slice, kBlock, tiles),
-    scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * unitPanels * PANEL,
+    // The native kernel does neighbouring units together, up to MAX_UNIT_PANELS panels.
+    scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * MAX_UNIT_PANELS * PANEL,
   });
 }
 

@@ -1,16 +1,15 @@
 /**
- * The connection of a benchmark to an OpenAI-compatible server. It checks that the server is there
- * before any work. The number of requests at the same time is limited; a request that failed is
- * sent again where that may help; known answers come from a cache. Fields that the server refuses
- * are left out or renamed for the rest of the run. The key comes from the environment.
+ * The connection to an OpenAI-compatible server, of a benchmark or of a judge. It checks that the
+ * server is there before any work. The number of requests at the same time is limited; a request
+ * that failed is sent again where that may help; known answers come from a cache. Fields that the
+ * server refuses are left out or renamed for the rest of the run. The key comes from the
+ * environment.
  */
-import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
-import { clientTrusting, isCertificateError, networkReason } from "../../core/network.ts";
-import { backoff } from "../../core/retry_delay.ts";
-import { didYouMean } from "../../core/suggest.ts";
-import { Refused } from "../answerer.ts";
-import type { RemoteUsage } from "../results/result_file.ts";
-import { baseUrl, ServerAddress } from "../../core/remote/address.ts";
+import { Interrupted, RgxError, UsageError } from "../errors.ts";
+import { clientTrusting, isCertificateError, networkReason } from "../network.ts";
+import { backoff } from "../retry_delay.ts";
+import { didYouMean } from "../suggest.ts";
+import { baseUrl, ServerAddress } from "./address.ts";
 import { type Body, Fields } from "./fields.ts";
 import { Limiter } from "./limiter.ts";
 import {
@@ -19,10 +18,11 @@ import {
   httpError,
   isHopeless,
   isTemporary,
+  Refused,
   wantsPatience,
-} from "../../core/remote/refusal.ts";
-import { type ChatReply, readReply } from "./reply.ts";
-import { ResponseCache } from "./response_cache.ts";
+} from "./refusal.ts";
+import { type ChatReply, isReply, readReply } from "./reply.ts";
+import { ResultCache } from "../cache/result_cache.ts";
 
 /** The server of remote models, and how it is asked. */
 export interface RemoteOptions {
@@ -43,7 +43,7 @@ export interface RemoteOptions {
   /** The only provider that may answer, on a server that has several (OpenRouter). */
   provider?: string;
   /**
-   * File of known answers; false = none. Default: `response_cache.jsonl` in the results' folder.
+   * File of known answers; false = none. Default: `response_cache.jsonl` in the folder of results.
    */
   cache?: string | false;
   /** Price of a million tokens, to report the cost. */
@@ -51,8 +51,32 @@ export interface RemoteOptions {
   onWarning?: (message: string) => void;
 }
 
+/** What asking a server took. */
+export interface RemoteUsage {
+  /** The server's address, without secrets. */
+  url: string;
+  provider?: string;
+  /** Requests that were sent, those that failed included. */
+  requests: number;
+  /** Answers that came from the cache. */
+  cached: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  /** null where prices are not known. */
+  cost: number | null;
+  /** Mean over the requests that were answered; null without any. */
+  seconds_per_request: number | null;
+  /**
+   * New tokens a second of all requests together, from the first to the last answer; null without
+   * any.
+   */
+  tokens_per_second: number | null;
+  /** What was changed in all requests since the server refuses fields of them, in words. */
+  adjusted: string[];
+}
+
 const PROBE_MS = 10_000;
-/** After this many attempts of one request a warning says what makes the benchmark wait. */
+/** After this many attempts of one request a warning says what makes the program wait. */
 const WARN_AFTER = 3;
 
 export class RemoteServer {
@@ -76,7 +100,7 @@ export class RemoteServer {
     readonly address: ServerAddress,
     readonly client: Deno.HttpClient | null,
     readonly modelNames: readonly string[],
-    readonly cache: ResponseCache | null,
+    readonly cache: ResultCache<ChatReply> | null,
   ) {
     this.limiter = new Limiter(Math.max(1, options.concurrency ?? 10));
   }
@@ -84,7 +108,7 @@ export class RemoteServer {
   /**
    * @throws UsageError without an address, RgxError when nobody answers there or the key is refused
    */
-  static async connect(options: RemoteOptions, folder: string): Promise<RemoteServer> {
+  static async connect(options: RemoteOptions, folder: string | null): Promise<RemoteServer> {
     const given = givenAddress(options);
     if (given === "") {
       throw new UsageError("a remote model needs the address of its server", {
@@ -97,11 +121,11 @@ export class RemoteServer {
     const client = certificates === null ? null : clientTrusting(certificates);
     try {
       const names = await probe(address, client);
-      const { cache = `${folder}/response_cache.jsonl` } = options;
-      if (cache !== false) await Deno.mkdir(folder, { recursive: true });
+      const { cache = folder !== null && `${folder}/response_cache.jsonl` } = options;
+      if (folder !== null && cache !== false) await Deno.mkdir(folder, { recursive: true });
       const known = cache === false
         ? null
-        : await ResponseCache.open(cache, options.onWarning ?? (() => {}));
+        : await ResultCache.open(cache, isReply, options.onWarning ?? (() => {}));
       return new RemoteServer(options, address, client, names, known);
     } catch (error) {
       client?.close();
@@ -152,7 +176,7 @@ export class RemoteServer {
    * @throws RgxError when the request fails for good; Interrupted after {@link stop}
    */
   async ask(path: string, body: Body, identity: unknown): Promise<ChatReply> {
-    const key = ResponseCache.key([this.url, path, body, identity]);
+    const key = ResultCache.key([this.url, path, body, identity]);
     const known = this.cache?.get(key);
     if (known !== undefined) {
       this.cached++;
@@ -360,7 +384,7 @@ async function probe(
     if (status === 401 || status === 403) {
       const said = address.hide((await httpError(response)).message);
       throw new RgxError(`${url}: the key is refused (${status}; ${address.keyHint}): ${said}`, {
-        advice: "--api-key-env names another variable.",
+        advice: "--api-key-env or api_key_env names another variable.",
       });
     }
     const text = await response.text();
@@ -376,7 +400,7 @@ async function probe(
       ? "SSL_CERT_FILE names a file with the certificate of the server's authority."
       : proxyHint(url) ?? "Is the server running, and the address right?";
     throw new RgxError(`${url}: the server cannot be reached: ${why}`, {
-      advice: `${hint} Nothing was evaluated.`,
+      advice: `${hint} Nothing was done.`,
       cause: error,
     });
   } finally {

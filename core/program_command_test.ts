@@ -1,7 +1,7 @@
-/** `deno.json` has the flags of `v8_flags.ts` in all its tasks. */
+/** `deno.json` has the flags of `program_command.ts` in all its tasks. */
 import assert from "node:assert/strict";
 import config from "../deno.json" with { type: "json" };
-import { SAFE_V8_FLAGS, V8_FLAGS } from "./v8_flags.ts";
+import { SAFE_V8_FLAGS, V8_FLAGS } from "./program_command.ts";
 
 Deno.test("the tasks of deno.json have the V8 flags of the executable, or the fewer safe ones", () => {
   const tasks: Record<string, string> = config.tasks;

@@ -2,7 +2,7 @@
  * Fields of a request that a server refuses. They are found from its error messages, and then left
  * out or renamed for the whole run.
  */
-import type { HttpError } from "../../core/remote/refusal.ts";
+import type { HttpError } from "./refusal.ts";
 
 export type Body = Record<string, unknown>;
 

@@ -2,7 +2,7 @@
  * Reads replies of OpenAI-compatible servers into one form: of chats or completions, whole or as a
  * stream of events. A reply that is not complete is an error, and its text is dropped.
  */
-import { BadReply, errorWithin, excerpt } from "../../core/remote/refusal.ts";
+import { BadReply, errorWithin, excerpt } from "./refusal.ts";
 
 export interface ChatChoice {
   text: string;
@@ -14,6 +14,14 @@ export interface ChatReply {
   choices: ChatChoice[];
   promptTokens: number;
   completionTokens: number;
+}
+
+/** Whether a value is a reply, as a cache of replies holds them. */
+export function isReply(value: unknown): value is ChatReply {
+  const { choices, promptTokens, completionTokens } = (value ?? {}) as Partial<ChatReply>;
+  return Array.isArray(choices) && choices.length > 0 &&
+    choices.every((choice) => typeof choice?.text === "string") &&
+    typeof promptTokens === "number" && typeof completionTokens === "number";
 }
 
 type Json = Record<string, unknown>;

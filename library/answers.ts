@@ -1,0 +1,31 @@
+/**
+ * Prompts for questions, and scores of completions, as in training.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   extractAnswer,
+ *   formatQuestion,
+ *   renderPrompt,
+ *   scoreCompletion,
+ *   UNIVERSAL_INSTRUCTION,
+ * } from "@rgx/rgx";
+ * const question = "1 + 1 =", addInstructions = false;
+ * const instructed = formatQuestion(question, { addInstructions: true });
+ * assert.equal(instructed, `${UNIVERSAL_INSTRUCTION}\n\n1 + 1 =`);
+ * const prompt = renderPrompt({ question, systemPrompt: "Count.", addInstructions });
+ * assert.equal(prompt, "Count.\n\n1 + 1 =");
+ * assert.equal(extractAnswer("It is <answer> 2 </answer>"), "2");
+ * const entry = { question, answer: "2", metadata: { source_dataset: "file" } };
+ * assert.equal(scoreCompletion("It is <answer>2</answer>", entry).score, 1);
+ * ```
+ * @module
+ */
+export { extractAnswer } from "../data/extract.ts";
+export {
+  formatQuestion,
+  type PromptOptions,
+  renderPrompt,
+  UNIVERSAL_INSTRUCTION,
+} from "../data/prompt.ts";
+export { scoreCompletion, type ScoredCompletion } from "../data/score_completion.ts";

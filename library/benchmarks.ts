@@ -1,0 +1,28 @@
+/**
+ * Benchmarks, their charts, and the page that shows runs and benchmarks. docs/library.md has a
+ * program that measures two models; a chart of results that are there already:
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { plotResults, readResultFile } from "@rgx/rgx";
+ * await assert.rejects(readResultFile("no_such_file.json"), /no_such_file/);
+ * await assert.rejects(plotResults([], { output: "chart.svg" }), /result/);
+ * ```
+ * @module
+ */
+export { type Benchmark, benchmark, type BenchmarkOptions } from "../bench/benchmark.ts";
+export type { BenchEvent, Shard } from "../bench/benchmark_run.ts";
+export type { TaskRequest } from "../bench/plan/test_set.ts";
+export type { RemoteOptions, RemoteUsage } from "../core/remote/server.ts";
+export type { WorkerOptions } from "../bench/workers/worker_pool.ts";
+export {
+  type AllTasksResultFile,
+  readResultFile,
+  type ResultFile,
+  type Sampling,
+  type TaskResultFile,
+} from "../bench/results/result_file.ts";
+export type { PromptSettings } from "../evaluation/prompt_settings.ts";
+export { type Plot, type PlotOptions, plotResults } from "../reports/charts/plot_results.ts";
+export { type Curves, type CurvesOptions, plotCurves } from "../reports/charts/curves.ts";
+export { type Dashboard, type DashboardOptions, startDashboard } from "../dashboard/server.ts";

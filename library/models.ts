@@ -1,0 +1,81 @@
+/**
+ * Devices and models: loading, generation, log-probabilities, files, and the Hub.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDevice, generate, loadModel, logprobs, train } from "@rgx/rgx";
+ * const folder = await Deno.makeTempDir();
+ * await train({
+ *   config: "quickstart",
+ *   overrides: {
+ *     "training.output_dir": `${folder}/run`,
+ *     "training.max_steps": 1,
+ *     "sft.max_steps": 1,
+ *     "eval.num_examples": 2,
+ *   },
+ *   device: "wasm",
+ * });
+ * const device = await createDevice("wasm"), loaded = await loadModel(`${folder}/run`, device);
+ * const [texts] = await generate(loaded, ["Reverse the letters: deno"], { maxNewTokens: 4 });
+ * assert.equal(typeof texts![0]!.text, "string");
+ *
+ * const ids = loaded.tokenizer.encode("deno");
+ * const { logprobs: known, top } = await logprobs(loaded.model, ids, 3);
+ * assert.deepEqual([known[0], known.length, top[1]!.length], [null, ids.length, 3]);
+ * loaded.model.dispose();
+ * device.close();
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ *
+ * Changes of logits, for `LanguageModel.generate`.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { logitsProcessor } from "@rgx/rgx";
+ * const adjust = logitsProcessor({ logitBias: new Map([[2, -100]]) }, 4)!;
+ * const logits = new Float32Array(4);
+ * adjust([], logits);
+ * assert.deepEqual([...logits], [0, 0, -100, 0]);
+ * ```
+ *
+ * Files of models, `pull` and `shareModel`: see docs/library.md.
+ * @module
+ */
+export { createDevice, type DeviceName } from "../kernels/mod.ts";
+export type { Device } from "../kernels/device.ts";
+export {
+  generate,
+  type LoadedModel,
+  loadModel,
+  type LoadOptions,
+  type TextCompletion,
+  type TextOptions,
+} from "../models/load_model.ts";
+export type { Generation } from "../models/generation/generation.ts";
+export type { StorageOptions } from "../models/network/weights/weight_storage.ts";
+export type { ActivationType } from "../models/network/types.ts";
+export type {
+  Completion,
+  GenerateOptions,
+  GenerateRequest,
+  SamplingOptions,
+} from "../models/generation/types.ts";
+export { logprobs, type SequenceLogprobs, type TopToken } from "../models/inspect/logprobs.ts";
+export type { LanguageModel } from "../models/language_model.ts";
+export type { Tokenizer } from "../models/tokenizers/types.ts";
+export {
+  logitsProcessor,
+  type LogitsProcessorOptions,
+} from "../models/generation/sampling/logits_processor.ts";
+
+// Files of models (adapters, Hugging Face folders, GGUF) and the Hub.
+export { type Exported, exportModel, type ExportOptions } from "../models/export/export.ts";
+export type { ExportTarget } from "../models/export/export_targets.ts";
+export type { WeightType } from "../models/formats/weight_types.ts";
+export { convertModel } from "../models/export/convert.ts";
+export { pull, type PullEvent, type PullOptions } from "../hub/pull.ts";
+export type { Pulled } from "../hub/pulled.ts";
+export { shareModel, type ShareOptions } from "../reports/sharing/share_model.ts";
+export type { Uploaded, UploadEvent } from "../hub/upload/upload.ts";
+export type { Repository } from "../hub/repository.ts";
+export type { Selection } from "../hub/choose_files.ts";

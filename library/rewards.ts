@@ -1,0 +1,46 @@
+/**
+ * Rewards. A registered reward has a name that configurations can use. A rubric is a weighted sum.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createRubric, registerReward, rewardNames } from "@rgx/rgx";
+ * registerReward({
+ *   name: "short",
+ *   description: "1 for no character, 0 for a hundred and more",
+ *   params: {},
+ *   compute: ({ completion }) => Math.max(0, 1 - completion.length / 100),
+ * });
+ * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
+ *
+ * const rubric = createRubric([
+ *   { name: "short", weight: 0.1, params: {} },
+ *   { name: "check_answer_correctness", weight: 1, params: {} },
+ * ]);
+ * const completion = "<start_working_out>1 + 1<end_working_out><SOLUTION>2</SOLUTION>";
+ * const entry = { question: "1 + 1 =", answer: "2", metadata: {} };
+ * const { values } = await rubric.score([{
+ *   ...{ prompt: "1 + 1 =", completion, answer: "2", info: {}, entry, completionIds: [] },
+ *   ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 100 },
+ * }]);
+ * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
+ * ```
+ * @module
+ */
+export { registerReward, rewardNames } from "../rewards/registry.ts";
+export {
+  createRubric,
+  type RewardError,
+  type Rubric,
+  type RubricOptions,
+  type RubricScores,
+  type RubricSection,
+} from "../rewards/rubric.ts";
+export type {
+  BatchReward,
+  ExtraValue,
+  Reward,
+  RewardInput,
+  RewardSample,
+  RewardValue,
+  SampleReward,
+} from "../rewards/types.ts";

@@ -1,0 +1,71 @@
+/**
+ * Tasks make any number of problems and score answers. Several can be mixed.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { CompositeDataset, createDataset, getTask, scoreAnswer, taskNames } from "@rgx/rgx";
+ * const dataset = createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
+ * for (const entry of dataset) assert.equal(scoreAnswer(entry.answer, entry), 1);
+ * assert.equal(dataset.entry(1000).metadata.source_index, 1000);
+ * assert.equal(taskNames().includes("leg_counting"), true);
+ * assert.equal(getTask("chain_sum").category, "arithmetic");
+ *
+ * const parts = [
+ *   { name: "chain_sum", weight: 2, config: {} },
+ *   { name: "leg_counting", weight: 1, config: {} },
+ * ];
+ * const options = { seed: 42, size: 500, split: "train", versions: true } as const;
+ * assert.match(new CompositeDataset(parts, options).entry(0).question, /\?/);
+ * ```
+ *
+ * A task of one's own. Types follow from its parameters:
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDataset, defaultScore, defineTask, int, registerTask } from "@rgx/rgx";
+ * const doubling = defineTask({
+ *   name: "doubling",
+ *   category: "custom",
+ *   description: "Double a number.",
+ *   scoring: "1 for the right number, else 0",
+ *   params: { max: int(9, "largest number", { min: 1 }) },
+ *   generate(random, { max }) {
+ *     const x = random.int(1, max);
+ *     return { question: `2 × ${x} =`, answer: `${2 * x}`, metadata: { x }, difficulty: { max } };
+ *   },
+ *   score: defaultScore,
+ * });
+ * registerTask(doubling);
+ * assert.match(createDataset("doubling", { seed: 1 }).entry(0).question, /^2 × [1-9] =$/);
+ * ```
+ *
+ * Other kinds of parameters, and an attribute by which a curriculum makes it harder:
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { bool, decimalScore, float, rangeAttribute, text, texts } from "@rgx/rgx";
+ * const params = {
+ *   share: float(0.5, "share of negative numbers", { min: 0, max: 1 }),
+ *   signed: bool(true, "whether numbers may be negative"),
+ *   style: text("plain", "how it is written", ["plain", "latex"]),
+ *   operators: texts(["+", "-"], "operators that may occur"),
+ * };
+ * assert.equal(params.operators.default.length, 2);
+ * const fields = ["min_digits", "max_digits"] as const;
+ * const digits = rangeAttribute("digits", fields, [2, 4, 8], "digits of the number");
+ * assert.deepEqual(digits.levels, [2, 4, 8]);
+ * const entry = { question: "1 / 4 =", answer: "0.25", metadata: {} };
+ * assert.equal(decimalScore("0.250", entry), 1);
+ * ```
+ * @module
+ */
+export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "../tasks/dataset.ts";
+export { CompositeDataset } from "../tasks/composite_dataset.ts";
+export type { RandomStream, Split } from "../core/philox.ts";
+export { getTask, registerTask, taskNames } from "../tasks/registry.ts";
+export type { ParamSpec, ParamValue } from "../core/named_params.ts";
+export type { CurriculumAttribute, Entry, Generated, ScorableEntry, Task } from "../tasks/types.ts";
+export type { ChatMessage } from "../core/chat_message.ts";
+export { bool, defineTask, float, int, rangeAttribute, text, texts } from "../tasks/define.ts";
+export type { ConfigOf, Param } from "../tasks/define.ts";
+export { decimalScore, defaultScore } from "../tasks/scoring_rules.ts";

@@ -1,0 +1,95 @@
+/**
+ * Training: in one call, in parts, or only its plan.
+ *
+ * `train` reads a configuration, trains and writes the folder of a run. An environment
+ * (`SingleTurnEnv`) has problems and rewards, and also measures models:
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDevice, generate, loadModel, SingleTurnEnv, train, writeReport } from "@rgx/rgx";
+ * const folder = await Deno.makeTempDir();
+ * const env = new SingleTurnEnv({
+ *   name: "additions",
+ *   dataset: Array.from({ length: 200 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` })),
+ *   rewards: ["correctness", function has_digit({ completion }) {
+ *     return /\d/.test(completion) ? 1 : 0;
+ *   }],
+ * });
+ * const summary = await train({
+ *   config: "quickstart",
+ *   overrides: {
+ *     "training.output_dir": `${folder}/run`,
+ *     "training.max_steps": 2,
+ *     "sft.max_steps": 2,
+ *     "eval.num_examples": 2,
+ *   },
+ *   env,
+ *   device: "wasm",
+ *   on: { step: ({ metrics }) => assert.equal(typeof metrics, "object") },
+ *   signal: AbortSignal.timeout(600_000),
+ * });
+ * assert.equal(summary.status, "completed");
+ * await writeReport(summary.output_dir);
+ *
+ * const device = await createDevice("wasm"), loaded = await loadModel(summary.output_dir, device);
+ * const [texts] = await generate(loaded, ["7+1="], { n: 2, maxNewTokens: 4 });
+ * assert.equal(texts?.length, 2);
+ * const { completions } = await env.evaluate(loaded, { numExamples: 3, maxNewTokens: 4 });
+ * assert.equal(completions.length, 3);
+ * loaded.model.dispose();
+ * device.close();
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ *
+ * `planOnCard` plans a run on a graphics card that this machine need not have, by a known card's
+ * name or by its memory: `rgx train --dry-run --gpu`. It throws when the run does not fit.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { findCard, KNOWN_CARDS, loadConfig, planCard, planOnCard } from "@rgx/rgx";
+ * const { config } = await loadConfig("leg_counting_qwen7b");
+ * const { memory, time } = await planOnCard(config, planCard({ gpu: "h100-80gb" }));
+ * assert.ok(memory.peak < memory.available && time !== null && time.step < 60);
+ * await assert.rejects(planOnCard(config, planCard({ deviceMemory: "8GB" })), /the run needs/);
+ * assert.ok(KNOWN_CARDS.includes(findCard("RTX 4090")));
+ * ```
+ * @module
+ */
+export { train, type TrainHandlers, type TrainOptions } from "../training/train.ts";
+export {
+  type EnvEntry,
+  type EnvEvaluation,
+  type EnvEvaluationOptions,
+  type EnvReward,
+  type RewardFunction,
+  SingleTurnEnv,
+  type SingleTurnEnvOptions,
+} from "../training/single_turn_env.ts";
+export type {
+  SampledCompletion,
+  TrainEvent,
+  TrainListener,
+  TrainPhase,
+  TrainPlan,
+  TrainSummary,
+} from "../training/run/events.ts";
+export type { Advice } from "../training/diagnosis/finding.ts";
+export type { EvalResult } from "../training/evaluation/before_and_after.ts";
+export type { Metrics } from "../training/metrics/metrics.ts";
+export { type Report, writeReport } from "../reports/run_report/write_report.ts";
+// Training in parts, for programs that keep the model. docs/library.md has an example.
+export { assemble, type AssembleOptions, type TrainingParts } from "../training/assemble.ts";
+export { GrpoTrainer } from "../training/trainer.ts";
+export type { TrainerOptions } from "../training/run/trainer_options.ts";
+export type { TrainControl } from "../training/run/train_control.ts";
+export type { MemoryPlan } from "../training/memory/run_memory.ts";
+// Plans.
+export {
+  type CardMemory,
+  type CardPlan,
+  type CardPlanOptions,
+  type CardTime,
+  planOnCard,
+} from "../training/card/card_plan.ts";
+export { type PlanCard, planCard } from "../training/card/plan_card.ts";
+export { findCard, KNOWN_CARDS, type KnownCard } from "../core/machine/known_cards.ts";

@@ -1,0 +1,80 @@
+/** Rewards that cost something: what they took is counted, and kept values cost nothing. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { createRubric, type RubricScores } from "../rubric.ts";
+import { input } from "../testing.ts";
+
+const spent = ({ sums }: RubricScores, what: string) => sums.get(`rewards/mine/${what}`);
+
+Deno.test("values are kept in the user's cache, and what they cost is counted", async () => {
+  const folder = await Deno.makeTempDir(), before = Deno.env.get("RGX_CACHE");
+  Deno.env.set("RGX_CACHE", join(folder, "cache"));
+  try {
+    const path = join(folder, "mine.ts");
+    await Deno.writeTextFile(
+      path,
+      `let calls = 0;
+      export default ({ completion, addCost, log }, { bonus = 0 }) => {
+        if (completion === "bad") throw new Error("no");
+        addCost(0.25);
+        log("seen", ++calls);
+        return calls + bonus;
+      };`,
+    );
+    const score = async (texts: string[], params: Record<string, unknown> = {}) => {
+      const file = { path, cache: true };
+      const rubric = createRubric([{ name: "mine", weight: 1, params, file }]);
+      const scores = await rubric.score(texts.map((text, step) => input(text, { step })));
+      await rubric.close();
+      return scores;
+    };
+    const first = await score(["a", "b", "bad"]);
+    assert.deepEqual(first.values, [[1], [2], [0]]);
+    assert.deepEqual(["requests", "cached", "cost"].map((name) => spent(first, name)), [3, 0, 0.5]);
+    // A failure is not kept. What a value logged is.
+    const again = await score(["b", "bad", "a", "c"]);
+    assert.deepEqual(again.values, [[2], [0], [1], [1]]);
+    assert.deepEqual(["requests", "cached", "cost"].map((name) => spent(again, name)), [
+      2,
+      2,
+      0.25,
+    ]);
+    assert.deepEqual(again.logged.get("seen"), [2, 1, 1]);
+    assert.ok(spent(again, "seconds")! > 0);
+    // Other parameters are another reward.
+    assert.deepEqual((await score(["a"], { bonus: 10 })).values, [[11]]);
+    assert.equal([...Deno.readDirSync(join(folder, "cache/rewards"))].length, 2);
+
+    await Deno.writeTextFile(path, "export const computeBatch = (items) => items.map(() => 1);");
+    const batch = createRubric([{
+      name: "mine",
+      weight: 1,
+      params: {},
+      file: { path, cache: true },
+    }]);
+    await assert.rejects(batch.open(), /cache: computeBatch compares completions/);
+  } finally {
+    if (before === undefined) Deno.env.delete("RGX_CACHE");
+    else Deno.env.set("RGX_CACHE", before);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a price that is none is an error of the reward; others count nothing", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = join(folder, "mine.ts");
+    await Deno.writeTextFile(
+      path,
+      "export default ({ addCost, completion }) => (completion && addCost(-1), 1);",
+    );
+    const rubric = createRubric([{ name: "mine", weight: 1, params: {}, file: { path } }]);
+    const scores = await rubric.score([input("a"), input("")]);
+    await rubric.close();
+    assert.deepEqual(scores.values, [[0], [1]]);
+    assert.match(scores.errors[0]!.message, /addCost: expected a number that is not negative/);
+    assert.equal(scores.sums.size, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

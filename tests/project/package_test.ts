@@ -1,0 +1,96 @@
+/**
+ * The package that `deno task build:package` writes: a program in an empty folder uses it with one
+ * line of its deno.json, and `deno publish` takes it.
+ */
+import assert from "node:assert/strict";
+import { buildPackage } from "../../tools/package/build.ts";
+
+/** Calls `work` with a new package and an empty folder. */
+async function withPackage(work: (packed: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await buildPackage(`${folder}/package`);
+    await Deno.mkdir(`${folder}/mine`);
+    await work(`${folder}/package`, `${folder}/mine`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Runs Deno without the settings of this project. */
+async function deno(cwd: string, ...args: string[]): Promise<{ code: number; text: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd,
+    env: { NO_COLOR: "1" },
+  }).output();
+  return { code, text: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
+}
+
+/** Tasks with data files, a reward in a sandbox, kernels on several threads, and a report. */
+const PROGRAM = `
+import { createDataset, train, writeReport } from "@rgx/rgx";
+console.log(createDataset("arc_agi", { seed: 1 }).entry(0).question.length > 100);
+await Deno.writeTextFile("mine.ts", "export default ({ completion }) => completion.length / 100;");
+const summary = await train({
+  config: "quickstart",
+  overrides: {
+    "model.init.hidden_size": 32,
+    "model.init.intermediate_size": 48,
+    "training.max_steps": 1,
+    "sft.max_steps": 1,
+    "eval.num_examples": 2,
+    "training.output_dir": "run",
+    rewards: [{ path: "./mine.ts" }],
+  },
+  device: "wasm",
+  threads: 2,
+});
+console.log(summary.status, (await writeReport("run")).html);
+`;
+
+Deno.test("the package works in an empty folder with one line, and can be published", () =>
+  withPackage(async (packed, folder) => {
+    await Deno.writeTextFile(`${folder}/program.ts`, PROGRAM);
+    const line = { imports: { "@rgx/rgx": "../package/mod.ts" } };
+    await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(line));
+    const run = await deno(folder, "run", "-A", "--no-check", "--quiet", "program.ts");
+    assert.equal(run.text, "true\ncompleted run/report.html\n");
+
+    // Types are those of `deno check`, under this project's stricter settings.
+    const flags = ["--dry-run", "--allow-dirty", "--no-check"];
+    const published = await deno(packed, "publish", ...flags);
+    assert.match(published.text, /Success.*Dry run complete/);
+    assert.doesNotMatch(published.text, /error\[|slow-type/);
+    assert.doesNotMatch(published.text, /_test\.ts|_testing\.ts/);
+  }));
+
+Deno.test("the package also works when a server has it, as a registry does", () =>
+  withPackage(async (packed, folder) => {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      async (request) => {
+        const file = packed + new URL(request.url).pathname;
+        const kind = file.endsWith(".js") ? "text/javascript" : "text/typescript";
+        return new Response(await Deno.readFile(file), { headers: { "content-type": kind } });
+      },
+    );
+    try {
+      const host = `127.0.0.1:${server.addr.port}`;
+      await Deno.writeTextFile(`${folder}/program.ts`, PROGRAM);
+      const line = { imports: { "@rgx/rgx": `http://${host}/mod.ts` } };
+      await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(line));
+      const rights = ["read", "write", "env", "sys", "ffi", "run"].map((name) => `--allow-${name}`);
+      const run = await deno(
+        ...[folder, "run", ...rights, `--allow-import=${host}`],
+        ...["--no-check", "--quiet", "program.ts"],
+      );
+      assert.equal(run.text, "true\ncompleted run/report.html\n");
+      // Deno keeps what it loads from a server, and the next server has another port.
+      const { modulesCache } = JSON.parse((await deno(folder, "info", "--json")).text);
+      const name = `127.0.0.1_PORT${server.addr.port}`;
+      await Deno.remove(`${modulesCache}/http/${name}`, { recursive: true });
+    } finally {
+      await server.shutdown();
+    }
+  }));

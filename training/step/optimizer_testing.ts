@@ -1,0 +1,52 @@
+/** Kinds of the optimizer, and a model for tests of them. Not part of the program. */
+import type { Device } from "../../kernels/device.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
+import { tinyConfig } from "../../models/testing.ts";
+import type { OptimizerKind } from "./moments.ts";
+import type { AdamwSettings } from "./optimizer.ts";
+
+export const SETTINGS: AdamwSettings = {
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.1,
+  maxGradNorm: 0.5,
+};
+
+/** Writes gradients that differ by step and element. */
+export function fillGradients(device: Device, model: LanguageModel, step: number): void {
+  for (const [i, { grad }] of model.trainable.entries()) {
+    const values = Float32Array.from({ length: grad!.length }, (_, j) => Math.sin(step + i + j));
+    device.write(grad!, values);
+  }
+}
+
+export async function values(model: LanguageModel): Promise<Map<string, Float32Array>> {
+  const all = new Map<string, Float32Array>();
+  for (const { name } of model.trainable) all.set(name, await model.readParameter(name));
+  return all;
+}
+
+/** A model whose matrices have at least 4,096 values, so that their moments may have 8 bits. */
+export const wideConfig = {
+  ...tinyConfig(false),
+  ...{ hiddenSize: 64, intermediateSize: 96, vocabSize: 70, headDim: 16, numLayers: 1 },
+};
+
+export const KINDS: readonly [string, OptimizerKind, StorageOptions][] = [
+  ["float moments", { moments: "float", rounding: "stochastic" }, {}],
+  ["8-bit moments", { moments: "8bit", rounding: "stochastic" }, {}],
+  ["stochastic rounding", { moments: "float", rounding: "stochastic" }, { dtype: "bfloat16" }],
+  ["Kahan's rounding", { moments: "float", rounding: "kahan" }, { dtype: "bfloat16" }],
+  [
+    "8-bit moments and stochastic rounding",
+    { moments: "8bit", rounding: "stochastic" },
+    { dtype: "bfloat16" },
+  ],
+  [
+    "8-bit moments and Kahan's rounding",
+    { moments: "8bit", rounding: "kahan" },
+    { dtype: "bfloat16" },
+  ],
+];
