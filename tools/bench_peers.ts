@@ -5,9 +5,9 @@
  *       [--write]
  *
  * `--trl` is a Python with trl, peft and torch: a GRPO step of both programs in float32, with this
- * number of threads. `--llama` is a Python with llama-cpp-python: prefill and decoding of both, on
- * one thread. A part without its Python is left out. `--write` puts the result into
- * docs/performance.md, as the section of this processor.
+ * number of threads, and in bfloat16 where the processor has a unit for it. `--llama` is a Python
+ * with llama-cpp-python: prefill and decoding of both, on one thread. A part without its Python is
+ * left out. `--write` puts the result into docs/performance.md, as the section of this processor.
  *
  * All programs are loaded first and then measured in turns, so that other work on the machine
  * affects all of them. The best round counts. torch's threads spin while they wait, so on a busy
@@ -25,6 +25,7 @@ import type {
   StepJob,
   StepTimes,
 } from "./peers/jobs.ts";
+import { nativeLibrary } from "../kernels/native/library.ts";
 import { Contestant, Died, type Entry } from "./peers/contestant.ts";
 import { convertModel, textPrompts } from "./peers/model.ts";
 import { fenced, writeSection } from "./performance_page.ts";
@@ -101,10 +102,14 @@ function table(columns: readonly string[], rows: readonly (readonly string[])[])
   return [columns, rule, ...rows].map(line).join("\n");
 }
 
+/** The settings of rgx for a step in float32. */
 const WEIGHTS = [
   { name: "rgx, weights as in the file", dtype: "auto" },
   { name: "rgx, weights widened to float32", dtype: "float32" },
 ] as const;
+
+/** Programs that make a step in bfloat16, where the processor has a unit for it. */
+const IN_BF16 = { rgx: "rgx in bfloat16, weights as in the file", trl: "TRL, `bf16: true`" };
 
 /** The settings of rgx for decoding. llama.cpp always rounds activations to 8 bits. */
 const DECODING = [
@@ -130,12 +135,28 @@ async function stepSection(
       completions: 8,
       newTokens: 64,
       rank: 16,
+      computeDtype: "float32",
     };
-    const peer = JSON.stringify({ ...job, model: converted });
+    const inBf16 = { ...job, computeDtype: "bfloat16" as const };
+    const trlCommand = (peer: StepJob): [string, ...string[]] => [
+      python,
+      "tools/peers/trl_step.py",
+      JSON.stringify({ ...peer, model: converted }),
+    ];
+    const hasUnit = nativeLibrary().code?.bf16 != null;
     const { alive, died, versions } = await inTurns<StepTimes>([
       ...WEIGHTS.map(({ name, dtype }) => ({ name, command: rgxCommand({ ...job, dtype }) })),
-      { name: "TRL", command: [python, "tools/peers/trl_step.py", peer] },
+      { name: "TRL", command: trlCommand(job) },
     ], rounds);
+    if (hasUnit) {
+      // A second group, because the memory of a machine may not hold TRL twice.
+      const group = await inTurns<StepTimes>([
+        { name: IN_BF16.rgx, command: rgxCommand({ ...inBf16, dtype: "auto" }) },
+        { name: IN_BF16.trl, command: trlCommand(inBf16) },
+      ], rounds);
+      for (const [name, one] of group.alive) alive.set(name, one);
+      died.push(...group.died);
+    }
     const measured = [...alive].map(([name, one]) => ({
       name,
       seconds: one.best(({ seconds }) => seconds, Math.min),
@@ -145,6 +166,7 @@ async function stepSection(
       bytes: one.best(({ peakBytes }) => peakBytes, Math.max),
     }));
     const trl = measured.find(({ name }) => name === "TRL");
+    const trlBf16 = measured.find(({ name }) => name === IN_BF16.trl);
     const ratio = (value: number | undefined, of: number) =>
       value === undefined ? "–" : (value / of).toFixed(2);
     const rows = measured.map(({ name, seconds, cpu, generate, train, bytes }) => [
@@ -153,18 +175,23 @@ async function stepSection(
       (bytes / 1e9).toFixed(2),
       ratio(trl?.seconds, seconds),
       ratio(trl?.cpu, cpu),
+      ...(hasUnit ? [ratio(trlBf16?.seconds, seconds)] : []),
       trl === undefined ? "–" : (bytes / trl.bytes).toFixed(2),
     ]);
     return [
       "### A GRPO step",
       `2 prompts of 128 tokens × 8 completions of exactly 64, LoRA of rank 16 on all linear layers, ` +
-      "rewards of ±1, computed in float32, no activations computed twice, " +
+      "rewards of ±1, computed in float32 where nothing else is said, no activations computed " +
+      "twice, " +
+      (hasUnit ? "rows in bfloat16 measured in turns after the others, " : "") +
       [threads === 1 ? "one thread" : `${threads} threads`, ...versions].join("; ") +
       `. Seconds of the fastest of ${rounds} steps; processor: of all ` +
       "threads together. Memory: the most that the process has had.",
       table([
         ...["", "step", "generate", "train", "processor", "GB"],
-        ...["× TRL's speed", "the same of the processor", "of TRL's memory"],
+        ...["× TRL's speed", "the same of the processor"],
+        ...(hasUnit ? ["× TRL's speed in bf16"] : []),
+        "of TRL's memory",
       ], rows),
       ...deaths(died),
     ].join("\n\n");

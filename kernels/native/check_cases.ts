@@ -76,6 +76,8 @@ const SHAPES: readonly Shape[] = [
   { m: 7, n: 20, k: 40, transB: true, accumulate: true },
   { m: 70, n: 130, k: 45, transA: true, alpha: 0.25 },
   { m: 48, n: 51, k: 2060, transA: true },
+  { m: 16, n: 70, k: 1030, transA: true, accumulate: true },
+  { m: 100, n: 16, k: 1030, transA: true, accumulate: true, alpha: 0.5 },
   ...WEIGHT_TYPES.flatMap((weightType): Shape[] => [
     { m: 1, n: 90, k: 512, transB: true, weightType },
     { m: 2, n: 40, k: 256, transB: true, weightType, accumulate: true },
@@ -238,6 +240,8 @@ const BF16_SHAPES: readonly Shape[] = [
   { m: 5, n: 32, k: 70, transB: true, accumulate: true, alpha: 0.5 },
   { m: 64, n: 64, k: 96, transB: true },
   { m: 48, n: 51, k: 2060, transA: true },
+  { m: 16, n: 70, k: 1030, transA: true, accumulate: true },
+  { m: 100, n: 16, k: 1030, transA: true, accumulate: true, alpha: 0.5 },
   { m: 1, n: 90, k: 512, transB: true, weightType: "bf16" },
   { m: 37, n: 40, k: 512, transB: true, weightType: "q4_1" },
   { m: 19, n: 256, k: 35, weightType: "q4_k" },

@@ -1,6 +1,7 @@
 /**
  * The requests and answers of the processes of `deno task bench:peers`. Each is one line of JSON.
  */
+import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 
 interface Job {
   /** A model's folder or GGUF file. */
@@ -15,6 +16,8 @@ export interface StepJob extends Job {
   newTokens: number;
   /** The rank of the adapters on all linear layers. */
   rank: number;
+  /** What products are computed in; `bf16` of TRL. */
+  computeDtype: ComputeDtype;
 }
 
 export interface StepTimes {

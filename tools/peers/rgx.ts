@@ -39,6 +39,7 @@ function processorMs(): number {
 
 async function stepper(job: StepJob & Weights, device: WasmDevice) {
   const { model: path, promptIds, completions, newTokens, rank: r, dtype } = job;
+  device.computeDtype = job.computeDtype;
   const { config, files, tokenizer } = await readModelFolder(path);
   const model = await CausalLM.create(device, config, files, {
     trainable: "lora",

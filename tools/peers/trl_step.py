@@ -3,8 +3,9 @@
 The argument is JSON: the folder of a model, the number of threads and the shape of the step.
 Prints a line of JSON when it is ready. For every line on stdin it makes one step, and prints its
 wall-clock seconds, its processor seconds, the seconds in `generate`, and the peak of the
-process's resident memory. It ends when stdin ends. Steps use float32, LoRA on all linear layers,
-no gradient checkpointing, and rewards of 1 and -1 in turns.
+process's resident memory. It ends when stdin ends. Steps use float32, or `bf16: true` (products in
+bfloat16) where computeDtype is "bfloat16", LoRA on all linear layers, no gradient checkpointing,
+and rewards of 1 and -1 in turns.
 """
 import json
 import os
@@ -85,7 +86,7 @@ with tempfile.TemporaryDirectory() as folder:
         args=trl.GRPOConfig(
             output_dir=folder,
             use_cpu=True,
-            bf16=False,
+            bf16=shape["computeDtype"] == "bfloat16",
             gradient_checkpointing=False,
             per_device_train_batch_size=len(prompts) * shape["completions"],
             num_generations=shape["completions"],

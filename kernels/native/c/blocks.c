@@ -41,7 +41,104 @@ static void copy_columns(
   }
 }
 
+/** The block [16][16] at `to` = the transpose of the 16 rows at `from`, `fromStep` bytes apart. */
+static void transpose_block(const char *from, size_t fromStep, char *to, size_t toStep) {
+  f32x16 r[16];
+  UNROLL for (int t = 0; t < 16; t++) r[t] = load16(from + (size_t)t * fromStep);
+  TRANSPOSE16(r)
+  UNROLL for (int t = 0; t < 16; t++) store16(to + (size_t)t * toStep, r[t]);
+}
+
+/** Sums of fewer terms are in the caches anyway. */
+#define LONG 1024
+/** Bytes of V that are read at once for long sums. */
+#define GROUP_BYTES (256 * 1024)
+
+/**
+ * Products of long sums with a narrow operand (the gradients of adapters): out [rows, panels · 16]
+ * = (with `accumulate` +=) alpha · S · V, at most 16 rows. S and V are read in place, term by term.
+ * The sums are made block by block, so that the rows of V are read in the order of memory: panels
+ * one after the other would be strides that no prefetcher follows. `across`: the transpose of out,
+ * which then has 16 columns.
+ */
+static void multiply_long(const Blocks *g, Product p, int rows, int panels, char *out, int across) {
+  char edge[MAX_PANELS * LANES * ROW] __attribute__((aligned(64)));
+  const char *s = p.s, *v = p.v;
+  // So many panels of a block of terms stay in the second-level cache.
+  const int group = max(MAX_PANELS, GROUP_BYTES / ROW / g->kBlock);
+  p.alpha = g->alpha;
+  p.vPanel = ROW;
+  p.cRow = across ? ROW : g->outStep;
+  p.cPanel = across ? LANES * ROW : ROW;
+  for (int kk = 0; kk < g->k; kk += g->kBlock) {
+    p.k = min(g->kBlock, g->k - kk);
+    p.add = kk > 0 || g->accumulate;
+    p.s = s + (size_t)kk * p.sTerm;
+    const char *block = v + (size_t)kk * p.vTerm;
+    for (int panel = 0, count; panel < panels; panel += count) {
+      if (panel % group == 0) {
+        const size_t bytes = (size_t)min(group, panels - panel) * ROW;
+        for (int i = 0; i < p.k; i++) prefetch(block + i * p.vTerm + (size_t)panel * ROW, bytes);
+      }
+      count = panels_at_once(min(panels - panel, group - panel % group), rows, p.sRow);
+      p.v = block + (size_t)panel * ROW;
+      p.c = across ? edge : out + (size_t)panel * ROW;
+      char *to = out + (size_t)panel * LANES * g->outStep;
+      for (int j = 0; across && p.add && j < count; j++) {
+        transpose_block(to + (size_t)j * LANES * g->outStep, g->outStep, edge + j * p.cPanel, ROW);
+      }
+      multiply(rows, count, &p);
+      for (int j = 0; across && j < count; j++) {
+        transpose_block(edge + j * p.cPanel, ROW, to + (size_t)j * LANES * g->outStep, g->outStep);
+      }
+    }
+  }
+}
+
+/** The first row of tile t, where the first `high` tiles have a row more than the others. */
+INLINE int row_of_tile(int t, int low, int high) {
+  return t * low + min(t, high);
+}
+
+/** Does the units [begin, end) by multiply_long, where its conditions hold. */
+static int done_as_long(const Blocks *g, int begin, int end) {
+  if (g->sLayout != S_COLUMNS || g->swapped || g->k < LONG) return 0;
+  const int tiles = ceil_div(g->rows, TILE_ROWS);
+  if (tiles <= g->blockTiles && g->rows <= LANES && end <= min(g->directPanels, g->columns / LANES)) {
+    const Product p = {
+      .s = g->s, .sRow = 4, .sTerm = g->sStep, .v = g->vDirect + (size_t)begin * ROW,
+      .vTerm = g->vDirectStep,
+    };
+    multiply_long(g, p, g->rows, end - begin, g->out + (size_t)begin * ROW, 0);
+    return 1;
+  }
+  if (g->columns != LANES) return 0;
+  // The operands change places: the columns of S fill the lanes.
+  const int low = g->rows / tiles, high = g->rows % tiles;
+  const int first = row_of_tile(begin * g->blockTiles, low, high);
+  const int last = row_of_tile(min(tiles, end * g->blockTiles), low, high);
+  const int panels = (last - first) / LANES, rest = first + panels * LANES;
+  const int direct = g->directPanels > 0;
+  const char *v = direct ? g->vDirect : g->vPacked;
+  const size_t vTerm = direct ? g->vDirectStep : ROW;
+  Product p = { .s = v, .sRow = 4, .sTerm = vTerm, .v = g->s + (size_t)first * 4, .vTerm = g->sStep };
+  multiply_long(g, p, LANES, panels, g->out + (size_t)first * g->outStep, 1);
+  if (rest == last) return 1;
+  p = (Product){ .sRow = 4, .sTerm = g->sStep, .vTerm = vTerm, .alpha = g->alpha };
+  p.c = g->out + (size_t)rest * g->outStep;
+  p.cRow = g->outStep;
+  for (int kk = 0; kk < g->k; kk += g->kBlock) {
+    p.k = min(g->kBlock, g->k - kk);
+    p.add = kk > 0 || g->accumulate;
+    p.s = g->s + (size_t)rest * 4 + (size_t)kk * g->sStep;
+    p.v = v + (size_t)kk * vTerm;
+    multiply(last - rest, 1, &p);
+  }
+  return 1;
+}
+
 void multiply_blocks(const Blocks *g, int begin, int end) {
+  if (done_as_long(g, begin, end)) return;
   char edge[2 * BLOCK_ROWS * ROW] __attribute__((aligned(64)));
   const int panels = ceil_div(g->columns, LANES), full = g->columns / LANES;
   const int tiles = ceil_div(g->rows, TILE_ROWS);
@@ -49,8 +146,8 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
   for (int unit = begin, count; unit < end; unit += count) {
     const int panel = unit % panels, firstTile = unit / panels * g->blockTiles;
     const int lastTile = min(tiles, firstTile + g->blockTiles);
-    const int firstRow = firstTile * low + min(firstTile, high);
-    const int rows = lastTile * low + min(lastTile, high) - firstRow;
+    const int firstRow = row_of_tile(firstTile, low, high);
+    const int rows = row_of_tile(lastTile, low, high) - firstRow;
     const int direct = panel < g->directPanels;
     const int part = panel == full; // the last panel, which is not full
     // Neighbouring panels are computed together, if both are full and stored in the same way.
