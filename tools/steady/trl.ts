@@ -16,7 +16,10 @@ export async function withTrlCommand<T>(
     const converted = `${folder}/model`;
     await convertModel(model, converted);
     const promptIds = await textPrompts(model, 1, promptTokens);
-    const job: StepJob = { model: converted, threads, promptIds, ...shape };
+    const job: StepJob = {
+      ...{ model: converted, threads, promptIds, ...shape },
+      computeDtype: "float32",
+    };
     return await work([python, "tools/peers/trl_step.py", JSON.stringify(job)]);
   } finally {
     await Deno.remove(folder, { recursive: true });
