@@ -1,0 +1,182 @@
+/**
+ * `deno task compare:learning`: whole runs of rgx and of TRL's GRPOTrainer with the same recipe.
+ *
+ *     deno task compare:learning --trl PYTHON [--steps 100] [--seeds 1,2,3,4,5] [--threads 2]
+ *
+ * The recipe is the quickstart's: its supervised steps are made once, and every run begins at that
+ * model. For each seed, rgx trains first; TRL then gets the same prompts in the same order, the
+ * same reward and the same values of all keys that both have. What differs is what the seed is
+ * for: the random numbers of sampling, which the programs draw in different ways.
+ *
+ * Prints a table of the mean rewards of each fifth of the steps: the mean over the seeds, and the
+ * lowest and the highest of them. The exit code is 1 if the two ranges of the last fifth are apart;
+ * one seed has no range, and is not judged.
+ */
+import { parseArgs } from "node:util";
+import { parquetReadObjects } from "hyparquet";
+import { parse } from "yaml";
+import { V8_FLAGS } from "../core/program_command.ts";
+import { maxOf, mean, minOf } from "../core/statistics.ts";
+import { lines } from "./peers/jobs.ts";
+
+const ROOT = new URL("../", import.meta.url);
+
+/** The keys of `training` that mean the same in TRL's GRPOConfig. */
+const SHARED_KEYS = [
+  ...["learning_rate", "lr_scheduler_type", "warmup_steps", "weight_decay", "max_grad_norm"],
+  ...["adam_beta1", "adam_beta2", "adam_epsilon", "max_steps", "per_device_train_batch_size"],
+  ...["gradient_accumulation_steps", "gradient_checkpointing", "num_generations"],
+  ...["max_completion_length", "temperature", "top_p", "top_k", "num_iterations", "loss_type"],
+  ...["importance_sampling_level", "beta", "use_bias_correction_kl", "epsilon", "scale_rewards"],
+];
+
+/** One run: the mean reward of each step, and what it cost. */
+interface Run {
+  rewards: number[];
+  /** Seconds of the steps, by the clock. */
+  seconds: number;
+}
+
+interface CompletionRow {
+  step: bigint;
+  prompt: string;
+  expected: string;
+  completion: string;
+  correctness: number;
+}
+
+async function rgx(args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", V8_FLAGS, "main.ts", ...args],
+    ...{ cwd: ROOT, stdout: "null", stderr: "piped" },
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+}
+
+/** The completions of a run, in the order of the steps. */
+async function completionsOf(folder: string): Promise<CompletionRow[]> {
+  const names = [...Deno.readDirSync(`${folder}/completions`)].map(({ name }) => name).sort();
+  const rows = [];
+  for (const name of names) {
+    const file = await Deno.readFile(`${folder}/completions/${name}`);
+    rows.push(...await parquetReadObjects({ file: file.buffer as ArrayBuffer }));
+  }
+  return rows as unknown as CompletionRow[];
+}
+
+async function rgxRun(folder: string, overrides: string[]): Promise<Run> {
+  await rgx(["train", "quickstart", ...overrides, `training.output_dir=${folder}`]);
+  const all = (await Deno.readTextFile(`${folder}/metrics.jsonl`)).trim().split("\n")
+    .map((line) => JSON.parse(line));
+  const steps = all.filter(({ split, reward }) => split === "train" && reward !== undefined);
+  return {
+    rewards: steps.map(({ reward }) => reward),
+    seconds: steps.reduce((sum, { step_time }) => sum + step_time, 0),
+  };
+}
+
+async function trlRun(python: string, job: object): Promise<Run & { version: string }> {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, JSON.stringify(job));
+    const child = new Deno.Command(python, {
+      args: ["tools/peers/trl_learning.py", path],
+      ...{ cwd: ROOT, stdout: "piped", stderr: "piped" },
+    }).spawn();
+    const errors = new Response(child.stderr).text();
+    const said = [];
+    for await (const line of lines(child.stdout)) said.push(JSON.parse(line));
+    const { success } = await child.status;
+    if (!success) throw new Error((await errors).split("\n").slice(-12).join("\n"));
+    const { seconds, version } = said.pop();
+    return { rewards: said.map(({ reward }) => reward), seconds, version };
+  } finally {
+    await Deno.remove(path);
+  }
+}
+
+/** The mean rewards of each fifth of the steps. */
+function fifths(rewards: readonly number[]): number[] {
+  const size = rewards.length / 5;
+  return Array.from(
+    { length: 5 },
+    (_, i) => mean(rewards.slice(Math.round(i * size), Math.round((i + 1) * size))),
+  );
+}
+
+function row(name: string, runs: readonly Run[]): string {
+  const all = runs.map(({ rewards }) => fifths(rewards));
+  const cells = Array.from({ length: 5 }, (_, i) => {
+    const values = all.map((run) => run[i]!), three = (x: number) => x.toFixed(3).slice(1);
+    return `${three(mean(values))} (${three(minOf(values))}–${three(maxOf(values))})`;
+  });
+  return `| ${[name, ...cells, mean(runs.map(({ seconds }) => seconds)).toFixed(0)].join(" | ")} |`;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      trl: { type: "string" },
+      steps: { type: "string", default: "100" },
+      seeds: { type: "string", default: "1,2,3,4,5" },
+      threads: { type: "string", default: "2" },
+    },
+  });
+  if (values.trl === undefined) {
+    console.error("name a Python that has trl with --trl");
+    Deno.exit(2);
+  }
+  const seeds = values.seeds.split(",").map(Number), threads = Number(values.threads);
+  const folder = await Deno.makeTempDir(), start = `${folder}/start`;
+  const ours: Run[] = [], theirs: Run[] = [];
+  let version = "";
+  try {
+    await rgx([
+      ...["train", "quickstart", "training.max_steps=1", "eval.num_examples=1"],
+      `training.output_dir=${start}`,
+    ]);
+    const model = `${start}/warm-start/latest`;
+    for (const seed of seeds) {
+      const at = `${folder}/${seed}`;
+      ours.push(
+        await rgxRun(at, [
+          ...["model.init=null", `model.model_name_or_path=${model}`, "sft=null"],
+          ...[`training.seed=${seed}`, `training.max_steps=${values.steps}`],
+          ...["training.logging_steps=1", "eval.num_examples=1", `--threads=${threads}`],
+        ]),
+      );
+      const completions = await completionsOf(at);
+      const { training } = parse(await Deno.readTextFile(`${at}/config.yaml`)) as {
+        training: Record<string, unknown>;
+      };
+      const group = Number(training.num_generations);
+      const run = await trlRun(values.trl, {
+        model,
+        seed,
+        threads,
+        prompts: completions.filter((_, i) => i % group === 0)
+          .map(({ prompt, expected }) => ({ prompt, expected })),
+        checked: completions.slice(0, 4096)
+          .map(({ completion, expected, correctness }) => ({ completion, expected, correctness })),
+        arguments: Object.fromEntries(SHARED_KEYS.map((key) => [key, training[key]])),
+      });
+      theirs.push(run);
+      version = run.version;
+      console.error(`seed ${seed}: rgx ${ours.at(-1)!.rewards.at(-1)}, TRL ${run.rewards.at(-1)}`);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  console.log(`${seeds.length} seeds, ${values.steps} steps, ${threads} threads; ${version}\n`);
+  const heads = Array.from({ length: 5 }, (_, i) => `${20 * i}–${20 * (i + 1)} %`);
+  console.log(`| reward in | ${heads.join(" | ")} | seconds |`);
+  console.log(`| --- |${" ---: |".repeat(6)}`);
+  console.log(row("rgx", ours));
+  console.log(row("TRL", theirs));
+  if (seeds.length === 1) Deno.exit(0);
+  const last = [ours, theirs].map((runs) => runs.map(({ rewards }) => fifths(rewards)[4]!));
+  const [a, b] = last as [number[], number[]];
+  const apart = maxOf(a) < minOf(b) || maxOf(b) < minOf(a);
+  console.log(`\nThe ranges of the last fifth are ${apart ? "apart" : "not apart"}.`);
+  Deno.exit(apart ? 1 : 0);
+}
