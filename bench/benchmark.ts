@@ -20,7 +20,9 @@ import {
   whoAnswers,
 } from "../core/remote/server.ts";
 import type { AllTasksResultFile, Sampling } from "./results/result_file.ts";
-import { missingSamples, runJobs } from "./workers/run_jobs.ts";
+import { type Job, missingSamples, runJobs } from "./workers/run_jobs.ts";
+import { ALONE, type Ranks } from "../ranks/ranks.ts";
+import { runOnRanks } from "./workers/rank_jobs.ts";
 import { SampleStore } from "./results/sample_store.ts";
 import {
   fewCategories,
@@ -70,6 +72,8 @@ export interface BenchmarkOptions {
   device?: ModelDevice;
   /** Worker processes for the models on this machine; default: they run in this process. */
   workers?: WorkerOptions | null;
+  /** Ranks that share the models on this machine; on all but the first, `assistBenchmark` runs. */
+  ranks?: Ranks;
   remote?: RemoteOptions;
   shouldStop?: () => boolean;
   onEvent?: (event: BenchEvent) => void;
@@ -102,8 +106,94 @@ export interface Benchmark {
  *   not reachable; Interrupted when `shouldStop` returned true: the answers are kept for `resume`
  */
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
-  const start = performance.now();
-  const { outputDir = "benchmark_results", seed = 42, onEvent = () => {} } = options;
+  const start = performance.now(), { seed = 42, ranks = ALONE, workers = null } = options;
+  let prepared!: Prepared;
+  await ranks.each(async () => {
+    prepared = await prepare(options);
+  });
+  const { run, store, server, sampling } = prepared;
+  // When answers cannot be stored, no more are asked for.
+  const shouldStop = () => store.failure !== null || (options.shouldStop?.() ?? false);
+  try {
+    const isRemote = (job: Job) => job.model.where.kind === "remote";
+    const jobs = options.merge ? [] : run.jobs, local = jobs.filter((job) => !isRemote(job));
+    const remote = jobs.filter(isRemote);
+    const here = async () => {
+      await runJobs(
+        remote,
+        { open: (model) => Promise.resolve(new RemoteModel(server!, model)), close: () => {} },
+        run.listener(workers?.devices.length ?? ranks.size - 1, missingSamples(remote)),
+        shouldStop,
+      );
+    };
+    const listener = (worker: number, total: number) => run.listener(worker, total);
+    if (ranks.size === 1 && workers === null) {
+      const total = missingSamples(local);
+      await runJobs(local, new LocalModels(options.device!), listener(0, total), shouldStop);
+      await here();
+    } else {
+      const plan = { jobs: local, listener, isKept: run.resumed > 0 };
+      const elsewhere = workers === null
+        ? runOnRanks(ranks, plan, new LocalModels(options.device!), shouldStop)
+        : runWorkers(local, workers, listener, shouldStop);
+      // Both must have ended before the store is closed.
+      const failed = (await Promise.allSettled([elsewhere, here()]))
+        .find(({ status }) => status === "rejected");
+      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    }
+    if (shouldStop() && run.answered < run.total) throw new Interrupted();
+    const result = await run.result(store.stamp, seed, options.samplingSeed ?? seed, sampling);
+    const remoteUsage = server?.usage() ?? null;
+    if (remoteUsage !== null) result.remote = remoteUsage;
+    run.warnOfGaps(result);
+    const { outputDir = FOLDER, shard = null } = options;
+    const files = shard === null ? await writeResults(outputDir, result) : [];
+    const unanswered = run.total - run.answered + run.errors;
+    return {
+      result,
+      files,
+      unanswered,
+      evaluated: run.evaluated,
+      resumed: run.resumed,
+      remote: remoteUsage,
+      seconds: { total: (performance.now() - start) / 1000, ...run.took },
+      exitCode: unanswered > 0 || result.failures.length > 0 ? EXIT.failure : EXIT.ok,
+    };
+  } finally {
+    server?.close();
+    store.close();
+  }
+}
+
+/**
+ * The part of every rank but the first in a benchmark of several ranks: answers what the first one
+ * deals to it.
+ * @throws Interrupted when a rank was asked to stop
+ */
+export async function assistBenchmark(
+  { ranks, device, shouldStop = () => false }:
+    & Required<Pick<BenchmarkOptions, "ranks" | "device">>
+    & Pick<BenchmarkOptions, "shouldStop">,
+): Promise<void> {
+  await ranks.each(() => {}); // the first rank prepares
+  await runOnRanks(ranks, null, new LocalModels(device), shouldStop);
+}
+
+/** The default of `outputDir`. */
+const FOLDER = "benchmark_results";
+
+/** What is there before the first question. */
+interface Prepared {
+  run: BenchmarkRun;
+  store: SampleStore;
+  /** null: nothing is asked of a server. */
+  server: RemoteServer | null;
+  sampling: Sampling;
+}
+
+/** Plans a benchmark, refuses what cannot be measured, and opens its folder. */
+async function prepare(options: BenchmarkOptions): Promise<Prepared> {
+  const { outputDir = FOLDER, seed = 42, onEvent = () => {} } = options;
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
@@ -141,8 +231,6 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   // The part is in the file's name, since parts may begin in the same second.
   const part = shard === null ? "" : `_part-${shard.index}-of-${shard.count}`;
   const store = await SampleStore.open(outputDir, { part, resume });
-  // When answers cannot be stored, no more are asked for.
-  const shouldStop = () => store.failure !== null || (options.shouldStop?.() ?? false);
   try {
     const run = new BenchmarkRun(models, sets, shard, store, sampling.samples, onEvent);
     onEvent({
@@ -154,52 +242,12 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     });
     if (merge && run.resumed === 0) throw nothingToMerge(outputDir);
     if (run.resumed > 0) onEvent({ type: "resumed", samples: run.resumed });
-    const jobs = merge ? [] : run.jobs, local = jobs.filter((job) => !isRemote(job.model));
-    const remote = jobs.filter((job) => isRemote(job.model));
-    if (remote.length > 0) server ??= await connect();
-    const workers = options.workers ?? null;
-    const here = async () => {
-      await runJobs(
-        remote,
-        { open: (model) => Promise.resolve(new RemoteModel(server!, model)), close: () => {} },
-        run.listener(workers === null ? 0 : workers.devices.length, missingSamples(remote)),
-        shouldStop,
-      );
-    };
-    if (workers === null) {
-      await runJobs(
-        local,
-        new LocalModels(options.device!),
-        run.listener(0, missingSamples(local)),
-        shouldStop,
-      );
-      await here();
-    } else {
-      const both = [runWorkers(local, workers, (w, n) => run.listener(w, n), shouldStop), here()];
-      // Both must have ended before the store is closed.
-      const failed = (await Promise.allSettled(both)).find(({ status }) => status === "rejected");
-      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-    }
-    if (shouldStop() && run.answered < run.total) throw new Interrupted();
-    const result = await run.result(store.stamp, seed, options.samplingSeed ?? seed, sampling);
-    const remoteUsage = server?.usage() ?? null;
-    if (remoteUsage !== null) result.remote = remoteUsage;
-    run.warnOfGaps(result);
-    const files = shard === null ? await writeResults(outputDir, result) : [];
-    const unanswered = run.total - run.answered + run.errors;
-    return {
-      result,
-      files,
-      unanswered,
-      evaluated: run.evaluated,
-      resumed: run.resumed,
-      remote: remoteUsage,
-      seconds: { total: (performance.now() - start) / 1000, ...run.took },
-      exitCode: unanswered > 0 || result.failures.length > 0 ? EXIT.failure : EXIT.ok,
-    };
-  } finally {
+    if (!merge && run.jobs.some(({ model }) => isRemote(model))) server ??= await connect();
+    return { run, store, server, sampling };
+  } catch (error) {
     server?.close();
     store.close();
+    throw error;
   }
 }
 

@@ -135,6 +135,18 @@ export class SampleStore {
   }
 }
 
+/** Whether a folder holds answers of an earlier benchmark. */
+export async function hasSamples(folder: string): Promise<boolean> {
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (FILE.test(name) && (await Deno.stat(`${folder}/${name}`)).size > 0) return true;
+    }
+  } catch {
+    // There is no such folder.
+  }
+  return false;
+}
+
 function removeIfThere(path: string): void {
   try {
     Deno.removeSync(path);

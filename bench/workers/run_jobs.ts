@@ -70,6 +70,22 @@ export function missingSamples(jobs: readonly Job[]): number {
   return count;
 }
 
+/**
+ * The jobs of each worker. The last jobs, fewer than there are workers, are split: each worker gets
+ * every n-th problem of one of them, so that no device is idle while others work.
+ */
+export function deal(jobs: readonly Job[], workers: number): Job[][] {
+  const whole = jobs.length - jobs.length % workers, rest = jobs.slice(whole);
+  return Array.from({ length: workers }, (_, worker) => {
+    const dealt = jobs.slice(0, whole).filter((_, i) => i % workers === worker);
+    if (rest.length === 0) return dealt;
+    const at = worker % rest.length, job = rest[at]!;
+    const parts = Math.ceil((workers - at) / rest.length), part = Math.floor(worker / rest.length);
+    const missing = job.missing.filter((_, i) => i % parts === part);
+    return missing.length === 0 ? dealt : [...dealt, { ...job, missing }];
+  });
+}
+
 /** Puts models with the same weights together, at the place of the first of them. */
 function byWeights(models: Iterable<ModelRequest>): ModelRequest[] {
   const groups = Map.groupBy(

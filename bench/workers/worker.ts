@@ -8,7 +8,7 @@ import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import type { ModelDevice } from "../local/local_model.ts";
 import { LocalModels } from "../local/local_models.ts";
 import type { RawAnswer, Took } from "../answerer.ts";
-import { type Job, runJobs } from "./run_jobs.ts";
+import { type Job, type JobListener, runJobs } from "./run_jobs.ts";
 
 /** A message of a worker; `job` is the job's place in the list. */
 export type FromWorker =
@@ -31,24 +31,14 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   let wanted = true;
   const lines = readLines(Deno.stdin.readable);
   const { value } = await lines.next();
-  const jobs: Job[] = value === undefined ? [] : parseJobs(value[0]!);
+  const jobs: Job[] = value === undefined ? [] : unpackJobs(value[0]!);
   (async () => {
     for await (const _ of lines); // reads until the input closes
     wanted = false;
   })();
-  const place = new Map(jobs.map((job, i) => [job, i]));
-  const first = new Map(
-    jobs.map((job) => [job.model, jobs.findIndex((j) => j.model === job.model)]),
-  );
   try {
     const device = await openDevice();
-    await runJobs(jobs, new LocalModels(device), {
-      loading: (model, share) => send({ type: "loading", job: first.get(model)!, share }),
-      answer: (job, index, sample, raw) =>
-        send({ type: "answer", job: place.get(job)!, index, sample, raw }),
-      failed: (job, error) => send({ type: "failed", job: place.get(job)!, error }),
-      finished: (model, took) => send({ type: "finished", job: first.get(model)!, took }),
-    }, () => !wanted);
+    await runJobs(jobs, new LocalModels(device), messageListener(jobs, send), () => !wanted);
   } catch (error) {
     if (!(error instanceof Interrupted)) {
       jobs.forEach((_, job) => send({ type: "failed", job, error: messageOf(error) }));
@@ -59,8 +49,36 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   Deno.exit(0);
 }
 
+/** Says what happens to jobs in messages. */
+export function messageListener(
+  jobs: readonly Job[],
+  send: (message: FromWorker) => void,
+): JobListener {
+  const place = new Map(jobs.map((job, i) => [job, i]));
+  const first = new Map(
+    jobs.map((job) => [job.model, jobs.findIndex((j) => j.model === job.model)]),
+  );
+  return {
+    loading: (model, share) => send({ type: "loading", job: first.get(model)!, share }),
+    answer: (job, index, sample, raw) =>
+      send({ type: "answer", job: place.get(job)!, index, sample, raw }),
+    failed: (job, error) => send({ type: "failed", job: place.get(job)!, error }),
+    finished: (model, took) => send({ type: "finished", job: first.get(model)!, took }),
+  };
+}
+
+/** Tells a listener what a message says. */
+export function deliver(message: FromWorker, jobs: readonly Job[], listener: JobListener): void {
+  if (message.type === "done") return;
+  const job = jobs[message.job]!;
+  if (message.type === "loading") listener.loading(job.model, message.share);
+  else if (message.type === "finished") listener.finished(job.model, message.took);
+  else if (message.type === "failed") listener.failed(job, message.error);
+  else listener.answer(job, message.index, message.sample, message.raw);
+}
+
 /** Restores shared objects: jobs with the same model (or task) point to one object. */
-function parseJobs(line: string): Job[] {
+export function unpackJobs(line: string): Job[] {
   const { models, sets, jobs } = JSON.parse(line) as PackedJobs;
   return jobs.map((job) => ({ ...job, model: models[job.model]!, set: sets[job.set]! }));
 }
@@ -71,7 +89,7 @@ interface PackedJobs {
   jobs: (Omit<Job, "model" | "set"> & { model: number; set: number })[];
 }
 
-/** Writes jobs as the line that {@link serveJobs} reads. */
+/** Writes jobs as the line that {@link unpackJobs} reads. */
 export function packJobs(jobs: readonly Job[]): string {
   const models = [...new Set(jobs.map(({ model }) => model))];
   const sets = [...new Set(jobs.map(({ set }) => set))];

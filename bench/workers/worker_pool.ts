@@ -9,8 +9,8 @@
  */
 import { Interrupted } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
-import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
-import { type FromWorker, packJobs } from "./worker.ts";
+import { deal, type Job, type JobListener, missingSamples } from "./run_jobs.ts";
+import { deliver, type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";
 
 /** The worker processes. */
@@ -44,22 +44,6 @@ export async function runWorkers(
   }));
   const failed = results.find(({ status }) => status === "rejected");
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-}
-
-/**
- * The jobs of each worker. The last jobs, fewer than there are workers, are split: each worker gets
- * every n-th problem of one of them, so that no device is idle while others work.
- */
-function deal(jobs: readonly Job[], workers: number): Job[][] {
-  const whole = jobs.length - jobs.length % workers, rest = jobs.slice(whole);
-  return Array.from({ length: workers }, (_, worker) => {
-    const dealt = jobs.slice(0, whole).filter((_, i) => i % workers === worker);
-    if (rest.length === 0) return dealt;
-    const at = worker % rest.length, job = rest[at]!;
-    const parts = Math.ceil((workers - at) / rest.length), part = Math.floor(worker / rest.length);
-    const missing = job.missing.filter((_, i) => i % parts === part);
-    return missing.length === 0 ? dealt : [...dealt, { ...job, missing }];
-  });
 }
 
 /** Runs the jobs of one device, in as many processes as it takes. */
@@ -136,16 +120,12 @@ async function runProcess(
           continue;
         }
         const job = jobs[message.job]!;
-        if (message.type === "loading") listener.loading((busyWith = job).model, message.share);
-        else if (message.type === "finished") listener.finished(job.model, message.took);
-        else if (message.type === "failed") {
-          over.add(job);
-          listener.failed(job, message.error);
-        } else {
-          const { index, sample, raw } = message;
-          answered.add(`${message.job} ${index} ${sample}`);
-          listener.answer(job, index, sample, raw);
+        if (message.type === "loading") busyWith = job;
+        else if (message.type === "failed") over.add(job);
+        else if (message.type === "answer") {
+          answered.add(`${message.job} ${message.index} ${message.sample}`);
         }
+        deliver(message, jobs, listener);
       }
     }
   } finally {

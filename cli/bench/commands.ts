@@ -27,6 +27,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     examples(
       "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
       "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
+      "rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4",
       "rgx bench --models openai:qwen --base-url http://localhost:8000 --tasks gsm8k=test.jsonl",
       "rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero",
     ),
@@ -109,6 +110,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
       "worker processes; of remote models, requests at once",
       integer(1, 1024),
     )
+    .option("--ranks <n>", "share the models among so many processes (MPI)", integer(1, 65536))
     .option("--base-url <address>", "OpenAI-compatible server of openai:NAME")
     .option("--api-key-env <name>", "variable that holds the key (default OPENAI_API_KEY)")
     .option("--completions-endpoint", "send plain prompts to /completions")

@@ -6,6 +6,7 @@ import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { templateValues } from "../flag_types.ts";
 import type { GenerateFlags } from "./generate_flags.ts";
 import { parseIds, readInput, withModel } from "./model_input.ts";
@@ -13,6 +14,7 @@ import { log, print } from "../terminal/terminal.ts";
 
 /** @param stdin "-" if the command line names stdin as the source of the prompt */
 export async function generateText(stdin: string | undefined, flags: GenerateFlags): Promise<void> {
+  refuseOtherRanks();
   if (stdin !== undefined && stdin !== "-") {
     throw new UsageError(`${JSON.stringify(stdin)}: a prompt is given by --prompt or --file`, {
       advice: "Only - may stand alone: the prompt is read from stdin.",

@@ -2,6 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
+import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { print, table } from "../terminal/terminal.ts";
 
 export interface LogprobsFlags extends ModelFlags {
@@ -12,6 +13,7 @@ export interface LogprobsFlags extends ModelFlags {
 }
 
 export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
+  refuseOtherRanks();
   const text = flags.prompt !== undefined || flags.completion !== undefined;
   if (text === (flags.idsFile !== undefined)) {
     throw new UsageError("give --ids-file, or --prompt with --completion");

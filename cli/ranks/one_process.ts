@@ -12,6 +12,9 @@ export function refuseOtherRanks(): void {
   const { rank, size, from } = layout;
   throw new UsageError(
     `this is process ${rank} of ${size} that were started together (${from}); this command is one process`,
-    { advice: "Start one: srun --ntasks=1, or mpirun -np 1. Only rgx train and sft use several." },
+    {
+      advice:
+        "Start one: srun --ntasks=1, or mpirun -np 1. rgx train, sft, bench and eval use several.",
+    },
   );
 }

@@ -7,7 +7,6 @@ import { processEnv, slurmJob } from "../../core/machine/job.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { launchOf } from "../../ranks/mpi/launch.ts";
 import { findLibrary } from "../../ranks/mpi/library.ts";
-import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
 import { log } from "../terminal/terminal.ts";
 
 /** A launcher of this machine. */
@@ -88,13 +87,13 @@ const STOPS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"
 /**
  * Starts the ranks and waits for them.
  * @param args the arguments of this program
- * @param outputDir the folder of the run
+ * @param kept says what a resume can go on from, such as "F is"; null = nothing
  * @returns the exit code of the command
  */
 export async function runRanks(
   ranks: number,
   args: readonly string[],
-  outputDir: string,
+  kept: Kept,
 ): Promise<number> {
   const launcher = await findLauncher();
   if (launcher.name !== "srun") {
@@ -126,18 +125,20 @@ export async function runRanks(
   });
   const { code } = await child.status;
   for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
-  return await explainEnd(code, outputDir);
+  return await explainEnd(code, kept);
 }
+
+type Kept = () => Promise<string | null>;
 
 /** Codes that the ranks themselves end with, after they have said why. */
 const OWN_CODES: readonly number[] = [EXIT.ok, EXIT.failure, EXIT.usage, EXIT.resumable];
 
-/** The code of the command; says what is left of a run whose ranks were killed. */
-export async function explainEnd(code: number, outputDir: string): Promise<number> {
+/** The code of the command; says what is left when a rank was killed. */
+async function explainEnd(code: number, kept: Kept): Promise<number> {
   if (OWN_CODES.includes(code)) return code;
-  const kept = await newestCheckpoint(outputDir, () => {}).catch(() => null);
+  const what = await kept().catch(() => null);
   log(`error: a rank was killed (the launcher ended with ${code}), so all have ended`);
-  if (kept === null) return EXIT.failure;
-  log(`help: ${kept} is kept: the same command with --resume goes on, with any number of ranks`);
+  if (what === null) return EXIT.failure;
+  log(`help: ${what} kept: the same command with --resume goes on, with any number of ranks`);
   return EXIT.resumable;
 }

@@ -4,6 +4,7 @@ import { whyUnreadable } from "../../core/text_file.ts";
 import { ModelHost } from "../../serve/model_host.ts";
 import { type Server, startServer } from "../../serve/server.ts";
 import type { LogprobsMode } from "../../serve/logprobs_modes.ts";
+import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
@@ -34,6 +35,7 @@ interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
 const BODY_SECONDS = 30, MAX_CHOICES = 4096;
 
 export async function serve(argument: string | undefined, flags: ServeFlags): Promise<void> {
+  refuseOtherRanks();
   const path = argument ?? flags.model;
   if (path === undefined || (argument !== undefined && flags.model !== undefined)) {
     throw new UsageError("name one model: rgx serve MODEL");

@@ -11,6 +11,7 @@ import { programCommand } from "../../core/program_command.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import type { TrainSummary } from "../../training/run/events.ts";
+import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { runAll, type SweepRun } from "./run_processes.ts";
 import { readResult, sweepTable } from "./sweep_table.ts";
@@ -31,6 +32,7 @@ export async function sweep(
   given: readonly string[],
   options: SweepOptions,
 ): Promise<number> {
+  refuseOtherRanks();
   const axes = given.filter(isAxis), overrides = given.filter((text) => !isAxis(text));
   if (axes.length === 0) {
     throw new UsageError("no key has several values", {

@@ -87,7 +87,7 @@ export class RankWatch {
     throw new RgxError(message, {
       exitCode,
       advice: isResumable
-        ? "All ranks end. --resume goes on from the last checkpoint, with any number of ranks."
+        ? "All ranks end. --resume goes on from what was saved, with any number of ranks."
         : "All ranks end. Nothing was saved yet.",
     });
   }

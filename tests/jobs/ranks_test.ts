@@ -7,6 +7,7 @@ import {
   type TestLauncher,
 } from "../../ranks/mpi/launchers_testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
+import { type Ended, lineCount, signalled } from "./ranks_testing.ts";
 import { assertSameRun, rgx, rgxProgram, tinyConfig, withFolder } from "../support.ts";
 
 /** Four micro-batches of one prompt each. */
@@ -56,56 +57,19 @@ Deno.test({
   },
 });
 
-/**
- * Starts `rgx train`, waits until metrics.jsonl has some lines, and sends a signal to rank 1.
- * @param start starts the ranks with these arguments
- */
-async function interrupted(
+/** Starts `rgx train`, waits until metrics.jsonl has some lines, and sends a signal to rank 1. */
+function interrupted(
   signal: Deno.Signal,
   lines: number,
   run: string,
   start: (args: readonly string[], env: Record<string, string>) => Promise<Ended>,
   config: string,
 ): Promise<Ended> {
-  const mark = crypto.randomUUID();
-  let hasEnded = false;
-  const end = start([config, ...FOUR, "--output-dir", run], { RGX_TEST_MARK: mark })
-    .finally(() => hasEnded = true);
-  const written = async () =>
-    (await Deno.readTextFile(`${run}/metrics.jsonl`).catch(() => "")).split("\n").length - 1;
-  while (await written() < lines) {
-    assert.ok(!hasEnded, "the run ended too early");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  Deno.kill(await processOf(mark, 1), signal);
-  const result = await end;
-  // The launcher may end before the ranks that it has asked to end, and these hold the folder.
-  while (await processesOf(mark).next().then(({ done }) => !done)) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return result;
-}
-
-type Ended = { code: number; out: string; err: string };
-
-/** The living processes with a mark in their environment, and that environment. */
-async function* processesOf(mark: string): AsyncGenerator<{ id: number; words: string[] }> {
-  for await (const { name } of Deno.readDir("/proc")) {
-    if (!/^[0-9]+$/.test(name)) continue;
-    const environment = await Deno.readTextFile(`/proc/${name}/environ`).catch(() => "");
-    const words = environment.split("\0");
-    if (words.includes(`RGX_TEST_MARK=${mark}`)) yield { id: Number(name), words };
-  }
-}
-
-/** The process of a rank that has a mark in its environment. */
-async function processOf(mark: string, rank: number): Promise<number> {
-  for await (const { id, words } of processesOf(mark)) {
-    const isRank = words.includes(`OMPI_COMM_WORLD_RANK=${rank}`) ||
-      words.includes(`PMI_RANK=${rank}`);
-    if (isRank) return id;
-  }
-  throw new Error(`rank ${rank} was not found`);
+  return signalled(
+    signal,
+    (env) => start([config, ...FOUR, "--output-dir", run], env),
+    async () => await lineCount(`${run}/metrics.jsonl`) >= lines,
+  );
 }
 
 Deno.test({

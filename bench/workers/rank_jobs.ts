@@ -1,0 +1,105 @@
+/**
+ * Divides the jobs of a benchmark among the ranks of an MPI job. The first rank plans, keeps the
+ * answers and writes the results. Every rank answers its share on a device of its own. While they
+ * work, the ranks meet in rounds, in which the answers of all travel to the first rank. So a killed
+ * rank costs only the answers since the last round.
+ */
+import { Interrupted } from "../../core/errors.ts";
+import type { Ranks } from "../../ranks/ranks.ts";
+import type { Answerers } from "../answerer.ts";
+import { deal, type Job, type JobListener, missingSamples, runJobs } from "./run_jobs.ts";
+import { deliver, type FromWorker, messageListener, packJobs, unpackJobs } from "./worker.ts";
+
+/** Milliseconds between two rounds. */
+const ROUND_MS = 300;
+
+/** What the first rank knows. */
+export interface RankPlan {
+  jobs: readonly Job[];
+  /** @param total number of samples that the rank will answer */
+  listener: (rank: number, total: number) => JobListener;
+  /** Whether the folder holds answers already. */
+  isKept: boolean;
+}
+
+/** What a rank brings to a round. */
+interface Round {
+  messages: FromWorker[];
+  isOver: boolean;
+  isInterrupted: boolean;
+  isStopping: boolean;
+}
+
+/**
+ * @param plan of the first rank; null on all others
+ * @throws Interrupted on all ranks when `shouldStop` returned true on one of them; RankFailed
+ */
+export async function runOnRanks(
+  ranks: Ranks,
+  plan: RankPlan | null,
+  models: Answerers,
+  shouldStop: () => boolean,
+): Promise<void> {
+  const told = await ranks.first(() => ({ jobs: packJobs(plan!.jobs), isKept: plan!.isKept }));
+  if (told.isKept) ranks.progress.keeps();
+  const shares = deal(plan?.jobs ?? unpackJobs(told.jobs), ranks.size);
+  const listeners = shares.map((share, rank) =>
+    plan?.listener(rank, missingSamples(share)) ?? null
+  );
+  const own = shares[ranks.rank]!;
+  let outbox: FromWorker[] = [], isOver = false, isInterrupted = false, isStopping = false;
+  let failure: { error: unknown } | null = null;
+  const { promise: ended, resolve: wake } = Promise.withResolvers<void>();
+  const work = runJobs(
+    own,
+    models,
+    messageListener(own, (message) => outbox.push(message)),
+    () => isStopping || shouldStop(),
+  ).catch((error) => {
+    if (error instanceof Interrupted) isInterrupted = true;
+    else failure ??= { error };
+  }).finally(() => {
+    isOver = true;
+    wake();
+  });
+  const bring = (): Round => {
+    if (failure !== null) throw failure.error;
+    const messages = outbox;
+    outbox = [];
+    return { messages, isOver, isInterrupted, isStopping: isInterrupted || shouldStop() };
+  };
+  try {
+    for (;;) {
+      const rounds = await ranks.each(bring);
+      try {
+        rounds.forEach(({ messages }, rank) => {
+          for (const message of messages) {
+            if (message.type === "answer") ranks.progress.keeps();
+            if (listeners[rank] !== null) deliver(message, shares[rank]!, listeners[rank]!);
+          }
+        });
+      } catch (error) {
+        failure ??= { error };
+        continue; // the others learn of it in the next round
+      }
+      if (rounds.every((round) => round.isOver)) {
+        const ends = rounds.some((round) => round.isInterrupted);
+        await ranks.meet(ends);
+        return;
+      }
+      isStopping ||= rounds.some((round) => round.isStopping);
+      await pause(ROUND_MS, ended);
+    }
+  } finally {
+    isStopping = true;
+    await work;
+  }
+}
+
+/** Waits until a promise is there, but at most so many milliseconds. */
+async function pause(ms: number, promise: Promise<void>): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,288 @@
+/** What the flags of `rgx bench` and `rgx eval`, and their file, ask for. */
+import { resolve } from "node:path";
+import type { BenchmarkOptions } from "../../bench/benchmark.ts";
+import type { Shard } from "../../bench/benchmark_run.ts";
+import { type EvalDescription, readEvalConfig } from "../../bench/eval_command/eval_config.ts";
+import { isRemoteName } from "../../bench/plan/model_plan.ts";
+import type { Sampling } from "../../bench/results/result_file.ts";
+import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
+import { UsageError } from "../../core/errors.ts";
+import { exists, folderOf, isFile } from "../../core/paths.ts";
+import { programCommand } from "../../core/program_command.ts";
+import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
+import { listCards } from "../../kernels/devices/webgpu/cards.ts";
+import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
+import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import type { ActivationType } from "../../models/network/types.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
+import { given, templateValues } from "../flag_types.ts";
+import { parseDuration } from "../stop_control.ts";
+import { readEntryRequests } from "./bench_entries.ts";
+import { readTasks } from "./bench_tasks.ts";
+
+export interface BenchFlags {
+  config?: string;
+  models: string[];
+  tasks: string[];
+  set?: string[];
+  level?: number;
+  setLevel?: string[];
+  numExamples?: number;
+  limit?: number;
+  outputDir?: string;
+  seed?: number;
+  samplingSeed?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  minP?: number;
+  repetitionPenalty?: number;
+  activations?: ActivationType;
+  maxNewTokens?: number;
+  samples?: number;
+  batchSize?: number;
+  stop: string[];
+  system?: string;
+  instructions?: boolean;
+  entries?: string[];
+  chatTemplateKwargs?: string;
+  plain?: boolean;
+  fewShot?: number;
+  fewShotAs?: string;
+  base: boolean;
+  device?: string;
+  devices?: string;
+  threads?: number;
+  workers?: number;
+  ranks?: number;
+  baseUrl?: string;
+  apiKeyEnv?: string;
+  completionsEndpoint?: boolean;
+  timeout?: number;
+  retries?: number;
+  retryDelay?: number;
+  cache: boolean;
+  priceIn?: number;
+  priceOut?: number;
+  resume?: boolean;
+  merge?: boolean;
+  shard?: string;
+  maxTime?: string;
+  samplesOut?: string;
+  table?: string;
+  charts: boolean;
+  json?: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
+}
+
+/** A benchmark as its flags and its file describe it. */
+export interface BenchRequest {
+  options: BenchmarkOptions;
+  /** The file; null = flags only. */
+  described: EvalDescription | null;
+  shard: Shard | null;
+  workers: WorkerOptions | null;
+  /** Whether a model runs on this machine. */
+  isLocal: boolean;
+  maxSeconds: number | null;
+}
+
+/**
+ * @param ranks ranks that share the models
+ * @throws UsageError
+ */
+export async function benchRequest(flags: BenchFlags, ranks: number): Promise<BenchRequest> {
+  if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
+    throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
+  }
+  const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
+  const shard = shardOf(flags);
+  const tasks = await Promise.all(flags.tasks.map(taskNameOf));
+  const described = flags.config === undefined
+    ? null
+    : await readEvalConfig(flags.config, flags.tasks.length > 0);
+  const merged = merge(described?.options ?? { models: [], tasks: [] }, { ...flags, tasks });
+  const entries = await readEntryRequests(flags.entries ?? [], flags.numExamples);
+  const options = { ...merged, tasks: [...merged.tasks, ...entries] };
+  if (flags.samplesOut !== undefined) {
+    await checkFolder(flags.samplesOut, options.outputDir ?? "benchmark_results");
+  }
+  if (described !== null && options.models.length === 0) {
+    throw new UsageError(`${flags.config}: no model is named`, {
+      advice: "model_path: FOLDER (or model: NAME of a remote one) in the file, or --models FOLDER",
+    });
+  }
+  if (flags.merge && (options.models.length === 0 || options.tasks.length === 0)) {
+    throw new UsageError("--merge: the models and tasks of the parts are to be named", {
+      advice: "The command of the parts, with --merge in place of --shard.",
+    });
+  }
+  if (ranks > 1) refuseForRanks(flags, options.models, ranks);
+  const workers = flags.merge ? null : workersOf(flags, options.models);
+  const isLocal = !options.models.every(isRemoteName);
+  if (flags.batchSize !== undefined && !isLocal && options.models.length > 0) {
+    throw new UsageError("--batch-size: no model runs on this machine", {
+      advice: "--workers says how many requests a server gets at once.",
+    });
+  }
+  return { options, described, shard, workers, isLocal, maxSeconds };
+}
+
+/** @throws UsageError for flags that say otherwise who answers, and where ranks have no work */
+function refuseForRanks(flags: BenchFlags, models: readonly string[], ranks: number): void {
+  const one = "Start one process, without --ranks, mpirun or srun.";
+  if (flags.merge) {
+    throw new UsageError(`--merge: asks nothing, so ${ranks} ranks have no work`, { advice: one });
+  }
+  if (models.length > 0 && models.every(isRemoteName)) {
+    throw new UsageError(`${ranks} ranks: no model runs on this machine, so they have no work`, {
+      advice: `${one} --workers says how many requests a server gets at once.`,
+    });
+  }
+  const local = models.some((name) => !isRemoteName(name)) && !models.some(isRemoteName);
+  const flag = flags.devices !== undefined
+    ? "--devices"
+    : local && flags.workers !== undefined
+    ? "--workers"
+    : null;
+  if (flag === null) return;
+  throw new UsageError(`${flag}: not with ${ranks} ranks, each of which has one device`, {
+    advice: "Leave it out: ranks take the cards of their node, or shares of its cores.",
+  });
+}
+
+/**
+ * Checks before the work that the file can be written after it. The folder of the results need not
+ * exist: it is made.
+ */
+async function checkFolder(path: string, outputDir: string): Promise<void> {
+  const folder = folderOf(path);
+  if (resolve(folder) === resolve(outputDir)) return;
+  if (await exists(folder) && !await isFile(folder)) return;
+  throw new UsageError(`--samples-out ${path}: there is no folder ${folder}`);
+}
+
+/** The shard of `0/8`, which is the first of eight; null without --shard. */
+function shardOf({ shard, merge }: BenchFlags): Shard | null {
+  if (shard === undefined) return null;
+  const [, index, count] = /^(\d{1,6})\/(\d{1,6})$/.exec(shard) ?? [];
+  if (index === undefined || Number(index) >= Number(count)) {
+    throw new UsageError(`--shard ${shard}: expected I/N, from 0/N to N-1/N`, {
+      advice: "For example --shard 0/8 to --shard 7/8, then --merge.",
+    });
+  }
+  if (merge) throw new UsageError("--shard and --merge: a merge takes all parts, give one of them");
+  return { index: Number(index), count: Number(count) };
+}
+
+/** The options of the file, overridden by the flags. */
+function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
+  const sampling = given<Partial<Sampling>>({
+    temperature: flags.temperature,
+    top_p: flags.topP,
+    top_k: flags.topK,
+    min_p: flags.minP,
+    repetition_penalty: flags.repetitionPenalty,
+    activations: flags.activations,
+    max_new_tokens: flags.maxNewTokens,
+    samples: flags.samples,
+    stop: flags.stop.length > 0 ? flags.stop : undefined,
+  });
+  const { set = [], setLevel = [] } = flags;
+  const shotsAs = flags.fewShotAs;
+  if (shotsAs !== undefined && shotsAs !== "prompt" && shotsAs !== "turns") {
+    throw new UsageError(`--few-shot-as ${shotsAs}: expected prompt or turns`);
+  }
+  const prompt = given<Partial<PromptSettings>>({
+    system_prompt: flags.system === "" ? null : flags.system,
+    add_instructions: flags.instructions,
+    format: flags.plain ? "plain" as const : undefined,
+    few_shot: flags.fewShot,
+    few_shot_as: shotsAs,
+    chat_template_kwargs: templateValues(flags.chatTemplateKwargs),
+  });
+  const { priceIn, priceOut } = flags;
+  const remote = given({
+    baseUrl: flags.baseUrl,
+    apiKeyEnv: flags.apiKeyEnv,
+    concurrency: flags.workers,
+    timeout: flags.timeout,
+    attempts: flags.retries,
+    firstDelay: flags.retryDelay === undefined ? undefined : flags.retryDelay * 1000,
+    completions: flags.completionsEndpoint,
+    cache: flags.cache ? undefined : false as const,
+    prices: priceIn === undefined && priceOut === undefined
+      ? undefined
+      : { input: priceIn ?? 0, output: priceOut ?? 0 },
+  });
+  return {
+    ...from,
+    ...given({
+      numExamples: flags.numExamples,
+      limit: flags.limit,
+      batchSize: flags.batchSize,
+      seed: flags.seed,
+      samplingSeed: flags.samplingSeed,
+      outputDir: flags.outputDir,
+    }),
+    models: flags.models.length > 0 ? flags.models : from.models,
+    tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0 || flags.level !== undefined
+      ? readTasks(flags.tasks, { set, setLevel, ...given({ level: flags.level }) })
+      : withoutOverridden(from.tasks, flags),
+    sampling: { ...from.sampling, ...sampling },
+    prompt: { ...from.prompt, ...prompt },
+    includeBase: flags.base,
+    resume: flags.resume ?? false,
+    merge: flags.merge ?? false,
+    remote: { ...from.remote, ...remote },
+  };
+}
+
+/** The tasks of a file without the sizes and seeds that the command line sets for all tasks. */
+function withoutOverridden(
+  tasks: BenchmarkOptions["tasks"],
+  { numExamples, seed }: BenchFlags,
+): BenchmarkOptions["tasks"] {
+  return tasks.map((task) => {
+    if (typeof task === "string") return task;
+    const { size, seed: written, ...rest } = task;
+    return {
+      ...rest,
+      ...given({
+        size: numExamples === undefined ? size : undefined,
+        seed: seed === undefined ? written : undefined,
+      }),
+    };
+  });
+}
+
+/** Worker processes for the models of this machine. Null: models run in this process. */
+function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions | null {
+  const named = flags.devices?.split(",").map((text) => {
+    const name = /^\d+$/.test(text.trim()) ? `webgpu:${text.trim()}` : text.trim();
+    if (isDeviceName(name)) return name;
+    throw new UsageError(
+      `--devices ${flags.devices}: expected numbers of graphics cards, or ${
+        DEVICE_NAMES.join(", ")
+      }`,
+    );
+  });
+  const numbers = (named ?? []).flatMap((name) => /^webgpu:(\d+)$/.exec(name)?.[1] ?? []);
+  const cards = numbers.length === 0 ? 0 : visibleCards().cards?.length ?? listCards().length;
+  const absent = numbers.find((card) => Number(card) >= cards);
+  if (absent !== undefined) {
+    throw new UsageError(
+      `--devices ${flags.devices}: there is no card ${absent}, ${cards} are here`,
+    );
+  }
+  const local = models.filter((name) => !isRemoteName(name)).length;
+  // For remote models, --workers is the number of concurrent requests.
+  const count = local < models.length ? named?.length ?? 1 : flags.workers ?? named?.length ?? 1;
+  if (local === 0 || (count <= 1 && named === undefined)) return null;
+  const devices = named ?? [flags.device ?? Deno.env.get("RGX_DEVICE") ?? "auto"];
+  const all = Array.from({ length: Math.max(1, count) }, (_, i) => devices[i % devices.length]!);
+  const share = Math.max(1, Math.floor(defaultThreads() / all.length));
+  return { devices: all, threads: flags.threads ?? share, command: programCommand() };
+}

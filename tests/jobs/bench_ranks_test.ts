@@ -1,0 +1,84 @@
+/** Benchmarks on several ranks, as processes that Open MPI and MPICH start. */
+import assert from "node:assert/strict";
+import { hasBothMpis, launch, launchers } from "../../ranks/mpi/launchers_testing.ts";
+import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
+import { NEEDED, needs } from "../skipped.ts";
+import { rgx, rgxProgram, withFolder } from "../support.ts";
+import { lineCount, signalled } from "./ranks_testing.ts";
+
+const ONE_THREAD = { RGX_NUM_THREADS: "1", COLUMNS: "80" };
+
+const commandOf = (model: string, problems: number) => [
+  ...["bench", "--models", model, "--tasks", "spell_backward", "chain_sum", "--no-charts"],
+  ...["--num-examples", String(problems), "--max-new-tokens", "40", "--temperature", "1"],
+  ...["--no-instructions", "--quiet"],
+];
+
+/** What the result files of a folder have in common with those of another one. */
+async function resultOf(folder: string): Promise<unknown> {
+  const results: unknown[] = [];
+  for (const { name } of [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1)) {
+    if (!name.startsWith("results_")) continue;
+    results.push(JSON.parse(
+      await Deno.readTextFile(`${folder}/${name}`),
+      (key, value) => /^(seconds|created|stamp|parts)$/.test(key) ? null : value,
+    ));
+  }
+  assert.equal(results.length, 3);
+  return results;
+}
+
+/** Number of answers that a folder holds. */
+async function answersIn(folder: string): Promise<number> {
+  let count = 0;
+  for (const { name } of [...Deno.readDirSync(folder)]) {
+    if (name.startsWith("samples_")) count += await lineCount(`${folder}/${name}`);
+  }
+  return count;
+}
+
+Deno.test({
+  name: "rgx bench on ranks is that of one process, also when a rank was killed",
+  ignore: needs(hasBothMpis, NEEDED.mpi),
+  fn: () =>
+    withFolder(async (dir) => {
+      await tinyModelFolder(`${dir}/model`);
+      const [, mpich] = launchers, command = commandOf(`${dir}/model`, 800);
+      const alone = await rgx([...command, "--output-dir", `${dir}/1`], "", ONE_THREAD);
+      assert.equal(alone.code, 0, alone.err);
+      const three = await launch(
+        mpich!,
+        3,
+        rgxProgram([...command, "--output-dir", `${dir}/3`]),
+        ONE_THREAD,
+      );
+      assert.equal(three.code, 0, three.err);
+      assert.deepEqual(await resultOf(`${dir}/3`), await resultOf(`${dir}/1`));
+      assert.equal(await answersIn(`${dir}/3`), 1600);
+
+      const onTwo = [...command, "--output-dir", `${dir}/2`, "--ranks", "2"];
+      const killed = await signalled(
+        "SIGKILL",
+        (env) => rgx(onTwo, "", { ...ONE_THREAD, ...env }),
+        () => answersIn(`${dir}/2`).then((count) => count > 0, () => false),
+      );
+      assert.equal(killed.code, 75, killed.err);
+      assert.match(
+        killed.err,
+        /^help: the answers in .* are kept: the same command with --resume/m,
+      );
+      const kept = await answersIn(`${dir}/2`);
+      assert.ok(kept > 0 && kept < 1600);
+      const resumed = await rgx([...onTwo, "--resume"], "", ONE_THREAD);
+      assert.equal(resumed.code, 0, resumed.err);
+      assert.equal(await answersIn(`${dir}/2`), 1600, "no answer was asked for twice");
+      assert.deepEqual(await resultOf(`${dir}/2`), await resultOf(`${dir}/1`));
+
+      const wrong = await rgx([...command, "--ranks", "2", "--workers", "2"]);
+      assert.equal(wrong.code, 2);
+      assert.match(
+        wrong.err,
+        /^error: --workers: not with 2 ranks, each of which has one device$/m,
+      );
+    }),
+});
