@@ -11,7 +11,9 @@ import {
   sweepVariants,
   type Variant,
 } from "./array.ts";
+import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
+import type { ConfigOverrides } from "../configs/typed/config_object.ts";
 import { headerLines, type ProcessNeeds, withNeeds } from "./header.ts";
 import {
   checkJobName,
@@ -29,8 +31,10 @@ import template from "./templates/train.sh" with { type: "text" };
 
 /** The options of a training job. */
 export interface TrainScriptOptions extends CommonOptions {
-  /** `key.path=value`, after CONFIG. */
-  overrides?: readonly string[];
+  /** Values that replace those of the configuration: `{ training: { max_steps: 10 } }`. */
+  overrides?: ConfigOverrides;
+  /** The same as arguments of a command line, after those: `key.path=value`. */
+  args?: readonly string[];
   /** `key=value,value`; every combination becomes an element of an array. */
   sweep?: readonly string[];
   /** Which elements run, and how many in parallel; without `sweep` they differ in their seed. */
@@ -65,7 +69,8 @@ export async function slurmScript(
   account: string,
   options: TrainScriptOptions = {},
 ): Promise<JobScript> {
-  const { overrides = [], sweep = [] } = options;
+  const { sweep = [] } = options;
+  const overrides = [...overrideArguments(options.overrides ?? {}), ...options.args ?? []];
   const stem = config.replace(/^rgx:/, "").replace(/^.*\//, "").replace(/\.(ya?ml|json)$/, "");
   // The options of the job are checked before the configuration is read.
   const { gpus, tasksPerNode } = ranksOfNode(options);

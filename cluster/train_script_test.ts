@@ -57,7 +57,7 @@ Deno.test("all options are in the script, with quoted names and an absolute conf
       setup: ["ulimit -n 4096"],
       online: true,
       dependency: "afterok:12:13",
-      overrides: ["data.system_prompt=say 'hi'", "training.max_steps=7"],
+      args: ["data.system_prompt=say 'hi'", "training.max_steps=7"],
       device: "webgpu",
     });
     assert.equal(jobName, "my_config");
@@ -161,11 +161,11 @@ Deno.test("in a container the program sees the job's folder and the cache of mod
 });
 
 Deno.test("a run may be named after its job", async () => {
-  const overrides = ["logging.run_name=words-${oc.env:SLURM_JOB_ID}"];
+  const args = ["logging.run_name=words-${oc.env:SLURM_JOB_ID}"];
   const { text } = await slurmScript("quickstart", "acct", {
     ...options,
     env: { SLURM_JOB_ID: "7" }, // written within another job
-    overrides,
+    args,
   });
   assert.ok(text.includes('train quickstart "logging.run_name=words-\\${oc.env:SLURM_JOB_ID}"'));
   assert.match(text, /^progress\(\) \{ echo "\$\{SLURM_RESTART_COUNT:-0\}"; \}$/m);
@@ -273,7 +273,7 @@ Deno.test("what cannot run is refused before anything is written", async () => {
     [{ sweep: ["training.seed=1,2"], array: "0-2" }, ["--array: 2 is no combination"]],
     [{ sweep: ["training.learnig_rate=1,2"] }, ["did you mean learning_rate?"]],
     [{ sweep: ["training.max_steps=10,soon"] }, ['found text "soon"']],
-    [{ overrides: ["training.max_step=1"] }, ["did you mean max_steps?"]],
+    [{ args: ["training.max_step=1"] }, ["did you mean max_steps?"]],
   ];
   for (const [more, says, account = "acct"] of cases) {
     await refuses(() => slurmScript("quickstart", account, { ...options, ...more }), says);

@@ -3,7 +3,6 @@
  * the schema. Rules about several keys are in `rules/`.
  */
 import {
-  COMMAND_LINE,
   type ConfigNode,
   describeNode,
   type MapNode,
@@ -91,7 +90,9 @@ function shapeOfModel(
   if (shape["of"] === name) return shape;
   const node = at(tree, "model.shape"), source = at(tree, "model.model_name_or_path")?.at.source;
   const entries = node?.kind === "map" ? [...node.entries] : [];
-  const overridden = entries.find(([, { keyAt }]) => [source, COMMAND_LINE].includes(keyAt.source));
+  const overridden = entries.find(([, { keyAt }]) =>
+    keyAt.source === source || keyAt.source.isLast
+  );
   if (overridden !== undefined) {
     const [key, { keyAt }] = overridden;
     problems.add(

@@ -32,6 +32,7 @@ import {
   nowhere,
   Problems,
   type Scalar,
+  type Source,
   withEntry,
 } from "./documents/node.ts";
 import { applyOverride, environmentOverrides, parseOverrides } from "./reading/overrides.ts";
@@ -44,6 +45,8 @@ import type { RunConfig } from "./schema/run_config.ts";
 export interface LoadOptions {
   /** Arguments after CONFIG: `a.b=v`, `+a.b=v`, `~a.b`, `--a-b v`, … */
   overrides?: readonly string[];
+  /** Where the overrides come from, for messages; default: the command line. */
+  source?: Source;
   /** Options of the command itself (`--resume`), to suggest for a misspelt one. */
   commandOptions?: readonly string[];
   /** Environment variables; default none. */
@@ -81,23 +84,21 @@ export interface LoadedConfig {
 }
 
 /**
- * A configuration as an object with the keys of a YAML file. `_base_` names the files that it
- * inherits from.
- */
-export type ConfigObject = Readonly<Record<string, unknown>>;
-
-/**
  * Loads CONFIG: a path, or the name of an embedded experiment, or `rgx:PATH` for any embedded file.
  * A configuration may also be given as an object.
  * @throws UsageError with one line for each error
  */
 export async function loadConfig(
-  config: string | ConfigObject,
+  config: string | object,
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const cwd = options.cwd ?? Deno.cwd();
   const isSupervised = options.phases === "sft";
-  const written = parseOverrides(options.overrides ?? [], options.commandOptions);
+  const written = parseOverrides(
+    options.overrides ?? [],
+    options.commandOptions,
+    options.source,
+  );
   const overrides = isSupervised ? supervisedOverrides(written) : written;
   const file = typeof config === "string" ? await locateConfig(config, cwd) : inMemory(config, cwd);
   const problems = new Problems();
@@ -167,7 +168,7 @@ function isOfAFile(tree: MapNode): boolean {
   return file != null || (typeof task === "string" && publishedPlace(task) !== null);
 }
 
-function inMemory(config: ConfigObject, cwd: string): ConfigFile {
+function inMemory(config: object, cwd: string): ConfigFile {
   const shown = "configuration object";
   try {
     return { kind: "text", path: resolve(cwd, shown), shown, text: stringify(config) };

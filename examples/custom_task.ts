@@ -5,7 +5,13 @@
  *
  *     deno run -A examples/custom_task.ts
  */
-import { type RewardInput, type SampleReward, SingleTurnEnv, train } from "../mod.ts";
+import {
+  type ConfigOverrides,
+  type RewardInput,
+  type SampleReward,
+  SingleTurnEnv,
+  train,
+} from "../mod.ts";
 
 /** Entries are plain objects. Rewards get their `metadata` as `info`. */
 function* sortingProblems(count: number) {
@@ -44,7 +50,7 @@ class LettersKept implements SampleReward {
   }
 }
 
-export async function run(overrides: Record<string, unknown> = {}): Promise<void> {
+export async function run(overrides: ConfigOverrides = {}): Promise<void> {
   const env = new SingleTurnEnv({
     name: "letter_sorting",
     dataset: sortingProblems(3000),
@@ -53,10 +59,9 @@ export async function run(overrides: Record<string, unknown> = {}): Promise<void
   const summary = await train({
     config: "quickstart",
     overrides: {
-      "training.output_dir": "letter_sorting",
-      "training.max_steps": 100,
-      "eval.num_examples": 100,
       ...overrides,
+      training: { output_dir: "letter_sorting", max_steps: 100, ...overrides.training },
+      eval: { num_examples: 100, ...overrides.eval },
     },
     env,
     force: true,

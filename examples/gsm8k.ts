@@ -10,6 +10,7 @@
  * A second argument is another copy of the data: a folder with train and test, or a file.
  */
 import {
+  type ConfigOverrides,
   readEntries,
   type RewardInput,
   type SampleReward,
@@ -38,7 +39,7 @@ class RightSums implements SampleReward {
 
 export async function run(
   model: string,
-  overrides: Record<string, unknown> = {},
+  overrides: ConfigOverrides = {},
   data = "openai/gsm8k",
 ): Promise<TrainSummary> {
   // Any iterable of { question, answer, metadata } is a data set. Here it is the shorter problems.

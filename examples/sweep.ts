@@ -5,21 +5,24 @@
  *
  *     deno run -A examples/sweep.ts
  */
-import { train, type TrainSummary } from "../mod.ts";
+import { type ConfigOverrides, train, type TrainSummary } from "../mod.ts";
 
 export async function run(
   rates: readonly number[] = [3e-4, 6e-4, 1.2e-3],
-  overrides: Record<string, unknown> = {},
+  overrides: ConfigOverrides = {},
 ): Promise<[rate: number, summary: TrainSummary][]> {
   const results: [number, TrainSummary][] = [];
   for (const rate of rates) {
     const summary = await train({
       config: "quickstart",
       overrides: {
-        "training.max_steps": 60,
-        "training.output_dir": `sweep/lr_${rate}`,
         ...overrides,
-        "training.learning_rate": rate,
+        training: {
+          max_steps: 60,
+          output_dir: `sweep/lr_${rate}`,
+          ...overrides.training,
+          learning_rate: rate,
+        },
       },
       force: true,
     });

@@ -1,22 +1,38 @@
 /**
- * Configurations from a name, a file or an object, which are checked as a whole.
+ * Configurations from a name, a file or an object, which are checked as a whole. The keys of an
+ * object have types and documentation; what is wrong does not compile, or is said with all else
+ * that is wrong before anything starts.
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { loadConfig } from "@rgx/rgx";
- * const { config, yaml } = await loadConfig("gsm8k", { overrides: ["training.max_steps=10"] });
+ * import { type ConfigObject, loadConfig, UsageError } from "@rgx/rgx";
+ * const overrides = { training: { max_steps: 10 }, lora: { r: 8 } };
+ * const { config, yaml } = await loadConfig("gsm8k", { overrides });
  * assert.equal(config.training.max_steps, 10);
  * assert.equal(config.lora?.lora_alpha, 32);
  * assert.match(yaml, /max_steps: 10/);
- * const misspelt = { _base_: "rgx:experiments/gsm8k", training: { max_step: 10 } };
- * await assert.rejects(loadConfig(misspelt), /max_step: unknown key, did you mean max_steps/);
+ *
+ * const mine: ConfigObject = {
+ *   _base_: "rgx:experiments/gsm8k",
+ *   training: { learning_rate: 1e-5 },
+ *   rewards: [{ name: "correctness", weight: 2 }, "match_format_exactly"],
+ * };
+ * assert.equal((await loadConfig(mine)).config.rewards[0]?.weight, 2);
+ *
+ * const misspelt: ConfigObject = {
+ *   ...mine,
+ *   training: {
+ *     // @ts-expect-error: there is no such key
+ *     learnig_rate: 1e-5,
+ *   },
+ * };
+ * await assert.rejects(loadConfig(misspelt), /learnig_rate: unknown key, did you mean learning_rate/);
+ * await assert.rejects(loadConfig("gms8k"), UsageError);
  * ```
  * @module
  */
-export {
-  type ConfigObject,
-  loadConfig,
-  type LoadedConfig,
-  type LoadOptions as ConfigOptions,
-} from "../configs/load.ts";
+export { type ConfigOptions, loadConfig } from "../configs/load_config.ts";
+export type { LoadedConfig } from "../configs/load.ts";
+export type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
+export type { FileReward, NamedReward, RewardItem } from "../configs/typed/items.ts";
 export type { RunConfig } from "../configs/schema/run_config.ts";

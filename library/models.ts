@@ -8,10 +8,9 @@
  * await train({
  *   config: "quickstart",
  *   overrides: {
- *     "training.output_dir": `${folder}/run`,
- *     "training.max_steps": 1,
- *     "sft.max_steps": 1,
- *     "eval.num_examples": 2,
+ *     training: { output_dir: `${folder}/run`, max_steps: 1 },
+ *     sft: { max_steps: 1 },
+ *     eval: { num_examples: 2 },
  *   },
  *   device: "wasm",
  * });

@@ -18,10 +18,9 @@
  * const summary = await train({
  *   config: "quickstart",
  *   overrides: {
- *     "training.output_dir": `${folder}/run`,
- *     "training.max_steps": 2,
- *     "sft.max_steps": 2,
- *     "eval.num_examples": 2,
+ *     training: { output_dir: `${folder}/run`, max_steps: 2 },
+ *     sft: { max_steps: 2 },
+ *     eval: { num_examples: 2 },
  *   },
  *   env,
  *   device: "wasm",

@@ -1,7 +1,11 @@
-/** `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md. */
+/**
+ * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, and the
+ * types of a configuration object in configs/typed/.
+ */
 import { comingFromPage } from "../configs/coming_from/coming_from_page.ts";
 import { foreignKeysPage } from "../configs/foreign_page.ts";
 import { configurationReference } from "../configs/reference_page.ts";
+import { typeFiles } from "../configs/typed/write_types.ts";
 
 for (
   const [name, page] of [
@@ -13,4 +17,9 @@ for (
   const path = new URL(`../docs/${name}`, import.meta.url);
   await Deno.writeTextFile(path, page);
   console.log(`docs/${name} written`);
+}
+
+for (const [name, text] of typeFiles()) {
+  await Deno.writeTextFile(new URL(`../configs/typed/${name}`, import.meta.url), text);
+  console.log(`configs/typed/${name} written`);
 }

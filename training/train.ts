@@ -4,7 +4,10 @@
  * The trackers of `report_to` get the metrics. Nothing is printed. `trainer.ts` has the class that
  * runs the training.
  */
-import { type ConfigObject, loadConfig } from "../configs/load.ts";
+import { loadConfig } from "../configs/load.ts";
+import { OVERRIDES } from "../configs/documents/node.ts";
+import { overrideArguments } from "../configs/reading/override_arguments.ts";
+import type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice, type DeviceName } from "../kernels/mod.ts";
@@ -23,8 +26,8 @@ export type TrainHandlers = {
 export interface TrainOptions {
   /** The name of an embedded experiment, a YAML file's path, or an object with the same keys. */
   config: string | ConfigObject;
-  /** Values that replace those of the configuration: `{"training.max_steps": 10}`. */
-  overrides?: Readonly<Record<string, unknown>>;
+  /** Values that replace those of the configuration: `{ training: { max_steps: 10 } }`. */
+  overrides?: ConfigOverrides;
   /** Problems and rewards in place of the configuration's. */
   env?: SingleTurnEnv;
   /** Default "auto". A device that is passed here is not closed. */
@@ -64,11 +67,10 @@ export async function train(options: TrainOptions): Promise<TrainSummary> {
 async function trainWith(options: TrainOptions): Promise<TrainSummary> {
   const { env, device: asked = "auto", threads, on = {}, signal, resume, force, tuneKernels } =
     options;
-  const overrides = { ...options.overrides, ...(env === undefined ? {} : overridesOf(env)) };
+  const { overrides = {} } = options;
   const { config, yaml } = await loadConfig(options.config, {
-    overrides: Object.entries(overrides).flatMap(([key, value]) =>
-      value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]
-    ),
+    overrides: overrideArguments(env === undefined ? overrides : withEnvironment(overrides, env)),
+    source: OVERRIDES,
     ...(env === undefined ? {} : { heldDataset: env.name }),
   });
   const device = typeof asked === "string"
@@ -100,14 +102,18 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
   }
 }
 
-function overridesOf(env: SingleTurnEnv): Record<string, unknown> {
+function withEnvironment(overrides: ConfigOverrides, env: SingleTurnEnv): ConfigOverrides {
   return {
-    "data.task_name": null,
-    "data.tasks": null,
-    "data.task_config": {},
-    "data.dataset_name": env.name,
-    "data.system_prompt": env.systemPrompt,
-    "data.add_instructions": env.addInstructions,
+    ...overrides,
+    data: {
+      ...overrides.data,
+      task_name: null,
+      tasks: null,
+      task_config: {},
+      dataset_name: env.name,
+      system_prompt: env.systemPrompt,
+      add_instructions: env.addInstructions,
+    },
     rewards: env.rewards,
   };
 }

@@ -9,16 +9,16 @@ import { SingleTurnEnv } from "./single_turn_env.ts";
 import { train, type TrainOptions } from "./train.ts";
 
 const TINY = {
-  "model.init.hidden_size": 32,
-  "model.init.intermediate_size": 48,
-  "sft.max_steps": 2,
-  "sft.per_device_train_batch_size": 8,
-  "eval.num_examples": 4,
-  "training.max_steps": 3,
-  "training.per_device_train_batch_size": 8,
-  "training.num_generations": 4,
-  "training.logging_steps": 1,
-  "training.save_steps": 1,
+  model: { init: { hidden_size: 32, intermediate_size: 48 } },
+  sft: { max_steps: 2, per_device_train_batch_size: 8 },
+  eval: { num_examples: 4 },
+  training: {
+    max_steps: 3,
+    per_device_train_batch_size: 8,
+    num_generations: 4,
+    logging_steps: 1,
+    save_steps: 1,
+  },
 };
 
 async function withOutput(
@@ -26,7 +26,7 @@ async function withOutput(
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
-    const overrides = { ...TINY, "training.output_dir": `${folder}/run` };
+    const overrides = { ...TINY, training: { ...TINY.training, output_dir: `${folder}/run` } };
     await work({ overrides, device: "wasm", threads: 1 }, `${folder}/run`);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -122,7 +122,7 @@ Deno.test("a configuration may be an object, which names its base", () =>
           training: { max_steps: 1, output_dir: folder },
           logging: { run_name: "from an object" },
         },
-        overrides: { ...TINY, "training.max_steps": 1, "training.seed": undefined },
+        overrides: { ...TINY, training: { ...TINY.training, max_steps: 1 } },
         device,
       });
       assert.equal(summary.steps, 1);
@@ -139,8 +139,9 @@ Deno.test("a configuration may be an object, which names its base", () =>
     } finally {
       device.close();
     }
-    const unwritable = { config: { seed: () => 1 }, ...options };
+    const unwritable = { config: { training: { seed: () => 1 } }, ...options };
     await assert.rejects(
+      // @ts-expect-error: a function is no seed
       train(unwritable),
       (error) =>
         error instanceof UsageError && /^configuration object: .*Function/.test(error.message),

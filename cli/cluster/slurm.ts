@@ -77,7 +77,7 @@ export async function slurmTrain(
   }
   const script = await slurmScript(config, account, {
     ...await commonOptions(flags),
-    overrides,
+    args: overrides,
     sweep: flags.sweep,
     ...given({ array: flags.array, device: flags.device, tasksPerNode: flags.ntasksPerNode }),
     ...given({ mpi: flags.mpi }),

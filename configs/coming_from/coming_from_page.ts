@@ -12,7 +12,7 @@ import {
   TRANSLATED_KEYS,
   WITHOUT_EFFECT,
 } from "../foreign/foreign_keys.ts";
-import { type ConfigObject, loadConfig } from "../load.ts";
+import { loadConfig } from "../load.ts";
 import { code, table } from "../markdown.ts";
 import { meaningOf } from "../reading/key_names.ts";
 import text from "./coming_from.md" with { type: "text" };
@@ -118,7 +118,7 @@ const MINIMAL = {
   rewards: ["correctness"],
 };
 /** A run of verl must say how many completions a prompt has, and that advantages are of groups. */
-const VERL_RUN: ConfigObject = {
+const VERL_RUN: object = {
   ...MINIMAL,
   _base_: "rgx:verl/ppo_trainer.yaml",
   algorithm: { adv_estimator: "grpo" },
@@ -132,7 +132,7 @@ const ORGANISING =
 
 /** The keys of rgx that verl's own defaults set to other values than rgx's. */
 async function verlDefaults(): Promise<string> {
-  const values = async (config: ConfigObject) =>
+  const values = async (config: object) =>
     new Map(leaves((await loadConfig(config)).config).map(([key, value]) => [key, value]));
   const [rgx, verl] = [await values(MINIMAL), await values(VERL_RUN)];
   const rows = [...rgx].flatMap(([key, value]) => {

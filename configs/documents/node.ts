@@ -10,6 +10,8 @@ export interface Source {
   readonly name: string;
   /** Folder of a file on disk; null for everything else. */
   readonly directory: string | null;
+  /** Whether it comes after all files: what the user typed, or what a program overrides. */
+  readonly isLast?: true;
 }
 
 /** Line and column are counted from 1. Line 0 means that the source has no lines. */
@@ -59,7 +61,9 @@ export function isNull(node: ConfigNode): boolean {
   return node.kind === "scalar" && node.value === null;
 }
 
-export const COMMAND_LINE: Source = { name: "command line", directory: null };
+export const COMMAND_LINE: Source = { name: "command line", directory: null, isLast: true };
+/** The overrides of a program. */
+export const OVERRIDES: Source = { name: "overrides", directory: null, isLast: true };
 export const DEFAULTS: Source = { name: "default", directory: null };
 
 /** The position of a source that has no lines. */

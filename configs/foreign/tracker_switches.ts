@@ -5,7 +5,6 @@
  */
 import { TRACKERS } from "../../core/tracker_names.ts";
 import {
-  COMMAND_LINE,
   type ConfigNode,
   emptyMap,
   type MapNode,
@@ -85,9 +84,9 @@ function reportTo(tree: MapNode, problems: Problems): ConfigNode | undefined {
   }
   if (value("logging.no_trackio") === true) off.add("trackio");
   for (const item of names) {
-    const name = String(toJson(item)), isTyped = item.at.source === COMMAND_LINE;
+    const name = String(toJson(item)), isTyped = item.at.source.isLast;
     const switched = [["no_trackio", "--no-trackio"], [`use_${name}`, `use_${name}=false`]]
-      .find(([key]) => node(`logging.${key}`)?.at.source === COMMAND_LINE);
+      .find(([key]) => node(`logging.${key}`)?.at.source.isLast);
     if (!off.has(name) || !isTyped || switched === undefined) continue;
     const text = `names ${name}, which ${switched[1]} switches off: give one of them`;
     problems.add(item.at, "logging.report_to", text);

@@ -3,7 +3,6 @@
  * and sets only keys that the configuration does not set itself.
  */
 import {
-  COMMAND_LINE,
   type ConfigNode,
   emptyMap,
   fromJson,
@@ -51,7 +50,7 @@ export class Translation {
    */
   set(section: string, name: string, value: Json, from: ConfigNode): void {
     const path = `${section}.${name}`, there = this.given(path);
-    const isTyped = from.at.source === COMMAND_LINE && there?.at.source !== COMMAND_LINE;
+    const isTyped = from.at.source.isLast && !there?.at.source.isLast;
     if (there === undefined || isTyped) return this.#put(section, name, value, from);
     if (JSON.stringify(toJson(there)) === JSON.stringify(value)) return;
     const key = from.foreign ?? path;

@@ -51,14 +51,15 @@ const RESERVED = [
 /**
  * Parses the arguments after CONFIG.
  * @param options options of the command itself (`--resume`), to suggest for a misspelt one
+ * @param source where they come from, for messages
  * @throws UsageError for an argument that has none of the forms
  */
 export function parseOverrides(
   args: readonly string[],
   options: readonly string[] = [],
+  source: Source = COMMAND_LINE,
 ): Override[] {
   const overrides: Override[] = [];
-  const source = COMMAND_LINE;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg.startsWith("--")) {

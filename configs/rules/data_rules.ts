@@ -8,7 +8,7 @@ import { publishedPlace } from "../../hub/set_addresses.ts";
 import { getTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Task } from "../../tasks/types.ts";
-import { COMMAND_LINE, type ConfigNode, nodeAt } from "../documents/node.ts";
+import { type ConfigNode, nodeAt } from "../documents/node.ts";
 import { reportField } from "../schema/reward_list.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { CurriculumSection, TaskSection } from "../schema/run_config.ts";
@@ -150,7 +150,7 @@ export class DataRules extends RuleContext {
   #otherTaskHint(key: string, map: ConfigNode): string {
     const named = this.at(key).source;
     if (key !== "data.task_name" || named.name === map.at.source.name) return "";
-    const how = named === COMMAND_LINE ? "~data.task_config" : "task_config: {_delete_: true}";
+    const how = named?.isLast ? "~data.task_config" : "task_config: {_delete_: true}";
     return `; ${how} takes away what was written for another task`;
   }
 

@@ -9,17 +9,21 @@ import {
   freeMap,
   int,
   listOf,
-  name,
   nullable,
+  refine,
+  text,
   type ValueType,
 } from "../types/value_types.ts";
+
+/** A text that ends a completion: any that is not empty, a line break too. */
+const STOP_TEXT = refine(text(), (value) => value === "" ? "expected text, found none" : null);
 
 /** A list of texts. A single text is a list with this text. */
 const STOP: ValueType<string[]> = {
   expected: "a list of text",
   read(node, complain) {
-    if (node.kind === "list") return listOf(name(), "a list of text").read(node, complain);
-    const one = name().read(node, complain);
+    if (node.kind === "list") return listOf(STOP_TEXT, "a list of text").read(node, complain);
+    const one = STOP_TEXT.read(node, complain);
     return one === undefined ? undefined : [one];
   },
 };

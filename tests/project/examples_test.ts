@@ -7,14 +7,15 @@ import { run as sweep } from "../../examples/sweep.ts";
 import { goldenPath } from "../golden.ts";
 
 const TINY = {
-  "model.init.hidden_size": 32,
-  "model.init.intermediate_size": 48,
-  "sft.max_steps": 2,
-  "eval.num_examples": 4,
-  "training.max_steps": 2,
-  "training.per_device_train_batch_size": 8,
-  "training.num_generations": 4,
-  "training.logging_steps": 1,
+  model: { init: { hidden_size: 32, intermediate_size: 48 } },
+  sft: { max_steps: 2 },
+  eval: { num_examples: 4 },
+};
+const TINY_TRAINING = {
+  max_steps: 2,
+  per_device_train_batch_size: 8,
+  num_generations: 4,
+  logging_steps: 1,
 };
 
 /** Calls `work` with a temporary folder, and returns the printed lines. */
@@ -33,7 +34,7 @@ async function printed(work: (folder: string) => Promise<void>): Promise<string[
 
 Deno.test("example: a custom task with a custom reward", async () => {
   const lines = await printed((folder) =>
-    customTask({ ...TINY, "training.output_dir": `${folder}/run` })
+    customTask({ ...TINY, training: { ...TINY_TRAINING, output_dir: `${folder}/run` } })
   );
   assert.match(lines[0]!, /^step 1: reward 0?\.?\d/);
   assert.match(lines.at(-1)!, /^accuracy \S+ → \S+; the model: .+\/run$/);
@@ -43,12 +44,14 @@ Deno.test("example: the GSM8K recipe with a custom reward and selected problems"
   const model = goldenPath("models/stories260k"), data = goldenPath("data/gsm8k");
   const lines = await printed(async (folder) => {
     const summary = await gsm8k(model, {
-      "training.output_dir": `${folder}/run`,
-      "training.max_steps": 2,
-      "training.max_completion_length": 8,
-      "training.gradient_accumulation_steps": 2,
-      "eval.num_examples": 2,
-      "logging.report_to": "none",
+      training: {
+        output_dir: `${folder}/run`,
+        max_steps: 2,
+        max_completion_length: 8,
+        gradient_accumulation_steps: 2,
+      },
+      eval: { num_examples: 2 },
+      logging: { report_to: "none" },
     }, data);
     assert.deepEqual([summary.status, summary.steps, summary.eval_after?.total], [
       "completed",
@@ -66,7 +69,10 @@ Deno.test("example: the GSM8K recipe with a custom reward and selected problems"
 
 Deno.test("example: a sweep over learning rates", async () => {
   const lines = await printed(async (folder) => {
-    const results = await sweep([1e-3, 2e-3], { ...TINY, "training.output_dir": `${folder}/run` });
+    const results = await sweep([1e-3, 2e-3], {
+      ...TINY,
+      training: { ...TINY_TRAINING, output_dir: `${folder}/run` },
+    });
     assert.deepEqual(results.map(([rate, { steps }]) => [rate, steps]), [[1e-3, 2], [2e-3, 2]]);
   });
   assert.deepEqual(lines.map((line) => line.split(":")[0]), ["0.001", "0.002"]);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   assemble,
+  type ConfigOverrides,
   createDataset,
   createDevice,
   extractAnswer,
@@ -46,17 +47,18 @@ Deno.test("a model is trained with a custom reward, loaded, and generates", asyn
   const device = await createDevice("wasm", { threads: 2 });
   try {
     const { config, yaml } = await loadConfig("quickstart", {
-      overrides: [
-        "model.init.hidden_size=32",
-        "model.init.intermediate_size=48",
-        "sft.max_steps=2",
-        "eval.num_examples=4",
-        "rewards=[{name: few_vowels}, {name: correctness, weight: 0.5}]",
-        "training.max_steps=2",
-        "training.per_device_train_batch_size=8",
-        "training.num_generations=4",
-        `training.output_dir=${folder}/run`,
-      ],
+      overrides: {
+        model: { init: { hidden_size: 32, intermediate_size: 48 } },
+        sft: { max_steps: 2 },
+        eval: { num_examples: 4 },
+        rewards: ["few_vowels", { name: "correctness", weight: 0.5 }],
+        training: {
+          max_steps: 2,
+          per_device_train_batch_size: 8,
+          num_generations: 4,
+          output_dir: `${folder}/run`,
+        },
+      },
     });
     const events: TrainEvent["type"][] = [];
     const { memory, ...parts } = await assemble(config, device);
@@ -99,7 +101,7 @@ Deno.test("a job script is returned as text, and nothing is written", async () =
   const { text, jobName } = await slurmScript("quickstart", "acct", {
     gpus: 1,
     time: "00:30:00",
-    overrides: ["training.max_steps=7"],
+    overrides: { training: { max_steps: 7 } },
     workDir: "/tmp",
     program: ["/shared/rgx"],
   });
@@ -177,17 +179,18 @@ Deno.test("a run, an error and a stop neither print anything nor end the process
     watch(stream, "writeSync");
   }
   watch(Deno as { exit: unknown }, "exit");
-  const overrides = {
-    "model.init.hidden_size": 32,
-    "model.init.intermediate_size": 48,
-    "sft.max_steps": 2,
-    "eval.num_examples": 4,
-    "training.max_steps": 12,
-    "training.logging_steps": 1,
-    "training.per_device_train_batch_size": 8,
-    "training.num_generations": 4,
-    "training.output_dir": `${folder}/run`,
-    "logging.report_to": "tensorboard",
+  const overrides: ConfigOverrides = {
+    model: { init: { hidden_size: 32, intermediate_size: 48 } },
+    sft: { max_steps: 2 },
+    eval: { num_examples: 4 },
+    training: {
+      max_steps: 12,
+      logging_steps: 1,
+      per_device_train_batch_size: 8,
+      num_generations: 4,
+      output_dir: `${folder}/run`,
+    },
+    logging: { report_to: "tensorboard" },
   };
   let calls = 0;
   const fails = () => {

@@ -35,12 +35,10 @@ await Deno.writeTextFile("mine.ts", "export default ({ completion }) => completi
 const summary = await train({
   config: "quickstart",
   overrides: {
-    "model.init.hidden_size": 32,
-    "model.init.intermediate_size": 48,
-    "training.max_steps": 1,
-    "sft.max_steps": 1,
-    "eval.num_examples": 2,
-    "training.output_dir": "run",
+    model: { init: { hidden_size: 32, intermediate_size: 48 } },
+    training: { max_steps: 1, output_dir: "run" },
+    sft: { max_steps: 1 },
+    eval: { num_examples: 2 },
     rewards: [{ path: "./mine.ts" }],
   },
   device: "wasm",
