@@ -26,7 +26,7 @@
  *     learnig_rate: 1e-5,
  *   },
  * };
- * await assert.rejects(loadConfig(misspelt), /learnig_rate: unknown key, did you mean learning_rate/);
+ * await assert.rejects(loadConfig(misspelt), /learnig_rate: unknown key, did you mean/);
  * await assert.rejects(loadConfig("gms8k"), UsageError);
  * ```
  * @module

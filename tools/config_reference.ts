@@ -1,6 +1,6 @@
 /**
- * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, and the
- * types of a configuration object in configs/typed/.
+ * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, and
+ * the types of a configuration object in configs/typed/.
  */
 import { comingFromPage } from "../configs/coming_from/coming_from_page.ts";
 import { foreignKeysPage } from "../configs/foreign_page.ts";
