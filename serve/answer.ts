@@ -165,12 +165,14 @@ function samplingOptions(
   maxNewTokens: number,
 ): SamplingOptions {
   const { temperature, topK, topP, minP, repetitionPenalty, adjust, stops, minTokens } = sampling;
+  const { constraint } = sampling;
   const stopWhen = stopStrings(tokenizer, stops);
   return {
     ...{ maxNewTokens, temperature, topK, topP, minP, repetitionPenalty, eosIds },
     minNewTokens: Math.min(minTokens, maxNewTokens),
     seed: sampling.seed ?? desk.randomSeed,
     ...(adjust === null ? {} : { adjust }),
+    ...(constraint === null ? {} : { constraint }),
     ...(stopWhen === null ? {} : { stopWhen }),
   };
 }

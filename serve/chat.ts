@@ -22,17 +22,12 @@ export function chatRequest(
   limits: Limits,
 ): ChatRequest {
   const names = ["max_completion_tokens", "max_tokens"];
-  const sampling = samplingFields(fields, names, { vocabSize: model.vocabSize, ...limits });
+  const sampling = samplingFields(fields, names, {
+    ...{ tokenizer, vocabSize: model.vocabSize },
+    ...limits,
+  });
   if (sampling.maxTokens === 0) {
     throw badRequest("max_tokens is 0: there is nothing to answer", "max_tokens");
-  }
-  const format = fields.object("response_format")?.string("type") ?? "text";
-  if (format !== "text") {
-    throw badRequest(
-      `response_format.type is ${JSON.stringify(format)}: the server cannot hold answers to a ` +
-        'form, only "text" is supported',
-      "response_format",
-    );
   }
   const wants = fields.boolean("logprobs", false);
   if (fields.has("top_logprobs") && !wants) {

@@ -2,6 +2,7 @@
  * One completion while its tokens arrive: its text, its end, and the log-probabilities of its
  * tokens. Streamed and whole answers are made from the same parts.
  */
+import type { ConstrainedText } from "../models/grammar/token_constraint.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { SamplingFields } from "./sampling_fields.ts";
 import { StopText } from "./stop_text.ts";
@@ -31,10 +32,13 @@ export class Choice {
   readonly ids: number[] = [];
   readonly tokens: TokenLogprob[] = [];
   readonly #text: StopText;
+  readonly #form: ConstrainedText | null;
   #finish: "stop" | "length" | null = null;
 
   constructor(private readonly context: ChoiceContext) {
-    this.#text = new StopText(context.sampling.stops);
+    const { sampling: { stops, constraint }, endIds } = context;
+    this.#text = new StopText(stops);
+    this.#form = constraint?.begin([...endIds]) ?? null;
   }
 
   /** Whether the logits of its tokens are needed on the host. */
@@ -75,8 +79,10 @@ export class Choice {
       [...promptIds, ...this.ids],
       this.ids,
       top ?? 0,
+      this.#form,
     );
     this.ids.push(token);
+    if (logits !== null) this.#form?.push(token);
     if (top !== null) this.tokens.push(entry);
     if (!streams || endIds.has(token)) return { text: "", token: entry };
     return { text: this.#text.push(this.#decoded()), token: entry };

@@ -34,7 +34,7 @@ export function completionRequest(
 ): CompletionRequest {
   fields.refuse("suffix", "text is not inserted");
   const { vocabSize } = model;
-  const sampling = samplingFields(fields, ["max_tokens"], { vocabSize, ...limits });
+  const sampling = samplingFields(fields, ["max_tokens"], { tokenizer, vocabSize, ...limits });
   const maxTokens = sampling.maxTokens ?? DEFAULT_MAX_TOKENS;
   const echo = fields.boolean("echo", false);
   if (maxTokens === 0 && !echo && !fields.has("prompt_logprobs")) {

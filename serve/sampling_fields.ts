@@ -1,8 +1,10 @@
 /** The fields of a request that say how tokens are sampled: those of OpenAI, and those of vLLM. */
 import { logitsProcessor } from "../models/generation/sampling/logits_processor.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import type { Fields } from "./fields.ts";
 import { LOGPROBS_MODES, type LogprobsMode } from "./logprobs_modes.ts";
+import { constraintOf } from "./response_format.ts";
 import type { Distribution } from "./token_logprobs.ts";
 
 /** How the completions of one request are sampled. */
@@ -27,6 +29,7 @@ export interface SamplingFields extends Distribution {
 
 /** What the fields are checked against. */
 export interface SamplingLimits {
+  tokenizer: Tokenizer;
   vocabSize: number;
   maxN: number;
   logprobsMode: LogprobsMode;
@@ -42,7 +45,7 @@ const ANY_COUNT = Number.MAX_SAFE_INTEGER;
 export function samplingFields(
   fields: Fields,
   maxTokensNames: readonly string[],
-  { vocabSize, maxN, logprobsMode }: SamplingLimits,
+  { tokenizer, vocabSize, maxN, logprobsMode }: SamplingLimits,
 ): SamplingFields {
   fields.refuse("best_of", "every completion is returned; ask for n and choose");
   fields.refuse("use_beam_search", "completions are sampled");
@@ -54,12 +57,17 @@ export function samplingFields(
     throw badRequest(`stop: at most ${MAX_STOPS} texts of ${MAX_STOP_LENGTH} characters`, "stop");
   }
   const stopTokenIds = fields.ids("stop_token_ids", vocabSize);
+  const constraint = constraintOf(fields, tokenizer, vocabSize);
+  const minTokens = fields.integer("min_tokens", [0, ANY_COUNT], 0);
+  if (constraint !== null && minTokens > 0) {
+    throw badRequest("min_tokens: an answer that is held to a form ends with it", "min_tokens");
+  }
   const seed = fields.has("seed")
     ? fields.integer("seed", [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER], 0)
     : null;
   return {
     maxTokens: given === undefined ? null : fields.integer(given, [0, ANY_COUNT], 0),
-    minTokens: fields.integer("min_tokens", [0, ANY_COUNT], 0),
+    minTokens,
     n,
     seed: seed === null ? null : Number(BigInt.asUintN(53, BigInt(seed))),
     promptId: fields.integer("prompt_id", [0, 2 ** 53], 0),
@@ -72,6 +80,7 @@ export function samplingFields(
     minP: fields.number("min_p", [0, 1], 0),
     repetitionPenalty: fields.number("repetition_penalty", [0, 100], 1, true),
     adjust: processorOf(fields, vocabSize),
+    constraint,
     ignoreEos: fields.boolean("ignore_eos", false),
     skipSpecialTokens: fields.boolean("skip_special_tokens", true),
     returnTokenIds: fields.boolean("return_token_ids", false),

@@ -1,5 +1,6 @@
 /** Log-probabilities of tokens in the modes of logprobs_modes.ts. */
 import { keptWeights } from "../kernels/ops/sample/reference.ts";
+import type { ConstrainedText, TokenConstraint } from "../models/grammar/token_constraint.ts";
 import type { LogprobsMode } from "./logprobs_modes.ts";
 import type { TopToken } from "../models/inspect/logprobs.ts";
 import { largest, logSumExp } from "../models/inspect/logprobs.ts";
@@ -17,6 +18,8 @@ export interface Distribution {
   minP: number;
   repetitionPenalty: number;
   adjust: ((ids: readonly number[], logits: Float32Array | Float64Array) => void) | null;
+  /** What the completion is held to; null = nothing. */
+  constraint: TokenConstraint | null;
 }
 
 type Logits = Float32Array | Float64Array;
@@ -26,11 +29,11 @@ type Logits = Float32Array | Float64Array;
  * temperature (1 when greedy), before penalties and filters.
  */
 export function engineHas(mode: LogprobsMode, distribution: Distribution): boolean {
-  const { temperature, topK, topP, minP, repetitionPenalty, adjust } = distribution;
+  const { temperature, topK, topP, minP, repetitionPenalty, adjust, constraint } = distribution;
   if (mode === "policy_logprobs") return true;
   if (mode === "raw_logprobs") return temperature === 0 || temperature === 1;
   return temperature > 0 && topK === 0 && topP === 1 && minP === 0 && repetitionPenalty === 1 &&
-    adjust === null;
+    adjust === null && constraint === null;
 }
 
 /**
@@ -38,6 +41,7 @@ export function engineHas(mode: LogprobsMode, distribution: Distribution): boole
  * @param context the prompt and the completion before the token
  * @param completion the completion before the token
  * @param count number of likeliest tokens
+ * @param form the completion before the token, if it is held to a form
  */
 export function tokenLogprob(
   token: number,
@@ -47,11 +51,12 @@ export function tokenLogprob(
   context: Iterable<number>,
   completion: readonly number[],
   count: number,
+  form: ConstrainedText | null,
 ): TokenLogprob {
   const { temperature } = distribution;
   let values: Logits = logits;
   if (mode === "processed_logprobs") {
-    values = processed(logits, distribution, context, completion);
+    values = processed(logits, distribution, context, completion, form);
   } else if (mode === "policy_logprobs" && temperature > 0 && temperature !== 1) {
     values = logits.map((x) => x / temperature);
   }
@@ -66,12 +71,19 @@ function processed(
   distribution: Distribution,
   context: Iterable<number>,
   completion: readonly number[],
+  form: ConstrainedText | null,
 ): Float64Array {
   const { temperature, repetitionPenalty: penalty, adjust } = distribution;
   const z = Float64Array.from(logits);
   adjust?.(completion, z);
   if (penalty !== 1) {
     for (const id of new Set(context)) z[id] = z[id]! > 0 ? z[id]! / penalty : z[id]! * penalty;
+  }
+  if (form !== null) {
+    const { allowed } = form;
+    for (let id = 0; id < z.length; id++) {
+      if ((allowed[id >>> 5]! >>> (id & 31) & 1) === 0) z[id] = -Infinity;
+    }
   }
   const max = z.reduce((a, b) => Math.max(a, b), -Infinity);
   if (temperature === 0) {

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../../core/philox.ts";
 import type { Device } from "../device.ts";
+import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { normals, stream, upload } from "../testing.ts";
 
 export interface SampleOptions {
@@ -21,7 +22,7 @@ export const SEED = 77 * 2 ** 32 + 12_345;
 
 /**
  * Samples one token per row, with its log-probability.
- * @param counters [rows, 3]
+ * @param counters [rows, COUNTER_WORDS]
  * @param scored the logits for log-probabilities; default: `logits`
  */
 export async function drawTokens(
@@ -32,8 +33,7 @@ export async function drawTokens(
   options: SampleOptions,
   scored?: Float32Array,
 ): Promise<{ tokens: Uint32Array; logp: ArrayLike<number> }> {
-  const rows = counters.length / 3;
-  const [seedLow, seedHigh] = seedWords(SEED);
+  const rows = counters.length / COUNTER_WORDS;
   const tensors = {
     logits: upload(device, logits),
     counters: upload(device, counters),
@@ -41,18 +41,22 @@ export async function drawTokens(
     logp: device.create("float", rows, "logp"),
     ...(scored === undefined ? {} : { scored: upload(device, scored) }),
   };
-  device.run("sample", { ...tensors, rows, vocab, seedLow, seedHigh, ...options });
+  device.run("sample", { ...tensors, rows, vocab, ...options });
   const tokens = await device.read(tensors.tokens) as Uint32Array;
   const logp = await device.read(tensors.logp);
   for (const tensor of Object.values(tensors)) device.free(tensor);
   return { tokens, logp };
 }
 
-/** Counters [rows, 3]; row r has prompt r, branch r mod 7, position 3r. */
+/**
+ * Counters [rows, COUNTER_WORDS] with the seed `SEED`; row r has prompt r, branch r mod 7, position
+ * 3r.
+ */
 export function countersOf(rows: number, first = 0): Uint32Array {
-  const counters = new Uint32Array(rows * 3);
+  const counters = new Uint32Array(rows * COUNTER_WORDS), seed = seedWords(SEED);
   for (let r = 0; r < rows; r++) {
-    counters.set(sampleCounter(first + r, (first + r) % 7, 3 * (first + r)), r * 3);
+    const number = first + r, counter = sampleCounter(number, number % 7, 3 * number);
+    counters.set([...counter, ...seed], r * COUNTER_WORDS);
   }
   return counters;
 }

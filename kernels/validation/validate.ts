@@ -16,6 +16,7 @@ import {
   checkSumSquares,
   checkWidenBf16,
 } from "./optimizer.ts";
+import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { seenWords } from "../ops/adjust_logits/spec.ts";
 import { BRANCH } from "../ops/attention_decode/spec.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
@@ -290,7 +291,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
 
   adjust_logits(args, call) {
     const { logits, out, rows, vocab, penalty, forbiddenCount } = args;
-    const { seen, slots, newest, forbidden } = args;
+    const { seen, slots, newest, forbidden, allowed } = args;
     call.sizes({ rows, forbiddenCount });
     call.positive({ vocab });
     if (!(penalty > 0 && penalty < Infinity)) {
@@ -308,14 +309,13 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (slots) call.input("slots", slots, rows, "u32");
     if (newest) call.input("newest", newest, rows, "u32");
     if (forbidden) call.input("forbidden", forbidden, forbiddenCount, "u32");
+    if (allowed) call.input("allowed", allowed, rows * seenWords(vocab), "u32");
   },
 
   sample(args, call) {
     const { logits, counters, tokens, logp, rows, vocab, temperature, topK, topP, minP } = args;
     call.sizes({ rows, topK });
     call.positive({ vocab });
-    word("seedLow", args.seedLow, call);
-    word("seedHigh", args.seedHigh, call);
     if (!(temperature >= 0 && temperature < Infinity)) {
       call.fail("temperature", temperature, "a finite number ≥ 0 (0 = greedy)");
     }
@@ -323,7 +323,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (!(minP >= 0 && minP <= 1)) call.fail("minP", minP, "0 ≤ minP ≤ 1 (0 = off)");
     call.input("logits", logits, rows * vocab);
     if (args.scored) call.input("scored", args.scored, rows * vocab);
-    call.input("counters", counters, rows * 3, "u32");
+    call.input("counters", counters, rows * COUNTER_WORDS, "u32");
     call.output("tokens", tokens, rows, NONE, "u32");
     call.output("logp", logp, rows);
   },

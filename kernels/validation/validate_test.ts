@@ -99,11 +99,11 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
     head_backward: { ...head(), dlogp: F(2), dentropy: F(3), dhidden: F(6), dweight: F(10) },
     adjust_logits: {
       ...{ logits: F(66), out: F(66), rows: 2, vocab: 33, penalty: 2, forbiddenCount: 3 },
-      ...{ seen: U(2), slots: U(2), newest: U(2), forbidden: U(3) },
+      ...{ seen: U(2), slots: U(2), newest: U(2), forbidden: U(3), allowed: U(4) },
     },
     sample: {
-      ...{ logits: F(10), counters: U(6), tokens: U(2), logp: F(2), rows: 2, vocab: 5 },
-      ...{ seedLow: 0, seedHigh: 0xffffffff, temperature: 1, topK: 0, topP: 1, minP: 0 },
+      ...{ logits: F(10), counters: U(10), tokens: U(2), logp: F(2), rows: 2, vocab: 5 },
+      ...{ temperature: 1, topK: 0, topP: 1, minP: 0 },
     },
     dropout: {
       ...{ x: F(10), keys: U(6), out: F(10), rows: 2, d: 5, p: 0.1, site: 3 },
@@ -318,8 +318,6 @@ Deno.test("options out of range are refused", () => {
   refused("sample", { ...sample, topP: 0 }, /sample: topP is 0, expected 0 < topP ≤ 1/);
   refused("sample", { ...sample, topP: 1.1 }, /topP is 1.1/);
   refused("sample", { ...sample, minP: 2 }, /minP is 2/);
-  refused("sample", { ...sample, seedLow: 2 ** 32 }, /seedLow is 4294967296/);
-  refused("sample", { ...sample, seedHigh: -1 }, /seedHigh is -1/);
   const { dropout, adjust_logits: adjust } = calls;
   for (const penalty of [0, -1, NaN, Infinity]) {
     refused("adjust_logits", { ...adjust, penalty }, /adjust_logits: penalty is .* number > 0/);
@@ -333,6 +331,8 @@ Deno.test("options out of range are refused", () => {
   refused("dropout", { ...dropout, p: -0.1 }, /p is -0.1/);
   refused("dropout", { ...dropout, p: NaN }, /p is NaN/);
   refused("dropout", { ...dropout, seedHigh: 0.5 }, /seedHigh is 0.5/);
+  refused("dropout", { ...dropout, seedLow: 2 ** 32 }, /seedLow is 4294967296/);
+  refused("dropout", { ...dropout, seedHigh: -1 }, /seedHigh is -1/);
   refused("dropout", { ...dropout, site: 2 ** 14 }, /site is 16384, expected below 16384/);
   refused("dropout", { ...dropout, d: 2 ** 20 + 1 }, /d is 1048577, expected at most 1048576/);
   refused(

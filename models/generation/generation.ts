@@ -153,6 +153,7 @@ export class Generation {
     const decoder = model === undefined ? this.#decoder : this.#joined.get(model);
     if (decoder === undefined) throw new RgxError("generate: the request's model has left");
     if (!this.shape.adjusted) checkSameSampling(params, this.#defaultParams);
+    void params.constraint?.begin([...params.ends]).allowed; // throws where no token can begin
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (n === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
@@ -380,8 +381,13 @@ export class Generation {
       const number = branch.branch - (request.firstBranch ?? 0);
       if (logits !== null) request.onLogits?.(number, logits);
       request.onToken?.(number, token, logprob);
-      if (branch.params.endsWith(ids)) branch.completion.finishReason = "stop";
-      else if (ids.length < job.limit) return;
+      const { form, params } = branch;
+      form?.push(token);
+      if (form?.isOver || params.endsWith(ids)) branch.completion.finishReason = "stop";
+      else if (ids.length < job.limit) {
+        // An error in finding what may follow concerns this request alone.
+        return void form?.allowed;
+      }
     } catch (error) {
       // The caller's function threw: only its own request fails.
       this.#failJobs([job], error);

@@ -51,6 +51,7 @@ export function newBranch(
   return {
     ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1, cached: null },
     ...{ prompt, params, job, completion, done: false },
+    form: params.constraint?.begin([...params.ends]) ?? null,
   };
 }
 

@@ -254,7 +254,7 @@ Deno.test("a request that does not fit is refused, and others go on", () =>
       );
     refused({ promptIds: [1, 2, 3, 4, 5] }, /prompt has 5 tokens, this generation room for 4/);
     refused({ sampling: { maxNewTokens: 7 } }, /maxNewTokens is 7, this generation has room for 6/);
-    refused({ sampling: { seed: 3 } }, /all sampled in the same way/);
+    refused({ sampling: { temperature: 0.5 } }, /all sampled in the same way/);
     refused({ sampling: { temperature: -1 } }, /temperature is -1/);
     refused({ sampling: { seed: -1 } }, /seed is -1/);
     refused({ promptIds: [99] }, /id 99 is not in the vocabulary/);

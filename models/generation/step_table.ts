@@ -4,6 +4,7 @@
  */
 import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
+import { COUNTER_WORDS } from "../../kernels/ops/sample/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { PromptRows } from "./cache/cached_prompt.ts";
 import type { RowRange } from "./cache/row_allocator.ts";
@@ -25,12 +26,15 @@ const STEP = {
   positions: 1,
   cacheRow: 2,
   counters: 3,
-  branches: 6,
-  slots: 6 + BRANCH.columns,
-  columns: 7 + BRANCH.columns,
+  branches: 3 + COUNTER_WORDS,
+  slots: 3 + COUNTER_WORDS + BRANCH.columns,
+  columns: 4 + COUNTER_WORDS + BRANCH.columns,
 } as const;
 
-/** The columns: u32 [stride], except counters [stride, 3] and branches [stride, BRANCH.columns]. */
+/**
+ * The columns: u32 [stride], except counters [stride, COUNTER_WORDS] and branches
+ * [stride, BRANCH.columns].
+ */
 export type StepColumns = Readonly<
   Record<"tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots", Tensor>
 >;
@@ -60,7 +64,7 @@ export class StepTable {
       tokens: column(STEP.tokens, 1),
       positions: column(STEP.positions, 1),
       cacheRow: column(STEP.cacheRow, 1),
-      counters: column(STEP.counters, 3),
+      counters: column(STEP.counters, COUNTER_WORDS),
       branches: column(STEP.branches, BRANCH.columns),
       slots: column(STEP.slots, 1),
     };
@@ -77,7 +81,7 @@ export class StepTable {
     const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
-      const { promptId, branch, prompt, cached, slot, newest, position: then } = rows[row]!;
+      const { promptId, branch, prompt, cached, slot, newest, position: then, params } = rows[row]!;
       const { begin, end, sharedPrefix } = prompt;
       const { begin: from, end: to } = cached ?? NO_ROWS;
       const position = then + ahead;
@@ -90,10 +94,12 @@ export class StepTable {
       table[STEP.cacheRow * stride + row] = Math.min(from + fed, to - 1);
       // Assigned one by one: `set` from an array takes longer than the rest of a row.
       const counter = sampleCounter(promptId, branch, position);
-      const counterAt = STEP.counters * stride + 3 * row;
+      const counterAt = STEP.counters * stride + COUNTER_WORDS * row, { seed } = params;
       table[counterAt] = counter[0];
       table[counterAt + 1] = counter[1];
       table[counterAt + 2] = counter[2];
+      table[counterAt + 3] = seed[0];
+      table[counterAt + 4] = seed[1];
       const at = STEP.branches * stride + BRANCH.columns * row;
       // A window covers the branch's own positions first and then the end of the prompt.
       table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));

@@ -1,4 +1,5 @@
 /** The input of a generation, its sampling options, and its result. */
+import type { TokenConstraint } from "../grammar/token_constraint.ts";
 import type { ActivationType } from "../network/types.ts";
 
 /**
@@ -72,6 +73,11 @@ export interface SamplingOptions {
    * host and back.
    */
   adjust?: (ids: readonly number[], logits: Float32Array | Float64Array) => void;
+  /**
+   * Holds completions to a form: only tokens that go on with it can be sampled, and a completion
+   * ends with it. The maximum length may cut it off.
+   */
+  constraint?: TokenConstraint;
   seed: number;
   /** A completion ends with the first of these ids, which is kept. Empty = never end early. */
   eosIds: readonly number[];

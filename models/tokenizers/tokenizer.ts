@@ -12,6 +12,7 @@ import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./ch
 import { Damaged, NotSupported } from "./components/component.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./components/decode_table.ts";
 import { cleanUpSpaces } from "./components/decoders.ts";
+import { type TokenBytes, tokenBytes } from "./components/token_bytes.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
@@ -114,6 +115,7 @@ class HuggingFaceTokenizer implements Tokenizer {
   #plainFinders: Finders | null = null;
   readonly #cleanUpSpaces: boolean;
   readonly #decodeTable: DecodeTable | null;
+  readonly #tokenBytes: TokenBytes;
   #around: { before: number[]; after: number[] } | null = null;
   readonly #renderChat: ChatRenderer | null;
   readonly chatReadsClock: boolean;
@@ -146,6 +148,7 @@ class HuggingFaceTokenizer implements Tokenizer {
     this.#decodeTable = this.#cleanUpSpaces
       ? null
       : decodeTable(tokenizerJson["decoder"], pipeline.tokens, this.#specialIds);
+    this.#tokenBytes = tokenBytes(tokenizerJson["decoder"]);
     const jinja = files.get("chat_template.jinja");
     const name = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
     const templateFile = templateFrom ?? `${where}/${name}`;
@@ -226,6 +229,11 @@ class HuggingFaceTokenizer implements Tokenizer {
     if (tokens.length === 0) return "";
     const text = this.#pipeline.decode(tokens);
     return this.#cleanUpSpaces ? cleanUpSpaces(text) : text;
+  }
+
+  tokenBytes(id: number): Uint8Array | null {
+    const token = this.#pipeline.tokens[id];
+    return token === undefined || this.#specialIds.has(id) ? null : this.#tokenBytes(token);
   }
 
   tokenId(token: string): number | null {

@@ -13,6 +13,11 @@ export interface Tokenizer {
    */
   encode(text: string, options?: { addSpecialTokens?: boolean; literal?: boolean }): number[];
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
+  /**
+   * The bytes of a token within a text, which may be a part of a character; null for special tokens
+   * and ids without a token.
+   */
+  tokenBytes(id: number): Uint8Array | null;
   /** The id of a token, or null when there is no such token. */
   tokenId(token: string): number | null;
   /**

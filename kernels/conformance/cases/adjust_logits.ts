@@ -1,4 +1,7 @@
-/** Cases of adjust_logits: all pairs of rules, sets of all densities, slots in reverse order. */
+/**
+ * Cases of adjust_logits: all pairs of rules, sets of all densities, allowed tokens, slots in
+ * reverse order.
+ */
 import { seenWords } from "../../ops/adjust_logits/spec.ts";
 import { junk, normals, stream } from "../../testing.ts";
 import { type Case, exact, relative, testCase } from "../runner.ts";
@@ -33,6 +36,7 @@ export function adjustLogitsCases(): Case[] {
     const slots = Uint32Array.from({ length: rows }, (_, r) => slotCount - 1 - r);
     const newest = Uint32Array.from({ length: rows }, token);
     const forbidden = Uint32Array.from({ length: 1 + i % 3 }, token);
+    const allowed = Uint32Array.from({ length: rows * seenWords(vocab) }, () => random.u32());
     const base = () => ({ logits, out: junk(rows * vocab), rows, vocab });
     const forbid = { forbidden, forbiddenCount: forbidden.length };
     const bound = relative(3e-7, 0);
@@ -55,6 +59,12 @@ export function adjustLogitsCases(): Case[] {
         "adjust_logits",
         `${shape} reward, newest and forbidden`,
         { ...base(), penalty: 0.7, seen: seen(), slots, newest, ...forbid },
+        { out: bound, seen: exact },
+      ),
+      testCase(
+        "adjust_logits",
+        `${shape} allowed, penalty and forbidden`,
+        { ...base(), penalty: 1.5, seen: seen(), slots, allowed, ...forbid },
         { out: bound, seen: exact },
       ),
     ];

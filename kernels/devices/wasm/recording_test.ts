@@ -198,14 +198,14 @@ Deno.test("hundreds of recordings share their scratch", async () => {
   const device = await createWasmDevice({ threads: 4 });
   const vocab = 2 ** 17, count = 200, big = 4 * vocab;
   const logits = device.create("float", big, "logits"), out = device.create("float", big, "out");
-  const [counters, tokens] = [3, 1].map((width) => device.create("u32", width * count, "rows"));
+  const [counters, tokens] = [5, 1].map((width) => device.create("u32", width * count, "rows"));
   const logp = device.create("float", count, "logp"), before = device.reservedBytes;
   const recordings = Array.from({ length: count }, (_, i) =>
     device.record!(() => {
       // Private scratch of each thread, and scratch that all threads share.
       device.run("sample", {
         ...{ logits, counters: counters!, tokens: tokens!, logp, rows: 1 + i % 4, vocab },
-        ...{ seedLow: 1, seedHigh: i, temperature: 1, topK: 0, topP: 1, minP: 0 },
+        ...{ temperature: 1, topK: 0, topP: 1, minP: 0 },
       });
       device.run("matmul", { a: logits, b: logits, out, m: 8, n: 1024 - i, k: 512 });
     })!);

@@ -5,6 +5,7 @@
  *     completion: out[r, t] = l/penalty where l > 0, else l·penalty. It is applied once, however
  *     often the token occurs.
  *   forbidden tokens (end tokens before a completion has its minimum length): out[r, t] = −∞.
+ *   tokens that are not allowed (in a constrained completion): out[r, t] = −∞.
  *   all other tokens: out[r, t] = l.
  * The tokens that a sequence contains are kept on the device, as a bit set for each slot. The
  * operation adds the newest token before it reads the set, so the host sends no lists of tokens.
@@ -30,6 +31,8 @@ export interface AdjustLogitsArgs {
   /** Forbidden tokens; absent = none. */
   forbidden?: Tensor; // u32 [forbiddenCount]
   forbiddenCount: number;
+  /** Bit sets of each row's allowed tokens, as those in `seen`; absent = all. */
+  allowed?: Tensor; // u32 [rows, ⌈vocab/32⌉]
 }
 
 /** Number of words in the bit set of one slot. */

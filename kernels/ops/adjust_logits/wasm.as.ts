@@ -1,6 +1,6 @@
 // Sampling rules that change single logits (kernels/ops/adjust_logits/spec.ts). Work unit: one row.
 
-/** `seen`, `slots` and `newest` are 0 where they are absent. */
+/** `seen`, `slots`, `newest` and `allowed` are 0 where they are absent. */
 export function adjust_logits(
   logits: usize,
   out: usize,
@@ -11,6 +11,7 @@ export function adjust_logits(
   newest: usize,
   forbidden: usize,
   forbiddenCount: i32,
+  allowed: usize,
   begin: i32,
   end: i32,
   scratch: usize,
@@ -32,6 +33,18 @@ export function adjust_logits(
           const at = to + (w << 5) + ((ctz(bits) as usize) << 2);
           const l = load<f32>(at);
           store<f32>(at, l > 0 ? l / penalty : l * penalty);
+        }
+      }
+    }
+    if (allowed) {
+      const set = allowed + (row as usize) * setBytes;
+      for (let w: usize = 0; w < setBytes; w += 4) {
+        // The last word has bits of tokens that do not exist.
+        const first = w << 3, count = min<usize>(32, (vocab as usize) - first);
+        let bits = ~load<u32>(set + w);
+        if (count < 32) bits &= (1 << (count as u32)) - 1;
+        for (; bits != 0; bits &= bits - 1) {
+          store<f32>(to + (w << 5) + ((ctz(bits) as usize) << 2), -Infinity);
         }
       }
     }

@@ -22,6 +22,7 @@ export const adjustLogitsWasm: WasmOp<AdjustLogitsArgs> = (args, ctx) => {
       pointer(args.newest),
       pointer(args.forbidden),
       args.forbiddenCount,
+      pointer(args.allowed),
     ],
   });
 };

@@ -56,8 +56,18 @@ const forbid = variants(() => ({
   dst[row * p.vocab + forbidden[i - row * p.count]] = 0xff800000u;`),
 }));
 
+const allow = variants(() => ({
+  name: "adjust_logits.allow",
+  buffers: { allowed: "read u32", dst: "write u32" },
+  params: { n: "u32" as const, vocab: "u32" as const, width: "u32" as const },
+  code: perElement(`let row = i / p.vocab;
+  let token = i - row * p.vocab;
+  let bit = (allowed[row * p.width + (token >> 5u)] >> (token & 31u)) & 1u;
+  if (bit == 0u) { dst[i] = 0xff800000u; }`),
+}));
+
 export const adjustLogitsWebgpu: WebgpuOp<AdjustLogitsArgs> = (args, ctx) => {
-  const { logits, out, rows, vocab, penalty, seen, slots, newest, forbidden } = args;
+  const { logits, out, rows, vocab, penalty, seen, slots, newest, forbidden, allowed } = args;
   const width = seenWords(vocab), count = args.forbiddenCount;
   if (seen !== undefined && slots !== undefined && newest !== undefined) {
     ctx.dispatch({
@@ -79,6 +89,14 @@ export const adjustLogitsWebgpu: WebgpuOp<AdjustLogitsArgs> = (args, ctx) => {
       params: { n: partRows * vocab, vocab, width, penalty },
       groups: ctx.grid(Math.ceil(partRows * vocab / GROUP)),
     });
+    if (allowed !== undefined) {
+      ctx.dispatch({
+        kernel: allow({}),
+        buffers: { allowed: part(allowed, width), dst: part(out, vocab) },
+        params: { n: partRows * vocab, vocab, width },
+        groups: ctx.grid(Math.ceil(partRows * vocab / GROUP)),
+      });
+    }
     if (count === 0 || forbidden === undefined) return;
     ctx.dispatch({
       kernel: forbid({}),

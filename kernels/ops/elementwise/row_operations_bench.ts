@@ -153,13 +153,11 @@ const filtered = { ...filters, "top-k top-p": [0.8, 50, 0.95, 0] } as const;
 for (const [name, [temperature, topK, topP, minP]] of Object.entries(filtered)) {
   add(`sample ${name}`, "sample", 4 * COUNT * VOCAB, (f, u) => ({
     logits: f(COUNT * VOCAB),
-    counters: u(ascending(3 * COUNT, 1000)),
+    counters: u(ascending(5 * COUNT, 1000)),
     tokens: u(new Uint32Array(COUNT)),
     logp: f(COUNT),
     rows: COUNT,
     vocab: VOCAB,
-    seedLow: 1,
-    seedHigh: 2,
     temperature,
     topK,
     topP,

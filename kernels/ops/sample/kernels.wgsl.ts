@@ -5,6 +5,7 @@
  * these, chooses the chunk by a prefix sum, and the token within it by another. All sums are fixed
  * trees. The exponents are differences of logits, so that every temperature is safe.
  */
+import { COUNTER_WORDS } from "./spec.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { EXP, LOG } from "../common/wgsl/math.ts";
@@ -149,8 +150,6 @@ export const drawTokens = variants(({ invocations, filtered, greedy }: DrawOptio
       size: "u32" as const,
       inverse: "f32" as const,
       log_min_p: "f32" as const,
-      seed_low: "u32" as const,
-      seed_high: "u32" as const,
     },
     code: `${EXP}${LOG}${FINITE}${filtered ? `${ORDERED_KEY}${KEPT}` : ""}
 ${greedy ? "" : `${MUL_HIGH}${PHILOX}`}
@@ -195,10 +194,9 @@ ${numberedEntry(invocations)}
     }, here);
   let upto = prefix_sum(local, mass);
   ${
-      greedy ? "let aim = 0.0;" : `let c = vec4u(
-    0u, counters[3u * row], counters[3u * row + 1u], counters[3u * row + 2u],
-  );
-  let word = philox(c, vec2u(p.seed_low, p.seed_high)).x;
+      greedy ? "let aim = 0.0;" : `let key = ${COUNTER_WORDS}u * row;
+  let c = vec4u(0u, counters[key], counters[key + 1u], counters[key + 2u]);
+  let word = philox(c, vec2u(counters[key + 3u], counters[key + 4u])).x;
   let aim = (f32(word >> 9u) + 0.5) * ${2 ** -23} * prefix_slots[${invocations - 1}];`
     }
   let chosen = pick(local, mass, upto, aim);

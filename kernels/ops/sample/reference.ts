@@ -4,7 +4,7 @@
  */
 import { philox4x32, uniform23 } from "../../../core/philox.ts";
 import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
-import type { SampleArgs } from "./spec.ts";
+import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 
 const bits = new DataView(new ArrayBuffer(4));
 
@@ -39,8 +39,9 @@ export function sample(args: SampleArgs): void {
     let max = z[best]!;
     let token = best;
     if (!greedy) {
-      const c1 = counters[r * 3]!, c2 = counters[r * 3 + 1]!, c3 = counters[r * 3 + 2]!;
-      philox4x32(random, 0, c1, c2, c3, args.seedLow, args.seedHigh);
+      const at = r * COUNTER_WORDS;
+      const [c1, c2, c3, low, high] = counters.subarray(at, at + COUNTER_WORDS);
+      philox4x32(random, 0, c1!, c2!, c3!, low!, high!);
       token = draw(keptWeights(z, max, args), uniform23(random[0]!));
     }
     if (scored) max = z[scaleRow(z, scored, r * vocab, greedy ? 1 : temperature)]!;

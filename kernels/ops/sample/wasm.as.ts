@@ -22,8 +22,6 @@ export function sample(
   tokens: usize,
   logp: usize,
   vocab: i32,
-  seedLow: u32,
-  seedHigh: u32,
   temperature: f64,
   topK: i32,
   topP: f64,
@@ -70,7 +68,8 @@ export function sample(
         }
       }
       if (minP > 0) mass = drop_unlikely(x, weights, bytes, t, max + Math.log(minP));
-      const c = counters + (row as usize) * 12;
+      const c = counters + (row as usize) * 20;
+      const seedLow = load<u32>(c, 12), seedHigh = load<u32>(c, 16);
       const word = philox_word(load<u32>(c), load<u32>(c, 4), load<u32>(c, 8), seedLow, seedHigh);
       const u = ((word >>> 9) as f64 + 0.5) * (1.0 / 8388608.0);
       const target = u * mass;

@@ -20,8 +20,6 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
       ctx.pointer(args.tokens),
       ctx.pointer(args.logp),
       args.vocab,
-      args.seedLow,
-      args.seedHigh,
       args.temperature,
       args.topK,
       args.topP,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import type { Device } from "../../device.ts";
 import { assertWithin, normals, stream, upload } from "../../testing.ts";
+import { COUNTER_WORDS } from "./spec.ts";
 import { createWasmDevice } from "../../devices/wasm/device.ts";
 
 const ROWS = 200;
@@ -34,8 +35,6 @@ async function draw(
     logp: device.create("float", ROWS, "logp"),
     rows: ROWS,
     vocab,
-    seedLow: 0xdeadbeef,
-    seedHigh: 7,
     temperature,
     topK,
     topP,
@@ -53,7 +52,7 @@ Deno.test("the CPU device draws the reference's tokens from the same logits", as
   for (const vocab of [1, 3, 31, 257, 2048]) {
     const random = stream(`sample on wasm ${vocab}`);
     const logits = normals(random, ROWS * vocab, 4);
-    const counters = Uint32Array.from({ length: 3 * ROWS }, () => random.u32());
+    const counters = Uint32Array.from({ length: COUNTER_WORDS * ROWS }, () => random.u32());
     for (const setting of SETTINGS) {
       const expected = await draw(reference, logits, counters, vocab, setting);
       const found = await draw(wasm, logits, counters, vocab, setting);

@@ -6,7 +6,7 @@
  */
 import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
-import type { SampleArgs } from "./spec.ts";
+import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";
 
@@ -36,7 +36,7 @@ function searchShape(vocab: number, { limits }: WebgpuContext) {
 
 export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
   const { logits, scored = logits, counters, tokens, logp, rows, vocab, temperature } = args;
-  const { topP, minP, seedLow, seedHigh } = args;
+  const { topP, minP } = args;
   const greedy = temperature === 0;
   const topK = args.topK > 0 && args.topK < vocab;
   const filtered = !greedy && (topK || topP < 1 || minP > 0);
@@ -92,11 +92,11 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
         stats,
         all_stats: whole,
         row_limits: limits,
-        counters: part(counters, 3),
+        counters: part(counters, COUNTER_WORDS),
         tokens: part(tokens, 1),
         logp: part(logp, 1),
       },
-      params: { ...params, seed_low: seedLow, seed_high: seedHigh },
+      params,
       groups: ctx.grid(count),
     });
   });

@@ -1,13 +1,13 @@
 /** Sampling on the GPU: the reference's tokens, forbidden tokens, and rows beyond one binding. */
+import { COUNTER_WORDS } from "./spec.ts";
 import assert from "node:assert/strict";
-import { philox4x32, seedWords, uniform23 } from "../../../core/philox.ts";
+import { philox4x32, uniform23 } from "../../../core/philox.ts";
 import {
   countersOf,
   drawTokens,
   keptDistribution,
   logitsOf,
   PLAIN,
-  SEED,
 } from "../../conformance/sample_checks.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { assertWithin, sameBits } from "../../testing.ts";
@@ -30,11 +30,14 @@ function nearBoundaries(
   options: typeof PLAIN,
   margin = 1e-4,
 ): Set<number> {
-  const rows = counters.length / 3, vocab = logits.length / rows, near = new Set<number>();
+  const rows = counters.length / COUNTER_WORDS,
+    vocab = logits.length / rows,
+    near = new Set<number>();
   const words = new Uint32Array(4);
   for (let r = 0; r < rows; r++) {
-    const [c1, c2, c3] = counters.subarray(3 * r, 3 * r + 3);
-    philox4x32(words, 0, c1!, c2!, c3!, ...seedWords(SEED));
+    const at = COUNTER_WORDS * r;
+    const [c1, c2, c3, low, high] = counters.subarray(at, at + COUNTER_WORDS);
+    philox4x32(words, 0, c1!, c2!, c3!, low!, high!);
     const u = uniform23(words[0]!);
     let upto = 0;
     for (const p of keptDistribution(logits.subarray(r * vocab, (r + 1) * vocab), options)) {
@@ -108,7 +111,7 @@ testOnWebgpu(
       const cut = await drawTokens(small, logits, counters, vocab, options, scored);
       for (const from of [0, 70, 149]) {
         const row = (data: Float32Array) => data.slice(from * vocab, (from + 1) * vocab);
-        const key = counters.slice(3 * from, 3 * from + 3);
+        const key = counters.slice(COUNTER_WORDS * from, COUNTER_WORDS * (from + 1));
         const alone = await drawTokens(small, row(logits), key, vocab, options, row(scored));
         assert.equal(cut.tokens[from], alone.tokens[0]);
         assert.ok(sameBits(Float32Array.of(cut.logp[from]!), alone.logp as Float32Array));

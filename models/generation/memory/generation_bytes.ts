@@ -2,6 +2,8 @@
  * How many bytes a generation needs, computed from the sizes alone. It lists the same buffers that
  * decoder.ts and its helpers take from their workspace.
  */
+import { BRANCH } from "../../../kernels/ops/attention_decode/spec.ts";
+import { COUNTER_WORDS } from "../../../kernels/ops/sample/spec.ts";
 import { seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
 import { architectureOf } from "../../architectures/mod.ts";
@@ -110,14 +112,15 @@ function generationBuffers(
   words.push(...Array<number>(5).fill(promptRows)); // copies of shared prefixes, and key ranges
   words.push(...angleIndex(sizes, rows));
   words.push(branches, branches, 5 * branches); // last rows of the prompts
-  words.push(history, 11 * (branches + 64));
+  words.push(history, (4 + COUNTER_WORDS + BRANCH.columns) * (branches + 64));
   if (adjusted) {
     const logits = branches * config.vocabSize;
     floats.push(logits, logits, logits); // of a batch; adjusted on the host; adjusted
     words.push(
-      6 * (branches + 64),
+      (3 + COUNTER_WORDS) * (branches + 64),
       branches * seenWords(config.vocabSize),
       branches * seenWords(config.vocabSize),
+      branches * seenWords(config.vocabSize), // allowed tokens
     );
   }
   return { floats, words };

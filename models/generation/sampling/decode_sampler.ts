@@ -1,12 +1,15 @@
 /**
  * The end of a decode step: the head for all rows, then the next token of each row. Rows with the
- * same sampling parameters are sampled by one operation. When parameters differ, each sampling
- * batch is sampled from copies of its logits, so what a row samples never depends on the parameters
- * of other rows. Tokens and log-probabilities stay on the device until the host reads them.
+ * same sampling parameters are sampled by one operation, whatever their seeds. When parameters
+ * differ, each sampling batch is sampled from copies of its logits, so what a row samples never
+ * depends on the parameters of other rows. Tokens and log-probabilities stay on the device until
+ * the host reads them.
  */
 import { sampleCounter } from "../../../core/philox.ts";
 import { type AdjustLogitsArgs, seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
+import { COUNTER_WORDS } from "../../../kernels/ops/sample/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
+import type { ConstrainedText } from "../../grammar/token_constraint.ts";
 import { headLogits } from "../../network/lm_head.ts";
 import type { Network } from "../../network/forward_pass.ts";
 import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
@@ -25,12 +28,14 @@ export interface SampledRow {
   newest: number;
   /** The tokens so far, as of the host's last read. */
   completion: { readonly ids: readonly number[] };
+  /** What its completion is held to, as of the host's last read; null = nothing. */
+  form: ConstrainedText | null;
   params: SamplingParams;
 }
 
 /** Columns of a step's rows in device memory, as {@link DecodeSampler.sample} reads them. */
 export interface SampledColumns {
-  counters: Tensor; // u32 [rows, 3]
+  counters: Tensor; // u32 [rows, COUNTER_WORDS]
   /** Row in the sets of seen tokens. */
   slots: Tensor; // u32 [rows]
   /** Tokens that the step has fed, or null when it fed none. */
@@ -46,7 +51,13 @@ export interface SampledTokens {
 }
 
 /** Columns of a sampling batch's table. Each begins at a multiple of the padded number of rows. */
-const TABLE = { row: 0, counters: 1, slots: 4, newest: 5, columns: 6 } as const;
+const TABLE = {
+  row: 0,
+  counters: 1,
+  slots: 1 + COUNTER_WORDS,
+  newest: 2 + COUNTER_WORDS,
+  columns: 3 + COUNTER_WORDS,
+} as const;
 
 function padded(rows: number): number {
   return Math.ceil(rows / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
@@ -100,7 +111,8 @@ export class DecodeSampler {
    */
   plainParams([batch, ...more]: readonly SamplingBatch[]): SamplingParams | null {
     if (batch === undefined || more.length > 0 || batch.forbidsEnds) return null;
-    return batch.params.adjust === null && batch.params.penalty === 1 ? batch.params : null;
+    const { params } = batch, { adjust, penalty, constraint } = params;
+    return adjust === null && penalty === 1 && constraint === null ? params : null;
   }
 
   /**
@@ -148,10 +160,11 @@ export class DecodeSampler {
     for (const batch of batches) {
       const room = padded(batch.rows.length), table = new Uint32Array(TABLE.columns * room);
       batch.rows.forEach((row, r) => {
-        const { promptId, branch, position, slot, newest } = rows[row]!;
+        const { promptId, branch, position, slot, newest, params } = rows[row]!;
         elements[row] = place + r;
         table[TABLE.row * room + r] = row;
-        table.set(sampleCounter(promptId, branch, position), TABLE.counters * room + 3 * r);
+        const counter = [...sampleCounter(promptId, branch, position), ...params.seed];
+        table.set(counter, TABLE.counters * room + COUNTER_WORDS * r);
         table[TABLE.slots * room + r] = slot;
         table[TABLE.newest * room + r] = newest;
       });
@@ -170,7 +183,7 @@ export class DecodeSampler {
         rows,
         batchLogits,
         {
-          counters: column(TABLE.counters, 3),
+          counters: column(TABLE.counters, COUNTER_WORDS),
           slots: column(TABLE.slots, 1),
           fed: columns.fed === null ? null : column(TABLE.newest, 1),
         },
@@ -201,14 +214,14 @@ export class DecodeSampler {
     place: number,
   ): Promise<void> {
     const afterHost = await this.#adjustOnHost(batch, all, scored);
-    const logits = this.#adjust(batch, afterHost, columns, seen) ?? afterHost;
+    const logits = this.#adjust(batch, all, afterHost, columns, seen) ?? afterHost;
     const scores = logits === scored ? { logits } : { logits, scored };
     this.#runSample(batch.params, scores, columns.counters, batch.rows.length, place);
   }
 
   /** Runs the operation that samples `rows` tokens and writes them from element `place` on. */
   #runSample(
-    { temperature, topK, topP, minP, seed }: SamplingParams,
+    { temperature, topK, topP, minP }: SamplingParams,
     scores: { logits: Tensor; scored?: Tensor },
     counters: Tensor,
     rows: number,
@@ -222,8 +235,6 @@ export class DecodeSampler {
       logp: this.#logp.view(place, room),
       rows,
       vocab,
-      seedLow: seed[0],
-      seedHigh: seed[1],
       ...{ temperature, topK, topP, minP },
     });
   }
@@ -246,22 +257,29 @@ export class DecodeSampler {
   }
 
   /**
-   * The logits after the repetition penalty and without forbidden tokens; null when they do not
-   * change.
+   * The logits after the repetition penalty and without tokens that are forbidden or not allowed;
+   * null when they do not change.
    */
   #adjust(
-    { params: { penalty, ends }, forbidsEnds, rows: { length: rows } }: SamplingBatch,
+    { params: { penalty, ends, constraint }, forbidsEnds, rows: inBatch }: SamplingBatch,
+    all: readonly SampledRow[],
     logits: Tensor,
     { slots, fed }: SampledColumns,
     seen: Tensor | null,
   ): Tensor | null {
     const { network: { device, config: { vocabSize: vocab } }, workspace } = this;
-    const args: Partial<AdjustLogitsArgs> = {};
+    const args: Partial<AdjustLogitsArgs> = {}, rows = inBatch.length;
     if (penalty !== 1 && seen !== null) {
       Object.assign(args, { seen, slots }, fed === null ? {} : { newest: fed });
     }
     const forbiddenCount = forbidsEnds ? ends.length : 0;
     if (forbiddenCount > 0) args.forbidden = workspace.upload("decode.forbidden", ends);
+    if (constraint !== null) {
+      const width = seenWords(vocab), sets = new Uint32Array(rows * width);
+      inBatch.forEach((row, r) => sets.set(all[row]!.form!.allowed, r * width));
+      args.allowed = workspace.get("decode.allowed", this.slots * width, "u32");
+      device.write(args.allowed, sets);
+    }
     if (Object.keys(args).length === 0) return null;
     const out = workspace.get("logits.adjusted", this.slots * vocab);
     device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...args });

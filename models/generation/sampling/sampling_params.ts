@@ -1,10 +1,11 @@
 /**
  * The sampling options of a request, checked and with defaults. Rows of a decode step with the same
- * parameters are sampled by one operation; rows with other parameters share the layers and the head
- * with them and are sampled by an operation of their own.
+ * parameters are sampled by one operation, whatever their seeds; rows with other parameters share
+ * the layers and the head with them and are sampled by an operation of their own.
  */
 import { RgxError } from "../../../core/errors.ts";
 import { seedWords } from "../../../core/philox.ts";
+import type { TokenConstraint } from "../../grammar/token_constraint.ts";
 import type { SamplingOptions } from "../types.ts";
 
 /** The position in a completion is 20 bits of the random counter. */
@@ -25,6 +26,8 @@ export interface SamplingParams {
   endsWith: (ids: readonly number[]) => boolean;
   /** Function on the host that changes logits before everything else; null = none. */
   adjust: SamplingOptions["adjust"] | null;
+  /** What completions are held to; null = nothing. */
+  constraint: TokenConstraint | null;
   /** Equal for parameters that sample in the same way; when a completion ends may differ. */
   samplerKey: string;
 }
@@ -49,9 +52,10 @@ interface BatchedRow {
 export function samplingParams(options: SamplingOptions, vocabSize: number): SamplingParams {
   checkOptions(options);
   const { maxNewTokens, temperature, topK = 0, topP = 1, minP = 0, stopWhen, seed } = options;
-  const { repetitionPenalty: penalty = 1, minNewTokens = 0, adjust = null } = options;
+  const { repetitionPenalty: penalty = 1, minNewTokens = 0, adjust = null, constraint = null } =
+    options;
   const eos = new Set(options.eosIds);
-  const draws = temperature === 0 ? [] : [seed, topK, topP, minP];
+  const draws = temperature === 0 ? [] : [topK, topP, minP];
   return {
     ...{ maxNewTokens, minNewTokens, temperature, topK, topP, minP, penalty },
     seed: seedWords(seed),
@@ -60,7 +64,9 @@ export function samplingParams(options: SamplingOptions, vocabSize: number): Sam
       eos.has(ids.at(-1)!) ||
       (stopWhen !== undefined && ids.length > minNewTokens && stopWhen(ids)),
     adjust,
-    samplerKey: [temperature, penalty, functionNumber(adjust), ...draws].join(),
+    constraint,
+    samplerKey: [temperature, penalty, functionNumber(adjust), constraint !== null, ...draws]
+      .join(),
   };
 }
 
@@ -77,14 +83,16 @@ function functionNumber(adjust: SamplingParams["adjust"]): number {
 
 /** What sampling from unchanged logits depends on. */
 export function plainSamplingKey(
-  { temperature, topK, topP, minP, seed }: SamplingParams,
+  { temperature, topK, topP, minP }: SamplingParams,
 ): number[] {
-  return [temperature, topK, topP, minP, ...seed];
+  return [temperature, topK, topP, minP];
 }
 
 /** Whether logits change before a token is sampled. */
-export function adjustsLogits({ penalty, minNewTokens, adjust }: SamplingParams): boolean {
-  return penalty !== 1 || minNewTokens > 0 || adjust !== null;
+export function adjustsLogits(
+  { penalty, minNewTokens, adjust, constraint }: SamplingParams,
+): boolean {
+  return penalty !== 1 || minNewTokens > 0 || adjust !== null || constraint !== null;
 }
 
 export function samplingBatches(rows: readonly BatchedRow[]): SamplingBatch[] {
@@ -111,7 +119,7 @@ export function samplingBatches(rows: readonly BatchedRow[]): SamplingBatch[] {
 export function stepsAsOneBatch(rows: readonly BatchedRow[]): number {
   let steps = Infinity;
   for (const { params, position } of rows) {
-    if (params.adjust !== null) return 1;
+    if (params.adjust !== null || params.constraint !== null) return 1;
     const left = params.minNewTokens - position;
     if (left > 0 && params.ends.length > 0) steps = Math.min(steps, left);
   }
@@ -140,6 +148,9 @@ function checkOptions(options: SamplingOptions): void {
   }
   if (!(Number.isInteger(minNewTokens) && minNewTokens >= 0 && minNewTokens <= maxNewTokens)) {
     refuse("minNewTokens", minNewTokens, `an integer from 0 to maxNewTokens (${maxNewTokens})`);
+  }
+  if (options.constraint !== undefined && minNewTokens > 0) {
+    refuse("minNewTokens", minNewTokens, "0 where completions are held to a form");
   }
   if (!(Number.isSafeInteger(seed) && seed >= 0)) {
     refuse("seed", seed, "a non-negative safe integer");

@@ -1,4 +1,4 @@
-struct Params { rows: u32, vocab: u32, chunks: u32, size: u32, inverse: f32, log_min_p: f32, seed_low: u32, seed_high: u32 }
+struct Params { rows: u32, vocab: u32, chunks: u32, size: u32, inverse: f32, log_min_p: f32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(2) var<storage, read> scored: array<f32>;
@@ -200,10 +200,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   
   let mass = select(0.0, part.y * exp_f32((part.x - best) * p.inverse), here);
   let upto = prefix_sum(local, mass);
-  let c = vec4u(
-    0u, counters[3u * row], counters[3u * row + 1u], counters[3u * row + 2u],
-  );
-  let word = philox(c, vec2u(p.seed_low, p.seed_high)).x;
+  let key = 5u * row;
+  let c = vec4u(0u, counters[key], counters[key + 1u], counters[key + 2u]);
+  let word = philox(c, vec2u(counters[key + 3u], counters[key + 4u])).x;
   let aim = (f32(word >> 9u) + 0.5) * 1.1920928955078125e-7 * prefix_slots[255];
   let chosen = pick(local, mass, upto, aim);
   var before = 0.0;

@@ -1,0 +1,134 @@
+/**
+ * Holds completions to a grammar: says after each token which tokens may come next. Parts of a
+ * character are tokens like all others, because the grammar is one of bytes.
+ */
+import { RgxError } from "../../core/errors.ts";
+import type { Tokenizer } from "../tokenizers/types.ts";
+import { Grammar, type Node } from "./grammar.ts";
+import { JsonText } from "./json_text.ts";
+import { schemaNode } from "./json_schema.ts";
+import { Machine, type State } from "./machine.ts";
+import { patternNode } from "./regex.ts";
+import { TokenMasks } from "./token_masks.ts";
+import { vocabularyOf } from "./vocabulary.ts";
+
+/** What completions are held to. */
+export type Form =
+  /** JSON that a schema accepts. */
+  | { kind: "schema"; schema: unknown }
+  /** Any JSON object. */
+  | { kind: "object" }
+  /** A regular expression that matches the whole text. */
+  | { kind: "regex"; pattern: string }
+  /** One of some texts. */
+  | { kind: "choice"; choices: readonly string[] };
+
+export class TokenConstraint {
+  readonly #machine: Machine;
+  readonly #masks: TokenMasks;
+  readonly #start: State;
+  readonly #words: number;
+
+  /**
+   * @param vocabSize number of the model's tokens
+   * @throws UsageError for a form that is wrong or not supported
+   */
+  constructor(form: Form, readonly tokenizer: Tokenizer, vocabSize: number) {
+    const grammar = new Grammar(), root = rootOf(grammar, form);
+    grammar.findInfinite(root);
+    const vocabulary = vocabularyOf(tokenizer, vocabSize);
+    this.#words = vocabulary.words;
+    this.#machine = new Machine(grammar);
+    this.#masks = new TokenMasks(this.#machine, vocabulary);
+    this.#start = this.#machine.stateOf(this.#machine.place(root, null));
+  }
+
+  /** A completion before its first token. @param ends tokens that end it */
+  begin(ends: readonly number[]): ConstrainedText {
+    return new ConstrainedText(this, ends, this.#start);
+  }
+
+  /** The state after a token, or null when it is not possible. */
+  after(state: State, token: number): State | null {
+    const bytes = this.tokenizer.tokenBytes(token);
+    if (bytes === null) return null;
+    let next: State | null = state;
+    for (const byte of bytes) next = next && this.#machine.step(next, byte);
+    return next;
+  }
+
+  /** The tokens that may come in a state: bit t mod 32 of word ⌊t/32⌋. Not to be changed. */
+  allowed(state: State, ends: readonly number[]): Uint32Array {
+    const mask = this.#masks.of(state);
+    if (!state.accepts) return mask;
+    const withEnds = mask.slice();
+    for (const id of ends) {
+      if (id >>> 5 < this.#words) withEnds[id >>> 5]! |= 1 << (id & 31);
+    }
+    return withEnds;
+  }
+}
+
+/** A completion that is held to a form, while its tokens arrive. */
+export class ConstrainedText {
+  /** Null after a token that ends it. */
+  #state: State | null;
+  #allowed: Uint32Array | null = null;
+
+  constructor(
+    private readonly constraint: TokenConstraint,
+    private readonly ends: readonly number[],
+    start: State,
+  ) {
+    this.#state = start;
+  }
+
+  /** Whether nothing may follow. */
+  get isOver(): boolean {
+    return this.#state === null || this.#state.places.length === 0;
+  }
+
+  /**
+   * The tokens that may come next, as a bit set that is not to be changed.
+   * @throws RgxError when there are none, or too many ways to read the text
+   */
+  get allowed(): Uint32Array {
+    if (this.#allowed === null) {
+      if (this.#state === null) throw new RgxError("a completion goes on after its end");
+      const allowed = this.constraint.allowed(this.#state, this.ends);
+      if (allowed.every((word) => word === 0)) {
+        throw new RgxError(
+          "the model's vocabulary has no token that could follow in the form that was asked for",
+        );
+      }
+      this.#allowed = allowed;
+    }
+    return this.#allowed;
+  }
+
+  /** Takes the next token. @throws RgxError unless it is an allowed one */
+  push(token: number): void {
+    const state = this.#state, next = state && this.constraint.after(state, token);
+    if (next === null && !(state?.accepts && this.ends.includes(token))) {
+      throw new RgxError(`token ${token} does not follow in the form; this is a bug in rgx`);
+    }
+    this.#state = next;
+    this.#allowed = null;
+  }
+}
+
+function rootOf(grammar: Grammar, form: Form): Node {
+  switch (form.kind) {
+    case "schema":
+      return schemaNode(grammar, form.schema);
+    case "object":
+      return new JsonText(grammar).anyObject;
+    case "regex":
+      return patternNode(grammar, form.pattern, {
+        character: (ranges) => grammar.character(ranges),
+        isWhole: true,
+      });
+    case "choice":
+      return grammar.alt(...form.choices.map((choice) => grammar.text(choice)));
+  }
+}
