@@ -35,16 +35,3 @@ export async function exists(path: string): Promise<boolean> {
 export async function isFile(path: string): Promise<boolean> {
   return (await statOrNull(path))?.isFile ?? false;
 }
-
-type ReadVariable = (name: string) => string | undefined;
-
-/** The user's home folder; null when no variable names it. */
-export function userHome(env: ReadVariable = Deno.env.get.bind(Deno.env)): string | null {
-  return env("HOME") || env("USERPROFILE") || null;
-}
-
-/** The folder that holds a user's caches; null when no variable names one. */
-export function userCache(env: ReadVariable = Deno.env.get.bind(Deno.env)): string | null {
-  const home = userHome(env);
-  return env("XDG_CACHE_HOME") || (home === null ? null : `${home}/.cache`);
-}

@@ -4,7 +4,6 @@
  * and token.
  */
 import { UsageError } from "../core/errors.ts";
-import { userCache, userHome } from "../core/paths.ts";
 
 /** Reads an environment variable. */
 export type Environment = (name: string) => string | undefined;
@@ -75,8 +74,13 @@ export function hubCache(env: Environment = processEnvironment): string | null {
 function hubHome(env: Environment): string | null {
   const given = expand(env("HF_HOME"), env);
   if (given !== null) return given;
-  const cache = userCache(env);
+  const user = userHome(env);
+  const cache = env("XDG_CACHE_HOME") || (user === null ? null : `${user}/.cache`);
   return cache === null ? null : `${cache}/huggingface`;
+}
+
+function userHome(env: Environment): string | null {
+  return env("HOME") || env("USERPROFILE") || null;
 }
 
 /** Replaces `~` at the beginning of a path by the home folder, like a shell. */

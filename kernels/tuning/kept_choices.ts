@@ -5,7 +5,8 @@
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { messageOf } from "../../core/errors.ts";
-import { fileName, userCache } from "../../core/paths.ts";
+import { userCache } from "../../core/cache/user_cache.ts";
+import { fileName } from "../../core/paths.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { VERSION } from "../../core/version.ts";
 import type { AdapterInfo } from "../device.ts";
@@ -63,7 +64,7 @@ function driverVersion({ vendor }: AdapterInfo): string {
 export function choicesFolder(about: Measurable, cache = userCache()): string | null {
   if (cache === null) return null;
   const key = sha256Hex(JSON.stringify(about)).slice(0, 12);
-  return `${cache}/rgx/kernels/${fileName(about.adapter.name).slice(0, 60)}-${key}`;
+  return `${cache}/kernels/${fileName(about.adapter.name).slice(0, 60)}-${key}`;
 }
 
 const pathOf = (folder: string) => `${folder}/choices.json`;

@@ -65,7 +65,7 @@ export async function tuneCall(
   call: RecordedCall,
   options: TuneCallOptions,
 ): Promise<TunedClass> {
-  const point = choicePoint(call.op), small = smallerCall(call, point);
+  const point = choicePoint(call.point), small = smallerCall(call, point);
   device.computeDtype = call.computeDtype;
   const args: Args = { ...call.scalars, ...call.tensors };
   const names = point.candidates(args, device);

@@ -1,9 +1,15 @@
 /** Measuring kernels on a card (a software adapter here): only right ones are chosen. */
 import assert from "node:assert/strict";
+import { attentionCases, attentionDecodeCases } from "../conformance/cases/attention.ts";
+import { headCases } from "../conformance/cases/head.ts";
+import { type Case, execute, type HostArgs, testCase } from "../conformance/runner.ts";
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { testOnWebgpu } from "../devices/webgpu/testing.ts";
+import type { AttentionForwardArgs } from "../ops/attention/spec.ts";
+import type { HeadArgs } from "../ops/head/spec.ts";
+import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { upload } from "../testing.ts";
+import { upload, zeros } from "../testing.ts";
 import { difference, tuneCall } from "./tune_call.ts";
 
 /** The call of a product, as an operation makes it. */
@@ -64,4 +70,65 @@ Deno.test("results differ where one is further away than the tolerance, or not a
   assert.match(difference(of(1, 101.5), of(1, 100), within)!, /element 1 of part 0 is 101.5/);
   assert.match(difference(of(NaN), of(0), within)!, /is NaN/);
   assert.match(difference(of(0), of(NaN), within)!, /expected NaN/);
+});
+
+/** A case of the conformance suite by the beginning of its name, or the first. */
+const caseOf = (cases: readonly Case[], name = "") => cases.find((c) => c.name.startsWith(name))!;
+
+testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
+  const attention = caseOf(attentionCases(), "[[2,");
+  const head = headCases().find(({ args }) => "xa" in args && !("mean" in args))!;
+  const sizes = attention.args as unknown as AttentionForwardArgs, { q, k } = sizes;
+  const { logp: _, ...shared } = head.args as unknown as HeadArgs;
+  const { rows, pairs, vocab, d, r = 0 } = shared;
+  const gradients = { dlogp: zeros(pairs), dhidden: zeros(rows * d), dxa: zeros(rows * r) };
+  const cases = [
+    attention,
+    testCase("attention_backward", "", {
+      ...attention.args as HostArgs<"attention_backward">,
+      ...{ dout: zeros(q.length), dq: zeros(q.length), dk: zeros(k.length), dv: zeros(k.length) },
+    }, {}),
+    caseOf(attentionDecodeCases(), "5 branches, prompt 90, new 40, heads 6,2,64"),
+    head,
+    testCase("head_backward", "", {
+      ...shared as unknown as HostArgs<"head_backward">,
+      ...{ ...gradients, dloraB: zeros(vocab * r) },
+    }, {}),
+  ];
+  const calls = await device.rehearse(async () => {
+    for (const test of cases) await execute(device, test);
+    const vocab = 2000, logits = device.create("float", 2 * vocab, "logits");
+    const args = { logits, rows: 2, vocab, temperature: 1 };
+    const counters = device.create("u32", 2 * COUNTER_WORDS, "counters"),
+      tokens = device.create("u32", 2, "tokens");
+    const logp = device.create("float", 2, "logp");
+    device.run("sample", { ...args, counters, tokens, logp, topK: 50, topP: 0.9, minP: 0 });
+  });
+  const measured = new Set<string>();
+  for (const call of calls) {
+    if (measured.has(call.point) || call.point === "matmul") continue;
+    measured.add(call.point);
+    let others = 0;
+    const tuned = await tuneCall(device, call, {
+      ...untried,
+      // The rule's and one other: a software adapter takes a second to compile each.
+      bad: new Proxy<Record<string, string>>({}, {
+        get: () => others++ > 2 ? "left out" : undefined,
+      }),
+      reopen: () => Promise.reject(new Error("no kernel was refused")),
+    });
+    const [rule, other] = tuned.candidates;
+    assert.equal(rule!.wrong, null, `${call.class}: ${rule!.name}`);
+    assert.ok(rule!.ms! > 0);
+    if (other !== undefined && other.wrong !== "left out") {
+      assert.equal(other.wrong, null, `${call.class}: ${other.name}`);
+    }
+  }
+  assert.deepEqual(
+    [...measured].sort(),
+    [
+      ...["attention", "attention_backward.keys", "attention_backward.queries"],
+      ...["attention_decode.branch", "attention_decode.prefix", "head", "head_backward", "sample"],
+    ],
+  );
 });

@@ -11,6 +11,7 @@ import { decodeJob, encodeJob } from "./worker.ts";
 const ABOUT = measurableOn("webgpu", { name: "card", vendor: 1, device: 2, software: false });
 
 const call = (name: string, m: number): RecordedCall => ({
+  point: "matmul",
   op: "matmul",
   class: name,
   count: 1,
@@ -130,7 +131,7 @@ Deno.test("a wrong kernel and a call that does not fit into the card are reporte
 
 Deno.test("without a folder that can be written, kernels are measured and not kept", () =>
   inCache(async (run, cache) => {
-    await Deno.writeTextFile(`${cache}/rgx`, "a file where a folder should be");
+    await Deno.writeTextFile(`${cache}/kernels`, "a file where a folder should be");
     const found = await run([tuned("big", "tile"), tuned("small", "tile"), done]);
     assert.equal(found.measured, 2);
     assert.match(found.notes.join(), /will not be kept|not kept/);

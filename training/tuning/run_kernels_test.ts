@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ALONE } from "../../ranks/ranks.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
+import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
 import { assemble } from "../assemble.ts";
 import type { RunContext } from "../run/run_context.ts";
@@ -12,14 +13,14 @@ import { chooseRunKernels } from "./run_kernels.ts";
 
 /** Calls `work` with an empty cache folder of the user. */
 async function withCache(work: (cache: string) => Promise<void>): Promise<void> {
-  const before = Deno.env.get("XDG_CACHE_HOME");
+  const before = Deno.env.get("RGX_CACHE");
   await withTempDir(async (cache) => {
-    Deno.env.set("XDG_CACHE_HOME", cache);
+    Deno.env.set("RGX_CACHE", cache);
     try {
       await work(cache);
     } finally {
-      if (before === undefined) Deno.env.delete("XDG_CACHE_HOME");
-      else Deno.env.set("XDG_CACHE_HOME", before);
+      if (before === undefined) Deno.env.delete("RGX_CACHE");
+      else Deno.env.set("RGX_CACHE", before);
     }
   });
 }
@@ -37,21 +38,32 @@ const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };
 const configOf = (path: string) => shortRunConfig(path, ONE_STEP);
 const plan = { rubric: VARYING_RUBRIC, tuneKernels: true };
 
-/** Keeps the simple kernel for all products of the run, as if it had been the fastest. */
-async function keepSimple(path: string): Promise<string[]> {
+/**
+ * Keeps the simple kernel for all products of the run, as if it had been the fastest, and the
+ * rule's for all else. @returns the kernels by class
+ */
+async function keepSimple(path: string): Promise<Record<string, string>> {
   return await onGpu(async (device) => {
     const config = configOf(path);
     const parts = await assemble(config, device);
     const trainer = new GrpoTrainer({ config, configText: "", device, ...parts });
-    const classes = (await trainer.rehearse()).map((call) => call.class);
+    const kernels = Object.fromEntries((await trainer.rehearse()).map((call) => {
+      const args = { ...call.scalars, ...call.tensors };
+      const [rule] = choicePoint(call.point).candidates(args, device);
+      return [call.class, call.point === "matmul" ? "plain" : rule!];
+    }));
     parts.model.dispose();
     assert.equal(device.counters.dispatches, 0, "a rehearsal computes nothing");
     const about = measurableOn("webgpu", device.adapter), folder = choicesFolder(about)!;
     await Deno.mkdir(folder, { recursive: true });
-    const choice = { kernel: "plain", ms: 1, rule: "vector", rule_ms: 2 };
-    const choices = Object.fromEntries(classes.map((name) => [name, choice]));
+    const choices = Object.fromEntries(
+      Object.entries(kernels).map(([name, kernel]) => [
+        name,
+        { kernel, ms: 1, rule: kernel === "plain" ? "vector" : kernel, rule_ms: 2 },
+      ]),
+    );
     await keepChoices(folder, about, { choices, bad: {} });
-    return classes;
+    return kernels;
   });
 }
 
@@ -60,15 +72,16 @@ webgpuTest(
   () =>
     withCache((cache) =>
       withTempDir(async (folder) => {
-        const classes = await keepSimple(`${folder}/none`);
+        const kernels = await keepSimple(`${folder}/none`), classes = Object.keys(kernels);
         assert.ok(classes.length >= 8, classes.join(", "));
         assert.ok(classes.some((name) => name.includes(" tn ")), "the gradients' products");
         const whole = await onGpu(async (device) => {
           const { events } = await trainOn(device, configOf(`${folder}/whole`), plan);
-          assert.deepEqual(new Set(Object.values(device.kernelChoices)), new Set(["plain"]));
+          assert.deepEqual(device.kernelChoices, kernels);
           return events.filter(({ type }) => type === "kernels");
         });
-        const known = { measured: 0, known: classes.length, left: 0, changed: classes.length };
+        const changed = Object.values(kernels).filter((kernel) => kernel === "plain").length;
+        const known = { measured: 0, known: classes.length, left: 0, changed };
         const [{ type: _, seconds: __, ...event }] = whole as unknown as [
           { type: string; seconds: number },
         ];
@@ -83,17 +96,17 @@ webgpuTest(
           assert.equal(summary.status, "stopped");
         });
         // What the cache says now does not matter, and neither does the flag.
-        await Deno.remove(`${cache}/rgx`, { recursive: true });
+        await Deno.remove(`${cache}/kernels`, { recursive: true });
         await onGpu(async (device) => {
           await trainOn(device, configOf(`${folder}/parts`), {
             ...{ ...plan, tuneKernels: false, resume: true },
           });
-          assert.deepEqual(Object.keys(device.kernelChoices).toSorted(), classes.toSorted());
+          assert.deepEqual(device.kernelChoices, kernels);
         });
         const weights = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
         assert.deepEqual(await weights("parts"), await weights("whole"));
-        const { kernels } = JSON.parse(await Deno.readTextFile(`${folder}/parts/run.json`));
-        assert.deepEqual(kernels, Object.fromEntries(classes.map((name) => [name, "plain"])));
+        const run = JSON.parse(await Deno.readTextFile(`${folder}/parts/run.json`));
+        assert.deepEqual(run.kernels, kernels);
       })
     ),
 );

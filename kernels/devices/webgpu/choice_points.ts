@@ -1,12 +1,32 @@
-/** The operations of the GPU that have a choice of kernels, by name. */
+/** The choices of kernels that operations of the GPU have, by name. */
+import {
+  backwardKeysChoice,
+  backwardQueriesChoice,
+  forwardChoice,
+} from "../../ops/attention/choose.ts";
+import { branchChoice, prefixChoice } from "../../ops/attention_decode/choose.ts";
+import { backwardChunkChoice, chunkChoice } from "../../ops/head/choose.ts";
 import { productChoice } from "../../ops/matmul/webgpu/choose.ts";
+import { searchChoice } from "../../ops/sample/choose.ts";
 import type { ChoicePoint } from "../../ops/common/webgpu_op.ts";
 
-const POINTS = [productChoice] as unknown as readonly ChoicePoint<Record<string, unknown>>[];
+type AnyPoint = ChoicePoint<Record<string, unknown>>;
 
-/** @throws Error for an operation that has no choice */
-export function choicePoint(op: string): ChoicePoint<Record<string, unknown>> {
-  const found = POINTS.find((point) => point.op === op);
-  if (found === undefined) throw new Error(`the operation ${op} has no choice of kernels`);
+const POINTS = [
+  productChoice,
+  forwardChoice,
+  backwardQueriesChoice,
+  backwardKeysChoice,
+  prefixChoice,
+  branchChoice,
+  chunkChoice,
+  backwardChunkChoice,
+  searchChoice,
+] as unknown as readonly AnyPoint[];
+
+/** @throws Error for a name that no choice has */
+export function choicePoint(name: string): AnyPoint {
+  const found = POINTS.find((point) => point.name === name);
+  if (found === undefined) throw new Error(`there is no choice of kernels "${name}"`);
   return found;
 }

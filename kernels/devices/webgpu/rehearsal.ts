@@ -30,7 +30,7 @@ export class Rehearsal {
   chooses<Args>(point: ChoicePoint<Args>, args: Args, traits: WebgpuTraits): void {
     const name = point.classOf(args, traits);
     if (name === null) return;
-    const made = this.#record(point.op, name, args, traits), known = this.calls.get(name);
+    const made = this.#record(point, name, args, traits), known = this.calls.get(name);
     if (known === undefined) this.calls.set(name, made);
     else if (elements(made) > elements(known)) {
       this.calls.set(name, { ...made, count: known.count });
@@ -39,7 +39,7 @@ export class Rehearsal {
   }
 
   #record<Args>(
-    op: string,
+    { name: point, op }: ChoicePoint<Args>,
     name: string,
     args: Args,
     { computeDtype }: WebgpuTraits,
@@ -56,7 +56,7 @@ export class Rehearsal {
       const words = this.#words.get(block)?.slice(offset, offset + length) ?? null;
       tensors[arg] = { dtype, block: blocks.indexOf(block), offset, length, words };
     }
-    return { op, class: name, count: 0, computeDtype, scalars, tensors };
+    return { point, op, class: name, count: 0, computeDtype, scalars, tensors };
   }
 }
 

@@ -8,7 +8,7 @@ import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../tensor.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
-import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
+import type { ChoicePoint, WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   DELTA_ROWS,
   deltaSpec,
@@ -18,13 +18,17 @@ import {
   queryGradientSpec,
   sumSpec,
 } from "./backward.wgsl.ts";
+import {
+  attentionTile,
+  backwardKeysChoice,
+  backwardQueriesChoice,
+  forwardChoice,
+  tileNamed,
+} from "./choose.ts";
 import { attentionSpec } from "./forward.wgsl.ts";
-import { softmaxBytes } from "./softmax.wgsl.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
-import { Tiles, type TileShape, type TileSizes, tileSizes } from "./tiles.wgsl.ts";
+import { Tiles, type TileShape } from "./tiles.wgsl.ts";
 
-/** Max workgroup memory of a kernel: several workgroups should fit on one multiprocessor. */
-const MAX_WORKGROUP_BYTES = 32_768;
 /** A window that is longer than every sequence. */
 const NO_WINDOW = 0xffffffff;
 /**
@@ -41,44 +45,20 @@ export const queryGradient = variants(queryGradientSpec);
 export const keyGradient = variants(keyGradientSpec);
 const sumParts = variants(sumSpec);
 
-/**
- * Shapes of tiles by the size of the heads, the fastest first; later ones need less memory. The
- * benchmark replaces them to try others.
- */
-export const SHAPES: {
-  /** Max size of the heads. */
-  upTo: number;
-  queries: readonly TileShape[];
-  keys: readonly TileShape[];
-}[] = [
-  { upTo: 64, queries: [[8, 16, 4], [8, 16, 2]], keys: [[8, 16, 4], [8, 16, 2]] },
-  { upTo: 128, queries: [[8, 16, 4], [8, 16, 2]], keys: [[16, 16, 4], [16, 8, 4], [16, 8, 2]] },
-  {
-    upTo: Infinity,
-    queries: [[16, 16, 4], [16, 16, 2], [16, 8, 2]],
-    keys: [[16, 16, 2], [16, 8, 2]],
-  },
-];
-
-/**
- * The tile for heads of `headDim`.
- * @param products number of score products that the kernel computes at once
- */
-export function attentionTile(
+/** The tile that was chosen for these arguments, if one was. */
+function chosenTile<Args>(
+  point: ChoicePoint<Args>,
+  args: Args,
   ctx: WebgpuContext,
-  over: "queries" | "keys",
-  headDim: number,
-  products: number,
-): TileSizes {
-  const shapes = SHAPES.find(({ upTo }) => headDim <= upTo)![over];
-  const bytes = Math.min(ctx.limits.workgroupBytes, MAX_WORKGROUP_BYTES);
-  return tileSizes(shapes, headDim, products, bytes, products === 1 ? softmaxBytes : () => 0);
+): TileShape | undefined {
+  const name = ctx.choose(point, args);
+  return name === null ? undefined : tileNamed(name);
 }
 
 export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
   const { heads, headDim } = args, width = heads * headDim;
-  const sizes = attentionTile(ctx, "queries", headDim, 1);
+  const sizes = attentionTile(ctx, "queries", headDim, 1, chosenTile(forwardChoice, args, ctx));
   const { m } = new Tiles(sizes, headDim, 1);
   inRowParts(ctx, args.rows, width, (part, rows, begin) => {
     const { count, params } = queryGrid(args, m, rows, begin);
@@ -110,7 +90,13 @@ export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, c
     flops: 2 * rows * heads * headDim,
   });
   const inputs = { queries: args.q, keys: args.k, values: args.v, douts: args.dout, stats };
-  const sizes = attentionTile(ctx, "queries", headDim, 2);
+  const sizes = attentionTile(
+    ctx,
+    "queries",
+    headDim,
+    2,
+    chosenTile(backwardQueriesChoice, args, ctx),
+  );
   const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m, rows);
   ctx.dispatch({
     kernel: queryGradient({ headDim, sizes }),
@@ -125,7 +111,7 @@ type Inputs = Record<"queries" | "keys" | "values" | "douts" | "stats", Tensor>;
 
 function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuContext): void {
   const { rows, kvHeads, headDim, segments, rowSegment } = args;
-  const sizes = attentionTile(ctx, "keys", headDim, 2);
+  const sizes = attentionTile(ctx, "keys", headDim, 2, chosenTile(backwardKeysChoice, args, ctx));
   const { m: tileKeys } = new Tiles(sizes, headDim, 2);
   const tiles = Math.ceil(rows / tileKeys), elements = rows * kvHeads * headDim;
   const limits = ctx.scratch("u32", rows + tiles, "limits");

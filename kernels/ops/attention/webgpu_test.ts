@@ -6,7 +6,8 @@ import { attentionBackwardCases, attentionCases } from "../../conformance/cases/
 import { type Case, checkCase } from "../../conformance/runner.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
-import { attentionKernel, attentionTile, keyGradient, queryGradient } from "./webgpu.ts";
+import { attentionTile } from "./choose.ts";
+import { attentionKernel, keyGradient, queryGradient } from "./webgpu.ts";
 
 /** The cases of two layouts, one of which is the largest. */
 function twoLayouts(cases: Case[], heads: RegExp): Case[] {

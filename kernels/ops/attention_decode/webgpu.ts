@@ -3,11 +3,11 @@
  * of the branches' keys, then their merge. Caches beyond one binding are bound in parts: those of
  * prompts by rows, those of branches by slots.
  */
-import { softmaxBytes } from "../attention/softmax.wgsl.ts";
-import { Tiles, type TileShape, type TileSizes, tileSizes } from "../attention/tiles.wgsl.ts";
+import { Tiles } from "../attention/tiles.wgsl.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
+import { branchChoice, decodeShape, prefixChoice } from "./choose.ts";
 import { branchSpec, mergeSpec, MIN_PIECE_KEYS, prefixSpec } from "./partial.wgsl.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 
@@ -15,28 +15,8 @@ export const prefixPieces = variants(prefixSpec);
 export const branchPieces = variants(branchSpec);
 export const mergePieces = variants(mergeSpec);
 
-/** Number of workgroups that keep a device busy: a card, and a software adapter. */
-const BUSY = { card: 1024, software: 16 } as const;
 /** Max number of pieces that a range of keys is divided into. */
 const MAX_PIECES = 16;
-/** Max workgroup memory of a kernel. */
-const MAX_WORKGROUP_BYTES = 32_768;
-
-/** Shapes of tiles by the number of queries (at most `upTo`), the fastest first. */
-const SHAPES: readonly { upTo: number; shapes: readonly TileShape[] }[] = [
-  { upTo: 4, shapes: [[32, 4, 1], [16, 4, 1]] },
-  { upTo: 8, shapes: [[16, 8, 1]] },
-  { upTo: 16, shapes: [[16, 8, 2], [16, 8, 1]] },
-  { upTo: Infinity, shapes: [[16, 8, 4], [16, 8, 2], [16, 8, 1]] },
-];
-
-/** @param queries total number of queries */
-export function decodeTile(queries: number, headDim: number, ctx: WebgpuContext): TileSizes {
-  const { shapes } = SHAPES.find(({ upTo }) => queries <= upTo)!;
-  const bytes = Math.min(ctx.limits.workgroupBytes, MAX_WORKGROUP_BYTES);
-  return tileSizes(shapes, headDim, 1, bytes, softmaxBytes);
-}
-
 export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) => {
   const { count, maxNew, heads, kvHeads, headDim, scale, window = 0xffffffff } = args;
   if (count === 0) return;
@@ -44,19 +24,22 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   const prefixParts = boundParts(args.prefixK, args.prefixV, row, ctx);
   const slotParts = boundParts(args.branchK, args.branchV, maxNew * row, ctx);
   const room = Math.floor(ctx.limits.bindingElements / n / Math.max(1, prefixParts.length));
-  const piecesOf = (keys: number, tileKeys: number, workgroups: number) => {
-    const busy = Math.ceil(BUSY[ctx.software ? "software" : "card"] / workgroups);
+  const piecesOf = (keys: number, tileKeys: number, workgroups: number, enough: number) => {
+    const busy = Math.ceil(enough / workgroups);
     const useful = Math.ceil(keys / Math.max(MIN_PIECE_KEYS, tileKeys));
     return Math.max(1, Math.min(busy, useful, MAX_PIECES, room));
   };
 
-  const branchSizes = decodeTile(perKv, headDim, ctx);
+  const chosenBranch = ctx.choose(branchChoice, args);
+  const { sizes: branchSizes, busy: branchBusy } = decodeShape(perKv, headDim, ctx, chosenBranch);
   const branchTile = new Tiles(branchSizes, headDim, 1);
   const branchUnits = count * Math.ceil(perKv / branchTile.m) * kvHeads;
-  const branchCount = piecesOf(maxNew, branchTile.n, branchUnits);
-  const sizes = decodeTile(count * perKv, headDim, ctx), tile = new Tiles(sizes, headDim, 1);
+  const branchCount = piecesOf(maxNew, branchTile.n, branchUnits, branchBusy);
+  const chosen = ctx.choose(prefixChoice, args);
+  const { sizes, busy } = decodeShape(count * perKv, headDim, ctx, chosen);
+  const tile = new Tiles(sizes, headDim, 1);
   const units = Math.ceil(count * perKv / tile.m) * kvHeads;
-  const prefixCount = piecesOf(prefixParts.at(-1)?.end ?? 0, tile.n, units);
+  const prefixCount = piecesOf(prefixParts.at(-1)?.end ?? 0, tile.n, units, busy);
   // The two kinds of pieces write to different memory, so that they can run at the same time.
   const partials = (kind: string, pieces: number) => ({
     mixes: ctx.scratch("float", pieces * n, `${kind} outputs`),

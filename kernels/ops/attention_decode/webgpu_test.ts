@@ -6,7 +6,8 @@ import { attentionDecodeCases } from "../../conformance/cases/attention.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
-import { branchPieces, decodeTile, mergePieces, prefixPieces } from "./webgpu.ts";
+import { decodeShape } from "./choose.ts";
+import { branchPieces, mergePieces, prefixPieces } from "./webgpu.ts";
 
 const FIVE = "5 branches, prompt 90, new 40, heads";
 
@@ -42,7 +43,10 @@ testOnWebgpu(
 
 Deno.test("the text of decoding's kernels has not changed", async () => {
   const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
-  const options = (queries: number) => ({ headDim: 64, sizes: decodeTile(queries, 64, ctx) });
+  const options = (queries: number) => ({
+    headDim: 64,
+    sizes: decodeShape(queries, 64, ctx).sizes,
+  });
   await checkSnapshot(import.meta, "prefix_64", prefixPieces(options(64)));
   await checkSnapshot(import.meta, "branch_64", branchPieces(options(7)));
   await checkSnapshot(import.meta, "merge_64", mergePieces({ headDim: 64 }));

@@ -14,6 +14,8 @@ export interface RecordedTensor {
 
 /** A call with a choice of kernels: its class, and what is needed to make it again. */
 export interface RecordedCall {
+  /** The name of the choice (`ChoicePoint`). */
+  point: string;
   op: string;
   class: string;
   /** How many calls of the class there were. */

@@ -48,11 +48,13 @@ export interface WebgpuTraits {
  * follows a rule of its own.
  */
 export interface ChoicePoint<Args> {
+  /** The name of the choice; an operation may have several. */
+  readonly name: string;
   /** The operation whose arguments these are. */
   readonly op: string;
   /**
    * The class of the arguments' shapes: all calls of a class use the same kernel. It begins with
-   * the operation's name. Null where there is nothing to choose.
+   * the name of the choice. Null where there is nothing to choose.
    */
   classOf(args: Args, traits: WebgpuTraits): string | null;
   /** The names of what can be chosen here. The first one is what the rule takes. */

@@ -4,29 +4,15 @@
  * logits again, or starts from the forward's mean where that is enough. The size of the chunks
  * depends on the device's limits.
  */
-import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
+import type { Tensor } from "../../tensor.ts";
 import type { MatmulArgs } from "../matmul/spec.ts";
 import { matmulWebgpu } from "../matmul/webgpu.ts";
-import {
-  inRowParts,
-  inStoredParts,
-  storedAlignment,
-  storedRowsView,
-} from "../common/webgpu_parts.ts";
+import { inRowParts, inStoredParts, storedRowsView } from "../common/webgpu_parts.ts";
 import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
+import { backwardChunkChoice, chunkChoice, type ChunkSize, chunkSizes } from "./choose.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
-
-/**
- * Max number of rows and of logits in a chunk. On a card a chunk has up to 64 MiB: enough
- * workgroups for each of its products, while writing and reading it takes a few percent of the
- * products' time.
- */
-const MAX_CHUNK = {
-  card: { rows: 4096, logits: 2 ** 24 },
-  software: { rows: 256, logits: 2 ** 18 },
-};
 
 /** Rows [row, row + rows) × tokens [first, first + width) of the logits. */
 interface Chunk {
@@ -34,28 +20,6 @@ interface Chunk {
   rows: number;
   first: number;
   width: number;
-}
-
-/**
- * Sizes of the chunks: multiples of the alignment of views (of the weight's views, for tokens), or
- * all.
- */
-function chunkSizes(
-  { rows, vocab, d, r = 0, weightType }: Pick<
-    HeadArgs,
-    "rows" | "vocab" | "d" | "r" | "weightType"
-  >,
-  { limits: { bindingElements }, software }: WebgpuContext,
-): { rows: number; width: number } {
-  const max = software ? MAX_CHUNK.software : MAX_CHUNK.card;
-  const unit = weightType === undefined ? VIEW_ALIGNMENT : storedAlignment(weightType);
-  const aligned = (n: number, unit: number) => Math.max(1, Math.floor(n / unit)) * unit;
-  const narrowest = Math.min(vocab, unit);
-  const fittingRows = aligned(bindingElements / Math.max(d, r, narrowest), VIEW_ALIGNMENT);
-  const count = Math.min(rows, max.rows, fittingRows);
-  const fitting = aligned(Math.min(max.logits, bindingElements) / Math.max(1, count), unit);
-  const even = vocab / Math.ceil(vocab / fitting);
-  return { rows: count, width: Math.min(vocab, Math.ceil(even / unit) * unit) };
 }
 
 /** The weight's rows of some tokens, as an operand of a matrix product. */
@@ -86,12 +50,12 @@ function adapterPart(
 /** Computes the logits of each chunk and calls `each` for it. */
 function eachChunk(
   args: HeadArgs | HeadBackwardArgs,
+  size: ChunkSize,
   ctx: WebgpuContext,
   each: (chunk: Chunk, logits: ReturnType<WebgpuContext["scratch"]>) => void,
 ): void {
   const { hidden, rows, vocab, d, temperature } = args;
   if (rows === 0) return;
-  const size = chunkSizes(args, ctx);
   const logits = ctx.scratch("float", size.rows * size.width, "logits");
   for (let row = 0; row < rows; row += size.rows) {
     for (let first = 0; first < vocab; first += size.width) {
@@ -124,8 +88,9 @@ function rowOptions({ width }: Chunk): { invocations: number; vectors: boolean }
 
 export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
   const { pairStart, targets, logp, lse, entropy, mean, vocab, d } = args;
-  const running = ctx.scratch("float", 4 * chunkSizes(args, ctx).rows, "running values");
-  eachChunk(args, ctx, (chunk, logits) => {
+  const size = chunkSizes(args, ctx, ctx.choose(chunkChoice, args));
+  const running = ctx.scratch("float", 4 * size.rows, "running values");
+  eachChunk(args, size, ctx, (chunk, logits) => {
     const { row, rows, first, width } = chunk;
     const means = mean?.view(row * d, rows * d);
     ctx.dispatch({
@@ -164,7 +129,8 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     backwardFromMean({ ...args, mean }, ctx);
     return;
   }
-  eachChunk(args, ctx, (chunk, logits) => {
+  const size = chunkSizes(args, ctx, ctx.choose(backwardChunkChoice, args));
+  eachChunk(args, size, ctx, (chunk, logits) => {
     const { row, rows, first, width } = chunk;
     ctx.dispatch({
       kernel: logitSlopes({ ...rowOptions(chunk), dentropy: dentropy !== undefined }),

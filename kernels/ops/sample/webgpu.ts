@@ -5,7 +5,8 @@
  * equal only after the division are therefore different here.
  */
 import { inRowParts } from "../common/webgpu_parts.ts";
-import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
+import { filtersOf, searchChoice, searchShape } from "./choose.ts";
 import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";
@@ -26,20 +27,12 @@ function shapeOf(vocab: number): { invocations: number; size: number; chunks: nu
   return { invocations, size, chunks: Math.ceil(vocab / size) };
 }
 
-/** Invocations and digits of the search for limits. No result depends on them. */
-function searchShape(vocab: number, { limits }: WebgpuContext) {
-  if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], loads: 1 };
-  if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], loads: 1 };
-  const large = limits.invocations >= 1024 && limits.workgroupBytes >= 24_576;
-  return { invocations: large ? 1024 : 256, digits: [10, 8, 7, 7], loads: 4 };
-}
-
 export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
   const { logits, scored = logits, counters, tokens, logp, rows, vocab, temperature } = args;
   const { topP, minP } = args;
   const greedy = temperature === 0;
-  const topK = args.topK > 0 && args.topK < vocab;
-  const filtered = !greedy && (topK || topP < 1 || minP > 0);
+  const { topK, filtered } = filtersOf(args);
+  const search = searchShape(vocab, ctx, ctx.choose(searchChoice, args));
   const { invocations, size, chunks } = shapeOf(vocab);
   const shared = {
     vocab,
@@ -68,7 +61,7 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
       stats = ctx.scratch("float", 2 * count * chunks, "chunks of what is kept");
       limits = ctx.scratch("u32", 2 * count, "row limits");
       ctx.dispatch({
-        kernel: rowLimits({ ...searchShape(vocab, ctx), topK, topP: topP < 1 }),
+        kernel: rowLimits({ ...search, topK, topP: topP < 1 }),
         buffers: { logits: part(logits, vocab), stats: plain, row_limits: limits },
         params: {
           ...params,

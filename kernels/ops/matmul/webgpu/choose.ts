@@ -2,6 +2,7 @@
  * Which kernel computes a product on a GPU: the rule by its shape, and the candidates that the
  * tuner (kernels/tuning/) measures on a card.
  */
+import { unknownKernel } from "../../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
 import type { ComputeDtype } from "../../common/compute_dtype.ts";
 import { type MatmulArgs, packedLength } from "../spec.ts";
@@ -123,7 +124,7 @@ const BY_NAME = new Map(ALL.map((choice) => [kernelName(choice), choice]));
 /** The kernel of a name that {@link productChoice} gave. */
 export function kernelNamed(name: string): Choice {
   const found = BY_NAME.get(name);
-  if (found === undefined) throw new Error(`there is no matrix product "${name}"`);
+  if (found === undefined) throw unknownKernel(`matrix product "${name}"`);
   return found;
 }
 
@@ -131,6 +132,7 @@ export function kernelNamed(name: string): Choice {
 const sizeClass = (n: number) => n <= 4 ? n : 2 ** Math.ceil(Math.log2(n));
 
 export const productChoice: ChoicePoint<MatmulArgs> = {
+  name: "matmul",
   op: "matmul",
   reference: "plain",
   outputs: ["out"],
