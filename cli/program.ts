@@ -22,6 +22,7 @@ import { rewardCommands } from "./rewards/commands.ts";
 import { serveCommand } from "./serve/commands.ts";
 import { shellCommands } from "./shell/commands.ts";
 import { sweepCommand } from "./sweep/commands.ts";
+import { scoreCommands } from "./scoring/commands.ts";
 import { taskCommands } from "./tasks/commands.ts";
 import { columns, log, print } from "./terminal/terminal.ts";
 import { configCommands, trainCommands } from "./train/commands.ts";
@@ -127,7 +128,8 @@ function createProgram(setExit: (code: number) => void): Command {
   initCommand(program);
   trainCommands(program, setExit);
   sweepCommand(program, setExit);
-  taskCommands(program, setExit);
+  taskCommands(program);
+  scoreCommands(program, setExit);
   rewardCommands(program, setExit);
   modelCommands(program);
   serveCommand(program);

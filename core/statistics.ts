@@ -1,6 +1,6 @@
 /**
- * Means, extremes, standard deviations and quantiles. Confidence intervals are in intervals.ts and
- * evaluation/intervals.ts, paired tests in evaluation/matched_pairs.ts.
+ * Means, extremes, standard deviations, quantiles and correlations. Confidence intervals are in
+ * intervals.ts and evaluation/intervals.ts, paired tests in evaluation/matched_pairs.ts.
  */
 
 /** Mean; NaN without values. */
@@ -30,6 +30,35 @@ export function sampleStd(values: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += (values[i]! - center) ** 2;
   return Math.sqrt(sum / (values.length - 1));
+}
+
+/** Pearson's correlation; NaN where one side is constant, or for fewer than two values. */
+export function correlation(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const meanA = mean(a), meanB = mean(b);
+  let both = 0, squaresA = 0, squaresB = 0;
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i]! - meanA, y = b[i]! - meanB;
+    both += x * y;
+    squaresA += x * x;
+    squaresB += y * y;
+  }
+  return both / Math.sqrt(squaresA * squaresB);
+}
+
+/** Ranks from 1; equal values have the mean of their ranks. */
+export function ranks(values: ArrayLike<number>): Float64Array {
+  const order = Array.from(values, (_, i) => i).sort((i, j) => values[i]! - values[j]!);
+  const result = new Float64Array(values.length);
+  for (let begin = 0, end = 0; begin < order.length; begin = end) {
+    while (end < order.length && values[order[end]!] === values[order[begin]!]) end++;
+    for (let at = begin; at < end; at++) result[order[at]!] = (begin + end + 1) / 2;
+  }
+  return result;
+}
+
+/** Spearman's rank correlation; NaN where one side is constant, or for fewer than two values. */
+export function rankCorrelation(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return correlation(ranks(a), ranks(b));
 }
 
 /**

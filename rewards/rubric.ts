@@ -31,6 +31,8 @@ export interface RewardError {
   name: string;
   message: string;
   completion: string;
+  /** Index of the completion in its batch. */
+  row: number;
 }
 
 /** The scores of a batch. */
@@ -85,7 +87,10 @@ export interface RubricOptions {
 }
 
 /** Columns of the table of completions that are no rewards. */
-const TABLE_COLUMNS = ["step", "prompt", "expected", "completion", "advantage"];
+export const TABLE_COLUMNS: readonly string[] = [
+  ...["step", "prompt", "expected", "completion", "advantage"],
+  ...["entry", "completion_ids", "truncated"],
+];
 
 /**
  * Creates a rubric.
@@ -126,7 +131,7 @@ export function createRubric(
         columns.map((outcomes, k) => {
           const outcome = outcomes[row]!;
           if ("value" in outcome) return outcome.value;
-          errors.push({ name: names[k]!, message: outcome.error, completion });
+          errors.push({ name: names[k]!, message: outcome.error, completion, row });
           return 0;
         })
       );

@@ -45,7 +45,7 @@ const command = new Deno.Command(Deno.execPath(), {
     "--include",
     "ranks/watch/worker.ts",
     "--include",
-    "cli/tasks/score_worker.ts",
+    "cli/scoring/score_worker.ts",
     "--include",
     "tasks/custom/relay.ts",
     "--include",

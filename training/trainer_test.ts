@@ -136,6 +136,9 @@ Deno.test("completions are written as Parquet, with rewards and advantage", asyn
       "letters",
       "ending",
       "advantage",
+      "entry",
+      "completion_ids",
+      "truncated",
     ]);
     assert.ok(rows.every((row) => row.step === 2 && typeof row.prompt === "string"));
     assert.equal(rows[0]!.prompt, rows[3]!.prompt);
@@ -175,7 +178,12 @@ Deno.test("a reward that fails in three whole steps ends the run, saved", async 
       score: (inputs) =>
         Promise.resolve({
           values: inputs.map(() => [0]),
-          errors: inputs.map(({ completion }) => ({ name: "broken", message: "oh", completion })),
+          errors: inputs.map(({ completion }, row) => ({
+            name: "broken",
+            message: "oh",
+            completion,
+            row,
+          })),
           logged: new Map(),
           extras: new Map(),
           sums: new Map(),

@@ -1,5 +1,5 @@
 /** `rgx serve`: a model behind an OpenAI-compatible API. */
-import { EXIT, messageOf, UsageError } from "../../core/errors.ts";
+import { messageOf, UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import { ModelHost } from "../../serve/model_host.ts";
 import { type Server, startServer } from "../../serve/server.ts";
@@ -8,6 +8,7 @@ import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
+import { isLoopback, stopSignal } from "../stop_signal.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
@@ -123,23 +124,4 @@ async function readKey(path: string): Promise<string> {
   throw new UsageError(`--api-key-file ${path}: expected one line, the key`, {
     advice: "A key has letters, digits and signs of ASCII, and no blanks.",
   });
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
-}
-
-/** Waits for the first signal. The next one ends the process. */
-function stopSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let isFirst = true;
-  const signals = [["SIGINT", EXIT.sigint], ["SIGTERM", EXIT.sigterm]] as const;
-  for (const [signal, code] of signals) {
-    Deno.addSignalListener(signal, () => {
-      if (!isFirst) Deno.exit(code);
-      isFirst = false;
-      resolve();
-    });
-  }
-  return promise;
 }

@@ -1,10 +1,9 @@
-/** Flags and help of `rgx tasks` and `rgx score`. */
+/** Flags and help of `rgx tasks`. */
 import type { Command } from "commander";
 import { collect, examples, integer } from "../flag_types.ts";
 
-export function taskCommands(program: Command, setExit: (code: number) => void): void {
+export function taskCommands(program: Command): void {
   exportCommand(tasksCommands(program));
-  scoreCommand(program, setExit);
 }
 
 function tasksCommands(program: Command): Command {
@@ -76,20 +75,5 @@ function exportCommand(tasks: Command): void {
     )
     .action(async (names, options) => {
       await (await import("./tasks_export.ts")).exportTasks(names, options);
-    });
-}
-
-function scoreCommand(program: Command, setExit: (code: number) => void): void {
-  program.command("score")
-    .description("score answers (JSONL in, JSONL out, in order)")
-    .argument("[file]", "JSONL file, or - for stdin", "-")
-    .option("--completions", "take whole completions and extract their answers as training does")
-    .option("--threads <n>", "threads; default: one a core", integer(1, 1024))
-    .addHelpText(
-      "after",
-      examples("rgx score answers.jsonl", "cat answers.jsonl | rgx score --completions -"),
-    )
-    .action(async (file, options) => {
-      setExit(await (await import("./score.ts")).scoreFile(file, options));
     });
 }

@@ -5,6 +5,7 @@
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
+import { TABLE_COLUMNS } from "../../rewards/rubric.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
 
@@ -159,7 +160,7 @@ async function readHeldOut(folder: string): Promise<HeldOutAnswers | null> {
 }
 
 /** Columns of the completions that are not rewards. */
-export const OTHER_COLUMNS = new Set(["step", "prompt", "expected", "completion", "advantage"]);
+export const OTHER_COLUMNS: ReadonlySet<string> = new Set(TABLE_COLUMNS);
 
 /** The first group whose completions differ in reward, else the first. */
 async function readGroup(path: string): Promise<SampledGroup | null> {

@@ -109,6 +109,9 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
         "correctness",
         "format_answer",
         "advantage",
+        "entry",
+        "completion_ids",
+        "truncated",
       ]);
       for (const row of rows) {
         assert.equal(row["step"], 3);

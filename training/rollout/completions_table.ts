@@ -1,10 +1,12 @@
 /**
  * The completions of a step as a Parquet table, with the columns step, prompt, expected (the right
  * answer, or null), completion, one for each reward, advantage, and the extra columns that rewards
- * have written.
+ * have written. What rewards see besides is there too, so that `rgx rescore` can score again: entry
+ * (the problem as JSON text), completion_ids (a list as JSON) and truncated.
  */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
+import { entryJson } from "../../tasks/entry_json.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** @param rewardNames the columns of the rewards; a null reward stays null */
@@ -30,6 +32,13 @@ export function encodeCompletions(
         type: "DOUBLE" as const,
       })),
       { name: "advantage", data: rows.map((row) => row.advantage), type: "DOUBLE" },
+      {
+        name: "entry",
+        data: rows.map((row) => entryJson(groups[row.group]!.entry)),
+        type: "STRING",
+      },
+      { name: "completion_ids", data: rows.map((row) => [...row.ids]), type: "JSON" },
+      { name: "truncated", data: rows.map((row) => row.truncated), type: "BOOLEAN" },
       ...extraNames(rollout).map((name) =>
         extraColumn(name, rows.map((row) => row.extras[name] ?? null))
       ),

@@ -1,18 +1,27 @@
 /**
- * `rgx score`: reads answers or completions and writes scores, line by line and in order. The input
+ * `rgx score`: with rewards, as other trainers have them (`reward_lines.ts`, `score_server.ts`);
+ * without, it reads answers or completions and writes scores, line by line and in order. The input
  * is cut at line ends into pieces. Only a few of them are in memory at a time. A large input is
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
+import { createRubric, type Rubric } from "../../rewards/rubric.ts";
+import { isLoopback, stopSignal } from "../stop_signal.ts";
+import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
+import { scoreRewardLines } from "./reward_lines.ts";
 import { scoreLines } from "./score_lines.ts";
+import { startScoreServer } from "./score_server.ts";
 import { ScorePool } from "./score_pool.ts";
-import { writeResult } from "../terminal/terminal.ts";
+import { log, print, writeResult } from "../terminal/terminal.ts";
 
-export interface ScoreOptions {
+interface ScoreFlags extends RewardFlags {
   completions?: boolean;
   /** Default: one per core. */
   threads?: number;
+  serve?: boolean;
+  host: string;
+  port: number;
 }
 
 /** Number of bytes that are read together. */
@@ -23,14 +32,51 @@ const ALONE = 1 << 20;
 const AHEAD = 3;
 
 /** Returns the exit code: 1 when no line could be scored. */
-export async function scoreFile(file: string, options: ScoreOptions): Promise<number> {
-  if (file !== "-") {
-    const info = await Deno.stat(file).catch((cause) => {
-      if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-      throw new UsageError(`${file}: no such file`, { cause });
+export async function score(file: string, flags: ScoreFlags): Promise<number> {
+  const chosen = await chosenRewards(flags);
+  if (chosen === null && !flags.serve) return await scoreFile(file, flags);
+  for (const name of ["completions", "threads"] as const) {
+    if (flags[name] === undefined) continue;
+    throw new UsageError(`--${name} is for scores of answers, not for rewards`, {
+      advice: "Rewards see whole completions anyway.",
     });
-    if (info.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
   }
+  const { sections, rewardTimeout, maxCompletionLength } = chosen ?? await chosenRewards({
+    reward: ["correctness"],
+  }) as ChosenRewards;
+  const rubric = createRubric(sections, { rewardTimeout });
+  await rubric.open();
+  try {
+    if (flags.serve) return await serveRewards(file, rubric, maxCompletionLength, flags);
+    await checkFile(file);
+    using opened = file === "-" ? null : await Deno.open(file);
+    return await scoreRewardLines(pieces(opened ?? Deno.stdin), rubric, maxCompletionLength);
+  } finally {
+    await rubric.close();
+  }
+}
+
+async function serveRewards(
+  file: string,
+  rubric: Rubric,
+  maxCompletionLength: number,
+  { host: hostname, port }: ScoreFlags,
+): Promise<number> {
+  if (file !== "-") throw new UsageError("--serve takes no file: clients send what to score");
+  const server = startScoreServer(rubric, {
+    ...{ hostname, port, maxCompletionLength },
+    onDefect: (error) => log(`internal error: ${error instanceof Error ? error.stack : error}`),
+  });
+  log(`rewards: ${rubric.names.map((name, i) => `${name} × ${rubric.weights[i]}`).join(", ")}`);
+  if (!isLoopback(hostname)) log("warning: anyone who reaches this address can use it");
+  print(server.url);
+  await stopSignal();
+  await server.close();
+  return EXIT.ok;
+}
+
+async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
+  await checkFile(file);
   using opened = file === "-" ? null : await Deno.open(file);
   const { completions = false } = options;
   const threads = options.threads ?? defaultThreads();
@@ -67,6 +113,16 @@ export async function scoreFile(file: string, options: ScoreOptions): Promise<nu
     pool?.close();
   }
   return total.scored === 0 && total.failed > 0 ? EXIT.failure : EXIT.ok;
+}
+
+/** @throws UsageError for a file that is none */
+async function checkFile(file: string): Promise<void> {
+  if (file === "-") return;
+  const info = await Deno.stat(file).catch((cause) => {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    throw new UsageError(`${file}: no such file`, { cause });
+  });
+  if (info.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
 }
 
 /** The input so far, cut at line ends. A line that is longer than a piece stays whole. */

@@ -1,0 +1,70 @@
+/** The rewards that flags name: `--reward`, and `--config` for those of a run. */
+import { parse } from "yaml";
+import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
+import type { RewardSection } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import { isCodePath } from "../../core/sandbox/code_file.ts";
+
+export interface RewardFlags {
+  /** Names, files or `{name: …}`. */
+  reward: readonly string[];
+  config?: string;
+}
+
+export interface ChosenRewards {
+  sections: readonly RewardSection[];
+  rewardTimeout: number;
+  /** Longest completion of the configuration. */
+  maxCompletionLength: number;
+}
+
+/**
+ * The rewards of the flags; null where there are none.
+ * @throws UsageError
+ */
+export async function chosenRewards(flags: RewardFlags): Promise<ChosenRewards | null> {
+  const { reward, config: path } = flags;
+  if (path !== undefined && reward.length > 0) {
+    throw new UsageError("--reward and --config exclude each other", {
+      advice: "Both say which rewards are meant.",
+    });
+  }
+  if (path === undefined && reward.length === 0) return null;
+  const { config } = path === undefined
+    ? await ofRewards(reward.map(itemOf))
+    : await loadConfig(path, { env: Deno.env.toObject() });
+  const { reward_timeout: rewardTimeout, max_completion_length } = config.training;
+  if (config.rewards.length === 0) throw new UsageError(`${path}: has no rewards`);
+  return { sections: config.rewards, rewardTimeout, maxCompletionLength: max_completion_length };
+}
+
+/** A configuration with these rewards; nothing else in it is used. */
+async function ofRewards(rewards: readonly unknown[]): Promise<LoadedConfig> {
+  try {
+    return await loadConfig({
+      model: { model_name_or_path: "none" },
+      data: { task_name: "chain_sum" },
+      rewards,
+    });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    // The places are those of the configuration, which the user has not written.
+    throw new UsageError(
+      error.message.replaceAll(/^configuration object:\d+:\d+: rewards\.\d+/gm, "--reward"),
+      { ...(error.advice !== undefined && { advice: error.advice }), cause: error },
+    );
+  }
+}
+
+/** An item of a list of rewards. */
+function itemOf(text: string): unknown {
+  if (!text.trimStart().startsWith("{")) return isCodePath(text) ? { path: text } : text;
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new UsageError(`--reward ${text}: not a map of YAML`, {
+      advice: "For example --reward '{name: cosine_scaled, weight: 0.5}'.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,22 @@
+/** What commands that serve have in common. */
+import { EXIT } from "../core/errors.ts";
+
+/** Whether an address is reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+/** Waits for the first signal. The next one ends the process. */
+export function stopSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isFirst = true;
+  const signals = [["SIGINT", EXIT.sigint], ["SIGTERM", EXIT.sigterm]] as const;
+  for (const [signal, code] of signals) {
+    Deno.addSignalListener(signal, () => {
+      if (!isFirst) Deno.exit(code);
+      isFirst = false;
+      resolve();
+    });
+  }
+  return promise;
+}

@@ -1,0 +1,168 @@
+/** `rgx score` with rewards: lines, the server that other trainers ask, and the Python examples. */
+import assert from "node:assert/strict";
+import { startScoreServer } from "../../cli/scoring/score_server.ts";
+import { type Row, ROW_FORMATS } from "../../data/export_formats.ts";
+import { createRubric, type RubricSection } from "../../rewards/rubric.ts";
+import { createDataset } from "../../tasks/dataset.ts";
+import { NEEDED, needs } from "../skipped.ts";
+import { lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
+
+const SUM = { question: "1 + 1?", answer: "2" };
+
+async function withScores<T>(
+  sections: readonly RubricSection[],
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const rubric = createRubric(sections), defects: unknown[] = [];
+  const server = startScoreServer(rubric, {
+    ...{ hostname: "127.0.0.1", port: 0, maxCompletionLength: 10 },
+    onDefect: (error) => defects.push(error),
+  });
+  try {
+    return await work(server.url);
+  } finally {
+    await server.close();
+    await rubric.close();
+    assert.deepEqual(defects, []);
+  }
+}
+
+const REWARDS: RubricSection[] = [
+  { name: "correctness", weight: 1, params: {} },
+  { name: "brevity", weight: 0.5, params: {} },
+];
+
+Deno.test("lines are rows with completions; a bad one costs only itself", async () => {
+  const input = [
+    JSON.stringify({ ...SUM, completion: "<answer>2</answer>", completion_ids: [1, 2] }),
+    "{oops",
+    JSON.stringify({ ...SUM, completion: [{ role: "assistant", content: "<answer>3</answer>" }] }),
+    JSON.stringify({ ...SUM }),
+  ];
+  const args = [
+    "score",
+    "--reward",
+    "correctness",
+    "--reward",
+    "{name: accuracy_reward, weight: 2}",
+  ];
+  const { code, out, err } = await rgx(args, input.join("\n") + "\n");
+  assert.equal(code, 0, err);
+  const [first, second, third, fourth] = lines(out).map((line) => JSON.parse(line));
+  assert.deepEqual(first, { reward: 1, values: { correctness: 1, accuracy_reward: 0 } });
+  assert.match(second.error, /^line 2: not JSON/);
+  assert.deepEqual(third.values.correctness, 0);
+  assert.match(fourth.error, /^line 4: completion: expected a text .*, found none/);
+  assert.equal(fourth.reward, null);
+  const both = await rgx(["score", "--reward", "brevity", "--threads", "2"]);
+  assert.match(both.err, /--threads is for scores of answers/);
+});
+
+Deno.test("rewards are served for rows of TRL, of verl and of files", async () => {
+  const entry = createDataset("spell_backward", { seed: 5 }).entry(0);
+  const options = { systemPrompt: null, addInstructions: true };
+  const right = `<answer>${entry.answer}</answer>`;
+  await withScores(REWARDS, async (url) => {
+    const ask = async (samples: unknown) => {
+      const body = JSON.stringify({ samples });
+      const reply = await fetch(`${url}/score`, { method: "POST", body });
+      return { status: reply.status, ...await reply.json() };
+    };
+    const trl = ROW_FORMATS.trl.row(entry, "train", options);
+    const verl = ROW_FORMATS.verl.row(entry, "train", options);
+    const { data_source, extra_info, reward_model } = verl as Record<string, Row>;
+    const { status, rewards, values, errors } = await ask([
+      { ...trl, completion: [{ role: "assistant", content: right }], completion_ids: [1, 2, 3, 4] },
+      { ...trl, completion: "<answer>x</answer>", completion_ids: null, truncated: true },
+      {
+        ...{ data_source, extra_info, solution_str: right },
+        ground_truth: reward_model!["ground_truth"],
+      },
+      { data_source: "openai/gsm8k", solution_str: "#### 72", ground_truth: "72" },
+    ]);
+    assert.equal(status, 200);
+    assert.deepEqual(errors, []);
+    assert.deepEqual(values.correctness, [1, 0, 1, 1]);
+    assert.deepEqual(values.brevity, [0.6, 0, 1, 0]);
+    assert.deepEqual(rewards, [1.3, 0, 1.5, 1]);
+    assert.deepEqual(await ask([]), {
+      ...{ status: 200, rewards: [], errors: [], values: { correctness: [], brevity: [] } },
+    });
+    const health = await (await fetch(`${url}/health`)).json();
+    assert.deepEqual(health, { rewards: ["correctness", "brevity"], weights: [1, 0.5] });
+    for (
+      const [samples, message] of [
+        [null, /samples: expected a list/],
+        [[{ ...SUM, completion: "a" }, 3], /^samples\[1\]: expected an object/],
+        [[{ completion: "a" }], /^samples\[0\]: has no column prompt, question/],
+        [[{ ...SUM, completion: "a", completion_ids: "x" }], /completion_ids: expected a list/],
+      ] as const
+    ) {
+      const { status, error } = await ask(samples);
+      assert.equal(status, 400);
+      assert.match(error.message, message);
+    }
+    assert.equal((await fetch(`${url}/score`)).status, 405);
+    assert.equal((await fetch(`${url}/`)).status, 404);
+  });
+});
+
+Deno.test("a failing reward counts 0 and is named; one that does not apply is null", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/mine.ts`;
+    await Deno.writeTextFile(
+      path,
+      "export default ({ completion }) => { if (completion) throw Error('no'); return null; };",
+    );
+    await withScores([{ name: "mine", weight: 1, params: {}, file: { path } }], async (url) => {
+      const samples = [{ ...SUM, completion: "a" }, { ...SUM, completion: "" }];
+      // Two requests at once take turns.
+      const ask = () =>
+        fetch(`${url}/score`, { method: "POST", body: JSON.stringify({ samples }) });
+      for (const reply of await Promise.all([ask(), ask()])) {
+        const { rewards, errors } = await reply.json();
+        assert.deepEqual(rewards, [0, null]);
+        assert.equal(errors.length, 1);
+        assert.deepEqual([errors[0].index, errors[0].reward], [0, "mine"]);
+        assert.match(errors[0].message, /^no \(line 1/);
+      }
+    });
+  }));
+
+/** Python with its standard library is all that the examples need. */
+const python = Deno.env.get("RGX_TEST_PYTHON") ?? "python3";
+const hasPython = await new Deno.Command(python, { args: ["--version"] }).output()
+  .then(({ success }) => success, () => false);
+
+const CALLS = `
+from trl_reward import rgx_reward
+from verl_reward import compute_score
+chat = [[{"role": "user", "content": "1 + 1?"}], [{"role": "user", "content": "2 + 1?"}]]
+said = [[{"role": "assistant", "content": "<answer>2</answer>"}],
+        [{"role": "assistant", "content": "<answer>2</answer>"}]]
+print(rgx_reward(chat, said, [[1], [1, 2]], answer=["2", "3"], trainer_state=object()),
+      compute_score("file", "<answer>5</answer>", "5", {"split": "train"}))
+`;
+
+Deno.test({
+  name: "the examples in Python get rewards from rgx score --serve",
+  ignore: needs(hasPython, NEEDED.python),
+  fn: async () => {
+    const child = spawnRgx(["score", "--serve", "--port", "0"]);
+    const reader = child.stdout.getReader();
+    const url = new TextDecoder().decode((await reader.read()).value).trim();
+    reader.releaseLock();
+    try {
+      const { stdout, stderr } = await new Deno.Command(python, {
+        ...{ args: ["-c", CALLS], cwd: new URL("examples", root), env: { RGX_SCORE_URL: url } },
+      }).output();
+      assert.equal(new TextDecoder().decode(stderr), "");
+      assert.equal(new TextDecoder().decode(stdout).trim(), "[1, 0] 1");
+    } finally {
+      child.kill("SIGTERM");
+      await child.stdout.cancel();
+      await child.stderr.cancel();
+    }
+    assert.equal((await child.status).code, 0);
+  },
+});

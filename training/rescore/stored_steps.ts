@@ -1,0 +1,90 @@
+/** The completions of a run's steps as rewards saw them, from the tables of its folder. */
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { messageOf, RgxError } from "../../core/errors.ts";
+import { isAbsent } from "../../core/paths.ts";
+import type { RewardSample, RewardValue } from "../../rewards/types.ts";
+import type { Entry } from "../../tasks/types.ts";
+
+/** A completion with the values that it had in the run. */
+export interface StoredRow {
+  sample: RewardSample;
+  /** By the names of the run's rewards, unweighted; null = did not apply. */
+  rewards: RewardValue[];
+}
+
+export interface StoredStep {
+  step: number;
+  /** Rows of a prompt are adjacent. */
+  rows: StoredRow[];
+}
+
+/** What the tables do not hold. */
+export interface RunFacts {
+  /** The run's folder. */
+  folder: string;
+  /** Names of its rewards in metrics and tables. */
+  rewardNames: readonly string[];
+  maxCompletionLength: number;
+}
+
+/**
+ * The numbers of the steps that have a table, ascending.
+ * @throws RgxError when there are none
+ */
+export async function storedSteps(folder: string): Promise<number[]> {
+  const steps: number[] = [];
+  try {
+    for await (const { name } of Deno.readDir(`${folder}/completions`)) {
+      const match = /^completions_(\d+)\.parquet$/.exec(name);
+      if (match !== null) steps.push(Number(match[1]));
+    }
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
+  if (steps.length > 0) return steps.sort((a, b) => a - b);
+  throw new RgxError(`${folder}/completions: there are no completions to score`, {
+    advice: "A run keeps them with training.log_completions=true, which is the default.",
+  });
+}
+
+/** @throws RgxError for a table that is damaged, or was written by an earlier version */
+export async function readStoredStep(step: number, run: RunFacts): Promise<StoredStep> {
+  const name = `completions_${String(step).padStart(5, "0")}.parquet`;
+  const path = `${run.folder}/completions/${name}`;
+  let rows: Record<string, unknown>[];
+  try {
+    rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
+  } catch (error) {
+    throw new RgxError(`${path}: is cut or damaged: ${messageOf(error)}`, { cause: error });
+  }
+  const [first = {}] = rows;
+  if (!Object.hasOwn(first, "entry")) {
+    throw new RgxError(`${path}: does not hold the problems, which rewards need`, {
+      advice: "An earlier version of rgx has written it; runs of this version can be scored again.",
+    });
+  }
+  const missing = run.rewardNames.find((name) => !Object.hasOwn(first, name));
+  if (missing !== undefined) {
+    throw new RgxError(`${path}: has no column ${missing}, a reward of the run's config.yaml`);
+  }
+  return { step, rows: rows.map((row) => storedRow(step, row, run)) };
+}
+
+function storedRow(step: number, row: Record<string, unknown>, run: RunFacts): StoredRow {
+  const entry = JSON.parse(row["entry"] as string) as Entry;
+  return {
+    rewards: run.rewardNames.map((name) => row[name] as RewardValue),
+    sample: {
+      prompt: row["prompt"] as string,
+      messages: entry.messages ?? null,
+      completion: row["completion"] as string,
+      answer: entry.answer,
+      info: entry.metadata,
+      entry,
+      completionIds: row["completion_ids"] as number[],
+      truncated: row["truncated"] as boolean,
+      step,
+      maxCompletionLength: run.maxCompletionLength,
+    },
+  };
+}
