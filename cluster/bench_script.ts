@@ -1,8 +1,8 @@
 /**
- * Writes the job script of a benchmark. It is either an array job, whose elements share the
- * (model, task) combinations and have one GPU each, followed by a job that merges the results; or
- * one job with all GPUs of a node. The models and tasks are variables at the top of the script,
- * which users can edit.
+ * Writes the job script of a benchmark. It is an array job, whose elements share the (model, task)
+ * combinations and have one GPU each, followed by a job that merges the results; or one job with
+ * all GPUs of a node; or one job with a rank for each GPU of several nodes. The models and tasks
+ * are variables at the top of the script, which users can edit.
  */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
@@ -11,21 +11,24 @@ import {
   checkJobName,
   type CommonOptions,
   type JobScript,
+  killedRank,
   needsCard,
   NO_REQUEUE,
   ONE_PROCESS,
   prepare,
+  ranksLaunch,
 } from "./job_script.ts";
 import { megabytes, parseTimeLimit } from "./slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import arrayRoles from "./templates/bench_array.sh" with { type: "text" };
 import template from "./templates/bench.sh" with { type: "text" };
+import rankRoles from "./templates/bench_ranks.sh" with { type: "text" };
 import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
 
 /**
- * `gpus` is the total number of GPUs; default 8. On a device that is no GPU, it is the number of
- * elements, or of processes.
+ * `gpus` is the total number of GPUs; default 8. With `nodes` it is the number of each node, one
+ * rank each; default 1. On a device that is no GPU, it is the number of elements, or of processes.
  */
 export interface BenchScriptOptions extends CommonOptions {
   models: readonly string[];
@@ -36,6 +39,8 @@ export interface BenchScriptOptions extends CommonOptions {
   outputDir?: string;
   /** One job with all GPUs instead of an array. */
   oneNode?: boolean;
+  /** The value of `srun --mpi` of several ranks; default: the one that fits the MPI library. */
+  mpi?: string;
   /** Maximum number of elements of the array that run in parallel. */
   maxParallel?: number;
   /** Additional flags of `rgx bench`, such as `--temperature 0.7`. */
@@ -74,7 +79,11 @@ const HOW = {
   array: "which starts an array of NUM_GPUS jobs, and one that joins their results and draws the " +
     "charts.",
   node: "which starts one job with NUM_GPUS graphics cards of one node.",
+  ranks: "which starts one job with NUM_GPUS ranks on each of its nodes.",
 };
+
+/** The shell lines that start each kind of job. */
+const ROLES = { array: arrayRoles, node: nodeRoles, ranks: rankRoles };
 
 /**
  * Makes the text of a script that runs a benchmark on the GPUs of a cluster; writes no file.
@@ -85,25 +94,40 @@ export async function benchScript(
   options: BenchScriptOptions,
 ): Promise<JobScript> {
   const { models, tasks, oneNode = false } = options;
+  const kind = oneNode ? "node" : options.nodes !== undefined ? "ranks" : "array";
   if (models.length === 0) throw new UsageError("no model is named", { advice: "--models NAME …" });
   if (tasks.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
-  const gpus = options.gpus ?? 8;
+  const gpus = options.gpus ?? (kind === "ranks" ? 1 : 8);
   const jobName = checkJobName(options.jobName, "bench");
-  const cards = needsCard(options.device) ? oneNode ? gpus : 1 : 0;
-  const prepared = await prepare(account, { ...options, gpus: cards }, jobName);
+  const cards = needsCard(options.device) ? kind === "array" ? 1 : gpus : 0;
+  const tasksPerNode = kind === "ranks" ? gpus : 1;
+  const prepared = await prepare(account, { ...options, gpus: cards, tasksPerNode }, jobName);
   const { logs, notes, values, workDir } = prepared, { needs } = options;
   const job = needs === undefined
     ? prepared.job
-    : withNeeds(prepared.job, options, oneNode ? forAll(needs, gpus) : needs);
+    : withNeeds(prepared.job, options, kind === "node" ? forAll(needs, gpus) : needs);
   if (gpus < 1) throw new UsageError(`--gpus ${gpus}: expected at least 1`);
-  if (job.nodes > 1) {
-    throw new UsageError(`--nodes ${job.nodes}: a job of a benchmark takes one node`, {
-      advice: "An array (without --one-node) spreads over nodes by itself.",
+  if (oneNode && job.nodes > 1) {
+    throw new UsageError(`--nodes ${job.nodes}: --one-node takes one node`, {
+      advice: "Leave --one-node out: --nodes starts a rank for each card of each node.",
     });
   }
+  if (kind === "ranks" && options.maxParallel !== undefined) {
+    throw new UsageError(`--array %${options.maxParallel}: with --nodes there is no array`);
+  }
+  if (kind !== "ranks" && options.mpi !== undefined) {
+    throw new UsageError(`--mpi ${options.mpi}: is for the ranks of --nodes`);
+  }
+  const launch = kind === "ranks"
+    ? ranksLaunch(
+      job.nodes,
+      [`$((${job.nodes} * NUM_GPUS))`, '"$NUM_GPUS"'],
+      options.mpi ?? null,
+    )
+    : ONE_PROCESS;
   const script = resolve(options.script);
   requireScriptPath(script, "--output");
-  const array = oneNode ? null : `0-${gpus - 1}${concurrencyLimit(options.maxParallel)}`;
+  const array = kind !== "array" ? null : `0-${gpus - 1}${concurrencyLimit(options.maxParallel)}`;
   const header = headerLines(job, { jobName, log: logs, array });
   const names = await Promise.all(models.map((model) => placeOf(model, workDir)));
   for (const { name, exists } of names) {
@@ -113,16 +137,17 @@ export async function benchScript(
   const text = options.template?.text ?? template;
   const filled = fillTemplate(
     expandParts(
-      text.replace(/\{\{ *roles *\}\}/, () => (oneNode ? nodeRoles : arrayRoles).trimEnd()),
+      text.replace(/\{\{ *roles *\}\}/, () => ROLES[kind].trimEnd()),
       job.requeue ? [] : ["requeue"],
     ),
     {
       ...values,
-      ...ONE_PROCESS,
+      ...launch,
+      killed: kind === "ranks" && job.requeue ? killedRank('[ "$(progress)" -gt 0 ]') : "",
       requeue: NO_REQUEUE,
       progress: job.requeue ? PROGRESS : "",
       sbatch: header.join("\n"),
-      how: oneNode ? HOW.node : HOW.array,
+      how: HOW[kind],
       models: names.map(({ name }) => `  ${shellWord(name)}`).join("\n"),
       tasks: shellWords(await Promise.all(tasks.map((task) => taskName(task, workDir)))),
       num_examples: String(options.numExamples ?? 100),

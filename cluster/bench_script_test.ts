@@ -34,8 +34,26 @@ Deno.test("with --one-node, one job has all GPUs of a node", async () => {
   assert.doesNotMatch(text, /--array|join/);
 });
 
+Deno.test("with --nodes, one job has a rank for each GPU of its nodes", async () => {
+  const needs = { cpus: 4, memory: 2 ** 30 };
+  const { text } = await bench({ nodes: 2, gpus: 4, needs });
+  const header = sbatch(text);
+  for (const line of ["--nodes=2", "--ntasks-per-node=4", "--gres=gpu:4", "--mem=4G"]) {
+    assert.ok(header.includes(line), header.join(" "));
+  }
+  assert.doesNotMatch(text, /--array|join/);
+  await assertCleanShell(text);
+  const ranks = { nodes: 2, gpus: 2, mpi: "pmi2" };
+  const { calls } = await called(ranks, [], { SLURM_JOB_ID: "5" });
+  assert.deepEqual(calls, [
+    `srun --nodes=2 --ntasks=4 --ntasks-per-node=2 --mpi=pmi2 --kill-on-bad-exit=1 rgx ${COMMON}`,
+  ]);
+  const submitted = await called(ranks, [], { NUM_GPUS: "3" });
+  assert.deepEqual(submitted.calls, ["sbatch --parsable --ntasks-per-node=3 --gres=gpu:3 F/b.sh"]);
+});
+
 Deno.test("on the CPU no GPU is requested", async () => {
-  for (const more of [{}, { oneNode: true }]) {
+  for (const more of [{}, { oneNode: true }, { nodes: 2 }]) {
     assert.doesNotMatch((await bench({ ...more, device: "wasm" })).text, /--gres/);
   }
 });
@@ -160,7 +178,10 @@ Deno.test("a benchmark that cannot run is refused", async () => {
     [{ models: [] }, "no model is named"],
     [{ tasks: [] }, "no task is named"],
     [{ gpus: 0 }, "--gpus 0: expected at least 1"],
-    [{ nodes: 2 }, "--nodes 2: a job of a benchmark takes one node"],
+    [{ nodes: 2, oneNode: true }, "--nodes 2: --one-node takes one node"],
+    [{ nodes: 2, maxParallel: 2 }, "--array %2: with --nodes there is no array"],
+    [{ mpi: "pmix" }, "--mpi pmix: is for the ranks of --nodes"],
+    [{ nodes: 2, mpi: "p m" }, "expected a type of srun --mpi=list"],
     [{ memory: "64" }, "--memory 64: has no unit"],
     [
       { template: { name: "t.sh", text: "#!/bin/sh\n{{sbatch}}\n" } },

@@ -75,14 +75,26 @@ export function launchOf(
   { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,
   type: string | null,
 ): Launch {
-  const ranks = nodes * tasksPerNode;
+  const ranks = nodes * tasksPerNode, launch = ranksLaunch(nodes, [ranks, tasksPerNode], type);
+  return ranks === 1 ? ONE_PROCESS : launch;
+}
+
+/**
+ * The start of ranks through MPI.
+ * @param tasks how many they are altogether and on each node; also words of the shell
+ * @param type as for {@link launchOf}
+ */
+export function ranksLaunch(
+  nodes: number,
+  [all, each]: readonly [all: number | string, each: number | string],
+  type: string | null,
+): Launch {
   if (type !== null && !/^[a-z][a-z0-9_]*$/.test(type)) {
     throw new UsageError(`--mpi ${JSON.stringify(type)}: expected a type of srun --mpi=list`);
   }
-  if (ranks === 1) return ONE_PROCESS;
   return {
     mpi: type === null ? mpiChoice.trimEnd() : `mpi=${type}`,
-    srun: `srun --nodes=${nodes} --ntasks=${ranks} --ntasks-per-node=${tasksPerNode} ` +
+    srun: `srun --nodes=${nodes} --ntasks=${all} --ntasks-per-node=${each} ` +
       '--mpi="$mpi" --kill-on-bad-exit=1',
   };
 }
@@ -125,12 +137,13 @@ export async function prepare(
 }
 
 /**
- * Shell lines for several ranks of a run: one that is killed takes the others with it, and srun
- * ends with the code of a signal. If there is a checkpoint, the job can go on.
+ * Shell lines for several ranks: one that is killed takes the others with it, and srun ends with
+ * the code of a signal. If something was saved, the job can go on.
+ * @param isSaved a condition of the shell
  */
-export const KILLED_RANK = `
-# A rank that was killed has taken the others with it. With a checkpoint the run can go on.
-if [ -z "$ending" ] && [ -e "$run/latest" ]; then
+export const killedRank = (isSaved: string): string => `
+# A rank that was killed has taken the others with it. The job can go on from what was saved.
+if [ -z "$ending" ] && ${isSaved}; then
   case $code in 137 | 143) code=75 ;; esac
 fi`;
 

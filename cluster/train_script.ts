@@ -19,7 +19,7 @@ import {
   checkJobName,
   type CommonOptions,
   type JobScript,
-  KILLED_RANK,
+  killedRank,
   launchOf,
   needsCard,
   NO_REQUEUE,
@@ -125,7 +125,7 @@ export async function slurmScript(
       requeue: NO_REQUEUE,
       progress: job.requeue ? progress : "",
       ...launch,
-      killed: ranks > 1 && job.requeue && isKnown ? KILLED_RANK : "",
+      killed: ranks > 1 && job.requeue && isKnown ? killedRank('[ -e "$run/latest" ]') : "",
       run: runLines(base, variants, job.requeue && isKnown),
       config: shellWord(path),
       overrides: words([

@@ -50,14 +50,16 @@ export function slurmCommands(program: Command): void {
     .option("--max-new-tokens <n>", "default: as the checkpoints were trained", integer(1))
     .option("--output-dir <folder>", "where results go (default benchmark_results)")
     .option("--one-node", "one job with all cards of a node instead of an array")
-    .option("--array <%n>", "elements that run at once: %4");
-  jobFlags(bench, "cards altogether (default 8)")
+    .option("--array <%n>", "elements that run at once: %4")
+    .option("--mpi <type>", "how srun starts the ranks of --nodes (default: what fits)");
+  jobFlags(bench, "cards altogether (default 8); with --nodes of each node")
     .addHelpText(
       "after",
       examples(
         "rgx slurm bench my_account --models runs/a/checkpoint-450 Qwen/Qwen2.5-7B-Instruct \\\n" +
           "      --tasks leg_counting tower_of_hanoi --num-examples 200",
         "rgx slurm bench my_account --models runs/a --tasks leg_counting --one-node --submit",
+        "rgx slurm bench my_account --models runs/a --tasks leg_counting --nodes 2 --gpus 4",
         "rgx slurm bench my_account --models runs/a --tasks math500=m.jsonl -- --samples 8",
       ) +
         "\n\nModels, tasks and sizes stand at the top of the script, to be edited.",

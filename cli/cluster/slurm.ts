@@ -60,6 +60,7 @@ export interface SlurmBenchFlags extends SlurmFlags {
   maxNewTokens?: number;
   outputDir?: string;
   oneNode?: boolean;
+  mpi?: string;
 }
 
 export async function slurmTrain(
@@ -127,6 +128,7 @@ export async function slurmBench(
       maxNewTokens: flags.maxNewTokens,
       outputDir: flags.outputDir,
       oneNode: flags.oneNode,
+      mpi: flags.mpi,
       maxParallel: maxParallel === undefined ? undefined : Number(maxParallel[1]),
       device: flags.device,
     }),
@@ -151,7 +153,7 @@ function taskNames(texts: readonly string[]): string[] {
 
 /** Flags of `rgx bench` that the script itself sets. */
 const SET_BY_SCRIPT = ["models", "tasks", "numExamples", "maxNewTokens", "outputDir", "resume"]
-  .concat("merge", "shard", "device", "devices", "workers");
+  .concat("merge", "shard", "device", "devices", "workers", "ranks");
 
 /** Checks the flags after `--`. @throws UsageError for what `rgx bench` does not accept */
 function checkBenchFlags(given: readonly string[]): void {

@@ -35,4 +35,5 @@ if [ -n "$MAX_NEW_TOKENS" ]; then command+=(--max-new-tokens "$MAX_NEW_TOKENS");
 {{progress}}
 
 {{supervise}}
+{{killed}}
 {{requeue}}

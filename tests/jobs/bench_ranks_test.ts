@@ -4,7 +4,7 @@ import { hasBothMpis, launch, launchers } from "../../ranks/mpi/launchers_testin
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { rgx, rgxProgram, withFolder } from "../support.ts";
-import { lineCount, signalled } from "./ranks_testing.ts";
+import { answersIn, signalled } from "./ranks_testing.ts";
 
 const ONE_THREAD = { RGX_NUM_THREADS: "1", COLUMNS: "80" };
 
@@ -26,15 +26,6 @@ async function resultOf(folder: string): Promise<unknown> {
   }
   assert.equal(results.length, 3);
   return results;
-}
-
-/** Number of answers that a folder holds. */
-async function answersIn(folder: string): Promise<number> {
-  let count = 0;
-  for (const { name } of [...Deno.readDirSync(folder)]) {
-    if (name.startsWith("samples_")) count += await lineCount(`${folder}/${name}`);
-  }
-  return count;
 }
 
 Deno.test({
@@ -60,7 +51,7 @@ Deno.test({
       const killed = await signalled(
         "SIGKILL",
         (env) => rgx(onTwo, "", { ...ONE_THREAD, ...env }),
-        () => answersIn(`${dir}/2`).then((count) => count > 0, () => false),
+        async () => await answersIn(`${dir}/2`) > 0,
       );
       assert.equal(killed.code, 75, killed.err);
       assert.match(

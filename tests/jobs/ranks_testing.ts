@@ -41,6 +41,16 @@ export async function lineCount(path: string): Promise<number> {
   return (await Deno.readTextFile(path).catch(() => "")).split("\n").length - 1;
 }
 
+/** Number of answers in the results folder of a benchmark, which may not be there yet. */
+export async function answersIn(folder: string): Promise<number> {
+  const names = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name).catch(() => []);
+  let count = 0;
+  for (const name of names) {
+    if (name.startsWith("samples_")) count += await lineCount(`${folder}/${name}`);
+  }
+  return count;
+}
+
 /** The living processes with a mark in their environment, and that environment. */
 async function* processesOf(mark: string): AsyncGenerator<{ id: number; words: string[] }> {
   for await (const { name } of Deno.readDir("/proc")) {

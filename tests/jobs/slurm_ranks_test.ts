@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { hasBothMpis } from "../../ranks/mpi/launchers_testing.ts";
 import { installed, Job, logOf, pause, withCluster, type Workplace } from "./slurm_jobs_testing.ts";
+import { answersIn } from "./ranks_testing.ts";
+import { until } from "./waiting.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { assertSameRun, readMetrics, TINY } from "../support.ts";
 
@@ -42,21 +44,34 @@ async function submit({ rgx, cluster, folder }: Workplace, name: string, ...more
   return new Job(cluster, jobs[0]!, `${folder}/${name}`);
 }
 
+/** The problems and answers of the newest result in a folder. */
+async function examplesIn(folder: string): Promise<unknown> {
+  const names = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+  const last = names.findLast((name) => name.startsWith("results_all_tasks_"))!;
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${folder}/${last}`));
+  return Object.values(tasks["spell_backward"].models)
+    .map((model) => (model as { examples: unknown }).examples);
+}
+
 /** The process of a rank: srun's, not those that it has started, nor those of other clusters. */
-async function processOfRank({ id, folder }: Job, rank: number): Promise<number> {
+async function processOfRank(
+  { id, folder }: Job,
+  rank: number,
+  name = "train",
+): Promise<number> {
   const wanted = [`SLURM_JOB_ID=${id}`, `SLURM_PROCID=${rank}`];
   const submitted = folder.replace(/\/[^/]*$/, "");
-  for await (const { name } of Deno.readDir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const environ = await Deno.readTextFile(`/proc/${name}/environ`).catch(() => "");
+  for await (const { name: process } of Deno.readDir("/proc")) {
+    if (!/^\d+$/.test(process)) continue;
+    const environ = await Deno.readTextFile(`/proc/${process}/environ`).catch(() => "");
     const variables = environ.split("\0");
     if (!wanted.every((variable) => variables.includes(variable))) continue;
     if (!environ.includes("\0SLURM_STEP_ID=")) continue; // the batch shell
     if (!variables.some((text) => /^SLURM_SUBMIT_DIR=/.test(text) && text.endsWith(submitted))) {
       continue;
     }
-    const command = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
-    if (/\0train\0/.test(command)) return Number(name);
+    const command = await Deno.readTextFile(`/proc/${process}/cmdline`).catch(() => "");
+    if (command.includes(`\0${name}\0`)) return Number(process);
   }
   throw new Error(`rank ${rank} of job ${id} is not there`);
 }
@@ -102,6 +117,36 @@ Deno.test({
         Deno.kill(await processOfRank(killed, 3), "SIGKILL");
         await completes(killed, 1);
       });
+
+      await t.step(
+        "a benchmark of four ranks is that of one process, also without a rank",
+        async () => {
+          const models = ["--models", "whole", "--tasks", "spell_backward"];
+          const flags = ["--no-base", "--no-charts", "--temperature", "1"];
+          const sizes = ["--num-examples", "2500", "--max-new-tokens", "60"];
+          await at.rgx("bench", ...models, ...sizes, ...flags, "--output-dir", "alone", "--quiet");
+          const submitted = await at.rgx(
+            ...[
+              "slurm",
+              "bench",
+              "acct",
+              ...models,
+              ...sizes,
+              "--output-dir",
+              "together",
+              ...RANKS,
+            ],
+            ...["--device", "wasm", "--submit", "--json", "--", ...flags],
+          );
+          const { jobs } = JSON.parse(submitted) as { jobs: string[] };
+          const job = new Job(cluster, jobs[0]!, `${folder}/together`);
+          await until("there are answers", 90, async () => await answersIn(job.folder) > 0);
+          Deno.kill(await processOfRank(job, 2, "bench"), "SIGKILL");
+          assert.equal(await job.ended(), "COMPLETED 0:0 1", await logOf(job));
+          assert.equal(await answersIn(job.folder), 2500);
+          assert.deepEqual(await examplesIn(job.folder), await examplesIn(`${folder}/alone`));
+        },
+      );
 
       await t.step("one is preempted and comes back", async () => {
         const preempted = await submit(at, "preempted", "--partition=scavenge");
