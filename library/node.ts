@@ -1,6 +1,6 @@
 /**
  * What needs no device: tasks, prompts and answers, rewards, configurations, statistics. The npm
- * package has these sections, for Node 20 and later.
+ * package has these sections, for Node 22 and later.
  *
  * ```ts
  * import assert from "node:assert/strict";

@@ -33,5 +33,6 @@ export const NEEDED = {
   arm64: "no Deno for ARM64 was named (RGX_TEST_ARM64, see CONTRIBUTING.md)",
   native: "no native kernels for this machine",
   bf16: "this processor has neither AMX nor AVX512-BF16",
+  node: "Node 22 and npm are not installed (RGX_TEST_NODE names another Node)",
   system: "the operating system lacks what the test is about",
 } as const;

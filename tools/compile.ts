@@ -9,7 +9,14 @@ import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 
 /** Packages that the executable does not need. It embeds every other package of `imports` whole. */
-const BUILD_ONLY = ["assemblyscript/asc", "axe-core", "fast-check", "openai", "playwright-core"];
+const BUILD_ONLY = [
+  "assemblyscript/asc",
+  "axe-core",
+  "esbuild",
+  "fast-check",
+  "openai",
+  "playwright-core",
+];
 
 /**
  * Features of Deno that every run needs. Not all versions of `deno compile` read them in deno.json.

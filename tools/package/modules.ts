@@ -22,15 +22,6 @@ export type Modules = Map<string, string>;
 export class ModuleReader {
   readonly modules: Modules = new Map();
 
-  /**
-   * @param replaced sources that stand in the place of the project's, by path
-   * @param change what else is done with each source
-   */
-  constructor(
-    readonly replaced: ReadonlyMap<string, string> = new Map(),
-    readonly change: (source: string, path: string) => string = (source) => source,
-  ) {}
-
   /** Adds a module and all that it imports, workers included. */
   async add(path: string): Promise<void> {
     const waiting = [path];
@@ -40,14 +31,14 @@ export class ModuleReader {
       const found = importsIn(source, next).filter((target) =>
         /\.[jt]s$/.test(target) && !target.startsWith(DATA)
       );
-      this.modules.set(next, this.change(source, next));
+      this.modules.set(next, source);
       waiting.push(...found);
     }
   }
 
   async #source(path: string): Promise<string> {
     if (path === "tasks/asset_bytes.ts") return await assets();
-    const text = this.replaced.get(path) ?? await Deno.readTextFile(new URL(path, ROOT));
+    const text = await Deno.readTextFile(new URL(path, ROOT));
     const found = new Map<string, string>();
     for (const [, specifier, type] of text.matchAll(DATA_IMPORT)) {
       found.set(specifier!, await this.#addData(specifier!, type!, path));

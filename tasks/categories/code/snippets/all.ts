@@ -1,15 +1,15 @@
 /**
  * All reference functions of codeio with their sources. Questions show exactly the lines that run.
  */
-import lists from "./lists.js" with { type: "text" };
+import lists from "./lists_functions.js" with { type: "text" };
 import { LIST_SNIPPETS } from "./lists.ts";
-import numbers from "./numbers.js" with { type: "text" };
+import numbers from "./numbers_functions.js" with { type: "text" };
 import { NUMBER_SNIPPETS } from "./numbers.ts";
-import simulations from "./simulations.js" with { type: "text" };
+import simulations from "./simulations_functions.js" with { type: "text" };
 import { SIMULATION_SNIPPETS } from "./simulations.ts";
 import type { Snippet } from "./snippet.ts";
 import { TEXT_SNIPPETS } from "./texts.ts";
-import texts from "./texts.js" with { type: "text" };
+import texts from "./texts_functions.js" with { type: "text" };
 
 export const SNIPPETS: readonly Snippet[] = [
   ...NUMBER_SNIPPETS,

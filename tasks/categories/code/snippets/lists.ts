@@ -1,5 +1,5 @@
 /** The reference functions on lists, with their descriptions and inputs. */
-import * as code from "./lists.js";
+import * as code from "./lists_functions.js";
 import { distinctNumbers, letters, NAMES, numbers, type Snippet, WORDS } from "./snippet.ts";
 
 export const LIST_SNIPPETS: readonly Snippet[] = [

@@ -1,5 +1,5 @@
 /** The reference functions on numbers, with their descriptions and inputs. */
-import * as code from "./numbers.js";
+import * as code from "./numbers_functions.js";
 import { distinctNumbers, numbers, type Snippet } from "./snippet.ts";
 
 export const NUMBER_SNIPPETS: readonly Snippet[] = [

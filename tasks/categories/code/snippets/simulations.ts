@@ -1,5 +1,5 @@
 /** The reference functions that simulate a process, with their descriptions and inputs. */
-import * as code from "./simulations.js";
+import * as code from "./simulations_functions.js";
 import { distinctNumbers, letters, numbers, picture, type Snippet } from "./snippet.ts";
 
 export const SIMULATION_SNIPPETS: readonly Snippet[] = [

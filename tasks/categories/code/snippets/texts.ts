@@ -1,6 +1,6 @@
 /** The reference functions on texts, with their descriptions and inputs. */
 import { letters, type Snippet, WORDS } from "./snippet.ts";
-import * as code from "./texts.js";
+import * as code from "./texts_functions.js";
 
 export const TEXT_SNIPPETS: readonly Snippet[] = [
   {

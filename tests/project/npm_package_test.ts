@@ -1,0 +1,104 @@
+/** The package for Node (`deno task build:package --npm`), as `npm pack` gives it to others. */
+import assert from "node:assert/strict";
+import settings from "../../deno.json" with { type: "json" };
+import * as tasks from "../../library/tasks.ts";
+import { buildNpmPackage } from "../../tools/package/npm.ts";
+import { NEEDED, needs } from "../skipped.ts";
+
+const node = Deno.env.get("RGX_TEST_NODE") ?? "node";
+
+/** Runs a program; its output, both streams. @throws Error when it fails */
+async function output(cwd: string, program: string, ...args: string[]): Promise<string> {
+  const env = { NO_COLOR: "1", npm_config_update_notifier: "false" };
+  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, env }).output();
+  const text = new TextDecoder().decode(stdout);
+  if (!success) {
+    throw new Error(`${program} ${args[0]}: ${text}${new TextDecoder().decode(stderr)}`);
+  }
+  return text;
+}
+
+async function isThere(program: string, leastVersion: number): Promise<boolean> {
+  const version = await output(".", program, "--version").catch(() => "");
+  return Number(/(\d+)\./.exec(version)?.[1] ?? 0) >= leastVersion;
+}
+
+/** A problem of each task, and the score of its answer. Its text also runs in Node. */
+const allProblems = ({ createDataset, scoreAnswer, taskNames }: typeof tasks) =>
+  taskNames().filter((name) => name !== "composite").map((name) => {
+    const entry = createDataset(name, { seed: 3, size: 2 }).entry(1);
+    return [name, entry.question, entry.answer, scoreAnswer(entry.answer, entry)];
+  });
+
+const PROGRAM = `
+import * as rgx from "@rgx/rgx";
+const entry = rgx.createDataset("chain_sum", { seed: 1 }).entry(0);
+const completion = \`<answer>\${entry.answer}</answer>\`;
+const rubric = rgx.createRubric([{ name: "correctness", weight: 1, params: {} }]);
+const { values } = await rubric.score([{
+  ...{ prompt: "", completion, answer: entry.answer, info: {}, entry, completionIds: [] },
+  ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 10 },
+}]);
+const { config } = await rgx.loadConfig("gsm8k", { overrides: { training: { max_steps: 7 } } });
+const wrong = await rgx.loadConfig({ _base_: "no_such.yaml" }).catch((error) => error);
+const problems = (${allProblems})(rgx);
+console.log(JSON.stringify({
+  question: entry.question,
+  scores: [rgx.scoreCompletion(completion, entry).score, values[0][0]],
+  steps: [config.training.max_steps, config.lora.lora_alpha],
+  wrong: [wrong instanceof rgx.UsageError, /no such file: no_such/.test(wrong.message)],
+  wilson: rgx.wilson(3, 4)[0] > 0.3,
+  problems,
+  globals: typeof globalThis.Deno,
+}));
+`;
+
+const TYPED = `
+import { type ConfigObject, createDataset } from "@rgx/rgx";
+const question: string = createDataset("chain_sum").entry(0).question;
+const config: ConfigObject = { training: { learning_rate: 1e-6 }, rewards: ["correctness"] };
+// @ts-expect-error: learning_rate
+const misspelt: ConfigObject = { training: { learnig_rate: 1e-6 } };
+console.log(question, config, misspelt);
+`;
+
+Deno.test({
+  name: "the npm package works in Node, and has the types of the library",
+  ignore: needs(await isThere(node, 22) && await isThere("npm", 8), NEEDED.node),
+  async fn() {
+    const folder = await Deno.makeTempDir();
+    try {
+      await buildNpmPackage(`${folder}/package`);
+      const packed = (await output(folder, "npm", "pack", "--silent", "./package")).trim();
+      assert.equal(packed, `rgx-rgx-${settings.version}.tgz`);
+
+      // What npm install would do, from Deno's cache: a test must not need a registry.
+      const { dependencies } = JSON.parse(
+        await Deno.readTextFile(`${folder}/package/package.json`),
+      );
+      const mine = { type: "module", dependencies };
+      await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify(mine));
+      await output(folder, Deno.execPath(), "install", "--quiet", "--node-modules-dir=auto");
+      await Deno.mkdir(`${folder}/node_modules/@rgx/rgx`, { recursive: true });
+      const into = ["-C", "node_modules/@rgx/rgx", "--strip-components=1"];
+      await output(folder, "tar", "xzf", packed, ...into);
+
+      await Deno.writeTextFile(`${folder}/program.js`, PROGRAM);
+      const question = "What is 2295 - 7323 - 3029 - 7037? Answer with the number only.";
+      assert.deepEqual(JSON.parse(await output(folder, node, "program.js")), {
+        question,
+        scores: [1, 1],
+        steps: [7, 32],
+        wrong: [true, true],
+        wilson: true,
+        problems: allProblems(tasks),
+        globals: "undefined",
+      });
+      await Deno.writeTextFile(`${folder}/typed.ts`, TYPED);
+      const check = ["check", "--node-modules-dir=manual", "--quiet", "typed.ts"];
+      await output(folder, Deno.execPath(), ...check);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
