@@ -52,9 +52,18 @@ export function addWeightFlags(command: Command): Command {
     .option("--load-in-4bit", "the same in 4 bits (NF4)");
 }
 
-/** Where a model computes: --device, --threads and --no-native. */
+/** --compute-dtype: the type of both sides of matrix products. */
+export function computeDtype(): Option {
+  return new Option(
+    "--compute-dtype <type>",
+    "bfloat16: matrix products round both sides, as the key of training (default float32)",
+  ).choices(["float32", "bfloat16"]);
+}
+
+/** Where and how a model computes: --device, --threads, --no-native and --compute-dtype. */
 export function addDeviceFlags(command: Command): Command {
   return command
+    .addOption(computeDtype())
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)");

@@ -2,6 +2,7 @@
  * Opens the device that a command computes on: `--device`, else RGX_DEVICE, else the fastest one.
  */
 import type { Device } from "../kernels/device.ts";
+import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { createDevice } from "../kernels/mod.ts";
 
 export interface DeviceFlags {
@@ -9,14 +10,19 @@ export interface DeviceFlags {
   threads?: number;
   /** False with `--no-native`. */
   native?: boolean;
+  /** Absent: float32. */
+  computeDtype?: ComputeDtype;
 }
 
 /** @throws UsageError for an unknown name; RgxError when the device is not available. */
-export function openDevice({ device, threads, native }: DeviceFlags): Promise<Device> {
+export async function openDevice(flags: DeviceFlags): Promise<Device> {
+  const { device: name, threads, native, computeDtype } = flags;
   // In the environment, so that the processes that this one starts do the same.
   if (native === false) Deno.env.set("RGX_NATIVE", "0");
-  return createDevice(
-    device ?? Deno.env.get("RGX_DEVICE") ?? "auto",
+  const device = await createDevice(
+    name ?? Deno.env.get("RGX_DEVICE") ?? "auto",
     threads === undefined ? {} : { threads },
   );
+  if (computeDtype !== undefined) device.computeDtype = computeDtype;
+  return device;
 }

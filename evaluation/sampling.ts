@@ -3,6 +3,7 @@
  * and the answers of a benchmark.
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
+import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { stopStrings } from "../models/generation/sampling/stop_strings.ts";
 import type { GenerateOptions } from "../models/generation/types.ts";
 import type { ActivationType } from "../models/network/types.ts";
@@ -22,6 +23,8 @@ export interface SamplingSettings {
   min_new_tokens?: number;
   /** Type of the inputs of products with 4-bit weights (GenerateOptions); absent: float32. */
   activations?: ActivationType;
+  /** Type of both sides of matrix products, which the device obeys; absent: float32. */
+  compute_dtype?: ComputeDtype;
 }
 
 /** The settings of a run. @param temperature default: that of the rollouts */

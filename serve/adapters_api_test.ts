@@ -9,46 +9,54 @@ const BODY = {
   ignore_eos: true,
 };
 
-Deno.test("several adapters answer together, each as it does alone", () =>
-  withServer(async ({ url, ask, post, host, folder, load }) => {
-    for (const name of ["one", "three"]) {
-      const lora_path = `${folder}/${name}`;
-      const loaded = await post("/v1/load_lora_adapter", { lora_name: name, lora_path });
-      assert.deepEqual([loaded.status, await loaded.text()], [
-        200,
-        `Success: LoRA adapter '${name}' added successfully.`,
-      ]);
-    }
-    const models = ["base", "one", "three"];
-    const { data } = await (await fetch(`${url}/v1/models`)).json();
-    assert.deepEqual(data.map(({ id, parent }: Reply) => [id, parent]), [
-      ...[["base", null], ["one", "base"], ["three", "base"]],
-    ]);
-    const expected: unknown[] = [];
-    for (const name of models) {
-      const { model } = await load(name === "base" ? undefined : name);
-      const options = { maxNewTokens: 20, temperature: 1, seed: 7, eosIds: [] };
-      const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
-      expected.push([group![0]!.ids, group![0]!.logprobs]);
-    }
-    assert.notDeepEqual(expected[1], expected[2]);
-    const asked = [0, 1, 2, 2, 1, 0, 1];
-    const found = await Promise.all(
-      asked.map((m) => ask("/v1/completions", { ...BODY, model: models[m] })),
-    );
-    assert.deepEqual(
-      found.map(({ choices: [one] }) => [one.token_ids, one.logprobs.token_logprobs]),
-      asked.map((m) => expected[m]),
-    );
-    assert.deepEqual(found.map(({ model }) => model), asked.map((m) => models[m]));
-    for (const name of ["one", "three"]) {
-      assert.equal((await post("/v1/unload_lora_adapter", { lora_name: name })).status, 200);
-    }
-    assert.deepEqual(host.models.map(({ id }) => id), ["base"]);
-    const gone = await post("/v1/completions", { ...BODY, model: "one" });
-    assert.equal(gone.status, 404);
-    assert.equal((await gone.json()).error.code, "model_not_found");
-  }));
+for (const dtype of ["float32", "bfloat16"] as const) {
+  Deno.test(`several adapters answer together, each as it does alone, in ${dtype}`, () =>
+    withServer(
+      async ({ url, ask, post, host, folder, load }) => {
+        assert.equal((await (await fetch(`${url}/version`)).json()).compute_dtype, dtype);
+        for (const name of ["one", "three"]) {
+          const lora_path = `${folder}/${name}`;
+          const loaded = await post("/v1/load_lora_adapter", { lora_name: name, lora_path });
+          assert.deepEqual([loaded.status, await loaded.text()], [
+            200,
+            `Success: LoRA adapter '${name}' added successfully.`,
+          ]);
+        }
+        const models = ["base", "one", "three"];
+        const { data } = await (await fetch(`${url}/v1/models`)).json();
+        assert.deepEqual(data.map(({ id, parent }: Reply) => [id, parent]), [
+          ...[["base", null], ["one", "base"], ["three", "base"]],
+        ]);
+        const expected: unknown[] = [];
+        for (const name of models) {
+          const { model } = await load(name === "base" ? undefined : name);
+          const options = { maxNewTokens: 20, temperature: 1, seed: 7, eosIds: [] };
+          const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
+          expected.push([group![0]!.ids, group![0]!.logprobs]);
+        }
+        assert.notDeepEqual(expected[1], expected[2]);
+        const asked = [0, 1, 2, 2, 1, 0, 1];
+        const found = await Promise.all(
+          asked.map((m) => ask("/v1/completions", { ...BODY, model: models[m] })),
+        );
+        assert.deepEqual(
+          found.map(({ choices: [one] }) => [one.token_ids, one.logprobs.token_logprobs]),
+          asked.map((m) => expected[m]),
+        );
+        assert.deepEqual(found.map(({ model }) => model), asked.map((m) => models[m]));
+        for (const name of ["one", "three"]) {
+          assert.equal((await post("/v1/unload_lora_adapter", { lora_name: name })).status, 200);
+        }
+        assert.deepEqual(host.models.map(({ id }) => id), ["base"]);
+        const gone = await post("/v1/completions", { ...BODY, model: "one" });
+        assert.equal(gone.status, 404);
+        assert.equal((await gone.json()).error.code, "model_not_found");
+      },
+      undefined,
+      undefined,
+      dtype,
+    ));
+}
 
 Deno.test("a request keeps its adapter when it is replaced or unloaded meanwhile", () =>
   withServer(async ({ ask, post, folder }) => {

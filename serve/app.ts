@@ -83,7 +83,8 @@ export class App {
     this.#route("GET", "/health", () => json({ status: "ok" }));
     // A trainer asks who samples for it: equal versions on equal devices compute equal bits.
     const { device } = this.desk.host.base.loaded.model;
-    const about = { version: VERSION, engine: "rgx", device: device.name };
+    const { name, computeDtype: compute_dtype } = device;
+    const about = { version: VERSION, engine: "rgx", device: name, compute_dtype };
     this.#route("GET", "/version", () => json(about));
     this.#route("GET", "/metrics", () =>
       new Response(desk.metrics.text(this.#gauges()), {

@@ -1,5 +1,6 @@
 /** For tests: a server with a tiny model in this process, and requests to it. */
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { inTempFolder, SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import { type HostOptions, ModelHost } from "./model_host.ts";
@@ -34,9 +35,11 @@ export function withServer(
   test: (server: TestServer) => Promise<void>,
   options: (folder: string) => Partial<ServeOptions> = () => ({}),
   hostOptions: HostOptions = {},
+  computeDtype: ComputeDtype = "float32",
 ): Promise<void> {
   return inTempFolder(async (folder) => {
     const device = await createWasmDevice({ threads: 1 });
+    device.computeDtype = computeDtype;
     const config = { ...SIZES, maxPositions: 256 };
     await writeBase(config, folder);
     await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);

@@ -166,6 +166,13 @@ class Reader {
         `expected int8 or float32, found ${JSON.stringify(activations)}`,
       );
     }
+    const computeDtype = v["compute_dtype"];
+    if (computeDtype != null && computeDtype !== "bfloat16" && computeDtype !== "float32") {
+      this.#complain(
+        "compute_dtype",
+        `expected bfloat16 or float32, found ${JSON.stringify(computeDtype)}`,
+      );
+    }
     // Weights stay as they are stored and the computing is in float32, whatever the type.
     const dtype = v["dtype"];
     if (dtype != null && !DTYPES.some((known) => known === dtype)) {
@@ -186,6 +193,7 @@ class Reader {
       temperature: v["temperature"] ?? (isRemoteStyle ? 0.6 : null),
       top_p: v["top_p"] ?? (isRemoteStyle ? 0.95 : null),
       activations,
+      compute_dtype: computeDtype,
       max_new_tokens: v["max_tokens"] ?? (isRemoteStyle ? 32768 : null),
       samples,
     });

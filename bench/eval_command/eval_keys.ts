@@ -26,6 +26,7 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   temperature: { kind: "number", min: 0, max: 100 },
   top_p: { kind: "number", min: 0, above: true, max: 1 },
   activations: "text",
+  compute_dtype: "text",
   dtype: "text",
   developer_prompt: "text",
   developer_role: "text",

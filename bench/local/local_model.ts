@@ -66,7 +66,8 @@ export class LocalModel implements Answerer {
     onLoad: (share: number) => void = () => {},
   ): Promise<LocalModel> {
     if (where.kind === "remote") throw new TypeError(`${name} is not on this machine`);
-    const shared = sharing?.loaded, { activations } = settings.sampling;
+    const shared = sharing?.loaded, { activations, compute_dtype } = settings.sampling;
+    device.computeDtype = compute_dtype ?? "float32";
     const loaded = where.kind === "untrained"
       ? await createUntrained(where.made, device)
       : await loadModel(where.path, device, {

@@ -95,8 +95,9 @@ export async function planModels(
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked.sampling ?? {}, runs, warnings);
   const local = [...found.values()].filter((model) => model !== null);
-  if (sampling.activations === "int8" && local.length < found.size) {
-    throw new UsageError("activations int8: a remote model computes as its server does", {
+  for (const [name, value] of [["activations", "int8"], ["compute_dtype", "bfloat16"]] as const) {
+    if (sampling[name] !== value || local.length === found.size) continue;
+    throw new UsageError(`${name} ${value}: a remote model computes as its server does`, {
       advice: "Leave the option out, or measure the local models apart.",
     });
   }

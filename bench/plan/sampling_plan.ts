@@ -29,8 +29,9 @@ export function samplingOf(
     samples,
     ...given,
   };
-  // The default is left out, since the settings are part of the key of stored answers.
+  // The defaults are left out, since the settings are part of the key of stored answers.
   if (sampling.activations === "float32") delete sampling.activations;
+  if (sampling.compute_dtype === "float32") delete sampling.compute_dtype;
   if (samples > 1 && sampling.temperature === 0) {
     throw new UsageError(
       `${samples} samples of each problem at temperature 0 would all be the same`,

@@ -14,6 +14,7 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { ActivationType } from "../../models/network/types.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { given, templateValues } from "../flag_types.ts";
@@ -39,6 +40,7 @@ export interface BenchFlags {
   minP?: number;
   repetitionPenalty?: number;
   activations?: ActivationType;
+  computeDtype?: ComputeDtype;
   maxNewTokens?: number;
   samples?: number;
   batchSize?: number;
@@ -186,6 +188,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     min_p: flags.minP,
     repetition_penalty: flags.repetitionPenalty,
     activations: flags.activations,
+    compute_dtype: flags.computeDtype,
     max_new_tokens: flags.maxNewTokens,
     samples: flags.samples,
     stop: flags.stop.length > 0 ? flags.stop : undefined,

@@ -1,7 +1,7 @@
 /** Flags and help of `rgx bench` and `rgx eval`, and the hidden command of their workers. */
 import type { Command } from "commander";
 import { WORKER_COMMAND } from "../../bench/workers/worker_command.ts";
-import { activations, collect, examples, integer, real } from "../flag_types.ts";
+import { activations, collect, computeDtype, examples, integer, real } from "../flag_types.ts";
 
 export function benchCommands(program: Command, setExit: (code: number) => void): void {
   const bench = program.command("bench")
@@ -72,6 +72,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--min-p <p>", "0 = off", real(0, 1))
     .option("--repetition-penalty <x>", "1 = off", real(0.01, 100))
     .addOption(activations())
+    .addOption(computeDtype())
     .option(
       "--max-new-tokens <n>",
       "default: as the checkpoints were trained, else 512",

@@ -80,8 +80,8 @@ export class RemoteSampler implements Sampler {
       new RolloutServer(url, generation.api_key_env, {
         wire: this.#wire,
         vocabSize: model.vocabSize,
-        // Servers compute in float32.
-        device: training.compute_dtype === "float32" ? device : null,
+        device,
+        computeDtype: training.compute_dtype,
         adapterFolder: `${training.output_dir}/rollout_adapters`,
         adaptersKept: this.maxStaleness + 1,
         client: this.#client,

@@ -7,6 +7,7 @@ import { networkReason } from "../../core/network.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
 import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
 import { VERSION } from "../../core/version.ts";
+import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import type { ServedAdapter } from "./served_adapter.ts";
 import { completionBody, readCompletions, type WireOptions } from "./wire.ts";
@@ -15,10 +16,11 @@ export interface ServerOptions {
   wire: WireOptions;
   vocabSize: number;
   /**
-   * Name of the trainer's device: an rgx of this version on the same computes the same bits. null =
-   * no server does.
+   * Name of the trainer's device and the type of its products: an rgx of this version with the same
+   * computes the same bits.
    */
-  device: string | null;
+  device: string;
+  computeDtype: ComputeDtype;
   /** Folder for adapters that a server reads from a path. */
   adapterFolder: string;
   /** Adapters that a server keeps: that of the present policy and those of older ones. */
@@ -67,9 +69,11 @@ export class RolloutServer {
    */
   async connect(): Promise<void> {
     await this.#probe();
-    const { version, engine, device } = await this.#version();
+    const { version, engine, device, compute_dtype = "float32" } = await this.#version();
+    const { options } = this;
     this.isRgx = engine === "rgx";
-    this.sameEngine = this.isRgx && version === VERSION && device === this.options.device;
+    this.sameEngine = this.isRgx && version === VERSION && device === options.device &&
+      compute_dtype === options.computeDtype;
     this.#loaded.clear();
     this.verified = false;
     this.#control = new AbortController();
