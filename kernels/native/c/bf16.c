@@ -20,13 +20,17 @@ INLINE __m512i round_row(__m512 low, __m512 high) {
   return (__m512i)_mm512_cvtne2ps_pbh(without_tiny(high), without_tiny(low));
 }
 
-/** Words of two floats: those of `low` in the lower halves. */
-INLINE __m512i round_pair(__m512 low, __m512 high) {
+/**
+ * Words of two floats: those of `low` in the lower halves. `tiny`: whether there may be magnitudes
+ * below MIN_MAGNITUDE.
+ */
+INLINE __m512i round_pair(__m512 low, __m512 high, const int tiny) {
   const __m512i lanes = _mm512_set_epi32(
     0x001f000f, 0x001e000e, 0x001d000d, 0x001c000c, 0x001b000b, 0x001a000a, 0x00190009, 0x00180008,
     0x00170007, 0x00160006, 0x00150005, 0x00140004, 0x00130003, 0x00120002, 0x00110001, 0x00100000
   );
-  return _mm512_permutexvar_epi16(lanes, round_row(low, high));
+  const __m512i words = tiny ? round_row(low, high) : (__m512i)_mm512_cvtne2ps_pbh(high, low);
+  return _mm512_permutexvar_epi16(lanes, words);
 }
 
 INLINE __mmask16 first_mask(int count) {
@@ -56,16 +60,28 @@ INLINE void rows_of_halves(const char *from, size_t stride, int rows, int terms,
 
 /** Words of 16 columns: r[q] holds the terms 2q and 2q + 1 of each column. */
 INLINE void columns_of_floats(
-  const char *from, size_t stride, int columns, int terms, f32x16 r[16]
+  const char *from, size_t stride, int columns, int terms, const int tiny, f32x16 r[16]
 ) {
   const __mmask16 mask = first_mask(columns);
   UNROLL for (int q = 0; q < 16; q++) {
     const __mmask16 a = 2 * q < terms ? mask : 0, b = 2 * q + 1 < terms ? mask : 0;
     const char *row = from + (size_t)(2 * q) * stride;
     r[q] = (f32x16)round_pair(
-      _mm512_maskz_loadu_ps(a, row), _mm512_maskz_loadu_ps(b, row + stride)
+      _mm512_maskz_loadu_ps(a, row), _mm512_maskz_loadu_ps(b, row + stride), tiny
     );
   }
+}
+
+/** The same of a whole tile of weights, which has no tiny magnitudes. */
+INLINE void columns_of_weights(const char *from, f32x16 r[16]) {
+  UNROLL for (int q = 0; q < 16; q++, from += 2 * ROW) {
+    r[q] = (f32x16)round_pair((__m512)load16(from), (__m512)load16(from + ROW), 0);
+  }
+}
+
+/** Fetches the rows of a tile that is read later; rows far apart are followed by no prefetcher. */
+INLINE void fetch_rows(const char *from, size_t stride, int rows) {
+  for (int i = 0; i < min(rows, TERMS); i++) __builtin_prefetch(from + i * stride);
 }
 
 /** The upper halves of a and of b, and their lower halves, in words with those of a above. */
@@ -107,6 +123,9 @@ INLINE void put_columns(const int unit, const f32x16 r[16], char *to) {
   }
 }
 
+/** Number of tiles that are fetched ahead. */
+#define AHEAD 3
+
 INLINE void pack_rows_as(
   const int unit, const char *a, int m, int k, int transA, char *packed, int begin, int end
 ) {
@@ -119,7 +138,9 @@ INLINE void pack_rows_as(
       f32x16 r[16];
       if (transA) {
         const size_t step = (size_t)m * 4;
-        columns_of_floats(a + (size_t)kk * step + (size_t)first * 4, step, rows, terms, r);
+        const char *from = a + (size_t)kk * step + (size_t)first * 4;
+        fetch_rows(from + AHEAD * TERMS * step, step, k - kk - AHEAD * TERMS);
+        columns_of_floats(from, step, rows, terms, 1, r);
         TRANSPOSE16(r)
       } else {
         const size_t step = (size_t)k * 4;
@@ -145,6 +166,14 @@ KERNEL void bf16_pack_rows(
 /** Kinds of the second operand besides storage types. */
 enum { FLOATS = -1, PACKED = -2 };
 
+/**
+ * Whether a stored weight may have a magnitude below MIN_MAGNITUDE. Where the scales are halves, it
+ * is a whole multiple of 2^−24.
+ */
+INLINE int may_be_tiny(int type) {
+  return type == INT8 || type == NF4;
+}
+
 /** The second operand of a product. */
 typedef struct {
   /** Its storage type, or floats, or floats in panels [k][16]. */
@@ -167,19 +196,14 @@ INLINE void pack_columns_as(
   if (stored && !panelwise) {
     widen_columns(b->type, b->at, b->n, kk, depth, first, columns, wide);
   }
+  const int weights = stored ? block_weights(b->type) : 1;
   for (int c = 0; c < columns; c += LANES) {
     const int width = min(LANES, columns - c);
+    const char *panel = stored ? b->at + (size_t)((first + c) / LANES) * panelBytes : 0;
     const char *from = wide + (size_t)(c / LANES) * depth * ROW;
     size_t step = ROW;
     int count = LANES;
-    if (stored && panelwise && b->type != BF16) {
-      const int weights = block_weights(b->type);
-      from = wide;
-      widen_panel(
-        b->type, b->at + (size_t)((first + c) / LANES) * panelBytes, b->n - first - c, b->k,
-        kk / weights, depth / weights, wide
-      );
-    } else if (b->type == PACKED) {
+    if (b->type == PACKED) {
       from = b->at + (size_t)(first + c) * b->k * 4 + (size_t)kk * ROW;
     } else if (!stored && !panelwise) {
       step = (size_t)b->n * 4;
@@ -188,19 +212,37 @@ INLINE void pack_columns_as(
     }
     for (int block = 0; block < blocks; block++, to += TILE_BYTES) {
       const int done = block * TERMS, terms = min(TERMS, depth - done);
+      const int left = depth - done - AHEAD * TERMS;
       f32x16 r[16];
       if (panelwise && b->type == BF16) {
         const size_t row = (size_t)b->k * 2;
         const char *at = b->at + (size_t)(first + c) * row + (size_t)(kk + done) * 2;
         rows_of_halves(at, row, width, terms, r);
         TRANSPOSE16(r)
+      } else if (panelwise && stored) {
+        // A block at a time is widened, which stays in the first-level cache.
+        const int at = weights > TERMS ? done % weights : 0;
+        if (at == 0) {
+          const int wider = min(max(weights, TERMS), depth - done) / weights;
+          const int missing = b->n - first - c;
+          const size_t record = record_bytes(b->type);
+          if (b->type > BF16) {
+            prefetch(panel + ((kk + done) / weights + AHEAD * TERMS / weights + 1) * record, record);
+          }
+          widen_panel(b->type, panel, missing, b->k, (kk + done) / weights, wider, wide);
+        }
+        const char *block0 = wide + (size_t)at * ROW;
+        if (terms == TERMS && !may_be_tiny(b->type)) columns_of_weights(block0, r);
+        else columns_of_floats(block0, ROW, LANES, terms, 1, r);
       } else if (panelwise && !stored) {
         const size_t row = (size_t)b->k * 4;
         const char *at = b->at + (size_t)(first + c) * row + (size_t)(kk + done) * 4;
         rows_of_floats(at, row, width, terms, r);
         TRANSPOSE16(r)
       } else {
-        columns_of_floats(from + (size_t)done * step, step, count, terms, r);
+        const char *at = from + (size_t)done * step;
+        if (step != ROW) fetch_rows(at + AHEAD * TERMS * step, step, left);
+        columns_of_floats(at, step, count, terms, 1, r);
       }
       put_columns(unit, r, to);
     }
