@@ -81,6 +81,11 @@ export interface Device {
    * Float32Array or Float64Array by `float`.
    */
   read(tensor: Tensor, offset?: number, length?: number): Promise<HostArray>;
+  /**
+   * The elements of a float tensor themselves, to be read and written until the next `run`. Only on
+   * devices that compute in the memory of the host; `read` and `write` do it on all.
+   */
+  direct?(tensor: Tensor): Float32Array;
   /** Frees the tensor's memory. Its views must not be used any more; freeing a view is an error. */
   free(tensor: Tensor): void;
   /**

@@ -101,7 +101,7 @@ export class GradientSum {
         }
         const own: { node: TreeNode; value: FloatArray }[] = [];
         for (const { node, value } of sums.values) {
-          own.push({ node, value: await device.read(value[i]!, 0, length) as FloatArray });
+          own.push({ node, value: await this.#hostValues(value[i]!, length) });
         }
         const slices = this.shards?.gradients(arena);
         const options = slices === undefined ? {} : { slices };
@@ -132,20 +132,18 @@ export class GradientSum {
       return own;
     });
     if (this.ranks.size === 1) return results;
-    for (const [i, values] of (await this.#read()).entries()) {
+    for (const { grad, length } of this.model.trainableArenas) {
+      const values = await this.#hostValues(grad, length);
       await this.ranks.sumFast(values);
-      this.device!.write(this.model.trainableArenas[i]!.grad, values);
+      if (this.device!.direct === undefined) this.device!.write(grad, values);
     }
     return results;
   }
 
-  /** The gradients, one array for each arena. */
-  async #read(): Promise<FloatArray[]> {
-    const all: FloatArray[] = [];
-    for (const { grad, length } of this.model.trainableArenas) {
-      all.push(await this.device!.read(grad, 0, length) as FloatArray);
-    }
-    return all;
+  /** Values that MPI can read: those of the device itself, or copies of them. */
+  async #hostValues(tensor: Tensor, length: number): Promise<FloatArray> {
+    const device = this.device!;
+    return device.direct?.(tensor) ?? await device.read(tensor, 0, length) as FloatArray;
   }
 
   #zeros(length: number): FloatArray {

@@ -183,6 +183,11 @@ export class WasmDevice implements Device, WasmContext {
       : new Float32Array(this.#memory.f32(start, length));
   }
 
+  direct(tensor: Tensor): Float32Array {
+    this.#mustNotRecord();
+    return this.f32(tensor);
+  }
+
   free(tensor: Tensor): void {
     const checked = this.#checked(tensor);
     this.#mustNotRecord();
