@@ -43,23 +43,40 @@ export function widenF16(halves: Uint16Array): Float32Array<ArrayBuffer> {
 
 /** float32 values of bfloat16 bit patterns. */
 export function widenBF16(halves: Uint16Array): Float32Array<ArrayBuffer> {
-  const out = new Float32Array(halves.length);
-  const bits = new Uint32Array(out.buffer);
-  for (let i = 0; i < out.length; i++) bits[i] = halves[i]! << 16;
+  return widenBF16Into(halves, new Float32Array(halves.length));
+}
+
+/** The same into `out`, which is returned. */
+export function widenBF16Into<T extends Float32Array>(halves: Uint16Array, out: T): T {
+  const bits = new Uint32Array(out.buffer, out.byteOffset, out.length);
+  for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16;
   return out;
 }
 
 /** bfloat16 bit patterns of float32 values; NaN stays NaN. */
 export function narrowBF16(values: ArrayLike<number>): Uint16Array<ArrayBuffer> {
-  const out = new Uint16Array(values.length);
-  for (let i = 0; i < out.length; i++) {
+  return narrowBF16Into(values, new Uint16Array(values.length));
+}
+
+/** The same into `out`, which is returned. */
+export function narrowBF16Into<T extends Uint16Array>(values: ArrayLike<number>, out: T): T {
+  if (values instanceof Float32Array) {
+    const all = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    for (let i = 0; i < all.length; i++) out[i] = bf16Bits(all[i]!);
+    return out;
+  }
+  for (let i = 0; i < values.length; i++) {
     f32[0] = values[i]!;
-    const bits = u32[0]!;
-    out[i] = f32[0] !== f32[0]
-      ? (bits >>> 16) | 0x40
-      : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+    out[i] = bf16Bits(u32[0]!);
   }
   return out;
+}
+
+/** Of the bits of a float32. */
+function bf16Bits(bits: number): number {
+  return (bits & 0x7fffffff) > 0x7f800000
+    ? (bits >>> 16) | 0x40
+    : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
 /** binary16 bit patterns of float32 values; from ±65520 on they are infinite, NaN stays NaN. */

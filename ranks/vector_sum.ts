@@ -5,7 +5,7 @@
  * time, which bounds the memory of the messages. Where MPI can read or write the vectors
  * themselves, nothing is copied.
  */
-import { narrowBF16, widenBF16 } from "../core/half_floats.ts";
+import { narrowBF16, narrowBF16Into, widenBF16, widenBF16Into } from "../core/half_floats.ts";
 import { addInto, nodesOf, PartialSums, shareOf, type TreeNode } from "./sum_tree.ts";
 import { type Blocks, consecutive, type Transport } from "./transport.ts";
 
@@ -24,28 +24,35 @@ export interface SumOptions {
    */
   slices?: readonly Slice[];
   /**
-   * Values have 16 bits on the wire, rounded to the nearest; sums are those of float32. The result
-   * is rounded too. Default false.
+   * Values are bfloat16 on the wire, rounded to the nearest: the partial sums that ranks send, and
+   * the whole sum. They are added in float32. Default false.
    */
   halves?: boolean;
-  /** Rounds each sum of two values in the tree as well (`halves`). Default false. */
+  /** With `halves`: each sum of two values of the tree is rounded. Default false. */
   rounded?: boolean;
 }
 
 /** Elements of a window: 16 MB of floats. */
 export const WINDOW = 2 ** 22;
 
-/** Adds `from` to `to` and rounds the sums to bfloat16. */
-function addRounded(to: FloatArray, from: FloatArray): void {
-  addInto(to, from);
-  to.set(widenBF16(narrowBF16(to)));
+/** Rounds values to bfloat16. */
+function round(values: FloatArray): FloatArray {
+  const halves = narrowBF16(values);
+  if (values instanceof Float32Array) widenBF16Into(halves, values);
+  else values.set(widenBF16(halves));
+  return values;
 }
 
 export class VectorSums {
   /** Memory of messages, which is used again. */
   readonly #rooms = { sent: new ArrayBuffer(0), received: new ArrayBuffer(0) };
 
-  constructor(private readonly transport: Transport, private readonly alarm: () => void) {}
+  /** @param window elements that are summed at a time */
+  constructor(
+    private readonly transport: Transport,
+    private readonly alarm: () => void,
+    private readonly window = WINDOW,
+  ) {}
 
   /**
    * @param count number of vectors, which are dealt to the ranks by {@link shareOf}
@@ -68,17 +75,17 @@ export class VectorSums {
     const inPlace = slices === undefined;
     const out = inPlace ? whole : arrayOf(whole, last - first);
     const join = (left: FloatArray, right: FloatArray) => {
-      (rounded ? addRounded : addInto)(left, right);
-      return left;
+      addInto(left, right);
+      return rounded ? round(left) : left;
     };
-    for (const parts of windows(whole.length, size, slices)) {
+    for (const parts of windows(whole.length, size, this.window, slices)) {
       const [begin, end] = parts[rank]!;
       const values = await this.#exchange({ nodes, own, like: whole, parts, halves, inPlace });
       const sums = new PartialSums<FloatArray>(count, join);
       nodes.forEach((list, from) => list.forEach((node, i) => sums.push(node, values[from]![i]!)));
       const total = sums.values[0]?.value ?? arrayOf(whole, end - begin);
-      if (halves) out.set(widenBF16(narrowBF16(total)), begin - first);
-      else if (total.buffer !== out.buffer) out.set(total, begin - first);
+      if (halves && !rounded) round(total);
+      if (total.buffer !== out.buffer) out.set(total, begin - first);
       if (inPlace) await this.#gather(out, parts, halves);
     }
     return out as T;
@@ -99,8 +106,8 @@ export class VectorSums {
     return nodes.map((list, from) =>
       list.map((_, i) => {
         if (from === rank) {
-          const value = own[i]!.value.subarray(begin, end);
-          return halves ? widenBF16(narrowBF16(value)) : inPlace ? value : value.slice();
+          const value = own[i]!.value.subarray(begin, end), copy = inPlace ? value : value.slice();
+          return halves ? round(copy) : copy;
         }
         const { buffer, byteOffset } = received.bytes;
         const at = byteOffset + received.starts[from]! + i * width * each;
@@ -119,7 +126,7 @@ export class VectorSums {
     const base = Math.min(...parts.map(([begin]) => begin));
     const last = Math.max(...parts.map(([, end]) => end));
     // MPI can read the slices of one vector where they are, if they are near one another.
-    if (own.length === 1 && each > 2 && last - base <= WINDOW) {
+    if (own.length === 1 && each > 2 && last - base <= this.window) {
       const bytes = bytesOf(first!.value.subarray(base, last));
       return { bytes, starts: parts.map(([begin]) => (begin - base) * each), lengths };
     }
@@ -129,7 +136,7 @@ export class VectorSums {
       own.forEach(({ value }, i) => {
         const at = byteOffset + blocks.starts[to]! + i * (end - begin) * each;
         const part = value.subarray(begin, end);
-        if (each === 2) new Uint16Array(buffer, at, part.length).set(narrowBF16(part));
+        if (each === 2) narrowBF16Into(part, new Uint16Array(buffer, at, part.length));
         else arrayOf(value, part.length, buffer, at).set(part);
       });
     });
@@ -148,9 +155,10 @@ export class VectorSums {
     }
     const blocks = this.#blocks("received", lengths), { buffer, byteOffset } = blocks.bytes;
     const words = new Uint16Array(buffer, byteOffset, window.length), [begin, end] = parts[rank]!;
-    words.set(narrowBF16(out.subarray(begin, end)), begin - base);
+    narrowBF16Into(out.subarray(begin, end), words.subarray(begin - base));
     await this.transport.gatherParts(blocks, this.alarm);
-    window.set(widenBF16(words));
+    if (window instanceof Float32Array) widenBF16Into(words, window);
+    else window.set(widenBF16(words));
   }
 
   /** Consecutive parts in memory that is used again. */
@@ -178,12 +186,13 @@ interface Window {
 function* windows(
   length: number,
   size: number,
+  window: number,
   slices: readonly Slice[] | undefined,
 ): Generator<Slice[]> {
   const ranks = Array.from({ length: size }, (_, rank) => rank);
   if (slices === undefined) {
-    for (let first = 0; first < length; first += WINDOW) {
-      const width = Math.min(WINDOW, length - first);
+    for (let first = 0; first < length; first += window) {
+      const width = Math.min(window, length - first);
       yield ranks.map((rank) => {
         const [begin, end] = shareOf(width, rank, size);
         return [first + begin, first + end];
@@ -192,7 +201,7 @@ function* windows(
     return;
   }
   const most = Math.max(...slices.map(([begin, end]) => end - begin));
-  const step = Math.ceil(WINDOW / size);
+  const step = Math.ceil(window / size);
   for (let at = 0; at < most; at += step) {
     yield slices.map(([begin, end]) => [
       Math.min(end, begin + at),

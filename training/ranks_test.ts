@@ -72,6 +72,10 @@ const SHARDED: ConfigChanges = { ...DIVIDED, training: { ...DIVIDED.training, ze
 const VARIANTS: Record<string, ConfigChanges> = {
   "four micro-batches, three supervised ones": DIVIDED,
   "optimizer states divided over ranks": SHARDED,
+  "gradients in bfloat16 on the wire": {
+    ...DIVIDED,
+    training: { ...DIVIDED.training, reduce_dtype: "bfloat16", zero: 1 },
+  },
   "three micro-batches, statistics of the batch, a KL term": {
     training: {
       gradient_accumulation_steps: 3,
@@ -92,8 +96,12 @@ const VARIANTS: Record<string, ConfigChanges> = {
       per_device_eval_batch_size: 4,
     },
   },
-  "one micro-batch, which one rank computes": {
-    training: { per_device_train_batch_size: 16, gradient_accumulation_steps: 1 },
+  "one micro-batch in bfloat16, which one rank computes": {
+    training: {
+      reduce_dtype: "bfloat16",
+      per_device_train_batch_size: 16,
+      gradient_accumulation_steps: 1,
+    },
   },
 };
 
@@ -114,18 +122,23 @@ for (const [name, changes] of Object.entries(VARIANTS)) {
 
 Deno.test("reduction: fast trains on ranks, and is close to one rank", async () => {
   await withTempDir(async (dir) => {
-    const changes: ConfigChanges = {
-      training: { gradient_accumulation_steps: 4, reduction: "fast" },
+    const run = async (name: string, size: number, keys: ConfigChanges["training"]) => {
+      const training = { gradient_accumulation_steps: 4, reduction: "fast", ...keys } as const;
+      await completes(size, `${dir}/${name}`, { training });
+      return await resultOf(`${dir}/${name}`);
     };
-    await completes(1, `${dir}/1`, changes);
-    await completes(2, `${dir}/2`, changes);
-    const norms = async (path: string) =>
-      (await metricsWithoutClock(path)).flatMap(({ grad_norm }) => grad_norm as number ?? []);
-    const one = await norms(`${dir}/1`), two = await norms(`${dir}/2`);
-    assert.equal(one.length, two.length);
-    one.forEach((norm, i) => assert.ok(Math.abs(norm - two[i]!) < 1e-3 * norm));
-    await completes(2, `${dir}/zero`, { training: { ...changes.training, zero: 1 } });
-    assert.deepEqual(await resultOf(`${dir}/zero`), await resultOf(`${dir}/2`));
+    const norms = ({ metrics }: Awaited<ReturnType<typeof resultOf>>) =>
+      metrics.flatMap(({ grad_norm }) => grad_norm as number ?? []);
+    const one = await run("1", 1, {}), two = await run("2", 2, {});
+    const halves = await run("halves", 2, { reduce_dtype: "bfloat16" });
+    assert.equal(norms(one).length, norms(two).length);
+    for (const [i, norm] of norms(one).entries()) {
+      assert.ok(Math.abs(norm - norms(two)[i]!) < 1e-3 * norm);
+      assert.notEqual(norms(halves)[i], norm);
+      assert.ok(Math.abs(norm - norms(halves)[i]!) < 1e-2 * norm);
+    }
+    assert.deepEqual(await run("zero", 2, { zero: 1 }), two);
+    assert.deepEqual(await run("both", 2, { zero: 1, reduce_dtype: "bfloat16" }), halves);
   });
 });
 
@@ -227,7 +240,7 @@ Deno.test("ranks that have nothing to do in the passes are told how to divide th
     await onRanks(
       2,
       dir,
-      VARIANTS["one micro-batch, which one rank computes"]!,
+      VARIANTS["one micro-batch in bfloat16, which one rank computes"]!,
       (rank) =>
         rank === 0
           ? { listeners: [(event) => event.type === "warning" && warnings.push(event.message)] }

@@ -13,6 +13,10 @@ const MAX_STEPS = refine(
   (steps) => steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides" : null,
 );
 
+const COMPUTE_TYPES = choice(["float32", "bfloat16"], {
+  same: [["fp32", "float32"], ["bf16", "bfloat16"]],
+});
+
 const ZERO_STAGE = refine(
   int({ min: 0 }),
   (stage) => stage > 1 ? "expected 0 or 1: stages 2 and 3 of ZeRO are not supported" : null,
@@ -50,6 +54,13 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
       "of ranks, and takes copies of the gradients; fast takes none; auto is exact where the " +
       "copies take up to 256 MiB",
   ),
+  reduce_dtype: key(
+    COMPUTE_TYPES,
+    "float32",
+    "the type of gradients on their way between ranks: bfloat16 halves the bytes; sums are " +
+      "float32. With reduction exact the gradient of each micro-step and each sum of two is " +
+      "rounded to it, on one rank too, so the bits depend on this key and not on the ranks",
+  ),
   zero: key(
     ZERO_STAGE,
     0,
@@ -76,7 +87,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
       "embeddings and tensors of less than 4,096 values as floats",
   ),
   compute_dtype: key(
-    choice(["float32", "bfloat16"], { same: [["fp32", "float32"], ["bf16", "bfloat16"]] }),
+    COMPUTE_TYPES,
     "float32",
     "the type of matrix products: bfloat16 rounds both sides of those of linear layers, adapters " +
       "and the head, in training and generation; sums and all else stay float32",

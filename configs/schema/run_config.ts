@@ -203,6 +203,8 @@ export interface LoopSection {
   gradient_accumulation_steps: number;
   /** How the gradients of micro-steps are added; "auto": "exact" where that takes little memory. */
   reduction: "auto" | "exact" | "fast";
+  /** The type of gradients on their way between ranks. */
+  reduce_dtype: "float32" | "bfloat16";
   /** Stage of ZeRO: 1 divides the optimizer's states over the ranks. */
   zero: number;
   num_train_epochs: number;

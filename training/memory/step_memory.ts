@@ -68,6 +68,8 @@ export interface StepSize {
   accumulation: number;
   /** How the gradients of micro-batches are added. */
   reduction: RunConfig["training"]["reduction"];
+  /** Whether gradients are bfloat16 on the wire. */
+  halves: boolean;
   /** Completions of a generation batch. */
   generated: number;
   /** Completions of a prompt. */
@@ -106,6 +108,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     batch: supervisedOnly ? 0 : training.per_device_train_batch_size,
     accumulation: training.gradient_accumulation_steps,
     reduction: training.reduction,
+    halves: training.reduce_dtype === "bfloat16",
     generated: supervisedOnly ? 0 : sizes.generationBatchSize,
     group: training.num_generations,
     completion: training.max_completion_length,
@@ -154,7 +157,7 @@ export function planStep(
   const reference = size.copiedReference ? planCopyBytes(sizes, size.referenceStorage) + moving : 0;
   const { gradients } = planParameterBytes(sizes);
   const sumBytes = (pass: number, count: number) =>
-    pass === 0 ? 0 : copyBytes(size.reduction, count, gradients);
+    pass === 0 ? 0 : copyBytes(size, count, gradients);
   return {
     reference,
     generation: packed + planInferenceBytes(sizes, wave, inference, size.generationLimit),

@@ -37,13 +37,9 @@ export async function compareRanks(run: RunContext): Promise<void> {
 }
 
 /** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
-export function rankNotes({ ranks, options, sizes }: RunContext): string[] {
-  const { training, sft } = options.config, { size } = ranks;
-  if (size === 1) {
-    return training.zero === 0
-      ? []
-      : ["training.zero=1 divides the optimizer's states over ranks: this one has all of them"];
-  }
+export function rankNotes(run: RunContext): string[] {
+  const { ranks, options, sizes } = run, { training, sft } = options.config, { size } = ranks;
+  if (size === 1) return notesAlone(run);
   const note = (what: string, section: string, keys: BatchKeys) => {
     const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = keys;
     if (count >= size) return [];
@@ -61,6 +57,21 @@ export function rankNotes({ ranks, options, sizes }: RunContext): string[] {
   return [
     ...(sft === null || sizes.warmStartSteps === 0 ? [] : note("a supervised step", "sft", sft)),
     ...(options.phases === "sft" ? [] : note("a step", "training", training)),
+  ];
+}
+
+/** Keys that change nothing, because there is one rank. */
+function notesAlone(run: RunContext): string[] {
+  const { training } = run.options.config;
+  const isFast = run.reduction(training.gradient_accumulation_steps) === "fast";
+  return [
+    ...(training.zero === 0
+      ? []
+      : ["training.zero=1 divides the optimizer's states over ranks: this one has all of them"]),
+    ...(training.reduce_dtype === "float32" || !isFast ? [] : [
+      "training.reduce_dtype=bfloat16 is for gradients between ranks (reduction fast): one rank " +
+      "rounds nothing",
+    ]),
   ];
 }
 

@@ -14,7 +14,7 @@ import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
 import { addUp, MetricAverager, type Metrics } from "../metrics/metrics.ts";
-import { GradientSum, reductionOf } from "../step/gradient_sum.ts";
+import { GradientSum, type Reduction, reductionOf } from "../step/gradient_sum.ts";
 import { optimizerKind } from "../step/moments.ts";
 import { AdamW } from "../step/optimizer.ts";
 import { Shards } from "../step/shards.ts";
@@ -158,12 +158,20 @@ export class RunContext {
     return new Shards(this.ranks, model, optimizerKind(training));
   }
 
+  /** How the gradients of so many micro-batches are added. */
+  reduction(microBatches: number): Reduction {
+    const { model, config } = this.options;
+    const bytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
+    return reductionOf(config.training.reduction, microBatches, bytes);
+  }
+
   /** Adds up the gradients of the micro-batches of a step. */
   createGradientSum(microBatches: number): GradientSum {
     const { device, model, config } = this.options;
-    const bytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
-    const reduction = reductionOf(config.training.reduction, microBatches, bytes);
-    return new GradientSum(model, device, reduction, this.ranks, this.shards());
+    return new GradientSum(model, device, {
+      ...{ reduction: this.reduction(microBatches), ranks: this.ranks, shards: this.shards() },
+      halves: config.training.reduce_dtype === "bfloat16",
+    });
   }
 
   /** @throws UsageError when there are fewer problems than a step takes */

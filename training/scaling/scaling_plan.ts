@@ -171,16 +171,19 @@ function wireBytes(
   const ranks = machines * gpus, others = (ranks - 1) / ranks;
   const isDivided = training.zero === 1;
   // A slice of every partial sum to every other rank, then the summed slices to all. If states are
-  // divided, a rank needs only its slice of an exact sum, and sends the values that it updates.
-  const gradients = (nodes + (isDivided && exact ? 0 : 1)) * bytes * others;
+  // divided, a rank needs only its slice of the sum, and sends the values that it updates; but MPI
+  // sums as a whole (`fast` in float32).
+  const isHalf = training.reduce_dtype === "bfloat16", ofSlices = exact || isHalf;
+  const sent = isHalf ? bytes / 2 : bytes;
+  const gradients = (nodes + (isDivided && ofSlices ? 0 : 1)) * sent * others;
   const values = isDivided ? trained * others : 0;
   const { generationBatchSize } = batchSizes(training);
   const all = generationBatchSize * time.completionTokens * BYTES_PER_TOKEN;
   // Every rank sends its share to all others.
   const completions = all / ranks * (ranks - 1);
   const outside = ranks === 1 ? 0 : (ranks - gpus) / (ranks - 1);
-  const sent = gradients + values + completions;
-  return { gradients, values, completions, leavesNode: gpus * outside * sent };
+  const leaves = gradients + values + completions;
+  return { gradients, values, completions, leavesNode: gpus * outside * leaves };
 }
 
 interface StepInput {

@@ -76,3 +76,16 @@ Deno.test("zero: 1 divides the optimizer's states, and sends the values in place
   assert.equal(without.wire.gradients, divided.wire.gradients + sent);
   assert.ok(Math.abs(divided.save.checkpoint / without.save.checkpoint - 1) < 1e-3);
 });
+
+Deno.test("gradients in bfloat16 are half of the bytes", async () => {
+  const wire = async (...keys: string[]) => (await plan(2, 4, keys)).wire;
+  for (const reduction of ["exact", "fast"]) {
+    const key = `training.reduction=${reduction}`, half = "training.reduce_dtype=bfloat16";
+    const floats = await wire(key), halves = await wire(key, half);
+    assert.equal(floats.gradients, 2 * halves.gradients);
+    assert.equal(floats.completions, halves.completions);
+    // A rank needs its slice of the sum only, and sends the values that it updates as floats.
+    const divided = await wire(key, half, "training.zero=1");
+    assert.equal(divided.gradients + divided.values / 2, halves.gradients);
+  }
+});

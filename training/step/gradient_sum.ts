@@ -7,13 +7,19 @@
  *
  * "fast": a rank adds up its micro-batches in place, and MPI adds up the ranks in its own order.
  * It needs no copies, and the last digits depend on the number of ranks.
+ *
+ * In bfloat16 on the wire ("halves"), an exact sum rounds the gradient of each micro-batch and each
+ * sum of two, on one rank as on many, so any number of ranks still gives the same bits. A fast one
+ * rounds the sum of each rank and the whole sum; one rank rounds nothing.
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
+import type { TrainableArena } from "../../models/network/types.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
-import type { FloatArray } from "../../ranks/vector_sum.ts";
+import type { FloatArray, Partials } from "../../ranks/vector_sum.ts";
 import { PartialSums, type TreeNode } from "../../ranks/sum_tree.ts";
+import { GradientRounding, roundingBytes } from "./rounded_gradients.ts";
 import type { Shards } from "./shards.ts";
 
 export type Reduction = "exact" | "fast";
@@ -39,27 +45,46 @@ export function reductionOf(
   return sumCopies(microBatches) * gradientBytes <= AUTO_BYTES ? "exact" : "fast";
 }
 
-/** Bytes of the copies that an exact sum has at a time; 0 for a fast one. */
+/** Bytes of the copies that an exact sum has at a time, and of their rounding; 0 for a fast one. */
 export function copyBytes(
-  key: "auto" | Reduction,
+  { reduction, halves }: { reduction: "auto" | Reduction; halves: boolean },
   microBatches: number,
   gradientBytes: number,
 ): number {
-  return reductionOf(key, microBatches, gradientBytes) === "exact"
-    ? sumCopies(microBatches) * gradientBytes
-    : 0;
+  if (reductionOf(reduction, microBatches, gradientBytes) === "fast") return 0;
+  const rounding = halves ? roundingBytes(gradientBytes) : 0;
+  return sumCopies(microBatches) * gradientBytes + rounding;
+}
+
+/** How gradients are added. */
+export interface GradientSumOptions {
+  /** Default "fast". */
+  reduction?: Reduction;
+  /** Default: one rank alone. */
+  ranks?: Ranks;
+  /** Given: each rank gets only the gradients that its part of the optimizer needs. */
+  shards?: Shards | null;
+  /** Whether gradients are bfloat16 on their way between ranks (`training.reduce_dtype`). */
+  halves?: boolean;
 }
 
 export class GradientSum {
+  readonly ranks: Ranks;
+  readonly #reduction: Reduction;
+  readonly #shards: Shards | null;
+  readonly #halves: boolean;
+
   /** @param device the device of the model; null is enough for "fast" on one rank */
   constructor(
     private readonly model: Pick<LanguageModel, "zeroGrad" | "trainableArenas">,
     private readonly device: Device | null = null,
-    private readonly reduction: Reduction = "fast",
-    readonly ranks: Ranks = ALONE,
-    /** Given: each rank gets only the gradients that its part of the optimizer needs. */
-    private readonly shards: Shards | null = null,
-  ) {}
+    { reduction = "fast", ranks = ALONE, shards = null, halves = false }: GradientSumOptions = {},
+  ) {
+    this.ranks = ranks;
+    this.#reduction = reduction;
+    this.#shards = shards;
+    this.#halves = halves;
+  }
 
   /**
    * Zeroes the gradients, then computes the sum over micro-batches 0 … count − 1, on all ranks.
@@ -67,21 +92,35 @@ export class GradientSum {
    * @returns what `backward` returned for every micro-batch, in their order
    */
   async over<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
-    const isOne = count <= 1 && this.ranks.size === 1;
-    return this.reduction === "fast" || isOne
-      ? await this.#inPlace(count, backward)
-      : await this.#exact(count, backward);
+    if (this.#reduction === "fast") return await this.#inPlace(count, backward);
+    const rounding = this.#halves ? new GradientRounding(this.device!, this.#longest()) : null;
+    try {
+      if (count > 1 || this.ranks.size > 1) return await this.#exact(count, backward, rounding);
+      const results = await this.#inPlace(count, backward);
+      for (const { grad, length } of this.model.trainableArenas) rounding?.round(grad, length);
+      return results;
+    } finally {
+      rounding?.dispose();
+    }
   }
 
-  async #exact<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
+  async #exact<T>(
+    count: number,
+    backward: (microBatch: number) => Promise<T>,
+    rounding: GradientRounding | null,
+  ): Promise<T[]> {
     const device = this.device!, arenas = this.model.trainableArenas;
     const free = (copies: readonly Tensor[]) => copies.forEach((copy) => device.free(copy));
+    const rounded = (copies: readonly Tensor[]) => {
+      for (const [i, copy] of copies.entries()) rounding?.round(copy, arenas[i]!.length);
+      return copies;
+    };
     const sums = new PartialSums<readonly Tensor[]>(count, (left, right) => {
       for (const [i, sum] of left.entries()) {
         device.run("add", { a: sum, b: right[i]!, out: sum, n: arenas[i]!.length });
       }
       free(right);
-      return left;
+      return rounded(left);
     });
     try {
       const results = await this.ranks.share(count, async (begin, end) => {
@@ -89,7 +128,7 @@ export class GradientSum {
         for (let index = begin; index < end; index++) {
           this.model.zeroGrad();
           own.push(await backward(index));
-          sums.push({ level: 0, index }, this.#copies());
+          sums.push({ level: 0, index }, rounded(this.#copies()));
         }
         return own;
       });
@@ -103,15 +142,28 @@ export class GradientSum {
         for (const { node, value } of sums.values) {
           own.push({ node, value: await this.#hostValues(value[i]!, length) });
         }
-        const slices = this.shards?.gradients(arena);
-        const options = slices === undefined ? {} : { slices };
-        const sum = await this.ranks.sum(count, own, () => this.#zeros(length), options);
-        device.write(grad, sum, slices?.[this.ranks.rank]?.[0] ?? 0);
+        await this.#sum(arena, count, own, this.#halves);
       }
       return results;
     } finally {
       sums.values.forEach(({ value }) => free(value));
     }
+  }
+
+  /** The sum of all ranks into the gradients, or this rank's part of it. */
+  async #sum(
+    arena: TrainableArena,
+    count: number,
+    own: Partials<FloatArray>,
+    rounded: boolean,
+  ): Promise<void> {
+    const { grad, length } = arena, { rank } = this.ranks, halves = this.#halves;
+    const slices = this.#shards?.gradients(arena);
+    const sum = await this.ranks.sum(count, own, () => this.#zeros(length), {
+      ...(slices === undefined ? {} : { slices }),
+      ...{ halves, rounded },
+    });
+    this.device!.write(grad, sum, slices?.[rank]?.[0] ?? 0);
   }
 
   /** Copies of the gradients on the device, one for each arena. */
@@ -131,11 +183,17 @@ export class GradientSum {
       for (let index = begin; index < end; index++) own.push(await backward(index));
       return own;
     });
-    if (this.ranks.size === 1) return results;
-    for (const { grad, length } of this.model.trainableArenas) {
-      const values = await this.#hostValues(grad, length);
+    const { size, rank } = this.ranks;
+    if (size === 1) return results;
+    for (const arena of this.model.trainableArenas) {
+      const values = await this.#hostValues(arena.grad, arena.length);
+      if (this.#halves) {
+        // MPI cannot add halves in float32, so the ranks do it.
+        await this.#sum(arena, size, [{ node: { level: 0, index: rank }, value: values }], false);
+        continue;
+      }
       await this.ranks.sumFast(values);
-      if (this.device!.direct === undefined) this.device!.write(grad, values);
+      if (this.device!.direct === undefined) this.device!.write(arena.grad, values);
     }
     return results;
   }
@@ -144,6 +202,10 @@ export class GradientSum {
   async #hostValues(tensor: Tensor, length: number): Promise<FloatArray> {
     const device = this.device!;
     return device.direct?.(tensor) ?? await device.read(tensor, 0, length) as FloatArray;
+  }
+
+  #longest(): number {
+    return Math.max(...this.model.trainableArenas.map(({ length }) => length));
   }
 
   #zeros(length: number): FloatArray {

@@ -21,7 +21,7 @@ Deno.test("the supervised gradient is that of the whole step, however it is cut"
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
     const step = async (microBatchSize: number, reduction: "exact" | "fast") => {
-      const sum = new GradientSum(model, device, reduction);
+      const sum = new GradientSum(model, device, { reduction });
       const options = { seed: 1, firstPromptId: 0, microBatchSize, sum };
       return {
         result: await supervisedStep(model, PROMPTS, ENTRIES, options),
