@@ -64,7 +64,7 @@ export function computeDtype(): Option {
 export function addDeviceFlags(command: Command): Command {
   return command
     .addOption(computeDtype())
-    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)");
 }

@@ -4,8 +4,8 @@
  * two tensors are in the same memory, or that an operation has finished when `run` returns.
  *
  * There are three implementations in devices/: `reference` (plain TypeScript, which defines the
- * right results), `wasm` (CPU) and `webgpu`. The conformance suite in conformance/ compares them;
- * validation/ checks the arguments of operations for all of them.
+ * right results), `wasm` (CPU) and `webgpu`, which also runs on `vulkan`. The conformance suite in
+ * conformance/ compares them; validation/ checks the arguments of operations for all of them.
  *
  * Devices have no autograd: each layer has an explicit forward and backward. Tensors have no shape:
  * they are flat blocks, and the arguments of an operation say how to read them.

@@ -1,14 +1,19 @@
 /** What every device must do apart from operations: memory, views, errors, accounting. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { testOnEveryDevice } from "./conformance/devices_testing.ts";
+import { DEVICES, testOnEveryDevice } from "./conformance/devices_testing.ts";
 import type { Device } from "./device.ts";
 import { VIEW_ALIGNMENT } from "./tensor.ts";
 import { createDevice } from "./mod.ts";
 import { createReferenceDevice } from "./devices/reference/device.ts";
 import { upload } from "./testing.ts";
 
-testOnEveryDevice("a new tensor is filled with zeros, also in used memory", async (device) => {
+/** Also those with the kernels of another. */
+function onAll(sentence: string, check: (device: Device) => void | Promise<void>): void {
+  testOnEveryDevice(sentence, check, DEVICES);
+}
+
+onAll("a new tensor is filled with zeros, also in used memory", async (device) => {
   for (const dtype of ["float", "u32"] as const) {
     for (const length of [0, 1, 3, 64, 65, 5000]) {
       const first = device.create(dtype, length, "first");
@@ -22,7 +27,7 @@ testOnEveryDevice("a new tensor is filled with zeros, also in used memory", asyn
   }
 });
 
-testOnEveryDevice("written data can be read back, completely and in part", async (device) => {
+onAll("written data can be read back, completely and in part", async (device) => {
   const tensor = upload(device, Float32Array.from([1, 2, 3, 4, 5]));
   device.write(tensor, Float64Array.from([0.5, -0.25]), 2);
   assert.deepEqual([...await device.read(tensor)], [1, 2, 0.5, -0.25, 5]);
@@ -33,14 +38,14 @@ testOnEveryDevice("written data can be read back, completely and in part", async
   assert.deepEqual(await device.read(ids), Uint32Array.from([0xffffffff, 0]));
 });
 
-testOnEveryDevice("a read is a copy", async (device) => {
+onAll("a read is a copy", async (device) => {
   const tensor = upload(device, Float32Array.from([1, 2]));
   const before = await device.read(tensor);
   device.write(tensor, Float32Array.from([3]));
   assert.deepEqual([...before], [1, 2]);
 });
 
-testOnEveryDevice("writes outside a tensor or of another type are refused", async (device) => {
+onAll("writes outside a tensor or of another type are refused", async (device) => {
   const tensor = device.create("float", 4, "small"), ids = device.create("u32", 4, "ids");
   assert.throws(() => device.write(tensor, new Float32Array(5)), /small/);
   assert.throws(() => device.write(tensor, new Float32Array(2), 3), /small/);
@@ -50,7 +55,7 @@ testOnEveryDevice("writes outside a tensor or of another type are refused", asyn
   await assert.rejects(async () => await device.read(tensor, 2, 3), /small/);
 });
 
-testOnEveryDevice("a view shares memory, also a view of a view", async (device) => {
+onAll("a view shares memory, also a view of a view", async (device) => {
   const tensor = device.create("float", 5 * VIEW_ALIGNMENT, "whole");
   const view = tensor.view(VIEW_ALIGNMENT, 3 * VIEW_ALIGNMENT);
   const inner = view.view(VIEW_ALIGNMENT, 2);
@@ -63,7 +68,7 @@ testOnEveryDevice("a view shares memory, also a view of a view", async (device) 
   assert.equal(tensor.view(5 * VIEW_ALIGNMENT, 0).length, 0);
 });
 
-testOnEveryDevice("views must be aligned and inside the tensor", (device) => {
+onAll("views must be aligned and inside the tensor", (device) => {
   const tensor = device.create("float", 3 * VIEW_ALIGNMENT, "whole");
   for (
     const [offset, length] of [[1, 1], [-64, 1], [0, 193], [128, 65], [192, 1], [0, -1]] as const
@@ -72,7 +77,7 @@ testOnEveryDevice("views must be aligned and inside the tensor", (device) => {
   }
 });
 
-testOnEveryDevice("memory is counted, with its peak", (device) => {
+onAll("memory is counted, with its peak", (device) => {
   const base = device.allocatedBytes;
   assert.equal(base, 0);
   const a = device.create("float", 100, "a"), b = device.create("u32", 50, "b");
@@ -86,7 +91,7 @@ testOnEveryDevice("memory is counted, with its peak", (device) => {
   assert.equal(device.allocatedBytes, 0);
 });
 
-testOnEveryDevice(
+onAll(
   "use after free, a second free and the free of a view are errors",
   async (device) => {
     const tensor = device.create("float", 64, "gone"), other = device.create("float", 64, "other");
@@ -99,7 +104,7 @@ testOnEveryDevice(
   },
 );
 
-testOnEveryDevice("a tensor of another device is refused", (device) => {
+onAll("a tensor of another device is refused", (device) => {
   const stranger = createReferenceDevice();
   const theirs = stranger.create("float", 4, "theirs"), ours = device.create("float", 4, "ours");
   assert.throws(() => device.run("copy", { src: theirs, out: ours, n: 4 }), /theirs/);
@@ -108,7 +113,7 @@ testOnEveryDevice("a tensor of another device is refused", (device) => {
   stranger.close();
 });
 
-testOnEveryDevice("arguments are checked before an operation runs", async (device) => {
+onAll("arguments are checked before an operation runs", async (device) => {
   const a = upload(device, new Float32Array(6).fill(1)),
     out = upload(device, Float32Array.of(5, 5));
   const product = { a, b: a, m: 2, n: 2, k: 3 };
@@ -117,7 +122,7 @@ testOnEveryDevice("arguments are checked before an operation runs", async (devic
   assert.deepEqual([...await device.read(out)], [5, 5]);
 });
 
-testOnEveryDevice("overlapping views are distinguished from adjacent ones", (device) => {
+onAll("overlapping views are distinguished from adjacent ones", (device) => {
   const whole = device.create("float", 256, "whole");
   device.run("copy", { src: whole.view(0, 64), out: whole.view(64, 64), n: 64 });
   assert.throws(
@@ -126,7 +131,7 @@ testOnEveryDevice("overlapping views are distinguished from adjacent ones", (dev
   );
 });
 
-testOnEveryDevice("a closed device can be closed again and does nothing else", async (device) => {
+onAll("a closed device can be closed again and does nothing else", async (device) => {
   const tensor = device.create("float", 4, "late");
   device.close();
   device.close();
@@ -160,6 +165,6 @@ Deno.test("devices are created by name", async () => {
     () => createDevice("gpu"),
     (error: Error) =>
       error instanceof UsageError &&
-      /unknown device "gpu".*auto, webgpu, wasm, reference/.test(error.message),
+      /unknown device "gpu".*auto, webgpu, vulkan, wasm, reference/.test(error.message),
   );
 });

@@ -16,14 +16,15 @@ export {
 } from "./weights/types.ts";
 
 /** The names that users can give; "auto" is the fastest device of this machine. */
-export const DEVICE_NAMES = ["auto", "webgpu", "wasm", "reference"] as const;
+export const DEVICE_NAMES = ["auto", "webgpu", "vulkan", "wasm", "reference"] as const;
 /** The name of a device. */
 export type DeviceName = typeof DEVICE_NAMES[number];
 
 /**
  * Opens a device; `close()` ends its threads.
  * @param name "auto" is a GPU if there is one, else the CPU. It never chooses a software adapter,
- *   because the kernels for the CPU are much faster. "webgpu:1" is the second of several GPUs.
+ *   because the kernels for the CPU are much faster. "webgpu:1" is the second of several GPUs;
+ *   "vulkan" uses the same kernels without Deno's WebGPU, and is only chosen by its name.
  * @param options.threads Threads of the CPU device; default: the cores granted to this process.
  * @throws UsageError for an unknown name; RgxError when the device is not available.
  */
@@ -39,11 +40,13 @@ export async function createDevice(
       return await (await import("./devices/wasm/device.ts")).createWasmDevice(options);
     case "webgpu":
       return await (await import("./devices/webgpu/device.ts")).createWebgpuDevice({ card });
+    case "vulkan":
+      return await (await import("./devices/vulkan/device.ts")).createVulkanDevice({ card });
     case "auto":
       return await createDevice(await hasGraphicsCard() ? "webgpu" : "wasm", options);
     default:
       throw new UsageError(`unknown device "${name}", expected ${DEVICE_NAMES.join(", ")}`, {
-        advice: "one card of several is named by its number: webgpu:0, webgpu:1 …",
+        advice: "one card of several is named by its number: webgpu:0, webgpu:1 … (or vulkan:1)",
       });
   }
 }
@@ -54,10 +57,10 @@ export function isDeviceName(name: string): boolean {
   return (DEVICE_NAMES as readonly string[]).includes(kind);
 }
 
-/** "webgpu:1" → ["webgpu", 1]; any other name → [name, null]. */
+/** "webgpu:1" → ["webgpu", 1], and so for vulkan; any other name → [name, null]. */
 function splitCard(name: string): [kind: string, card: number | null] {
-  const match = /^webgpu:([0-9]{1,3})$/.exec(name);
-  return match === null ? [name, null] : ["webgpu", Number(match[1])];
+  const match = /^(webgpu|vulkan):([0-9]{1,3})$/.exec(name);
+  return match === null ? [name, null] : [match[1]!, Number(match[2])];
 }
 
 /** The adapter that "webgpu" would use, or null. Nothing is allocated on it. */
@@ -73,7 +76,8 @@ export async function graphicsAdapter(): Promise<AdapterInfo | null> {
  * @param name as for {@link createDevice}; null when it does not mean a graphics card
  */
 export async function cardsFor(name: string): Promise<{ cards: number; by: string } | null> {
-  const usesCard = name === "webgpu" || (name === "auto" && await hasGraphicsCard());
+  const usesCard = name === "webgpu" || name === "vulkan" ||
+    (name === "auto" && await hasGraphicsCard());
   if (!usesCard) return null;
   return (await import("./devices/webgpu/visible.ts")).cardsForRanks();
 }

@@ -245,7 +245,7 @@ function planRoom(
   { maxSequences = DEFAULT_SEQUENCES, bytes = defaultBytes(model) }: HostOptions,
 ): GenerationSizes {
   const align = promptAlignment(model.config), longest = Math.ceil(length / align) * align;
-  const onGpu = model.device.name === "webgpu", { prefillRows } = model.generationLimits;
+  const onGpu = model.device.adapter !== undefined, { prefillRows } = model.generationLimits;
   const room = (branches: number, rows: number): GenerationSizes => ({
     promptRows: rows,
     passRows: Math.max(length, prefillRows),
@@ -264,7 +264,7 @@ function planRoom(
 
 /** A CPU's memory holds the model, too: at most half of what is free, and what WASM can address. */
 function defaultBytes({ device, generationLimit }: LoadedModel["model"]): number {
-  if (device.name === "webgpu") return generationLimit;
+  if (device.adapter !== undefined) return generationLimit;
   const free = memoryRoom().bytes / 2, addressable = WASM_BYTES - device.allocatedBytes;
   return Math.max(MIN_BYTES, Math.min(CPU_BYTES, free, addressable));
 }

@@ -272,7 +272,9 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
       }`,
     );
   });
-  const numbers = (named ?? []).flatMap((name) => /^webgpu:(\d+)$/.exec(name)?.[1] ?? []);
+  const numbers = (named ?? []).flatMap((name) =>
+    /^(?:webgpu|vulkan):(\d+)$/.exec(name)?.[1] ?? []
+  );
   const cards = numbers.length === 0 ? 0 : visibleCards().cards?.length ?? listCards().length;
   const absent = numbers.find((card) => Number(card) >= cards);
   if (absent !== undefined) {

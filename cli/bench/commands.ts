@@ -102,7 +102,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--plain", "plain text even where the model has a chat template")
     .option("--few-shot <n>", "worked examples before each question", integer(0, 64))
     .option("--few-shot-as <how>", "prompt or turns (of a conversation)")
-    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--devices <list>", "one worker process each: 0,1,… (graphics cards) or names")
     .option("--threads <n>", "threads of each wasm device", integer(1))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")

@@ -92,7 +92,7 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--module <name>", "an environment module to load (repeatable)", collect, [])
     .option("--setup <line>", "a shell line before the program starts (repeatable)", collect, [])
     .option("--online", "the nodes have internet: do not forbid access to the Hub")
-    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--apptainer <image>", "run in this image (docs/nodes.md)")
     .option("--print-definition", "print the definition of such an image and stop")
     .option("--template <file>", "a template of your own")

@@ -25,7 +25,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       "--model <folder>",
       "instead: types of a model's weights, and errors of holding them otherwise",
     )
-    .option("--device <name>", "with --model or --tune: auto, webgpu, wasm or reference")
+    .option("--device <name>", "with --model or --tune: auto, webgpu, vulkan, wasm or reference")
     .option("--json", "one JSON document")
     .addHelpText(
       "after",

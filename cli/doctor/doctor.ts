@@ -6,7 +6,7 @@
 import { grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
 import { cpuTimes, otherWork, otherWorkText } from "../../core/machine/other_work.ts";
-import { EXIT } from "../../core/errors.ts";
+import { EXIT, messageOf } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -16,6 +16,7 @@ import {
   findAdapter,
   usableFeatures,
 } from "../../kernels/devices/webgpu/adapter.ts";
+import { type VulkanAdapter, vulkanAdapters } from "../../kernels/devices/vulkan/device.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
@@ -120,6 +121,24 @@ async function adapterReport(): Promise<AdapterReport | null> {
   };
 }
 
+interface VulkanReport {
+  /** What --device vulkan can use, the default first. */
+  adapters: VulkanAdapter[];
+  /** Why there is nothing; null if there is. */
+  missing: string | null;
+}
+
+function vulkanReport(): VulkanReport {
+  try {
+    return { adapters: vulkanAdapters(), missing: null };
+  } catch (error) {
+    return { adapters: [], missing: messageOf(error).split("\n")[0]! };
+  }
+}
+
+const vulkanText = ({ name, driver, robust }: VulkanAdapter) =>
+  `${name}, driver ${driver}${robust ? "" : ", no robust access (kernels check indices)"}`;
+
 const gib = (bytes: number) =>
   bytes < 2 ** 30 ? `${Math.round(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
@@ -203,6 +222,8 @@ export async function doctor(
     ["wasm", undefined],
   ];
   if (gpu !== null) wanted.push(["webgpu", undefined]);
+  const vulkan = vulkanReport();
+  if (vulkan.adapters.length > 0 && gpu !== null) wanted.push(["vulkan", undefined]);
   for (const [name, threads] of wanted) {
     const device = await createDevice(name, threads === undefined ? {} : { threads });
     const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
@@ -230,6 +251,7 @@ export async function doctor(
     /** What computes products with training.compute_dtype: bfloat16. */
     wasm_bf16_unit: bf16Unit,
     gpu_adapter: gpu,
+    vulkan,
     job,
     fit,
     advice: [
@@ -250,6 +272,7 @@ export async function doctor(
     ["cpu kernels", `${tiles}; products in bfloat16 by ${bf16Unit}`],
     ["free memory", gib(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),
+    ["Vulkan by FFI", vulkan.missing ?? vulkan.adapters.map(vulkanText).join("; ")],
     ...(job === null ? [] : jobRows(job, room)),
     ...(fit === null ? [] : fitRows(fit)),
   ]));
@@ -259,7 +282,7 @@ export async function doctor(
     ["device", "threads", "f32 GFLOP/s", "copy GB/s"],
     ...devices.map((d) => [
       d.name,
-      d.name === "webgpu" ? "–" : `${d.threads}`,
+      d.name === "webgpu" || d.name === "vulkan" ? "–" : `${d.threads}`,
       decimals(d.gflops),
       decimals(d.gbytes_per_second),
     ]),

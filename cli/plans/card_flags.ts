@@ -37,7 +37,7 @@ export function cardFromFlags(
       advice: `Add ${planFlag}. A run uses the card that it finds (rgx doctor shows it).`,
     });
   }
-  if (device !== undefined && device !== "auto" && !/^webgpu(:|$)/.test(device)) {
+  if (device !== undefined && device !== "auto" && !/^(webgpu|vulkan)(:|$)/.test(device)) {
     throw new UsageError(`${flag} plans for a graphics card, and --device ${device} is none`, {
       advice: `Leave one of them out; ${flag} goes with --device webgpu.`,
     });

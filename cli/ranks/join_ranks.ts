@@ -82,7 +82,9 @@ export async function openRankDevice(
   await ranks.each(async () => {
     device = await openDevice({
       ...flags,
-      ...(onCard && share.card > 0 ? { device: `webgpu:${share.card}` } : {}),
+      ...(onCard && share.card > 0
+        ? { device: `${name === "vulkan" ? name : "webgpu"}:${share.card}` }
+        : {}),
       ...(flags.threads === undefined && !isSet ? { threads: share.threads } : {}),
     });
   });
@@ -90,9 +92,10 @@ export async function openRankDevice(
 }
 
 async function factsOf(device: string): Promise<NodeFacts> {
-  if (/^webgpu:/.test(device)) {
+  const kind = /^(webgpu|vulkan):/.exec(device)?.[1];
+  if (kind !== undefined) {
     throw new UsageError(`--device ${device}: each rank takes a card by its number on the node`, {
-      advice: "Give --device webgpu. CUDA_VISIBLE_DEVICES chooses the cards of a node.",
+      advice: `Give --device ${kind}. CUDA_VISIBLE_DEVICES chooses the cards of a node.`,
     });
   }
   const cards = await cardsFor(device);

@@ -5,6 +5,7 @@
 import type { Command, Option } from "commander";
 import { evaluationNames, experimentNames } from "../../configs/documents/embedded.ts";
 import { SECTIONS } from "../../configs/schema/schema.ts";
+import { DEVICE_NAMES } from "../../kernels/mod.ts";
 import { BUILT_IN_REWARDS } from "../../rewards/registry.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
 import { print } from "../terminal/terminal.ts";
@@ -70,7 +71,7 @@ function read(program: Command, words: readonly string[]) {
 
 /** The values of flags whose parser knows them better than their declaration. */
 const FLAG_VALUES: Readonly<Record<string, () => readonly string[]>> = {
-  "--device": () => ["auto", "webgpu", "wasm", "reference"],
+  "--device": () => DEVICE_NAMES,
   "--log-format": () => ["text", "json"],
   "--split": () => ["train", "validation", "test"],
   "--category": () => [...new Set(taskNames().map((name) => getTask(name).category))].sort(),

@@ -12,7 +12,7 @@ export function sweepCommand(program: Command, setExit: (code: number) => void):
     )
     .option("--jobs <n>", "runs at once, or auto: as many as cores and memory allow", "1")
     .option("--output-dir <folder>", "where the runs' folders are made")
-    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--json", "one JSON document")
     .allowUnknownOption()
     .addHelpText(

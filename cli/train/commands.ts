@@ -56,7 +56,7 @@ function runCommand(
     )
     .option("--dry-run", "everything up to the first step: config, sample, memory, device")
     .option("--print-config", "print the merged config as YAML and stop")
-    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
     .option("--tune", "measure kernels at the beginning on a software adapter, too")

@@ -10,7 +10,7 @@ import { sameBits, stream } from "../testing.ts";
 import { someOf } from "../../tests/cases.ts";
 import { headBackwardCases, headCases } from "./cases/head.ts";
 import { matmulCases, productCase } from "./cases/matmul.ts";
-import { DEVICES } from "./devices_testing.ts";
+import { DEVICES, DEVICES_WITH_KERNELS } from "./devices_testing.ts";
 import { type Case, checkCase, execute, ofLargest } from "./runner.ts";
 
 /**
@@ -50,7 +50,7 @@ async function allCases(): Promise<Case[]> {
 
 let all: Case[] | undefined;
 
-for (const { name, create, sameBitsAs, isMissing } of DEVICES) {
+for (const { name, create, sameBitsAs, isMissing } of DEVICES_WITH_KERNELS) {
   const sentence = `products in bfloat16 on ${name} agree with the float64 reference`;
   Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
     const device = await create();

@@ -3,6 +3,8 @@
  */
 import type { Device } from "../device.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
+import { createVulkanDevice } from "../devices/vulkan/device.ts";
+import { hasVulkan } from "../devices/vulkan/testing.ts";
 import { createWasmDevice } from "../devices/wasm/device.ts";
 import { createWebgpuDevice } from "../devices/webgpu/device.ts";
 import { hasWebgpu, isWebgpuWanted } from "../devices/webgpu/testing.ts";
@@ -13,6 +15,8 @@ export interface DeviceUnderTest {
   create(): Device | Promise<Device>;
   /** Results must have the same bits as on the device with this name. */
   sameBitsAs?: string;
+  /** One case in 16 is enough, because another device runs the same kernels. */
+  someCases?: boolean;
   /** The value of `ignore` for a test on this device; called once for each test. */
   isMissing?(): boolean;
 }
@@ -25,6 +29,7 @@ export const DEVICES: readonly DeviceUnderTest[] = [
   { name: "wasm, 2 threads, native", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
   { name: "wasm, 3 threads", create: () => wasm(3, false), sameBitsAs: "wasm, 1 thread" },
   ...webgpu(),
+  ...vulkan(),
 ];
 
 function reference(): DeviceUnderTest[] {
@@ -42,6 +47,21 @@ function webgpu(): DeviceUnderTest[] {
   }];
 }
 
+/**
+ * The same kernels on Vulkan through FFI, with the same bits as WebGPU on the same adapter. Few
+ * cases show that; RGX_TEST_VULKAN=1 runs all of them, for minutes.
+ */
+function vulkan(): DeviceUnderTest[] {
+  if (!isWebgpuWanted) return [];
+  return [{
+    name: "vulkan",
+    create: () => createVulkanDevice(),
+    sameBitsAs: "webgpu",
+    someCases: Deno.env.get("RGX_TEST_VULKAN") !== "1",
+    isMissing: () => needs(hasVulkan && hasWebgpu, NEEDED.vulkan),
+  }];
+}
+
 /** Waits until all threads run; else a short test would only use the calling thread. */
 async function wasm(threads: number, native = true): Promise<Device> {
   const device = await createWasmDevice({ threads, native });
@@ -49,12 +69,16 @@ async function wasm(threads: number, native = true): Promise<Device> {
   return device;
 }
 
-/** Defines one test for each device, which is closed at the end. */
+/** The devices whose kernels differ. */
+export const DEVICES_WITH_KERNELS = DEVICES.filter(({ someCases }) => someCases !== true);
+
+/** Defines one test for each of some devices, which is closed at the end. */
 export function testOnEveryDevice(
   sentence: string,
   check: (device: Device) => void | Promise<void>,
+  devices: readonly DeviceUnderTest[] = DEVICES_WITH_KERNELS,
 ): void {
-  for (const { name, create, isMissing } of DEVICES) {
+  for (const { name, create, isMissing } of devices) {
     Deno.test({
       name: `${sentence} (${name})`,
       ignore: isMissing?.() ?? false,

@@ -134,7 +134,7 @@ export class Decoder {
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
-    const minShared = network.device.name === "webgpu" ? MIN_SHARED_TOKENS : Infinity;
+    const minShared = network.device.adapter !== undefined ? MIN_SHARED_TOKENS : Infinity;
     const batch = packPrefillGroups(
       prompts.map(({ ids }) => ids),
       minShared,
@@ -154,7 +154,7 @@ export class Decoder {
   /** Whether prompts can share a prefix: attention must read keys that are not in the batch. */
   get sharesPrefixes(): boolean {
     const { device, config } = this.network;
-    return device.name !== "webgpu" && attentionWindow(config).window === undefined;
+    return device.adapter === undefined && attentionWindow(config).window === undefined;
   }
 
   /** Whether steps are faster when they know which prompts share a prefix. */

@@ -40,7 +40,7 @@ export interface GeneratorLimits {
 type GenerationBuffers = Pick<ModelBase, "inference" | "copies">;
 
 export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
-  const onGpu = device.name === "webgpu";
+  const onGpu = device.adapter !== undefined;
   return {
     bytes,
     largestBuffer: device.largestTensor ?? Infinity,
@@ -130,7 +130,7 @@ export function openGeneration(
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
   // A GPU reads the cache of branches in equal runs.
-  const branchRows = network.device.name === "webgpu" ? null : room.branchRows ?? null;
+  const branchRows = network.device.adapter !== undefined ? null : room.branchRows ?? null;
   const shape = {
     ...{ slots, promptRows, maxNewTokens, branchRows, adjusted },
     ...{ stepsPerRead, prefillRows, turnMs, keptPrompts },

@@ -69,7 +69,7 @@ Deno.test("arguments that mean nothing are refused, with a suggestion", async ()
       [["train", "quickstart", "--threads", "5000"], ["--threads", "'5000'"]],
       [["train", "quickstart", "--device", "gpu"], [
         "--device gpu",
-        "auto, webgpu, wasm, reference",
+        "auto, webgpu, vulkan, wasm, reference",
       ]],
       [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
       [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
@@ -87,9 +87,13 @@ Deno.test("arguments that mean nothing are refused, with a suggestion", async ()
     const noDriver = { VK_DRIVER_FILES: `${cwd}/none`, VK_ICD_FILENAMES: `${cwd}/none` };
     const gpu = ["train", "quickstart", "--device", "webgpu"];
     await refused(gpu, ["no GPU adapter was found", "--device wasm"], { cwd, env: noDriver });
-    await refused(["train", "quickstart", "--device", "webgpu:99"], [
-      "no graphics card 99",
-    ], { cwd });
+    const vulkan = ["train", "quickstart", "--device", "vulkan"];
+    await refused(vulkan, ["Vulkan cannot be used", "--device wasm"], { cwd, env: noDriver });
+    const noLoader = { RGX_VULKAN_LIB: `${cwd}/none.so` };
+    await refused(vulkan, ["RGX_VULKAN_LIB", "libvulkan.so.1"], { cwd, env: noLoader });
+    for (const device of ["webgpu:99", "vulkan:99"]) {
+      await refused(["train", "quickstart", "--device", device], ["no graphics card 99"], { cwd });
+    }
     for (const [name, value] of [["RGX_DEVICE", "gpu"], ["RGX_NUM_THREADS", "many"]] as const) {
       await refused(["train", "quickstart"], [value], { cwd, env: { [name]: value } });
     }

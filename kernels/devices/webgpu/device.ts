@@ -18,7 +18,7 @@ import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
-import { lostError, printTimesAtClose } from "./device_reports.ts";
+import { lostError, printTimesAtClose, type WebgpuCounters } from "./device_reports.ts";
 import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Rehearsal, rehearsing } from "./rehearsal.ts";
@@ -50,16 +50,6 @@ export interface WebgpuDeviceOptions {
   limits?: Partial<WebgpuLimits>;
 }
 
-/** Counters for tests and reports. */
-export interface WebgpuCounters {
-  dispatches: number;
-  submits: number;
-  /** Bytes copied to the host, and the number of copies. */
-  readBytes: number;
-  reads: number;
-  pipelines: number;
-}
-
 /** See {@link createWebgpuDevice}. */
 export class WebgpuDevice implements Device, WebgpuContext {
   readonly float = "f32";
@@ -68,6 +58,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   beforeRun: (() => void) | null = null;
   kernelChoices: Readonly<Record<string, string>> = {};
   readonly software: boolean;
+  readonly card: number | null;
   readonly limits: WebgpuLimits;
   readonly #gpu: Gpu;
   readonly #pool: BufferPool;
@@ -93,9 +84,9 @@ export class WebgpuDevice implements Device, WebgpuContext {
     gpu: Gpu,
     readonly adapter: AdapterInfo,
     tracer: Tracer | null,
-    limits: Partial<WebgpuLimits> = {},
-    readonly card: number | null = null,
+    { limits = {}, card = null }: WebgpuDeviceOptions,
   ) {
+    this.card = card;
     this.#gpu = gpu;
     this.#tracer = tracer;
     this.software = adapter.software;
@@ -422,28 +413,31 @@ export class WebgpuDevice implements Device, WebgpuContext {
 
 /**
  * Creates a device on the first adapter.
- * @throws RgxError (exit 2, with what to install) when there is no adapter, or its limits are too
- *   small
+ * @throws RgxError (exit 2, with what to install) without an adapter whose limits suffice
  */
 export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
   if (!chooseCard(options.card ?? null)) throw hiddenError();
   const adapter = await findAdapter();
   if (adapter === null) throw noAdapterError();
+  return await deviceOn("webgpu", describeAdapter(adapter), options, async (stamps) => {
+    const features = stamps ? await usableFeatures(adapter) : [];
+    return await requestDevice(adapter, features.filter((name) => name === "timestamp-query"));
+  });
+}
+
+/** The device on the layer that `open` gives, with time stamps if it is asked for them. */
+export async function deviceOn(
+  name: WebgpuDevice["name"],
+  adapter: AdapterInfo,
+  options: WebgpuDeviceOptions,
+  open: (stamps: boolean) => Gpu | Promise<Gpu>,
+): Promise<WebgpuDevice> {
   const level = Number(Deno.env.get("RGX_DEBUG") ?? 0);
   const trace = options.trace ?? (level >= 2 ? "stamps" : "off");
-  const features = trace === "stamps" ? await usableFeatures(adapter) : [];
-  const stamped = features.filter((feature) => feature === "timestamp-query");
-  const gpu = await requestDevice(adapter, stamped);
+  const gpu = await open(trace === "stamps");
   const each = level >= 3 ? (call: KernelTime) => console.error(formatTrace([call])[0]) : null;
-  const tracer = trace === "off" ? null : await Tracer.create(gpu, each);
-  const device = new WebgpuDevice(
-    "webgpu",
-    gpu,
-    describeAdapter(adapter),
-    tracer,
-    options.limits,
-    options.card ?? null,
-  );
+  const tracer = trace === "off" ? null : await Tracer.create(gpu, each, trace === "stamps");
+  const device = new WebgpuDevice(name, gpu, adapter, tracer, options);
   if (level >= 2) printTimesAtClose(device);
   return device;
 }

@@ -1,4 +1,4 @@
-/** What the GPU device tells its user: that it was lost, and how long its kernels took. */
+/** What the GPU device tells: that it was lost, its counters, and how long its kernels took. */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import { formatTrace, type KernelTime } from "./trace.ts";
 
@@ -27,4 +27,14 @@ export function printTimesAtClose(device: TimedDevice): void {
     console.error(`kernels on ${device.adapter.name}:`);
     for (const line of formatTrace(times)) console.error(line);
   };
+}
+
+/** Counters for tests and reports. */
+export interface WebgpuCounters {
+  dispatches: number;
+  submits: number;
+  /** Bytes copied to the host, and the number of copies. */
+  readBytes: number;
+  reads: number;
+  pipelines: number;
 }

@@ -63,9 +63,11 @@ export class Tracer {
   static async create(
     device: Gpu,
     each: ((call: KernelTime) => void) | null = null,
+    useStamps = true,
   ): Promise<Tracer | null> {
     if (!mapsAtOnce()) return null;
-    const tracer = new Tracer(device, device.features.has("timestamp-query"), each);
+    const hasStamps = useStamps && device.features.has("timestamp-query");
+    const tracer = new Tracer(device, hasStamps, each);
     await tracer.#staging.mapAsync(GPUMapMode.READ);
     tracer.#staging.unmap();
     return tracer;

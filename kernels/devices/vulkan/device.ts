@@ -1,0 +1,71 @@
+/**
+ * The device `vulkan`: the GPU device and its kernels (devices/webgpu/) on Vulkan through FFI. It
+ * reaches what Deno's WebGPU does not: any card by its number, the period of time stamps, and
+ * bindings of more than 2 GiB.
+ */
+import type { AdapterInfo } from "../../device.ts";
+import { deviceOn, type WebgpuDevice, type WebgpuDeviceOptions } from "../webgpu/device.ts";
+import { VulkanGpu } from "./gpu.ts";
+import { noVulkanError, VulkanError } from "./library.ts";
+import {
+  choosePhysical,
+  createInstance,
+  type Features,
+  listPhysical,
+  requestFeatures,
+} from "./physical.ts";
+
+export interface VulkanDeviceOptions extends WebgpuDeviceOptions {
+  /** Layers of the loader, such as VK_LAYER_KHRONOS_validation (tests). */
+  layers?: readonly string[];
+}
+
+/**
+ * Creates a device on a card; without one, on a CPU behind Vulkan.
+ * @throws RgxError (exit 2, with what to install) when there is no Vulkan, no such card, or the
+ *   card lacks what the kernels need
+ */
+export async function createVulkanDevice(options: VulkanDeviceOptions = {}): Promise<WebgpuDevice> {
+  const { vulkan, instance, destroy } = createInstance(options.layers);
+  try {
+    const physical = choosePhysical(listPhysical(vulkan, instance), options.card ?? null);
+    return await deviceOn(
+      "vulkan",
+      physical.info,
+      options,
+      () => new VulkanGpu(vulkan, physical, destroy),
+    );
+  } catch (error) {
+    destroy();
+    if (error instanceof VulkanError) throw noVulkanError(error.message);
+    throw error;
+  }
+}
+
+/** An adapter of Vulkan, with what decides how kernels run on it. */
+export interface VulkanAdapter extends AdapterInfo, Features {
+  /** Name and version of the driver. */
+  driver: string;
+  /** "0000:41:00.0" on the PCI bus; null when unknown. */
+  address: string | null;
+  extensions: string[];
+}
+
+/**
+ * The adapters that Vulkan offers, the first of which is the default.
+ * @throws RgxError (exit 2) when there is no Vulkan
+ */
+export function vulkanAdapters(): VulkanAdapter[] {
+  const { vulkan, instance, destroy } = createInstance();
+  try {
+    return listPhysical(vulkan, instance).map((physical) => ({
+      ...physical.info,
+      driver: physical.driver,
+      address: physical.address,
+      extensions: [...physical.extensions].sort(),
+      ...requestFeatures(vulkan, physical).features,
+    }));
+  } finally {
+    destroy();
+  }
+}

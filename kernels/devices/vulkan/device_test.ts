@@ -1,0 +1,125 @@
+/** The GPU device on Vulkan: what it does on WebGPU too, and what only Vulkan has. */
+import assert from "node:assert/strict";
+import { EXIT, RgxError, UsageError } from "../../../core/errors.ts";
+import { NEEDED, needs } from "../../../tests/skipped.ts";
+import { upload } from "../../testing.ts";
+import { testGpuDevice } from "../webgpu/device_testing.ts";
+import type { WebgpuDevice, WebgpuDeviceOptions } from "../webgpu/device.ts";
+import { isWebgpuWanted } from "../webgpu/testing.ts";
+import { createVulkanDevice } from "./device.ts";
+import { openVulkan } from "./library.ts";
+import { choosePhysical, type Physical } from "./physical.ts";
+import { hasVulkan } from "./testing.ts";
+
+function vulkanTest(
+  name: string,
+  body: (device: WebgpuDevice) => void | Promise<void>,
+  options: WebgpuDeviceOptions = {},
+): void {
+  if (!isWebgpuWanted) return;
+  Deno.test({
+    name: `${name} (vulkan)`,
+    ignore: needs(hasVulkan, NEEDED.vulkan),
+    async fn() {
+      const device = await createVulkanDevice(options);
+      try {
+        await body(device);
+      } finally {
+        device.close();
+      }
+    },
+  });
+}
+
+testGpuDevice(vulkanTest);
+
+vulkanTest("bind groups beyond those that are kept are freed and made again", async (device) => {
+  const KEPT = 16_384, parts = KEPT + 500;
+  const x = upload(device, Float32Array.from({ length: 64 * parts }, (_, i) => Math.floor(i / 64)));
+  const sum = device.create("float", 64, "sum");
+  for (let i = 0; i < parts; i++) {
+    device.run("add", { a: sum, b: x.view(64 * i, 64), out: sum, n: 1 });
+  }
+  assert.equal((await device.read(sum, 0, 1))[0], sumInFloat32(parts));
+});
+
+/** 0 + 1 + … in float32. */
+function sumInFloat32(n: number): number {
+  let sum = 0;
+  for (let i = 0; i < n; i++) sum = Math.fround(sum + i);
+  return sum;
+}
+
+vulkanTest("kernels are timed in nanoseconds of the card", async (device) => {
+  const n = 1 << 20, x = upload(device, new Float32Array(n).fill(1));
+  const start = performance.now();
+  for (let i = 0; i < 5; i++) device.run("add", { a: x, b: x, out: x, n });
+  await device.read(x, 0, 1);
+  const waited = performance.now() - start;
+  const row = device.kernelTimes().find(({ calls }) => calls === 5);
+  assert.ok(row !== undefined && row.milliseconds > 0, JSON.stringify(device.kernelTimes()));
+  assert.ok(row.milliseconds < waited, `${row.milliseconds} ms of ${waited}`);
+}, { trace: "stamps" });
+
+const card = (type: number, address: string | null, apiVersion = 1 << 22 | 3 << 12): Physical => ({
+  handle: 0n,
+  type,
+  info: { name: `card ${address}`, vendor: 1, device: 2, software: type === 4 },
+  driver: "a driver",
+  apiVersion,
+  extensions: new Set(),
+  // Every limit is large.
+  limits: new Uint8Array(new ArrayBuffer(504)).fill(0x7f),
+  maxAllocation: 2 ** 32,
+  subgroupSize: 32,
+  address,
+});
+
+Deno.test("a card is chosen by its number among the visible ones, by its address", () => {
+  const found = [card(2, "0000:41:00.0"), card(2, "0000:01:00.0"), card(4, null)];
+  const cards = [{ address: "0000:01:00.0" }, { address: "0000:41:00.0" }];
+  const chosen = (n: number | null, visible: number[] | null) =>
+    choosePhysical(found, n, visible, cards).address;
+  assert.equal(chosen(null, null), "0000:41:00.0"); // the loader's first
+  assert.equal(chosen(0, null), "0000:01:00.0");
+  assert.equal(chosen(1, null), "0000:41:00.0");
+  assert.equal(chosen(null, [1]), "0000:41:00.0");
+  assert.equal(chosen(1, [1, 0]), "0000:01:00.0");
+  assert.throws(
+    () => chosen(2, null),
+    (error: Error) => error instanceof UsageError && /no graphics card 2/.test(error.message),
+  );
+  assert.throws(() => chosen(0, []), /may use no graphics card/);
+});
+
+Deno.test("a card without a driver, and one with an old driver, are refused with advice", () => {
+  const refused = (found: Physical[], pattern: RegExp) =>
+    assert.throws(
+      () => choosePhysical(found, null, null, []),
+      (error: Error) =>
+        error instanceof RgxError && error.exitCode === EXIT.usage && pattern.test(error.message) &&
+        /--device/.test(error.advice ?? ""),
+    );
+  refused([], /no driver offers a device/);
+  refused([card(2, null, 1 << 22 | 1 << 12)], /has Vulkan 1\.1, at least 1\.3 is needed/);
+  const tiny = { ...card(2, null), limits: new Uint8Array(new ArrayBuffer(504)) };
+  refused([tiny], /too small for rgx/);
+});
+
+Deno.test({
+  name: "without the permission for FFI, the error says which one is missing",
+  permissions: { ffi: false, env: true },
+  fn() {
+    const denied = () => {
+      throw new Deno.errors.NotCapable("no");
+    };
+    assert.throws(
+      () => openVulkan(() => undefined, denied, null),
+      (error: Error) => error instanceof UsageError && /--allow-ffi/.test(error.advice ?? ""),
+    );
+    assert.throws(() =>
+      openVulkan(() => "/none.so", () => {
+        throw new Error("cannot open");
+      }, null), /RGX_VULKAN_LIB: \/none.so is no Vulkan loader/);
+  },
+});

@@ -1,0 +1,193 @@
+/**
+ * Tests of the GPU device beyond kernels/device_test.ts, on each layer below it: memory, order,
+ * errors, limits.
+ */
+import assert from "node:assert/strict";
+import { EXIT, RgxError } from "../../../core/errors.ts";
+import { elementwiseCases } from "../../conformance/cases/elementwise.ts";
+import { rmsnormCases } from "../../conformance/cases/rmsnorm.ts";
+import { matmulCases } from "../../conformance/cases/matmul.ts";
+import { checkCase } from "../../conformance/runner.ts";
+import type { Tensor } from "../../tensor.ts";
+import { upload } from "../../testing.ts";
+import type { WebgpuDevice, WebgpuDeviceOptions } from "./device.ts";
+import { kernel } from "../../ops/common/wgsl/kernel.ts";
+
+const small = { limits: { bindingElements: 1 << 18 } };
+
+/**
+ * Defines the tests for a layer.
+ * @param gpuTest defines a test on a device of the layer, which is closed at the end
+ */
+export function testGpuDevice(
+  gpuTest: (
+    name: string,
+    body: (device: WebgpuDevice) => void | Promise<void>,
+    options?: WebgpuDeviceOptions,
+  ) => void,
+): void {
+  gpuTest("device memory stays constant over ten thousand tensors", async (device) => {
+    const keep = upload(device, Float32Array.of(1, 2, 3));
+    const round = () => {
+      const tensors: Tensor[] = [];
+      for (let i = 0; i < 100; i++) tensors.push(device.create("float", 1 + 97 * i, `t${i}`));
+      for (const tensor of tensors) device.run("fill", { out: tensor, n: 1, value: 1 });
+      for (const tensor of tensors) device.free(tensor);
+      device.submit();
+    };
+    round();
+    const held = device.heldBytes;
+    for (let i = 1; i < 100; i++) round();
+    assert.equal(device.heldBytes, held);
+    assert.equal(device.allocatedBytes, 12);
+    assert.deepEqual([...await device.read(keep)], [1, 2, 3]);
+  });
+
+  gpuTest(
+    "writes and operations take effect in the order of the calls, without a submit between",
+    async (device) => {
+      const x = upload(device, Float32Array.of(1)), sum = device.create("float", 64, "sum");
+      const large = new Float32Array(300_000), many = device.create("float", large.length, "many");
+      const total = device.create("float", large.length, "total");
+      for (let i = 1; i <= 50; i++) {
+        device.write(x, Float32Array.of(i));
+        device.run("add", { a: sum, b: x, out: sum, n: 1 });
+        device.write(many, large.fill(i));
+        device.run("add", { a: total, b: many, out: total, n: large.length });
+      }
+      assert.equal((await device.read(sum, 0, 1))[0], 1275);
+      assert.ok((await device.read(total)).every((value) => value === 1275));
+    },
+  );
+
+  gpuTest("a large write is staged in parts", async (device) => {
+    const words = Uint32Array.from({ length: 17 * 2 ** 20 + 3 }, (_, i) => i);
+    const tensor = device.create("u32", words.length, "large"), before = device.counters.submits;
+    device.write(tensor, words.subarray(1), 1);
+    assert.equal(device.counters.submits, before + 1);
+    for (const at of [0, 1, 2 ** 24, 2 ** 24 + 1, words.length - 1]) {
+      assert.deepEqual([...await device.read(tensor, at, 1)], [at]);
+    }
+  });
+
+  gpuTest(
+    "a tensor in memory of a freed one waits for the commands that still use it",
+    async (device) => {
+      const out = device.create("float", 100, "out");
+      for (let i = 0; i < 20; i++) {
+        const short = device.create("float", 100, "short");
+        device.write(short, new Float32Array(100).fill(i));
+        device.run("add", { a: out, b: short, out, n: 100 });
+        device.free(short);
+      }
+      assert.ok((await device.read(out)).every((value) => value === 190));
+    },
+  );
+
+  gpuTest("more operations than a recording holds are submitted in between", async (device) => {
+    const x = device.create("float", 1, "x"), one = upload(device, Float32Array.of(1));
+    for (let i = 0; i < 5000; i++) device.run("add", { a: x, b: one, out: x, n: 1 });
+    assert.equal((await device.read(x))[0], 5000);
+    assert.ok(device.counters.submits >= 2);
+    assert.equal(device.counters.dispatches, 5000);
+  });
+
+  gpuTest("the error for a kernel that does not compile has its name and line", async (device) => {
+    const broken = kernel({
+      name: "broken.example",
+      buffers: { dst: "write f32" },
+      params: {},
+      code: "@compute @workgroup_size(1)\nfn main() { dst[0] = nothing; }",
+    });
+    const x = device.create("float", 4, "x");
+    device.dispatch({ kernel: broken, buffers: { dst: x }, groups: [1] });
+    await assert.rejects(
+      () => device.read(x),
+      (error: Error) =>
+        error instanceof RgxError && /broken\.example does not compile/.test(error.message) &&
+        /dst\[0\] = nothing/.test(error.message),
+    );
+    assert.throws(() => device.create("float", 1, "later"), /broken\.example/);
+  });
+
+  gpuTest("a lost device ends the run with the exit code for a resumable run", async (device) => {
+    const x = upload(device, Float32Array.of(1, 2));
+    device.run("fill", { out: x, n: 2, value: 3 });
+    device.lose();
+    const isLost = (error: Error) =>
+      error instanceof RgxError && error.exitCode === EXIT.resumable &&
+      /was lost/.test(error.message) &&
+      /--resume/.test(error.advice ?? "");
+    await assert.rejects(() => device.read(x), isLost);
+    assert.throws(() => device.run("fill", { out: x, n: 2, value: 3 }), isLost);
+    assert.throws(() => device.create("float", 1, "later"), isLost);
+  });
+
+  gpuTest("a tensor beyond the largest buffer is refused with its size", (device) => {
+    assert.throws(
+      () => device.create("float", 2 ** 40, "huge"),
+      (error: Error) =>
+        error instanceof RgxError && /"huge" needs 4398046511104 bytes/.test(error.message),
+    );
+  });
+
+  gpuTest("grids with more workgroups than one dimension allows are complete", async (device) => {
+    const names = ["add", "rmsnorm", "rmsnorm_backward", "matmul"];
+    const tests = [...elementwiseCases(), ...rmsnormCases(), ...matmulCases()];
+    for (const name of names) {
+      const some = tests.filter(({ op }) => op === name).filter((_, i) => i % 11 === 10);
+      assert.ok(some.length > 3, name);
+      for (const test of some) await checkCase(device, test);
+    }
+  }, { limits: { groupsPerDimension: 37 } });
+
+  gpuTest("tensors larger than one binding are processed in parts", async (device) => {
+    const n = (1 << 18) * 2 + 777;
+    const data = Float32Array.from({ length: n }, (_, i) => i % 1000 - 500);
+    const a = upload(device, data),
+      b = upload(device, data),
+      out = device.create("float", n, "out");
+    device.run("add", { a, b, out, n, scale: 2 });
+    assert.deepEqual(await device.read(out), data.map((x) => 3 * x));
+    const partial = device.create("float", Math.ceil(n / 4096), "partial");
+    device.run("sum_squares", { x: a, partial, n });
+    const squares = [...await device.read(partial)].reduce((sum, x) => sum + x, 0);
+    const expected = data.reduce((sum, x) => sum + x * x, 0);
+    assert.ok(Math.abs(squares / expected - 1) < 1e-6);
+    // A table of 8192 rows of 64 needs two bindings, and so does the output.
+    const rows = 8200, d = 64;
+    const table = upload(
+      device,
+      Float32Array.from({ length: 8192 * d }, (_, i) => Math.floor(i / d)),
+    );
+    const index = Uint32Array.from({ length: rows }, (_, r) => (r * 5003) % 8192);
+    const gathered = device.create("float", rows * d, "gathered");
+    device.run("gather_rows", { table, index: upload(device, index), out: gathered, rows, d });
+    const found = await device.read(gathered);
+    for (let r = 0; r < rows; r++) assert.equal(found[r * d + (r % d)], index[r], `row ${r}`);
+    const rho = device.create("float", rows, "rho"),
+      weight = upload(device, new Float32Array(d).fill(2));
+    const normed = device.create("float", rows * d, "normed");
+    device.run("rmsnorm", { x: gathered, weight, out: normed, rho, rows, d, eps: 1e-6 });
+    const last = await device.read(normed, (rows - 1) * d, d);
+    assert.ok(last.every((x) => Math.abs(x - 2) < 1e-5), `${last[0]}`);
+  }, small);
+
+  gpuTest("the error for a tensor that cannot be split names what is too long", (device) => {
+    const long = device.create("float", (1 << 18) + 64, "long");
+    const touch = kernel({
+      name: "touch",
+      buffers: { dst: "write f32" },
+      params: {},
+      code: "@compute @workgroup_size(1) fn main() { dst[0] = 1.0; }",
+    });
+    assert.throws(
+      () => device.dispatch({ kernel: touch, buffers: { dst: long }, groups: [1] }),
+      /touch on dst\[262208\].*"long" has 1048832 bytes.*binds at most 1048576/,
+    );
+    assert.throws(
+      () => device.dispatch({ kernel: touch, buffers: { dst: long.view(0, 1) }, groups: [1e6] }),
+      /a grid of 1000000 workgroups/,
+    );
+  }, small);
+}
