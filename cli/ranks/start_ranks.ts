@@ -3,68 +3,11 @@
  * signals on, and says what is left when they end. Within a job of SLURM the launcher is srun.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
-import { processEnv, slurmJob } from "../../core/machine/job.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { launchOf } from "../../ranks/mpi/launch.ts";
 import { findLibrary } from "../../ranks/mpi/library.ts";
+import { findLauncher } from "./find_launcher.ts";
 import { log } from "../terminal/terminal.ts";
-
-/** A launcher of this machine. */
-export interface Launcher {
-  name: "Open MPI" | "MPICH" | "srun";
-  command: string;
-  /** Arguments before the number of ranks. */
-  args: readonly string[];
-  /** The signal that it passes on to all ranks, and that asks them to save and stop. */
-  stop: Deno.Signal;
-}
-
-/** Runs a command. @returns its output, or null when there is none */
-export type Ask = (command: string, args: readonly string[]) => Promise<string | null>;
-
-/**
- * The launcher to use.
- * @throws UsageError when there is none
- */
-export async function findLauncher(ask: Ask = output, inJob = inAllocation()): Promise<Launcher> {
-  const types = inJob ? await ask("srun", ["--mpi=list"]) : null;
-  const type = ["pmix", "pmi2"].find((name) => new RegExp(`\\b${name}\\b`).test(types ?? ""));
-  if (type !== undefined) {
-    const args = [`--mpi=${type}`, "--kill-on-bad-exit=1"];
-    return { name: "srun", command: "srun", args: [...args, "--ntasks"], stop: "SIGUSR2" };
-  }
-  for (const command of ["mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich"]) {
-    const version = await ask(command, ["--version"]);
-    if (version === null) continue;
-    if (/Open MPI|OpenRTE|PRRTE/i.test(version)) {
-      // Without these, each rank would be bound to one core, and there could be no more ranks than
-      // cores. --quiet: rgx says itself why the ranks ended.
-      const args = ["--bind-to", "none", "--oversubscribe", "--quiet", "-np"];
-      return { name: "Open MPI", command, args, stop: "SIGUSR2" };
-    }
-    // MPICH's launcher dies of SIGUSR2, and passes SIGUSR1 on.
-    return { name: "MPICH", command, args: ["-np"], stop: "SIGUSR1" };
-  }
-  throw new UsageError("--ranks: there is no launcher of MPI (mpirun, mpiexec)", {
-    advice: "Debian and Ubuntu: apt-get install openmpi-bin (or mpich); clusters: module load " +
-      "openmpi (module avail mpi lists them), spack load openmpi.",
-  });
-}
-
-/** Whether srun would start processes here: within a job, and not within one of its steps. */
-function inAllocation(): boolean {
-  return slurmJob() !== null && !processEnv("SLURM_STEP_ID");
-}
-
-async function output(command: string, args: readonly string[]): Promise<string | null> {
-  try {
-    const child = new Deno.Command(command, { args: [...args], stdin: "null" });
-    const { stdout, stderr } = await child.output();
-    return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  } catch {
-    return null; // not installed
-  }
-}
 
 /**
  * Whether this process shall start the ranks: it was asked for several, and is not one of them.
@@ -77,7 +20,7 @@ export function startsRanks(ranks: number | undefined): ranks is number {
   if (launch.size === ranks) return false;
   throw new UsageError(
     `--ranks ${ranks}: the launcher has started ${launch.size} ranks (${launch.from})`,
-    { advice: "Leave --ranks out: the launcher decides, as in mpirun -np N rgx train CONFIG." },
+    { advice: "Leave --ranks out: the launcher decides, as in mpirun -np N rgx …" },
   );
 }
 
@@ -96,6 +39,7 @@ export async function runRanks(
   kept: Kept,
 ): Promise<number> {
   const launcher = await findLauncher();
+  if (launcher.note !== null) log(`note: ${launcher.note}`);
   if (launcher.name !== "srun") {
     // Otherwise each rank would say that it does not fit.
     findLibrary({ size: ranks, rank: 0, from: launcher.command, abi: launcher.name });

@@ -20,6 +20,7 @@ import { assemble, type TrainingParts } from "../../training/assemble.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
+import { checkRankCount } from "../../training/run/rank_count.ts";
 import { readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
 import { isRequeuedRestart } from "../../training/run/sessions.ts";
@@ -83,6 +84,7 @@ export async function train(
     // A mistake in the configuration is found before anything is started.
     const { config } = await load(name, overrides, options, commandOptions, phases);
     if (phases === "sft") requireWarmStart(config);
+    else checkRankCount(config, options.ranks);
     return await runRanks(options.ranks, Deno.args, async () => {
       const kept = await newestCheckpoint(config.training.output_dir, () => {});
       return kept === null ? null : `${kept} is`;

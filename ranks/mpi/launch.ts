@@ -53,8 +53,8 @@ export function launchOf(env: Env = processEnv): Launch | null {
     throw new UsageError(
       `WORLD_SIZE is ${torch.size}: a launcher such as torchrun has started this process`,
       {
-        advice: "rgx starts ranks by MPI: rgx train CONFIG --ranks N, mpirun -np N rgx train " +
-          "CONFIG, or srun --mpi=pmix rgx train CONFIG.",
+        advice: "rgx starts ranks by MPI: rgx … --ranks N, mpirun -np N rgx …, or srun " +
+          "--mpi=pmix rgx …. One process: unset WORLD_SIZE.",
       },
     );
   }

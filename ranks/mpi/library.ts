@@ -48,7 +48,8 @@ export function findLibrary(launch: Launch | null, env: Env = processEnv): Found
     try {
       return examine(named);
     } catch (error) {
-      throw new UsageError(`RGX_MPI_LIB: ${named} is no MPI library: ${messageOf(error)}`, {
+      const why = messageOf(error).replace(/^(Could not open library: )+/, "");
+      throw new UsageError(`RGX_MPI_LIB: ${named} is no MPI library: ${why}`, {
         advice: "Name the file itself, as /usr/lib/x86_64-linux-gnu/libmpi.so.40.",
       });
     }
@@ -67,6 +68,15 @@ export function findLibrary(launch: Launch | null, env: Env = processEnv): Found
   }
   if (other === null) throw new UsageError("no MPI library was found", { advice: NONE_ADVICE });
   throw mismatch(launch!, other, "only");
+}
+
+/** Whether there is a library of this kind. */
+export function hasLibrary(abi: Abi): boolean {
+  try {
+    return findLibrary({ size: 2, rank: 0, from: "", abi }).abi === abi;
+  } catch {
+    return false;
+  }
 }
 
 /** The error for a launcher and a library that do not understand each other. */

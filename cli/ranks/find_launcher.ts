@@ -1,0 +1,154 @@
+/**
+ * Finds what starts ranks here: within a job of SLURM srun, elsewhere mpirun or mpiexec. `srun
+ * --mpi=list` names types of MPI that a cluster was built with, also those that do not work. So
+ * each type that fits an MPI library of this machine is tried with a tiny step. The type that
+ * worked is remembered and tried first the next time.
+ */
+import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { userCache } from "../../core/cache/user_cache.ts";
+import { UsageError } from "../../core/errors.ts";
+import { processEnv, slurmJob } from "../../core/machine/job.ts";
+import type { Abi } from "../../ranks/mpi/launch.ts";
+import { hasLibrary } from "../../ranks/mpi/library.ts";
+
+/** A launcher of this machine. */
+export interface Launcher {
+  name: Abi | "srun";
+  command: string;
+  /** Arguments before the number of ranks. */
+  args: readonly string[];
+  /** The signal that it passes on to all ranks, and that asks them to save and stop. */
+  stop: Deno.Signal;
+  /** Why it is not the one that a user may expect; null = it is. */
+  note: string | null;
+}
+
+/** What the search asks of the machine. */
+export interface Machine {
+  /** Runs a command; null = it is not installed. */
+  ask(
+    command: string,
+    args: readonly string[],
+  ): Promise<{ code: number; out: string; err: string } | null>;
+  /** Whether srun would start processes here. */
+  inJob: boolean;
+  hasLibrary(abi: Abi): boolean;
+  /** The type of `srun --mpi` that worked the last time. */
+  remembered(): Promise<string | null>;
+  remember(type: string): Promise<void>;
+}
+
+/**
+ * The launcher to use.
+ * @throws UsageError when there is none, with what was tried
+ */
+export async function findLauncher(machine: Machine = thisMachine()): Promise<Launcher> {
+  const tried: string[] = [];
+  if (machine.inJob) {
+    const type = await workingType(machine, tried);
+    if (type !== null) {
+      const args = [`--mpi=${type}`, "--kill-on-bad-exit=1", "--ntasks"];
+      return { name: "srun", command: "srun", args, stop: "SIGUSR2", note: null };
+    }
+  }
+  for (const command of ["mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich"]) {
+    const found = await machine.ask(command, ["--version"]);
+    if (found === null) continue;
+    const isOpenMpi = /Open MPI|OpenRTE|PRRTE/i.test(found.out + found.err);
+    const note = tried.length === 0
+      ? null
+      : `srun starts no MPI here, so ${command} does (${tried.join("; ")})`;
+    return isOpenMpi
+      ? {
+        name: "Open MPI",
+        command,
+        // Without these, each rank would be bound to one core, and there could be no more ranks
+        // than cores. --quiet: rgx says itself why the ranks ended.
+        args: ["--bind-to", "none", "--oversubscribe", "--quiet", "-np"],
+        stop: "SIGUSR2",
+        note,
+      }
+      // MPICH's launcher dies of SIGUSR2, and passes SIGUSR1 on.
+      : { name: "MPICH", command, args: ["-np"], stop: "SIGUSR1", note };
+  }
+  throw new UsageError(
+    tried.length === 0
+      ? "--ranks: there is no launcher of MPI (mpirun, mpiexec)"
+      : `--ranks: nothing here starts MPI: ${tried.join("; ")}; there is no mpirun or mpiexec`,
+    {
+      advice: "Debian and Ubuntu: apt-get install openmpi-bin (or mpich; for srun also " +
+        "libpmix-dev); clusters: module load openmpi (module avail mpi lists them), spack load " +
+        "openmpi.",
+    },
+  );
+}
+
+/**
+ * The type of `srun --mpi` that works and fits a library; null if there is none.
+ * @param tried gets what was tried, and why it does not work
+ */
+async function workingType(machine: Machine, tried: string[]): Promise<string | null> {
+  const listed = await machine.ask("srun", ["--mpi=list"]);
+  if (listed === null) return null;
+  // Some versions print it on stderr.
+  const names = (listed.out + listed.err).match(/\b(pmix(_v\d+)?|pmi2|cray_shasta)\b/g) ?? [];
+  const openMpi = names.filter((name) => name.startsWith("pmix"));
+  const mpich = names.filter((name) => !name.startsWith("pmix"));
+  const last = await machine.remembered();
+  const types = [...new Set([...openMpi, ...mpich])]
+    .sort((a, b) => Number(b === last) - Number(a === last));
+  if (types.length === 0) tried.push("srun --mpi=list names neither pmix nor pmi2");
+  for (const type of types) {
+    const isPmix = type.startsWith("pmix"), abi = isPmix ? "Open MPI" : "MPICH";
+    if (!machine.hasLibrary(abi)) {
+      tried.push(`srun --mpi=${type} is for ${abi}, whose library is not here`);
+      continue;
+    }
+    // The variable by which the library learns its rank: "none" starts processes without it.
+    const variable = isPmix ? "PMIX_RANK" : "PMI_RANK";
+    const step = [`--mpi=${type}`, "--nodes=1", "--ntasks=1", "printenv", variable];
+    const { code, out, err } = (await machine.ask("srun", step))!;
+    if (code === 0 && /^0$/m.test(out)) {
+      if (type !== last) await machine.remember(type);
+      return type;
+    }
+    const why = err.trim().split("\n")[0] || `it sets no ${variable}`;
+    tried.push(`srun --mpi=${type}: ${why.replace(/^srun: (error: )?/, "")}`);
+  }
+  return null;
+}
+
+/** Milliseconds after which a step is taken for one that does not start. */
+const STEP_MS = 30_000;
+
+function thisMachine(): Machine {
+  const cache = userCache(), path = cache === null ? null : `${cache}/srun_mpi_type`;
+  return {
+    inJob: slurmJob() !== null && !processEnv("SLURM_STEP_ID"),
+    hasLibrary,
+    async ask(command, args) {
+      try {
+        const child = new Deno.Command(command, {
+          args: [...args],
+          stdin: "null",
+          signal: AbortSignal.timeout(STEP_MS),
+        });
+        const { code, signal, stdout, stderr } = await child.output();
+        const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+        const late = signal === null ? "" : `no step within ${STEP_MS / 1000} s`;
+        return { code, out: text(stdout), err: late || text(stderr) };
+      } catch {
+        return null; // not installed
+      }
+    },
+    async remembered() {
+      return path === null ? null : await Deno.readTextFile(path).catch(() => null);
+    },
+    async remember(type) {
+      if (path === null) return;
+      // It only saves a step of a tenth of a second.
+      await Deno.mkdir(cache!, { recursive: true }).then(() => writeFileAtomic(path, type))
+        .catch(() => {});
+    },
+  };
+}
