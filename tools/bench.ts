@@ -8,7 +8,6 @@
  */
 import { fenced, keepSections, processor, readPage, writePage } from "./performance_page.ts";
 import { V8_FLAGS } from "../core/program_command.ts";
-import { graphicsAdapter } from "../kernels/mod.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -30,17 +29,11 @@ async function output(script: string, args: readonly string[] = []): Promise<str
   return new TextDecoder().decode(stdout).trim();
 }
 
-/** The result of the GPU benchmark, or a text that says that there is no card. */
-async function gpuSection(): Promise<string> {
-  const adapter = await graphicsAdapter();
-  if (adapter === null || adapter.software) {
-    return "Not measured: no graphics card was at hand, only Mesa's lavapipe, a CPU, on which the kernels " +
-      "are tested and which says nothing about speed. `deno task bench:gpu` measures a card in at most five " +
-      "minutes: products, memory-bound kernels, decoding and a GRPO step of a model of Qwen2.5-0.5B's size, " +
-      "beside the same step in torch. Tile sizes are estimates until then.";
-  }
-  return `${adapter.name}:\n\n${fenced(await output("tools/bench_gpu.ts"))}`;
-}
+/** Cards have a page of their own, because they are measured on other machines. */
+const CARDS =
+  "[gpu.md](gpu.md) has what `deno task gpu:campaign` has measured on graphics cards: " +
+  "conformance, kernels, products, decoding and a GRPO step of a model of Qwen2.5-0.5B's size, beside the " +
+  "same in torch.";
 
 if (import.meta.main) {
   const matmul = await output("kernels/ops/matmul/wasm_bench.ts");
@@ -72,7 +65,7 @@ if (import.meta.main) {
       ? []
       : ["## Memory", "Resident memory over 500 steps of the quickstart's shape.", fenced(memory)]),
     "## On a GPU",
-    await gpuSection(),
+    CARDS,
     "## Matrix products",
     "GFLOP/s in f32, best of many runs.",
     fenced(matmul),

@@ -5,51 +5,11 @@
  * gradients have separate tests in this folder.
  */
 import assert from "node:assert/strict";
-import { adjustLogitsCases } from "./cases/adjust_logits.ts";
-import { attentionBackwardCases, attentionCases, attentionDecodeCases } from "./cases/attention.ts";
-import { biasCases } from "./cases/bias.ts";
-import { decodeLayerCases } from "./cases/decode_layer.ts";
-import { dropoutCases } from "./cases/dropout.ts";
-import { elementwiseCases } from "./cases/elementwise.ts";
-import { geluCases } from "./cases/gelu.ts";
-import { headBackwardCases, headCases } from "./cases/head.ts";
-import { layernormCases } from "./cases/layernorm.ts";
-import { matmulCases } from "./cases/matmul.ts";
-import { optimizerCases } from "./cases/optimizer.ts";
-import { rmsnormCases } from "./cases/rmsnorm.ts";
-import { ropeCases } from "./cases/rope.ts";
-import { rowsCases } from "./cases/rows.ts";
-import { storedCases } from "./cases/stored_weights.ts";
-import { swigluCases } from "./cases/swiglu.ts";
 import { DEVICES } from "./devices_testing.ts";
+import { BRIEF, TABLES } from "./tables.ts";
 import { type Case, checkCase, execute } from "./runner.ts";
 import { sameBits } from "../testing.ts";
 import { someOf } from "../../tests/cases.ts";
-
-const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] = [
-  ["matmul", matmulCases],
-  ["rmsnorm", rmsnormCases],
-  ["rope", ropeCases],
-  ["swiglu", swigluCases],
-  ["bias", biasCases],
-  ["layernorm", layernormCases],
-  ["gelu", geluCases],
-  ["attention", attentionCases],
-  ["attention_backward", attentionBackwardCases],
-  ["attention_decode", attentionDecodeCases],
-  ["decode_layer", decodeLayerCases],
-  ["rows", rowsCases],
-  ["head", headCases],
-  ["head_backward", headBackwardCases],
-  ["optimizer", optimizerCases],
-  ["elementwise", elementwiseCases],
-  ["dropout", dropoutCases],
-  ["adjust_logits", adjustLogitsCases],
-  ["stored weights", storedCases],
-];
-
-/** Shorter tables for a software adapter, which compiles kernels slowly. */
-const BRIEF = new Map([["stored weights", () => storedCases(true)]]);
 
 for (const [name, makeCases] of TABLES) {
   let table: Case[] | undefined;

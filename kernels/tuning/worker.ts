@@ -10,7 +10,7 @@ import { tuneCall, type TunedClass } from "./tune_call.ts";
 
 /** What the process is to measure, the most important call first. */
 export interface TuneJob {
-  /** "webgpu". */
+  /** "webgpu" or "vulkan". */
   device: string;
   card: number | null;
   calls: RecordedCall[];

@@ -1,4 +1,4 @@
-"""One GRPO step in plain transformers and PEFT, for comparison in `deno task bench:gpu`.
+"""One GRPO step in plain transformers and PEFT, for comparison in `deno task gpu:campaign`.
 
 The argument is JSON: the sizes of the model and the shape of the step. Prints one line of JSON
 with the seconds of the fastest of three steps, also by phase, and the peak of the card's memory.

@@ -1,0 +1,193 @@
+/** Decoding and a GRPO step with a model of random weights; the step's memory beside its plan. */
+import type { Device } from "../../kernels/device.ts";
+import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
+import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
+import { CausalLM } from "../../models/causal_lm.ts";
+import { elementCount } from "../../models/formats/element_count.ts";
+import { modelTensors } from "../../models/network/weights/model_weights.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { ALL_FLOAT } from "../../models/formats/stored_weight.ts";
+import { planParameterBytes } from "../../models/network/model_bytes.ts";
+import { bytesBesideParameters, stepSize } from "../../training/memory/step_memory.ts";
+import { BenchStep } from "../../training/grpo_step_bench.ts";
+import type { Sizes } from "./sizes.ts";
+
+/** Steps that are taken; the fastest counts. */
+const STEPS = 3;
+
+/** Weights that repeat one block of small numbers, because drawing all of them would take long. */
+function randomWeights(config: ModelConfig): Map<string, Float32Array> {
+  const noise = Float32Array.from(
+    { length: 65_537 },
+    (_, i) => 0.04 * (((i * 2_654_435_761) % 4096) / 4096 - 0.5),
+  );
+  const weights = new Map<string, Float32Array>();
+  for (const { name, shape, decay } of modelTensors(config)) {
+    const data = new Float32Array(elementCount(shape));
+    if (!decay) data.fill(1);
+    else {
+      for (let at = 0; at < data.length; at += noise.length) {
+        data.set(noise.subarray(0, Math.min(noise.length, data.length - at)), at);
+      }
+    }
+    weights.set(name, data);
+  }
+  return weights;
+}
+
+/** Measures the time on the host in calls of the device. The result returns and resets the sum. */
+function hostTime(device: Device): () => number {
+  let spent = 0;
+  const run = device.run.bind(device), write = device.write.bind(device);
+  const clocked = <A extends unknown[]>(call: (...args: A) => void) => (...args: A) => {
+    const start = performance.now();
+    call(...args);
+    spent += performance.now() - start;
+  };
+  device.run = clocked(run) as Device["run"];
+  device.write = clocked(write);
+  return () => {
+    const result = spent;
+    spent = 0;
+    return result;
+  };
+}
+
+/** Decoding with a number of branches. */
+export interface DecodeRow {
+  branches: number;
+  tokens_per_s: number;
+  ms_per_step: number;
+  host_us_per_step: number;
+  dispatches_per_step: number;
+  submits: number;
+}
+
+export async function decode(
+  device: WebgpuDevice,
+  { model: config, branches, newTokens }: Sizes,
+  weights: StorageOptions = {},
+) {
+  const model = await CausalLM.create(device, config, randomWeights(config), {
+    ...{ trainable: "none", weights },
+  });
+  const promptIds = Array.from({ length: 64 }, (_, i) => i % config.vocabSize);
+  const host = hostTime(device), rows: DecodeRow[] = [];
+  for (const n of branches) {
+    let seconds = 0;
+    const run = (tokens: number) =>
+      model.generate([{ promptId: 0, promptIds, n }], {
+        maxNewTokens: tokens,
+        temperature: 1,
+        seed: 1,
+        eosIds: [],
+        onTiming: (wave) => seconds = wave.decodeSeconds,
+      });
+    await run(17);
+    host();
+    const before = device.counters;
+    await run(newTokens);
+    const steps = newTokens - 1, after = device.counters;
+    rows.push({
+      branches: n,
+      tokens_per_s: n * steps / seconds,
+      ms_per_step: 1000 * seconds / steps,
+      host_us_per_step: 1000 * host() / steps,
+      dispatches_per_step: (after.dispatches - before.dispatches) / steps,
+      submits: after.submits - before.submits,
+    });
+  }
+  model.dispose();
+  return rows;
+}
+
+/** The model, and the batch of its step. */
+async function openStep(device: WebgpuDevice, { model: config, step }: Sizes) {
+  const model = await CausalLM.create(device, config, randomWeights(config), {
+    trainable: "lora",
+    lora: { r: 16, alpha: 32, targetModules: "all-linear" },
+  });
+  const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
+  const promptIds = Array.from(
+    { length: step.prompts },
+    (_, p) =>
+      Array.from({ length: step.promptTokens }, (_, i) => (31 * p + 7 * i) % config.vocabSize),
+  );
+  const { completions, newTokens } = step;
+  return {
+    model,
+    bench,
+    batch: { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false },
+  };
+}
+
+/** The calls of a step in which operations have a choice of kernels. Nothing is computed. */
+export async function rehearsedStep(device: WebgpuDevice, sizes: Sizes): Promise<RecordedCall[]> {
+  const { bench, batch } = await openStep(device, sizes);
+  try {
+    return await device.rehearse(() => bench.run(batch));
+  } finally {
+    bench.dispose();
+  }
+}
+
+export interface StepResult {
+  /** The shape, in words. */
+  shape: string;
+  /** Of the fastest step, in all and by phase. */
+  seconds: number;
+  phases: Record<string, number>;
+  peak_bytes: number;
+  /** What a run with this step would plan for. */
+  planned_bytes: number;
+  /** Bytes read from the card in a step. */
+  read_bytes: number;
+}
+
+export async function step(device: WebgpuDevice, sizes: Sizes): Promise<StepResult> {
+  const { model: config, step } = sizes, { model, bench, batch } = await openStep(device, sizes);
+  device.resetPeak();
+  const readBefore = device.counters.readBytes;
+  const times = [];
+  for (let i = 0; i < STEPS; i++) times.push(await bench.run(batch));
+  const fastest = times.toSorted((a, b) => sum(a) - sum(b))[0]!;
+  const phases = Object.fromEntries(
+    Object.entries(fastest).map(([phase, ms]) => [phase, ms / 1000]),
+  );
+  const plan = await plannedBytes(model, step);
+  bench.dispose();
+  return {
+    shape: `${step.prompts} × ${step.completions} completions, ${step.promptTokens} + ` +
+      `${step.newTokens} tokens, hidden size ${config.hiddenSize}, ${config.numLayers} layers`,
+    seconds: sum(fastest) / 1000,
+    phases,
+    peak_bytes: device.peakBytes,
+    planned_bytes: plan,
+    read_bytes: (device.counters.readBytes - readBefore) / times.length,
+  };
+}
+
+/** Bytes that a run with this step would plan for. */
+async function plannedBytes(model: CausalLM, step: Sizes["step"]): Promise<number> {
+  const { config } = await loadConfig("quickstart", {
+    overrides: [
+      "sft.max_steps=0",
+      "eval.num_examples=0",
+      "training.beta=0",
+      `training.per_device_train_batch_size=${step.prompts * step.completions}`,
+      "training.gradient_accumulation_steps=1",
+      `training.num_generations=${step.completions}`,
+      `training.max_completion_length=${step.newTokens}`,
+    ],
+  });
+  const size = stepSize(config, {
+    ...{ prompt: step.promptTokens, answer: 1, ranks: 1, supervisedOnly: false },
+    ...{ copiedReference: false, referenceStorage: ALL_FLOAT },
+  });
+  const { values, gradients } = planParameterBytes(model.sizes);
+  return values + gradients + bytesBesideParameters(model.sizes, size);
+}
+
+const sum = (times: Record<string, number>) => Object.values(times).reduce((a, b) => a + b, 0);

@@ -1,0 +1,190 @@
+/** The section of docs/gpu.md for a card: what a campaign has found, as Markdown. */
+import type { Tuned } from "../../kernels/tuning/tuner.ts";
+import { withSection } from "../performance_page.ts";
+import type { Conformance } from "./conformance.ts";
+import type { ProductRow, StoredRow } from "./kernels.ts";
+import type { DecodeRow, StepResult } from "./model.ts";
+import type { PeerProduct, PeerStep } from "./peers.ts";
+import type { Transfers } from "./transfers.ts";
+
+/** What a campaign has found; a part that was left out is absent. */
+export interface CampaignResult {
+  card: string;
+  device: string;
+  driver: string;
+  software: boolean;
+  deno: string;
+  rgx: string;
+  date: string;
+  minutes: number;
+  conformance?: Conformance;
+  tuning?: Tuned;
+  products?: ProductRow[];
+  stored?: StoredRow[];
+  memory?: Record<string, { gb_per_s: number; of_copy: number }>;
+  transfers?: Transfers;
+  decode?: DecodeRow[];
+  step?: StepResult;
+  torch?: PeerProduct[] | string;
+  peer?: PeerStep | string;
+  /** Parts that were not begun for lack of time, or failed, with the reason. */
+  left: string[];
+}
+
+type Cell = string | number;
+
+function table(head: readonly string[], rows: readonly Cell[][]): string {
+  const line = (cells: readonly Cell[]) => `| ${cells.join(" | ")} |`;
+  const rule = head.map((_, i) => i === 0 ? "---" : "---:");
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
+}
+
+const fixed = (n: number, digits = 2) => n.toFixed(digits);
+
+/** The text of the section, without its title. */
+export function cardSection(found: CampaignResult): string {
+  const { conformance, tuning, left } = found;
+  const parts = [
+    `_${found.date}, rgx ${found.rgx}, Deno ${found.deno}, device ${found.device}, driver ` +
+    `${found.driver}; ${fixed(found.minutes, 1)} minutes._` +
+    (found.software ? "\n\n**A CPU emulates this card: its times say nothing.**" : ""),
+  ];
+  if (conformance !== undefined) {
+    const { cases, wrong, left: unrun } = conformance;
+    parts.push(
+      `Conformance: ${cases - wrong.length} of ${cases} cases agree with the reference in float64` +
+        `${unrun > 0 ? `; ${unrun} were not run for lack of time` : ""}.`,
+      ...(wrong.length > 0 ? [wrong.map((text) => `- wrong: ${text}`).join("\n")] : []),
+    );
+  }
+  if (tuning !== undefined) parts.push(...tuningText(tuning));
+  parts.push(...speedTexts(found));
+  if (left.length > 0) parts.push(`Left out: ${left.join("; ")}.`);
+  return parts.join("\n\n");
+}
+
+function tuningText({ choices, bad, measured, left }: Tuned): string[] {
+  const faster = Object.entries(choices).filter(([, { kernel, rule }]) => kernel !== rule);
+  const rows = faster.map(([name, { kernel, ms, rule, rule_ms }]) => [
+    name,
+    kernel,
+    rule,
+    ms === null || rule_ms === null ? "" : fixed(rule_ms / ms),
+  ]);
+  const wrong = Object.entries(bad).flatMap(([name, reasons]) =>
+    Object.entries(reasons).map(([kernel, why]) => `- ${name}, ${kernel}: ${why}`)
+  );
+  return [
+    `Kernels: ${measured} shapes measured${left > 0 ? `, ${left} not` : ""}; another kernel than ` +
+    `the rule's for ${faster.length} of them.`,
+    ...(rows.length > 0 ? [table(["shape", "kernel", "rule's", "times as fast"], rows)] : []),
+    ...(wrong.length > 0 ? [`Kernels that are not used:\n\n${wrong.join("\n")}`] : []),
+  ];
+}
+
+function speedTexts(found: CampaignResult): string[] {
+  const { products, stored, memory, transfers, decode, step, torch, peer } = found;
+  const texts: string[] = [];
+  if (products !== undefined) {
+    const peers = Array.isArray(torch) ? torch : [];
+    const of = (what: string) => peers.find((row) => row.what === what);
+    const speeds = (what: string, type: string) =>
+      fixed(products.find((row) => row.what === what && row.type === type)!.tflops, 3);
+    const torchOf = (what: string) => {
+      const row = of(what);
+      return row === undefined
+        ? []
+        : [row.float32, row.tfloat32, row.float16, row.bfloat16].map((x) => fixed(x, 1));
+    };
+    const heads = peers.length > 0 ? ["float32", "TF32", "float16", "bfloat16"] : [];
+    texts.push(
+      "Products x·Wᵀ, TFLOP/s:",
+      table(
+        ["m × n × k", "float32", "bfloat16", ...heads.map((name) => `torch ${name}`)],
+        products.filter(({ type }) => type === "float32").map(({ what, m, n, k }) => [
+          `${what}: ${m} × ${n} × ${k}`,
+          speeds(what, "float32"),
+          speeds(what, "bfloat16"),
+          ...torchOf(what),
+        ]),
+      ),
+    );
+  }
+  if (typeof torch === "string") texts.push(`torch: ${torch}.`);
+  if (stored !== undefined) {
+    texts.push(
+      "Products with stored weights:",
+      table(
+        ["type, rows", "ms", "TFLOP/s", "GB/s of the weight"],
+        stored.map(({ type, what, m, ms, tflops, gb_per_s }) => [
+          `${type} ${what}, ${m}`,
+          fixed(ms, 3),
+          fixed(tflops),
+          fixed(gb_per_s, 1),
+        ]),
+      ),
+    );
+  }
+  if (memory !== undefined) {
+    texts.push(
+      "Kernels that memory limits:",
+      table(
+        ["kernel", "GB/s", "of a copy"],
+        Object.entries(memory).map(([name, { gb_per_s, of_copy }]) => [
+          name,
+          fixed(gb_per_s, 1),
+          `${Math.round(100 * of_copy)} %`,
+        ]),
+      ),
+    );
+  }
+  if (transfers !== undefined) {
+    const { dispatch_us, empty_dispatch_us, to_card, from_card, look_us } = transfers;
+    texts.push(
+      `A dispatch costs the host ${fixed(dispatch_us, 1)} µs, and ${fixed(empty_dispatch_us, 1)} ` +
+        `µs in all. To the card ${fixed(to_card)} GB/s, from it ${
+          fixed(from_card)
+        } GB/s; reading ` +
+        `four bytes takes ${fixed(look_us, 0)} µs.`,
+    );
+  }
+  if (decode !== undefined) {
+    texts.push(
+      "Decoding:",
+      table(
+        ["branches", "tokens/s", "ms a step", "dispatches", "host µs a step"],
+        decode.map((row) => [
+          row.branches,
+          fixed(row.tokens_per_s, 0),
+          fixed(row.ms_per_step),
+          fixed(row.dispatches_per_step, 0),
+          fixed(row.host_us_per_step, 0),
+        ]),
+      ),
+    );
+  }
+  if (step !== undefined) texts.push(stepText(step, peer));
+  return texts;
+}
+
+function stepText(step: StepResult, peer: PeerStep | string | undefined): string {
+  const { seconds, phases, peak_bytes, planned_bytes, read_bytes, shape } = step;
+  const gib = (bytes: number) => `${fixed(bytes / 2 ** 30)} GiB`;
+  const times = Object.entries(phases).map(([name, s]) => `${name} ${fixed(s)} s`).join(", ");
+  const beside = peer === undefined
+    ? ""
+    : typeof peer === "string"
+    ? ` Beside transformers and PEFT: ${peer}.`
+    : ` transformers and PEFT take ${fixed(peer.seconds)} s: ` +
+      `${fixed(peer.seconds / seconds)} times as long.`;
+  return `A GRPO step of ${shape}: ${fixed(seconds)} s (${times}). Memory ` +
+    `${gib(peak_bytes)} at most, ${gib(planned_bytes)} planned; ${
+      (read_bytes / 1e6).toFixed(2)
+    } MB ` +
+    `read from the card.${beside}`;
+}
+
+/** The page with the new section of this card. */
+export function withCard(page: string, found: CampaignResult): string {
+  return withSection(page, `Measured: ${found.card}, ${found.device}`, cardSection(found));
+}
