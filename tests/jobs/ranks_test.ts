@@ -7,6 +7,7 @@ import {
   type TestLauncher,
 } from "../../ranks/mpi/launchers_testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
+import { MOMENTS } from "./mortal_rank_testing.ts";
 import { type Ended, lineCount, signalled } from "./ranks_testing.ts";
 import { assertSameRun, rgx, rgxProgram, tinyConfig, withFolder } from "../support.ts";
 
@@ -72,34 +73,62 @@ function interrupted(
   );
 }
 
+/** The moments in the order of a run, and how many ranks there are then. */
+const DEATHS: readonly (readonly [moment: typeof MOMENTS[number], ranks: number])[] = [
+  ["start", 2],
+  ["supervised step", 2],
+  ["evaluation", 2],
+  ["generation", 4],
+  ["scoring", 2],
+  ["backward", 2],
+  ["reduction", 3],
+  ["optimizer", 2],
+  ["checkpoint", 2],
+  ["end", 2],
+];
+
+/** Longest time from the death of a rank to the end of all, in milliseconds, on a busy machine. */
+const ENDS_WITHIN = 60_000;
+
 Deno.test({
-  name: "kill -9 of a rank ends all; any number of ranks goes on to the same bytes",
+  name: "kill -9 of a rank at ten moments ends all; any number of ranks goes on to the same bytes",
   ignore: needs(hasBothMpis, NEEDED.mpi),
   fn: async () => {
+    assert.deepEqual(DEATHS.map(([moment]) => moment).sort(), [...MOMENTS].sort());
     await withFolder(async (dir) => {
-      const config = await tinyConfig(dir), [openMpi, mpich] = launchers;
-      const alone = await rgx(["train", config, ...FOUR, "--output-dir", `${dir}/1`]);
-      assert.equal(alone.code, 0, alone.err);
-      // The supervised part has 30 lines, then each step has one.
-      const cases = [
-        { launcher: openMpi!, lines: 9, ranks: 2, after: 1 },
-        { launcher: mpich!, lines: 31, ranks: 3, after: 2 },
-        { launcher: mpich!, lines: 32, ranks: 2, after: 4 },
-        { launcher: openMpi!, lines: 33, ranks: 4, after: 2 },
+      const config = await tinyConfig(dir), run = `${dir}/run`;
+      const sizes = [
+        ...["sft.max_steps=4", "sft.per_device_train_batch_size=4"],
+        ...["sft.gradient_accumulation_steps=4", "training.max_steps=6", "training.save_steps=1"],
+        ...["training.eval_strategy=steps", "training.eval_steps=3", ...FOUR],
       ];
-      for (const [i, { launcher, lines, ranks, after }] of cases.entries()) {
-        const run = `${dir}/case${i}`;
-        const start = (args: readonly string[], env: Record<string, string>) =>
-          train(launcher, ranks, args, env);
-        const killed = await interrupted("SIGKILL", lines, run, start, config);
-        assert.notEqual(killed.code, 0);
-        const again = [config, ...FOUR, "--output-dir", run, "--resume"];
-        const resumed = after === 1
-          ? await rgx(["train", ...again])
-          : await train(launcher, after, again);
-        assert.equal(resumed.code, 0, resumed.err);
-        await assertSameRun(run, `${dir}/1`);
+      const alone = await rgx(["train", config, ...sizes, "--output-dir", `${dir}/1`]);
+      assert.equal(alone.code, 0, alone.err);
+      const program = rgxProgram(["train", config, ...sizes, "--output-dir", run, "--resume"]);
+      const [mortal] = program.splice(program.findIndex((word) => word.endsWith("/main.ts")), 1);
+      program.splice(
+        program.indexOf("train"),
+        0,
+        mortal!.replace(/main\.ts$/, "tests/jobs/mortal_rank_testing.ts"),
+      );
+      for (const [i, [moment, ranks]] of DEATHS.entries()) {
+        const RGX_TEST_DEATH = `${dir}/death${i}`;
+        const { code, err } = await launch(launchers[i % 2]!, ranks, program, {
+          ...{ RGX_NUM_THREADS: "1", RGX_TEST_MOMENT: moment, RGX_TEST_DEATH },
+        });
+        const died = await Deno.readTextFile(RGX_TEST_DEATH).catch(() => assert.fail(moment + err));
+        assert.notEqual(code, 0, moment);
+        assert.ok(Date.now() - Number(died) < ENDS_WITHIN, `${moment} ${err}`);
       }
+      const done = await train(launchers[0]!, 2, [
+        config,
+        ...sizes,
+        "--output-dir",
+        run,
+        "--resume",
+      ]);
+      assert.equal(done.code, 0, done.err);
+      await assertSameRun(run, `${dir}/1`);
     });
   },
 });
