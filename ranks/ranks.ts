@@ -10,7 +10,13 @@ import { deserialize, serialize } from "node:v8";
 import { EXIT, Interrupted, messageOf, RgxError, UsageError } from "../core/errors.ts";
 import { shareOf } from "./sum_tree.ts";
 import type { Blocks, Transport } from "./transport.ts";
-import { type FloatArray, type Partials, type SumOptions, VectorSums } from "./vector_sum.ts";
+import {
+  type FloatArray,
+  type PartialSum,
+  type SummedVector,
+  type SumOptions,
+  VectorSums,
+} from "./vector_sum.ts";
 
 /** Another rank has failed, and has said why. */
 export class RankFailed extends RgxError {
@@ -137,18 +143,17 @@ export class Ranks {
   }
 
   /**
-   * The sum of `count` vectors in the order of `sum_tree.ts`, on all ranks; of many ranks, each has
-   * added those of its share (`vector_sum.ts`). One rank alone has added all of them.
-   * @param own the partial sums of this rank, which are used up
-   * @param empty creates a vector, for a rank that had nothing to add
+   * Sums `count` vectors in the order of `sum_tree.ts`; each rank has added those of its share. For
+   * several ranks (`vector_sum.ts`): one rank alone has added all of them.
+   * @param own the partial sums of this rank, from left to right
    */
-  async sum<T extends FloatArray>(
+  async sum(
     count: number,
-    own: Partials<T>,
-    empty: () => T,
+    own: readonly PartialSum[],
+    vector: SummedVector,
     options: SumOptions = {},
-  ): Promise<T> {
-    return await this.#sums?.sum(count, own, empty, options) ?? own[0]?.value ?? empty();
+  ): Promise<void> {
+    await this.#sums?.sum(count, own, vector, options);
   }
 
   /** Fills the parts of the other ranks with what they have in theirs. */

@@ -20,8 +20,15 @@ const time = async (name: string, work: () => Promise<unknown>, count = 1) => {
 const vectors = sizes.map((length) => new Float32Array(length).fill(1));
 /** The ways to sum, as training does it (training/step/gradient_sum.ts). */
 const sum = (value: Float32Array, options: { halves?: boolean }) => {
-  const own = [{ node: { level: 0, index: ranks.rank }, value }];
-  return ranks.sum(ranks.size, own, () => new Float32Array(value.length), options);
+  const own = {
+    node: { level: 0, index: ranks.rank },
+    read: (begin: number, end: number) => value.subarray(begin, end),
+  };
+  return ranks.sum(ranks.size, [own], {
+    length: value.length,
+    create: (length) => new Float32Array(length),
+    write: (values, at) => value.set(values, at),
+  }, options);
 };
 // The first round is not counted.
 for (let round = -1; round < rounds; round++) {

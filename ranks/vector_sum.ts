@@ -2,8 +2,8 @@
  * Sums of long vectors over ranks, in the fixed order of `sum_tree.ts`. A rank sends each other
  * rank a slice of its partial sums, adds up the slice that it gets from all, and sends the result
  * back. So it sends about twice the vector, as in a ring. Long vectors are summed a window at a
- * time, which bounds the memory of the messages. Where MPI can read or write the vectors
- * themselves, nothing is copied.
+ * time, which bounds the memory on the host. Where MPI can read or write the vectors themselves,
+ * nothing is copied.
  */
 import { narrowBF16, narrowBF16Into, widenBF16, widenBF16Into } from "../core/half_floats.ts";
 import { addInto, nodesOf, PartialSums, shareOf, type TreeNode } from "./sum_tree.ts";
@@ -11,8 +11,24 @@ import { type Blocks, consecutive, type Transport } from "./transport.ts";
 
 export type FloatArray = Float32Array | Float64Array;
 
-/** Partial sums of one vector: the nodes of the tree that a rank has, from left to right. */
-export type Partials<T extends FloatArray> = readonly { node: TreeNode; value: T }[];
+/** A partial sum that this rank has: a node of the tree. */
+export interface PartialSum {
+  node: TreeNode;
+  /**
+   * Elements [begin, end), read when they are needed. Without slices they may be changed, and each
+   * is read once.
+   */
+  read(begin: number, end: number): FloatArray | Promise<FloatArray>;
+}
+
+/** The vector that is summed. */
+export interface SummedVector {
+  length: number;
+  /** Makes an array of zeros. */
+  create(length: number): FloatArray;
+  /** Takes summed elements from `at` on. */
+  write(values: FloatArray, at: number): void;
+}
 
 /** Elements [begin, end) of a vector. */
 export type Slice = readonly [begin: number, end: number];
@@ -55,110 +71,115 @@ export class VectorSums {
   ) {}
 
   /**
+   * Sums vectors, and passes the sum, or this rank's slice of it, to `vector.write`. The elements
+   * of a window are read while those of the one before are summed.
    * @param count number of vectors, which are dealt to the ranks by {@link shareOf}
-   * @param own the partial sums of this rank; without slices they are used up
-   * @param empty creates a vector, for a rank that had nothing to add
-   * @returns the sum, or this rank's slice of it
+   * @param own the partial sums of this rank, from left to right
    */
-  async sum<T extends FloatArray>(
+  async sum(
     count: number,
-    own: Partials<T>,
-    empty: () => T,
+    own: readonly PartialSum[],
+    vector: SummedVector,
     { slices, halves = false, rounded = false }: SumOptions = {},
-  ): Promise<T> {
+  ): Promise<void> {
     const { size, rank } = this.transport;
     const nodes = Array.from(
       { length: size },
       (_, other) => nodesOf(...shareOf(count, other, size), count),
     );
-    const whole = own[0]?.value ?? empty(), [first, last] = slices?.[rank] ?? [0, whole.length];
-    const inPlace = slices === undefined;
-    const out = inPlace ? whole : arrayOf(whole, last - first);
     const join = (left: FloatArray, right: FloatArray) => {
       addInto(left, right);
       return rounded ? round(left) : left;
     };
-    for (const parts of windows(whole.length, size, this.window, slices)) {
-      const [begin, end] = parts[rank]!;
-      const values = await this.#exchange({ nodes, own, like: whole, parts, halves, inPlace });
+    const all = windows(vector.length, size, this.window, slices);
+    const [start, stop] = slices?.[rank] ?? [0, 0];
+    // Written at the end: other ranks still need this rank's part of it.
+    const slice = vector.create(stop - start);
+    let coming = all.length === 0 ? null : read(own, all[0]!);
+    for (const [number, window] of all.entries()) {
+      const pieces = await coming!, next = all[number + 1];
+      coming = next === undefined ? null : read(own, next);
+      // If this window fails, nobody waits for the next one.
+      coming?.catch(() => {});
+      const [begin, end] = window.parts[rank]!;
+      const values = await this.#exchange({ nodes, pieces, vector, window, halves });
       const sums = new PartialSums<FloatArray>(count, join);
       nodes.forEach((list, from) => list.forEach((node, i) => sums.push(node, values[from]![i]!)));
-      const total = sums.values[0]?.value ?? arrayOf(whole, end - begin);
+      const total = sums.values[0]?.value ?? vector.create(end - begin);
       if (halves && !rounded) round(total);
-      if (total.buffer !== out.buffer) out.set(total, begin - first);
-      if (inPlace) await this.#gather(out, parts, halves);
+      if (slices !== undefined) slice.set(total, begin - start);
+      else vector.write(await this.#gather(total, pieces, window, vector, halves), window.first);
     }
-    return out as T;
+    if (slices !== undefined) vector.write(slice, start);
   }
 
   /** For each rank, the slices of its nodes that this rank adds up. */
-  async #exchange(window: Window): Promise<FloatArray[][]> {
-    const { nodes, own, like, parts, halves, inPlace } = window;
+  async #exchange(about: Exchange): Promise<FloatArray[][]> {
+    const { nodes, pieces, vector, window: { parts }, halves } = about;
     const { rank } = this.transport, [begin, end] = parts[rank]!, width = end - begin;
-    const each = halves ? 2 : like.BYTES_PER_ELEMENT;
-    const others = <T>(what: (other: number) => T, self: T) =>
-      parts.map((_, other) => other === rank ? self : what(other));
+    const each = halves ? 2 : vector.create(0).BYTES_PER_ELEMENT;
     const received = this.#blocks(
       "received",
-      others((from) => nodes[from]!.length * width * each, 0),
+      nodes.map((list, from) => from === rank ? 0 : list.length * width * each),
     );
-    await this.transport.exchange(this.#sent(own, parts, each), received, this.alarm);
+    await this.transport.exchange(this.#sent(about, each), received, this.alarm);
     return nodes.map((list, from) =>
       list.map((_, i) => {
-        if (from === rank) {
-          const value = own[i]!.value.subarray(begin, end), copy = inPlace ? value : value.slice();
-          return halves ? round(copy) : copy;
-        }
+        if (from === rank) return halves ? round(pieces.of(i, rank)) : pieces.of(i, rank);
         const { buffer, byteOffset } = received.bytes;
         const at = byteOffset + received.starts[from]! + i * width * each;
         if (halves) return widenBF16(new Uint16Array(buffer, at, width));
-        return arrayOf(like, width, buffer, at);
+        return arrayOf(vector.create(0), width, buffer, at);
       })
     );
   }
 
   /** What this rank sends: the slices of its partial sums. */
-  #sent(own: Partials<FloatArray>, parts: readonly Slice[], each: number): Blocks {
-    const { rank } = this.transport, [first] = own;
-    const lengths = parts.map(([begin, end], to) =>
-      to === rank ? 0 : own.length * (end - begin) * each
-    );
-    const base = Math.min(...parts.map(([begin]) => begin));
-    const last = Math.max(...parts.map(([, end]) => end));
-    // MPI can read the slices of one vector where they are, if they are near one another.
-    if (own.length === 1 && each > 2 && last - base <= this.window) {
-      const bytes = bytesOf(first!.value.subarray(base, last));
-      return { bytes, starts: parts.map(([begin]) => (begin - base) * each), lengths };
+  #sent({ pieces, vector, window: { first, parts } }: Exchange, each: number): Blocks {
+    const { rank } = this.transport, { count, whole } = pieces;
+    const lengths = parts.map(([begin, end], to) => to === rank ? 0 : count * (end - begin) * each);
+    // MPI can read the slices of one vector where they are.
+    if (count === 1 && whole !== null && each > 2) {
+      const starts = parts.map(([begin]) => (begin - first) * each);
+      return { bytes: bytesOf(whole[0]!), starts, lengths };
     }
     const blocks = this.#blocks("sent", lengths), { buffer, byteOffset } = blocks.bytes;
     parts.forEach(([begin, end], to) => {
       if (to === rank) return;
-      own.forEach(({ value }, i) => {
+      for (let i = 0; i < count; i++) {
         const at = byteOffset + blocks.starts[to]! + i * (end - begin) * each;
-        const part = value.subarray(begin, end);
+        const part = pieces.of(i, to);
         if (each === 2) narrowBF16Into(part, new Uint16Array(buffer, at, part.length));
-        else arrayOf(value, part.length, buffer, at).set(part);
-      });
+        else arrayOf(vector.create(0), part.length, buffer, at).set(part);
+      }
     });
     return blocks;
   }
 
-  /** Fills a window, whose slices are consecutive and summed by one rank each. */
-  async #gather(out: FloatArray, parts: readonly Slice[], halves: boolean): Promise<void> {
-    const { rank } = this.transport, [base] = parts[0]!, [, last] = parts.at(-1)!;
-    const window = out.subarray(base, last), each = halves ? 2 : out.BYTES_PER_ELEMENT;
+  /** The sum of a window, whose slices are consecutive and summed by one rank each. */
+  async #gather(
+    total: FloatArray,
+    { whole }: Pieces,
+    { first, last, parts }: Window,
+    vector: SummedVector,
+    halves: boolean,
+  ): Promise<FloatArray> {
+    const { rank } = this.transport, out = whole?.[0] ?? vector.create(last - first);
+    const each = halves ? 2 : out.BYTES_PER_ELEMENT, at = parts[rank]![0] - first;
     const lengths = parts.map(([begin, end]) => (end - begin) * each);
-    const starts = parts.map(([begin]) => (begin - base) * each);
     if (!halves) {
-      await this.transport.gatherParts({ bytes: bytesOf(window), starts, lengths }, this.alarm);
-      return;
+      // For the first rank, the total is there already.
+      if (total.buffer !== out.buffer) out.set(total, at);
+      await this.transport.gatherParts(consecutive(lengths, bytesOf(out)), this.alarm);
+      return out;
     }
     const blocks = this.#blocks("received", lengths), { buffer, byteOffset } = blocks.bytes;
-    const words = new Uint16Array(buffer, byteOffset, window.length), [begin, end] = parts[rank]!;
-    narrowBF16Into(out.subarray(begin, end), words.subarray(begin - base));
+    const words = new Uint16Array(buffer, byteOffset, out.length);
+    narrowBF16Into(total, words.subarray(at));
     await this.transport.gatherParts(blocks, this.alarm);
-    if (window instanceof Float32Array) widenBF16Into(words, window);
-    else window.set(widenBF16(words));
+    if (out instanceof Float32Array) widenBF16Into(words, out);
+    else out.set(widenBF16(words));
+    return out;
   }
 
   /** Consecutive parts in memory that is used again. */
@@ -169,53 +190,90 @@ export class VectorSums {
   }
 }
 
-/** A window of a sum. */
+/** What is summed at a time. */
 interface Window {
-  nodes: readonly (readonly TreeNode[])[];
-  own: Partials<FloatArray>;
-  /** An array of the kind of the vectors. */
-  like: FloatArray;
   /** The slices of the ranks. */
   parts: readonly Slice[];
-  halves: boolean;
-  /** Whether the sum may replace the values of this rank. */
-  inPlace: boolean;
+  /** Whether they are consecutive: then they are elements [first, last). */
+  isWhole: boolean;
+  first: number;
+  last: number;
 }
 
-/** The slices of each window, one for each rank. */
-function* windows(
+/** The elements of a window of this rank's partial sums. */
+interface Pieces {
+  /** Number of partial sums. */
+  count: number;
+  /** All elements of each partial sum, where the slices are consecutive. */
+  whole: readonly FloatArray[] | null;
+  /** Those of partial sum `index` for a rank. */
+  of(index: number, rank: number): FloatArray;
+}
+
+interface Exchange {
+  nodes: readonly (readonly TreeNode[])[];
+  pieces: Pieces;
+  vector: SummedVector;
+  window: Window;
+  halves: boolean;
+}
+
+async function read(own: readonly PartialSum[], window: Window): Promise<Pieces> {
+  const { parts, isWhole, first, last } = window, count = own.length;
+  if (isWhole) {
+    const whole: FloatArray[] = [];
+    for (const partial of own) whole.push(await partial.read(first, last));
+    const of = (index: number, rank: number) => {
+      const [begin, end] = parts[rank]!;
+      return whole[index]!.subarray(begin - first, end - first);
+    };
+    return { count, whole: count === 0 ? null : whole, of };
+  }
+  // Copies, because another window may send some of them again.
+  const slices: FloatArray[][] = [];
+  for (const partial of own) {
+    const list: FloatArray[] = [];
+    for (const [begin, end] of parts) list.push((await partial.read(begin, end)).slice());
+    slices.push(list);
+  }
+  return { count, whole: null, of: (index, rank) => slices[index]![rank]! };
+}
+
+function windows(
   length: number,
   size: number,
   window: number,
   slices: readonly Slice[] | undefined,
-): Generator<Slice[]> {
-  const ranks = Array.from({ length: size }, (_, rank) => rank);
+): Window[] {
+  const all: Window[] = [];
   if (slices === undefined) {
     for (let first = 0; first < length; first += window) {
       const width = Math.min(window, length - first);
-      yield ranks.map((rank) => {
+      const parts = Array.from({ length: size }, (_, rank): Slice => {
         const [begin, end] = shareOf(width, rank, size);
         return [first + begin, first + end];
       });
+      all.push({ parts, isWhole: true, first, last: first + width });
     }
-    return;
+    return all;
   }
   const most = Math.max(...slices.map(([begin, end]) => end - begin));
   const step = Math.ceil(window / size);
   for (let at = 0; at < most; at += step) {
-    yield slices.map(([begin, end]) => [
+    const parts = slices.map(([begin, end]): Slice => [
       Math.min(end, begin + at),
       Math.min(end, begin + at + step),
     ]);
+    all.push({ parts, isWhole: false, first: 0, last: length });
   }
+  return all;
 }
 
 /** An array of the kind of `like`. */
-function arrayOf(like: FloatArray, length: number, bytes?: ArrayBufferLike, at = 0): FloatArray {
-  const buffer = bytes ?? new ArrayBuffer(length * like.BYTES_PER_ELEMENT);
+function arrayOf(like: FloatArray, length: number, bytes: ArrayBufferLike, at: number): FloatArray {
   return like instanceof Float32Array
-    ? new Float32Array(buffer, at, length)
-    : new Float64Array(buffer, at, length);
+    ? new Float32Array(bytes, at, length)
+    : new Float64Array(bytes, at, length);
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: FloatArray): Uint8Array {

@@ -5,6 +5,7 @@ import { localTransports } from "./local_ranks.ts";
 import { PartialSums, shareOf } from "./sum_tree.ts";
 import type { Blocks, Transport } from "./transport.ts";
 import { type Slice, type SumOptions, VectorSums } from "./vector_sum.ts";
+import { sumArrays } from "./vectors_testing.ts";
 
 /** Vectors whose sum depends on the order of the additions. */
 function vector(unit: number, length: number): Float32Array {
@@ -65,7 +66,8 @@ async function sumsOf(
         length,
         options.rounded ?? false,
       );
-      const sum = await sums.sum(count, own, () => new Float32Array(length), options);
+      const slice = options.slices?.[transport.rank];
+      const sum = await sumArrays(sums, count, own, length, options, slice);
       return { sum, sent: counted.sent };
     }),
   );

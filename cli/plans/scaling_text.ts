@@ -30,9 +30,7 @@ export function scalingText(plan: ScalingPlan, layout: RankLayout): string {
     [
       "update",
       step.update,
-      wire.values === 0
-        ? "every rank makes the same one"
-        : "every rank makes its part and sends the values",
+      wire.values === 0 ? "the same one on every rank" : "of its part; sends the values",
     ],
     ["waiting", step.waiting, "for the slowest rank"],
   ];
@@ -43,9 +41,7 @@ export function scalingText(plan: ScalingPlan, layout: RankLayout): string {
     [
       "  of its card",
       "as above",
-      plan.divided
-        ? "the whole model, and its part of the optimizer's states"
-        : "each rank has the whole model",
+      plan.divided ? "with its part of the optimizer's states" : "each rank has the whole model",
     ],
     ["  of its node", bytesText(plan.hostBytes), "sums of gradients, besides the program"],
     ["bytes on the wire a step", "", "sent by a rank, which receives as many"],

@@ -4,6 +4,7 @@
  */
 import { messageOf, RgxError } from "../../core/errors.ts";
 import { Ranks } from "../ranks.ts";
+import { sumArrays } from "../vectors_testing.ts";
 import { MpiTransport } from "./mpi_transport.ts";
 
 const [scene = "sums"] = Deno.args;
@@ -11,11 +12,8 @@ const [scene = "sums"] = Deno.args;
 async function sums(ranks: Ranks): Promise<unknown> {
   const length = 5_000_001; // more than one bucket, and no multiple of the ranks
   const own = new Float32Array(length).fill(1 + ranks.rank);
-  const total = await ranks.sum(
-    ranks.size,
-    [{ node: { level: 0, index: ranks.rank }, value: own }],
-    () => new Float32Array(length),
-  );
+  const node = { level: 0, index: ranks.rank };
+  const total = await sumArrays(ranks, ranks.size, [{ node, value: own }], length);
   const fast = Float64Array.of(ranks.rank, 0.5);
   await ranks.sumFast(fast);
   return {

@@ -10,7 +10,7 @@ import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
 import { WINDOW } from "../../ranks/vector_sum.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
 import { idleRanks } from "../run/rank_count.ts";
-import { type Reduction, reductionOf } from "../step/gradient_sum.ts";
+import { MESSAGE, type Reduction, reductionOf } from "../step/gradient_sum.ts";
 import { dalyInterval, type SaveTimes, youngInterval } from "./checkpoint_interval.ts";
 import { simulate, type SimulatedTime } from "./failure_simulation.ts";
 import type { RankLayout } from "./layout.ts";
@@ -130,7 +130,7 @@ export function scalingPlan(
     ranks,
     reduction,
     divided: memory.parts.kept.shards > 1,
-    hostBytes: ranks === 1 ? 0 : nodes * bytes + 2 * nodes * Math.min(bytes, BUCKET_BYTES),
+    hostBytes: ranks === 1 ? 0 : hostBytes(training, bytes, nodes, exact, ranks),
     wire,
     step: step.seconds,
     single,
@@ -143,6 +143,18 @@ export function scalingPlan(
     notes: idleRanks(config, ranks),
     save: savePlan(config, time, together, memory, layout),
   };
+}
+
+/** Windows of the partial sums, of which one is summed and one read, and their messages. */
+function hostBytes(
+  { zero, reduce_dtype }: RunConfig["training"],
+  bytes: number,
+  nodes: number,
+  exact: boolean,
+  ranks: number,
+): number {
+  if (!exact && reduce_dtype === "float32") return Math.min(bytes, 4 * MESSAGE);
+  return 4 * nodes * Math.min(bytes, BUCKET_BYTES) + (zero === 1 ? bytes / ranks : 0);
 }
 
 /** The most nodes of the tree that a rank sends. */

@@ -17,7 +17,7 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
-import type { FloatArray, Partials } from "../../ranks/vector_sum.ts";
+import type { FloatArray, PartialSum } from "../../ranks/vector_sum.ts";
 import { PartialSums, type TreeNode } from "../../ranks/sum_tree.ts";
 import { GradientRounding, roundingBytes } from "./rounded_gradients.ts";
 import type { Shards } from "./shards.ts";
@@ -26,6 +26,9 @@ export type Reduction = "exact" | "fast";
 
 /** Bytes of copies up to which "auto" is "exact". */
 const AUTO_BYTES = 2 ** 28;
+
+/** Values that MPI sums at a time: 128 MB of floats. */
+export const MESSAGE = 2 ** 25;
 
 /**
  * Maximum number of copies of the gradients that an exact sum has at a time on one rank; on
@@ -138,10 +141,7 @@ export class GradientSum {
           device.run("copy", { src: sums.values[0]!.value[i]!, out: grad, n: length });
           continue;
         }
-        const own: { node: TreeNode; value: FloatArray }[] = [];
-        for (const { node, value } of sums.values) {
-          own.push({ node, value: await this.#hostValues(value[i]!, length) });
-        }
+        const own = sums.values.map(({ node, value }) => this.#partial(node, value[i]!));
         await this.#sum(arena, count, own, this.#halves);
       }
       return results;
@@ -154,16 +154,29 @@ export class GradientSum {
   async #sum(
     arena: TrainableArena,
     count: number,
-    own: Partials<FloatArray>,
+    own: readonly PartialSum[],
     rounded: boolean,
   ): Promise<void> {
-    const { grad, length } = arena, { rank } = this.ranks, halves = this.#halves;
+    const device = this.device!, { grad, length } = arena, halves = this.#halves;
     const slices = this.#shards?.gradients(arena);
-    const sum = await this.ranks.sum(count, own, () => this.#zeros(length), {
-      ...(slices === undefined ? {} : { slices }),
-      ...{ halves, rounded },
-    });
-    this.device!.write(grad, sum, slices?.[rank]?.[0] ?? 0);
+    const vector = {
+      length,
+      create: (n: number) => device.float === "f64" ? new Float64Array(n) : new Float32Array(n),
+      write: (values: FloatArray, at: number) => device.write(grad, values, at),
+    };
+    const options = { ...(slices === undefined ? {} : { slices }), halves, rounded };
+    await this.ranks.sum(count, own, vector, options);
+  }
+
+  /** A partial sum on the device. */
+  #partial(node: TreeNode, tensor: Tensor): PartialSum {
+    const device = this.device!, direct = device.direct?.(tensor);
+    return {
+      node,
+      read: async (begin, end) =>
+        direct?.subarray(begin, end) ??
+          await device.read(tensor, begin, end - begin) as FloatArray,
+    };
   }
 
   /** Copies of the gradients on the device, one for each arena. */
@@ -186,29 +199,25 @@ export class GradientSum {
     const { size, rank } = this.ranks;
     if (size === 1) return results;
     for (const arena of this.model.trainableArenas) {
-      const values = await this.#hostValues(arena.grad, arena.length);
+      const device = this.device!, { grad, length } = arena;
       if (this.#halves) {
         // MPI cannot add halves in float32, so the ranks do it.
-        await this.#sum(arena, size, [{ node: { level: 0, index: rank }, value: values }], false);
+        const node = { level: 0, index: rank };
+        await this.#sum(arena, size, [this.#partial(node, grad)], false);
         continue;
       }
-      await this.ranks.sumFast(values);
-      if (this.device!.direct === undefined) this.device!.write(arena.grad, values);
+      for (let begin = 0; begin < length; begin += MESSAGE) {
+        const n = Math.min(MESSAGE, length - begin), direct = device.direct?.(grad);
+        const values = direct?.subarray(begin, begin + n) ??
+          await device.read(grad, begin, n) as FloatArray;
+        await this.ranks.sumFast(values);
+        if (direct === undefined) device.write(grad, values, begin);
+      }
     }
     return results;
   }
 
-  /** Values that MPI can read: those of the device itself, or copies of them. */
-  async #hostValues(tensor: Tensor, length: number): Promise<FloatArray> {
-    const device = this.device!;
-    return device.direct?.(tensor) ?? await device.read(tensor, 0, length) as FloatArray;
-  }
-
   #longest(): number {
     return Math.max(...this.model.trainableArenas.map(({ length }) => length));
-  }
-
-  #zeros(length: number): FloatArray {
-    return this.device!.float === "f64" ? new Float64Array(length) : new Float32Array(length);
   }
 }
