@@ -61,7 +61,7 @@ export function narrowBF16(values: ArrayLike<number>): Uint16Array<ArrayBuffer> 
 /** The same into `out`, which is returned. */
 export function narrowBF16Into<T extends Uint16Array>(values: ArrayLike<number>, out: T): T {
   if (values instanceof Float32Array) {
-    const all = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    const all = new Int32Array(values.buffer, values.byteOffset, values.length);
     for (let i = 0; i < all.length; i++) out[i] = bf16Bits(all[i]!);
     return out;
   }
@@ -69,6 +69,13 @@ export function narrowBF16Into<T extends Uint16Array>(values: ArrayLike<number>,
     f32[0] = values[i]!;
     out[i] = bf16Bits(u32[0]!);
   }
+  return out;
+}
+
+/** bfloat16 bit patterns of float32 values that are such already, into `out`. */
+export function cutBF16Into<T extends Uint16Array>(values: Float32Array, out: T): T {
+  const all = new Uint16Array(values.buffer, values.byteOffset, 2 * values.length);
+  for (let i = 0; i < values.length; i++) out[i] = all[2 * i + 1]!;
   return out;
 }
 

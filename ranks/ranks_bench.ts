@@ -5,6 +5,7 @@
  */
 import { MpiTransport } from "./mpi/mpi_transport.ts";
 import { Ranks } from "./ranks.ts";
+import type { SumOptions } from "./vector_sum.ts";
 
 const [rounds, ...sizes] = Deno.args.map(Number) as [number, ...number[]];
 const MEETINGS = 20;
@@ -19,7 +20,7 @@ const time = async (name: string, work: () => Promise<unknown>, count = 1) => {
 };
 const vectors = sizes.map((length) => new Float32Array(length).fill(1));
 /** The ways to sum, as training does it (training/step/gradient_sum.ts). */
-const sum = (value: Float32Array, options: { halves?: boolean }) => {
+const sum = (value: Float32Array, options: SumOptions) => {
   const own = {
     node: { level: 0, index: ranks.rank },
     read: (begin: number, end: number) => value.subarray(begin, end),
@@ -35,7 +36,7 @@ for (let round = -1; round < rounds; round++) {
   await time("meeting", () => ranks.meet(), MEETINGS);
   for (const value of vectors) {
     await time(`exact ${value.length}`, () => sum(value, {}));
-    await time(`halves ${value.length}`, () => sum(value, { halves: true }));
+    await time(`halves ${value.length}`, () => sum(value, { halves: true, rounded: true }));
     await time(`fast ${value.length}`, () => ranks.sumFast(value));
   }
 }

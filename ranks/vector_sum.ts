@@ -5,7 +5,13 @@
  * time, which bounds the memory on the host. Where MPI can read or write the vectors themselves,
  * nothing is copied.
  */
-import { narrowBF16, narrowBF16Into, widenBF16, widenBF16Into } from "../core/half_floats.ts";
+import {
+  cutBF16Into,
+  narrowBF16,
+  narrowBF16Into,
+  widenBF16,
+  widenBF16Into,
+} from "../core/half_floats.ts";
 import { addInto, nodesOf, PartialSums, shareOf, type TreeNode } from "./sum_tree.ts";
 import { type Blocks, consecutive, type Transport } from "./transport.ts";
 
@@ -59,6 +65,12 @@ function round(values: FloatArray): FloatArray {
   return values;
 }
 
+/** @param rounded whether the values are bfloat16 already */
+function toHalves(values: FloatArray, out: Uint16Array, rounded: boolean): void {
+  if (rounded && values instanceof Float32Array) cutBF16Into(values, out);
+  else narrowBF16Into(values, out);
+}
+
 export class VectorSums {
   /** Memory of messages, which is used again. */
   readonly #rooms = { sent: new ArrayBuffer(0), received: new ArrayBuffer(0) };
@@ -102,20 +114,21 @@ export class VectorSums {
       // If this window fails, nobody waits for the next one.
       coming?.catch(() => {});
       const [begin, end] = window.parts[rank]!;
-      const values = await this.#exchange({ nodes, pieces, vector, window, halves });
+      const about = { nodes, pieces, vector, window, halves, rounded };
+      const values = await this.#exchange(about);
       const sums = new PartialSums<FloatArray>(count, join);
       nodes.forEach((list, from) => list.forEach((node, i) => sums.push(node, values[from]![i]!)));
       const total = sums.values[0]?.value ?? vector.create(end - begin);
       if (halves && !rounded) round(total);
       if (slices !== undefined) slice.set(total, begin - start);
-      else vector.write(await this.#gather(total, pieces, window, vector, halves), window.first);
+      else vector.write(await this.#gather(total, about), window.first);
     }
     if (slices !== undefined) vector.write(slice, start);
   }
 
   /** For each rank, the slices of its nodes that this rank adds up. */
   async #exchange(about: Exchange): Promise<FloatArray[][]> {
-    const { nodes, pieces, vector, window: { parts }, halves } = about;
+    const { nodes, pieces, vector, window: { parts }, halves, rounded } = about;
     const { rank } = this.transport, [begin, end] = parts[rank]!, width = end - begin;
     const each = halves ? 2 : vector.create(0).BYTES_PER_ELEMENT;
     const received = this.#blocks(
@@ -125,7 +138,10 @@ export class VectorSums {
     await this.transport.exchange(this.#sent(about, each), received, this.alarm);
     return nodes.map((list, from) =>
       list.map((_, i) => {
-        if (from === rank) return halves ? round(pieces.of(i, rank)) : pieces.of(i, rank);
+        if (from === rank) {
+          const value = pieces.of(i, rank);
+          return halves && !rounded ? round(value) : value;
+        }
         const { buffer, byteOffset } = received.bytes;
         const at = byteOffset + received.starts[from]! + i * width * each;
         if (halves) return widenBF16(new Uint16Array(buffer, at, width));
@@ -135,7 +151,8 @@ export class VectorSums {
   }
 
   /** What this rank sends: the slices of its partial sums. */
-  #sent({ pieces, vector, window: { first, parts } }: Exchange, each: number): Blocks {
+  #sent(about: Exchange, each: number): Blocks {
+    const { pieces, vector, window: { first, parts }, rounded } = about;
     const { rank } = this.transport, { count, whole } = pieces;
     const lengths = parts.map(([begin, end], to) => to === rank ? 0 : count * (end - begin) * each);
     // MPI can read the slices of one vector where they are.
@@ -149,7 +166,7 @@ export class VectorSums {
       for (let i = 0; i < count; i++) {
         const at = byteOffset + blocks.starts[to]! + i * (end - begin) * each;
         const part = pieces.of(i, to);
-        if (each === 2) narrowBF16Into(part, new Uint16Array(buffer, at, part.length));
+        if (each === 2) toHalves(part, new Uint16Array(buffer, at, part.length), rounded);
         else arrayOf(vector.create(0), part.length, buffer, at).set(part);
       }
     });
@@ -157,13 +174,8 @@ export class VectorSums {
   }
 
   /** The sum of a window, whose slices are consecutive and summed by one rank each. */
-  async #gather(
-    total: FloatArray,
-    { whole }: Pieces,
-    { first, last, parts }: Window,
-    vector: SummedVector,
-    halves: boolean,
-  ): Promise<FloatArray> {
+  async #gather(total: FloatArray, about: Exchange): Promise<FloatArray> {
+    const { pieces: { whole }, window: { first, last, parts }, vector, halves } = about;
     const { rank } = this.transport, out = whole?.[0] ?? vector.create(last - first);
     const each = halves ? 2 : out.BYTES_PER_ELEMENT, at = parts[rank]![0] - first;
     const lengths = parts.map(([begin, end]) => (end - begin) * each);
@@ -175,7 +187,8 @@ export class VectorSums {
     }
     const blocks = this.#blocks("received", lengths), { buffer, byteOffset } = blocks.bytes;
     const words = new Uint16Array(buffer, byteOffset, out.length);
-    narrowBF16Into(total, words.subarray(at));
+    // It is rounded already.
+    toHalves(total, words.subarray(at), true);
     await this.transport.gatherParts(blocks, this.alarm);
     if (out instanceof Float32Array) widenBF16Into(words, out);
     else out.set(widenBF16(words));
@@ -216,6 +229,7 @@ interface Exchange {
   vector: SummedVector;
   window: Window;
   halves: boolean;
+  rounded: boolean;
 }
 
 async function read(own: readonly PartialSum[], window: Window): Promise<Pieces> {
