@@ -171,6 +171,7 @@ const CASES: readonly Case[] = [
     obeyed: {
       "data.num_examples": 20000,
       "data.system_prompt": "DeepSeekZero",
+      "data.add_instructions": false,
       "data.tasks.2.task_name": "binary_alternation",
       "data.tasks.2.config.p_solvable": 0.9,
       curriculum: null,
@@ -186,6 +187,7 @@ const CASES: readonly Case[] = [
     file: "reasoning_gym_curriculum.yaml",
     obeyed: {
       "data.tasks": [{ task_name: "spell_backward", weight: 1, config: {} }],
+      "data.add_instructions": false,
       "curriculum.curricula.spell_backward.attribute_levels": { word_len: 0 },
       "rewards.1.name": "rg_cosine",
     },

@@ -7,7 +7,11 @@ import type { MapNode, Problems } from "../documents/node.ts";
 import { noteAdapter } from "./adapter_switch.ts";
 import { Translation } from "./translation.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
-import { translateCurriculum, translateReasoningGym } from "./translate_reasoning_gym.ts";
+import {
+  translateCurriculum,
+  translatePrompts,
+  translateReasoningGym,
+} from "./translate_reasoning_gym.ts";
 import { translateTrlServer } from "./trl_server.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
@@ -16,6 +20,7 @@ import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
   const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
   translateCurriculum(translation);
+  translatePrompts(translation);
   noteAdapter(translation);
   translateTrlServer(translation);
   translateVerl(translation);

@@ -1,6 +1,7 @@
 /**
- * Translates reasoning-gym's section `reward: {use_accuracy, secondary_rewards: [{name,
- * scaling_factor, kwargs}]}` into rgx's list `rewards`.
+ * Translates what reasoning-gym's recipes mean: the section `reward: {use_accuracy,
+ * secondary_rewards: [{name, scaling_factor, kwargs}]}` becomes rgx's list `rewards`, the tasks of
+ * a curriculum are the problems, and prompts are the questions alone.
  */
 import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
 import { type ConfigNode, type Json, nodeAt, toJson, withEntry } from "../documents/node.ts";
@@ -36,6 +37,18 @@ export function translateCurriculum(translation: Translation): void {
     return [name, part] as const;
   });
   if (tasks.length > 0) translation.fill("data", "tasks", Object.fromEntries(tasks), curricula);
+}
+
+/** Keys of rgx for which reasoning-gym's recipes have one in their section `reasoning_gym`. */
+const RECIPE_KEYS = ["num_examples", "system_prompt", "tasks"];
+
+/** reasoning-gym's recipes ask the question alone: only the system prompt says how to answer. */
+export function translatePrompts(translation: Translation): void {
+  for (const name of RECIPE_KEYS) {
+    const node = translation.node(`data.${name}`);
+    if (!node?.foreign?.startsWith("reasoning_gym.")) continue;
+    return translation.fill("data", "add_instructions", false, node);
+  }
 }
 
 /** `{name, scaling_factor, kwargs}` as `{name, weight, …parameters}`. */

@@ -53,7 +53,8 @@ export async function convertModel(
   }
   if (await has(SAFETENSORS.single)) {
     throw new UsageError(`${source}: it has one ${SAFETENSORS.single} already`, {
-      advice: "Another type of weights, or a GGUF file, is written by rgx export.",
+      advice:
+        "It can be used as it is. Another type of weights, or a GGUF file, is written by rgx export.",
     });
   }
   if (await has(SAFETENSORS.index)) return await joinShards(source, output, rules);
