@@ -85,6 +85,11 @@ export function listenEarly(): void {
   };
 }
 
+/** Ends what `listenEarly` began, where others listen now. */
+export function listenNoMore(): void {
+  early?.();
+}
+
 /**
  * Starts to listen. `maxSeconds` is counted from now, too. Until `begin` is called, a signal ends
  * the process at once (75): loading a large model takes longer than a job has after its warning,
@@ -130,7 +135,7 @@ export function listenForStop(
     Deno.addSignalListener(signal, handler);
     return { signal, handler };
   });
-  early?.();
+  listenNoMore();
   const after = (seconds: number) => performance.now() + seconds * 1000;
   let limit = { at: maxSeconds === null ? Infinity : after(maxSeconds), why: "the time limit" };
   return {

@@ -7,6 +7,7 @@ import { programCommand } from "../../core/program_command.ts";
 import { launchOf } from "../../ranks/mpi/launch.ts";
 import { findLibrary } from "../../ranks/mpi/library.ts";
 import { findLauncher } from "./find_launcher.ts";
+import { listenNoMore } from "../stop_control.ts";
 import { log } from "../terminal/terminal.ts";
 
 /**
@@ -67,6 +68,8 @@ export async function runRanks(
     Deno.addSignalListener(signal, handler);
     return { signal, handler };
   });
+  // Otherwise a signal would end this process at once, and leave the ranks behind.
+  listenNoMore();
   const { code } = await child.status;
   for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
   return await explainEnd(code, kept);

@@ -29,7 +29,7 @@ async function resultOf(folder: string): Promise<unknown> {
 }
 
 Deno.test({
-  name: "rgx bench on ranks is that of one process, also when a rank was killed",
+  name: "rgx bench on ranks is that of one process, also when one is killed or all are stopped",
   ignore: needs(hasBothMpis, NEEDED.mpi),
   fn: () =>
     withFolder(async (dir) => {
@@ -64,6 +64,16 @@ Deno.test({
       assert.equal(resumed.code, 0, resumed.err);
       assert.equal(await answersIn(`${dir}/2`), 1600, "no answer was asked for twice");
       assert.deepEqual(await resultOf(`${dir}/2`), await resultOf(`${dir}/1`));
+
+      const stopped = await signalled(
+        "SIGTERM",
+        (env) => rgx([...onTwo.with(-3, `${dir}/4`)], "", { ...ONE_THREAD, ...env }),
+        async () => await answersIn(`${dir}/4`) > 0,
+        "starter",
+      );
+      assert.equal(stopped.code, 75, stopped.err);
+      assert.match(stopped.err, /^error: stopped early \(SIGUSR2\); what is answered is kept$/m);
+      assert.ok(await answersIn(`${dir}/4`) < 1600, "the ranks have ended too");
 
       const wrong = await rgx([...command, "--ranks", "2", "--workers", "2"]);
       assert.equal(wrong.code, 2);

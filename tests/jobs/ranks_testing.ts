@@ -12,13 +12,13 @@ export interface Ended {
  * Starts ranks, waits for a moment, sends a signal to one of them, and waits until all have ended.
  * @param start starts the ranks with these variables in their environment
  * @param isNow whether the moment has come
- * @param rank number of the rank
+ * @param rank number of the rank; "starter": the command with --ranks, which passes signals on
  */
 export async function signalled(
   signal: Deno.Signal,
   start: (env: Record<string, string>) => Promise<Ended>,
   isNow: () => Promise<boolean>,
-  rank = 1,
+  rank: number | "starter" = 1,
 ): Promise<Ended> {
   const mark = crypto.randomUUID();
   let hasEnded = false;
@@ -61,9 +61,15 @@ async function* processesOf(mark: string): AsyncGenerator<{ id: number; words: s
   }
 }
 
-/** The process of a rank that has a mark in its environment. */
-async function processOf(mark: string, rank: number): Promise<number> {
+/** The process of a rank, or of their starter, that has a mark in its environment. */
+async function processOf(mark: string, rank: number | "starter"): Promise<number> {
   for await (const { id, words } of processesOf(mark)) {
+    if (rank === "starter") {
+      const command = await Deno.readTextFile(`/proc/${id}/cmdline`);
+      const isRank = words.some((word) => /^(OMPI_COMM_WORLD|PMI)_RANK=/.test(word));
+      if (!isRank && command.startsWith(`${Deno.execPath()}\0`)) return id;
+      continue;
+    }
     const isRank = words.includes(`OMPI_COMM_WORLD_RANK=${rank}`) ||
       words.includes(`PMI_RANK=${rank}`);
     if (isRank) return id;
