@@ -1,0 +1,148 @@
+/**
+ * The kernels that a card would run, without one: operations dispatch into a list. The shapes are
+ * those of a model of 0.5 billion parameters (Qwen2.5) in training and decoding.
+ */
+import { webgpuOps } from "../../kernels/devices/webgpu/op_table.ts";
+import type { Dispatch, WebgpuContext } from "../../kernels/ops/common/webgpu_op.ts";
+import { type BindingPattern, kernelText } from "../../kernels/ops/common/wgsl/kernel.ts";
+import { TILES } from "../../kernels/ops/matmul/webgpu/choose.ts";
+import { matmulWith } from "../../kernels/ops/matmul/webgpu.ts";
+import type { MatmulArgs } from "../../kernels/ops/matmul/spec.ts";
+import type { OpName, Ops } from "../../kernels/ops/ops.ts";
+import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
+import type { DType, Tensor } from "../../kernels/tensor.ts";
+import { storedWords } from "../../kernels/weights/types.ts";
+
+/** A dispatch of a card, by a name that says what it is. */
+export interface CardKernel {
+  name: string;
+  dispatch: Dispatch;
+  /** The complete WGSL. */
+  text: string;
+}
+
+/** What the kernels are made for: the limits of an NVIDIA card. */
+const LIMITS = {
+  bindingElements: 2 ** 29 - 64,
+  groupsPerDimension: 65_535,
+  workgroupBytes: 49_152,
+  invocations: 1024,
+};
+
+/** A tensor that has only a size; every one has memory of its own. */
+function sized(length: number, dtype: DType = "float"): Tensor {
+  return {
+    ...{ device: { name: "card" }, dtype, length, label: "sized" },
+    view: (_, part) => sized(part, dtype),
+  };
+}
+
+/** Runs operations on a card that is not there. @returns what they dispatch */
+function dispatchesOf(work: (ctx: WebgpuContext) => void, computeDtype: ComputeDtype): Dispatch[] {
+  const found: Dispatch[] = [];
+  const ctx: WebgpuContext = {
+    ...{ limits: LIMITS, software: false, computeDtype },
+    choose: () => null,
+    dispatch: (call) => found.push(call),
+    scratch: (dtype, length) => sized(length, dtype),
+    runPart: (operation, args) => operation(args, ctx),
+    grid: (count) => {
+      const y = Math.ceil(count / LIMITS.groupsPerDimension);
+      return [Math.ceil(count / y), y];
+    },
+  };
+  work(ctx);
+  return found;
+}
+
+const D = 896, INNER = 4864, ROWS = 4096, VOCAB = 151_936, HEADS = 14, KV_HEADS = 2;
+
+export function cardKernels(): CardKernel[] {
+  const made: CardKernel[] = [];
+  const add = (
+    name: string,
+    work: (ctx: WebgpuContext) => void,
+    computeDtype: ComputeDtype = "float32",
+  ) => {
+    const found = dispatchesOf(work, computeDtype);
+    for (const dispatch of found) {
+      const { kernel } = dispatch;
+      const title = found.length === 1 ? name : `${name}: ${kernel.name}`;
+      made.push({ name: title, dispatch, text: kernelText(kernel, patternOf(dispatch)) });
+    }
+  };
+  const run = <K extends OpName>(op: K, args: Ops[K]) => (ctx: WebgpuContext) =>
+    webgpuOps[op](args, ctx);
+  const product = (m: number, n: number, k: number, flags: Partial<MatmulArgs> = {}) => ({
+    ...{ a: sized(m * k), b: sized(n * k), out: sized(m * n), m, n, k, transB: true, ...flags },
+  });
+  for (const [name, tile] of Object.entries(TILES)) {
+    if (name === "software") continue;
+    const tiled = (args: MatmulArgs) => (ctx: WebgpuContext) => matmulWith(tile, args, ctx);
+    add(`x·Wᵀ, tile ${name}`, tiled(product(ROWS, INNER, D)));
+    add(`dy·W, tile ${name}`, tiled(product(ROWS, D, INNER, { transB: false })));
+    add(`dyᵀ·x, tile ${name}`, tiled(product(INNER, D, ROWS, { transA: true, transB: false })));
+    add(`x·Wᵀ in bfloat16, tile ${name}`, tiled(product(ROWS, INNER, D)), "bfloat16");
+  }
+  const lora = { xa: sized(ROWS * 16), loraB: sized(INNER * 16), r: 16 };
+  add("x·Wᵀ with an adapter", run("matmul", product(ROWS, INNER, D, lora)));
+  for (const weightType of ["bf16", "q8_0", "q4_k", "nf4"] as const) {
+    const b = sized(storedWords(weightType, INNER, 1024), "u32");
+    const stored = (m: number) => product(m, INNER, 1024, { b, weightType });
+    add(`x·Wᵀ, ${weightType}`, run("matmul", stored(ROWS)));
+    add(`one row, ${weightType}`, run("matmul", stored(1)));
+  }
+  add("one row", run("matmul", product(1, INNER, D)));
+  add("three rows", run("matmul", product(3, INNER, D)));
+  add("one row, packed", run("matmul", product(1, INNER, D, { packedB: true, transB: false })));
+  for (const headDim of [64, 128]) {
+    const q = ROWS * HEADS * headDim, k = ROWS * KV_HEADS * headDim;
+    const shape = { heads: HEADS, kvHeads: KV_HEADS, headDim, scale: headDim ** -0.5 };
+    const attention = {
+      ...{ q: sized(q), k: sized(k), v: sized(k), out: sized(q), lse: sized(ROWS * HEADS) },
+      ...{ segments: sized(5 * 9, "u32"), rowSegment: sized(ROWS, "u32"), segmentCount: 9 },
+      ...{ rows: ROWS, ...shape },
+    };
+    add(`attention, heads of ${headDim}`, run("attention", attention));
+    const gradients = { dout: sized(q), dq: sized(q), dk: sized(k), dv: sized(k) };
+    const backward = run("attention_backward", { ...attention, ...gradients });
+    add(`attention's gradient, heads of ${headDim}`, backward);
+    const count = 64, row = KV_HEADS * headDim, cache = 64 * 256 * row;
+    add(
+      `decoding, heads of ${headDim}`,
+      run("attention_decode", {
+        ...{ q: sized(count * HEADS * headDim), out: sized(count * HEADS * headDim), count },
+        ...{ prefixK: sized(2048 * row), prefixV: sized(2048 * row), maxNew: 256, ...shape },
+        ...{ branchK: sized(cache), branchV: sized(cache), branches: sized(6 * count, "u32") },
+      }),
+    );
+  }
+  const rows = 256;
+  add(
+    "RMSNorm",
+    run("rmsnorm", {
+      ...{ x: sized(ROWS * D), weight: sized(D), out: sized(ROWS * D), rho: sized(ROWS) },
+      ...{ rows: ROWS, d: D, eps: 1e-6 },
+    }),
+  );
+  add("logits of the head", (ctx) => {
+    const head = dispatchesOf(
+      run("head", {
+        ...{ hidden: sized(rows * D), weight: sized(VOCAB * D), rows, pairs: rows, vocab: VOCAB },
+        ...{ pairStart: sized(rows + 1, "u32"), targets: sized(rows, "u32"), d: D },
+        ...{ logp: sized(rows), lse: sized(rows), entropy: sized(rows), temperature: 1 },
+      }),
+      "float32",
+    );
+    ctx.dispatch(head.find(({ kernel }) => kernel.name.startsWith("head"))!);
+  });
+  return made;
+}
+
+/** Every tensor has memory of its own, so only what is written is writable. */
+function patternOf({ kernel }: Dispatch): BindingPattern {
+  return {
+    standsFor: kernel.bufferNames.map((_, i) => i),
+    writable: kernel.bufferNames.map((name) => kernel.buffers[name]!.startsWith("write")),
+  };
+}

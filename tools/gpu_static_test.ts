@@ -1,0 +1,43 @@
+/** Bounds of the kernels of a card, held without one. */
+import assert from "node:assert/strict";
+import { type CardKernel, cardKernels } from "./gpu/card_kernels.ts";
+import { registersOf } from "./gpu/registers.ts";
+import { workgroupBytes } from "./gpu/workgroup_bytes.ts";
+import { kernelTextOf } from "./gpu_static.ts";
+
+const KERNELS = cardKernels();
+
+Deno.test("kernels leave room for a second workgroup on a multiprocessor", () => {
+  assert.ok(KERNELS.length > 40);
+  for (const { name, text } of KERNELS) {
+    // 64 KiB or more on the cards of the last ten years; 32 KiB is what a kernel may ask for.
+    assert.ok(workgroupBytes(text) <= 32_768, `${name}: ${workgroupBytes(text)} bytes`);
+  }
+  assert.equal(workgroupBytes("var<workgroup> a: array<vec4f, 3>; var<workgroup> b: u32;"), 52);
+  assert.throws(() => workgroupBytes("var<workgroup> a: array<mat2x2f, 3>;"), /mat2x2f/);
+});
+
+/** Kernels and the most vector registers that they may take on an AMD card, without a spill. */
+const BOUNDS: readonly [name: string, registers: number][] = [
+  ["x·Wᵀ, tile large", 128],
+  ["x·Wᵀ, tile medium", 64],
+  ["x·Wᵀ, tile skinny", 64],
+  ["x·Wᵀ, nf4", 136],
+  ["one row, q8_0", 96],
+  ["attention, heads of 64", 128],
+  ["attention's gradient, heads of 128: attention_backward.queries", 176],
+  ["decoding, heads of 64: attention_decode.prefix", 128],
+];
+
+Deno.test("kernels fit into the registers of an AMD card, as Mesa's compiler says", async () => {
+  const kernels = BOUNDS.map(([name]) => KERNELS.find((kernel) => kernel.name === name)!);
+  const found = await registersOf(kernels.map((kernel: CardKernel) => kernelTextOf(kernel)));
+  // Without Mesa's driver for AMD cards the table has no registers, and nothing can be held.
+  if (typeof found === "string") return assert.match(found, /is not installed/);
+  BOUNDS.forEach(([name, bound], i) => {
+    const { vgprs, spilled, lds } = found[i]!;
+    assert.equal(spilled, 0, `${name}: ${spilled} values do not fit into registers`);
+    assert.ok(vgprs > 0 && vgprs <= bound, `${name}: ${vgprs} registers, at most ${bound}`);
+    assert.ok(lds >= workgroupBytes(kernels[i]!.text), `${name}: ${lds} bytes`);
+  });
+});
