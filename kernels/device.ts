@@ -66,7 +66,7 @@ export interface Device {
   readonly threads: number;
   /** Only `wasm`: what computes matrix products, for people, as "AVX-512 tiles". */
   readonly tiles?: string;
-  /** Only `wasm`: what computes products in bfloat16, for people, as "AMX". */
+  /** What computes products in bfloat16, for people: "AMX", "matrix units (16 × 16)". */
   readonly bf16Unit?: string;
   /**
    * Creates a tensor filled with zeros. With `use` "weight", operations may only read it. A device

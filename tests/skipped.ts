@@ -22,7 +22,8 @@ export function needs(isThere: boolean, reason: string): boolean {
 export const NEEDED = {
   webgpu: "no adapter for WebGPU (a card, or Mesa's software Vulkan)",
   vulkan: "no Vulkan driver (a card's, or Mesa's software Vulkan)",
-  vulkanHeaders: "Vulkan's headers are not installed (apt-get install libvulkan-dev)",
+  vulkanHeaders: "Vulkan's headers (1.3.255 or later) are not here (libvulkan-dev)",
+  lavapipe: "no driver with cooperative matrices (tools/testing/lavapipe.sh)",
   largeModel: "SmolLM2-135M is not here (RGX_TEST_LARGE=1 fetches it)",
   executable: "dist/rgx is not built (deno task compile)",
   slurm: "SLURM is not installed (apt-get install slurmctld slurmd slurm-client munge)",

@@ -17,6 +17,7 @@ import {
   usableFeatures,
 } from "../../kernels/devices/webgpu/adapter.ts";
 import { type VulkanAdapter, vulkanAdapters } from "../../kernels/devices/vulkan/device.ts";
+import { unitName } from "../../kernels/devices/webgpu/device_reports.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
@@ -136,8 +137,9 @@ function vulkanReport(): VulkanReport {
   }
 }
 
-const vulkanText = ({ name, driver, robust }: VulkanAdapter) =>
-  `${name}, driver ${driver}${robust ? "" : ", no robust access (kernels check indices)"}`;
+const vulkanText = ({ name, driver, robust, matrixUnits }: VulkanAdapter) =>
+  `${name}, driver ${driver}, products in bfloat16 by ${unitName(matrixUnits)}` +
+  (robust ? "" : ", no robust access (kernels check indices)");
 
 const gib = (bytes: number) =>
   bytes < 2 ** 30 ? `${Math.round(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;

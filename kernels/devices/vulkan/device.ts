@@ -26,17 +26,14 @@ export interface VulkanDeviceOptions extends WebgpuDeviceOptions {
  *   card lacks what the kernels need
  */
 export async function createVulkanDevice(options: VulkanDeviceOptions = {}): Promise<WebgpuDevice> {
-  const { vulkan, instance, destroy } = createInstance(options.layers);
+  const opened = createInstance(options.layers);
   try {
-    const physical = choosePhysical(listPhysical(vulkan, instance), options.card ?? null);
-    return await deviceOn(
-      "vulkan",
-      physical.info,
-      options,
-      () => new VulkanGpu(vulkan, physical, destroy),
-    );
+    const found = listPhysical(opened.vulkan, opened.instance);
+    const physical = choosePhysical(found, options.card ?? null);
+    const { info } = physical;
+    return await deviceOn("vulkan", info, options, () => new VulkanGpu(opened, physical));
   } catch (error) {
-    destroy();
+    opened.destroy();
     if (error instanceof VulkanError) throw noVulkanError(error.message);
     throw error;
   }
@@ -63,7 +60,7 @@ export function vulkanAdapters(): VulkanAdapter[] {
       driver: physical.driver,
       address: physical.address,
       extensions: [...physical.extensions].sort(),
-      ...requestFeatures(vulkan, physical).features,
+      ...requestFeatures(vulkan, instance, physical).features,
     }));
   } finally {
     destroy();

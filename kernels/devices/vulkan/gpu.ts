@@ -22,11 +22,17 @@ import {
   type VulkanPipeline,
   type VulkanQuerySet,
 } from "./commands.ts";
-import { DEVICE_LOST, handleOf, OUT_OF_MEMORY, type Vulkan, VulkanError } from "./library.ts";
+import { DEVICE_LOST, handleOf, OUT_OF_MEMORY, VulkanError } from "./library.ts";
 import { createBufferIn, MemoryPool, type MemoryUse } from "./memory.ts";
 import { type Bytes, textArray } from "./memory_layout.ts";
 import { wgslToSpirv } from "./naga.ts";
-import { computeQueue, type Features, type Physical, requestFeatures } from "./physical.ts";
+import {
+  computeQueue,
+  type Features,
+  type Instance,
+  type Physical,
+  requestFeatures,
+} from "./physical.ts";
 import { PipelineObjects } from "./pipeline_objects.ts";
 import { BUFFER_USAGE, type Core, Queue } from "./queue.ts";
 import * as vk from "./structs.ts";
@@ -42,6 +48,8 @@ interface Scope {
 interface ShaderModule extends GpuObject {
   /** Null when the text is wrong, which was reported. */
   spirv: Bytes | null;
+  /** Then its subgroups must be full and of the size for which the matrices are. */
+  usesMatrices: boolean;
 }
 
 export class VulkanGpu implements Gpu, Host {
@@ -50,6 +58,7 @@ export class VulkanGpu implements Gpu, Host {
   readonly limits: Gpu["limits"];
   readonly features: { has(name: string): boolean };
   readonly timestampPeriod: number;
+  readonly matrixUnits: Features["matrixUnits"];
   readonly queue: Gpu["queue"];
   readonly lost: Promise<{ readonly message: string }>;
   isDead = false;
@@ -64,11 +73,12 @@ export class VulkanGpu implements Gpu, Host {
   #isDestroyed = false;
 
   /** @throws VulkanError when the driver does not create the device */
-  constructor(vulkan: Vulkan, physical: Physical, destroyInstance: () => void) {
-    this.#destroyInstance = destroyInstance;
+  constructor({ vulkan, instance, destroy }: Instance, physical: Physical) {
+    this.#destroyInstance = destroy;
     const { family, stamps } = computeQueue(vulkan, physical);
-    const { chain, extensions, features } = requestFeatures(vulkan, physical);
+    const { chain, extensions, features } = requestFeatures(vulkan, instance, physical);
     this.#available = features;
+    this.matrixUnits = features.matrixUnits;
     const info = vk.VkDeviceCreateInfo.make({
       queueCreateInfoCount: 1,
       pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make({
@@ -194,7 +204,8 @@ export class VulkanGpu implements Gpu, Host {
     } catch (error) {
       this.#report("validation", messageOf(error));
     }
-    return { label, spirv } as unknown as GPUShaderModule;
+    const usesMatrices = /^enable wgpu_cooperative_matrix;/m.test(code);
+    return { label, spirv, usesMatrices } as unknown as GPUShaderModule;
   }
 
   createComputePipeline({ layout, compute, label = "" }: {
@@ -202,11 +213,14 @@ export class VulkanGpu implements Gpu, Host {
     compute: { module: GPUShaderModule; entryPoint: string };
     label?: string;
   }): VulkanPipeline {
-    const { spirv } = compute.module as unknown as ShaderModule;
+    const { spirv, usesMatrices } = compute.module as unknown as ShaderModule;
+    const subgroup = usesMatrices ? this.matrixUnits?.subgroup ?? null : null;
     const layoutHandle = (layout as GpuObject & { handle: bigint }).handle;
     let handle = 0n;
     if (spirv !== null) {
-      this.guard(() => handle = this.#objects.pipeline(spirv, compute.entryPoint, layoutHandle));
+      this.guard(() =>
+        handle = this.#objects.pipeline(spirv, compute.entryPoint, layoutHandle, subgroup)
+      );
     }
     return { label, handle, layout: layoutHandle };
   }

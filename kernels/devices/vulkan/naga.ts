@@ -46,5 +46,22 @@ export function wgslToSpirv(text: string, options: TranslateOptions): Bytes {
   }
   const result = new Uint8Array(memory.buffer, output(), Math.abs(length)).slice();
   if (length < 0) throw new Error(new TextDecoder().decode(result).trim());
-  return result;
+  return withoutHalfInputs(result);
+}
+
+/**
+ * SPIR-V without the capability StorageInputOutput16. naga declares it for every f16, but it is for
+ * inputs of shaders between stages, and many cards do not have it.
+ */
+function withoutHalfInputs(spirv: Bytes): Bytes {
+  const HEADER_WORDS = 5, OP_CAPABILITY = 17, STORAGE_INPUT_OUTPUT_16 = 4436;
+  const words = new Uint32Array(spirv.buffer);
+  for (let at = HEADER_WORDS; (words[at]! & 0xffff) === OP_CAPABILITY; at += 2) {
+    if (words[at + 1] !== STORAGE_INPUT_OUTPUT_16) continue;
+    const kept = new Uint32Array(words.length - 2);
+    kept.set(words.subarray(0, at));
+    kept.set(words.subarray(at + 2), at);
+    return new Uint8Array(kept.buffer);
+  }
+  return spirv;
 }

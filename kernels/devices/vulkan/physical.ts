@@ -4,17 +4,18 @@
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { AdapterInfo } from "../../device.ts";
+import type { MatrixUnits } from "../../ops/common/webgpu_op.ts";
 import { listCards } from "../webgpu/cards.ts";
 import { hiddenError, visibleCards } from "../webgpu/visible.ts";
 import { check, handleOf, noVulkanError, openVulkan, type Vulkan, VulkanError } from "./library.ts";
-import { type Bytes, textArray, textOf, zeros } from "./memory_layout.ts";
+import { type Bytes, cString, joined, textArray, textOf, zeros } from "./memory_layout.ts";
 import * as vk from "./structs.ts";
 
 /** Vulkan 1.3, which drivers since 2022 have: SPIR-V 1.6, timeline semaphores, the memory model. */
 const API_VERSION = 1 << 22 | 3 << 12;
 const CPU = 4;
 const PCI_BUS_INFO = "VK_EXT_pci_bus_info";
-export const ROBUSTNESS2 = "VK_EXT_robustness2";
+const ROBUSTNESS2 = "VK_EXT_robustness2", MATRICES = "VK_KHR_cooperative_matrix";
 
 export interface Physical {
   readonly handle: bigint;
@@ -33,13 +34,17 @@ export interface Physical {
   readonly address: string | null;
 }
 
+export interface Instance {
+  vulkan: Vulkan;
+  instance: bigint;
+  destroy: () => void;
+}
+
 /**
  * Creates an instance; `destroy` must be called at the end.
  * @param layers names of layers, such as VK_LAYER_KHRONOS_validation
  */
-export function createInstance(
-  layers: readonly string[] = [],
-): { vulkan: Vulkan; instance: bigint; destroy: () => void } {
+export function createInstance(layers: readonly string[] = []): Instance {
   const vulkan = openVulkan();
   if (Deno.build.os === "linux" && Deno.env.get("XDG_RUNTIME_DIR") === undefined) {
     Deno.env.set("XDG_RUNTIME_DIR", "/tmp"); // else Mesa prints a warning
@@ -199,23 +204,33 @@ export interface Features {
   /** Accesses beyond a bound range are harmless without checks in the kernels. */
   robust: boolean;
   float16: boolean;
+  /** Units for products of halves with sums in f32; null where there are none for the kernels. */
+  matrixUnits: MatrixUnits | null;
 }
 
 /** The features to request as a chain for VkDeviceCreateInfo, and the extensions for them. */
 export function requestFeatures(
   vulkan: Vulkan,
-  { handle, extensions }: Physical,
+  instance: bigint,
+  physical: Physical,
 ): { chain: Bytes; extensions: string[]; features: Features } {
+  const { handle, extensions } = physical;
   const robustness = vk.VkPhysicalDeviceRobustness2FeaturesEXT;
+  const matrices = vk.VkPhysicalDeviceCooperativeMatrixFeaturesKHR;
   const v12 = vk.VkPhysicalDeviceVulkan12Features, v11 = vk.VkPhysicalDeviceVulkan11Features;
-  const hasRobustness = extensions.has(ROBUSTNESS2);
-  const have2 = robustness.make(), have12 = v12.make({}, hasRobustness ? have2 : null);
+  const hasRobustness = extensions.has(ROBUSTNESS2), hasMatrices = extensions.has(MATRICES);
+  const haveMatrices = matrices.make();
+  const have2 = robustness.make({}, hasMatrices ? haveMatrices : null),
+    have12 = v12.make({}, hasRobustness ? have2 : hasMatrices ? haveMatrices : null);
   const have11 = v11.make({}, have12), have = vk.VkPhysicalDeviceFeatures2.make({}, have11);
   vulkan.vkGetPhysicalDeviceFeatures2(handle, have);
   const robust = hasRobustness && robustness.number(have2, "robustBufferAccess2") === 1;
   const float16 = v12.number(have12, "shaderFloat16") === 1 &&
     v11.number(have11, "storageBuffer16BitAccess") === 1;
   const half = float16 ? 1 : 0;
+  const matrixUnits = float16 && matrices.number(haveMatrices, "cooperativeMatrix") === 1
+    ? unitsOf(vulkan, instance, physical)
+    : null;
   // All others are guaranteed by Vulkan 1.3.
   let chain = vk.VkPhysicalDeviceVulkan13Features.make({
     subgroupSizeControl: 1,
@@ -233,10 +248,42 @@ export function requestFeatures(
     storageBuffer16BitAccess: half,
     uniformAndStorageBuffer16BitAccess: half,
   }, chain);
+  if (matrixUnits !== null) chain = matrices.make({ cooperativeMatrix: 1 }, chain);
   if (robust) chain = robustness.make({ robustBufferAccess2: 1 }, chain);
   const core = vk.VkPhysicalDeviceFeatures.make({ robustBufferAccess: 1 });
   chain = vk.VkPhysicalDeviceFeatures2.make({ features: core }, chain);
-  return { chain, extensions: robust ? [ROBUSTNESS2] : [], features: { robust, float16 } };
+  const wanted = [...(robust ? [ROBUSTNESS2] : []), ...(matrixUnits !== null ? [MATRICES] : [])];
+  return { chain, extensions: wanted, features: { robust, float16, matrixUnits } };
+}
+
+/** The largest matrices of halves with sums in f32 that WGSL can name: 16 × 16, or 8 × 8. */
+function unitsOf(
+  vulkan: Vulkan,
+  instance: bigint,
+  { handle, subgroupSize }: Physical,
+): MatrixUnits | null {
+  const FLOAT16 = 0, FLOAT32 = 1, SUBGROUP = 3;
+  const P = vk.VkCooperativeMatrixPropertiesKHR,
+    name = "GetPhysicalDeviceCooperativeMatrixProperties";
+  const address = vulkan.vkGetInstanceProcAddr(instance, cString(`vk${name}KHR`));
+  if (address === null) return null;
+  const type = { parameters: ["u64", "buffer", "buffer"], result: "i32" } as const;
+  const list = new Deno.UnsafeFnPointer(address as Deno.PointerObject<typeof type>, type);
+  const count = zeros(4);
+  check(name, list.call(handle, count, null));
+  const n = new DataView(count.buffer).getUint32(0, true);
+  if (n === 0) return null;
+  const all = joined(Array.from({ length: n }, () => P.make()));
+  check(name, list.call(handle, count, all));
+  const edges = Array.from({ length: n }, (_, i) => P.size * i).flatMap((base) => {
+    const value = (field: keyof typeof P.fields) => P.number(all, field, 0, base);
+    const edge = value("MSize"), isSquare = value("NSize") === edge && value("KSize") === edge;
+    const types = [value("AType"), value("BType"), value("CType"), value("ResultType")];
+    const fits = types.join() === [FLOAT16, FLOAT16, FLOAT32, FLOAT32].join();
+    return isSquare && fits && value("scope") === SUBGROUP ? [edge] : [];
+  });
+  const edge = [16, 8].find((size) => edges.includes(size));
+  return edge === undefined ? null : { edge, subgroup: subgroupSize };
 }
 
 /** The first queue family that computes, with its time stamps' valid bits. */

@@ -16,6 +16,9 @@ const COMPUTE = 0x20;
 /** VkDescriptorType. */
 const STORAGE = 7, DYNAMIC_UNIFORM = 8;
 
+/** VkPipelineShaderStageCreateFlags. */
+const FULL_SUBGROUPS = 2;
+
 export class PipelineObjects {
   readonly #core: Core;
   readonly #cache: bigint;
@@ -94,7 +97,13 @@ export class PipelineObjects {
     return set;
   }
 
-  pipeline(spirv: Bytes, entryPoint: string, layout: bigint): bigint {
+  /** @param subgroup invocations that each subgroup must have; null: what the driver likes */
+  pipeline(
+    spirv: Bytes,
+    entryPoint: string,
+    layout: bigint,
+    subgroup: number | null = null,
+  ): bigint {
     const { vulkan, device } = this.#core;
     const code = vk.VkShaderModuleCreateInfo.make({ codeSize: spirv.length, pCode: spirv });
     const module = handleOf(
@@ -102,11 +111,17 @@ export class PipelineObjects {
       (out) => vulkan.vkCreateShaderModule(device, code, null, out),
     );
     try {
+      const required = subgroup === null
+        ? null
+        : vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo.make({
+          requiredSubgroupSize: subgroup,
+        });
       const stage = vk.VkPipelineShaderStageCreateInfo.make({
+        flags: subgroup === null ? 0 : FULL_SUBGROUPS,
         stage: COMPUTE,
         module,
         pName: entryPoint,
-      });
+      }, required);
       const info = vk.VkComputePipelineCreateInfo.make({ stage, layout, basePipelineIndex: -1 });
       return this.#create(
         "vkCreateComputePipelines",

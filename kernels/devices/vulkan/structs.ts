@@ -318,6 +318,31 @@ export const VkPhysicalDeviceVulkan13Features = new Struct("VkPhysicalDeviceVulk
   skipped3: "u32*2",
   maintenance4: "u32",
 });
+export const VkPhysicalDeviceCooperativeMatrixFeaturesKHR = new Struct(
+  "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
+  1000506000,
+  { cooperativeMatrix: "u32", cooperativeMatrixRobustBufferAccess: "u32" },
+);
+export const VkCooperativeMatrixPropertiesKHR = new Struct(
+  "VkCooperativeMatrixPropertiesKHR",
+  1000506001,
+  {
+    MSize: "u32",
+    NSize: "u32",
+    KSize: "u32",
+    AType: "u32",
+    BType: "u32",
+    CType: "u32",
+    ResultType: "u32",
+    saturatingAccumulation: "u32",
+    scope: "u32",
+  },
+);
+export const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo = new Struct(
+  "VkPipelineShaderStageRequiredSubgroupSizeCreateInfo",
+  1000225001,
+  { requiredSubgroupSize: "u32" },
+);
 export const VkPhysicalDeviceRobustness2FeaturesEXT = new Struct(
   "VkPhysicalDeviceRobustness2FeaturesEXT",
   1000286000,

@@ -18,7 +18,7 @@ import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
-import { lostError, printTimesAtClose, type WebgpuCounters } from "./device_reports.ts";
+import { lostError, printTimesAtClose, unitName, type WebgpuCounters } from "./device_reports.ts";
 import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Rehearsal, rehearsing } from "./rehearsal.ts";
@@ -28,6 +28,7 @@ import { formatTrace, type KernelTime, Tracer } from "./trace.ts";
 import type {
   ChoicePoint,
   Dispatch,
+  MatrixUnits,
   WebgpuContext,
   WebgpuLimits,
   WebgpuOp,
@@ -58,6 +59,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
   beforeRun: (() => void) | null = null;
   kernelChoices: Readonly<Record<string, string>> = {};
   readonly software: boolean;
+  readonly matrixUnits: MatrixUnits | null;
+  readonly bf16Unit: string;
   readonly card: number | null;
   readonly limits: WebgpuLimits;
   readonly #gpu: Gpu;
@@ -90,6 +93,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#gpu = gpu;
     this.#tracer = tracer;
     this.software = adapter.software;
+    this.matrixUnits = gpu.matrixUnits ?? null;
+    this.bf16Unit = unitName(this.matrixUnits);
     // A multiple of a vector of four, like the sizes of bindings.
     this.largestTensor = Math.floor(gpu.limits.maxBufferSize / 16) * 16;
     this.limits = {

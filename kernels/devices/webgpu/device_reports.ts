@@ -1,5 +1,6 @@
 /** What the GPU device tells: that it was lost, its counters, and how long its kernels took. */
 import { EXIT, RgxError } from "../../../core/errors.ts";
+import type { MatrixUnits } from "../../ops/common/webgpu_op.ts";
 import { formatTrace, type KernelTime } from "./trace.ts";
 
 export function lostError(name: string, message: string): RgxError {
@@ -37,4 +38,9 @@ export interface WebgpuCounters {
   readBytes: number;
   reads: number;
   pipelines: number;
+}
+
+/** What computes products in bfloat16, for people. */
+export function unitName(units: MatrixUnits | null): string {
+  return units === null ? "float32 arithmetic" : `matrix units (${units.edge} × ${units.edge})`;
 }

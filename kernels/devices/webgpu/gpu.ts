@@ -100,6 +100,8 @@ export interface Gpu {
   readonly features: { has(name: string): boolean };
   /** Nanoseconds of a tick of the time stamps; absent where they are not known. */
   readonly timestampPeriod?: number;
+  /** Units for products of matrices; absent where kernels cannot reach them. */
+  readonly matrixUnits?: { edge: number; subgroup: number } | null;
   readonly queue: {
     submit(commands: GpuObject[]): void;
     /** Takes effect before the commands of the next `submit`. Offsets and sizes are in bytes. */

@@ -33,6 +33,14 @@ export interface Dispatch {
   flops?: number;
 }
 
+/** A card's units for products of matrices of halves with sums in f32. */
+export interface MatrixUnits {
+  /** Rows, columns and terms of a matrix: 8 or 16. */
+  edge: number;
+  /** Invocations of a subgroup, which has a matrix in common. */
+  subgroup: number;
+}
+
 /** What a choice of kernels depends on besides the arguments of the operation. */
 export interface WebgpuTraits {
   readonly limits: WebgpuLimits;
@@ -40,6 +48,8 @@ export interface WebgpuTraits {
   readonly software: boolean;
   /** The type of both sides of matrix products. */
   readonly computeDtype: ComputeDtype;
+  /** Absent where kernels cannot reach them. */
+  readonly matrixUnits?: MatrixUnits | null;
 }
 
 /**

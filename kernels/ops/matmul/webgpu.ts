@@ -15,12 +15,14 @@ import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   type Choice,
   chooseKernel,
+  chooseTile,
   isVector,
   kernelNamed,
   productChoice,
   roundingOf,
   type VectorShape,
 } from "./webgpu/choose.ts";
+import { matrixProduct, unitsFor } from "./webgpu/matrix_product.ts";
 import { plainKernel } from "./webgpu/plain.wgsl.ts";
 import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
@@ -70,6 +72,18 @@ export function matmulWith(
     matmulWith(shape, { ...args, a: roundedRows(args.a, m, k, ctx) }, ctx, false);
     return;
   }
+  const units = shape === "matrix" ? unitsFor(args, ctx) : null;
+  if (units !== null) {
+    matrixProduct(args, units, ctx);
+    const adapter = adapterProduct(args);
+    if (adapter !== null) matmulWith(chooseKernel(adapter, ctx), adapter, ctx);
+    return;
+  }
+  if (shape === "matrix") {
+    // It was chosen for the class of a product; this one does not fit into the bindings.
+    matmulWith(chooseTile(m, n, ctx.software), args, ctx, isOperand);
+    return;
+  }
   const tiled = shape === "plain" || isVector(shape) ? null : shape;
   const flush = tiled === null ? 1 : tilesOfBlock(k, tiled);
   for (const piece of pieces(args, ctx.limits, tiled === null ? 1 : flush * tiled.bk)) {
@@ -78,6 +92,13 @@ export function matmulWith(
     else if (isVector(shape)) dispatchVector(call, shape, args, ctx);
     else dispatchTile(call, shape, flush, args, ctx);
   }
+}
+
+/** The adapter's part of a product, which is added to it; null without an adapter. */
+function adapterProduct({ xa, loraB, r = 0, loraScale = 1, out, m, n }: MatmulArgs) {
+  if (xa === undefined || loraB === undefined || r === 0) return null;
+  const sum = { alpha: loraScale, accumulate: true, transB: true };
+  return { ...sum, a: xa, b: loraB, out, m, n, k: r } satisfies MatmulArgs;
 }
 
 /**

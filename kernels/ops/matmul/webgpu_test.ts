@@ -10,6 +10,7 @@ import { normals, sameBits, stream, upload } from "../../testing.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
+import type { WebgpuLimits } from "../common/webgpu_op.ts";
 import type { MatmulArgs } from "./spec.ts";
 import { tileKernel, type TileShape } from "./webgpu/tile.wgsl.ts";
 import { storedVectorKernel } from "./webgpu/stored_vector.wgsl.ts";
@@ -228,7 +229,8 @@ Deno.test("the kernel of a product is chosen by its shape", () => {
   assert.equal(shape(4096, 16), TILES.skinny);
   assert.equal(chooseTile(4096, 4096, true), TILES.software);
   const tensors = { a: null, b: null, out: null } as unknown as Pick<MatmulArgs, "a" | "b" | "out">;
-  const traits = { software: false, computeDtype: "float32" } as const;
+  const limits = {} as WebgpuLimits; // only the matrix units have limits of their own
+  const traits = { software: false, computeDtype: "float32", limits } as const;
   const kernelOf = (m: number, layout: Partial<MatmulArgs>) =>
     chooseKernel({ ...tensors, m, n: 896, k: 896, ...layout }, traits);
   assert.equal(kernelOf(3, { transB: true }), VECTOR);

@@ -7,6 +7,7 @@ import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
 import type { ComputeDtype } from "../../common/compute_dtype.ts";
 import { type MatmulArgs, packedLength } from "../spec.ts";
 import { isBlockType, storedWords } from "../../../weights/types.ts";
+import { unitsFor } from "./matrix_product.ts";
 import { sharedVectors, threadsOf, type TileShape } from "./tile.wgsl.ts";
 
 /** Shapes of tiles: from the fastest for large products to the fastest for few outputs. */
@@ -33,9 +34,9 @@ export const MORE_TILES: readonly TileShape[] = [
 
 /**
  * What computes a product: a kernel for few rows (with this number of invocations and of columns,
- * or the rule's), a tile, or the simple kernel that the others are held against.
+ * or the rule's), a tile, the matrix units, or the simple kernel that the others are held against.
  */
-export type Choice = "plain" | VectorShape | TileShape;
+export type Choice = "plain" | "matrix" | VectorShape | TileShape;
 
 export interface VectorShape {
   vector: true;
@@ -51,7 +52,7 @@ const VECTORS: readonly VectorShape[] = [64, 128, 256].flatMap((threads) =>
 );
 
 export const isVector = (choice: Choice): choice is VectorShape =>
-  choice !== "plain" && "vector" in choice;
+  typeof choice !== "string" && "vector" in choice;
 
 /**
  * A product uses the largest tile that gives at least this number of workgroups: several for each
@@ -86,9 +87,11 @@ export function roundingOf(
 /** The rule. */
 export function chooseKernel(
   args: MatmulArgs,
-  traits: Pick<WebgpuTraits, "software" | "computeDtype">,
+  traits: Pick<WebgpuTraits, "software" | "computeDtype" | "limits" | "matrixUnits">,
 ): Choice {
-  return supportsVector(args, traits) ? VECTOR : chooseTile(args.m, args.n, traits.software);
+  if (supportsVector(args, traits)) return VECTOR;
+  const onUnits = roundingOf(args, traits) === "bfloat16" && unitsFor(args, traits) !== null;
+  return onUnits ? "matrix" : chooseTile(args.m, args.n, traits.software);
 }
 
 /** Whether the kernels for few rows can compute a product; they do not round to other types. */
@@ -103,7 +106,7 @@ function supportsVector(
 
 /** The name of a kernel, for {@link kernelNamed}. */
 export function kernelName(choice: Choice): string {
-  if (choice === "plain") return choice;
+  if (typeof choice === "string") return choice;
   if (isVector(choice)) {
     const { threads, columns } = choice;
     return `vector${threads === undefined ? "" : ` ${threads} x${columns}`}`;
@@ -114,6 +117,7 @@ export function kernelName(choice: Choice): string {
 
 const ALL: readonly Choice[] = [
   "plain",
+  "matrix",
   VECTOR,
   ...VECTORS,
   ...Object.values(TILES),

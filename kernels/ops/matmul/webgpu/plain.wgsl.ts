@@ -77,7 +77,7 @@ ${
 }
 
 /** fn b_at(column, t): the element of b for a column of the result and a term. */
-function elementOfB(layout: Layout, type: "f32" | WeightType): string {
+export function elementOfB(layout: Layout, type: "f32" | WeightType): string {
   const signature = "fn b_at(column: u32, t: u32) -> f32 {";
   if (type !== "f32" && isBlockType(type)) {
     const [row, i] = layout === "along" ? ["column", "t"] : ["t", "p.b_column + column"];

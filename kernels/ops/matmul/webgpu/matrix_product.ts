@@ -1,0 +1,90 @@
+/** Dispatches of a product on matrix units (matrix.wgsl.ts). */
+import type { Tensor } from "../../../tensor.ts";
+import { isBlockType, type WeightType } from "../../../weights/types.ts";
+import { blockParams } from "../../../weights/widen.wgsl.ts";
+import { variants } from "../../common/wgsl/kernel.ts";
+import type { MatrixUnits, WebgpuContext, WebgpuTraits } from "../../common/webgpu_op.ts";
+import type { MatmulArgs } from "../spec.ts";
+import {
+  MATRIX_BYTES,
+  MATRIX_TERMS,
+  MATRIX_TILE,
+  matrixKernel,
+  PACKED_ROWS,
+  packHalvesKernel,
+} from "./matrix.wgsl.ts";
+import type { Layout } from "./operands.wgsl.ts";
+
+/** A product with fewer rows, columns or terms leaves most of a tile empty. */
+const MIN_SIZE = 16;
+
+const packHalves = variants(packHalvesKernel);
+const matrix = variants(matrixKernel);
+
+const padded = (n: number, to: number) => Math.ceil(n / to) * to;
+/** Words of an operand in halves. */
+const halvesLength = (rows: number, k: number) =>
+  padded(rows, MATRIX_TILE) * padded(k, MATRIX_TERMS) / 2;
+
+/** The units for a product, without its adapter; null where it needs other kernels. */
+export function unitsFor(
+  { a, b, out, m, n, k }: MatmulArgs,
+  { matrixUnits = null, limits }: Pick<WebgpuTraits, "matrixUnits" | "limits">,
+): MatrixUnits | null {
+  if (matrixUnits === null || Math.min(m, n, k) < MIN_SIZE) return null;
+  if (MATRIX_BYTES > limits.workgroupBytes) return null;
+  if (4 * matrixUnits.subgroup > limits.invocations) return null;
+  const lengths = [a.length, b.length, out.length, halvesLength(m, k), halvesLength(n, k)];
+  return lengths.every((length) => length <= limits.bindingElements) ? matrixUnits : null;
+}
+
+/** The product without its adapter. */
+export function matrixProduct(args: MatmulArgs, units: MatrixUnits, ctx: WebgpuContext): void {
+  const { m, n, k, transA, transB, packedB, weightType = "f32" } = args;
+  const a = packed(args.a, transA ? "across" : "along", "f32", transA ? m : k, m, k, ctx);
+  const layout = packedB ? "panels" : transB ? "along" : "across";
+  const b = packed(args.b, layout, weightType, packedB || transB ? k : n, n, k, ctx);
+  const groups = Math.ceil(m / MATRIX_TILE) * Math.ceil(n / MATRIX_TILE);
+  ctx.dispatch({
+    kernel: matrix(units),
+    buffers: {
+      mat_a: a.halves,
+      mat_b: b.halves,
+      scale_a: a.scales,
+      scale_b: b.scales,
+      mat_out: args.out,
+    },
+    params: {
+      ...{ m, n, padded_k: padded(k, MATRIX_TERMS), ldo: n, m_first: m <= n ? 1 : 0 },
+      ...{ add: args.accumulate ? 1 : 0, alpha: args.alpha ?? 1 },
+    },
+    groups: ctx.grid(groups),
+    flops: 2 * m * n * k,
+  });
+}
+
+/** @param length elements of a row of the stored matrix */
+function packed(
+  operand: Tensor,
+  layout: Layout,
+  type: "f32" | WeightType,
+  length: number,
+  rows: number,
+  k: number,
+  ctx: WebgpuContext,
+): { halves: Tensor; scales: Tensor } {
+  const halves = ctx.scratch("u32", halvesLength(rows, k), "halves");
+  const scales = ctx.scratch("float", rows, "scales");
+  ctx.dispatch({
+    kernel: packHalves({ layout, type }),
+    buffers: { mat_b: operand, packed_halves: halves, row_scales: scales },
+    params: {
+      ...{ rows, k, padded_k: padded(k, MATRIX_TERMS) },
+      ...(type !== "f32" && isBlockType(type)
+        ? { ...blockParams(type, length, 0), b_column: 0 }
+        : { ldb: length, b_base: 0 }),
+    },
+    groups: ctx.grid(padded(rows, MATRIX_TILE) / PACKED_ROWS),
+  });
+  return { halves, scales };
+}
