@@ -53,6 +53,13 @@ INLINE const char *block_at(const int type, const char *panel, int block, f32x16
 }
 
 /**
+ * Few rows wait for the weights' bytes: these are fetched so many bytes ahead, past the end of a
+ * panel into the next one. Behind up to FEW_ROWS rows.
+ */
+#define AHEAD 12288
+#define FEW_ROWS 4
+
+/**
  * totals [rows][16] of a panel. One panel at a time, so that its bytes are read in the order of
  * memory, which the hardware's prefetchers follow; the blocks are independent but for the totals.
  */
@@ -68,6 +75,11 @@ INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MA
   for (int block = 0; block < t->blocks; block++) {
     f32x16 s, m;
     const char *codes = block_at(type, t->panel, block, &s, &m);
+    if (rows <= FEW_ROWS) {
+      const int parts = block_weights(type) / 32;
+      const size_t at = (size_t)block * record_bytes(type) / parts;
+      prefetch(t->panel + at + AHEAD, record_bytes(type) / parts);
+    }
     u32x16 sums[MAX_ROWS];
     UNROLL for (int r = 0; r < rows; r++) sums[r] = (u32x16)0u;
     UNROLL for (int word = 0; word < 4; word++) {
