@@ -146,11 +146,11 @@ function product(shape: ReturnType<typeof randomShape>): GuardedCase {
     { length: transB ? storedWords(type, n, k) : storedWords(type, k, n) },
     () => (random.u32() & 0xbfffbfff) >>> 0,
   );
-  const a = Float32Array.from({ length: m * k }, float);
-  return {
-    op: "matmul",
-    args: { a, b, out: Float32Array.from({ length: m * n }, float), ...shape },
-  };
+  const floats = (length: number) => Float32Array.from({ length }, float);
+  const args = { a: floats(m * k), b, out: floats(m * n), ...shape };
+  if (random.chance(0.6)) return { op: "matmul", args };
+  const r = random.int(1, 40);
+  return { op: "matmul", args: { ...args, xa: floats(m * r), loraB: floats(n * r), r } };
 }
 
 Deno.test("products of random shapes write only their result, with the same bits", async () => {

@@ -63,7 +63,7 @@ class Numbers {
   }
 }
 
-type Shape = Omit<HostArgs<"matmul">, "a" | "b" | "out">;
+type Shape = Omit<HostArgs<"matmul">, "a" | "b" | "out" | "xa" | "loraB">;
 
 /** Products with all layouts and edges of tiles. */
 const SHAPES: readonly Shape[] = [
@@ -82,7 +82,8 @@ const SHAPES: readonly Shape[] = [
     { m: 1, n: 90, k: 512, transB: true, weightType },
     { m: 2, n: 40, k: 256, transB: true, weightType, accumulate: true },
     { m: 7, n: 40, k: 512, transB: true, weightType, accumulate: true },
-    { m: 100, n: 33, k: 256, transB: true, weightType, alpha: 0.5 },
+    { m: 100, n: 33, k: 256, transB: true, weightType, alpha: 0.5, r: 8 },
+    { m: 16, n: 48, k: 256, transB: true, weightType, r: 16, loraScale: 2 },
     { m: 19, n: 256, k: 35, weightType },
   ]),
   ...INT8_ACTIVATIONS.flatMap((weightType) =>
@@ -93,13 +94,13 @@ const SHAPES: readonly Shape[] = [
 ];
 
 function product(shape: Shape, numbers: Numbers): Check {
-  const { m, n, k, weightType, transB = false } = shape;
+  const { m, n, k, weightType, transB = false, r } = shape;
+  const lora = r === undefined ? {} : { xa: numbers.floats(m * r), loraB: numbers.floats(n * r) };
   const b = weightType === undefined
     ? numbers.floats(n * k)
     : numbers.stored(transB ? storedWords(weightType, n, k) : storedWords(weightType, k, n));
-  return check("matmul", { a: numbers.floats(m * k), b, out: numbers.floats(m * n), ...shape }, [
-    "out",
-  ]);
+  const a = numbers.floats(m * k), out = numbers.floats(m * n);
+  return check("matmul", { a, b, out, ...lora, ...shape }, ["out"]);
 }
 
 /** Prompts of one group each, with two branches. */

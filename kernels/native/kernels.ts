@@ -19,7 +19,9 @@ const SYMBOLS = {
   matmul_tall: { parameters: [P, U, U, U, I, I, I, I, I, I, I, I, U], result: "void" },
   transpose_to_panels: { parameters: [P, U, U, I, I, U, I, I, U], result: "void" },
   matmul_stored: {
-    parameters: [P, I, U, U, U, I, I, I, I, I, I, I, I, F, I, I, I, U], result: "void",
+    parameters: [
+      P, I, U, U, U, I, I, I, I, I, I, I, I, F, I, U, U, I, I, F, I, I, U,
+    ], result: "void",
   },
   matmul_stored_rows: {
     parameters: [P, I, U, U, U, I, I, I, I, I, I, I, I, F, I, I, I, U], result: "void",
@@ -36,7 +38,9 @@ const SYMBOLS = {
     parameters: [P, I, U, I, I, I, U, I, I, U], result: "void", optional: true,
   },
   matmul_bf16: {
-    parameters: [P, I, I, I, U, U, U, I, I, I, I, I, I, F, I, I, I, U], result: "void",
+    parameters: [
+      P, I, I, I, U, U, U, I, I, I, I, I, I, F, I, U, U, I, F, I, I, U,
+    ], result: "void",
     optional: true,
   },
   matmul_dot: {
@@ -163,10 +167,10 @@ export function nativeKernels({ path, dots, bf16 }: NativeCode, memory: WebAssem
       ),
     matmul_stored: (
       type, a, w, out, m, n, k, unitRows, unitPanels, slice, kBlock, tiles, alpha, accumulate,
-      begin, end, scratch,
+      xa, loraB, r, rBlock, loraScale, begin, end, scratch,
     ) => matmul_stored(
       base, type!, a!, w!, out!, m!, n!, k!, unitRows!, unitPanels!, slice!, kBlock!, tiles!,
-      alpha!, accumulate!, begin!, end!, scratch!,
+      alpha!, accumulate!, xa!, loraB!, r!, rBlock!, loraScale!, begin!, end!, scratch!,
     ),
     matmul_stored_rows: (
       type, a, w, out, m, n, k, unitRows, unitColumns, slice, kBlock, tiles, alpha, accumulate,
@@ -189,11 +193,11 @@ export function nativeKernels({ path, dots, bf16 }: NativeCode, memory: WebAssem
     bf16_pack_rows: (a, m, k, transA, packed, begin, end, scratch) =>
       bf16_pack_rows!(base, unit, a!, m!, k!, transA!, packed!, begin!, end!, scratch!),
     matmul_bf16: (
-      type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, begin, end,
-      scratch,
+      type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, xa, loraB,
+      r, loraScale, begin, end, scratch,
     ) => matmul_bf16!(
       base, unit, type!, transB!, a!, b!, out!, m!, n!, k!, unitRows!, unitColumns!, slice!, alpha!,
-      accumulate!, begin!, end!, scratch!,
+      accumulate!, xa!, loraB!, r!, loraScale!, begin!, end!, scratch!,
     ),
     matmul_dot: (
       x, w, out, m, n, k, alpha, accumulate, begin, end, scratch,

@@ -9,11 +9,13 @@ import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
  * float32. The panels of weights are in the threads' scratch, some 100 KB each.
  */
 export function panelBytes(
-  { config, computeDtype }: ModelSizes,
+  { config, computeDtype, lora }: ModelSizes,
   { rows, pairs }: { rows: number; pairs: number },
 ): number {
   if (computeDtype === "float32") return 0;
   const widest = Math.max(...Object.values(backwardWidths(config)));
-  const layers = Math.max(packedRowBytes(rows, widest), packedRowBytes(widest, rows));
+  // The rows of an adapter's input are packed beside those of the layer's.
+  const rank = Math.max(0, ...lora.map(({ r }) => r)), adapter = packedRowBytes(rows, rank);
+  const layers = Math.max(packedRowBytes(rows, widest) + adapter, packedRowBytes(widest, rows));
   return Math.max(layers, bf16HeadBytes(pairs, config.vocabSize, config.hiddenSize));
 }

@@ -276,53 +276,75 @@ static void put_sums(
 /** Rows and columns that are multiplied at once: two tiles each. */
 #define PAIR (2 * LANES)
 
-KERNEL void matmul_bf16(
-  char *base, int unit, int type, int transB, uint32_t a, uint32_t b, uint32_t out, int m, int n,
-  int k, int unitRows, int unitColumns, int slice, float alpha, int accumulate, int begin, int end,
-  uint32_t scratch
+/** A part of a product: rows × columns of out, which has n columns. */
+typedef struct {
+  char *out;
+  int n, row, rows, first, columns;
+  /** Columns that there is scratch for, and terms that are packed at once. */
+  int unitColumns, slice;
+} Part;
+
+/** A part = (with `accumulate` +=) alpha · a · b; a is packed. */
+static void multiply_part(
+  int unit, const Part *part, const char *a, const Operand *b, float alpha, int accumulate,
+  char *packed
 ) {
   char edge[PAIR * PAIR * 4] __attribute__((aligned(64)));
-  const Operand operand = { type, transB, base + b, n, k };
-  const int groups = ceil_div(n, unitColumns), depth0 = min(slice, k);
-  const size_t blocksOfRow = (size_t)ceil_div(k, TERMS), outStep = (size_t)n * 4;
+  const int k = b->k, slice = part->slice, unitColumns = part->unitColumns, depth0 = min(slice, k);
+  const int row = part->row, rows = part->rows, first = part->first, columns = part->columns;
+  const size_t blocksOfRow = (size_t)ceil_div(k, TERMS), outStep = (size_t)part->n * 4;
   // Scratch: packed columns, these columns as floats, and sums where there are several slices.
-  char *packed = base + scratch;
   char *wide = packed + (size_t)unitColumns * ceil_div(depth0, TERMS) * TERMS * 2;
   char *sums = packed + (size_t)unitColumns * ceil_div(depth0, TERMS) * TERMS * 8;
   const size_t sumStep = (size_t)unitColumns * 4;
   const int several = k > slice, plain = alpha == 1.0f && !accumulate;
+  int kk = 0;
+  do {
+    const int depth = min(slice, k - kk), last = kk + depth >= k;
+    const size_t blocks = ceil_div(depth, TERMS);
+    pack_columns(unit, b, first, columns, kk, depth, wide, packed);
+    Bf16Tiles t = { .aTile = blocksOfRow * TILE_BYTES, .bPanel = blocks * TILE_BYTES };
+    t.blocks = (int)blocks;
+    t.add = kk > 0;
+    for (int j = 0; j < columns; j += PAIR) {
+      const int width = min(PAIR, columns - j);
+      t.b = packed + (size_t)(j / LANES) * t.bPanel;
+      for (int i = 0; i < rows; i += PAIR) {
+        const int height = min(PAIR, rows - i);
+        char *to = part->out + (size_t)(row + i) * outStep + (size_t)(first + j) * 4;
+        // Whole tiles are stored directly, unless there is more to do with the sums.
+        const int direct = !several && plain && height % LANES == 0 && width % LANES == 0;
+        t.a = a + (size_t)((row + i) / LANES) * t.aTile;
+        t.a += (size_t)(kk / TERMS) * TILE_BYTES;
+        t.c = direct ? to : several ? sums + (size_t)i * sumStep + (size_t)j * 4 : edge;
+        t.cRow = direct ? outStep : several ? sumStep : PAIR * 4;
+        if (unit == UNIT_AMX) amx_tiles(&t, ceil_div(height, LANES), ceil_div(width, LANES));
+        else pair_tiles(&t, height, ceil_div(width, LANES));
+        if (direct || !last) continue;
+        put_sums(t.c, t.cRow, to, outStep, height, width, alpha, accumulate);
+      }
+    }
+    kk += slice;
+  } while (kk < k);
+}
+
+KERNEL void matmul_bf16(
+  char *base, int unit, int type, int transB, uint32_t a, uint32_t b, uint32_t out, int m, int n,
+  int k, int unitRows, int unitColumns, int slice, float alpha, int accumulate, uint32_t xa,
+  uint32_t loraB, int r, float loraScale, int begin, int end, uint32_t scratch
+) {
+  const Operand operand = { type, transB, base + b, n, k };
+  const Operand adapter = { FLOATS, 1, base + loraB, n, r };
+  const int groups = ceil_div(n, unitColumns);
+  Part part = { .out = base + out, .n = n, .unitColumns = unitColumns, .slice = slice };
   if (unit == UNIT_AMX) amx_begin();
   for (int u = begin; u < end; u++) {
-    const int row = u / groups * unitRows, rows = min(unitRows, m - row);
-    const int first = u % groups * unitColumns, columns = min(unitColumns, n - first);
-    int kk = 0;
-    do {
-      const int depth = min(slice, k - kk), last = kk + depth >= k;
-      const size_t blocks = ceil_div(depth, TERMS);
-      pack_columns(unit, &operand, first, columns, kk, depth, wide, packed);
-      Bf16Tiles t = { .aTile = blocksOfRow * TILE_BYTES, .bPanel = blocks * TILE_BYTES };
-      t.blocks = (int)blocks;
-      t.add = kk > 0;
-      for (int j = 0; j < columns; j += PAIR) {
-        const int width = min(PAIR, columns - j);
-        t.b = packed + (size_t)(j / LANES) * t.bPanel;
-        for (int i = 0; i < rows; i += PAIR) {
-          const int height = min(PAIR, rows - i);
-          char *to = base + out + (size_t)(row + i) * outStep + (size_t)(first + j) * 4;
-          // Whole tiles are stored directly, unless there is more to do with the sums.
-          const int direct = !several && plain && height % LANES == 0 && width % LANES == 0;
-          t.a = base + a + (size_t)((row + i) / LANES) * t.aTile;
-          t.a += (size_t)(kk / TERMS) * TILE_BYTES;
-          t.c = direct ? to : several ? sums + (size_t)i * sumStep + (size_t)j * 4 : edge;
-          t.cRow = direct ? outStep : several ? sumStep : PAIR * 4;
-          if (unit == UNIT_AMX) amx_tiles(&t, ceil_div(height, LANES), ceil_div(width, LANES));
-          else pair_tiles(&t, height, ceil_div(width, LANES));
-          if (direct || !last) continue;
-          put_sums(t.c, t.cRow, to, outStep, height, width, alpha, accumulate);
-        }
-      }
-      kk += slice;
-    } while (kk < k);
+    part.row = u / groups * unitRows;
+    part.rows = min(unitRows, m - part.row);
+    part.first = u % groups * unitColumns;
+    part.columns = min(unitColumns, n - part.first);
+    multiply_part(unit, &part, base + a, &operand, alpha, accumulate, base + scratch);
+    if (r > 0) multiply_part(unit, &part, base + xa, &adapter, loraScale, 1, base + scratch);
   }
   if (unit == UNIT_AMX) amx_end();
 }

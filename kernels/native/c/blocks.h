@@ -31,6 +31,12 @@ typedef struct {
 /** The units [begin, end): a row block × a panel each; the panel varies fastest. */
 void multiply_blocks(const Blocks *g, int begin, int end);
 
+/** transpose_to_panels of kernels/weights/transpose.as.ts, which explains the arguments. */
+KERNEL void transpose_to_panels(
+  char *base, uint32_t source, uint32_t stride, int columns, int k, uint32_t panels, int begin,
+  int end, uint32_t scratch
+);
+
 /**
  * out [rows, columns] = (with `accumulate` +=) alpha · S · V, all of it, with S [rows, k] row-major
  * and V [k, columns] packed.

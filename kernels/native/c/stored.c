@@ -46,8 +46,8 @@ static void copy_rows(const char *from, size_t fromStep, char *to, size_t toStep
 
 KERNEL void matmul_stored(
   char *base, int type, uint32_t a, uint32_t w, uint32_t out, int m, int n, int k, int unitRows,
-  int unitPanels, int slice, int kBlock, int blockTiles, float alpha, int accumulate, int begin,
-  int end, uint32_t scratch
+  int unitPanels, int slice, int kBlock, int blockTiles, float alpha, int accumulate, uint32_t xa,
+  uint32_t loraB, int r, int rBlock, float loraScale, int begin, int end, uint32_t scratch
 ) {
   char edge[FEW_TOGETHER * EDGE] __attribute__((aligned(64)));
   char *packed = base + scratch;
@@ -95,6 +95,19 @@ KERNEL void matmul_stored(
         multiply_packed(
           from + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns, depth, kBlock,
           blockTiles, alpha, add
+        );
+      }
+    }
+    if (r > 0) {
+      const size_t step = (size_t)r * 4;
+      const uint32_t b = loraB + (uint32_t)(first * LANES) * (uint32_t)step;
+      transpose_to_panels(base, b, (uint32_t)step, columns, r, scratch, 0, count, scratch);
+      const char *s = base + xa + (size_t)row * step;
+      if (few) {
+        multiply_panels(s, step, packed, edge, rows, count, r, rBlock, loraScale, 1);
+      } else {
+        multiply_packed(
+          s, step, packed, to, outStep, rows, columns, r, rBlock, blockTiles, loraScale, 1
         );
       }
     }

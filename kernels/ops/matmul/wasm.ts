@@ -4,6 +4,8 @@ import { gemm, packColumns } from "./wasm/gemm.ts";
 import type { MatmulArgs, PackWeightArgs } from "./spec.ts";
 
 export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
+  const { xa, loraB, r = 0 } = args;
+  const hasLora = xa !== undefined && loraB !== undefined && r > 0;
   gemm(ctx, {
     a: ctx.pointer(args.a),
     b: ctx.pointer(args.b),
@@ -18,20 +20,9 @@ export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
     int8: args.activations === "int8",
     alpha: args.alpha ?? 1,
     accumulate: args.accumulate ?? false,
-  });
-  const { xa, loraB, r = 0 } = args;
-  if (xa === undefined || loraB === undefined || r === 0) return;
-  gemm(ctx, {
-    a: ctx.pointer(xa),
-    b: ctx.pointer(loraB),
-    out: ctx.pointer(args.out),
-    m: args.m,
-    n: args.n,
-    k: r,
-    transA: false,
-    transB: true,
-    alpha: args.loraScale ?? 1,
-    accumulate: true,
+    lora: hasLora
+      ? { xa: ctx.pointer(xa), b: ctx.pointer(loraB), r, scale: args.loraScale ?? 1 }
+      : undefined,
   });
 };
 

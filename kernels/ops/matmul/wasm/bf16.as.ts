@@ -14,7 +14,8 @@ const LANES = 16;
 const TILE_ROWS = 6;
 const TERMS = 32;
 const HALF = 16;
-/** The kind of b that pack_weight packed; its panels are [k][16]. */
+/** Kinds of b: floats, and panels [k][16] that pack_weight packed. */
+const FLOATS = -1;
 const PACKED = -2;
 /** Bits of MIN_MAGNITUDE of bf16.ts. */
 const LEAST: u32 = 0x23800000;
@@ -139,51 +140,74 @@ function put_sums(
 }
 
 /**
- * out [m, n] = (with `accumulate` +=) alpha · a·b; a is packed by bf16_pack_rows. b [k, n], or
- * [n, k] with `transB`, is of a storage type, of floats (−1), or packed (−2). Unit: `unitRows` rows
- * × `unitColumns` columns (whole blocks); the columns vary fastest. `slice` terms (whole blocks,
- * and a multiple of 32) are packed at once.
- * Scratch, with d = min(slice, k) rounded up to 32: WORK_BYTES, 64 bytes per column of a unit,
- * 8 · d · unitColumns bytes, 384 bytes, and where k > slice 4 · unitRows · unitColumns bytes.
+ * The rows [row, row + rows) × the columns [first, first + columns) of out [*, n] = (with
+ * `accumulate` +=) alpha · a·b; the other arguments are those of matmul_bf16.
  */
-export function matmul_bf16(
-  type: i32, transB: i32, a: usize, b: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
-  unitColumns: i32, slice: i32, alpha: f32, accumulate: i32,
-  begin: i32, end: i32, scratch: usize,
+function multiply_part(
+  type: i32, transB: i32, a: usize, b: usize, out: usize, n: i32, k: i32, row: i32, rows: i32,
+  first: i32, columns: i32, unitColumns: i32, slice: i32, alpha: f32, accumulate: i32,
+  scratch: usize,
 ): void {
-  const groups = (n + unitColumns - 1) / unitColumns;
   const width = (k + TERMS - 1) & ~(TERMS - 1), outStep = (n as usize) * 4;
   const aStep = (width as usize) * 4, sumStep = (unitColumns as usize) * 4;
   const bytes = ((min(slice, width) * unitColumns) as usize) * 4;
   const wide = scratch + WORK_BYTES + (unitColumns as usize) * 64, packed = wide + bytes;
   const part = packed + bytes, kept = part + 384;
+  let kk = 0;
+  do {
+    const depth = min(slice, k - kk), padded = (depth + TERMS - 1) & ~(TERMS - 1);
+    pack_columns(type, transB, b, n, k, first, columns, kk, depth, wide, packed, scratch);
+    for (let j = 0; j < columns; j += LANES) {
+      const panel = packed + (j as usize) * (padded as usize) * 4;
+      for (let i = 0; i < rows; i += TILE_ROWS) {
+        const height = min(TILE_ROWS, rows - i);
+        // The floats of `wide` are not needed any more.
+        const sums = k > slice ? kept + (i as usize) * sumStep + (j as usize) * 4 : wide;
+        const step = k > slice ? sumStep : 64;
+        if (kk == 0) for (let r = 0; r < height; r++) memory.fill(sums + (r as usize) * step, 0, 64);
+        let s = a + ((row + i) as usize) * aStep + (kk as usize) * 4, v = panel;
+        for (let block = 0; block < padded; block += TERMS, s += 128, v += 2048) {
+          tile_rows(height, s, aStep, v, 64, part, 64, HALF, 1, false);
+          tile_rows(height, s + 64, aStep, v + 1024, 64, part, 64, HALF, 1, true);
+          add_rows(sums, step, part, height);
+        }
+        if (kk + depth < k) continue;
+        const to = out + ((row + i) as usize) * outStep + ((first + j) as usize) * 4;
+        put_sums(sums, step, to, outStep, height, min(LANES, columns - j), alpha, accumulate);
+      }
+    }
+    kk += slice;
+  } while (kk < k);
+}
+
+/**
+ * out [m, n] = (with `accumulate` +=) alpha · a·b; a is packed by bf16_pack_rows. b [k, n], or
+ * [n, k] with `transB`, is of a storage type, of floats (−1), or packed (−2). Where r > 0, the
+ * product of an adapter is added: loraScale · xa [m, r] · loraB [n, r]ᵀ, of which xa is packed.
+ * Unit: `unitRows` rows × `unitColumns` columns (whole blocks); the columns vary fastest. `slice`
+ * terms (whole blocks, and a multiple of 32; not fewer than r) are packed at once.
+ * Scratch, with d = min(slice, max(k, r)) rounded up to 32: WORK_BYTES, 64 bytes per column of a
+ * unit, 8 · d · unitColumns bytes, 384 bytes, and where k > slice 4 · unitRows · unitColumns bytes.
+ */
+export function matmul_bf16(
+  type: i32, transB: i32, a: usize, b: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
+  unitColumns: i32, slice: i32, alpha: f32, accumulate: i32, xa: usize, loraB: usize, r: i32,
+  loraScale: f32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const groups = (n + unitColumns - 1) / unitColumns;
   for (let unit = begin; unit < end; unit++) {
     const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
     const first = (unit % groups) * unitColumns, columns = min(unitColumns, n - first);
-    let kk = 0;
-    do {
-      const depth = min(slice, k - kk), padded = (depth + TERMS - 1) & ~(TERMS - 1);
-      pack_columns(type, transB, b, n, k, first, columns, kk, depth, wide, packed, scratch);
-      for (let j = 0; j < columns; j += LANES) {
-        const panel = packed + (j as usize) * (padded as usize) * 4;
-        for (let i = 0; i < rows; i += TILE_ROWS) {
-          const height = min(TILE_ROWS, rows - i);
-          // The floats of `wide` are not needed any more.
-          const sums = k > slice ? kept + (i as usize) * sumStep + (j as usize) * 4 : wide;
-          const step = k > slice ? sumStep : 64;
-          if (kk == 0) for (let r = 0; r < height; r++) memory.fill(sums + (r as usize) * step, 0, 64);
-          let s = a + ((row + i) as usize) * aStep + (kk as usize) * 4, v = panel;
-          for (let block = 0; block < padded; block += TERMS, s += 128, v += 2048) {
-            tile_rows(height, s, aStep, v, 64, part, 64, HALF, 1, false);
-            tile_rows(height, s + 64, aStep, v + 1024, 64, part, 64, HALF, 1, true);
-            add_rows(sums, step, part, height);
-          }
-          if (kk + depth < k) continue;
-          const to = out + ((row + i) as usize) * outStep + ((first + j) as usize) * 4;
-          put_sums(sums, step, to, outStep, height, min(LANES, columns - j), alpha, accumulate);
-        }
-      }
-      kk += slice;
-    } while (kk < k);
+    multiply_part(
+      type, transB, a, b, out, n, k, row, rows, first, columns, unitColumns, slice, alpha,
+      accumulate, scratch,
+    );
+    if (r > 0) {
+      multiply_part(
+        FLOATS, 1, xa, loraB, out, n, r, row, rows, first, columns, unitColumns, slice, loraScale,
+        1, scratch,
+      );
+    }
   }
 }

@@ -29,10 +29,11 @@ const CHUNK_ELEMENTS = 8_000;
 const roundUp = (x: number, to: number) => Math.ceil(x / to) * to;
 
 /** The sizes of the units, and bytes of a thread's scratch. */
-function plan({ m, n, k, transB, weightType }: GemmArgs) {
+function plan({ m, n, k, transB, weightType, lora }: GemmArgs) {
   const block = weightType === undefined || transB ? 1 : blockOf(weightType);
   const unitColumns = Math.max(PAIR, block), wide = unitColumns > PAIR;
-  const slice = wide ? WIDE_SLICE : MAX_SLICE, depth = roundUp(Math.min(slice, k), TERMS);
+  const slice = wide ? WIDE_SLICE : MAX_SLICE, terms = Math.max(k, lora?.r ?? 0);
+  const depth = roundUp(Math.min(slice, terms), TERMS);
   const groups = Math.ceil(n / unitColumns);
   const fitting = Math.floor(UNIT_BYTES / (2 * Math.max(TERMS, depth)));
   const enough = Math.floor(m * groups / ENOUGH_UNITS);
@@ -48,17 +49,30 @@ export function packedRowBytes(m: number, k: number): number {
   return 4 * roundUp(m, LANES) * roundUp(k, TERMS);
 }
 
-/** Runs the product; m and n are positive. */
-export function bf16Product(ctx: WasmContext, g: GemmArgs): void {
-  const { m, n, k, transA, transB, packedB, weightType } = g;
-  const { unitRows, unitColumns, slice, groups, scratchBytes } = plan(g);
-  const mark = ctx.mark(), packed = ctx.scratch(packedRowBytes(m, k));
+/** Packs the rows of a [m, k], or its transpose with `transA`. @returns their address */
+function packRows(
+  ctx: WasmContext,
+  a: number,
+  m: number,
+  k: number,
+  transA: boolean,
+): number {
+  const packed = ctx.scratch(packedRowBytes(m, k));
   ctx.parallel({
     kernel: "bf16_pack_rows",
     units: Math.ceil(m / LANES),
     grain: Math.max(1, Math.round(CHUNK_ELEMENTS / (LANES * Math.max(1, k)))),
-    args: [g.a, m, k, transA ? 1 : 0, packed],
+    args: [a, m, k, transA ? 1 : 0, packed],
   });
+  return packed;
+}
+
+/** Runs the product; m and n are positive. A rank of an adapter is at most WIDE_SLICE. */
+export function bf16Product(ctx: WasmContext, g: GemmArgs): void {
+  const { m, n, k, transB, packedB, weightType, lora } = g;
+  const { unitRows, unitColumns, slice, groups, scratchBytes } = plan(g);
+  const mark = ctx.mark(), packed = packRows(ctx, g.a, m, k, g.transA);
+  const xa = lora === undefined ? 0 : packRows(ctx, lora.xa, m, lora.r, false);
   const weights = unitColumns * k, work = Math.min(m, unitRows) * weights;
   ctx.parallel({
     kernel: "matmul_bf16",
@@ -78,6 +92,10 @@ export function bf16Product(ctx: WasmContext, g: GemmArgs): void {
       slice,
       g.alpha,
       g.accumulate ? 1 : 0,
+      xa,
+      lora?.b ?? 0,
+      lora?.r ?? 0,
+      lora?.scale ?? 0,
     ],
     scratchBytes,
   });

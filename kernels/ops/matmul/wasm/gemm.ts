@@ -8,11 +8,11 @@
  * columns fill the lanes.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
-import type { GemmArgs } from "./gemm_args.ts";
+import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
 import { bf16Product } from "./bf16.ts";
 import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "../spec.ts";
-import { storedProduct } from "./stored.ts";
+import { storedProduct, widensRows } from "./stored.ts";
 import {
   blockTiles,
   CHUNK_WORK,
@@ -37,6 +37,8 @@ const TALL_MAX_ROWS = 512;
 const SUM_UNIT = 64;
 /** Max number of rows for which x·Wᵀ is computed by dot products. */
 const DOT_MAX_ROWS = 8;
+/** Max rank of an adapter whose product is not one by itself. */
+const MAX_RANK = 512;
 /** With at least this many rows, packing b in panels saves time. */
 const PACK_FROM_ROWS = 25;
 /** Max number of columns for which a transposed a is read in place. */
@@ -51,10 +53,38 @@ const MADD_NS = 2 / 110;
 const PACK_TRANSPOSED_NS = 0.25;
 const STORE_TRANSPOSED_NS = 0.25;
 
-/** Runs the product; m, n and k may be 0. */
+/**
+ * Runs the product; m, n and k may be 0. The product of an adapter is added where a part of the
+ * result is still in a cache, if that gives the bits of a product by itself.
+ */
 export function gemm(ctx: WasmContext, g: GemmArgs): void {
-  const { m, n, k } = g;
+  const { m, n, lora } = g;
   if (m === 0 || n === 0) return;
+  if (lora === undefined || takesLora(ctx, g, lora)) {
+    product(ctx, g);
+    return;
+  }
+  const { xa: a, b, r: k, scale: alpha } = lora, { out } = g;
+  product(ctx, { ...g, lora: undefined });
+  product(ctx, { a, b, out, m, n, k, transA: false, transB: true, alpha, accumulate: true });
+}
+
+/** Whether a kernel that multiplies by a weight adds an adapter's product as well. */
+function takesLora(ctx: WasmContext, g: GemmArgs, { r }: LoraArgs): boolean {
+  const { m, n, k, transB, weightType, int8 } = g;
+  if (int8 || k === 0 || r > MAX_RANK) return false;
+  if (ctx.computeDtype === "bfloat16") return true;
+  return weightType !== undefined && transB && widensRows(m) && !usesDots(m, n, r) &&
+    !swapPays(m, n, r);
+}
+
+/** Whether x·Wᵀ is computed by dot products. */
+function usesDots(m: number, n: number, k: number): boolean {
+  return m <= DOT_MAX_ROWS && k % 8 === 0 && n % 4 === 0;
+}
+
+function product(ctx: WasmContext, g: GemmArgs): void {
+  const { m, n, k } = g;
   if (ctx.computeDtype === "bfloat16" && !g.int8) {
     bf16Product(ctx, g);
     return;
@@ -72,7 +102,7 @@ export function gemm(ctx: WasmContext, g: GemmArgs): void {
     else storedProduct(ctx, g, g.weightType);
     return;
   }
-  if (g.transB && !g.transA && m <= DOT_MAX_ROWS && k % 8 === 0 && n % 4 === 0) {
+  if (g.transB && !g.transA && usesDots(m, n, k)) {
     dots(ctx, g);
     return;
   }

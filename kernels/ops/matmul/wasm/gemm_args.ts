@@ -19,4 +19,14 @@ export interface GemmArgs {
   int8?: boolean;
   alpha: number;
   accumulate: boolean;
+  /** An adapter's product that is added to the result. */
+  lora?: LoraArgs | undefined;
+}
+
+/** scale · xa [m, r] · b [n, r]ᵀ. */
+export interface LoraArgs {
+  xa: number;
+  b: number;
+  r: number;
+  scale: number;
 }

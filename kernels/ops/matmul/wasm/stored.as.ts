@@ -4,7 +4,7 @@
 
 import { widen_halves } from "../../../weights/halves.as";
 import { dot_panel, widen_panel, WORK_BYTES } from "../../../weights/panel.as";
-import { transpose4 } from "../../../weights/transpose.as";
+import { transpose4, transpose_to_panels } from "../../../weights/transpose.as";
 import {
   BF16, block_weights, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
 } from "../../../weights/types.as";
@@ -82,11 +82,14 @@ export function matmul_stored_dot(
  * out [m, n] = (with `accumulate` +=) alpha · a [m, k] · Wᵀ; W [n, k]. Unit: `unitRows` rows of a ×
  * `unitPanels` panels of W; the panels vary fastest. `slice` terms (whole blocks) are widened at
  * once; `kBlock` and `blockTiles` are those of matmul_blocks.
- * Scratch: WORK_BYTES, 64 bytes per row of a row block, 64 · slice · unitPanels bytes.
+ * Where r > 0, the product of an adapter is added: loraScale · xa [m, r] · b [n, r]ᵀ, `rBlock`
+ * terms in order.
+ * Scratch: WORK_BYTES, 64 bytes per row of a row block, 64 · max(slice, r) · unitPanels bytes.
  */
 export function matmul_stored(
   type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
   unitPanels: i32, slice: i32, kBlock: i32, blockTiles: i32, alpha: f32, accumulate: i32,
+  xa: usize, loraB: usize, r: i32, rBlock: i32, loraScale: f32,
   begin: i32, end: i32, scratch: usize,
 ): void {
   const weights = block_weights(type), step = panel_bytes(type, k);
@@ -142,6 +145,14 @@ export function matmul_stored(
       }
       kk += slice;
     } while (kk < k);
+    if (r > 0) {
+      const step = (r as usize) * 4, b = loraB + ((first * LANES) as usize) * step;
+      transpose_to_panels(b, step, columns, r, packed, 0, count, scratch);
+      multiply_packed(
+        xa + (row as usize) * step, step, packed, few ? edge : to, few ? 64 : outStep, rows,
+        columns, r, rBlock, blockTiles, loraScale, 1, units, edge,
+      );
+    }
     if (few) copy_block(edge, 64, to, outStep, rows);
   }
 }

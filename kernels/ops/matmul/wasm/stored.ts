@@ -6,7 +6,7 @@
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
 import { typeCode, WORK_BYTES } from "../../../weights/wasm.ts";
-import type { GemmArgs } from "./gemm_args.ts";
+import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
 import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
@@ -47,10 +47,15 @@ function columnsAtOnce(type: WeightType): number {
   return Math.max(PANEL, blockOf(type));
 }
 
+/** Whether x·Wᵀ of m rows is computed by matmul_stored, whatever the type and k are. */
+export function widensRows(m: number): boolean {
+  return m > DOT_ROWS;
+}
+
 /** Runs the product; b is a stored weight. m, n and k are positive. */
 export function storedProduct(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   if (!g.transB) alongColumns(ctx, g, type);
-  else if (g.m > DOT_ROWS) alongRows(ctx, g, type);
+  else if (widensRows(g.m)) alongRows(ctx, g, type);
   else if (isBlockType(type)) dots(ctx, g, type);
   else if (g.k % HALVES_STEP === 0) halvesDots(ctx, g, type);
   else alongRows(ctx, g, type);
@@ -119,9 +124,11 @@ function sliceOf(k: number, max: number, block: number): number {
   return Math.max(block, Math.ceil(even / block) * block);
 }
 
+const NO_LORA: LoraArgs = { xa: 0, b: 0, r: 0, scale: 0 };
+
 /** x·Wᵀ for more rows. */
 function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
-  const { m, n, k } = g;
+  const { m, n, k, lora = NO_LORA } = g;
   const few = m <= SLICED_ROWS;
   const terms = sliceOf(k, MAX_TERMS, Math.max(TILE_TERMS, blockOf(type)));
   const slice = few ? terms : terms * Math.max(1, Math.floor(Math.min(k, MAX_SLICE) / terms));
@@ -137,14 +144,19 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
     kernel: "matmul_stored",
     units: chunks * Math.ceil(panels / unitPanels),
     grain: Math.max(1, Math.round(1 / (unitWork / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
-    args: storedArguments(g, type, unitRows, unitPanels, slice, kBlock, tiles),
+    args: [
+      ...storedArguments(g, type, unitRows, unitPanels, slice, kBlock, tiles),
+      ...[lora.xa, lora.b, lora.r, termsInOrder(lora.r), lora.scale],
+    ],
     // The native kernel does neighbouring units together, up to MAX_UNIT_PANELS panels.
-    scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * MAX_UNIT_PANELS * PANEL,
+    scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 +
+      4 * Math.max(slice, lora.r) * MAX_UNIT_PANELS * PANEL,
   });
 }
 
 /**
- * The arguments of matmul_stored and of matmul_stored_rows, in the order of their parameters.
+ * The arguments that matmul_stored and matmul_stored_rows have in common, in the order of their
+ * parameters.
  * @param unitWidth panels of a unit, or columns
  */
 function storedArguments(

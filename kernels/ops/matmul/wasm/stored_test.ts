@@ -64,3 +64,33 @@ Deno.test("one row and two give the same bits", async () => {
   }
   device.close();
 });
+
+Deno.test("a product that adds an adapter's has the bits of two products", async () => {
+  const random = stream("adapters");
+  for (const native of [true, false]) {
+    const device = await createWasmDevice({ threads: 2, native });
+    for (const computeDtype of ["float32", "bfloat16"] as const) {
+      device.computeDtype = computeDtype;
+      for (const m of [5, 16, 100, 300]) {
+        for (const [n, r] of [[192, 16], [70, 8], [33, 40]] as const) {
+          const k = 256, made = { m, n, k, transB: true, weightType: "q4_1" as const };
+          const a = upload(device, normals(random, m * k));
+          const b = upload(device, randomStored(random, "q4_1", n, k));
+          const xa = upload(device, normals(random, m * r));
+          const loraB = upload(device, normals(random, n * r));
+          const together = upload(device, new Float32Array(m * n));
+          const apart = upload(device, new Float32Array(m * n));
+          device.run("matmul", { ...made, a, b, out: together, xa, loraB, r, loraScale: 1.7 });
+          device.run("matmul", { ...made, a, b, out: apart });
+          const alone = { m, n, k: r, transB: true, alpha: 1.7, accumulate: true };
+          device.run("matmul", { ...alone, a: xa, b: loraB, out: apart });
+          const [found, expected] = [await device.read(together), await device.read(apart)];
+          const which = `${device.tiles}, ${computeDtype}, ${m}×${n}×${k}, r ${r}`;
+          assert.ok(sameBits(found as Float32Array, expected as Float32Array), which);
+          for (const tensor of [a, b, xa, loraB, together, apart]) device.free(tensor);
+        }
+      }
+    }
+    device.close();
+  }
+});
