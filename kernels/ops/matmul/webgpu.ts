@@ -28,6 +28,7 @@ import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 import { roundedRows } from "./webgpu/round_rows.wgsl.ts";
 import { tileKernel, type TileOptions, type TileShape } from "./webgpu/tile.wgsl.ts";
+import { addParts } from "./webgpu/split.wgsl.ts";
 import { storedVectorKernel, TERMS } from "./webgpu/stored_vector.wgsl.ts";
 import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./webgpu/vector.wgsl.ts";
 
@@ -86,11 +87,14 @@ export function matmulWith(
   }
   const tiled = shape === "plain" || isVector(shape) ? null : shape;
   const flush = tiled === null ? 1 : tilesOfBlock(k, tiled);
-  for (const piece of pieces(args, ctx.limits, tiled === null ? 1 : flush * tiled.bk)) {
+  const partTiles = tiled === null ? 1 : tilesOfPart(k, tiled, flush);
+  for (const piece of pieces(args, ctx.limits, tiled === null ? 1 : partTiles * tiled.bk)) {
     const call = pieceOf(args, piece, ctx);
     if (shape === "plain") dispatchPlain(call, args, ctx);
     else if (isVector(shape)) dispatchVector(call, shape, args, ctx);
-    else dispatchTile(call, shape, flush, args, ctx);
+    else if (isSplit(call, shape, partTiles, ctx)) {
+      dispatchParts(call, shape, { flush, partTiles }, args, ctx);
+    } else dispatchTile(call, shape, flush, args, ctx);
   }
 }
 
@@ -104,9 +108,25 @@ function adapterProduct({ xa, loraB, r = 0, loraScale = 1, out, m, n }: MatmulAr
 /**
  * Number of tiles that one accumulator sums. A sum of two tiles or more has at least two blocks.
  */
-function tilesOfBlock(k: number, { bk, slices }: TileShape): number {
-  const tiles = Math.ceil(k / bk);
-  return Math.max(1, Math.min(tiles >> 1, Math.floor(MAX_BLOCK_TERMS * slices / bk)));
+function tilesOfBlock(k: number, { bk, slices, parts = 1 }: TileShape): number {
+  const tiles = Math.ceil(k / bk), most = parts === 1 ? tiles >> 1 : Math.ceil(tiles / parts);
+  return Math.max(1, Math.min(most, Math.floor(MAX_BLOCK_TERMS * slices / bk)));
+}
+
+/** Number of tiles in a part of the sum; without parts, of a block. */
+function tilesOfPart(k: number, { bk, parts = 1 }: TileShape, flush: number): number {
+  return parts === 1 ? flush : Math.ceil(Math.ceil(k / bk) / parts / flush) * flush;
+}
+
+/** Whether the sum of a piece is done in parts, whose sums fit one binding. */
+function isSplit(
+  { piece: { m, n, k }, lora }: Call,
+  { bk, parts = 1 }: TileShape,
+  partTiles: number,
+  { limits }: WebgpuContext,
+): boolean {
+  const count = Math.ceil(k / bk / partTiles);
+  return parts > 1 && lora === null && count * m * n <= limits.bindingElements;
 }
 
 /** A piece of the product, with its bindings and parameters. */
@@ -254,12 +274,35 @@ function dispatchPlain(call: Call, args: MatmulArgs, ctx: WebgpuContext): void {
   });
 }
 
-function dispatchTile(
+/** The sums of the parts into scratch, then their sum. */
+function dispatchParts(
   call: Call,
   shape: TileShape,
+  { flush, partTiles }: { flush: number; partTiles: number },
+  args: MatmulArgs,
+  ctx: WebgpuContext,
+): void {
+  const { piece: { m, n, k }, buffers, bases, add, alpha } = call, count = m * n;
+  const parts = Math.ceil(k / shape.bk / partTiles);
+  const sums = ctx.scratch("float", parts * count, "parts of the sum");
+  const whole = { ...call, buffers: { ...buffers, mat_out: sums }, n, add: 0, alpha: 1 };
+  const toSums = { ...whole, bases: { ...bases, out_base: 0 } };
+  dispatchTile(toSums, shape, flush, args, ctx, { parts, part_tiles: partTiles });
+  ctx.dispatch({
+    kernel: addParts,
+    buffers: { sums, mat_out: buffers.mat_out! },
+    params: { count, n, ldo: call.n, out_base: bases.out_base, parts, add, alpha },
+    groups: ctx.grid(Math.ceil(count / GROUP)),
+  });
+}
+
+function dispatchTile(
+  call: Call,
+  { parts: _, ...shape }: TileShape,
   flush: number,
   args: MatmulArgs,
   ctx: WebgpuContext,
+  split: { parts: number; part_tiles: number } | null = null,
 ): void {
   const { transA, transB, packedB, m: wholeM, k: wholeK } = args;
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, aligned, bType } = call;
@@ -271,6 +314,7 @@ function dispatchTile(
     aligned,
     lora: lora !== null,
     bf16: roundingOf(args, ctx) === "bfloat16",
+    ...(split === null ? {} : { split: true }),
   };
   const lda = transA ? wholeM : wholeK;
   // Neighbouring workgroups read the same part of the larger operand.
@@ -291,9 +335,10 @@ function dispatchTile(
       add,
       m_first,
       alpha,
+      ...split,
       ...lora,
     },
-    groups: ctx.grid(groups),
+    groups: ctx.grid(groups * (split?.parts ?? 1)),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }

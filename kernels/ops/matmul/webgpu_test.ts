@@ -108,6 +108,28 @@ testOnWebgpu("every tile that only the tuner takes computes products", {}, async
   }
 });
 
+testOnWebgpu("sums in parts, also of products beyond one binding", {}, async (device) => {
+  const random = stream("parts");
+  const tile = { ...TILES.skinny, bk: 64, parts: 4 };
+  const product = { m: 36, n: 20, k: 1100, r: 0, transA: true } as const;
+  await checkCase(withTile(device, tile), productCase(random, product));
+  await checkCase(withTile(device, tile), productCase(random, { ...product, m: 35, n: 19 }));
+  // Beside an adapter, and where one part is enough, the sum is not divided.
+  const few = { m: 8, n: 20, k: 96, r: 3, transB: true } as const;
+  await checkCase(withTile(device, tile), productCase(random, few));
+  const cut = await createWebgpuDevice({ limits: { bindingElements: 24_576 } });
+  try {
+    const test = productCase(stream("cut parts"), { ...product, k: 2100 });
+    const whole = await checkCase(withTile(device, tile), test);
+    const before = cut.counters.dispatches;
+    const found = await checkCase(withTile(cut, tile), test);
+    assert.ok(cut.counters.dispatches > before + 3 * 2, "one piece");
+    assert.ok(sameBits(found.get("out")!, whole.get("out")!));
+  } finally {
+    cut.close();
+  }
+});
+
 testOnWebgpu("the simple kernel computes every product", {}, async (device) => {
   const random = stream("simple kernel"), simple = withTile(device, "plain");
   const shape = { m: 5, n: 34, k: 64 };
@@ -237,6 +259,10 @@ Deno.test("the kernel of a product is chosen by its shape", () => {
   assert.equal(kernelOf(1, { packedB: true, transA: true }), VECTOR);
   assert.equal(kernelOf(2, { transA: true, transB: true }), TILES.skinny);
   assert.equal(kernelOf(1, {}), TILES.skinny);
+  // The gradients of an adapter: few outputs, long sums.
+  assert.deepEqual(kernelOf(896, { n: 16, k: 4096, transA: true }), { ...TILES.skinny, parts: 4 });
+  assert.equal(kernelOf(896, { n: 16, k: 1024, transA: true }), TILES.skinny);
+  assert.equal(kernelOf(4096, { n: 16, k: 4096, transA: true }), TILES.skinny);
 });
 
 Deno.test("the text of the product's kernels has not changed", async () => {

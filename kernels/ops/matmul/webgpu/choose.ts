@@ -61,6 +61,12 @@ export const isVector = (choice: Choice): choice is VectorShape =>
 const ENOUGH_GROUPS = 192;
 /** Up to this many rows, the kernels for vectors are used. */
 const VECTOR_ROWS = 3;
+/**
+ * Sums of at least this length may be divided into parts, and these have at least that many terms.
+ */
+const LONG_SUM = 2048, PART_TERMS = 512;
+/** The most parts of a sum by the rule, and what the tuner tries. */
+const MAX_PARTS = 16, PARTS = [4, 16] as const;
 /** With more rows than this, the tuner does not try the tiles for few rows. */
 const FEW_ROWS = 512;
 
@@ -91,8 +97,17 @@ export function chooseKernel(
 ): Choice {
   if (supportsVector(args, traits)) return VECTOR;
   const onUnits = roundingOf(args, traits) === "bfloat16" && unitsFor(args, traits) !== null;
-  return onUnits ? "matrix" : chooseTile(args.m, args.n, traits.software);
+  if (onUnits) return "matrix";
+  const tile = chooseTile(args.m, args.n, traits.software);
+  // The gradient of an adapter: few outputs, each the sum over thousands of rows.
+  const groups = Math.ceil(args.m / tile.bm) * Math.ceil(args.n / tile.bn);
+  if (traits.software || !args.transA || groups >= ENOUGH_GROUPS || !isLong(args)) return tile;
+  const parts = Math.min(MAX_PARTS, Math.ceil(ENOUGH_GROUPS / groups), args.k / PART_TERMS | 0);
+  return parts > 1 ? { ...tile, parts: 2 ** Math.floor(Math.log2(parts)) } : tile;
 }
+
+/** Whether the sum may be divided into parts. */
+const isLong = ({ k, r = 0 }: MatmulArgs) => k >= LONG_SUM && r === 0;
 
 /** Whether the kernels for few rows can compute a product; they do not round to other types. */
 function supportsVector(
@@ -111,8 +126,8 @@ export function kernelName(choice: Choice): string {
     const { threads, columns } = choice;
     return `vector${threads === undefined ? "" : ` ${threads} x${columns}`}`;
   }
-  const { bm, bn, tm, tn, bk, slices } = choice;
-  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}`;
+  const { bm, bn, tm, tn, bk, slices, parts = 1 } = choice;
+  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}`;
 }
 
 const ALL: readonly Choice[] = [
@@ -120,8 +135,10 @@ const ALL: readonly Choice[] = [
   "matrix",
   VECTOR,
   ...VECTORS,
-  ...Object.values(TILES),
-  ...MORE_TILES,
+  ...[...Object.values(TILES), ...MORE_TILES].flatMap((tile) => [
+    tile,
+    ...[2, 4, 8, 16].map((parts) => ({ ...tile, parts })),
+  ]),
 ];
 const BY_NAME = new Map(ALL.map((choice) => [kernelName(choice), choice]));
 
@@ -160,8 +177,15 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
       // A tile that is three quarters empty is not worth a measurement.
       4 * Math.min(m, n) >= Math.min(shape.bm, shape.bn)
     );
+    const { large, medium } = TILES;
+    const split = isLong(args)
+      ? useful.filter((shape) =>
+        Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn) < ENOUGH_GROUPS &&
+        shape !== large && shape !== medium
+      ).flatMap((shape) => PARTS.map((parts) => ({ ...shape, parts })))
+      : [];
     const vectors = supportsVector(args, traits) ? [VECTOR, ...vectorsFor(args)] : [];
-    const names = [chooseKernel(args, traits), ...vectors, ...useful].map(kernelName);
+    const names = [chooseKernel(args, traits), ...vectors, ...useful, ...split].map(kernelName);
     return [...new Set(names)];
   },
   tolerance({ k, r = 0, alpha = 1, loraScale = 1 }) {

@@ -33,9 +33,16 @@ export interface TileShape {
   /** Number of terms in workgroup memory; a multiple of 4 and of `slices`. */
   bk: number;
   slices: number;
+  /**
+   * Number of parts of the sum, each of which has workgroups of its own; default 1. Their sums are
+   * added in order by another kernel (split.wgsl.ts).
+   */
+  parts?: number;
 }
 
-export interface TileOptions extends TileShape {
+export interface TileOptions extends Omit<TileShape, "parts"> {
+  /** Whether the sum is in parts. Not with an adapter. */
+  split?: boolean;
   a: Layout;
   b: Layout;
   bType: "f32" | WeightType;
@@ -46,7 +53,7 @@ export interface TileOptions extends TileShape {
   bf16?: boolean;
 }
 
-export function threadsOf({ bm, bn, tm, tn, slices }: TileShape): number {
+export function threadsOf({ bm, bn, tm, tn, slices }: Omit<TileShape, "parts">): number {
   return (bm / tm) * (bn / tn) * slices;
 }
 
@@ -54,7 +61,7 @@ export function threadsOf({ bm, bn, tm, tn, slices }: TileShape): number {
  * Number of vec4 of workgroup memory: for the tiles of both operands, or for the sums of the
  * slices.
  */
-export function sharedVectors(shape: TileShape): number {
+export function sharedVectors(shape: Omit<TileShape, "parts">): number {
   const { bm, bn, bk, slices } = shape;
   return Math.max(bk * (bm + bn), slices > 1 ? bm * bn * slices : 0) / 4;
 }
@@ -62,12 +69,14 @@ export function sharedVectors(shape: TileShape): number {
 const range = (n: number) => [...Array(n).keys()];
 
 export function tileKernel(options: TileOptions): KernelSpec {
-  const { bm, bn, bk, a, b, bType, aligned, lora, bf16 = false } = options;
+  const { bm, bn, bk, a, b, bType, aligned, lora, bf16 = false, split = false } = options;
   const f32: Elements = { type: "f32", aligned, bf16 };
   const readB = operandB(bType, b, aligned, bf16);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
   return {
-    name: `matmul.${bm}x${bn}x${bk}${slices}${lora ? ".lora" : ""}${bf16 ? ".bf16" : ""}`,
+    name: `matmul.${bm}x${bn}x${bk}${slices}${split ? ".parts" : ""}${lora ? ".lora" : ""}${
+      bf16 ? ".bf16" : ""
+    }`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
       mat_b: `read ${readB.buffer}`,
@@ -87,6 +96,7 @@ export function tileKernel(options: TileOptions): KernelSpec {
       add: "u32",
       m_first: "u32",
       alpha: "f32",
+      ...(split ? { parts: "u32", part_tiles: "u32" } : {}),
       ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
     },
     code: [
@@ -103,19 +113,21 @@ export function tileKernel(options: TileOptions): KernelSpec {
           blockFunction("w", "along", "n", "p.w_base", "p.r", "p.r"),
         ]
         : []),
-      putFunction(aligned),
+      ...(split ? ["var<private> part_base: u32;"] : []),
+      putFunction(aligned, split),
       mainFunction(options),
     ].join("\n"),
   };
 }
 
 /** fn put(row, column, value, scale, add): stores four outputs. */
-function putFunction(aligned: boolean): string {
+function putFunction(aligned: boolean, split: boolean): string {
+  const base = split ? "p.out_base + part_base" : "p.out_base";
   const signature = "fn put(row: u32, column: u32, value: vec4f, scale: f32, add: bool) {";
   if (aligned) {
     return `${signature}
   if (row >= p.m || column >= p.n) { return; }
-  let at = (p.out_base + row * p.ldo + column) >> 2u;
+  let at = (${base} + row * p.ldo + column) >> 2u;
   if (add) { mat_out[at] = fma(vec4f(scale), value, mat_out[at]); }
   else { mat_out[at] = scale * value; }
 }`;
@@ -126,7 +138,7 @@ fn put_one(at: u32, value: f32, scale: f32, add: bool) {
 }
 ${signature}
   if (row >= p.m) { return; }
-  let at = p.out_base + row * p.ldo + column;
+  let at = ${base} + row * p.ldo + column;
 ${
     ["x", "y", "z", "w"].map((lane, j) =>
       `  if (column + ${j}u < p.n) { put_one(at + ${j}u, value.${lane}, scale, add); }`
@@ -226,7 +238,7 @@ function placeInTile(id: string, rows: number, bk: number, layout: Layout): [str
 }
 
 function mainFunction(options: TileOptions): string {
-  const { bm, bn, bk, tm, tn, slices, lora } = options;
+  const { bm, bn, bk, tm, tn, slices, lora, split = false } = options;
   const threads = threadsOf(options), lanes = threads / slices, wide = bn / tn;
   const rows = range(tm), columns = range(tn / 4);
   const sums = rows.flatMap((i) => columns.map((j) => `c${i}_${j}`));
@@ -243,10 +255,17 @@ ${indent}}`;
   };
   return `
 ${entryPoint(threads)}
-  let number = group.x + group.y * groups.x;
+  ${split ? "let place" : "let number"} = group.x + group.y * groups.x;
   let tiles_m = (p.m + ${bm - 1}u) / ${bm}u;
   let tiles_n = (p.n + ${bn - 1}u) / ${bn}u;
-  if (number >= tiles_m * tiles_n) { return; }
+  ${
+    split
+      ? `let number = place % (tiles_m * tiles_n);
+  let part = place / (tiles_m * tiles_n);
+  if (part >= p.parts) { return; }
+  part_base = part * p.m * p.n;`
+      : "if (number >= tiles_m * tiles_n) { return; }"
+  }
   let tile_m = select(number / tiles_n, number % tiles_m, p.m_first != 0u);
   let tile_n = select(number % tiles_n, number / tiles_m, p.m_first != 0u);
   let origin_m = tile_m * ${bm}u;
@@ -255,6 +274,9 @@ ${entryPoint(threads)}
     lora
       ? `let tiles_k = (p.k + ${bk - 1}u) / ${bk}u;
   let tiles = tiles_k + (p.r + ${bk - 1}u) / ${bk}u;`
+      : split
+      ? `let begin = part * p.part_tiles;
+  let tiles = min(begin + p.part_tiles, (p.k + ${bk - 1}u) / ${bk}u);`
       : `let tiles = max(1u, (p.k + ${bk - 1}u) / ${bk}u);`
   }
 ${fetching.map(({ setup }) => setup).join("\n")}
@@ -264,8 +286,8 @@ ${fetching.map(({ setup }) => setup).join("\n")}
   let tx = lane % ${wide}u;
   var stored = p.add != 0u;
 ${sums.map((c) => `  var ${c} = vec4f(0.0);`).join("\n")}
-${fetchAll("0u", "  ")}
-  for (var tile = 0u; tile < tiles; tile++) {
+${fetchAll(split ? "begin" : "0u", "  ")}
+  for (var tile = ${split ? "begin" : "0u"}; tile < tiles; tile++) {
 ${fetching.map(({ widen }) => widen).join("")}    workgroupBarrier();
 ${fetching.map(({ store }) => `    ${store}`).join("\n")}
     workgroupBarrier();
