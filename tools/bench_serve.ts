@@ -5,12 +5,17 @@
  *
  *     deno task bench:serve [MODEL] [--clients 256] [--seconds 60] [--tokens 32]
  *     deno task bench:serve MODEL --compare 16
+ *     deno task bench:serve FILE.gguf --llama PYTHON [--compare 16] [--rounds 3] [--threads 2]
+ *
+ * `--llama` is a Python with llama-cpp-python[server]: its server answers the same clients from the
+ * same file, in turns. Without that package this part is skipped.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { createDevice } from "../kernels/mod.ts";
 import { loadModel } from "../models/load_model.ts";
-import { spawnRgx } from "../tests/support.ts";
+import { ask, metric, percentiles, QUESTIONS, questionsOf, serving } from "./serve/clients.ts";
+import { besideLlama } from "./serve/llama_server.ts";
 
 const { values, positionals } = parseArgs({
   args: Deno.args,
@@ -20,105 +25,17 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "60" },
     tokens: { type: "string", default: "32" },
     compare: { type: "string" },
+    llama: { type: "string" },
+    rounds: { type: "string", default: "3" },
+    threads: { type: "string", default: String(cpus().length) },
   },
 });
 const MODEL = positionals[0] ?? "tests/golden/models/stories260k";
 const CLIENTS = Number(values.clients), SECONDS = Number(values.seconds);
 const TOKENS = Number(values.tokens);
-/** Different questions; each is asked many times. */
-const QUESTIONS = 64;
 /** Share of the clients that misbehave. */
 const FAULTY = 1 / 16;
-const WORDS = [
-  "Once",
-  "upon",
-  "a",
-  "time",
-  "the",
-  "cat",
-  "saw",
-  "big",
-  "red",
-  "ball",
-  "and",
-  "ran",
-];
-
-interface Question {
-  prompt: string;
-  seed: number;
-  max_tokens: number;
-}
-
-const questions = Array.from({ length: QUESTIONS }, (_, q): Question => ({
-  // Half of the prompts begin alike.
-  prompt: (q % 2 ? "Once upon a time there was a little girl. " : "") +
-    Array.from({ length: 1 + q % 12 }, (_, i) => WORDS[(q * 7 + i * i) % WORDS.length]).join(" "),
-  seed: q,
-  max_tokens: 1 + (q * 5) % TOKENS,
-}));
-
-/** Starts a server and calls `work` with its address. */
-async function serving(args: readonly string[], work: (url: string) => Promise<void>) {
-  const child = spawnRgx(["serve", MODEL, "--port", "0", ...args]);
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const errors = new Response(child.stderr).text();
-  try {
-    const { value } = await reader.read();
-    if (value === undefined) throw new Error(await errors);
-    await work(value.trim());
-  } finally {
-    child.kill("SIGTERM");
-    await reader.cancel();
-    const { code } = await child.status, text = await errors;
-    if (code !== 0 || /internal error/.test(text)) {
-      console.log(`the server ended with ${code}: ${text}`);
-    }
-  }
-}
-
-/** What is written about a list of seconds. */
-function percentiles(seconds: number[]): string {
-  if (seconds.length === 0) return "–";
-  const sorted = seconds.sort((a, b) => a - b);
-  const at = (p: number) =>
-    1000 * sorted[Math.min(sorted.length - 1, Math.floor(p * sorted.length))]!;
-  return `p50 ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms`;
-}
-
-async function metric(url: string, name: string): Promise<number> {
-  const text = await (await fetch(url.replace(/v1$/, "metrics"))).text();
-  return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
-}
-
-/** Asks once, streamed. @returns the status, the token ids, and the time of each event */
-async function ask(url: string, question: object, signal?: AbortSignal) {
-  const response = await fetch(`${url}/completions`, {
-    method: "POST",
-    body: JSON.stringify({ ...question, stream: true, return_token_ids: true }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const ids: number[] = [], times: number[] = [];
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    return { status: response.status, ids, times };
-  }
-  let rest = "", isDone = false;
-  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
-    const events = (rest + text).split("\n\n");
-    rest = events.pop()!;
-    for (const event of events) {
-      if (event === "data: [DONE]") isDone = true;
-      else if (event.startsWith("data: ")) {
-        const token = JSON.parse(event.slice(6)).choices[0].token_ids;
-        if (token === undefined) continue;
-        ids.push(...token);
-        times.push(performance.now());
-      }
-    }
-  }
-  return { status: isDone ? 200 : 0, ids, times };
-}
+const questions = questionsOf(TOKENS);
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -133,7 +50,7 @@ async function load(): Promise<void> {
   }
   model.dispose();
   device.close();
-  await serving([], async (url) => {
+  await serving(MODEL, [], async (url) => {
     const statuses = new Map<number, number>(), first: number[] = [], between: number[] = [];
     let wrong = 0, tokens = 0, odd = 0;
     const memory: number[] = [], begin = performance.now(), end = begin + SECONDS * 1000;
@@ -220,7 +137,7 @@ async function compare(count: number): Promise<void> {
   const requests = prompts.map((prompt, promptId) => ({
     ...{ promptId, promptIds: tokenizer.encode(prompt), n: 1 },
   }));
-  await serving(["--max-num-seqs", String(count)], async (url) => {
+  await serving(MODEL, ["--max-num-seqs", String(count)], async (url) => {
     const served: number[] = [], alone: number[] = [], first: number[] = [];
     for (let round = 0; round < 4; round++) {
       let begin = performance.now();
@@ -253,4 +170,11 @@ async function compare(count: number): Promise<void> {
 }
 
 console.log(`${MODEL} on ${cpus()[0]!.model}, ${cpus().length} cores`);
-await (values.compare === undefined ? load() : compare(Number(values.compare)));
+if (values.llama !== undefined) {
+  await besideLlama(values.llama, MODEL, {
+    clients: Number(values.compare ?? 16),
+    rounds: Number(values.rounds),
+    threads: Number(values.threads),
+    tokens: TOKENS,
+  });
+} else await (values.compare === undefined ? load() : compare(Number(values.compare)));
