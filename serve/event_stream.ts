@@ -1,4 +1,5 @@
 /** Answers that are sent as server-sent events while they come. */
+import { setImmediate } from "node:timers";
 import type { ApiError } from "./api_error.ts";
 
 /** A comment line this often keeps proxies from closing an idle connection. */
@@ -24,13 +25,17 @@ export async function eventStream(
   explain: (error: unknown) => ApiError,
   onEnd: () => void,
 ): Promise<Response> {
-  const encoder = new TextEncoder(), early: string[] = [];
+  const encoder = new TextEncoder();
   let control: ReadableStreamDefaultController<Uint8Array> | null = null;
-  let isOpen = true;
+  let isOpen = true, unsent = "";
+  const flush = () => {
+    if (isOpen && unsent !== "") control!.enqueue(encoder.encode(unsent));
+    unsent = "";
+  };
+  /** Events of one turn of the event loop are sent together: each write costs more than they do. */
   const write = (text: string) => {
-    if (!isOpen) return;
-    if (control === null) early.push(text);
-    else control.enqueue(encoder.encode(text));
+    if (control !== null && unsent === "") setImmediate(flush);
+    unsent += text;
   };
   const begun = Promise.withResolvers<void>();
   let hasBegun = false;
@@ -48,11 +53,12 @@ export async function eventStream(
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       control = controller;
-      for (const text of early) write(text);
+      flush();
       ping = setInterval(() => write(": ping\n\n"), PING_MS);
       const close = () => {
         clearInterval(ping);
         if (!isOpen) return;
+        flush();
         isOpen = false;
         controller.close();
         onEnd();

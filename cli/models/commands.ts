@@ -47,6 +47,8 @@ function generateCommand(program: Command): void {
     .option("--max-new-tokens <n>", "tokens generated at most", integer(1, 2 ** 20 - 1), 256)
     .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
     .option("--stop <text>", "end after this text, which is kept (repeatable)", collect, [])
+    .option("--json-schema <file>", "only JSON that this schema accepts (docs/serve.md)")
+    .option("--regex <pattern>", "only texts that the whole pattern matches")
     .option("--temperature <t>", "0 is greedy", real(0, 100), 1)
     .option("--top-p <p>", "1 = off", real(0, 1, { above: true }), 1)
     .option("--top-k <k>", "0 = off", integer(0), 0)

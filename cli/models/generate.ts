@@ -8,6 +8,7 @@ import type { Completion, GenerationTiming } from "../../models/generation/types
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { templateValues } from "../flag_types.ts";
+import { constraintOf, readForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./generate_flags.ts";
 import { parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -39,9 +40,13 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
     );
   }
+  const form = await readForm(flags);
+  if (form !== null && flags.minNewTokens > 0) {
+    throw new UsageError(`${form.flag} and --min-new-tokens exclude each other: a form has an end`);
+  }
   if (flags.baseUrl !== undefined) {
     const { generateRemotely } = await import("./remote_generate.ts");
-    return await generateRemotely(flags.baseUrl, flags);
+    return await generateRemotely(flags.baseUrl, flags, form);
   }
   const { idsFile } = flags;
   const text = flags.prompt ?? await readInput(idsFile ?? flags.file ?? "-");
@@ -70,6 +75,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       throw new UsageError(`--stop: ${flags.model} has no tokenizer, and so no texts`);
     }
     const stopWhen = tokenizer === null ? null : stopStrings(tokenizer, flags.stop);
+    const constraint = form === null ? null : constraintOf(form, tokenizer, model.vocabSize);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
       maxNewTokens: flags.maxNewTokens,
       temperature: flags.temperature,
@@ -79,6 +85,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       repetitionPenalty: flags.repetitionPenalty,
       minNewTokens: flags.minNewTokens,
       ...(stopWhen === null ? {} : { stopWhen }),
+      ...(constraint === null ? {} : { constraint }),
       seed: flags.seed,
       eosIds: flags.ignoreEos ? [] : eosIds,
       ...(flags.activations === undefined ? {} : { activations: flags.activations }),

@@ -1,7 +1,8 @@
 /** The flags of `rgx generate`. */
+import type { FormFlags } from "./answer_form.ts";
 import type { ModelFlags } from "./model_input.ts";
 
-export interface GenerateFlags extends ModelFlags {
+export interface GenerateFlags extends ModelFlags, FormFlags {
   /** A server that generates in place of this process; `model` is the name of its model. */
   baseUrl?: string;
   apiKeyEnv?: string;

@@ -6,6 +6,7 @@ import { HttpError, httpError } from "../../core/remote/refusal.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { templateValues } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
+import type { AskedForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./generate_flags.ts";
 import { parseIds, readInput } from "./model_input.ts";
 
@@ -17,7 +18,11 @@ const LOCAL = [
   "computeDtype",
 ] as const;
 
-export async function generateRemotely(baseUrl: string, flags: GenerateFlags): Promise<void> {
+export async function generateRemotely(
+  baseUrl: string,
+  flags: GenerateFlags,
+  form: AskedForm | null,
+): Promise<void> {
   for (const name of LOCAL) {
     const value = flags[name as keyof GenerateFlags];
     if (value === undefined || value === false || Array.isArray(value) && value.length === 0) {
@@ -33,7 +38,7 @@ export async function generateRemotely(baseUrl: string, flags: GenerateFlags): P
   const address = new ServerAddress(baseUrl, flags.apiKeyEnv);
   const text = flags.prompt ?? await readInput(flags.idsFile ?? flags.file ?? "-");
   const path = flags.chat ? "/chat/completions" : "/completions";
-  const reply = await post(address, path, bodyOf(text, flags));
+  const reply = await post(address, path, { ...bodyOf(text, flags), ...formFields(form) });
   const choices = choicesOf(reply, address.url);
   if (flags.json) {
     print(JSON.stringify({
@@ -75,6 +80,15 @@ function bodyOf(text: string, flags: GenerateFlags): Json {
     ...(flags.ignoreEos ? { ignore_eos: true } : {}),
     ...(stop.length === 0 ? {} : { stop }),
   };
+}
+
+/** The form in the fields of OpenAI and of vLLM. */
+function formFields(asked: AskedForm | null): Json {
+  if (asked === null) return {};
+  const { form } = asked;
+  if (form.kind === "regex") return { structured_outputs: { regex: form.pattern } };
+  const schema = form.kind === "schema" ? form.schema : {};
+  return { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
 }
 
 async function post(address: ServerAddress, path: string, body: Json): Promise<Json> {

@@ -98,7 +98,8 @@ export class ConstrainedText {
       const allowed = this.constraint.allowed(this.#state, this.ends);
       if (allowed.every((word) => word === 0)) {
         throw new RgxError(
-          "the model's vocabulary has no token that could follow in the form that was asked for",
+          "the form that was asked for needs a character of which the model's vocabulary has no " +
+            `token: ${wantedBytes(this.#state)}`,
         );
       }
       this.#allowed = allowed;
@@ -115,6 +116,20 @@ export class ConstrainedText {
     this.#state = next;
     this.#allowed = null;
   }
+}
+
+/** Some of the bytes that may follow, for a message. */
+function wantedBytes({ places }: State): string {
+  const found: string[] = [];
+  for (let byte = 0; byte < 256; byte++) {
+    const isWanted = places.some(({ node }) =>
+      node.kind === "bytes" && node.set[byte >>> 5]! >>> (byte & 31) & 1
+    );
+    if (!isWanted) continue;
+    const isPrintable = byte > 0x20 && byte < 0x7f;
+    found.push(isPrintable ? String.fromCharCode(byte) : `byte ${byte}`);
+  }
+  return found.slice(0, 5).join(" or ") + (found.length > 5 ? " or others" : "");
 }
 
 function rootOf(grammar: Grammar, form: Form): Node {

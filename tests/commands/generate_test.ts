@@ -45,6 +45,37 @@ Deno.test({
   },
 });
 
+Deno.test("texts are held to a JSON schema or a pattern, and products may be in bfloat16", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/schema.json`, required = ["n", "s"];
+    const properties = { n: { type: "integer", maximum: 9 }, s: { enum: ["cat", "dog"] } };
+    await Deno.writeTextFile(path, JSON.stringify({ type: "object", properties, required }));
+    const generate = (model: string) => [
+      ...["generate", "--model", model, "--prompt", "Once", "--max-new-tokens", "60"],
+    ];
+    const base = generate(goldenPath("models/stories260k"));
+    const json = await rgx([...base, "--json-schema", path, "--compute-dtype", "bfloat16"]);
+    assert.equal(json.code, 0, json.err);
+    const { n, s } = JSON.parse(json.out);
+    assert.ok(n <= 9 && ["cat", "dog"].includes(s), json.out);
+    const matching = await rgx([...base, "--regex", "(la ){2,3}end"]);
+    assert.match(matching.out, /^(la ){2,3}end\n$/);
+    const unknown = await rgx([...generate(TINY), "--json-schema", path]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.err, /a character of which the model's vocabulary has no token: \{/);
+    const cases: [string[], RegExp][] = [
+      [["--regex", "(?<=a)b"], /--regex: .* a lookbehind, which is not supported/],
+      [["--json-schema", `${folder}/none`], /cannot read .*none/],
+      [["--json-schema", path, "--regex", "a"], /exclude each other/],
+      [["--regex", "a", "--min-new-tokens", "2"], /a form has an end/],
+    ];
+    for (const [args, message] of cases) {
+      const { code, err } = await rgx([...base, ...args]);
+      assert.equal(code, 2);
+      assert.match(err, message);
+    }
+  }));
+
 Deno.test({
   name: "logprobs agree with those of generation, and the top tokens with recorded logits",
   fn: async () => {

@@ -1,6 +1,6 @@
 /**
- * The server of llama-cpp-python beside `rgx serve`: the same file, clients, questions and number of
- * threads, in turns. Each client streams one greedy completion. That server has one sequence, so
+ * The server of llama-cpp-python beside `rgx serve`: the same file, clients, questions and number
+ * of threads, in turns. Each client streams one greedy completion. That server has one sequence, so
  * requests wait for one another there.
  */
 import { ask, percentiles, type Question, questionsOf, serving } from "./clients.ts";
