@@ -1,5 +1,5 @@
 /** The values of `report_to`: programs whose metrics are written in addition to metrics.jsonl. */
 
-export const TRACKERS = ["tensorboard", "trackio", "wandb"] as const;
+export const TRACKERS = ["tensorboard", "trackio", "wandb", "mlflow"] as const;
 
 export type TrackerName = typeof TRACKERS[number];

@@ -1,5 +1,6 @@
-/** Trackers write a run's metrics where TensorBoard, trackio or Weights & Biases reads them. */
+/** Trackers write a run's metrics where TensorBoard, trackio, W&B or MLflow reads them. */
 import type { TrackerName } from "../core/tracker_names.ts";
+import { MlflowTracker } from "./mlflow.ts";
 import { TensorboardTracker } from "./tensorboard.ts";
 import type { TrackedRun, Tracker } from "./tracker.ts";
 import { TrackioTracker } from "./trackio.ts";
@@ -27,6 +28,8 @@ export function openTracker(name: TrackerName, run: TrackedRun, env: Env): Track
       return new TensorboardTracker(run);
     case "trackio":
       return new TrackioTracker(run, env);
+    case "mlflow":
+      return new MlflowTracker(run, env);
     case "wandb":
       return isWandbOff(env) ? null : new WandbTracker(run, env);
   }

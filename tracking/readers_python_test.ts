@@ -1,7 +1,7 @@
 /**
  * Opt-in: the Python packages of the trackers read our files. RGX_TEST_TRACKERS_PYTHON names a
  * Python with these packages (pip install trackio tensorboard "wandb<0.20"; later versions of wandb
- * contain no reader).
+ * contain no reader). MLflow's files are read where it has mlflow or mlflow-skinny.
  */
 import assert from "node:assert/strict";
 import { openTracker } from "./mod.ts";
@@ -13,10 +13,21 @@ const python = Deno.env.get("RGX_TEST_TRACKERS_PYTHON");
 
 /** Prints the points that each tracker's reader finds, as JSON. */
 const READER = `
-import glob, json, os, sys
+import glob, importlib.util, json, os, sys
 folder = sys.argv[1]
 os.environ["TRACKIO_DIR"] = folder
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
 out = {}
+if importlib.util.find_spec("mlflow"):
+    from mlflow.tracking import MlflowClient
+    client = MlflowClient(folder + "/out/mlruns")
+    experiment = client.get_experiment_by_name("my project")
+    [run] = client.search_runs([experiment.experiment_id])
+    assert run.info.run_name == "run one" and run.info.status == "FINISHED", run.info
+    assert run.data.params["training.learning_rate"] == "0.000001", run.data.params
+    assert run.data.metrics == {"train/loss": 0.125, "eval/accuracy": 0.25}, run.data.metrics
+    history = client.get_metric_history(run.info.run_id, "train/loss")
+    out["mlflow"] = [[m.step, m.value] for m in history]
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 events = EventAccumulator(folder + "/out/runs/run one"); events.Reload()
 out["tensorboard"] = [[e.step, e.value] for e in events.Scalars("train/loss")]
@@ -37,7 +48,7 @@ print(json.dumps(out))
 `;
 
 Deno.test({
-  name: "TensorBoard, trackio and wandb read the points that were written for them",
+  name: "TensorBoard, trackio, wandb and MLflow read the points that were written for them",
   ignore: needs(python !== undefined, NEEDED.python),
   fn: () =>
     withTracked(async (run, folder) => {
@@ -53,6 +64,8 @@ Deno.test({
       assert.ok(success, new TextDecoder().decode(stderr));
       const points = [[3, 0.5], [4, 0.125]];
       const found = JSON.parse(new TextDecoder().decode(stdout).trim().split("\n").at(-1)!);
-      assert.deepEqual(found, { tensorboard: points, trackio: points, wandb: points });
+      const { mlflow = points, ...others } = found;
+      assert.deepEqual(others, { tensorboard: points, trackio: points, wandb: points });
+      assert.deepEqual(mlflow, points);
     }),
 });

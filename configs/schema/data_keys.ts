@@ -173,7 +173,7 @@ export const LOGGING: Section<RunConfig["logging"]> = {
     report_to: key(
       trackers(),
       () => [],
-      "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), all; " +
+      "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), mlflow, all; " +
         "a name or a list",
     ),
   },

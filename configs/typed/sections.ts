@@ -308,8 +308,9 @@ export interface LoggingKeys {
   /** Name of the project. Expected: text; default huggingface. */
   project?: RunConfig["logging"]["project"];
   /**
-   * Trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), all; a name or
-   * a list. Expected: one or a list of none, tensorboard, trackio, wandb, jsonl, all; default [].
+   * Trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), mlflow, all; a
+   * name or a list. Expected: one or a list of none, tensorboard, trackio, wandb, mlflow, jsonl,
+   * all; default [].
    */
   report_to?: Trackers;
 }

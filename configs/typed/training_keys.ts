@@ -27,6 +27,13 @@ export interface TrainingKeys {
    */
   reduction?: Training["reduction"];
   /**
+   * The type of gradients on their way between ranks: bfloat16 halves the bytes; sums are float32.
+   * With reduction exact the gradient of each micro-step and each sum of two is rounded to it, on
+   * one rank too, so the bits depend on this key and not on the ranks. Expected: float32 or
+   * bfloat16; default float32.
+   */
+  reduce_dtype?: Training["reduce_dtype"];
+  /**
    * 1 divides the optimizer's states over the ranks (ZeRO, stage 1): the same bits, less memory of
    * each rank, and the new values are sent after each step. Expected: an integer ≥ 0; default 0.
    */

@@ -23,7 +23,10 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "downloads from the Hugging Face Hub and the cache shared with Python; uploads",
   ],
   tasks: ["problems and scoring", "one file a task, by category; registry, data sets, curriculum"],
-  tracking: ["TensorBoard, trackio, W&B", "metrics for TensorBoard, trackio and W&B, as files"],
+  tracking: [
+    "TensorBoard, trackio, W&B, MLflow",
+    "metrics for TensorBoard, trackio, W&B and MLflow, as files",
+  ],
   kernels: [
     "numerical engine",
     "the numerical engine: operations, three devices, one conformance suite",

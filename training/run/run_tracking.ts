@@ -4,11 +4,13 @@
  * run.
  */
 import { messageOf } from "../../core/errors.ts";
+import { maxOf, mean } from "../../core/statistics.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { withoutToken } from "../../configs/to_yaml.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../../tracking/mod.ts";
 import { adviceText } from "../diagnosis/finding.ts";
 import { evalMetrics } from "../evaluation/before_and_after.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { TrainEvent, TrainPlan } from "./events.ts";
 
 type Values = Readonly<Record<string, number | null | readonly number[]>>;
@@ -17,6 +19,7 @@ export class RunTracking {
   #trackers: Tracker[] = [];
   #step = 0;
   #completed = false;
+  readonly #resources = new Resources();
 
   constructor(
     private readonly config: RunConfig,
@@ -28,7 +31,10 @@ export class RunTracking {
     switch (event.type) {
       case "plan":
         return this.#begin(event.plan);
+      case "step":
+        return this.#resources.add(event.metrics);
       case "log":
+        return this.#log(event.step, { ...event.metrics, ...this.#resources.take() });
       case "held_out":
         return this.#log(event.step, event.metrics);
       case "eval":
@@ -91,6 +97,28 @@ export class RunTracking {
         return false;
       }
     });
+  }
+}
+
+/** Time, memory and throughput of the steps since the last log: means, and the most of memory. */
+class Resources {
+  readonly #values = new Map<string, number[]>();
+
+  add(metrics: Metrics): void {
+    for (const [name, value] of Object.entries(metrics)) {
+      if (value === null || !/^(time|memory|throughput)\//.test(name)) continue;
+      const values = this.#values.get(name);
+      if (values === undefined) this.#values.set(name, [value]);
+      else values.push(value);
+    }
+  }
+
+  take(): Metrics {
+    const taken = [...this.#values].map(([name, values]) =>
+      [name, name.startsWith("memory/") ? maxOf(values) : mean(values)] as const
+    );
+    this.#values.clear();
+    return Object.fromEntries(taken);
   }
 }
 
