@@ -37,5 +37,6 @@ export const NEEDED = {
   native: "no native kernels for this machine",
   bf16: "this processor has neither AMX nor AVX512-BF16",
   node: "Node 22 and npm are not installed (RGX_TEST_NODE names another Node)",
+  poppler: "poppler is not installed (apt-get install poppler-utils)",
   system: "the operating system lacks what the test is about",
 } as const;

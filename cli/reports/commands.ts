@@ -15,7 +15,7 @@ export function reportCommands(program: Command): void {
     )
     .option("--rename-file <path>", "a JSON object of such names")
     .option("--full-scale", "a scale from 0 to 100 %; default: to where the data end")
-    .option("--output <path>", "a .png, .svg or .html; default: a new PNG beside the results")
+    .option("--output <path>", "a .png, .svg, .pdf or .html; default: a new PNG beside the results")
     .option("--json", "one JSON document: path, kind, tasks, models, notes")
     .addHelpText(
       "after",
@@ -36,7 +36,7 @@ export function reportCommands(program: Command): void {
     .option("--title <text>", "title of the chart")
     .option(
       "--output <path>",
-      "a .png, .svg or .html; default: curves.png in the first run's folder",
+      "a .png, .svg, .pdf or .html; default: curves.png in the first run's folder",
     )
     .option("--json", "one JSON document: path, metrics, runs, notes")
     .addHelpText(

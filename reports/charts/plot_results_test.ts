@@ -81,7 +81,7 @@ Deno.test("a note names characters that a PNG cannot show", () =>
     const notes = async (ending: string) =>
       (await plotResults([folder], { output: `${folder}/chart.${ending}` })).notes;
     assert.deepEqual(await notes("png"), [
-      "boxes stand for characters that the font of PNGs lacks: 模 型 (.svg and .html show them)",
+      "boxes stand for characters that the charts' font lacks: 模 型 (.svg and .html show them)",
     ]);
     assert.deepEqual([await notes("svg"), await notes("html")], [[], []]);
     const title = [..."一二三四五六七八九十百千"].join("");
@@ -90,7 +90,7 @@ Deno.test("a note names characters that a PNG cannot show", () =>
   }));
 
 Deno.test("impossible options are refused before anything is read", async () => {
-  await assert.rejects(plotResults(["none.json"], { output: "x.jpg" }), isUsage(/\.png, \.svg or/));
+  await assert.rejects(plotResults(["none.json"], { output: "x.jpg" }), isUsage(/\.svg, \.pdf or/));
   await assert.rejects(plotResults(["none.json"]), isUsage(/none\.json: there is no such file/));
   await assert.rejects(plotResults([]), isUsage(/no result files/));
   await inFolder({}, async (folder) => {

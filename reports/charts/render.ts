@@ -10,7 +10,8 @@ import { JSDOM } from "jsdom";
 import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
 import { type Figure, PNG_SCALE } from "./figure.ts";
 import { FONT_FAMILY, fontTtf, withBoxes } from "./font.ts";
-import { installTextLayout } from "./text_layout.ts";
+import { svgToPdf } from "./pdf/svg_to_pdf.ts";
+import { type Element, installTextLayout } from "./text_layout.ts";
 
 /** The part of Plotly that is used. */
 interface Plotly {
@@ -19,6 +20,8 @@ interface Plotly {
 
 interface Loaded {
   plotly: Plotly;
+  /** The root element of an SVG text. */
+  parse(svg: string): Element;
   /** Restarts the names of the picture's parts, so that a figure always gives the same bytes. */
   restartNames(): void;
 }
@@ -48,6 +51,7 @@ function load(): Loaded {
   window.Math.random = () => (state = (state * 48271) % 0x7fffffff) / 0x7fffffff;
   return loaded = {
     plotly: window.Plotly,
+    parse: (svg) => new window.DOMParser().parseFromString(svg, "image/svg+xml").documentElement,
     restartNames: () => state = 1,
   };
 }
@@ -63,6 +67,11 @@ export async function renderSvg({ data, layout }: Figure): Promise<string> {
     { ...figure, config: { staticPlot: true } },
     { format: "svg", width, height, imageDataOnly: true },
   );
+}
+
+/** The figure as a PDF page of its size, with texts as texts in the embedded font. */
+export async function renderPdf(figure: Figure, title: string): Promise<Uint8Array<ArrayBuffer>> {
+  return svgToPdf(load().parse(withBoxes(await renderSvg(figure))), title);
 }
 
 let ready: Promise<unknown> | undefined;

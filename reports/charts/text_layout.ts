@@ -14,12 +14,12 @@ interface Box {
 }
 
 /** a c e / b d f: x' = a·x + c·y + e, y' = b·x + d·y + f. */
-type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
+export type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
 
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
 /** What is used of the DOM's Element. Its own type is in no library of types for programs. */
-interface Element {
+export interface Element {
   tagName: string;
   textContent: string | null;
   parentElement: Element | null;
@@ -71,12 +71,10 @@ function boxOf(element: Element): Box | null {
 
 function textBox(element: Element): Box | null {
   const size = fontSize(element), { ascent, descent } = fontMetrics();
-  const style = element.getAttribute("style") ?? "";
-  const anchor = /text-anchor:\s*(\w+)/.exec(style)?.[1] ?? element.getAttribute("text-anchor");
   let sum: Box | null = null;
   for (const line of linesOf(element)) {
     const width = textWidth(line.text, size);
-    const left = line.x - (anchor === "end" ? width : anchor === "middle" ? width / 2 : 0);
+    const left = line.x - anchorShare(element) * width;
     const base = line.y + line.dy * size;
     const box = {
       left,
@@ -89,8 +87,15 @@ function textBox(element: Element): Box | null {
   return sum;
 }
 
+/** The share of a line's width that is left of its place. */
+export function anchorShare(element: Element): number {
+  const style = element.getAttribute("style") ?? "";
+  const anchor = /text-anchor:\s*(\w+)/.exec(style)?.[1] ?? element.getAttribute("text-anchor");
+  return anchor === "end" ? 1 : anchor === "middle" ? 0.5 : 0;
+}
+
 /** The lines of a text; `dy` is in em. */
-function linesOf(element: Element): { text: string; x: number; y: number; dy: number }[] {
+export function linesOf(element: Element): { text: string; x: number; y: number; dy: number }[] {
   const at = (part: Element, text: string) => ({
     text,
     x: numberOf(part, "x", numberOf(element, "x")),
@@ -103,13 +108,13 @@ function linesOf(element: Element): { text: string; x: number; y: number; dy: nu
   return text === "" ? [] : [at(element, text)];
 }
 
-function numberOf(element: Element, attribute: string, otherwise = 0): number {
+export function numberOf(element: Element, attribute: string, otherwise = 0): number {
   const value = Number.parseFloat(element.getAttribute(attribute) ?? "");
   return Number.isFinite(value) ? value : otherwise;
 }
 
 /** Font size in pixels, of the element or of an element around it. */
-function fontSize(element: Element): number {
+export function fontSize(element: Element): number {
   for (let at: Element | null = element; at !== null; at = at.parentElement) {
     const found = /font-size:\s*([\d.]+)px/.exec(at.getAttribute("style") ?? "");
     if (found !== null) return Number(found[1]);
@@ -148,7 +153,7 @@ function toScreen(element: Element): Matrix {
   return matrix;
 }
 
-function transformOf(element: Element): Matrix {
+export function transformOf(element: Element): Matrix {
   const text = element.getAttribute("transform");
   if (text === null) return IDENTITY;
   let matrix = IDENTITY;

@@ -8,12 +8,15 @@ import { missingCharacters } from "./font.ts";
 /** Maximum number of characters that a note names. */
 const MAX_NAMED = 10;
 
-/** @throws UsageError unless the name ends in .png, .svg or .html, in an existing folder */
-export function checkPicturePath(path: string): "png" | "svg" | "html" {
-  const kind = /\.(png|svg|html)$/i.exec(path)?.[1]?.toLowerCase();
-  if (kind !== "png" && kind !== "svg" && kind !== "html") {
+const KINDS = ["png", "svg", "pdf", "html"] as const;
+type Kind = typeof KINDS[number];
+
+/** @throws UsageError unless the name ends in .png, .svg, .pdf or .html, in an existing folder */
+export function checkPicturePath(path: string): Kind {
+  const kind = KINDS.find((kind) => path.toLowerCase().endsWith(`.${kind}`));
+  if (kind === undefined) {
     throw new UsageError(
-      `cannot draw into ${path}: expected a name that ends in .png, .svg or .html`,
+      `cannot draw into ${path}: expected a name that ends in .png, .svg, .pdf or .html`,
     );
   }
   if (isFolder(path)) throw new UsageError(`cannot draw into ${path}: it is a folder`);
@@ -38,20 +41,21 @@ export async function writeFigure(path: string, figure: Figure, title: string): 
   const kind = checkPicturePath(path);
   await writeFileAtomic(path, await render(kind, figure, title));
   // Other kinds of pictures are shown with the fonts of the reader's machine.
-  const missing = kind === "png" ? missingCharacters(JSON.stringify(figure)) : [];
+  const missing = kind === "png" || kind === "pdf" ? missingCharacters(JSON.stringify(figure)) : [];
   if (missing.length === 0) return [];
   const some = missing.slice(0, MAX_NAMED).join(" ") + (missing.length > MAX_NAMED ? " …" : "");
   return [
-    `boxes stand for characters that the font of PNGs lacks: ${some} (.svg and .html show them)`,
+    `boxes stand for characters that the charts' font lacks: ${some} (.svg and .html show them)`,
   ];
 }
 
 async function render(
-  kind: "png" | "svg" | "html",
+  kind: Kind,
   figure: Figure,
   title: string,
 ): Promise<Uint8Array | string> {
   if (kind === "html") return (await import("./html.ts")).renderHtml(figure, title);
-  const { renderPng, renderSvg } = await import("./render.ts");
+  const { renderPdf, renderPng, renderSvg } = await import("./render.ts");
+  if (kind === "pdf") return await renderPdf(figure, title);
   return kind === "png" ? await renderPng(figure) : await renderSvg(figure);
 }

@@ -33,6 +33,10 @@ Deno.test("a chart has the names of the table, and a scale that fits or is full"
     assert.match(full, /^Before$[^]*^100 %$/m);
     assert.match(full, /^After$/m);
     assert.doesNotMatch(full, /scale ends/);
+    const { code } = await rgx(["plot", "results_1.json", "--output", "x.pdf"], "", {}, cwd);
+    assert.equal(code, 0);
+    const pdf = new TextDecoder("latin1").decode(await Deno.readFile(`${cwd}/x.pdf`));
+    assert.match(pdf, /^%PDF-1\.7\n[^]*\/CIDFontType2[^]*%%EOF\n$/);
     const nothing = allTasksFile({ gcd: { [RUN]: 0, [BASE]: 0 } });
     await Deno.writeTextFile(`${cwd}/results_1.json`, JSON.stringify(nothing));
     assert.match(await plot(), /nothing was right/);
