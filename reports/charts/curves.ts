@@ -50,7 +50,7 @@ export interface CurvesOptions {
   /** Names of the runs in the chart, as "run=name"; a run is its path or its name in the chart. */
   rename?: readonly string[];
   /**
-   * A path that ends in .png, .svg, .pdf or .html; default `curves.png` in the first run's folder. An
+   * A path ending in .png, .svg, .pdf or .html; default `curves.png` in the first run's folder. An
    * existing file is replaced.
    */
   output?: string;

@@ -28,7 +28,7 @@ export interface PlotOptions {
   /** The scale ends at 100 %; default: where the data end. */
   fullScale?: boolean;
   /**
-   * A path that ends in .png, .svg, .pdf or .html; an existing file is replaced. Default: a new PNG in
+   * A path ending in .png, .svg, .pdf or .html; an existing file is replaced. Default: a new PNG in
    * the folder of the results.
    */
   output?: string;

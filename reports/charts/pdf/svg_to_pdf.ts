@@ -1,7 +1,8 @@
 /**
  * A chart's SVG as a PDF page of its size, with lines as lines and texts as texts in the embedded
  * font. It knows what Plotly writes for our charts: groups, rectangles, circles, paths, texts,
- * clips by rectangles, and patterns. Another element is an error, so that nothing is left out in silence.
+ * clips by rectangles, and patterns. Another element is an error, so that nothing is left out in
+ * silence.
  */
 import {
   anchorShare,
