@@ -5,6 +5,9 @@ import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { localTransports } from "../ranks/local_ranks.ts";
 import { Ranks } from "../ranks/ranks.ts";
 import { assistBenchmark, type Benchmark, type BenchmarkOptions } from "./benchmark.ts";
+import { fileSizesOf } from "./plan/fingerprint.ts";
+import { runOnRanks } from "./workers/rank_jobs.ts";
+import type { Job } from "./workers/run_jobs.ts";
 import { collected, withModel } from "./testing.ts";
 
 interface RankOptions {
@@ -83,6 +86,33 @@ Deno.test("a stop of one rank stops all; another number of ranks asks for the re
     assert.ok(done.evaluated > 0);
     assert.equal(done.resumed + done.evaluated, 15);
     assert.deepEqual(untimed(done), untimed(alone));
+  }));
+
+Deno.test("ranks with other files of a model are found before they work", () =>
+  withModel(async (folder, model) => {
+    const copy = { kind: "local", path: `${folder}/copy`, weights: `${folder}/copy` } as const;
+    const jobs = [{ model: { name: "m", where: copy }, set: {}, missing: [] }] as unknown as Job[];
+    const ends = await Promise.allSettled(
+      localTransports(2).map(async (transport) => {
+        const ranks = new Ranks(transport);
+        const plan = { jobs, isKept: false, listener: () => assert.fail("they work") };
+        const models = { open: () => assert.fail("a model is opened"), close: () => {} };
+        await runOnRanks(ranks, ranks.isFirst ? plan : null, models, () => false);
+      }),
+    );
+    const [first, second] = ends.map((end) => (end as PromiseRejectedResult).reason);
+    assert.match(first.message, /\/copy: .* has no such model$/);
+    assert.equal(second.exitCode, 2);
+    await Deno.mkdir(copy.path);
+    const { size } = await Deno.stat(`${model}/config.json`);
+    const write = (bytes: number) =>
+      Deno.writeFile(`${copy.path}/config.json`, new Uint8Array(bytes));
+    await write(size);
+    const known = fileSizesOf(copy);
+    await Deno.utime(`${copy.path}/config.json`, 1e9, 1e9);
+    assert.equal(fileSizesOf(copy), known, "a copy has other times");
+    await write(size + 1);
+    assert.notEqual(fileSizesOf(copy), known);
   }));
 
 Deno.test("what the first rank refuses ends all; a device that fails is a failure of its part", () =>

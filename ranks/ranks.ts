@@ -173,19 +173,20 @@ export class Ranks {
 
   /**
    * Compares a text of every rank, which should be equal.
-   * @throws UsageError that names the rank that differs and both texts
+   * @throws UsageError that names the rank that differs and both texts; RankFailed on the others
    */
   async compare(texts: Readonly<Record<string, string>>, advice: string): Promise<void> {
     const all = await this.each(() => texts);
     for (const [name, expected] of Object.entries(all[0]!)) {
       const other = all.findIndex((each) => each[name] !== expected);
       if (other < 0) continue;
+      const message = `the ranks do not have the same ${name}: rank 0 has ${expected}, rank ` +
+        `${other} has ${all[other]![name]}`;
+      // One of them says it.
       throw this.#remember(
-        new UsageError(
-          `the ranks do not have the same ${name}: rank 0 has ${expected}, rank ${other} has ` +
-            all[other]![name],
-          { advice },
-        ),
+        this.isFirst
+          ? new UsageError(message, { advice })
+          : new RankFailed(message, { advice, exitCode: EXIT.usage }),
       );
     }
   }

@@ -2,20 +2,38 @@
  * Tells, without reading the weights, whether a model is still the one whose answers are stored.
  */
 import { sha256Hex } from "../../core/checksums.ts";
+import { UsageError } from "../../core/errors.ts";
 import type { LocalPlace } from "./model_request.ts";
 
 /** A hash of names, sizes and modification times of the files of a model and an adapter's base. */
 export function fingerprintOf(
   { path, weights, tokenizer = path, storage }: LocalPlace,
 ): string {
-  const lines = [...new Set([path, weights, tokenizer])].flatMap(fileLines);
+  const lines = [...new Set([path, weights, tokenizer])].flatMap((place) => fileLines(place));
   return sha256Hex([...lines, ...(storage ? [JSON.stringify(storage)] : [])].join("\n"));
 }
 
-function fileLines(path: string): string[] {
+/**
+ * The same without times, which differ where each machine has a copy of its own.
+ * @throws UsageError when the model is not on this machine
+ */
+export function fileSizesOf({ path, weights, tokenizer = path }: LocalPlace): string {
+  try {
+    const lines = [...new Set([path, weights, tokenizer])]
+      .flatMap((place) => fileLines(place, false));
+    return sha256Hex(lines.join("\n"));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(`${path}: ${Deno.hostname()} has no such model`, {
+      advice: "All ranks need it, on a file system that their machines share or as copies.",
+    });
+  }
+}
+
+function fileLines(path: string, withTimes = true): string[] {
   const line = (name: string) => {
     const { size, mtime } = Deno.statSync(name);
-    return `${name} ${size} ${mtime?.getTime()}`;
+    return `${name} ${size}${withTimes ? ` ${mtime?.getTime()}` : ""}`;
   };
   if (Deno.statSync(path).isFile) return [line(path)];
   // In a run's folder only the files of the model count.

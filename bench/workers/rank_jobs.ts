@@ -5,8 +5,10 @@
  * rank costs only the answers since the last round.
  */
 import { Interrupted } from "../../core/errors.ts";
+import { VERSION } from "../../core/version.ts";
 import type { Ranks } from "../../ranks/ranks.ts";
 import type { Answerers } from "../answerer.ts";
+import { fileSizesOf } from "../plan/fingerprint.ts";
 import { deal, type Job, type JobListener, missingSamples, runJobs } from "./run_jobs.ts";
 import { deliver, type FromWorker, messageListener, packJobs, unpackJobs } from "./worker.ts";
 
@@ -42,7 +44,9 @@ export async function runOnRanks(
 ): Promise<void> {
   const told = await ranks.first(() => ({ jobs: packJobs(plan!.jobs), isKept: plan!.isKept }));
   if (told.isKept) ranks.progress.keeps();
-  const shares = deal(plan?.jobs ?? unpackJobs(told.jobs), ranks.size);
+  const jobs = plan?.jobs ?? unpackJobs(told.jobs);
+  await compareRanks(ranks, jobs);
+  const shares = deal(jobs, ranks.size);
   const listeners = shares.map((share, rank) =>
     plan?.listener(rank, missingSamples(share)) ?? null
   );
@@ -95,6 +99,21 @@ export async function runOnRanks(
     await work;
   }
 }
+
+/** @throws UsageError when a rank is another version, or has other models */
+async function compareRanks(ranks: Ranks, jobs: readonly Job[]): Promise<void> {
+  const own: Record<string, string> = { version: VERSION };
+  await ranks.each(() => {
+    for (const { name, where } of new Set(jobs.map(({ model }) => model))) {
+      if (where.kind !== "local") continue;
+      own[`files of ${name}`] = fileSizesOf(where).slice(0, DIGITS);
+    }
+  });
+  await ranks.compare(own, "Start all ranks with the same program, arguments and files.");
+}
+
+/** Digits of a hash in a message. */
+const DIGITS = 16;
 
 /** Waits until a promise is there, but at most so many milliseconds. */
 async function pause(ms: number, promise: Promise<void>): Promise<void> {
