@@ -108,39 +108,41 @@ Deno.test({
     }),
 });
 
-Deno.test({
-  name: "the executable trains on a GPU that only has a driver",
-  ignore: needs(built, NEEDED.executable) ||
-    needs(hasWebgpu, NEEDED.webgpu),
-  fn: () =>
-    inEmptyFolder(async (folder) => {
-      // Sizes are smaller than the quickstart's, because the GPU may be a software adapter.
-      const { code, out, err } = await run(folder, [
-        "train",
-        "quickstart",
-        "--device",
-        "webgpu",
-        "max_steps=3",
-        "sft.max_steps=2",
-        "eval.num_examples=4",
-        "num_generations=4",
-        "per_device_train_batch_size=8",
-        "training.max_completion_length=8",
-        "--json",
-      ]);
-      assert.equal(code, 0, err);
-      assert.match(err, /device +webgpu, \S+/);
-      const summary = JSON.parse(out.trimEnd().split("\n").at(-1)!);
-      assert.deepEqual([summary.status, summary.steps], ["completed", 3]);
-      const record = JSON.parse(
-        await Deno.readTextFile(`${folder}/${summary.output_dir}/run.json`),
-      );
-      assert.equal(record.device, "webgpu");
-      assert.ok(record.adapter.name.length > 0);
-      const planned = summary.memory_planned_bytes, peak = summary.peak_memory_bytes;
-      assert.ok(Math.abs(peak / planned - 1) < 0.1, `${peak} of ${planned} planned bytes`);
-    }),
-});
+for (const device of ["webgpu", "vulkan"]) {
+  Deno.test({
+    name: `the executable trains on a GPU that only has a driver (${device})`,
+    ignore: needs(built, NEEDED.executable) ||
+      needs(hasWebgpu, NEEDED.webgpu),
+    fn: () =>
+      inEmptyFolder(async (folder) => {
+        // Sizes are smaller than the quickstart's, because the GPU may be a software adapter.
+        const { code, out, err } = await run(folder, [
+          "train",
+          "quickstart",
+          "--device",
+          device,
+          "max_steps=3",
+          "sft.max_steps=2",
+          "eval.num_examples=4",
+          "num_generations=4",
+          "per_device_train_batch_size=8",
+          "training.max_completion_length=8",
+          "--json",
+        ]);
+        assert.equal(code, 0, err);
+        assert.match(err, new RegExp(`device +${device}, \\S+`));
+        const summary = JSON.parse(out.trimEnd().split("\n").at(-1)!);
+        assert.deepEqual([summary.status, summary.steps], ["completed", 3]);
+        const record = JSON.parse(
+          await Deno.readTextFile(`${folder}/${summary.output_dir}/run.json`),
+        );
+        assert.equal(record.device, device);
+        assert.ok(record.adapter.name.length > 0);
+        const planned = summary.memory_planned_bytes, peak = summary.peak_memory_bytes;
+        assert.ok(Math.abs(peak / planned - 1) < 0.1, `${peak} of ${planned} planned bytes`);
+      }),
+  });
+}
 
 const BASE = goldenPath("models/tinystories-656k");
 

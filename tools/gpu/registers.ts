@@ -79,7 +79,7 @@ function parse(text: string): Registers {
 
 /** Compiles the kernels, in the process that pretends a card. */
 function compile(kernels: readonly KernelText[]): void {
-  const { vulkan, instance } = createInstance([]);
+  const { vulkan, instance } = createInstance();
   const physical = listPhysical(vulkan, instance)[0]!, { family } = computeQueue(vulkan, physical);
   const info = vk.VkDeviceCreateInfo.make({
     queueCreateInfoCount: 1,

@@ -15,18 +15,13 @@ import {
   requestFeatures,
 } from "./physical.ts";
 
-export interface VulkanDeviceOptions extends WebgpuDeviceOptions {
-  /** Layers of the loader, such as VK_LAYER_KHRONOS_validation (tests). */
-  layers?: readonly string[];
-}
-
 /**
  * Creates a device on a card; without one, on a CPU behind Vulkan.
  * @throws RgxError (exit 2, with what to install) when there is no Vulkan, no such card, or the
  *   card lacks what the kernels need
  */
-export async function createVulkanDevice(options: VulkanDeviceOptions = {}): Promise<WebgpuDevice> {
-  const opened = createInstance(options.layers);
+export async function createVulkanDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
+  const opened = createInstance();
   try {
     const found = listPhysical(opened.vulkan, opened.instance);
     const physical = choosePhysical(found, options.card ?? null);

@@ -8,7 +8,7 @@ import type { MatrixUnits } from "../../ops/common/webgpu_op.ts";
 import { listCards } from "../webgpu/cards.ts";
 import { hiddenError, visibleCards } from "../webgpu/visible.ts";
 import { check, handleOf, noVulkanError, openVulkan, type Vulkan, VulkanError } from "./library.ts";
-import { type Bytes, cString, joined, textArray, textOf, zeros } from "./memory_layout.ts";
+import { type Bytes, cString, joined, textOf, zeros } from "./memory_layout.ts";
 import * as vk from "./structs.ts";
 
 /** Vulkan 1.3, which drivers since 2022 have: SPIR-V 1.6, timeline semaphores, the memory model. */
@@ -40,11 +40,8 @@ export interface Instance {
   destroy: () => void;
 }
 
-/**
- * Creates an instance; `destroy` must be called at the end.
- * @param layers names of layers, such as VK_LAYER_KHRONOS_validation
- */
-export function createInstance(layers: readonly string[] = []): Instance {
+/** Creates an instance; `destroy` must be called at the end. */
+export function createInstance(): Instance {
   const vulkan = openVulkan();
   if (Deno.build.os === "linux" && Deno.env.get("XDG_RUNTIME_DIR") === undefined) {
     Deno.env.set("XDG_RUNTIME_DIR", "/tmp"); // else Mesa prints a warning
@@ -54,11 +51,7 @@ export function createInstance(layers: readonly string[] = []): Instance {
     pEngineName: "rgx",
     apiVersion: API_VERSION,
   });
-  const info = vk.VkInstanceCreateInfo.make({
-    pApplicationInfo: application,
-    enabledLayerCount: layers.length,
-    ppEnabledLayerNames: layers.length > 0 ? textArray(layers) : null,
-  });
+  const info = vk.VkInstanceCreateInfo.make({ pApplicationInfo: application });
   try {
     const instance = handleOf(
       "vkCreateInstance",
