@@ -74,8 +74,8 @@ export function narrowBF16Into<T extends Uint16Array>(values: ArrayLike<number>,
 
 /** bfloat16 bit patterns of float32 values that are such already, into `out`. */
 export function cutBF16Into<T extends Uint16Array>(values: Float32Array, out: T): T {
-  const all = new Uint16Array(values.buffer, values.byteOffset, 2 * values.length);
-  for (let i = 0; i < values.length; i++) out[i] = all[2 * i + 1]!;
+  const all = new Int32Array(values.buffer, values.byteOffset, values.length);
+  for (let i = 0; i < all.length; i++) out[i] = all[i]! >>> 16;
   return out;
 }
 

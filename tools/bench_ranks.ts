@@ -1,7 +1,7 @@
 /**
  * `deno task bench:ranks`: what several ranks cost and bring, under each MPI of this machine.
  *
- *     deno task bench:ranks [sums | step] [--ranks 2] [--turns 5] [--steps 4]
+ *     deno task bench:ranks [sums | step] [--ranks 2] [--turns 3] [--steps 3]
  *
  * `sums`: sums of gradients beside MPI_Allreduce of a C program, which is compiled with mpicc and
  * left out where there is none. Both run in turns, so that a disturbance of the machine meets both.
@@ -110,7 +110,7 @@ async function sums(launcher: TestLauncher, ranks: number, turns: number): Promi
   }
 }
 
-/** Four micro-batches of four completions with adapters; the first step is not counted. */
+/** Eight micro-batches of eight completions with adapters; the first step is not counted. */
 const config = (model: string, steps: number) => `
 model: { model_name_or_path: ${model} }
 lora: { r: 16 }
@@ -121,9 +121,9 @@ training:
   max_steps: ${steps + 1}
   logging_steps: 1
   save_strategy: "no"
-  num_generations: 4
-  per_device_train_batch_size: 4
-  gradient_accumulation_steps: 4
+  num_generations: 8
+  per_device_train_batch_size: 8
+  gradient_accumulation_steps: 8
   max_completion_length: 48
 `;
 
@@ -173,8 +173,8 @@ if (import.meta.main) {
     allowPositionals: true,
     options: {
       ranks: { type: "string", default: "2" },
-      turns: { type: "string", default: "5" },
-      steps: { type: "string", default: "4" },
+      turns: { type: "string", default: "3" },
+      steps: { type: "string", default: "3" },
     },
   });
   const [ranks, turns, steps] = [values.ranks, values.turns, values.steps].map(Number);

@@ -20,10 +20,13 @@ import { meanSlowest, STRAGGLER_SIGMA } from "./stragglers.ts";
 const NETWORK_SHARE = 0.7;
 /** Seconds of a message between nodes. Assumed. */
 const NETWORK_LATENCY = 20e-6;
-/** Bytes a second between the ranks of a node, together, and seconds of a message. Measured. */
-const NODE_BYTES = 0.7e9, NODE_LATENCY = 150e-6;
-/** Values a second that one rank adds up on the host. Measured. */
-const HOST_ADDS = 0.2e9;
+/**
+ * Bytes a second between the ranks of a node, together: of our own sums, and of MPI's, with its
+ * additions. Seconds of a message. Measured.
+ */
+const NODE_BYTES = 1e9, NODE_BYTES_MPI = 1.7e9, NODE_LATENCY = 150e-6;
+/** Seconds in which one rank adds a value on the host, and to convert it to halves. Measured. */
+const HOST_ADD = 1.4e-9, HOST_HALVES = 5e-9;
 /** Bytes of a message of a gradient. */
 const BUCKET_BYTES = 4 * WINDOW;
 /** Bytes that ranks exchange for a generated token: its id, its log-probabilities, its text. */
@@ -123,6 +126,8 @@ export function scalingPlan(
     micro,
     bytes,
     nodes,
+    byMpi: !exact && training.reduce_dtype === "float32",
+    halves: training.reduce_dtype === "bfloat16",
     card,
   });
   const { single } = step, { together } = step.seconds;
@@ -208,18 +213,27 @@ interface StepInput {
   bytes: number;
   /** Partial sums of a rank. */
   nodes: number;
+  /** Whether MPI sums, and not the ranks. */
+  byMpi: boolean;
+  /** Whether gradients are bfloat16 on the wire. */
+  halves: boolean;
   card: { bus: number };
 }
 
 function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number } {
-  const { time, layout, wire, prompts, microBatches, micro, bytes, nodes, card } = input;
+  const { time, layout, wire, prompts, microBatches, micro, bytes, nodes, byMpi, halves, card } =
+    input;
   const ranks = layout.nodes * layout.gpus;
   const generation = time.generationOf(prompts);
   const training = time.training * microBatches / micro;
   // The card adds up its micro-batches; the host reads the partial sums, adds and writes back.
-  const host = (nodes + 1) * bytes / card.bus + nodes * bytes / 4 / HOST_ADDS;
+  const added = byMpi ? 0 : HOST_ADD + (halves ? HOST_HALVES : 0);
+  const host = (nodes + 1) * bytes / card.bus + nodes * bytes / 4 * added;
   const buckets = Math.max(1, Math.ceil(bytes / BUCKET_BYTES));
-  const reduction = ranks === 1 ? 0 : host + wireSeconds(wire.gradients, 2 * buckets, layout);
+  const within = byMpi ? NODE_BYTES_MPI : NODE_BYTES;
+  const reduction = ranks === 1
+    ? 0
+    : host + wireSeconds(wire.gradients, 2 * buckets, layout, within);
   const exchange = ranks === 1 ? 0 : wireSeconds(wire.completions, 1, layout);
   const work = generation + training;
   const waiting = work * (meanSlowest(ranks) - 1);
@@ -237,14 +251,19 @@ function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number }
 }
 
 /** Seconds in which a rank sends `bytes` to the others, in `calls` calls to all of them. */
-function wireSeconds(bytes: number, calls: number, layout: RankLayout): number {
+function wireSeconds(
+  bytes: number,
+  calls: number,
+  layout: RankLayout,
+  within = NODE_BYTES,
+): number {
   const { nodes, gpus, network } = layout, ranks = nodes * gpus;
   const outside = (ranks - gpus) / (ranks - 1), inside = 1 - outside;
   const latency = calls *
     ((ranks - gpus) * NETWORK_LATENCY + (gpus - 1) * NODE_LATENCY);
   // The ranks of a node share its network and its memory.
   const across = gpus * outside * bytes / (NETWORK_SHARE * network);
-  return latency + Math.max(across, gpus * inside * bytes / NODE_BYTES);
+  return latency + Math.max(across, gpus * inside * bytes / within);
 }
 
 function savePlan(
