@@ -14,6 +14,7 @@ import {
   generate,
   type GeneratorLimits,
   joinGeneration,
+  type JoinOptions,
   openGeneration,
 } from "./generation/generate.ts";
 import type { Generation } from "./generation/generation.ts";
@@ -403,7 +404,7 @@ export class CausalLM implements LanguageModel {
   }
 
   /** Lets a generation of another model with the same base use this one, until it leaves. */
-  joinGeneration(to: Generation, options: Pick<GenerateOptions, "activations">): JoinedModel {
+  joinGeneration(to: Generation, options: JoinOptions): JoinedModel {
     return joinGeneration(to, this.#network, this.sizes, options, this.generationLimits);
   }
 
@@ -417,10 +418,8 @@ export class CausalLM implements LanguageModel {
     options: { adapter?: boolean } = {},
   ): Promise<Float32Array | Float64Array> {
     let last: Float32Array | Float64Array = new Float32Array();
-    await this.positionLogits(ids, (_, logits) => last = logits, {
-      ...options,
-      from: ids.length - 1,
-    });
+    const from = ids.length - 1;
+    await this.positionLogits(ids, (_, logits) => last = logits, { ...options, from });
     return last.slice();
   }
 

@@ -50,6 +50,8 @@ export interface HostOptions extends Pick<LoadOptions, "weights" | "activations"
   clipsLength?: boolean;
   /** Maximum number of completions that are decoded together. */
   maxSequences?: number;
+  /** Leaves adapters beside float weights, in place of copies with them merged in. */
+  separateAdapters?: boolean;
   /** Maximum bytes of the generation's buffers, KV cache included. */
   bytes?: number;
 }
@@ -189,7 +191,8 @@ export class ModelHost {
       });
       let joined: JoinedModel;
       try {
-        joined = loaded.model.joinGeneration(this.#generation, int8);
+        const separate = this.options.separateAdapters ?? false;
+        joined = loaded.model.joinGeneration(this.#generation, { ...int8, separate });
       } catch (error) {
         loaded.model.dispose();
         throw error;

@@ -40,6 +40,7 @@ export function serveCommand(program: Command): void {
       [],
     )
     .option("--allow-adapter-upload", "clients may send adapters in requests")
+    .option("--separate-adapters", "less memory, slower: adapters stay beside float weights")
     .option("--max-loras <n>", "adapters at the same time", integer(1), 16);
   addDeviceFlags(addWeightFlags(command).addOption(activations()))
     .addHelpText(

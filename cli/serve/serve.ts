@@ -29,6 +29,7 @@ interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
   logprobsMode: LogprobsMode;
   allowAdapterLoading: string[];
   allowAdapterUpload?: boolean;
+  separateAdapters?: boolean;
   maxLoras: number;
 }
 
@@ -52,6 +53,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
       onLoad: progress.on,
       ...(activations === undefined ? {} : { activations }),
       ...(flags.servedModelName === undefined ? {} : { servedName: flags.servedModelName }),
+      separateAdapters: flags.separateAdapters ?? false,
       ...(flags.maxModelLen === undefined ? {} : { maxModelLength: flags.maxModelLen }),
       ...(flags.maxNumSeqs === undefined ? {} : { maxSequences: flags.maxNumSeqs }),
       ...(flags.memoryMb === undefined ? {} : { bytes: flags.memoryMb * 2 ** 20 }),

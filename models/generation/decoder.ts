@@ -76,7 +76,9 @@ const MAX_RECORDINGS = 16;
 function isFused({ config, device, weights: { layers } }: Network): boolean {
   const modules = modulesOf(config);
   return canFuseLayers(config, floatBytes(device)) &&
-    layers.every((layer) => modules.every((module) => layer[module].packed !== null));
+    layers.every((layer) =>
+      modules.every((module) => layer[module].packed !== null && layer[module].lora === null)
+    );
 }
 
 /** Rows of the branch cache for `tokens` tokens: the last one is sampled and never fed. */

@@ -13,6 +13,7 @@ import type { GenerationSizes } from "./memory/generation_bytes.ts";
 import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
 import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
+import { SharedWeights } from "./shared_weights.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
 import { WeightCopies } from "../network/weights/weight_copies.ts";
@@ -125,7 +126,7 @@ export function openGeneration(
   const pack = () => {
     if (!packs) return read;
     copies.claim(owner);
-    return packWeights(read, copies, options.adapter ?? true);
+    return packWeights(read, copies, { adapter: options.adapter ?? true });
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
@@ -138,22 +139,34 @@ export function openGeneration(
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
     if (packs && !copies.belongTo(owner)) pack();
-  });
+  }, new SharedWeights(read, model));
+}
+
+/** How another network joins a generation. */
+export interface JoinOptions extends Pick<GenerateOptions, "activations"> {
+  /**
+   * Leaves the adapter beside the weights of the generation's own model. It then takes only its own
+   * memory; steps take longer, and the last digits are not those of merged weights. Default: false.
+   */
+  separate?: boolean;
 }
 
 /**
  * Lets a generation on the same base generate with another network, too. The copies of weights with
- * the adapter merged in are its own until it leaves. While they exist, the adapter must not change.
+ * the adapter merged in are its own until it leaves; other weights are shared. While they exist,
+ * the adapter must not change.
  */
 export function joinGeneration(
   generation: Generation,
   network: Network,
   sizes: ModelSizes,
-  options: Pick<GenerateOptions, "activations">,
+  options: JoinOptions,
   { copyBytes }: Pick<GeneratorLimits, "copyBytes">,
 ): JoinedModel {
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
   if (packedBytes(sizes) > copyBytes) return generation.join(read, () => {});
   const copies = new WeightCopies(network.device);
-  return generation.join(packWeights(read, copies, true), () => copies.dispose());
+  const { separate = false } = options, { shared } = generation;
+  const packed = packWeights(read, copies, { adapter: true, separate, shared });
+  return generation.join(packed, () => copies.dispose());
 }

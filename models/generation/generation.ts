@@ -6,11 +6,10 @@
  *
  * What a branch samples depends only on (seed, promptId, branch, position), its sampling
  * parameters and its logits. It does not depend on the other branches, on its slot, or on how often
- * the host reads tokens. Tokens that were generated after a branch had ended, before the host read
- * them, are dropped. The prefix that a prompt shares with one in the cache is not computed again
+ * the host reads tokens. Tokens after a branch's end, of which the host did not know, are dropped.
+ * The prefix that a prompt shares with one in the cache is not computed again
  * (cache/prompt_cache.ts). Models with other adapters on the same base can join; the rows of each
- * model make steps of their own, because adapters are merged into copies of the weights. This file
- * schedules; decoder.ts runs the device.
+ * model make steps of their own. This file schedules; decoder.ts runs the device.
  * Left out: beam search, and preemption (taking the slot from a branch that runs).
  */
 import { setImmediate } from "node:timers";
@@ -41,6 +40,7 @@ import {
 import { cacheRows, nextPrompts } from "./next_prompts.ts";
 import type { PrefillPrompt } from "./cache/prefill_batch.ts";
 import { RowAllocator } from "./cache/row_allocator.ts";
+import type { SharedWeights } from "./shared_weights.ts";
 import { balanceRows } from "./row_balance.ts";
 import { rowThreads } from "./row_threads.ts";
 import {
@@ -92,13 +92,15 @@ export class Generation {
   /**
    * @param defaults options for whatever a request's `sampling` does not set
    * @param prepare called before the model is used, whenever requests come after a pause
+   * @param shared the weights that joined models may use
    */
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
     readonly shape: GenerationShape,
     private readonly defaults: GenerateOptions,
-    private readonly prepare: () => void = () => {},
+    private readonly prepare: () => void,
+    readonly shared: SharedWeights,
   ) {
     this.#decoder = new Decoder(network, workspace, shape, defaults.adapter ?? true);
     this.#promptRows = new RowAllocator(shape.promptRows, promptAlignment(network.config));
@@ -114,8 +116,7 @@ export class Generation {
    */
   join(network: Network, release: () => void): JoinedModel {
     const decoder = new Decoder(network, this.workspace, this.shape, true);
-    // Buffers that its adapter needs larger have been replaced.
-    this.#forgetSteps();
+    this.#forgetSteps(); // buffers that its adapter needs larger have been replaced
     const joined: JoinedModel = {
       leave: () => {
         if ([...this.#queue, ...this.#running()].some((work) => decoderOf(work) === decoder)) {

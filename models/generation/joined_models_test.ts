@@ -1,6 +1,7 @@
 /** Models with other adapters in one generation, other passes between its steps, kept prompts. */
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { logprobs } from "../inspect/logprobs.ts";
 import { randomModel, tinyConfig } from "../testing.ts";
@@ -74,6 +75,48 @@ Deno.test("models with other adapters share a generation, each with its own bits
     joined[1]!.leave();
     for (const model of models) model.dispose();
   }));
+
+Deno.test("a joined model shares the weights that it does not change", async () => {
+  for (const dtype of ["float32", "bfloat16"] as const) {
+    const device = await createWasmDevice({ threads: 2 });
+    device.computeDtype = dtype;
+    const config = { ...tinyConfig(true), hiddenSize: 64, intermediateSize: 192, numLayers: 3 };
+    const base = await randomModel(device, config, { trainable: "none" });
+    const models = await threeModels(base);
+    const request = { promptId: 3, promptIds: prompt(6, 1), n: 2 };
+    const greedy = { ...options, temperature: 0 };
+    const alone: Completion[][] = [];
+    for (const model of models) alone.push(...await model.generate([request], greedy));
+    const generation = base.openGeneration(room, greedy);
+    await generation.add(request);
+    const weights = 4 * config.numLayers * 64 * 192 * 3;
+    for (const separate of [false, true]) {
+      const before = device.allocatedBytes;
+      const joined = models.slice(1).map((model) => model.joinGeneration(generation, { separate }));
+      const add = (m: number) =>
+        generation.add({ ...request, ...(m === 0 ? {} : { model: joined[m - 1]! }) });
+      const one = await add(1), all = await Promise.all([0, 1, 2, 1].map(add));
+      // The same bits in any company.
+      assert.deepEqual([all[1], all[3]], [one, one]);
+      if (!separate || dtype === "bfloat16") assert.deepEqual(all.slice(0, 3), alone);
+      else {
+        assert.deepEqual(
+          all.slice(0, 3).flat().map(({ ids }) => ids),
+          alone.flat().map(({ ids }) => ids),
+        );
+        const logp = (groups: Completion[][]) => groups.flat().flatMap(({ logprobs }) => logprobs);
+        assertWithin(logp(all.slice(0, 3)), logp(alone), 1e-4, "log-probabilities");
+      }
+      const added = device.allocatedBytes - before;
+      if (separate || dtype === "bfloat16") assert.ok(added < weights / 4, `${dtype} ${added}`);
+      else assert.ok(added > weights, `${added} bytes`);
+      await generation.idle();
+      for (const model of joined) model.leave();
+    }
+    for (const model of models) model.dispose();
+    device.close();
+  }
+});
 
 Deno.test("other passes run between the steps of a generation and change nothing", () =>
   onEachDevice(async (device) => {

@@ -22,6 +22,7 @@ import { isStored, type ModelSizes } from "../network/weights/model_sizes.ts";
 import { headAdapter, layerAdapters } from "../network/weights/model_weights.ts";
 import { mergeInto } from "../network/merged_copies.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
+import type { SharedWeights } from "./shared_weights.ts";
 import { roundedBytes, roundWeights } from "./rounded_weights.ts";
 
 /** Whether generation has packed copies of all modules of all layers. */
@@ -100,26 +101,44 @@ function packMergedHead(
   }
 }
 
+/** What packed weights are made with. */
+export interface PackOptions {
+  /** Whether adapters count; otherwise they are left out. */
+  adapter: boolean;
+  /** Weights of another model, which are used where they are the same. */
+  shared?: SharedWeights;
+  /** Leaves adapters beside shared weights, and makes no copies with them merged in. */
+  separate?: boolean;
+}
+
 /**
- * The network with packed float weights and their adapters merged in (or left out when `adapter` is
- * false). It is valid until the copies have another owner or a weight changes; calling this again
- * makes it valid again.
+ * The network with packed float weights and their adapters merged in. It is valid until the copies
+ * have another owner or a weight changes; calling this again makes it valid again.
  */
-export function packWeights(network: Network, copies: WeightCopies, adapter: boolean): Network {
+export function packWeights(
+  network: Network,
+  copies: WeightCopies,
+  options: PackOptions,
+): Network {
   const { device, config, weights } = network, { workspace } = copies;
-  if (device.computeDtype === "bfloat16") return roundWeights(network, copies, adapter);
+  const { adapter, shared, separate = false } = options;
+  if (device.computeDtype === "bfloat16") return roundWeights(network, copies, options);
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
-    const { lora, inDim, outDim } = linear;
+    const { inDim, outDim } = linear, lora = adapter ? linear.lora : null;
     let { weight } = linear;
+    if (lora === null || separate) {
+      const same = shared?.linear(linear, layer, module);
+      if (same) return { ...same, lora };
+    }
     if (linear.storage !== null) return adapter ? linear : { ...linear, lora: null };
     if (linear.inOut) {
       // Only [out, in] weights can be packed: these are merged only.
-      if (!adapter || lora === null) return { ...linear, lora: null };
+      if (lora === null) return { ...linear, lora };
       weight = copies.buffer(linear, layer, module);
       mergeInto(device, linear, weight);
       return { ...linear, weight, lora: null };
     }
-    if (adapter && lora !== null) {
+    if (lora !== null) {
       weight = workspace.fixed("one", largestWeight(config));
       mergeInto(device, linear, weight);
     }
@@ -138,6 +157,8 @@ export function packWeights(network: Network, copies: WeightCopies, adapter: boo
   const headLora = adapter ? weights.headLora : null;
   const packed = { ...network, weights: { ...weights, layers, headLora } };
   if (weights.head.storage !== null) return packed;
+  const sameHead = headLora === null ? shared?.head(network) : null;
+  if (sameHead) return { ...packed, weights: { ...packed.weights, ...sameHead } };
   const packedHead = workspace.fixed("head", packedLength(n, k));
   if (headLora !== null) packMergedHead(network, copies, packedHead);
   else device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });

@@ -17,6 +17,7 @@ import { fitsType } from "../formats/stored_weight.ts";
 import type { Network } from "../network/forward_pass.ts";
 import type { Linear } from "../network/linear.ts";
 import { isStored, type ModelSizes } from "../network/weights/model_sizes.ts";
+import type { SharedWeights } from "./shared_weights.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
 
 /** Values that are rounded at once: a multiple of what views are aligned to. */
@@ -58,7 +59,11 @@ export function roundedBytes(sizes: ModelSizes): number {
  * The network with rounded copies of its float weights, with adapters or (when `adapter` is false)
  * without. It is valid as long as that of packWeights.
  */
-export function roundWeights(network: Network, copies: WeightCopies, adapter: boolean): Network {
+export function roundWeights(
+  network: Network,
+  copies: WeightCopies,
+  { adapter, shared }: { adapter: boolean; shared?: SharedWeights },
+): Network {
   const { device, config, weights } = network, { workspace } = copies;
   const rest = () => workspace.fixed("rest", PART / 2, "u32");
   const copyOf = (name: string, value: Tensor, rows: number, width: number): Tensor => {
@@ -70,6 +75,11 @@ export function roundWeights(network: Network, copies: WeightCopies, adapter: bo
     const rounded = { ...layer };
     for (const module of modulesOf(config)) {
       const linear: Linear = adapter ? layer[module] : { ...layer[module], lora: null };
+      const same = shared?.linear(linear, l, module);
+      if (same) {
+        rounded[module] = { ...same, lora: linear.lora };
+        continue;
+      }
       const { weight, storage, inOut, inDim, outDim } = linear;
       const [rows, width] = inOut ? [inDim, outDim] : [outDim, inDim];
       rounded[module] = storage !== null || !fitsType(TYPE, width) ? linear : {
@@ -80,6 +90,8 @@ export function roundWeights(network: Network, copies: WeightCopies, adapter: bo
     }
     return rounded;
   });
+  const headLora = adapter ? weights.headLora : null, sameHead = shared?.head(network);
+  if (sameHead) return { ...network, weights: { ...weights, layers, headLora, ...sameHead } };
   const { vocabSize, hiddenSize } = config, { head } = weights;
   const roundsHead = head.storage == null && fitsType(TYPE, hiddenSize);
   return {
@@ -87,7 +99,7 @@ export function roundWeights(network: Network, copies: WeightCopies, adapter: bo
     weights: {
       ...weights,
       layers,
-      headLora: adapter ? weights.headLora : null,
+      headLora,
       head: roundsHead
         ? { ...head, value: copyOf("head", head.value, vocabSize, hiddenSize), storage: TYPE }
         : head,
