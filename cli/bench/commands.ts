@@ -6,6 +6,7 @@ import { activations, collect, computeDtype, examples, integer, real } from "../
 export function benchCommands(program: Command, setExit: (code: number) => void): void {
   const bench = program.command("bench")
     .description("measure models on tasks: accuracy with intervals, paired differences")
+    .optionsGroup("Models and tasks:")
     .option("--config <file>", "a YAML file that names models and tasks, as rgx eval takes it")
     .option("--models <models...>", "folders, runs, checkpoints, adapters, or openai:NAME", [])
     .option(
@@ -28,12 +29,13 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
       "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
       "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
       "rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4",
-      "rgx bench --models openai:qwen --base-url http://localhost:8000 --tasks gsm8k=test.jsonl",
+      "rgx bench --models openai:qwen --tasks gsm8k --base-url http://localhost:8000",
       "rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero",
     ),
   );
   const evaluate = program.command("eval")
     .description("the benchmark that a YAML file describes")
+    .optionsGroup("Models and tasks:")
     .requiredOption("--config <file>", "categories of tasks with parameters, and a model")
     .option("--models <models...>", "other models than the file's", [])
     .option("--tasks <tasks...>", "other tasks than the file's", [])
@@ -63,7 +65,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
 function runFlags(command: Command, folder: string, setExit: (code: number) => void): Command {
   return command
     .option("--limit <n>", "at most so many problems of any task", integer(1))
-    .option("--output-dir <folder>", `where results go (${folder})`)
+    .optionsGroup("Sampling:")
     .option("--seed <n>", "seed of the problems, and of the draws (default 42)", integer(0))
     .option("--sampling-seed <n>", "another seed of the draws", integer(0))
     .option("--temperature <t>", "0 = greedy (default; 1 with several samples)", real(0, 100))
@@ -83,12 +85,8 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
       "completions of each problem: pass@k, avg@k, majority@k",
       integer(1, 4096),
     )
-    .option(
-      "--batch-size <n>",
-      "most completions at once on this machine (default: as many as are fastest)",
-      integer(1),
-    )
     .option("--stop <text>", "end after this text (repeatable)", collect, [])
+    .optionsGroup("Prompts:")
     .option("--system <text>", "system prompt, or the name of a built-in one; empty = none")
     .option(
       "--instructions",
@@ -102,8 +100,14 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--plain", "plain text even where the model has a chat template")
     .option("--few-shot <n>", "worked examples before each question", integer(0, 64))
     .option("--few-shot-as <how>", "prompt or turns (of a conversation)")
+    .optionsGroup("This machine:")
     .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--devices <list>", "one worker process each: 0,1,… (graphics cards) or names")
+    .option(
+      "--batch-size <n>",
+      "most completions at once on this machine (default: as many as are fastest)",
+      integer(1),
+    )
     .option("--threads <n>", "threads of each wasm device", integer(1))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
     .option(
@@ -112,6 +116,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
       integer(1, 1024),
     )
     .option("--ranks <n>", "share the models among so many processes (MPI)", integer(1, 65536))
+    .optionsGroup("Remote models:")
     .option("--base-url <address>", "OpenAI-compatible server of openai:NAME")
     .option("--api-key-env <name>", "variable that holds the key (default OPENAI_API_KEY)")
     .option("--completions-endpoint", "send plain prompts to /completions")
@@ -121,6 +126,8 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--no-cache", "do not keep the answers of remote models")
     .option("--price-in <x>", "price of a million prompt tokens", real(0, 1e9))
     .option("--price-out <x>", "price of a million new tokens", real(0, 1e9))
+    .optionsGroup("Results, and going on:")
+    .option("--output-dir <folder>", `where results go (${folder})`)
     .option("--resume", "ask only for what the output folder does not hold yet")
     .option(
       "--merge",

@@ -9,7 +9,17 @@ import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import type { ShapePlan } from "../../training/memory/shape_plan.ts";
 import { table } from "../terminal/terminal.ts";
 
-export function memoryTable({ parts, peak, available }: MemoryPlan): string {
+/** What a run takes, of what, and what limits that: "243 MB planned of 4.30 GB: …". */
+export function memoryText({ peak, available, limit }: MemoryPlan): string {
+  const of = Number.isFinite(available) ? ` of ${bytesText(available)}${limitText(limit)}` : "";
+  return `${bytesText(peak)} planned${of}`;
+}
+
+function limitText(limit: string | null): string {
+  return limit === null ? "" : `: ${limit}`;
+}
+
+export function memoryTable({ parts, peak, available, limit }: MemoryPlan): string {
   const { otherwise, kept } = parts, again = parts.activations === otherwise.recomputed;
   const rows: [part: string, bytes: number, note: string][] = [
     ["weights", parts.frozen, `not trained, in ${parts.frozenTypes.join(" and ")}`],
@@ -32,7 +42,7 @@ export function memoryTable({ parts, peak, available }: MemoryPlan): string {
     ["other training", parts.scratch, "backward's scratch, merged weights"],
     ["checkpoint", parts.checkpoint, "while one is written, tensor by tensor"],
   ];
-  const of = Number.isFinite(available) ? `of ${bytesText(available)}` : "";
+  const of = Number.isFinite(available) ? `of ${bytesText(available)}${limitText(limit)}` : "";
   return table([
     ["memory plan", "", ""],
     ...rows.filter(([, bytes]) => bytes > 0)

@@ -12,6 +12,7 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
     .description("score answers (JSONL in, JSONL out, in order), or serve rewards")
     .argument("[file]", "JSONL file, or - for stdin", "-")
     .option("--completions", "take whole completions and extract their answers as training does")
+    .option("--task <file>", "a task file of yours, which the lines name (repeatable)", collect, [])
     .option("--threads <n>", "threads; default: one a core", integer(1, 1024))
     .option(
       "--reward <reward>",
@@ -28,6 +29,7 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
       examples(
         "rgx score answers.jsonl",
         "cat answers.jsonl | rgx score --completions -",
+        "rgx score answers.jsonl --task ./digit_sum.ts",
         "rgx score completions.jsonl --reward correctness --reward mine.ts",
         "rgx score --serve --config my.yaml",
       ) +

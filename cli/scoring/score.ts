@@ -8,6 +8,7 @@ import { EXIT, UsageError } from "../../core/errors.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { createRubric, type Rubric } from "../../rewards/rubric.ts";
 import { isLoopback, stopSignal } from "../stop_signal.ts";
+import { registerTaskFile } from "../../tasks/custom/task_file.ts";
 import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
 import { scoreRewardLines } from "./reward_lines.ts";
 import { scoreLines } from "./score_lines.ts";
@@ -17,6 +18,8 @@ import { log, print, writeResult } from "../terminal/terminal.ts";
 
 interface ScoreFlags extends RewardFlags {
   completions?: boolean;
+  /** Files of tasks. They run in processes of their own, so one thread scores. */
+  task: string[];
   /** Default: one per core. */
   threads?: number;
   serve?: boolean;
@@ -35,8 +38,8 @@ const AHEAD = 3;
 export async function score(file: string, flags: ScoreFlags): Promise<number> {
   const chosen = await chosenRewards(flags);
   if (chosen === null && !flags.serve) return await scoreFile(file, flags);
-  for (const name of ["completions", "threads"] as const) {
-    if (flags[name] === undefined) continue;
+  for (const name of ["completions", "threads", "task"] as const) {
+    if (flags[name] === undefined || (name === "task" && flags.task.length === 0)) continue;
     throw new UsageError(`--${name} is for scores of answers, not for rewards`, {
       advice: "Rewards see whole completions anyway.",
     });
@@ -78,8 +81,9 @@ async function serveRewards(
 async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   await checkFile(file);
   using opened = file === "-" ? null : await Deno.open(file);
-  const { completions = false } = options;
-  const threads = options.threads ?? defaultThreads();
+  const { completions = false, task: files } = options;
+  for (const path of files) await registerTaskFile(path);
+  const threads = files.length > 0 ? 1 : options.threads ?? defaultThreads();
   const total = { scored: 0, failed: 0 };
   let alone = 0, pool: ScorePool | null = null;
   const count = ({ scored, failed }: { scored: number; failed: number }) => {

@@ -7,7 +7,7 @@
 import { bestMetric } from "../../configs/best_metric.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { bytesText } from "../../core/bytes.ts";
+
 import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { OtherWorkMeter, otherWorkText } from "../../core/machine/other_work.ts";
@@ -19,6 +19,7 @@ import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../trai
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
 import { bytesOf, kernelsLine, levelLine, problemsText, promptsText } from "./train_text.ts";
+import { memoryText } from "../plans/memory_table.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -200,8 +201,7 @@ export class TrainProgress {
       ["device", describeDevice(device)],
     ];
     if (memory) {
-      const of = Number.isFinite(memory.available) ? ` of ${bytesText(memory.available)}` : "";
-      rows.push(["memory", `${bytesText(memory.peak)} planned${of}`]);
+      rows.push(["memory", memoryText(memory)]);
     }
     rows.push(["output", plan.outputDir]);
     const steps: string[] = [];

@@ -139,3 +139,32 @@ Deno.test("a task file that cannot be used is refused with its line and the reas
     }, source);
   }
 });
+
+Deno.test("rgx score knows a task file that is named, and says what an unknown task is", () =>
+  withTask(async (cwd) => {
+    const file = "mine/digit_sum.ts";
+    const output = ["--output", "entries.jsonl", "--splits", "train=2"];
+    await ran(cwd, "tasks", "export", `./${file}`, ...output);
+    const text = await Deno.readTextFile(`${cwd}/entries.jsonl`);
+    const entries = lines(text).map((line) => JSON.parse(line));
+    const answers = entries.flatMap((entry) => [
+      { entry, answer: entry.answer },
+      { entry, answer: "no number" },
+    ]);
+    await Deno.writeTextFile(
+      `${cwd}/answers.jsonl`,
+      answers.map((a) => JSON.stringify(a)).join("\n"),
+    );
+    const scored = await ran(cwd, "score", "answers.jsonl", "--task", file);
+    assert.deepEqual(lines(scored.out).map((line) => JSON.parse(line).score), [1, 0, 1, 0]);
+
+    const unknown = await rgx(["score", "answers.jsonl"], "", {}, cwd);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.out, /unknown task \\"digit_sum\\"/);
+    const mixed = ["score", "answers.jsonl", "--task", file, "--reward", "correctness"];
+    const refused = await rgx(mixed, "", {}, cwd);
+    assert.deepEqual([refused.code, /--task is for scores of answers/.test(refused.err)], [
+      2,
+      true,
+    ]);
+  }));

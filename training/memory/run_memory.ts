@@ -62,6 +62,8 @@ export interface MemoryPlan {
   /** The sum of all. */
   peak: number;
   available: number;
+  /** What limits `available`, in words; null if the caller gave it, or nothing does. */
+  limit: string | null;
   largestBuffer: LargestBuffer;
   largestBatch: LargestBatch;
   /**
@@ -225,6 +227,7 @@ export async function planMemory(
     parts: memoryParts(sizes, size),
     peak: bytes(sizes, size),
     available: held + room,
+    limit: room === Infinity ? null : machine.limit,
     weightRoom: weightRoom(machine, sizes, size, bytes(sizes, size)),
     largestBuffer: largestBuffer(sizes, size),
     largestBatch: largestBatch(
@@ -277,6 +280,8 @@ interface Room {
   withWeights: number;
   /** What limits it, if not the memory of the machine. */
   where: string | null;
+  /** The same in few words, of the machine's memory too; null where the caller limits it. */
+  limit: string | null;
 }
 
 async function memoryRoom(
@@ -287,7 +292,8 @@ async function memoryRoom(
     const room = await gpuAvailableBytes(device.adapter);
     // Some cards do not report their free memory. Then the allocation itself fails.
     const bytes = room ?? Infinity;
-    return { bytes, withWeights: bytes, where: `what ${device.adapter.name} has free` };
+    const where = `what ${device.adapter.name} has free`;
+    return { bytes, withWeights: bytes, where, limit: `free on ${device.adapter.name}` };
   }
   const held = device.allocatedBytes, machine = machineRoom();
   const free = available ?? machine.bytes;
@@ -298,8 +304,14 @@ async function memoryRoom(
       bytes: WASM_LIMIT - held,
       withWeights: free,
       where: "what kernels on the CPU can address, and weights beyond it",
+      limit: "all that kernels on the CPU can address",
     }
-    : { bytes: free, withWeights: free, where: byMachine };
+    : {
+      bytes: free,
+      withWeights: free,
+      where: byMachine,
+      limit: available === undefined ? byMachine ?? "free on this machine" : null,
+    };
 }
 
 /** Bytes of all weights that are only read, with the copy for the reference, and of the largest. */
