@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { narrowBF16, narrowF16, widenBF16, widenF16 } from "./half_floats.ts";
+import { cutBF16Into, narrowBF16, narrowF16, widenBF16, widenF16 } from "./half_floats.ts";
 
 const every = Uint16Array.from({ length: 65536 }, (_, i) => i);
 
@@ -14,6 +14,11 @@ Deno.test("every 16-bit pattern is unchanged by widening and narrowing, NaNs sta
       else assert.equal(back[i], i);
     }
   }
+});
+
+Deno.test("bfloat16 values in float32 are cut to their patterns, also in a part of an array", () => {
+  const out = new Uint16Array(65530);
+  assert.deepEqual(cutBF16Into(widenBF16(every).subarray(6), out), every.subarray(6));
 });
 
 Deno.test("known values", () => {
@@ -37,6 +42,7 @@ Deno.test("narrowing rounds to the nearest, ties to even", () => {
       const even = low % 2 === 0 ? low : low + 1;
       const middle = (a + b) / 2;
       assert.equal(narrow([middle])[0], even);
+      assert.equal(narrow(Float32Array.of(0, middle).subarray(1))[0], even);
       assert.equal(narrow([-middle])[0], even | 0x8000);
       assert.equal(narrow([a + (b - a) * 0.25])[0], low);
       assert.equal(narrow([a + (b - a) * 0.75])[0], low + 1);

@@ -105,6 +105,19 @@ Deno.test("views share memory and are checked", async () => {
   assert.throws(() => device.create("u32", 1, "late"), /closed/);
 });
 
+Deno.test("the host reads and writes the elements of a tensor directly", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  const whole = device.create("float", 200, "whole"), part = whole.view(64, 100);
+  device.write(part, Float32Array.from({ length: 100 }, (_, i) => i));
+  const direct = device.direct!(part);
+  assert.deepEqual([direct.length, direct[99]], [100, 99]);
+  direct[3] = 7;
+  device.run("add", { a: part, b: part, out: part, n: 100 });
+  assert.equal((await device.read(whole, 67, 1))[0], 14);
+  assert.equal(device.direct!(part)[3], 14);
+  device.close();
+});
+
 Deno.test("memory grows on demand, and running out names the tensor and its size", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const big = device.create("float", 100 << 20, "big");
