@@ -58,6 +58,8 @@ export const SLOW = [
   "kernels/conformance/sample_test.ts",
   "kernels/devices/wasm/device_test.ts",
   "kernels/devices/wasm/recording_test.ts",
+  "kernels/conformance/matrix_units_test.ts",
+  "kernels/devices/vulkan/",
   "kernels/devices/webgpu/",
   "kernels/devices/weight_loader_test.ts",
   "kernels/ops/attention_decode/wasm_test.ts",
@@ -155,7 +157,7 @@ export function fullPlan(): PlannedJob[] {
     tests(
       "kernels with bounds checks",
       [
-        "--ignore=kernels/devices/webgpu,kernels/**/webgpu_test.ts," +
+        "--ignore=kernels/devices/webgpu,kernels/devices/vulkan,kernels/**/webgpu_test.ts," +
         "kernels/conformance/gradients_test.ts",
         "kernels/",
       ],
