@@ -33,7 +33,7 @@ function train(
 }
 
 Deno.test({
-  name: "2 and 4 ranks end with the bytes of one process, under both MPIs",
+  name: "2 and 4 ranks, the latter with divided states, end with the bytes of one process",
   ignore: needs(hasBothMpis, NEEDED.mpi),
   fn: async () => {
     await withFolder(async (dir) => {
@@ -46,11 +46,14 @@ Deno.test({
           const { code, err } = await train(launcher, ranks, [
             config,
             ...FOUR,
+            ...(ranks === 4 ? ["training.zero=1"] : []),
             "--output-dir",
             run,
           ]);
           assert.equal(code, 0, err);
           await assertSameRun(run, `${dir}/1`);
+          const state = "latest/optimizer.safetensors";
+          await assertSameRun(run, `${dir}/1`, state);
           assert.equal(err.match(/^Time /gm)?.length, 1, "only the first rank prints");
         }
       }

@@ -91,6 +91,8 @@ export function gatheredState(
     bytes.set(own, first < last ? (first - from) * each : 0);
     if (inside.some(([first, last], rank) => rank > 0 && first < last)) {
       const { isFirst } = ranks;
+      // A large checkpoint takes long, and no operation of the device runs meanwhile.
+      ranks.progress.beat();
       await ranks.exchange(
         consecutive(inside.map((_, to) => to === 0 && !isFirst ? own.length : 0), own),
         {
