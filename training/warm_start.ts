@@ -81,21 +81,23 @@ export async function warmStart(
       ...finiteOrNull(metrics),
       ...clockMetrics,
     });
-    if (run.supervisedOnly) {
-      run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
-      if (intervals.logsAt(step)) {
-        run.records.addLog({ ...run.averager.means(), step });
-        run.averager.reset();
-      }
-    }
     run.emit({
       type: "step",
       phase: "warm_start",
       step,
       totalSteps: total,
-      metrics,
+      metrics: { ...metrics, ...clockMetrics },
       tokens: { generated: 0, trained: result.tokens },
     });
+    if (run.supervisedOnly) {
+      run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
+      if (intervals.logsAt(step)) {
+        const means = run.averager.means();
+        run.averager.reset();
+        run.records.addLog({ ...means, step });
+        run.emit({ type: "log", step, totalSteps: total, metrics: means });
+      }
+    }
     await run.diagnoseSupervised(step, result.loss);
     const saves = config.training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();

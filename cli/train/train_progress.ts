@@ -137,6 +137,7 @@ export class TrainProgress {
       case "step":
         return this.#step(event);
       case "log":
+        if (this.#phase.name === "warm_start") return; // its steps are printed as they come
         return this.#logLines(event.step, event.totalSteps, event.metrics);
       case "sample":
         return this.#sample(event);
@@ -291,7 +292,7 @@ export class TrainProgress {
     if (others !== null) parts.push(others);
     // Memory of tensors, and of the whole process.
     const { "memory/peak_bytes": tensors, "memory/host_bytes": host } = metrics;
-    if (typeof tensors === "number" && typeof host === "number") {
+    if (event.phase === "grpo" && typeof tensors === "number" && typeof host === "number") {
       parts.push(bytesOf(tensors, host));
     }
     while (parts.length > FIXED_PARTS && textWidth(parts.join("  ")) > columns()) parts.pop();

@@ -168,7 +168,8 @@ async function inTime(result: unknown, seconds: number): Promise<unknown> {
 }
 
 /** What Deno says about a host that was not granted; a user cannot follow its advice. */
-const NOT_GRANTED = /Requires net access to "([^"]*)"(?:, run again with the --allow-net flag)?/;
+const NOT_GRANTED =
+  /Requires net access to "([^"]*)"(?:, (?:run again|specify)[^(]*--allow-net(?:`| flag))?/;
 
 const isForbidden = (error: unknown) => error instanceof Error && error.name === "NotCapable";
 

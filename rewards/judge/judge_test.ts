@@ -104,9 +104,9 @@ Deno.test("only a number alone, one score in tags, or JSON with a score is read"
   ) assert.equal(read(text), score, text);
   for (
     const [text, message] of [
-      ["I would give it a 7.", /has no score: expected a number alone.*found "I would give/],
+      ["I would give it a 7.", /has no score: "I would give it a 7\." \(expected a number alone/],
       ["7/10", /has no score/],
-      ["", /has no score.*found ""/],
+      ["", /has no score: ""/],
       ["<score>seven</score>", /has no score/],
       ["<score>1</score> or <score>2</score>", /several scores \(1, 2\)/],
       ["<score>11</score>", /score 11 is not from 0 to 10/],
@@ -120,7 +120,7 @@ Deno.test("a judge that answers prose fails plainly, or has the value that was c
   const prose = () => says("This is a wonderful answer.");
   const failed = await judged(prose, ["a", "b"]);
   assert.deepEqual(failed.scores.values, [[0], [0]]);
-  assert.match(failed.scores.errors[0]!.message, /no score: .* "This is a wonderful answer\."/);
+  assert.match(failed.scores.errors[0]!.message, /no score: "This is a wonderful answer\."/);
   const chosen = await judged(prose, ["a"], { invalid_value: 0.25 });
   assert.deepEqual(chosen.scores.values, [[0.25]]);
   assert.deepEqual(chosen.scores.errors, []);

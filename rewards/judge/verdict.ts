@@ -20,8 +20,8 @@ export function readVerdict(reply: string, [low, high]: readonly [number, number
   const [score] = found;
   if (score === undefined) {
     throw new RgxError(
-      `the judge's answer has no score: expected a number alone, <score>N</score> or ` +
-        `{"score": N}, found ${shown}`,
+      `the judge's answer has no score: ${shown} (expected a number alone, <score>N</score> or ` +
+        `{"score": N})`,
     );
   }
   if (found.size > 1) {
