@@ -62,6 +62,11 @@ Deno.test("hosts may stand in permissions; a cache and another name can be asked
     const problems = await errorsOf(HEAD + `  - ${item}\n`, {}, files);
     assert.match(problems.join("\n"), message, item);
   }
+  // A judge is checked as a whole; its address may be in the environment of the run.
+  const judge = (await read("  - {name: judge, scale: [1, 5]}\n"))[0]!;
+  assert.deepEqual([judge.params["scale"], judge.params["base_url"]], [[1, 5], null]);
+  const wrong = await errorsOf(HEAD + "  - {name: judge, prompt_template: '{gold}'}\n", {}, files);
+  assert.match(wrong.join("\n"), /:4:\d+: rewards\.0\.prompt_template: \{gold\} is unknown/);
 });
 
 Deno.test("a reward's file is looked for beside the configuration, then in the cwd", async () => {

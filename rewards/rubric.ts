@@ -158,7 +158,12 @@ function createScorer(section: RubricSection, rewardTimeout: number): Scorer {
   if (file !== undefined) return customScorer(as ?? name, file, params, timeout);
   const reward = getReward(name), shown = as ?? reward.metric ?? reward.name;
   const resolved = resolveRewardParams(name, params);
-  return "createScorer" in reward
-    ? reward.createScorer(shown, resolved, section.timeout)
-    : inProcessScorer(shown, reward, resolved, timeout);
+  if (!("createScorer" in reward)) return inProcessScorer(shown, reward, resolved, timeout);
+  try {
+    reward.check(resolved);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`reward ${shown}: ${error.message}`, { cause: error });
+  }
+  return reward.createScorer(shown, resolved, section.timeout);
 }

@@ -97,6 +97,14 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
     reportField(message + near, item, key, problems);
   }
   const params = withDefaults(reward.params, given);
+  if ("check" in reward && checkParams(reward.name, reward.params, given).length === 0) {
+    try {
+      reward.check(params);
+    } catch (error) {
+      if (!(error instanceof RgxError)) throw error;
+      reportField(error.message, item, key, problems);
+    }
+  }
   return {
     name: reward.name,
     ...as !== undefined && { as },

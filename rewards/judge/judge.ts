@@ -64,5 +64,6 @@ export const judge: ScorerReward = {
     price_in: price("prompt"),
     price_out: price("new"),
   },
+  check: (params) => void judgeSettings(params),
   createScorer: (name, params, timeout) => new JudgeScorer(name, judgeSettings(params), timeout),
 };

@@ -44,27 +44,19 @@ const OWN_FIELDS = ["model", "messages", "n", "stream", "temperature", "max_toke
 
 /**
  * The settings of a section's parameters, which were checked by type.
- * @throws UsageError
+ * @throws UsageError whose message begins with a field
  */
 export function judgeSettings(params: Readonly<Record<string, unknown>>): JudgeSettings {
-  const fail = (message: string, advice?: string) => {
-    throw new UsageError(`reward judge: ${message}`, advice === undefined ? {} : { advice });
+  const fail = (message: string) => {
+    throw new UsageError(message);
   };
   const text = (name: string) => params[name] as string | null;
-  const baseUrl = text("base_url") ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
-  if (baseUrl === "") {
-    fail("base_url is missing", "base_url: http://HOST:PORT/v1, or OPENAI_BASE_URL.");
-  }
   const scale = params["scale"] as number[], [low = NaN, high = NaN] = scale;
   if (scale.length !== 2 || !(low < high)) {
     fail(`scale: expected [lowest, highest], found [${scale.join(", ")}]`);
   }
   const template = text("prompt_template") ?? DEFAULT_TEMPLATE;
-  try {
-    checkTemplate(template);
-  } catch (error) {
-    fail(messageOf(error));
-  }
+  checkTemplate(template);
   const extra = params["extra_body"] as Record<string, unknown> | null;
   if (typeof extra !== "object" || extra === null || Array.isArray(extra)) {
     fail(`extra_body: expected a map of fields, found ${JSON.stringify(extra)}`);
@@ -72,9 +64,12 @@ export function judgeSettings(params: Readonly<Record<string, unknown>>): JudgeS
   const own = OWN_FIELDS.find((name) => Object.hasOwn(extra!, name));
   if (own !== undefined) fail(`extra_body: ${own} may not be given there`);
   const input = params["price_in"] as number | null, output = params["price_out"] as number | null;
-  if ((input === null) !== (output === null)) fail("price_in and price_out belong together");
+  if ((input === null) !== (output === null)) {
+    fail("price_out: price_in and price_out belong together");
+  }
   return {
-    baseUrl,
+    // The environment may be another where the run starts.
+    baseUrl: text("base_url") ?? Deno.env.get("OPENAI_BASE_URL") ?? "",
     model: text("model"),
     apiKeyEnv: text("api_key_env"),
     template,
@@ -112,7 +107,12 @@ export class JudgeScorer implements Scorer {
     readonly name: string,
     private readonly settings: JudgeSettings,
     private readonly timeout: number = JUDGE_TIME_LIMIT,
-  ) {}
+  ) {
+    if (settings.baseUrl !== "") return;
+    throw new UsageError(`reward ${name}: base_url is missing`, {
+      advice: "base_url: http://HOST:PORT/v1, or OPENAI_BASE_URL in the environment.",
+    });
+  }
 
   /** @throws RgxError when nobody answers at the address, or the key or the model is refused */
   async open(): Promise<void> {
