@@ -24,7 +24,7 @@ export interface Scorer {
 
 /** A built-in reward that needs more than a function: a connection, a cache. */
 export interface ScorerReward extends RewardBase {
-  /** Checks parameters together, before a run. @throws UsageError; its message begins with a field */
+  /** Checks parameters together. @throws UsageError whose message begins with a field */
   check(params: Record<string, unknown>): void;
   /**
    * @param name name in metrics and tables

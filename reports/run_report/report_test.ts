@@ -289,3 +289,19 @@ Deno.test("a report of an unfinished run states what was measured so far", async
     "The held-out problems have not been evaluated. The run has not ended; its last step is 40.",
   );
 });
+
+Deno.test("a report says what a judge took", () => {
+  const lines = [1, 2].map((step) => ({
+    ...{ step, split: "train", reward: 0.5, "rewards/my_judge/mean": 0.5 },
+    ...{ "rewards/my_judge/requests": 30, "rewards/my_judge/cached": step - 1 },
+    ...{ "rewards/my_judge/total_seconds": 61 * step, "rewards/my_judge/total_cost": 0.125 * step },
+  }));
+  const text = lines.map((line) => JSON.stringify(line) + "\n").join("");
+  return withRun(async (folder) => {
+    const { cost } = reportSections(await readRunRecord(folder));
+    const rows = Object.fromEntries(cost.rows.slice(1) as [string, string][]);
+    assert.equal(rows["requests of my_judge"], "60, 1 from the cache");
+    assert.equal(rows["waited for my_judge"], "2 min 2 s");
+    assert.equal(rows["price of my_judge"], "0.25");
+  }, { "metrics.jsonl": text });
+});

@@ -360,7 +360,27 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   }
   const tokens = (series.get("num_tokens") ?? series.get("sft/num_tokens"))?.at(-1)?.value;
   if (tokens !== undefined) rows.push(["tokens", String(tokens)]);
-  return { rows };
+  return { rows: [...rows, ...rewardCosts(series)] };
+}
+
+/** What rewards that ask others took, as a judge. */
+function rewardCosts(series: RunRecord["metrics"]["series"]): string[][] {
+  return [...series.keys()].flatMap((key) => {
+    const [, name] = /^rewards\/(.+)\/requests$/.exec(key) ?? [];
+    if (name === undefined) return [];
+    const values = (what: string) =>
+      (series.get(`rewards/${name}/${what}`) ?? []).map(({ value }) => value);
+    const sum = (what: string) => values(what).reduce((a, b) => a + b, 0);
+    const cached = sum("cached"), price = values("total_cost").at(-1);
+    return [
+      [
+        `requests of ${name}`,
+        `${sum("requests")}${cached > 0 ? `, ${cached} from the cache` : ""}`,
+      ],
+      [`waited for ${name}`, duration(values("total_seconds").at(-1) ?? 0)],
+      ...(price === undefined ? [] : [[`price of ${name}`, String(Number(price.toPrecision(4)))]]),
+    ];
+  });
 }
 
 /** Columns of the phases' memory: the suffix of the metric's name, and the heading. */
