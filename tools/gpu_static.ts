@@ -1,11 +1,13 @@
 /**
  * `deno task gpu:static`: what can be known of the kernels of a card without one, as a table in
- * docs/gpu.md: workgroup memory, and what Mesa's offline compiler for AMD cards says.
+ * docs/gpu.md: workgroup memory, the cost of a subgroup's accesses, and what Mesa's offline
+ * compiler for AMD cards says.
  */
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { type CardKernel, cardKernels } from "./gpu/card_kernels.ts";
 import { FAMILY, type KernelText, type Registers, registersOf } from "./gpu/registers.ts";
 import { workgroupBytes } from "./gpu/workgroup_bytes.ts";
+import { type Traffic, trafficOf } from "./wgsl/traffic.ts";
 import { withSection } from "./performance_page.ts";
 
 const PAGE = new URL("../docs/gpu.md", import.meta.url);
@@ -17,22 +19,49 @@ export function kernelTextOf({ text, dispatch: { kernel } }: CardKernel): Kernel
   return { text, writes };
 }
 
+/** Terms of a product that are traced: its accesses repeat after each tile. */
+const TRACED_TERMS = 64;
+/** The loops of these depend on what others have computed. */
+const UNTRACED = /decoding|\.keys$|\.limits$/;
+/** One prompt of many rows; its first tiles have few keys. */
+const ONE_PROMPT = { segments: [0, 4096, 0, 0, 4096] };
+
+/** What the accesses of a kernel cost; null where it cannot be traced. */
+export function tracedTraffic({ name, text, dispatch }: CardKernel): Traffic | null {
+  if (UNTRACED.test(name)) return null;
+  const params = { ...dispatch.params };
+  if ("lda" in params || "b_base" in params) params["k"] = Math.min(params["k"]!, TRACED_TERMS);
+  const isAttention = name.startsWith("attention");
+  return trafficOf(text, { ...dispatch, params }, ONE_PROMPT, isAttention ? [0, 0] : undefined);
+}
+
 export function staticSection(
   kernels: readonly CardKernel[],
   registers: readonly Registers[] | string,
 ): string {
   const rows = kernels.map(({ name, text }, i) => {
     const found = typeof registers === "string" ? null : registers[i]!;
-    const cells = [name, workgroupBytes(text)];
+    const traffic = tracedTraffic(kernels[i]!);
+    const share = (x: number | null | undefined) => x == null ? "–" : `${Math.round(100 * x)} %`;
+    const cells = [
+      name,
+      workgroupBytes(text),
+      traffic === null ? "–" : traffic.conflicts.toFixed(2),
+      share(traffic?.reads),
+      share(traffic?.writes),
+    ];
     if (found !== null) cells.push(found.vgprs, found.spilled, found.waves);
     return `| ${cells.join(" | ")} |`;
   });
   const known = typeof registers !== "string";
-  const head = ["kernel", "workgroup bytes"];
+  const head = ["kernel", "workgroup bytes", "bank cycles", "reads", "writes"];
   if (known) head.push("registers", "spilled", "waves");
   return [
     "Written by `deno task gpu:static`. The shapes are those of a model of 0.5 billion parameters on " +
-    "an NVIDIA card (49 152 bytes of workgroup memory, 1024 invocations). " +
+    "an NVIDIA card (49 152 bytes of workgroup memory, 1024 invocations). A subgroup of 32 " +
+    "invocations was simulated with the kernel's text (`tools/wgsl/`): bank cycles are those of " +
+    "workgroup memory over those without conflicts; reads and writes say what share of the 32-byte " +
+    "sectors of buffers is used at once (caches keep the rest). A dash: it was not simulated. " +
     (known
       ? `Registers of an invocation, values that do not fit into them, and waves on a SIMD are of an ` +
         `AMD card (${FAMILY}, RDNA 2): Mesa's compiler gives them without a card.`

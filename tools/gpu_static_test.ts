@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type CardKernel, cardKernels } from "./gpu/card_kernels.ts";
 import { registersOf } from "./gpu/registers.ts";
 import { workgroupBytes } from "./gpu/workgroup_bytes.ts";
-import { kernelTextOf } from "./gpu_static.ts";
+import { kernelTextOf, tracedTraffic } from "./gpu_static.ts";
 
 const KERNELS = cardKernels();
 
@@ -15,6 +15,31 @@ Deno.test("kernels leave room for a second workgroup on a multiprocessor", () =>
   }
   assert.equal(workgroupBytes("var<workgroup> a: array<vec4f, 3>; var<workgroup> b: u32;"), 52);
   assert.throws(() => workgroupBytes("var<workgroup> a: array<mat2x2f, 3>;"), /mat2x2f/);
+});
+
+const kernelOf = (name: string) => KERNELS.find((kernel) => kernel.name === name)!;
+
+/** Kernels, the most bank cycles, and the least share of the sectors that reads use. */
+const TRAFFIC: readonly [name: string, conflicts: number, reads: number][] = [
+  ["x·Wᵀ, tile medium", 1, 1],
+  ["dy·W, tile medium", 1, 1],
+  ["dyᵀ·x, tile medium", 1, 1],
+  ["x·Wᵀ, tile small", 1, 1],
+  ["x·Wᵀ, tile skinny", 1.25, 1],
+  ["one row", 1, 0.9],
+  ["one row, q8_0", 1, 0.7],
+  ["one row, nf4", 1, 0.7],
+  ["attention's gradient, heads of 64: attention_backward.delta", 1, 0.9],
+  ["RMSNorm", 1, 1],
+];
+
+Deno.test("a subgroup's accesses have few conflicts, and use what they read", () => {
+  for (const [name, conflicts, reads] of TRAFFIC) {
+    const found = tracedTraffic(kernelOf(name))!;
+    assert.ok(found.shared > 10 && found.global >= 5, `${name}: ${found.shared}, ${found.global}`);
+    assert.ok(found.conflicts <= conflicts + 1e-9, `${name}: ${found.conflicts} bank cycles`);
+    assert.ok(found.reads! >= reads - 1e-9, `${name}: ${found.reads} of the sectors read`);
+  }
 });
 
 /** Kernels and the most vector registers that they may take on an AMD card, without a spill. */
@@ -30,7 +55,7 @@ const BOUNDS: readonly [name: string, registers: number][] = [
 ];
 
 Deno.test("kernels fit into the registers of an AMD card, as Mesa's compiler says", async () => {
-  const kernels = BOUNDS.map(([name]) => KERNELS.find((kernel) => kernel.name === name)!);
+  const kernels = BOUNDS.map(([name]) => kernelOf(name));
   const found = await registersOf(kernels.map((kernel: CardKernel) => kernelTextOf(kernel)));
   // Without Mesa's driver for AMD cards the table has no registers, and nothing can be held.
   if (typeof found === "string") return assert.match(found, /is not installed/);
