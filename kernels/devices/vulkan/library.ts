@@ -132,7 +132,7 @@ const RESULTS: Record<number, string> = {
   [-6]: "a layer is missing",
   [-7]: "an extension is missing",
   [-8]: "a feature is missing",
-  [-9]: "the driver is incompatible",
+  [-9]: "no driver for Vulkan was found",
   [-10]: "too many objects",
   [-13]: "unknown error",
 };
