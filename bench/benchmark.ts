@@ -211,7 +211,9 @@ async function prepare(options: BenchmarkOptions): Promise<Prepared> {
   const isRemote = (model: ModelRequest) => model.where.kind === "remote";
   const merge = options.merge ?? false, shard = options.shard ?? null;
   if (!merge && options.device === undefined && !options.workers && !models.every(isRemote)) {
-    throw new UsageError("benchmark: models of this machine need a device or workers");
+    throw new UsageError("benchmark: models of this machine need a device or workers", {
+      advice: 'Give it device: await createDevice("auto"), and close the device at the end.',
+    });
   }
   const resume = merge || (options.resume ?? false);
   const connect = () => RemoteServer.connect(options.remote ?? {}, outputDir);

@@ -30,7 +30,12 @@ export class PromptSampler {
     if (this.chunksPerEpoch < 1) {
       throw new UsageError(
         `${options.name}: a step takes ${chunk} different problems, the training set has ${count}`,
-        { advice: "Raise data.num_examples (and data.max_examples) or lower the batch size." },
+        {
+          advice: "Raise data.num_examples (and data.max_examples), or lower the batch size: " +
+            (options.name === "warm start"
+              ? "sft.per_device_train_batch_size"
+              : "training.per_device_train_batch_size or gradient_accumulation_steps"),
+        },
       );
     }
   }
