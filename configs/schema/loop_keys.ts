@@ -17,10 +17,13 @@ const COMPUTE_TYPES = choice(["float32", "bfloat16"], {
   same: [["fp32", "float32"], ["bf16", "bfloat16"]],
 });
 
-const ZERO_STAGE = refine(
-  int({ min: 0 }),
-  (stage) => stage > 1 ? "expected 0 or 1: stages 2 and 3 of ZeRO are not supported" : null,
-);
+const ZERO_STAGE = {
+  ...refine(
+    int({ min: 0 }),
+    (stage) => stage > 1 ? "expected 0 or 1: stages 2 and 3 of ZeRO are not supported" : null,
+  ),
+  expected: "0 or 1",
+};
 
 const OPTIMIZERS = choice(["adamw_torch_fused", "adamw_8bit"], {
   same: [

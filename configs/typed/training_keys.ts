@@ -35,7 +35,7 @@ export interface TrainingKeys {
   reduce_dtype?: Training["reduce_dtype"];
   /**
    * 1 divides the optimizer's states over the ranks (ZeRO, stage 1): the same bits, less memory of
-   * each rank, and the new values are sent after each step. Expected: an integer ≥ 0; default 0.
+   * each rank, and the new values are sent after each step. Expected: 0 or 1; default 0.
    */
   zero?: Training["zero"];
   /** Passes over the data. Expected: a number > 0; default 3. */
