@@ -50,7 +50,7 @@ static void transpose_block(const char *from, size_t fromStep, char *to, size_t 
 }
 
 /** Sums of fewer terms are in the caches anyway. */
-#define LONG 1024
+#define LONG 128
 /** Bytes of V that are read at once for long sums. */
 #define GROUP_BYTES (256 * 1024)
 
