@@ -155,6 +155,11 @@ async function trainLoaded(
       }
     });
     if (options.dryRun) await refuseMissing(config, device, options, phases);
+    if (options.tune && device.rehearse === undefined) {
+      throw new UsageError(`--tune: ${device.name} has no choice of kernels`, {
+        advice: "It measures the kernels of a graphics card: --device webgpu",
+      });
+    }
     let parts!: TrainingParts;
     await ranks.each(async () => {
       parts = await assemble(config, device, {
