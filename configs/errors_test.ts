@@ -291,7 +291,7 @@ Deno.test("a reward list of a wrong form is refused", async () => {
     ],
     [
       "rewards: [accuracy, brevity, {name: correctness}]\n",
-      /^f\.yaml:3:30: rewards\.2: correctness is listed twice \(as rewards\.0 too\)$/,
+      /^f\.yaml:3:30: rewards\.2: correctness is listed twice \(as rewards\.0 too\); `as` gives one another name/,
     ],
     ["rewards: [length]\n", /^f\.yaml:3:11: rewards\.0: reward "length" has two meanings/],
     [
