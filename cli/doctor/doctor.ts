@@ -25,7 +25,7 @@ import { missingForGpu } from "../../kernels/devices/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
-import { print, table, wrap } from "../terminal/terminal.ts";
+import { paragraph, print, table } from "../terminal/terminal.ts";
 
 /** Milliseconds for which the work of others is measured. */
 const OTHERS_MS = 500;
@@ -290,7 +290,7 @@ export async function doctor(
     ]),
   ]));
   print(report.advice.length === 0 ? "\nNothing to fix." : "");
-  for (const line of report.advice) print(wrap(`fix: ${line}`, 80).join("\n"));
+  for (const line of report.advice) print(paragraph(`fix: ${line}`));
   if (fit !== null && fit.fetch !== null) print(`fix: ${fit.fetch}`);
   return exitCode;
 }

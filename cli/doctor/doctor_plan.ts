@@ -14,7 +14,7 @@ import { scalingJson, scalingText } from "../plans/scaling_text.ts";
 import type { RankLayout } from "../../training/scaling/layout.ts";
 import { checkRankCount } from "../../training/run/rank_count.ts";
 import { scalingPlan } from "../../training/scaling/scaling_plan.ts";
-import { print, wrap } from "../terminal/terminal.ts";
+import { paragraph, print } from "../terminal/terminal.ts";
 
 /**
  * @param layout the nodes and cards of a run on several ranks; null = one card
@@ -51,7 +51,7 @@ export async function doctorPlan(
       );
     } else {
       show(`does not fit\n`);
-      show(wrap(`fix: ${misfit}`, 80).join("\n"));
+      show(paragraph(`fix: ${misfit}`));
     }
     return EXIT.failure;
   }

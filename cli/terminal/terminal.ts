@@ -125,6 +125,11 @@ export function clipStart(text: string, width: number): string {
 /** Spaces, except those between a number and its unit. */
 const BREAKS = /(?<!\d) | (?!(?:[kMGT]?B|[KMG]|s|min|h|%)(?!\w))/;
 
+/** A text for the standard output: broken for a terminal, and one line in a pipe or a file. */
+export function paragraph(text: string): string {
+  return Deno.stdout.isTerminal() ? wrap(text, columns()).join("\n") : text;
+}
+
 /** Breaks a text at spaces into lines of at most `width` columns. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
