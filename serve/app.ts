@@ -4,6 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
+import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
 import { type AdapterRules, loadAdapter, unloadAdapter } from "./adapters_api.ts";
 import type { Desk } from "./answer.ts";
@@ -30,6 +31,17 @@ export interface AppOptions {
   /** Gets errors that are defects of the program. */
   onDefect: (error: unknown) => void;
 }
+
+/** Parts of paths that other servers have, and what to do without them. */
+const ELSEWHERE = [
+  ["/responses", "POST /v1/chat/completions answers messages"],
+  ["/embeddings", "this server only generates text"],
+  ["/rerank", "this server only generates text"],
+  ["/audio/", "this server only generates text"],
+  ["/images/", "this server only generates text"],
+  ["/moderations", "this server only generates text"],
+  ["/fine_tuning/", "rgx train trains models"],
+] as const;
 
 /** What a handler gets. */
 interface Call {
@@ -265,7 +277,10 @@ export class App {
         headers: { allow: methods.join(", ") },
       });
     }
-    throw new ApiError(404, "not_found_error", `there is nothing at ${req.path}`);
+    const known = [...this.#methods.keys()].filter((path) => !path.includes(":"));
+    const [, instead] = ELSEWHERE.find(([path]) => req.path.includes(path)) ?? [];
+    const advice = instead === undefined ? didYouMean(req.path, known) : `: ${instead}`;
+    throw new ApiError(404, "not_found_error", `there is nothing at ${req.path}${advice}`);
   }
 }
 
