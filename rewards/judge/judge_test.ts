@@ -195,7 +195,8 @@ Deno.test("a judge that cannot be asked is refused before the run", async () => 
   assert.throws(make({ price_in: 1 }), /price_in and price_out belong together/);
   await withServer(() => says("1"), async (base_url) => {
     const open = (params: Record<string, unknown>) =>
-      createRubric([{ name: "judge", weight: 1, params: { base_url, ...params } }]).open();
+      createRubric([{ name: "judge", weight: 1, params: { base_url, cache: false, ...params } }])
+        .open();
     await assert.rejects(open({ model: "tinny" }), /no model tinny, did you mean tiny\?/);
     await assert.rejects(
       open({ base_url: "http://127.0.0.1:9" }),
