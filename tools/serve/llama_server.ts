@@ -97,7 +97,7 @@ async function withLlama(
   listener.close();
   const options = {
     ...{ model, host: "127.0.0.1", port, n_threads: threads, n_threads_batch: threads },
-    ...{ n_ctx: 2048, interrupt_requests: false, verbose: false },
+    ...{ n_ctx: 2048, interrupt_requests: false, logits_all: false, verbose: false },
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]);
   const child = new Deno.Command(python, {
