@@ -1,6 +1,7 @@
 /** Whether a run can have so many ranks, which is known from its configuration alone. */
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 
 /** @throws UsageError for more ranks than prompts, and for a backend of one rank */
@@ -36,7 +37,7 @@ export function idleRanks(
     if (count % ranks === 0) return [];
     const busy = 100 * count / (Math.ceil(count / ranks) * ranks);
     return [
-      `${step} has ${count} ${what} for ${ranks} ranks, so ranks are busy ${
+      `${step} has ${counted(count, what)} for ${ranks} ranks, so ranks are busy ${
         busy.toFixed(0)
       } % of ` +
       `that time: make ${keys} a multiple of ${ranks}`,
@@ -46,10 +47,10 @@ export function idleRanks(
   const { gradient_accumulation_steps: micro } = training;
   const supervised = sft?.gradient_accumulation_steps ?? ranks;
   return [
-    ...idle("prompts", prompts, "the number of prompts (generation_batch_size / num_generations)"),
-    ...idle("micro-batches", micro, "training.gradient_accumulation_steps"),
+    ...idle("prompt", prompts, "the number of prompts (generation_batch_size / num_generations)"),
+    ...idle("micro-batch", micro, "training.gradient_accumulation_steps"),
     ...idle(
-      "micro-batches",
+      "micro-batch",
       supervised,
       "sft.gradient_accumulation_steps",
       "a supervised step",
