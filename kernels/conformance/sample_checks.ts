@@ -18,7 +18,7 @@ export interface SampleOptions {
 /** Temperature 1, without truncation. */
 export const PLAIN: SampleOptions = { temperature: 1, topK: 0, topP: 1, minP: 0 };
 
-export const SEED = 77 * 2 ** 32 + 12_345;
+const SEED = 77 * 2 ** 32 + 12_345;
 
 /**
  * Samples one token per row, with its log-probability.
@@ -49,14 +49,14 @@ export async function drawTokens(
 }
 
 /**
- * Counters [rows, COUNTER_WORDS] with the seed `SEED`; row r has prompt r, branch r mod 7, position
- * 3r.
+ * Counters [rows, COUNTER_WORDS]; row r has prompt r, branch r mod 7, position 3r and the seed
+ * `SEED` + r mod 3.
  */
 export function countersOf(rows: number, first = 0): Uint32Array {
-  const counters = new Uint32Array(rows * COUNTER_WORDS), seed = seedWords(SEED);
+  const counters = new Uint32Array(rows * COUNTER_WORDS);
   for (let r = 0; r < rows; r++) {
     const number = first + r, counter = sampleCounter(number, number % 7, 3 * number);
-    counters.set([...counter, ...seed], r * COUNTER_WORDS);
+    counters.set([...counter, ...seedWords(SEED + number % 3)], r * COUNTER_WORDS);
   }
   return counters;
 }
@@ -109,8 +109,9 @@ export async function checkDraws(
   for (let r = 0; r < rows; r++) {
     const row = logits.subarray(r * vocab, (r + 1) * vocab), token = tokens[r]!;
     assert.ok(token < vocab, `${what}: token ${token} in row ${r}`);
-    const [c1, c2, c3] = counters.subarray(r * 3, r * 3 + 3);
-    philox4x32(random, 0, c1!, c2!, c3!, ...seedWords(SEED));
+    const words = counters.subarray(r * COUNTER_WORDS, (r + 1) * COUNTER_WORDS);
+    const [c1, c2, c3, low, high] = words;
+    philox4x32(random, 0, c1!, c2!, c3!, low!, high!);
     const u = uniform23(random[0]!), p = keptDistribution(row, options);
     assert.ok(p[token]! > 0, `${what}: row ${r} drew token ${token}, which is cut off`);
     let below = 0;

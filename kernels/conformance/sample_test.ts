@@ -10,6 +10,7 @@ import {
   PLAIN,
   type SampleOptions,
 } from "./sample_checks.ts";
+import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { stream } from "../testing.ts";
 
 const CUTS: readonly SampleOptions[] = [
@@ -138,7 +139,7 @@ testOnEveryDevice("a sample does not depend on its place in the batch", async (d
     const alone = await drawTokens(
       device,
       logits.slice(r * vocab, (r + 1) * vocab),
-      counters.slice(r * 3, r * 3 + 3),
+      counters.slice(r * COUNTER_WORDS, (r + 1) * COUNTER_WORDS),
       vocab,
       options,
     );
@@ -151,8 +152,8 @@ testOnEveryDevice("a different seed word or counter word gives different draws",
   const rows = 64, vocab = 50, logits = new Float32Array(rows * vocab);
   const base = countersOf(rows);
   const { tokens } = await drawTokens(device, logits, base, vocab, PLAIN);
-  for (const word of [0, 1, 2]) {
-    const changed = base.map((c, i) => i % 3 === word ? c + 1 : c);
+  for (let word = 0; word < COUNTER_WORDS; word++) {
+    const changed = base.map((c, i) => i % COUNTER_WORDS === word ? c + 1 : c);
     const other = await drawTokens(device, logits, changed, vocab, PLAIN);
     const same = other.tokens.filter((t, r) => t === tokens[r]).length;
     assert.ok(same < 10, `${same} of ${rows} draws are the same with another counter word ${word}`);
