@@ -109,8 +109,8 @@ function adapterProduct({ xa, loraB, r = 0, loraScale = 1, out, m, n }: MatmulAr
  * Number of tiles that one accumulator sums. A sum of two tiles or more has at least two blocks.
  */
 function tilesOfBlock(k: number, { bk, slices, parts = 1 }: TileShape): number {
-  const tiles = Math.ceil(k / bk), most = parts === 1 ? tiles >> 1 : Math.ceil(tiles / parts);
-  return Math.max(1, Math.min(most, Math.floor(MAX_BLOCK_TERMS * slices / bk)));
+  const tiles = Math.ceil(k / bk), max = parts === 1 ? tiles >> 1 : Math.ceil(tiles / parts);
+  return Math.max(1, Math.min(max, Math.floor(MAX_BLOCK_TERMS * slices / bk)));
 }
 
 /** Number of tiles in a part of the sum; without parts, of a block. */
