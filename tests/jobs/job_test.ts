@@ -257,7 +257,10 @@ Deno.test("several processes are refused before any of them touches the folder",
     assert.match(result.err, /srun --ntasks=1/);
     const bench = await rgx(["bench", "--models", "x", "--tasks", "chain_sum"], "", inJob(0, step));
     assert.equal(bench.code, 2, bench.err);
-    assert.match(bench.err, /process 1 of 2/);
+    assert.match(bench.err, /srun has started 2 processes without MPI: each would be alone/);
+    const one = await rgx(["generate", "--model", "x", "--prompt", "x"], "", inJob(0, step));
+    assert.equal(one.code, 2, one.err);
+    assert.match(one.err, /process 1 of 2 .*this command is one process/);
     assert.ok(!await Deno.stat(`${folder}/run`).then(() => true, () => false));
   });
 });
