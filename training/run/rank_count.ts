@@ -28,16 +28,23 @@ export function checkRankCount(
   );
 }
 
+const MICRO_BATCH = ["micro-batch", "micro-batches"] as const;
+
 /** What leaves ranks idle for a part of each step, and what to set. */
 export function idleRanks(
   { training, sft }: Pick<RunConfig, "training" | "sft">,
   ranks: number,
 ): string[] {
-  const idle = (what: string, count: number, keys: string, step = "a step") => {
+  const idle = (
+    what: readonly [one: string, several: string],
+    count: number,
+    keys: string,
+    step = "a step",
+  ) => {
     if (count % ranks === 0) return [];
     const busy = 100 * count / (Math.ceil(count / ranks) * ranks);
     return [
-      `${step} has ${counted(count, what)} for ${ranks} ranks, so ranks are busy ${
+      `${step} has ${counted(count, ...what)} for ${ranks} ranks, so ranks are busy ${
         busy.toFixed(0)
       } % of ` +
       `that time: make ${keys} a multiple of ${ranks}`,
@@ -47,10 +54,14 @@ export function idleRanks(
   const { gradient_accumulation_steps: micro } = training;
   const supervised = sft?.gradient_accumulation_steps ?? ranks;
   return [
-    ...idle("prompt", prompts, "the number of prompts (generation_batch_size / num_generations)"),
-    ...idle("micro-batch", micro, "training.gradient_accumulation_steps"),
     ...idle(
-      "micro-batch",
+      ["prompt", "prompts"],
+      prompts,
+      "the number of prompts (generation_batch_size / num_generations)",
+    ),
+    ...idle(MICRO_BATCH, micro, "training.gradient_accumulation_steps"),
+    ...idle(
+      MICRO_BATCH,
       supervised,
       "sft.gradient_accumulation_steps",
       "a supervised step",
