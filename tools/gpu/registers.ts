@@ -6,14 +6,12 @@
  */
 import {
   computeQueue,
+  createDevice,
   createInstance,
   listPhysical,
 } from "../../kernels/devices/vulkan/physical.ts";
-import { handleOf } from "../../kernels/devices/vulkan/library.ts";
 import { wgslToSpirv } from "../../kernels/devices/vulkan/naga.ts";
 import { PipelineObjects } from "../../kernels/devices/vulkan/pipeline_objects.ts";
-import * as vk from "../../kernels/devices/vulkan/structs.ts";
-import type { Core } from "../../kernels/devices/vulkan/queue.ts";
 import type { GpuLayoutEntry } from "../../kernels/devices/webgpu/gpu.ts";
 
 /** Statistics of a kernel on an AMD card. */
@@ -81,19 +79,8 @@ function parse(text: string): Registers {
 function compile(kernels: readonly KernelText[]): void {
   const { vulkan, instance } = createInstance();
   const physical = listPhysical(vulkan, instance)[0]!, { family } = computeQueue(vulkan, physical);
-  const info = vk.VkDeviceCreateInfo.make({
-    queueCreateInfoCount: 1,
-    pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make({
-      queueFamilyIndex: family,
-      queueCount: 1,
-      pQueuePriorities: new Uint8Array(Float32Array.of(1).buffer),
-    }),
-  });
-  const device = handleOf(
-    "vkCreateDevice",
-    (out) => vulkan.vkCreateDevice(physical.handle, info, null, out),
-  );
-  const objects = new PipelineObjects({ vulkan, device } as unknown as Core);
+  const device = createDevice(vulkan, physical, family);
+  const objects = new PipelineObjects({ vulkan, device });
   const encoder = new TextEncoder();
   kernels.forEach(({ text, writes }, i) => {
     const entries: GpuLayoutEntry[] = [

@@ -24,10 +24,11 @@ import {
 } from "./commands.ts";
 import { DEVICE_LOST, handleOf, OUT_OF_MEMORY, VulkanError } from "./library.ts";
 import { createBufferIn, MemoryPool, type MemoryUse } from "./memory.ts";
-import { type Bytes, textArray } from "./memory_layout.ts";
+import type { Bytes } from "./memory_layout.ts";
 import { wgslToSpirv } from "./naga.ts";
 import {
   computeQueue,
+  createDevice,
   type Features,
   type Instance,
   type Physical,
@@ -76,23 +77,10 @@ export class VulkanGpu implements Gpu, Host {
   constructor({ vulkan, instance, destroy }: Instance, physical: Physical) {
     this.#destroyInstance = destroy;
     const { family, stamps } = computeQueue(vulkan, physical);
-    const { chain, extensions, features } = requestFeatures(vulkan, instance, physical);
+    const { features, ...wanted } = requestFeatures(vulkan, instance, physical);
     this.#available = features;
     this.matrixUnits = features.matrixUnits;
-    const info = vk.VkDeviceCreateInfo.make({
-      queueCreateInfoCount: 1,
-      pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make({
-        queueFamilyIndex: family,
-        queueCount: 1,
-        pQueuePriorities: new Uint8Array(Float32Array.of(1).buffer),
-      }),
-      enabledExtensionCount: extensions.length,
-      ppEnabledExtensionNames: extensions.length > 0 ? textArray(extensions) : null,
-    }, chain);
-    const device = handleOf(
-      "vkCreateDevice",
-      (out) => vulkan.vkCreateDevice(physical.handle, info, null, out),
-    );
+    const device = createDevice(vulkan, physical, family, wanted);
     this.core = { vulkan, device, pool: new MemoryPool(vulkan, physical.handle, device) };
     this.work = new Queue(this.core, family);
     this.#objects = new PipelineObjects(this.core);

@@ -8,7 +8,7 @@ import type { MatrixUnits } from "../../ops/common/webgpu_op.ts";
 import { listCards } from "../webgpu/cards.ts";
 import { hiddenError, visibleCards } from "../webgpu/visible.ts";
 import { check, handleOf, noVulkanError, openVulkan, type Vulkan, VulkanError } from "./library.ts";
-import { type Bytes, cString, joined, textOf, zeros } from "./memory_layout.ts";
+import { type Bytes, cString, joined, textArray, textOf, zeros } from "./memory_layout.ts";
 import * as vk from "./structs.ts";
 
 /** Vulkan 1.3, which drivers since 2022 have: SPIR-V 1.6, timeline semaphores, the memory model. */
@@ -294,4 +294,31 @@ export function computeQueue(vulkan: Vulkan, device: Physical): { family: number
   const chosen = families.find(({ flags }) => (flags & COMPUTE) !== 0);
   if (chosen === undefined) throw noVulkanError(`${device.info.name} has no queue that computes`);
   return chosen;
+}
+
+/**
+ * A device with one queue of a family. `chain` holds the structures of the features that it turns
+ * on.
+ * @throws VulkanError when the driver does not create it
+ */
+export function createDevice(
+  vulkan: Vulkan,
+  physical: Physical,
+  family: number,
+  { chain, extensions }: { chain?: Bytes; extensions: readonly string[] } = { extensions: [] },
+): bigint {
+  const info = vk.VkDeviceCreateInfo.make({
+    queueCreateInfoCount: 1,
+    pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make({
+      queueFamilyIndex: family,
+      queueCount: 1,
+      pQueuePriorities: new Uint8Array(Float32Array.of(1).buffer),
+    }),
+    enabledExtensionCount: extensions.length,
+    ppEnabledExtensionNames: extensions.length > 0 ? textArray(extensions) : null,
+  }, chain);
+  return handleOf(
+    "vkCreateDevice",
+    (out) => vulkan.vkCreateDevice(physical.handle, info, null, out),
+  );
 }

@@ -20,12 +20,12 @@ const STORAGE = 7, DYNAMIC_UNIFORM = 8;
 const FULL_SUBGROUPS = 2;
 
 export class PipelineObjects {
-  readonly #core: Core;
+  readonly #core: Pick<Core, "vulkan" | "device">;
   readonly #cache: bigint;
   /** Destroys what was made; called in reverse order. */
   readonly #made: (() => void)[] = [];
 
-  constructor(core: Core) {
+  constructor(core: Pick<Core, "vulkan" | "device">) {
     this.#core = core;
     const { vulkan, device } = core;
     this.#cache = this.#create(
