@@ -15,8 +15,9 @@
 import { parseArgs } from "node:util";
 import { parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
-import { V8_FLAGS } from "../core/program_command.ts";
+import { counted } from "../core/counted.ts";
 import { maxOf, mean, minOf } from "../core/statistics.ts";
+import { readMetrics, rgx } from "../tests/support.ts";
 import { lines } from "./peers/jobs.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -45,12 +46,11 @@ interface CompletionRow {
   correctness: number;
 }
 
-async function rgx(args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", V8_FLAGS, "main.ts", ...args],
-    ...{ cwd: ROOT, stdout: "null", stderr: "piped" },
-  }).output();
-  if (!success) throw new Error(new TextDecoder().decode(stderr));
+async function trained(folder: string, overrides: string[]): Promise<void> {
+  const { code, err } = await rgx([
+    ...["train", "quickstart", ...overrides, `training.output_dir=${folder}`],
+  ]);
+  if (code !== 0) throw new Error(err);
 }
 
 /** The completions of a run, in the order of the steps. */
@@ -65,13 +65,12 @@ async function completionsOf(folder: string): Promise<CompletionRow[]> {
 }
 
 async function rgxRun(folder: string, overrides: string[]): Promise<Run> {
-  await rgx(["train", "quickstart", ...overrides, `training.output_dir=${folder}`]);
-  const all = (await Deno.readTextFile(`${folder}/metrics.jsonl`)).trim().split("\n")
-    .map((line) => JSON.parse(line));
-  const steps = all.filter(({ split, reward }) => split === "train" && reward !== undefined);
+  await trained(folder, overrides);
+  const steps = (await readMetrics(folder))
+    .filter((line) => line["split"] === "train" && line["reward"] !== undefined);
   return {
-    rewards: steps.map(({ reward }) => reward),
-    seconds: steps.reduce((sum, { step_time }) => sum + step_time, 0),
+    rewards: steps.map((line) => line["reward"] as number),
+    seconds: steps.reduce((sum, line) => sum + (line["step_time"] as number), 0),
   };
 }
 
@@ -131,10 +130,7 @@ if (import.meta.main) {
   const ours: Run[] = [], theirs: Run[] = [];
   let version = "";
   try {
-    await rgx([
-      ...["train", "quickstart", "training.max_steps=1", "eval.num_examples=1"],
-      `training.output_dir=${start}`,
-    ]);
+    await trained(start, ["training.max_steps=1", "eval.num_examples=1"]);
     const model = `${start}/warm-start/latest`;
     for (const seed of seeds) {
       const at = `${folder}/${seed}`;
@@ -167,7 +163,9 @@ if (import.meta.main) {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-  console.log(`${seeds.length} seeds, ${values.steps} steps, ${threads} threads; ${version}\n`);
+  console.log(
+    `${counted(seeds.length, "seed")}, ${values.steps} steps, ${threads} threads; ${version}\n`,
+  );
   const heads = Array.from({ length: 5 }, (_, i) => `${20 * i}–${20 * (i + 1)} %`);
   console.log(`| reward in | ${heads.join(" | ")} | seconds |`);
   console.log(`| --- |${" ---: |".repeat(6)}`);

@@ -3,6 +3,7 @@
  * of threads, in turns. Each client streams one greedy completion. That server has one sequence, so
  * requests wait for one another there.
  */
+import { quantile } from "../../core/statistics.ts";
 import { ask, percentiles, type Question, questionsOf, serving } from "./clients.ts";
 
 export interface Comparison {
@@ -49,7 +50,7 @@ export async function besideLlama(
         }
       }),
   );
-  const speed = (list: Round[]) => median(list.map(({ tokensPerSecond }) => tokensPerSecond));
+  const speed = (list: Round[]) => quantile(list.map((round) => round.tokensPerSecond), 0.5);
   for (const [name, list] of [["rgx", rgx], ["llama.cpp", llama]] as const) {
     const first = percentiles(list.flatMap((round) => round.first));
     console.log(`${name.padEnd(10)} ${speed(list).toFixed(1)} tokens/s, first token ${first}`);
@@ -124,8 +125,4 @@ async function withLlama(
     await ended;
     await errors;
   }
-}
-
-function median(list: number[]): number {
-  return list.sort((a, b) => a - b)[list.length >> 1]!;
 }
