@@ -112,7 +112,10 @@ Deno.test("a killed rank is code 75 where there is a checkpoint, unless the job 
     const without = await tryRanks({ types: BOTH, program: `exit ${code}` });
     assert.deepEqual([without.code, without.requeued], [code, ""]);
   }
-  const cancelled = await tryRanks({ types: BOTH, program: "kill -TERM $PPID; exit 143" }, true);
+  const cancelled = await tryRanks(
+    { types: BOTH, program: "kill -TERM $PPID; sleep 0.3; exit 143" },
+    true,
+  );
   assert.deepEqual([cancelled.code, cancelled.requeued], [143, ""]);
   const failed = await tryRanks({ types: BOTH, program: "exit 1" }, true);
   assert.deepEqual([failed.code, failed.requeued], [1, ""]);

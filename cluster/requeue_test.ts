@@ -93,6 +93,14 @@ Deno.test("the warning signal is forwarded every time", async () => {
   assert.deepEqual([warned.codes, warned.requeued], [[75], "requeue 12\n"]);
 });
 
+Deno.test("a job that was warned goes on when bash lost its exit code", async () => {
+  const program = "kill -USR2 $PPID; sleep 0.3; exit 255";
+  const lost = await tryJob({ program: `trap : USR2; ${program}` });
+  assert.deepEqual([lost.codes, lost.requeued], [[75], "requeue 12\n"]);
+  const failed = await tryJob({ program: "exit 255" });
+  assert.deepEqual([failed.codes, failed.requeued], [[255], ""]);
+});
+
 Deno.test("a job without progress ends, one with progress is requeued", async () => {
   const idle = await tryJob({ program: "exit 75", maxRestarts: 2 }, 3);
   assert.equal(idle.requeued, "requeue 12\n".repeat(2));
