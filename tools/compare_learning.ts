@@ -2,11 +2,14 @@
  * `deno task compare:learning`: whole runs of rgx and of TRL's GRPOTrainer with the same recipe.
  *
  *     deno task compare:learning --trl PYTHON [--steps 100] [--seeds 1,2,3,4,5] [--threads 2]
+ *       [CONFIG [KEY=VALUE…]]
  *
- * The recipe is the quickstart's: its supervised steps are made once, and every run begins at that
- * model. For each seed, rgx trains first; TRL then gets the same prompts in the same order, the
- * same reward and the same values of all keys that both have. What differs is what the seed is
- * for: the random numbers of sampling, which the programs draw in different ways.
+ * CONFIG is a recipe with supervised steps (the quickstart, if there is none); its only reward is
+ * taken as binary `correctness`. Its supervised steps are made once. What they give is exported in
+ * float32, and every run begins at that model; a recipe with `lora` trains a new adapter on it. For
+ * each seed, rgx trains first; TRL then gets the same prompts in the same order, the same reward
+ * and the same values of all keys that both have. What differs is what the seed is for: the random
+ * numbers of sampling and of a new adapter, which the programs draw in different ways.
  *
  * Prints a table of the mean rewards of each fifth of the steps: the mean over the seeds, and the
  * lowest and the highest of them. The exit code is 1 if the two ranges of the last fifth are apart;
@@ -31,6 +34,9 @@ const SHARED_KEYS = [
   ...["importance_sampling_level", "beta", "use_bias_correction_kl", "epsilon", "scale_rewards"],
 ];
 
+/** Every run's reward; the program for TRL computes the same one. */
+const REWARDS = "rewards=[{name: correctness, binary: true}]";
+
 /** One run: the mean reward of each step, and what it cost. */
 interface Run {
   rewards: number[];
@@ -46,11 +52,23 @@ interface CompletionRow {
   correctness: number;
 }
 
-async function trained(folder: string, overrides: string[]): Promise<void> {
-  const { code, err } = await rgx([
-    ...["train", "quickstart", ...overrides, `training.output_dir=${folder}`],
-  ]);
+async function succeeds(args: string[]): Promise<void> {
+  const { code, err } = await rgx(args);
   if (code !== 0) throw new Error(err);
+}
+
+/** @param recipe a configuration and overrides */
+function trained(folder: string, recipe: string[]): Promise<void> {
+  return succeeds(["train", ...recipe, `training.output_dir=${folder}`]);
+}
+
+/** The supervised steps of a recipe; the folder of the model that they give, in float32. */
+async function startingModel(folder: string, recipe: string[]): Promise<string> {
+  const model = `${folder}/model`;
+  await trained(`${folder}/run`, [...recipe, "training.max_steps=1", "eval.num_examples=1"]);
+  const merged = ["--to", "hf", "--dtype", "f32", "--output", model];
+  await succeeds(["export", `${folder}/run/warm-start/latest`, ...merged]);
+  return model;
 }
 
 /** The completions of a run, in the order of the steps. */
@@ -64,8 +82,8 @@ async function completionsOf(folder: string): Promise<CompletionRow[]> {
   return rows as unknown as CompletionRow[];
 }
 
-async function rgxRun(folder: string, overrides: string[]): Promise<Run> {
-  await trained(folder, overrides);
+async function rgxRun(folder: string, recipe: string[]): Promise<Run> {
+  await trained(folder, recipe);
   const steps = (await readMetrics(folder))
     .filter((line) => line["split"] === "train" && line["reward"] !== undefined);
   return {
@@ -113,7 +131,8 @@ function row(name: string, runs: readonly Run[]): string {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       trl: { type: "string" },
       steps: { type: "string", default: "100" },
@@ -126,24 +145,25 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   const seeds = values.seeds.split(",").map(Number), threads = Number(values.threads);
-  const folder = await Deno.makeTempDir(), start = `${folder}/start`;
+  const recipe = [...(positionals.length === 0 ? ["quickstart"] : positionals), REWARDS];
+  const folder = await Deno.makeTempDir();
   const ours: Run[] = [], theirs: Run[] = [];
   let version = "";
   try {
-    await trained(start, ["training.max_steps=1", "eval.num_examples=1"]);
-    const model = `${start}/warm-start/latest`;
+    const model = await startingModel(`${folder}/start`, recipe);
     for (const seed of seeds) {
       const at = `${folder}/${seed}`;
       ours.push(
         await rgxRun(at, [
-          ...["model.init=null", `model.model_name_or_path=${model}`, "sft=null"],
+          ...[...recipe, "model.init=null", `model.model_name_or_path=${model}`, "sft=null"],
           ...[`training.seed=${seed}`, `training.max_steps=${values.steps}`],
           ...["training.logging_steps=1", "eval.num_examples=1", `--threads=${threads}`],
         ]),
       );
       const completions = await completionsOf(at);
-      const { training } = parse(await Deno.readTextFile(`${at}/config.yaml`)) as {
+      const { training, lora } = parse(await Deno.readTextFile(`${at}/config.yaml`)) as {
         training: Record<string, unknown>;
+        lora: object | null;
       };
       const group = Number(training.num_generations);
       const run = await trlRun(values.trl, {
@@ -154,6 +174,7 @@ if (import.meta.main) {
           .map(({ prompt, expected }) => ({ prompt, expected })),
         checked: completions.slice(0, 4096)
           .map(({ completion, expected, correctness }) => ({ completion, expected, correctness })),
+        lora,
         arguments: Object.fromEntries(SHARED_KEYS.map((key) => [key, training[key]])),
       });
       theirs.push(run);

@@ -305,3 +305,39 @@ Deno.test("a report says what a judge took", () => {
     assert.equal(rows["price of my_judge"], "0.25");
   }, { "metrics.jsonl": text });
 });
+
+Deno.test("answers to the same problems before and after are compared in pairs", () => {
+  const rows = (moment: "before" | "after") =>
+    [1, 0].flatMap((temperature) =>
+      Array.from({ length: 200 }, (_, i) => ({
+        ...{ temperature, question: `q${i}`, expected: "1", extracted: "1" },
+        // 40 sampled answers are right before, these and 80 others after.
+        score: temperature === 0 ? 0.5 : Number(i < (moment === "before" ? 40 : 120)),
+        formatted: moment === "after" || i % 2 === 0,
+      }))
+    );
+  const text = (moment: "before" | "after") =>
+    rows(moment).map((row) => JSON.stringify(row) + "\n").join("");
+  const files = { "eval_before.jsonl": text("before"), "eval_after.jsonl": text("after") };
+  return withRun(async (folder) => {
+    const { verdict, evaluation } = reportSections(await readRunRecord(folder));
+    assert.match(verdict, /\(\+40\.0 points, 95 % interval \+32\.8 to \+46\.4, 200 problems\)/);
+    const cells = evaluation!.rows.map((row) => [row[0], ...row.slice(5)]);
+    assert.deepEqual(cells, [
+      ["held-out problems", "gain", "95 %", "p", "n"],
+      ["accuracy, sampled", "+40.0", "+32.8 – +46.4", "2e-24", "200"],
+      ["  leg_counting", "", "", "", "2"],
+      ["accuracy, greedy", "+0.0", "−1.0 – +1.0", "1.0", "200"],
+      ["answer format, sampled", "+50.0", "+42.5 – +56.5", "2e-30", "200"],
+    ]);
+  }, files);
+});
+
+Deno.test("a report without all answers of both evaluations compares their shares alone", () =>
+  withRun(
+    async (folder) => {
+      const { evaluation } = reportSections(await readRunRecord(folder));
+      assert.equal(evaluation!.rows[0]!.includes("p"), false);
+    },
+    { "eval_before.jsonl": '{"temperature": 1, "question": "q", "score": 1}\n{"temper' },
+  ));

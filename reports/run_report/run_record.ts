@@ -5,6 +5,8 @@
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
+import { isCorrect } from "../../evaluation/accuracy.ts";
+import { type PairedTest, pairedTest } from "../../evaluation/matched_pairs.ts";
 import { TABLE_COLUMNS } from "../../rewards/rubric.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
@@ -38,6 +40,8 @@ export interface RunRecord {
   samples: SampledGroup[];
   /** Answers to held-out problems; null: nothing was evaluated. */
   heldOut: HeldOutAnswers | null;
+  /** null: the folder does not have all answers of both evaluations. */
+  paired: PairedTests | null;
 }
 
 /** @throws UsageError when the folder has no metrics, RgxError when they are damaged */
@@ -62,7 +66,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
     metrics: metrics!,
     remarks: remarksOf(await readIfThere(`${folder}/run.log`) ?? ""),
     samples: await readSamples(`${folder}/completions`),
-    heldOut: await readHeldOut(folder),
+    ...await readAnswers(folder),
   };
 }
 
@@ -130,21 +134,56 @@ export interface HeldOutAnswers {
   }[];
 }
 
-/** The first held-out problems, with the answers that were given at the lowest temperature. */
-async function readHeldOut(folder: string): Promise<HeldOutAnswers | null> {
+/** Comparisons of the answers before and after training, over the same problems. */
+export interface PairedTests {
+  sampled: PairedTest;
+  /** Absent: all answers were greedy. */
+  greedy?: PairedTest;
+  /** Of the sampled answers: whether they have the requested form. */
+  format: PairedTest;
+}
+
+async function readAnswers(folder: string): Promise<Pick<RunRecord, "heldOut" | "paired">> {
   const [before, after] = await Promise.all(["before", "after"].map(async (moment) => {
     const text = await readIfThere(`${folder}/eval_${moment}.jsonl`) ?? "";
     const rows = text.split("\n").map((line) => objectOf(() => JSON.parse(line)));
     return rows.filter(({ question }) => typeof question === "string");
   }));
-  const asked = after!.length > 0 ? after! : before!;
+  return { heldOut: heldOutAnswers(before!, after!), paired: pairedTests(before!, after!) };
+}
+
+/** null where the rows are not answers to the same problems in the same order. */
+function pairedTests(before: readonly Json[], after: readonly Json[]): PairedTests | null {
+  const isSame = before.length > 0 && before.length === after.length &&
+    before.every((row, i) =>
+      ["question", "temperature"].every((key) => row[key] === after[i]![key])
+    );
+  if (!isSame) return null;
+  const test = (temperature: unknown, holds: (row: Json) => boolean) => {
+    const values = [before, after].map((rows) =>
+      rows.filter((row) => row["temperature"] === temperature).map((row) => Number(holds(row)))
+    );
+    return pairedTest(values[0]!, values[1]!);
+  };
+  const isRight = ({ score }: Json) => isCorrect({ score: Number(score) });
+  const sampled = before[0]!["temperature"];
+  return {
+    sampled: test(sampled, isRight),
+    ...(sampled !== 0 && { greedy: test(0, isRight) }),
+    format: test(sampled, ({ formatted }) => formatted === true),
+  };
+}
+
+/** The first held-out problems, with the answers that were given at the lowest temperature. */
+function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOutAnswers | null {
+  const asked = after.length > 0 ? after : before;
   if (asked.length === 0) return null;
   const temperature = Math.min(...asked.map((row) => Number(row["temperature"])));
   const given = (rows: readonly Json[]) =>
     new Map(
       rows.filter((row) => row["temperature"] === temperature).map((row) => [row["question"], row]),
     );
-  const [first, last] = [given(before!), given(after!)];
+  const [first, last] = [given(before), given(after)];
   const textOf = (value: unknown) => typeof value === "string" ? value : null;
   const problems = [...given(asked).values()].slice(0, SHOWN_PROBLEMS).map((row) => {
     const question = String(row["question"]), score = last.get(question)?.["score"];

@@ -6,8 +6,7 @@
 import { bytesText } from "../../core/bytes.ts";
 import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
-import { differenceInterval, wilson } from "../../core/intervals.ts";
-import type { Point } from "../charts/run_metrics.ts";
+import { evaluation, evaluations, verdict } from "./evaluation_section.ts";
 import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
 
 export interface Table {
@@ -45,9 +44,9 @@ export function reportSections(record: RunRecord): ReportSections {
   const { samples } = record, [before, after] = evaluations(record);
   return {
     title: record.name,
-    verdict: verdict(record, before, after),
+    verdict: verdict(record, before, after, ending(record)),
     facts: facts(record),
-    evaluation: evaluation(before, after),
+    evaluation: evaluation(record, before, after),
     warmStart: course(record, "sft/loss", SUPERVISED_COURSE),
     course: course(record, "reward", grpoCourse(record)),
     answers: answers(record),
@@ -67,91 +66,6 @@ function bestAndWorst({ completions }: SampledGroup): SampledGroup["completions"
     .filter(({ text }) => !seen.has(text) && seen.add(text));
   if (sorted.length <= SHOWN_COMPLETIONS) return sorted;
   return [...sorted.slice(0, SHOWN_COMPLETIONS / 2), ...sorted.slice(-SHOWN_COMPLETIONS / 2)];
-}
-
-interface Share {
-  accuracy: number;
-  correct: number;
-  total: number;
-  ci95: readonly [number, number];
-  format_rate?: number;
-}
-
-const isShare = (value: unknown): value is Share =>
-  typeof (value as Share | null)?.accuracy === "number" && Array.isArray((value as Share).ci95);
-
-/** The first and the last evaluation: from run.json, or for an unfinished run from its metrics. */
-function evaluations(
-  { run, metrics: { series } }: RunRecord,
-): [before: Share | null, after: Share | null] {
-  const points = series.get("eval_accuracy") ?? [];
-  const at = ({ step, value: accuracy, ci95 }: Point): Share | null => {
-    const [total, format_rate] = ["total", "format_rate"].map((name) =>
-      series.get(`eval_${name}`)?.find((one) => one.step === step)?.value
-    );
-    if (ci95 === undefined || total === undefined) return null;
-    // Evaluations during training have several completions a problem; the interval counts problems.
-    const share = { accuracy, correct: accuracy * total, total, ci95 };
-    return format_rate === undefined ? share : { ...share, format_rate };
-  };
-  const { eval_before, eval_after } = run, [first, ...others] = points;
-  // run.json of a finished run has only an `eval_before` that may be compared.
-  if (isShare(eval_after)) return [isShare(eval_before) ? eval_before : null, eval_after];
-  const before = isShare(eval_before) ? eval_before : first ? at(first) : null;
-  const last = others.length > 0 ? at(others.at(-1)!) : null;
-  return [before, last?.total === before?.total ? last : null];
-}
-
-function verdict(record: RunRecord, before: Share | null, after: Share | null): string {
-  const end = ending(record);
-  if (before === null && after !== null) {
-    return `Held-out accuracy ${points(after.accuracy)} % (95 % interval ${interval(after)}, ${
-      counted(after.total, "problem")
-    }). The model was not measured on these problems before.${end}`;
-  }
-  if (before === null) {
-    const asked = (record.config["eval"] as Json | undefined)?.["num_examples"];
-    return Number(asked) > 0
-      ? `The held-out problems have not been evaluated.${end}`
-      : "Nothing was held out, so what the training was worth is not known: set " +
-        `eval.num_examples.${end}`;
-  }
-  if (after === null) {
-    return `Held-out accuracy ${points(before.accuracy)} % (95 % interval ${interval(before)}, ${
-      counted(before.total, "problem")
-    }) at the beginning, not measured since.${end}`;
-  }
-  const gain = after.accuracy - before.accuracy;
-  const [low, high] = differenceInterval(
-    { successes: before.correct, total: before.total },
-    { successes: after.correct, total: after.total },
-  );
-  const sure = low > 0
-    ? "The model got better."
-    : high < 0
-    ? "The model got worse."
-    : "That is within chance: a gain is not shown.";
-  const format = formatChange(before, after);
-  return `Held-out accuracy ${points(before.accuracy)} → ${points(after.accuracy)} % (${
-    signed(gain)
-  } points, 95 % interval ${signed(low)} to ${signed(high)}, ${
-    counted(after.total, "problem")
-  }). ${sure}${format}${end}`;
-}
-
-/** Change in the share of answers in the requested form; "" where it is within chance. */
-function formatChange(before: Share, after: Share): string {
-  const [a, b] = [formatCount(before), formatCount(after)];
-  if (a === null || b === null) return "";
-  const [low, high] = differenceInterval(a, b);
-  if (low <= 0 && high >= 0) return "";
-  const [from, to] = [a, b].map(({ successes, total }) => points(successes / total));
-  return ` The answer format ${low > 0 ? "rose" : "fell"} from ${from} to ${to} %.`;
-}
-
-/** Number of sampled completions, one a problem, whose answers have the requested form. */
-function formatCount({ format_rate: rate, total }: Share) {
-  return rate === undefined ? null : { successes: Math.round(rate * total), total };
 }
 
 /** How an incomplete run ended; "" for a completed run. */
@@ -237,38 +151,6 @@ function device({ device, threads, host }: Json): string | undefined {
   if (device === undefined) return undefined;
   const how = device === "wasm" ? `${device}, ${threads} threads` : String(device);
   return host === undefined ? how : `${how}, on ${host}`;
-}
-
-function evaluation(before: Share | null, after: Share | null): Table | null {
-  if (before === null || after === null) return null;
-  const rows = [["held-out problems", "before %", "95 %", "after %", "95 %", "n"]];
-  const add = (name: string, a: unknown, b: unknown) => {
-    if (!isShare(a) || !isShare(b)) return;
-    rows.push([
-      name,
-      points(a.accuracy),
-      interval(a),
-      points(b.accuracy),
-      interval(b),
-      `${b.total}`,
-    ]);
-  };
-  const greedy = (share: Share) => (share as Share & { greedy?: unknown }).greedy;
-  const tasks = (share: Share) =>
-    (share as Share & { tasks?: Record<string, unknown> }).tasks ?? {};
-  add("accuracy, sampled", before, after);
-  for (const name of Object.keys(tasks(after))) {
-    add(`  ${name}`, tasks(before)[name], tasks(after)[name]);
-  }
-  add("accuracy, greedy", greedy(before), greedy(after));
-  const [a, b] = [before, after].map((share) => {
-    const count = formatCount(share);
-    if (count === null) return null;
-    const { successes, total } = count;
-    return { ...share, accuracy: successes / total, ci95: wilson(successes, total) };
-  });
-  add("answer format, sampled", a, b);
-  return { rows };
 }
 
 function grpoCourse({ metrics: { series } }: RunRecord): string[] {
@@ -427,18 +309,6 @@ function phases({ run, metrics: { series } }: RunRecord): Table | null {
       ]),
     ],
   };
-}
-
-function points(share: number): string {
-  return (100 * share).toFixed(1);
-}
-
-function signed(share: number): string {
-  return `${share < 0 ? "−" : "+"}${points(Math.abs(share))}`;
-}
-
-function interval({ ci95: [low, high] }: Share): string {
-  return `${points(low)} – ${points(high)}`;
 }
 
 /** A number with three digits; rounding errors around 0 become 0. */

@@ -1,12 +1,13 @@
 """A whole run of TRL's GRPOTrainer, for `deno task compare:learning`.
 
 The argument is the path of a JSON file: the folder of a model, the prompts in the order of the
-steps with their expected answers, the seed, the number of threads, and the arguments of GRPOConfig.
+steps with their expected answers, the seed, the number of threads, the arguments of GRPOConfig, and
+the rank, alpha and targets of a LoRA adapter (null: all weights are trained).
 Prints a line of JSON for each step: the mean reward and the mean length of the completions. The
 last line has the seconds of the whole training and its processor seconds. Everything is computed
 in float32.
 
-The reward is that of the quickstart: 1 if the last answer tag holds the expected text, else 0.
+The reward is 1 if the last answer tag holds the expected text or number, else 0.
 `checked` are completions of rgx with their rewards; the run ends if one would get another reward
 here.
 """
@@ -31,9 +32,20 @@ from transformers import TrainerCallback
 torch.set_num_threads(job["threads"])
 
 
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def correctness(completion, expected):
     answers = re.findall(r"<answer>(.*?)</answer>", completion, re.DOTALL)
-    return 1.0 if answers and answers[-1].strip() == expected else 0.0
+    if not answers:
+        return 0.0
+    answer = answers[-1].strip()
+    value = number(answer)
+    return 1.0 if answer == expected or (value is not None and value == number(expected)) else 0.0
 
 
 for row in job["checked"]:
@@ -43,6 +55,20 @@ for row in job["checked"]:
 
 def reward(completions, expected, **_):
     return [correctness(text, answer) for text, answer in zip(completions, expected)]
+
+
+def adapter(lora):
+    if lora is None:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=lora["r"],
+        lora_alpha=lora["lora_alpha"],
+        lora_dropout=lora["lora_dropout"],
+        target_modules=lora["target_modules"],
+        task_type="CAUSAL_LM",
+    )
 
 
 def say(**values):
@@ -61,6 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
         reward_funcs=reward,
         train_dataset=Dataset.from_list(job["prompts"]),
         callbacks=[EachStep()],
+        peft_config=adapter(job["lora"]),
         args=trl.GRPOConfig(
             output_dir=folder,
             use_cpu=True,
