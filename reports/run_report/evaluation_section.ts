@@ -7,7 +7,7 @@ import { differenceInterval, wilson } from "../../core/intervals.ts";
 import type { Point } from "../charts/run_metrics.ts";
 import type { PairedTest } from "../../evaluation/matched_pairs.ts";
 import type { Json, RunRecord } from "./run_record.ts";
-import type { Table } from "./sections.ts";
+import type { Table } from "./table.ts";
 
 export interface Share {
   accuracy: number;

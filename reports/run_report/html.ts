@@ -4,7 +4,8 @@ import { FONT_FAMILY } from "../charts/font.ts";
 import { drawScript, fontFace, plotlyScript } from "../charts/html.ts";
 import { BAND, escapeText, FAINT_INK, GRID, INK } from "../charts/style.ts";
 import type { RunRecord } from "./run_record.ts";
-import { reportSections, short, type Table } from "./sections.ts";
+import { reportSections, short } from "./sections.ts";
+import type { Table } from "./table.ts";
 
 export function reportHtml(record: RunRecord): string {
   const sections = reportSections(record);

@@ -8,11 +8,7 @@ import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { evaluation, evaluations, verdict } from "./evaluation_section.ts";
 import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
-
-export interface Table {
-  /** The first row is the heading; the first column is text, all others numbers. */
-  rows: string[][];
-}
+import type { Table } from "./table.ts";
 
 export interface ReportSections {
   title: string;
