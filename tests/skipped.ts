@@ -39,5 +39,6 @@ export const NEEDED = {
   bf16: "this processor has neither AMX nor AVX512-BF16",
   node: "Node 22 and npm are not installed (RGX_TEST_NODE names another Node)",
   poppler: "poppler is not installed (apt-get install poppler-utils)",
+  terminal: "no terminal can be provided (script, of util-linux)",
   system: "the operating system lacks what the test is about",
 } as const;

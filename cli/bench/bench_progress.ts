@@ -6,7 +6,7 @@ import { counted } from "../../core/counted.ts";
 import type { BenchEvent } from "../../bench/benchmark_run.ts";
 import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
-import { columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
+import { broken, isInteractive, log, paint } from "../terminal/terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** No time is predicted before a worker has worked this long, in milliseconds. */
@@ -67,7 +67,7 @@ export class BenchProgress {
 
   warn(message: string): void {
     this.#lines.clear();
-    const [first, ...more] = this.#lined(`warning: ${message}`);
+    const [first, ...more] = broken("stderr", `warning: ${message}`);
     log(first!.replace("warning:", paint("yellow", "warning:")));
     for (const line of more) log(line);
   }
@@ -110,13 +110,9 @@ export class BenchProgress {
     return `${done}/${this.#samples}`;
   }
 
-  #lined(text: string): string[] {
-    return this.#interactive ? wrap(text, columns()) : [text];
-  }
-
   #say(text: string): void {
     if (this.quiet) return;
-    for (const line of this.#lined(text)) log(line);
+    for (const line of broken("stderr", text)) log(line);
   }
 }
 

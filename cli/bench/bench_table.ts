@@ -5,7 +5,7 @@
 import { holm } from "../../core/holm.ts";
 import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
 import { shownNames } from "../../bench/results/shown_names.ts";
-import { columns, table, wrap } from "../terminal/terminal.ts";
+import { breakWidth, table, wrap } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
@@ -174,8 +174,8 @@ function accuracyTable(result: AllTasksResultFile, width: number): string {
   ]);
 }
 
-/** @param width columns of the terminal */
-export function textReport(result: AllTasksResultFile, width = columns()): string {
+/** @param width columns of the terminal; in a pipe or a file tables are not divided */
+export function textReport(result: AllTasksResultFile, width = breakWidth("stdout")): string {
   const parts = modelNames(result).length === 0 ? ["Nothing was measured."] : [
     "Accuracy in %, ± to the farther end of the 95 % interval",
     accuracyTable(result, width),

@@ -14,7 +14,7 @@ import { assemble } from "../../training/assemble.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { canRehearse } from "../../training/tuning/rehearse_run.ts";
 import { type DeviceFlags, openDevice } from "../open_device.ts";
-import { columns, log, print, wrap } from "../terminal/terminal.ts";
+import { broken, log, print } from "../terminal/terminal.ts";
 
 /** Max milliseconds for all classes together. */
 const BUDGET_MS = 300_000;
@@ -95,6 +95,6 @@ function endLines({ measured, left, notes }: Tuned, folder: string | null): stri
   const kept = folder === null ? "there is no cache folder to keep them" : `kept in ${folder}`;
   return [
     `${measured} shapes measured${left > 0 ? `, ${left} not` : ""}; ${kept}`,
-    ...notes.flatMap((note) => wrap(`note: ${note}`, columns())),
+    ...notes.flatMap((note) => broken("stdout", `note: ${note}`)),
   ];
 }

@@ -3,7 +3,7 @@ import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import type { RankLayout } from "../../training/scaling/layout.ts";
 import type { ScalingPlan } from "../../training/scaling/scaling_plan.ts";
-import { table, wrap } from "../terminal/terminal.ts";
+import { broken, table } from "../terminal/terminal.ts";
 
 const seconds = (value: number) =>
   value < 10 ? `${Number(value.toPrecision(2))} s` : duration(value);
@@ -70,11 +70,11 @@ export function scalingText(plan: ScalingPlan, layout: RankLayout): string {
   return [
     "",
     table(rows),
-    ...notes.flatMap((note) => wrap(`try: ${note}`, 80)),
-    ...wrap(
+    ...notes.flatMap((note) => broken("stdout", `try: ${note}`)),
+    ...broken(
+      "stdout",
       "An estimate: docs/scaling.md has the formulas and says what of it was measured. The " +
         `losses are simulated (${save.simulatedSteps} steps, 200 runs).`,
-      80,
     ),
   ].join("\n");
 }

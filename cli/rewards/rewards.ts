@@ -7,7 +7,7 @@ import {
   REWARD_ALIASES,
 } from "../../rewards/registry.ts";
 import { describedTable } from "../terminal/described_table.ts";
-import { columns, print, wrap } from "../terminal/terminal.ts";
+import { breakWidth, print, wrap } from "../terminal/terminal.ts";
 
 function aliases(reward: BuiltInReward): string[] {
   return Object.keys(REWARD_ALIASES).filter((name) => REWARD_ALIASES[name] === reward.name);
@@ -28,13 +28,15 @@ export function listRewards(options: { json?: boolean }): void {
   if (options.json) return print(JSON.stringify(BUILT_IN_REWARDS.map(json)));
   const cells = BUILT_IN_REWARDS.map(({ name }) => [name]);
   const texts = BUILT_IN_REWARDS.map(({ description }) => description);
-  print(describedTable([["reward"], ...cells], ["what", ...texts], columns()).join("\n"));
+  print(
+    describedTable([["reward"], ...cells], ["what", ...texts], breakWidth("stdout")).join("\n"),
+  );
 }
 
 export function showReward(name: string, options: { json?: boolean }): void {
   const reward = getReward(name);
   if (options.json) return print(JSON.stringify(json(reward)));
-  const width = Math.min(columns(), 100), others = aliases(reward);
+  const width = breakWidth("stdout", 100), others = aliases(reward);
   const lines = [reward.name, ...wrap(reward.description, width), ""];
   if (others.length > 0) lines.push(...wrap(`Also: ${others.join(", ")}`, width));
   if (reward.metric !== undefined) lines.push(`In the metrics: ${reward.metric}`);

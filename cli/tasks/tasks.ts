@@ -8,7 +8,7 @@ import { getTask, taskNames } from "../../tasks/registry.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTaskParams } from "./task_params.ts";
 import { describedTable } from "../terminal/described_table.ts";
-import { clip, columns, LineWriter, print, wrap } from "../terminal/terminal.ts";
+import { breakWidth, clip, LineWriter, print, wrap } from "../terminal/terminal.ts";
 
 export function listTasks(options: { category?: string; json?: boolean }): void {
   const tasks = taskNames().map(getTask);
@@ -34,7 +34,7 @@ export function listTasks(options: { category?: string; json?: boolean }): void 
         ...rows.map((row) => [row.name, row.category, row.curriculum ? "yes" : "no"]),
       ],
       ["what", ...rows.map((row) => row.description)],
-      columns(),
+      breakWidth("stdout"),
     ).join("\n"),
   );
 }
@@ -54,7 +54,7 @@ export async function showTask(nameOrFile: string, options: { json?: boolean }):
       sample,
     }));
   }
-  const width = Math.min(columns(), 100);
+  const width = breakWidth("stdout", 100);
   const out = [
     `${task.name} (${task.category})`,
     ...wrap(task.description, width),

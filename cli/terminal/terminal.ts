@@ -91,7 +91,10 @@ export function paint(style: keyof typeof CODES, text: string): string {
   return useColor() ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
 }
 
-/** Columns of the terminal: COLUMNS, the terminal itself, else 80. */
+/**
+ * Columns of the terminal: COLUMNS, the terminal itself, else 80. For what is cut to one line, and
+ * for help. Text is broken at `breakWidth`.
+ */
 export function columns(): number {
   const env = Number(Deno.env.get("COLUMNS"));
   if (Number.isInteger(env) && env > 0) return env;
@@ -125,9 +128,22 @@ export function clipStart(text: string, width: number): string {
 /** Spaces, except those between a number and its unit. */
 const BREAKS = /(?<!\d) | (?!(?:[kMGT]?B|[KMG]|s|min|h|%)(?!\w))/;
 
-/** A text for the standard output: broken for a terminal, and one line in a pipe or a file. */
+/**
+ * The width at which text for a stream is broken: that of the terminal, but at most `most`. In a
+ * pipe or a file nothing is broken, so that a paragraph is one line that can be searched.
+ */
+export function breakWidth(stream: "stdout" | "stderr", most = Infinity): number {
+  return Deno[stream].isTerminal() ? Math.min(columns(), most) : Infinity;
+}
+
+/** The lines of a text for a stream. */
+export function broken(stream: "stdout" | "stderr", text: string): string[] {
+  return wrap(text, breakWidth(stream));
+}
+
+/** A text for the standard output. */
 export function paragraph(text: string): string {
-  return Deno.stdout.isTerminal() ? wrap(text, columns()).join("\n") : text;
+  return broken("stdout", text).join("\n");
 }
 
 /** Breaks a text at spaces into lines of at most `width` columns. */

@@ -6,7 +6,7 @@ import { loadConfig } from "../../configs/load.ts";
 import { renderOrigins } from "../../configs/origins_table.ts";
 import { reportError } from "../report_error.ts";
 import { describedTable } from "../terminal/described_table.ts";
-import { columns, log, print, wrap } from "../terminal/terminal.ts";
+import { breakWidth, log, print, wrap } from "../terminal/terminal.ts";
 
 /** The folders of embedded configs: what they are for, and whether each has a description. */
 const KINDS: Readonly<Record<string, readonly [use: string, described: boolean]>> = {
@@ -30,7 +30,7 @@ export function listConfigs(options: { json?: boolean }): void {
     return { kind: kind!, name: name ?? "", description: firstComment(text) };
   }).filter(({ kind }) => Object.hasOwn(KINDS, kind));
   if (options.json) return print(JSON.stringify(all));
-  const width = columns();
+  const width = breakWidth("stdout");
   const groups = Object.entries(KINDS).map(([kind, [use, described]]) => {
     const configs = all.filter((config) => config.kind === kind);
     const lines = described

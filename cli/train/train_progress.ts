@@ -23,7 +23,17 @@ import { memoryText } from "../plans/memory_table.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
-import { clip, clipStart, columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
+import {
+  breakWidth,
+  broken,
+  clip,
+  clipStart,
+  columns,
+  isInteractive,
+  log,
+  paint,
+  wrap,
+} from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
 
 /** Maximum number of seconds without any output, when stderr is no terminal. */
@@ -225,7 +235,7 @@ export class TrainProgress {
       rows.push(["resuming", `${plan.resumedFrom} (step ${done})`]);
     }
     for (const [name, value] of rows) {
-      wrap(value, columns() - 10).forEach((line, i) => {
+      wrap(value, breakWidth("stderr") - 10).forEach((line, i) => {
         log(`${paint("cyan", (i === 0 ? name : "").padEnd(9))} ${line}`);
       });
     }
@@ -360,7 +370,7 @@ export class TrainProgress {
   #done(summary: TrainSummary): void {
     this.#clear();
     for (const line of summaryTable(summary, this.config, this.#plan!.phases)) {
-      for (const part of this.#live ? wrap(line, columns()) : [line]) log(part);
+      for (const part of broken("stderr", line)) log(part);
     }
   }
 
@@ -388,7 +398,7 @@ export class TrainProgress {
 
   /** Wraps a text on a terminal. In a file a line stays one line, so that it can be parsed. */
   #printWrapped(text: string): void {
-    for (const line of this.#live ? wrap(text, columns()) : [text]) this.#print(line);
+    for (const line of broken("stderr", text)) this.#print(line);
   }
 
   #clear(): void {

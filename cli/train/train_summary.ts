@@ -9,7 +9,7 @@ import { duration } from "../../core/duration.ts";
 import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
 import type { EvalResult } from "../../training/evaluation/before_and_after.ts";
 import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
-import { columns, paint, table, wrap } from "../terminal/terminal.ts";
+import { broken, paint, table } from "../terminal/terminal.ts";
 
 const p = (x: number) => (100 * x).toFixed(1);
 const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;
@@ -50,7 +50,7 @@ export function summaryTable(
   const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
   const time = `Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`;
-  lines.push(...wrap(time, columns()));
+  lines.push(...broken("stderr", time));
   const { memory_planned_bytes: planned, peak_memory_bytes: peak } = summary;
   if (planned !== null) {
     lines.push(

@@ -4,10 +4,9 @@ import { experimentNames } from "../../configs/documents/embedded.ts";
 import { rewardNames } from "../../rewards/registry.ts";
 import { rgx } from "../support.ts";
 
-Deno.test("rewards list names every built-in reward, in 80 columns and as JSON", async () => {
+Deno.test("rewards list names every built-in reward, as text and as JSON", async () => {
   const { code, out } = await rgx(["rewards", "list"]);
   assert.equal(code, 0);
-  for (const line of out.split("\n")) assert.ok(line.length <= 80, line);
   const names = out.trim().split("\n").slice(1).filter((line) => !line.startsWith(" "))
     .map((line) => line.split(" ")[0]!);
   assert.deepEqual(names.sort(), rewardNames());
@@ -28,10 +27,9 @@ Deno.test("rewards show has parameters and an entry that a configuration accepts
   assert.match(unknown.err, /unknown reward "cosin", did you mean/);
 });
 
-Deno.test("config list describes every experiment, in 80 columns and as JSON", async () => {
+Deno.test("config list describes every experiment, as text and as JSON", async () => {
   const { code, out } = await rgx(["config", "list"]);
   assert.equal(code, 0);
-  for (const line of out.split("\n")) assert.ok(line.length <= 80, line);
   const listed = JSON.parse((await rgx(["config", "list", "--json"])).out) as {
     kind: string;
     name: string;

@@ -11,11 +11,10 @@ Deno.test("tasks list --json names every task once with its category", async () 
   for (const task of tasks) assert.ok(task.category && task.description, task.name);
 });
 
-Deno.test("tasks show has all levels of a curriculum, in 80 columns", async () => {
+Deno.test("tasks show has all levels of a curriculum", async () => {
   for (const [name, last] of [["leg_counting", "36\n"], ["jugs", "20\n"]] as const) {
     const { code, out } = await rgx(["tasks", "show", name]);
     assert.equal(code, 0);
-    for (const line of out.split("\n")) assert.ok(line.length <= 80, line);
     assert.ok(out.slice(out.indexOf("Curriculum"), out.indexOf("Scoring")).includes(last), out);
   }
 });
