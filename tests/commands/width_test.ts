@@ -19,9 +19,9 @@ interface Case {
 
 /** Lines of a training run before its first step. */
 const PLAN = [
-  /^prompts   rgx's own questions, without rgx's instruction about the answer's form \(.*\)$/,
-  /^memory    .* planned of .*: .*$/,
-  /^plan      30 supervised steps, evaluation on 8 .*, the same evaluation again$/,
+  /^prompts {3}rgx's own questions, without rgx's instruction about the answer's form \(.*\)$/,
+  /^memory {4}.* planned of .*: .*$/,
+  /^plan {6}30 supervised steps, evaluation on 8 .*, the same evaluation again$/,
 ];
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -45,7 +45,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "config list": {
     args: () => ["config", "list"],
-    lines: [/^  gsm8k +The usual first recipe: .* quantised instruct model\.$/],
+    lines: [/^ {2}gsm8k +The usual first recipe: .* quantised instruct model\.$/],
   },
   "tasks list": {
     args: () => ["tasks", "list"],
@@ -54,8 +54,8 @@ const CASES: Readonly<Record<string, Case>> = {
   "tasks show": {
     args: () => ["tasks", "show", "chain_sum"],
     lines: [
-      /^  1 when the answer equals the sum .* else 0\.$/,
-      /^  num_terms +min_terms\/max_terms +2, 3, .* 11, 12$/,
+      /^ {2}1 when the answer equals the sum .* else 0\.$/,
+      /^ {2}num_terms +min_terms\/max_terms +2, 3, .* 11, 12$/,
     ],
   },
   "tasks sample": {
