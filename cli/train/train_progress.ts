@@ -18,7 +18,15 @@ import { MetricAverager, type Metrics } from "../../training/metrics/metrics.ts"
 import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
-import { bytesOf, kernelsLine, levelLine, problemsText, promptsText } from "./train_text.ts";
+import {
+  accuracyText,
+  bytesOf,
+  grpoText,
+  kernelsLine,
+  levelLine,
+  problemsText,
+  promptsText,
+} from "./train_text.ts";
 import { memoryText } from "../plans/memory_table.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
@@ -158,7 +166,9 @@ export class TrainProgress {
         );
       case "eval":
         return this.#print(
-          `  sampled ${percent(event.result)}   greedy ${percent(event.result.greedy)}   ` +
+          `  sampled ${accuracyText(event.result)}   greedy ${
+            accuracyText(event.result.greedy)
+          }   ` +
             `answer format ${(100 * event.result.format_rate).toFixed(1)} %`,
         );
       case "held_out":
@@ -334,7 +344,7 @@ export class TrainProgress {
 
   #heldOut(event: Extract<TrainEvent, { type: "held_out" }>): void {
     const { step, metrics, ci95, improved } = event;
-    const accuracy = percent({ accuracy: metrics["eval_accuracy"] ?? NaN, ci95 });
+    const accuracy = accuracyText({ accuracy: metrics["eval_accuracy"] ?? NaN, ci95 });
     const reward = metrics["eval_reward"]?.toFixed(3) ?? "–";
     const best = improved ? "   best so far" : "";
     this.#print(`  step ${step}: held-out accuracy ${accuracy}   reward ${reward}${best}`);
@@ -413,23 +423,6 @@ export class TrainProgress {
     if (event.type === "log") log(JSON.stringify({ step: event.step, ...event.metrics }));
     else if (!UNLOGGED.has(event.type)) log(JSON.stringify(event));
   }
-}
-
-/** "50 GRPO steps of 4 prompts × 8", or with the number of steps that each generation serves. */
-function grpoText(plan: TrainPlan, noun: string): string {
-  const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
-  const size = `${counted(promptsPerGeneration, "prompt")} × ${numGenerations}`;
-  const what = counted(steps, noun);
-  if (each === 1) return `${what} of ${size}`;
-  return `${what}, ` +
-    (each > 1
-      ? `${each} on each generation of ${size}`
-      : `${1 / each} generations of ${size} each`);
-}
-
-function percent({ accuracy, ci95 }: { accuracy: number; ci95: readonly number[] }): string {
-  const p = (x: number) => (100 * x).toFixed(1);
-  return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
 }
 
 /**

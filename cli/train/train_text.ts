@@ -1,8 +1,9 @@
 /** Numbers and metrics of a training run as text. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
+import { counted } from "../../core/counted.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
-import type { TrainEvent } from "../../training/run/events.ts";
+import type { TrainEvent, TrainPlan } from "../../training/run/events.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 
 /** A log line in the usual style: {'loss': 0.0123, 'reward': 0.41, …}. */
@@ -70,4 +71,24 @@ export function significant(value: number | null): string {
   if (Number.isNaN(value)) return "nan";
   if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
   return String(Number(value.toPrecision(4)));
+}
+
+/** "50 GRPO steps of 4 prompts × 8", or with the number of steps that each generation serves. */
+export function grpoText(plan: TrainPlan, noun: string): string {
+  const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
+  const size = `${counted(promptsPerGeneration, "prompt")} × ${numGenerations}`;
+  const what = counted(steps, noun);
+  if (each === 1) return `${what} of ${size}`;
+  return `${what}, ` +
+    (each > 1
+      ? `${each} on each generation of ${size}`
+      : `${1 / each} generations of ${size} each`);
+}
+
+/** An accuracy with its interval, in percent. */
+export function accuracyText(
+  { accuracy, ci95 }: { accuracy: number; ci95: readonly number[] },
+): string {
+  const p = (x: number) => (100 * x).toFixed(1);
+  return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
 }
