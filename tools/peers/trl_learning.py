@@ -7,7 +7,7 @@ Prints a line of JSON for each step: the mean reward and the mean length of the 
 last line has the seconds of the whole training and its processor seconds. Everything is computed
 in float32.
 
-The reward is 1 if the last answer tag holds the expected text or number, else 0.
+The reward is 1 if the last answer tag holds the expected text, in any case, or number, else 0.
 `checked` are completions of rgx with their rewards; the run ends if one would get another reward
 here.
 """
@@ -45,7 +45,7 @@ def correctness(completion, expected):
         return 0.0
     answer = answers[-1].strip()
     value = number(answer)
-    return 1.0 if answer == expected or (value is not None and value == number(expected)) else 0.0
+    return 1.0 if answer.lower() == expected.lower() or (value is not None and value == number(expected)) else 0.0
 
 
 for row in job["checked"]:
