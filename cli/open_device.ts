@@ -14,13 +14,18 @@ export interface DeviceFlags {
   computeDtype?: ComputeDtype;
 }
 
+/** The name of the device that the flags and the environment ask for. */
+export function deviceNameOf({ device }: DeviceFlags): string {
+  return device ?? Deno.env.get("RGX_DEVICE") ?? "auto";
+}
+
 /** @throws UsageError for an unknown name; RgxError when the device is not available. */
 export async function openDevice(flags: DeviceFlags): Promise<Device> {
-  const { device: name, threads, native, computeDtype } = flags;
+  const { threads, native, computeDtype } = flags;
   // In the environment, so that the processes that this one starts do the same.
   if (native === false) Deno.env.set("RGX_NATIVE", "0");
   const device = await createDevice(
-    name ?? Deno.env.get("RGX_DEVICE") ?? "auto",
+    deviceNameOf(flags),
     threads === undefined ? {} : { threads },
   );
   if (computeDtype !== undefined) device.computeDtype = computeDtype;

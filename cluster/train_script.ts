@@ -11,10 +11,11 @@ import {
   sweepVariants,
   type Variant,
 } from "./array.ts";
+import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { ConfigOverrides } from "../configs/typed/config_object.ts";
-import { headerLines, type ProcessNeeds, withNeeds } from "./header.ts";
+import { checkJob, headerLines, type Job, type ProcessNeeds, withNeeds } from "./header.ts";
 import {
   checkJobName,
   type CommonOptions,
@@ -73,10 +74,9 @@ export async function slurmScript(
   const overrides = [...overrideArguments(options.overrides ?? {}), ...options.args ?? []];
   const stem = config.replace(/^rgx:/, "").replace(/^.*\//, "").replace(/\.(ya?ml|json)$/, "");
   // The options of the job are checked before the configuration is read.
-  const { gpus, tasksPerNode } = ranksOfNode(options);
   const { workDir, ...rest } = await prepare(
     account,
-    { ...options, gpus, tasksPerNode },
+    { ...options, ...ranksOfNode(options) },
     checkJobName(options.jobName, stem),
   );
   const path = await configPath(config, workDir);
@@ -91,13 +91,17 @@ export async function slurmScript(
     stem === "config" ? base.config.logging.run_name : stem,
   );
   const { logs, notes, values } = rest;
-  notes.push(...base.notes, ...idle(options, gpus, tasksPerNode));
+  const asked = withRankKeys(options, base.config.training);
+  const { gpus, tasksPerNode } = ranksOfNode(asked);
+  const request = { ...asked, gpus, tasksPerNode }, placed = checkJob(account, request);
+  overrides.push(...rankOverrides(base.config.training, placed, notes));
+  notes.push(...base.notes, ...idle(asked, gpus, tasksPerNode));
   const array = options.array === undefined ? null : parseArray(options.array);
   const variants = variantsOf(sweep, array, base.config.training.seed);
   const runs = variants.length === 0 ? [base.config] : [];
   for (const { overrides } of variants) runs.push((await load(overrides)).config);
-  const needs = await options.plan?.(runs, rest.job.nodes * tasksPerNode, notes) ?? null;
-  const job = needs === null ? rest.job : withNeeds(rest.job, options, needs);
+  const needs = await options.plan?.(runs, placed.nodes * tasksPerNode, notes) ?? null;
+  const job = needs === null ? placed : withNeeds(placed, options, needs);
 
   // If the name of the run's folder depends on the job id, the script cannot read its progress.
   const { output_dir } = base.config.training;
@@ -189,6 +193,31 @@ function ranksOfNode(
     );
   }
   return { gpus: cards, tasksPerNode: ranks };
+}
+
+/** The nodes and cards of the configuration, where the options do not name them. */
+function withRankKeys(options: TrainScriptOptions, training: RankKeys): TrainScriptOptions {
+  const { nnodes, n_gpus_per_node: each } = training, { nodes = nnodes } = options;
+  const isSet = each === null || options.gpus !== undefined || options.tasksPerNode !== undefined;
+  return {
+    ...options,
+    ...(nodes === null ? {} : { nodes }),
+    ...(isSet ? {} : needsCard(options.device) ? { gpus: each } : { tasksPerNode: each }),
+  };
+}
+
+/** What the script sets where the options ask for other ranks than the configuration. */
+function rankOverrides(
+  training: RankKeys,
+  { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,
+  notes: string[],
+): string[] {
+  const asked = askedPlaces(training);
+  if (asked === null || (asked.nodes === nodes && asked.perNode === tasksPerNode)) return [];
+  notes.push(
+    `${placesText(asked)}; the job has ${nodes} × ${tasksPerNode} ranks, as its flags say`,
+  );
+  return [`training.nnodes=${nodes}`, `training.n_gpus_per_node=${tasksPerNode}`];
 }
 
 /** Notes about resources that the user asked for and the ranks would not use. */

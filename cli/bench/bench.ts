@@ -16,7 +16,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { Ranks } from "../../ranks/ranks.ts";
 import { openDevice } from "../open_device.ts";
 import { type JoinedRanks, openRankDevice, withRanks } from "../ranks/join_ranks.ts";
-import { runRanks, startsRanks } from "../ranks/start_ranks.ts";
+import { isRank, runRanks } from "../ranks/start_ranks.ts";
 import { reportError } from "../report_error.ts";
 import { listenForStop } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -26,12 +26,13 @@ import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 
 /** Returns the exit code: 0 done, 1 something was not answered, 75 stopped and resumable. */
 export async function bench(flags: BenchFlags): Promise<number> {
-  if (startsRanks(flags.ranks)) {
+  const { ranks: count = 1 } = flags;
+  if (!isRank(flags.ranks) && count > 1) {
     // A mistake is found before anything is started.
-    const { options } = await benchRequest(flags, flags.ranks);
+    const { options } = await benchRequest(flags, count);
     const folder = options.outputDir ?? "benchmark_results";
     return await runRanks(
-      flags.ranks,
+      { count, places: null },
       Deno.args,
       async () => await hasSamples(folder) ? `the answers in ${folder} are` : null,
     );

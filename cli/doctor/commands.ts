@@ -2,13 +2,9 @@
 import type { Command } from "commander";
 import { UsageError } from "../../core/errors.ts";
 import { InvalidArgumentError } from "commander";
-import {
-  NETWORK_BYTES,
-  NODE_FAILURE_SECONDS,
-  type RankLayout,
-} from "../../training/scaling/layout.ts";
 import { examples, integer } from "../flag_types.ts";
 import { addCardFlags, cardFromFlags } from "../plans/card_flags.ts";
+import { requireCard } from "./layout_flags.ts";
 
 export function doctorCommand(program: Command, setExit: (code: number) => void): void {
   addCardFlags(program.command("doctor"))
@@ -45,7 +41,6 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       const [config, overrides] = options.plan === undefined
         ? [first, further]
         : [options.plan, first === undefined ? [] : [first, ...further]];
-      const layout = layoutFromFlags(options);
       if (options.tune) {
         if (card !== null || options.model !== undefined) {
           throw new UsageError(
@@ -55,11 +50,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         setExit(await (await import("./doctor_tune.ts")).doctorTune(config, overrides, options));
         return;
       }
-      if (layout !== null && (card === null || card.figures === null)) {
-        throw new UsageError("--nodes, --gpus: ranks are planned with --gpu NAME", {
-          advice: "For example: rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
-        });
-      }
+      requireCard(options, card);
       if (card !== null) {
         if (config === undefined || options.model !== undefined) {
           const what = options.model === undefined ? "which configuration?" : "without --model";
@@ -68,7 +59,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
           });
         }
         const { doctorPlan } = await import("./doctor_plan.ts");
-        setExit(await doctorPlan(config, overrides, card, layout, options));
+        setExit(await doctorPlan(config, overrides, card, options));
         return;
       }
       if (options.model !== undefined) {
@@ -84,25 +75,4 @@ function positive(text: string): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isFinite(value) && value > 0) return value;
   throw new InvalidArgumentError("expected a number above 0");
-}
-
-/** The machines of the flags; null without `--nodes` and `--gpus`. @throws UsageError */
-function layoutFromFlags(
-  { nodes, gpus, network, mtbf }: {
-    nodes?: number;
-    gpus?: number;
-    network?: number;
-    mtbf?: number;
-  },
-): RankLayout | null {
-  if (nodes === undefined && gpus === undefined) {
-    if (network === undefined && mtbf === undefined) return null;
-    throw new UsageError("--network and --mtbf: they are of a plan with --nodes and --gpus");
-  }
-  return {
-    nodes: nodes ?? 1,
-    gpus: gpus ?? 1,
-    network: network === undefined ? NETWORK_BYTES : network * 1e9 / 8,
-    nodeFailures: mtbf === undefined ? NODE_FAILURE_SECONDS : mtbf * 86_400,
-  };
 }

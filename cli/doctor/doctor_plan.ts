@@ -11,13 +11,13 @@ import {
 } from "../plans/card_plan_text.ts";
 import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
 import { scalingJson, scalingText } from "../plans/scaling_text.ts";
-import type { RankLayout } from "../../training/scaling/layout.ts";
 import { checkRankCount } from "../../training/run/rank_count.ts";
 import { scalingPlan } from "../../training/scaling/scaling_plan.ts";
 import { paragraph, print } from "../terminal/terminal.ts";
+import { type LayoutFlags, layoutOf } from "./layout_flags.ts";
 
 /**
- * @param layout the nodes and cards of a run on several ranks; null = one card
+ * @param flags the nodes and cards of a run on several ranks; otherwise its keys may name them
  * @returns the exit code: 1 when the configuration does not fit on the card.
  * @throws UsageError when the configuration itself is wrong, or the model's sizes are not known
  */
@@ -25,10 +25,10 @@ export async function doctorPlan(
   name: string,
   overrides: string[],
   card: PlanCard,
-  layout: RankLayout | null,
-  { json = false }: { json?: boolean },
+  { json = false, ...flags }: { json?: boolean } & LayoutFlags,
 ): Promise<number> {
   const { config } = await loadConfig(name, { overrides, env: Deno.env.toObject() });
+  const layout = layoutOf(flags, config.training);
   let seen: CardMemory | undefined;
   const show = (text: string) => json || print(text);
   let plan: CardPlan;
@@ -56,9 +56,9 @@ export async function doctorPlan(
     return EXIT.failure;
   }
   show(cardVerdictText(plan));
-  const scaling = layout === null || plan.time === null
+  const scaling = layout === null || plan.time === null || card.figures === null
     ? null
-    : { plan: scalingPlan(config, plan, layout, card.figures!), layout };
+    : { plan: scalingPlan(config, plan, layout, card.figures), layout };
   if (scaling !== null) show(scalingText(scaling.plan, scaling.layout));
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) show(`note: ${line}`);

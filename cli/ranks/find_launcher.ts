@@ -4,6 +4,7 @@
  * each type that fits an MPI library of this machine is tried with a tiny step. The type that
  * worked is remembered and tried first the next time.
  */
+import type { RankPlaces } from "../../configs/rank_layout.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { userCache } from "../../core/cache/user_cache.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -17,6 +18,8 @@ export interface Launcher {
   command: string;
   /** Arguments before the number of ranks. */
   args: readonly string[];
+  /** The arguments that place ranks on nodes. */
+  placed(places: RankPlaces): string[];
   /** The signal that it passes on to all ranks, and that asks them to save and stop. */
   stop: Deno.Signal;
   /** Why it is not the one that a user may expect; null = it is. */
@@ -48,7 +51,14 @@ export async function findLauncher(machine: Machine = thisMachine()): Promise<La
     const type = await workingType(machine, tried);
     if (type !== null) {
       const args = [`--mpi=${type}`, "--kill-on-bad-exit=1", "--ntasks"];
-      return { name: "srun", command: "srun", args, stop: "SIGUSR2", note: null };
+      return {
+        name: "srun",
+        command: "srun",
+        args,
+        placed: ({ nodes, perNode }) => [`--nodes=${nodes}`, `--ntasks-per-node=${perNode}`],
+        stop: "SIGUSR2",
+        note: null,
+      };
     }
   }
   for (const command of ["mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich"]) {
@@ -65,20 +75,30 @@ export async function findLauncher(machine: Machine = thisMachine()): Promise<La
         // Without these, each rank would be bound to one core, and there could be no more ranks
         // than cores. --quiet: rgx says itself why the ranks ended.
         args: ["--bind-to", "none", "--oversubscribe", "--quiet", "-np"],
+        placed: ({ perNode }) => ["--map-by", `ppr:${perNode}:node`],
         stop: "SIGUSR2",
         note,
       }
       // MPICH's launcher dies of SIGUSR2, and passes SIGUSR1 on.
-      : { name: "MPICH", command, args: ["-np"], stop: "SIGUSR1", note };
+      : {
+        name: "MPICH",
+        command,
+        args: ["-np"],
+        placed: ({ perNode }) => ["-ppn", String(perNode)],
+        stop: "SIGUSR1",
+        note,
+      };
   }
   throw new UsageError(
     tried.length === 0
-      ? "--ranks: there is no launcher of MPI (mpirun, mpiexec)"
-      : `--ranks: nothing here starts MPI: ${tried.join("; ")}; there is no mpirun or mpiexec`,
+      ? "several ranks: there is no launcher of MPI (mpirun, mpiexec)"
+      : `several ranks: nothing here starts MPI: ${
+        tried.join("; ")
+      }; there is no mpirun or mpiexec`,
     {
       advice: "Debian and Ubuntu: apt-get install openmpi-bin (or mpich; for srun also " +
         "libpmix-dev); clusters: module load openmpi (module avail mpi lists them), spack load " +
-        "openmpi.",
+        "openmpi. One process: without --ranks and training.n_gpus_per_node.",
     },
   );
 }

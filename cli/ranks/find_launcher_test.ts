@@ -77,8 +77,11 @@ Deno.test("where nothing starts MPI, the error names what was tried", async () =
       found(fake),
       (error) => error instanceof UsageError && message.test(error.message),
     );
-  await refused({ inJob: false }, /^--ranks: there is no launcher of MPI \(mpirun, mpiexec\)$/);
-  await refused({}, /^--ranks: there is no launcher of MPI/);
+  await refused(
+    { inJob: false },
+    /^several ranks: there is no launcher of MPI \(mpirun, mpiexec\)$/,
+  );
+  await refused({}, /^several ranks: there is no launcher of MPI/);
   await refused({ programs: { srun: "\tnone\n" } }, /names neither pmix nor pmi2; there is no/);
   await refused(
     { programs: { srun: "\tpmix\n" } },

@@ -11,7 +11,7 @@ import { cardsFor } from "../../kernels/mod.ts";
 import { MpiTransport } from "../../ranks/mpi/mpi_transport.ts";
 import { type NodeFacts, nodeShare, requireCards } from "../../ranks/node_share.ts";
 import { ALONE, RankFailed, Ranks } from "../../ranks/ranks.ts";
-import { type DeviceFlags, openDevice } from "../open_device.ts";
+import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
 import { RankWatch } from "../../ranks/watch/rank_watch.ts";
 import { reportError } from "../report_error.ts";
 import { log } from "../terminal/terminal.ts";
@@ -73,7 +73,7 @@ export async function openRankDevice(
   flags: DeviceFlags,
 ): Promise<{ device: Device; memory: number | null }> {
   if (ranks.size === 1) return { device: await openDevice(flags), memory: null };
-  const name = flags.device ?? Deno.env.get("RGX_DEVICE") ?? "auto";
+  const name = deviceNameOf(flags);
   const all = await ranks.each(() => factsOf(name));
   await ranks.each(() => requireCards(all));
   const share = nodeShare(ranks.rank, all), onCard = Number.isFinite(all[ranks.rank]!.cards);

@@ -1,24 +1,27 @@
 /**
- * `--ranks N`: starts this command again as N ranks, with the launcher of this machine, passes
- * signals on, and says what is left when they end. Within a job of SLURM the launcher is srun.
+ * `--ranks N`, or the keys of a configuration that ask for ranks: starts this command again as N
+ * ranks, with the launcher of this machine, passes signals on, and says what is left when they end.
+ * Within a job of SLURM the launcher is srun.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
+import { slurmJob } from "../../core/machine/job.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { launchOf } from "../../ranks/mpi/launch.ts";
 import { findLibrary } from "../../ranks/mpi/library.ts";
+import type { AskedRanks } from "./asked_ranks.ts";
 import { findLauncher } from "./find_launcher.ts";
 import { listenNoMore } from "../stop_control.ts";
 import { log } from "../terminal/terminal.ts";
 
 /**
- * Whether this process shall start the ranks: it was asked for several, and is not one of them.
- * @throws UsageError when a launcher has started another number of ranks
+ * Whether a launcher has started this process as one of several ranks.
+ * @param ranks the value of `--ranks`
+ * @throws UsageError when it is not the number of those that were started
  */
-export function startsRanks(ranks: number | undefined): ranks is number {
-  if (ranks === undefined) return false;
+export function isRank(ranks: number | undefined): boolean {
   const launch = launchOf();
-  if (launch === null) return ranks > 1;
-  if (launch.size === ranks) return false;
+  if (launch === null) return false;
+  if (ranks === undefined || launch.size === ranks) return true;
   throw new UsageError(
     `--ranks ${ranks}: the launcher has started ${launch.size} ranks (${launch.from})`,
     { advice: "Leave --ranks out: the launcher decides, as in mpirun -np N rgx …" },
@@ -35,7 +38,7 @@ const STOPS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"
  * @returns the exit code of the command
  */
 export async function runRanks(
-  ranks: number,
+  { count, places }: AskedRanks,
   args: readonly string[],
   kept: Kept,
 ): Promise<number> {
@@ -43,11 +46,17 @@ export async function runRanks(
   if (launcher.note !== null) log(`note: ${launcher.note}`);
   if (launcher.name !== "srun") {
     // Otherwise each rank would say that it does not fit.
-    findLibrary({ size: ranks, rank: 0, from: launcher.command, abi: launcher.name });
+    findLibrary({ size: count, rank: 0, from: launcher.command, abi: launcher.name });
   }
   const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
   const child = new Deno.Command(launcher.command, {
-    args: [...launcher.args, String(ranks), ...programCommand(), ...args],
+    args: [
+      // Outside of a job there is one place.
+      ...(places === null || slurmJob() === null ? [] : launcher.placed(places)),
+      ...[...launcher.args, String(count)],
+      ...programCommand(),
+      ...args,
+    ],
     env: isRoot ? { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" } : {},
     // In a process group of its own: Ctrl-C in a terminal would make it kill the ranks.
     detached: true,

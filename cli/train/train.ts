@@ -2,9 +2,11 @@
  * `rgx train` and `rgx sft`: reads the configuration, assembles the parts, runs the trainer and
  * shows its progress.
  */
+import { requireAsked } from "../../configs/rank_layout.ts";
 import { withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { renderYaml } from "../../configs/to_yaml.ts";
 import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
@@ -13,8 +15,10 @@ import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { uploadProgress } from "../models/upload.ts";
+import { deviceNameOf } from "../open_device.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
-import { runRanks, startsRanks } from "../ranks/start_ranks.ts";
+import { type AskedRanks, askedRanks } from "../ranks/asked_ranks.ts";
+import { isRank, runRanks } from "../ranks/start_ranks.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import { assemble, type TrainingParts } from "../../training/assemble.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
@@ -80,24 +84,37 @@ export async function train(
   readChosenMetrics(options.logMetrics); // refuses it before anything starts
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
   const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
-  if (startsRanks(options.ranks) && !options.printConfig && !options.dryRun) {
+  const plansOnly = (options.printConfig || options.dryRun) ?? false;
+  let loaded!: LoadedConfig;
+  const read = async () => {
+    loaded = await load(name, overrides, options, commandOptions, phases);
+    if (phases === "sft" && !options.printConfig) requireWarmStart(loaded.config);
+  };
+  const isAlone = !isRank(options.ranks);
+  let asked: AskedRanks | null = null;
+  if (isAlone) {
     // A mistake in the configuration is found before anything is started.
-    const { config } = await load(name, overrides, options, commandOptions, phases);
-    if (phases === "sft") requireWarmStart(config);
-    else checkRankCount(config, options.ranks);
-    return await runRanks(options.ranks, Deno.args, async () => {
-      const kept = await newestCheckpoint(config.training.output_dir, () => {});
-      return kept === null ? null : `${kept} is`;
-    });
+    await read();
+    const { config } = loaded;
+    if (!options.printConfig && card === null) {
+      asked = await askedRanks(config.training, options.ranks, deviceNameOf(options));
+    }
+    if (asked !== null && phases !== "sft") checkRankCount(config, asked.count);
+    if (asked !== null && !options.dryRun) {
+      return await runRanks(asked, Deno.args, async () => {
+        const kept = await newestCheckpoint(config.training.output_dir, () => {});
+        return kept === null ? null : `${kept} is`;
+      });
+    }
   }
   return await withRanks(options.verbose ?? false, async (joined) => {
     const { ranks } = joined;
-    let loaded!: LoadedConfig;
-    await ranks.each(async () => {
-      loaded = await load(name, overrides, options, commandOptions, phases);
-      if (phases === "sft" && !options.printConfig) requireWarmStart(loaded.config);
-    });
-    const plansOnly = options.printConfig || options.dryRun;
+    if (!isAlone) {
+      await ranks.each(async () => {
+        await read();
+        requireAsked(loaded.config.training, ranks.size, `${ranks.size} ranks were started`);
+      });
+    }
     // One rank is enough for what is only printed.
     if (plansOnly && !ranks.isFirst) return EXIT.ok;
     if (options.printConfig) {
@@ -109,19 +126,29 @@ export async function train(
       if (joined.label !== null) log(`note: ${joined.label}`);
     }
     if (card !== null) return await dryRunOnCard(loaded.config, card, options, phases);
-    const which = plansOnly ? ALONE : ranks;
-    return await trainLoaded(loaded, which, options, { phases, maxSeconds });
+    const which = plansOnly ? ALONE : ranks, count = asked?.count ?? ranks.size;
+    return await trainLoaded(loaded, which, options, { phases, maxSeconds, count });
   });
 }
 
-/** Trains, or plans it, with a configuration that was read. All ranks but the first are silent. */
+/**
+ * Trains, or plans it, with a configuration that was read. All ranks but the first are silent.
+ * `count`: the number of ranks that the run has; a plan is made by one of them.
+ */
 async function trainLoaded(
   loaded: LoadedConfig,
   ranks: Ranks,
   options: TrainOptions,
-  { phases, maxSeconds }: { phases: "all" | "sft"; maxSeconds: number | null },
+  { phases, maxSeconds, count }: {
+    phases: "all" | "sft";
+    maxSeconds: number | null;
+    count: number;
+  },
 ): Promise<number> {
-  const { config } = loaded, { output_dir: outputDir } = config.training, { isFirst } = ranks;
+  // The number of ranks is no part of what a run stores: one of 4 may go on with 1 or 2.
+  const training = { ...loaded.config.training, nnodes: null, n_gpus_per_node: null };
+  const config = { ...loaded.config, training };
+  const { output_dir: outputDir } = config.training, { isFirst } = ranks;
   // The query is started now, so that the answer is there when it is needed.
   const jobEnd = isFirst ? secondsLeft() : Promise.resolve(null);
   const resume = await ranks.first(() => resumeOf(outputDir, options));
@@ -164,7 +191,7 @@ async function trainLoaded(
     await ranks.each(async () => {
       parts = await assemble(config, device, {
         phases,
-        ranks: ranks.size,
+        ranks: count,
         onLoad: loading.on,
         ...(memory === null ? {} : { availableBytes: memory }),
         // A model that is made from a seed has no sizes that need an explanation.
@@ -175,7 +202,7 @@ async function trainLoaded(
     });
     const trainer = new GrpoTrainer({
       config,
-      configText: loaded.yaml,
+      configText: renderYaml(config, loaded.environment, loaded.secrets),
       device,
       ...parts,
       ...resume,
@@ -183,6 +210,7 @@ async function trainLoaded(
       phases,
       control,
       ranks,
+      plannedRanks: count,
       listeners: tracking === null ? [] : [
         (event) => progress.on(event),
         (event) => tracking.on(event),

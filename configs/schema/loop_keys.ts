@@ -25,6 +25,8 @@ const ZERO_STAGE = {
   expected: "0 or 1",
 };
 
+const COUNT = nullable(int({ min: 1 }));
+
 const OPTIMIZERS = choice(["adamw_torch_fused", "adamw_8bit"], {
   same: [
     ["adamw_torch", "adamw_torch_fused"],
@@ -70,6 +72,13 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "1 divides the optimizer's states over the ranks (ZeRO, stage 1): the same bits, less memory " +
       "of each rank, and the new values are sent after each step",
   ),
+  n_gpus_per_node: key(
+    COUNT,
+    null,
+    "ranks of each node, one a graphics card, or a share of the cores: rgx train starts them, as " +
+      "--ranks does; null: as many as --ranks says, or as a launcher has started",
+  ),
+  nnodes: key(COUNT, null, "nodes of the ranks; more than 1 within a job of so many nodes"),
   num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
     "training.num_epochs",
     "num_epochs",

@@ -207,6 +207,10 @@ export interface LoopSection {
   reduce_dtype: "float32" | "bfloat16";
   /** Stage of ZeRO: 1 divides the optimizer's states over the ranks. */
   zero: number;
+  /** Ranks that the run starts on each node; null: it starts none. */
+  n_gpus_per_node: number | null;
+  /** Nodes on which the run starts ranks; null = 1. */
+  nnodes: number | null;
   num_train_epochs: number;
   max_steps: number;
   lr_scheduler_type: SchedulerType;

@@ -38,6 +38,17 @@ export interface TrainingKeys {
    * each rank, and the new values are sent after each step. Expected: 0 or 1; default 0.
    */
   zero?: Training["zero"];
+  /**
+   * Ranks of each node, one a graphics card, or a share of the cores: rgx train starts them, as
+   * --ranks does; null: as many as --ranks says, or as a launcher has started. Expected: an integer
+   * ≥ 1 or null; default null.
+   */
+  n_gpus_per_node?: Training["n_gpus_per_node"];
+  /**
+   * Nodes of the ranks; more than 1 within a job of so many nodes. Expected: an integer ≥ 1 or
+   * null; default null.
+   */
+  nnodes?: Training["nnodes"];
   /** Passes over the data. Expected: a number > 0; default 3. */
   num_train_epochs?: Training["num_train_epochs"];
   /** Optimizer steps; -1: num_train_epochs decides. Expected: an integer ≥ -1; default -1. */

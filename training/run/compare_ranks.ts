@@ -2,6 +2,7 @@
  * Whether the ranks of a run would do the same: before the first step they compare what decides
  * the results. A rank with another file, version or model would spoil the run without a sign.
  */
+import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
@@ -38,7 +39,8 @@ export async function compareRanks(run: RunContext): Promise<void> {
 
 /** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
 export function rankNotes(run: RunContext): string[] {
-  const { ranks, options, sizes } = run, { training, sft } = options.config, { size } = ranks;
+  const { options, sizes } = run, { training, sft } = options.config;
+  const size = options.plannedRanks ?? run.ranks.size;
   if (size === 1) return notesAlone(run);
   const note = (what: string, section: string, keys: BatchKeys) => {
     const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = keys;
@@ -64,7 +66,11 @@ export function rankNotes(run: RunContext): string[] {
 function notesAlone(run: RunContext): string[] {
   const { training } = run.options.config;
   const isFast = run.reduction(training.gradient_accumulation_steps) === "fast";
+  const asked = askedPlaces(training);
   return [
+    ...(asked === null || asked.nodes * asked.perNode === 1
+      ? []
+      : [`${placesText(asked)}: this program is one process; rgx train starts several`]),
     ...(training.zero === 0
       ? []
       : ["training.zero=1 divides the optimizer's states over ranks: this one has all of them"]),

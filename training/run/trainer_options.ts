@@ -68,4 +68,6 @@ export interface TrainerOptions {
    * run's folder. Default: this process alone.
    */
   ranks?: Ranks;
+  /** The number of ranks that a plan is for; default: those of the run. */
+  plannedRanks?: number;
 }

@@ -4,7 +4,6 @@ import { anything, bool, choice, int, nullable } from "../../types/value_types.t
 import { refused } from "../foreign_table.ts";
 import { each, inside, join, PLACE, PROFILER } from "./verl_keys.ts";
 
-const CARDS = "rgx train CONFIG --ranks N and rgx slurm CONFIG --gpus N start several ranks";
 const TURNS = "rgx generates and trains in turns";
 const KEPT = "completions are kept in the run's folder";
 
@@ -18,6 +17,8 @@ export const TRAINER = inside(
       project_name: "logging.project",
       max_actor_ckpt_to_keep: "training.save_total_limit",
       max_ckpt_to_keep: "training.save_total_limit",
+      nnodes: "training.nnodes",
+      n_gpus_per_node: "training.n_gpus_per_node",
     },
     translated: {
       total_training_steps: key(
@@ -49,7 +50,6 @@ export const TRAINER = inside(
       ),
     },
     withoutEffect: {
-      ...each("nnodes n_gpus_per_node", CARDS),
       ...each(
         `
         balance_batch ray_wait_register_center_timeout use_legacy_worker_impl use_v1

@@ -1,0 +1,110 @@
+/**
+ * How many ranks a run shall have, and where: `--ranks`, or the keys training.nnodes and
+ * training.n_gpus_per_node, which a machine or job must be able to place.
+ */
+import {
+  askedPlaces,
+  placesText,
+  type RankKeys,
+  type RankPlaces,
+  requireAsked,
+} from "../../configs/rank_layout.ts";
+import { counted } from "../../core/counted.ts";
+import { UsageError } from "../../core/errors.ts";
+import { grantedCores } from "../../core/machine/cgroup.ts";
+import { slurmJob } from "../../core/machine/job.ts";
+import { cardsFor } from "../../kernels/mod.ts";
+
+/** Ranks to start. */
+export interface AskedRanks {
+  count: number;
+  /** Where they run; null: the launcher places them. */
+  places: RankPlaces | null;
+}
+
+/** What the check asks of the machine. */
+export interface RankMachine {
+  /** Nodes of the job of this process; null: it is in no job, or its size is not known. */
+  jobNodes: number | null;
+  inJob: boolean;
+  cores: number;
+  /** Graphics cards for this device, and the variable that limits them; null: it is the CPU. */
+  cards(device: string): Promise<{ cards: number; by: string } | null>;
+}
+
+/**
+ * The ranks that a process that no launcher has started shall start; null = it trains alone.
+ * @param flag the value of `--ranks`
+ * @throws UsageError when flag and keys differ, or this machine or job has no place for the ranks
+ */
+export async function askedRanks(
+  training: RankKeys,
+  flag: number | undefined,
+  device: string,
+  machine: RankMachine = thisMachine(),
+): Promise<AskedRanks | null> {
+  if (flag !== undefined) requireAsked(training, flag, `--ranks ${flag}`);
+  const places = askedPlaces(training);
+  if (places === null) return flag === undefined || flag === 1 ? null : { count: flag, places };
+  const count = places.nodes * places.perNode;
+  if (count === 1) return null;
+  requireNodes(places, machine);
+  // In a job the ranks check the cards of their own nodes, which may be others than this machine.
+  if (!machine.inJob) await requireShares(places.perNode, device, machine);
+  return { count, places };
+}
+
+function requireNodes(places: RankPlaces, { inJob, jobNodes }: RankMachine): void {
+  const { nodes, perNode } = places;
+  if (!inJob && nodes > 1) {
+    throw new UsageError(`${placesText(places)}: outside of a job there is one node`, {
+      advice: `rgx slurm CONFIG ACCOUNT --nodes ${nodes} --gpus ${perNode} writes the script of ` +
+        "such a job. Machines without SLURM: mpirun with a list of hosts. This machine alone: " +
+        "training.nnodes=1.",
+    });
+  }
+  if (jobNodes === null || jobNodes >= nodes) return;
+  throw new UsageError(
+    `${placesText(places)}: this job has ${counted(jobNodes, "node", "nodes")}`,
+    { advice: `Ask for more (sbatch --nodes=${nodes}), or set training.nnodes=${jobNodes}.` },
+  );
+}
+
+async function requireShares(perNode: number, device: string, machine: RankMachine) {
+  const found = await machine.cards(device), { cores } = machine;
+  const key = `training.n_gpus_per_node is ${perNode}`;
+  if (found === null) {
+    if (perNode <= cores) return;
+    throw new UsageError(
+      `${key}: this run is on the CPU (--device ${device}), where a rank is a share of the ` +
+        `cores, and there ${cores === 1 ? "is" : "are"} ${counted(cores, "core", "cores")}`,
+      {
+        advice: `Set training.n_gpus_per_node=${cores}` +
+          (cores === 1 ? "" : ", or 1 for one process with all cores") +
+          "; --ranks starts any number of ranks, where the key is not written.",
+      },
+    );
+  }
+  const { cards, by } = found;
+  if (perNode <= cards) return;
+  throw new UsageError(
+    `${key}: this machine has ${counted(cards, "graphics card", "graphics cards")}` +
+      `${by === "" ? "" : ` for this process (${by})`}, so rank ${cards} would have none`,
+    {
+      advice: cards === 0
+        ? "Compute on the CPU (--device wasm), or ask for cards (rgx slurm CONFIG ACCOUNT)."
+        : `Set training.n_gpus_per_node=${cards}, or ask for more cards (rgx slurm CONFIG ` +
+          `ACCOUNT --gpus ${perNode}).`,
+    },
+  );
+}
+
+function thisMachine(): RankMachine {
+  const job = slurmJob();
+  return {
+    inJob: job !== null,
+    jobNodes: job?.nodes ?? null,
+    cores: grantedCores(),
+    cards: cardsFor,
+  };
+}
