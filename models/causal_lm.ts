@@ -20,6 +20,9 @@ import {
 import type { Generation } from "./generation/generation.ts";
 import { checkModelConfig } from "./architectures/model_config.ts";
 import { HeadPass } from "./network/lm_head.ts";
+import { checkPass } from "./network/check_pass.ts";
+import { ActivationStore } from "./network/activation_store.ts";
+import { trunkRestored } from "./network/restored_pass.ts";
 import {
   backwardScratch,
   type Network,
@@ -70,7 +73,7 @@ import type {
   TrainableArena,
 } from "./network/types.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
-import type { CopyOptions, LanguageModel } from "./language_model.ts";
+import type { CopyOptions, LanguageModel, PassOptions } from "./language_model.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { floatBytes, Workspace } from "./network/workspace.ts";
@@ -282,27 +285,12 @@ export class CausalLM implements LanguageModel {
     this.#parameters.write(name, data);
   }
 
-  async forward(groups: readonly Group[], options: ForwardOptions): Promise<ForwardResult> {
-    const { temperature, train } = options, adapter = options.adapter ?? true;
-    if (!(temperature > 0 && Number.isFinite(temperature))) {
-      throw new RgxError(`forward: temperature is ${temperature}, expected a positive number`);
-    }
-    if (train && this.#parameters.arenas.length === 0) {
-      throw new RgxError("forward: nothing of this model is trainable", {
-        advice: 'create the model with trainable "lora" or "full"',
-      });
-    }
-    if (train && !adapter && this.options.trainable === "lora") {
-      throw new RgxError("forward: training with the adapter switched off would train nothing");
-    }
-    if (train && this.sizes.dropout !== null && options.dropout === undefined) {
-      throw new RgxError(
-        "forward: training an adapter with lora_dropout needs the key of its masks",
-        {
-          advice: "give `dropout`, and a `promptId` with every group",
-        },
-      );
-    }
+  async forward(groups: readonly Group[], options: PassOptions): Promise<ForwardResult> {
+    const { temperature, train, kept } = options, adapter = options.adapter ?? true;
+    checkPass(options, {
+      ...{ trainable: this.options.trainable, dropout: this.sizes.dropout !== null },
+      nothing: this.#parameters.arenas.length === 0,
+    });
     const packed = packGroups(groups, this.config);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {
@@ -316,7 +304,9 @@ export class CausalLM implements LanguageModel {
     const network = adapter && dropout === null
       ? mergeAdapters(this.#network, this.#base.copies, this.sizes, packed.rows)
       : this.#coreFor(adapter);
-    const trunk = trunkForward(network, workspace, packed, { adapter, keep, dropout });
+    const trunk = kept === undefined
+      ? trunkForward(network, workspace, packed, { adapter, keep, dropout })
+      : trunkRestored(network, workspace, packed, { store: kept, groups, keep });
     const head = new HeadPass(network, workspace, trunk, temperature, train);
     if (train) this.#pending = { packed, network, passes: { trunk, head } };
     return await head.read(packed);
@@ -406,6 +396,14 @@ export class CausalLM implements LanguageModel {
   /** Lets a generation of another model with the same base use this one, until it leaves. */
   joinGeneration(to: Generation, options: JoinOptions): JoinedModel {
     return joinGeneration(to, this.#network, this.sizes, options, this.generationLimits);
+  }
+
+  activationStore(): ActivationStore {
+    return new ActivationStore(this.device, this.config);
+  }
+
+  releasePasses(): void {
+    this.#training.dispose();
   }
 
   planBytes(rows: number, pairs: number, train: boolean): number {

@@ -3,6 +3,7 @@
  * stub.
  */
 import type { WeightStorage } from "./formats/stored_weight.ts";
+import type { ActivationStore } from "./network/activation_store.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
 import type {
   ForwardOptions,
@@ -20,6 +21,15 @@ export interface CopyOptions {
   writable?: boolean;
   /** The values are written later, in exactly these types; default false. */
   empty?: boolean;
+}
+
+export interface PassOptions extends ForwardOptions {
+  /**
+   * What sampling has kept of all tokens of the groups (`GenerateOptions.keep`), under the present
+   * values of all parameters. Only the head is then computed. Not with dropout, and only with the
+   * adapter.
+   */
+  kept?: ActivationStore | undefined;
 }
 
 /** A model that can be trained: passes forward and backward over groups, generation, parameters. */
@@ -48,7 +58,7 @@ export interface LanguageModel {
     ids: readonly number[],
     options?: { adapter?: boolean },
   ): Promise<Float32Array | Float64Array>;
-  forward(groups: readonly Group[], options: ForwardOptions): Promise<ForwardResult>;
+  forward(groups: readonly Group[], options: PassOptions): Promise<ForwardResult>;
   /**
    * Adds the gradient of Σ dlogp·logp + Σ dentropy·entropy to the `grad` of every trainable
    * parameter. It belongs to the last `forward` with `train: true` and uses up its activations.
@@ -61,6 +71,10 @@ export interface LanguageModel {
    */
   frozenCopy(options: CopyOptions): Promise<LanguageModel>;
   generate(requests: readonly GenerateRequest[], options: GenerateOptions): Promise<Completion[][]>;
+  /** A store for the activations of sampling, which the caller disposes. */
+  activationStore(): ActivationStore;
+  /** Frees the buffers of training passes; the next one allocates what it needs. */
+  releasePasses(): void;
   /** Planned peak number of bytes for a pass over such a batch, besides the parameters. */
   planBytes(rows: number, pairs: number, train: boolean): number;
   dispose(): void;

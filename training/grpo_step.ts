@@ -50,6 +50,8 @@ export class GrpoSteps {
     this.#buffer = buffer;
     this.#failingRewards = new FailingRewards(run.options.rubric.names);
     this.#sum = run.createGradientSum(training.gradient_accumulation_steps);
+    // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
+    if (sampler.kept !== null) run.options.model.releasePasses();
   }
 
   /**
@@ -68,6 +70,8 @@ export class GrpoSteps {
     const { training } = this.run.options.config, { state, sizes } = this.run;
     const start = performance.now(), step = state.step + 1;
     const { buffer, rows, rollout, nextPrompt, other } = await this.#stepRows();
+    // Later steps on the same batch have another policy than the one that has sampled it.
+    const kept = rollout === null ? null : this.sampler.kept;
     const { result, gradNorm } = await this.#passes(async () => ({
       result: await accumulateGradients(this.run.options.model, rows, {
         microBatchSize: training.per_device_train_batch_size,
@@ -81,6 +85,7 @@ export class GrpoSteps {
         reference: this.reference,
         otherSampler: other ? { correction: importanceSettings(training) } : null,
         dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
+        kept: kept ?? undefined,
         sum: this.#sum,
       }),
       // Reading the norm waits for the backward pass, so its time counts for this phase.

@@ -14,6 +14,7 @@ import type { Device } from "../kernels/device.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
+import type { ActivationStore } from "../models/network/activation_store.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
@@ -43,12 +44,15 @@ export interface StepShape {
   eosIds: readonly number[];
   /** True: every completion is a separate group, so completions do not share their prompt. */
   repeatPrompt: boolean;
+  /** Whether the training pass takes the activations of sampling. */
+  keeps?: boolean;
 }
 
 /** One step on a model, without a run around it. */
 export class BenchStep {
   readonly #optimizer: AdamW;
   #step = 0;
+  #kept: ActivationStore | null = null;
 
   constructor(
     readonly device: Device,
@@ -67,7 +71,7 @@ export class BenchStep {
 
   async run(shape: StepShape): Promise<StepTimes> {
     const { promptIds, completions: size, newTokens, repeatPrompt } = shape;
-    const step = this.#step++;
+    const step = this.#step++, kept = shape.keeps ? this.#keptOf(shape) : undefined;
     const marks = [performance.now()];
     const requests = promptIds.flatMap((ids, p) => {
       const request = { promptId: step * promptIds.length + p, promptIds: ids };
@@ -80,6 +84,7 @@ export class BenchStep {
       temperature: 1,
       seed: 1,
       eosIds: shape.eosIds,
+      keep: kept,
     })).flat();
     marks.push(performance.now());
 
@@ -108,6 +113,7 @@ export class BenchStep {
       settings: { ...LOSS, beta: this.reference?.beta ?? 0 },
       maxCompletionLength: newTokens,
       reference: this.reference?.policy ?? null,
+      kept,
     });
     const norm = await this.#optimizer.gradNorm();
     marks.push(performance.now());
@@ -118,7 +124,16 @@ export class BenchStep {
     ) as StepTimes;
   }
 
+  /** An empty store that has room for a step. */
+  #keptOf({ promptIds, completions, newTokens }: StepShape): ActivationStore {
+    const rows = promptIds.reduce((n, ids) => n + ids.length + completions * newTokens, 0);
+    this.#kept ??= this.model.activationStore();
+    this.#kept.clear(rows);
+    return this.#kept;
+  }
+
   dispose(): void {
+    this.#kept?.dispose();
     this.#optimizer.dispose();
     this.reference?.policy.dispose();
     this.model.dispose();

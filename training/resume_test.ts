@@ -125,6 +125,11 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
   "old log-probabilities of sampling": () => ({
     training: { max_steps: 5, num_iterations: 2, use_rollout_log_probs: true },
   }),
+  "activations of sampling, for the first of two steps": (model) => ({
+    lora: { r: 2, target_modules: ["q_proj", "down_proj"], use_rslora: false },
+    model: { init: null, model_name_or_path: model },
+    training: { max_steps: 5, num_iterations: 2, use_rollout_activations: true, beta: 0.05 },
+  }),
   "generations that serve several steps, in the middle of an epoch": () => ({
     data: { num_examples: 9 },
     training: {

@@ -37,6 +37,7 @@ export function memoryTable({ parts, peak, available, limit }: MemoryPlan): stri
         ? `computed again in the backward; all kept: ${bytesText(otherwise.kept)}`
         : `all kept; computed again: ${bytesText(otherwise.recomputed)}`,
     ],
+    ["of sampling", parts.sampled, "activations that the training pass takes"],
     ["head", parts.head, `in chunks; all logits at once: ${bytesText(otherwise.allLogits)}`],
     ["bfloat16 panels", parts.panels, "rounded operands of one product"],
     ["other training", parts.scratch, "backward's scratch, merged weights"],

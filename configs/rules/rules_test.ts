@@ -45,6 +45,28 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "training.use_rollout_log_probs: needs generation.backend in_process",
   ],
   [
+    "activations of sampling where a server samples",
+    "use_rollout_activations: true\nlora: {r: 4}\n" +
+    "generation: {backend: openai, base_url: http://localhost:8000/v1}\n",
+    "training.use_rollout_activations: needs generation.backend in_process",
+  ],
+  [
+    "activations of sampling for a pass with dropout",
+    "use_rollout_activations: true\nlora: {r: 4, lora_dropout: 0.1}\n",
+    "training.use_rollout_activations: needs lora.lora_dropout 0",
+  ],
+  [
+    "activations of sampling that is repeated",
+    "use_rollout_activations: true\ndynamic_sampling: true\n",
+    "training.use_rollout_activations: and dynamic_sampling exclude each other",
+  ],
+  [
+    "activations of sampling for steps of several generations",
+    "use_rollout_activations: true\nsteps_per_generation: 1\ngradient_accumulation_steps: 2\n",
+    "training.use_rollout_activations: needs steps of one generation each",
+    "a multiple of gradient_accumulation_steps (2)",
+  ],
+  [
     "groups that do not fit an evaluation",
     HELD_OUT + "eval_strategy: steps\nnum_generations_eval: 3\n",
     "do not divide per_device_eval_batch_size 8",

@@ -40,6 +40,7 @@ export class TrainingRules extends RuleContext {
     this.#entropy();
     this.#importance();
     this.#rolloutLogProbs();
+    this.#rolloutActivations();
     this.#schedule("training", this.config.training.learning_rate);
     if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
   }
@@ -298,6 +299,41 @@ export class TrainingRules extends RuleContext {
     const text = "has no effect: each generation is for one step, which needs no old " +
       "log-probabilities; leave it out, or set num_iterations or steps_per_generation";
     this.fail(text, names[0]);
+  }
+
+  /** The activations of sampling are those of the policy without dropout, and of one generation. */
+  #rolloutActivations(): void {
+    const names = [
+      inTraining("use_rollout_activations"),
+      inTraining("dynamic_sampling"),
+      inTraining("num_iterations"),
+      inTraining("steps_per_generation"),
+      inTraining("generation_batch_size"),
+      inTraining("per_device_train_batch_size"),
+      inTraining("gradient_accumulation_steps"),
+    ] as const;
+    if (!this.valid(...names, "generation.backend", "lora.lora_dropout")) return;
+    const { training, generation, lora } = this.config, [name, dynamic] = names;
+    if (!training.use_rollout_activations) return;
+    if (generation.backend !== "in_process") {
+      const text = "needs generation.backend in_process: a server keeps no activations";
+      return this.fail(text, name, "generation.backend");
+    }
+    if ((lora?.lora_dropout ?? 0) > 0) {
+      const text = "needs lora.lora_dropout 0: sampling has no dropout, the training pass has";
+      return this.fail(text, name, "lora.lora_dropout");
+    }
+    if (training.dynamic_sampling) {
+      const text =
+        "and dynamic_sampling exclude each other: that samples several batches for one " +
+        "step, and drops most of their groups";
+      return this.fail(text, name, dynamic);
+    }
+    const perGeneration = batchSizes(training).stepsPerGeneration * training.num_iterations;
+    if (perGeneration % training.gradient_accumulation_steps === 0) return;
+    const text = "needs steps of one generation each: steps_per_generation × num_iterations as a " +
+      `multiple of gradient_accumulation_steps (${training.gradient_accumulation_steps})`;
+    this.fail(text, name);
   }
 
   #schedule(section: "training" | "sft", rate: number): void {

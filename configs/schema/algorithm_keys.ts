@@ -26,6 +26,12 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     false,
     "old log-probabilities are those of sampling, without a forward pass for them",
   ),
+  use_rollout_activations: key(
+    bool(),
+    false,
+    "sampling keeps its activations, and the first step on a generation trains on them without a " +
+      "forward pass through the layers: faster, with other last digits, and with more memory",
+  ),
   dynamic_sampling: key(
     bool(),
     false,

@@ -147,6 +147,8 @@ export interface AlgorithmSection {
   num_iterations: number;
   /** Saves the forward pass for old log-probabilities where a batch is for several steps. */
   use_rollout_log_probs: boolean;
+  /** Whether the first step on a generation trains on the activations of sampling. */
+  use_rollout_activations: boolean;
   dynamic_sampling: boolean;
   dynamic_sampling_max_batches: number;
   loss_type: LossType;

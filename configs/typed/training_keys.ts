@@ -224,6 +224,12 @@ export interface TrainingKeys {
    */
   use_rollout_log_probs?: Training["use_rollout_log_probs"];
   /**
+   * Sampling keeps its activations, and the first step on a generation trains on them without a
+   * forward pass through the layers: faster, with other last digits, and with more memory.
+   * Expected: true or false; default false.
+   */
+  use_rollout_activations?: Training["use_rollout_activations"];
+  /**
    * Replace groups whose rewards are all equal by new ones (DAPO). Expected: true or false; default
    * false.
    */

@@ -9,6 +9,7 @@ import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
 import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import type { ActivationStore } from "../network/activation_store.ts";
 import { layerForward, type Residual } from "../network/decoder_layer.ts";
 import {
   attentionScale,
@@ -37,7 +38,9 @@ import {
   type SamplingBatch,
   samplingBatches,
 } from "./sampling/sampling_params.ts";
-import { type DecodeRow, StepTable } from "./step_table.ts";
+import { KeptRows } from "./kept_rows.ts";
+import type { RowRange } from "./cache/row_allocator.ts";
+import { type DecodeRow, type StepColumns, StepTable } from "./step_table.ts";
 
 /** Sizes of a decoder's buffers. */
 export interface DecoderShape {
@@ -64,10 +67,9 @@ export interface Prefill {
 }
 
 /** What the layers read of a step's rows (kernels/ops/decode_layer/spec.ts). */
-type StepRows = Pick<
-  DecodeLayerArgs,
-  "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count"
->;
+type StepRows =
+  & Pick<DecodeLayerArgs, "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count">
+  & Pick<StepColumns, "keptRow">;
 
 /** Maximum number of recordings that are kept, one for each number of rows. */
 const MAX_RECORDINGS = 16;
@@ -93,6 +95,7 @@ export class Decoder {
   readonly #table: StepTable;
   readonly #cache: KvCache;
   readonly #fused: boolean;
+  readonly #kept: KeptRows | null;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
   /** Recorded steps by their number of rows. The result of a step is its logits. */
@@ -105,16 +108,19 @@ export class Decoder {
     private readonly workspace: Workspace,
     private readonly shape: DecoderShape,
     private readonly adapter: boolean,
+    keep?: ActivationStore,
   ) {
     const { slots, maxNewTokens, branchRows, promptRows, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
     const length = rowsFor(maxNewTokens);
     this.#cacheUnit = branchRows === null ? length : 1;
     this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheUnit);
-    this.#fused = isFused(network);
+    // One operation for a whole layer keeps nothing.
+    this.#fused = keep === undefined && isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
     const rows = { prompts: promptRows, branches: branchRows ?? slots * length };
     this.#cache = new KvCache(network, workspace, rows, packsKeys);
+    this.#kept = keep === undefined ? null : new KeptRows(keep, workspace, promptRows);
     // With fused layers a recording is small: one for each number of rows can be kept.
     this.#steps = new RecordedSteps(network.device, this.#fused ? slots : MAX_RECORDINGS);
   }
@@ -131,7 +137,13 @@ export class Decoder {
       trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
     if (this.sharesPrefixes) {
       const batch = packPrefill(prompts, config), { lastPromptRow: lastRows } = batch;
-      const trunk = run(batch, { store: this.#cache.storeBatch(batch, prompts), lastRows });
+      const store = this.#cache.storeBatch(batch, prompts);
+      if (this.#kept !== null) {
+        const trunk = run(batch, { store, save: this.#kept.saver(batch.rows) });
+        this.#kept.addBatch(batch, prompts);
+        return this.#keepOutput({ trunk, lastRow: lastRows });
+      }
+      const trunk = run(batch, { store, lastRows });
       return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
@@ -144,13 +156,30 @@ export class Decoder {
       config.ropeScaling,
     );
     const cached = this.#cache.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
-    const trunk = run(
-      batch,
-      rowOfToken === null
+    const save = this.#kept?.saver(batch.rows);
+    const trunk = run(batch, {
+      save,
+      ...(rowOfToken === null
         ? { keysAndValues: cached }
-        : { store: this.#cache.storeGroups(rowOfToken, cached) },
-    );
-    return { trunk, lastRow };
+        : { store: this.#cache.storeGroups(rowOfToken, cached) }),
+    });
+    this.#kept?.addGroups(batch, prompts);
+    return this.#keepOutput({ trunk, lastRow });
+  }
+
+  /** Keeps the output of each prompt's last row, which predicts the first token. */
+  #keepOutput(prefill: Prefill): Prefill {
+    if (this.#kept === null) return prefill;
+    const { network, workspace } = this, { trunk, lastRow } = prefill, count = lastRow.length;
+    const index = workspace.upload("head.index", lastRow);
+    const { h } = finalRows(network, workspace, trunk, index, count);
+    this.#kept.saveOutput(h, lastRow);
+    return prefill;
+  }
+
+  /** Rows of the activation store for a branch with at most `limit` tokens; null without one. */
+  keepBranch({ promptId, branch }: DecodeRow, limit: number): RowRange | null {
+    return this.#kept?.addBranch(promptId, branch, limit) ?? null;
   }
 
   /** Whether prompts can share a prefix: attention must read keys that are not in the batch. */
@@ -303,7 +332,10 @@ export class Decoder {
   }
 
   /** The same with an operation for each part of a layer. */
-  #runLayers(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
+  #runLayers(
+    fed: Tensor,
+    { cos, sin, positions, cacheRow, branches, keptRow, count }: StepRows,
+  ): Tensor {
     const { network: { device, config, weights } } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, rotary = architectureOf(config).positions === "rotary";
@@ -338,6 +370,7 @@ export class Decoder {
     const pass: LayerPass = {
       ...{ device, config, rows: count, attend, dropout: null },
       ...this.#scratch!,
+      save: this.#kept?.store.saver(keptRow, count),
     };
     const { h, n1: normed, mean1: mean, rho1: rho } = layers[0]!;
     embed(this.network, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
@@ -346,9 +379,10 @@ export class Decoder {
       output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
     }
     normForward(device, weights.finalNorm, {
-      ...{ ...output!, sum: output!.x, out: normed, mean, rho },
+      ...{ x: output!.x, add: output!.add!, sum: output!.x, out: normed, mean, rho },
       ...{ rows: count, d, eps: config.rmsNormEps },
     });
+    this.#kept?.store.saveOutput(output!.x, keptRow, count);
     return normed;
   }
 

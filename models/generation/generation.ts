@@ -1,16 +1,14 @@
 /**
- * Continuous batching. Requests wait in a queue. Their prompts are prefilled in batches when there
- * is room, and every branch decodes in a slot that goes to the next branch as soon as it ends. A
- * prompt is computed and kept in the KV cache once for all its branches; its rows of the cache are
- * released when the last of them ends. Requests can be added at any time while others run.
+ * Continuous batching. Requests wait in a queue and can come at any time. Their prompts are
+ * prefilled in batches when there is room, and every branch decodes in a slot that goes to the next
+ * branch as soon as it ends. A prompt is computed and kept in the KV cache once for all its
+ * branches; its rows of the cache are released when the last of them ends.
  *
  * What a branch samples depends only on (seed, promptId, branch, position), its sampling
- * parameters and its logits. It does not depend on the other branches, on its slot, or on how often
- * the host reads tokens. Tokens after a branch's end, of which the host did not know, are dropped.
- * The prefix that a prompt shares with one in the cache is not computed again
- * (cache/prompt_cache.ts). Models with other adapters on the same base can join; the rows of each
- * model make steps of their own. This file schedules; decoder.ts runs the device.
- * Left out: beam search, and preemption (taking the slot from a branch that runs).
+ * parameters and its logits, not on the other branches, its slot, or how often the host reads
+ * tokens. Tokens after a branch's end are dropped. The prefix that a prompt shares with one in the
+ * cache is not computed again (cache/prompt_cache.ts). Models with other adapters on the same base
+ * can join; the rows of each make steps of their own. This file schedules; decoder.ts runs them.
  */
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../../core/errors.ts";
@@ -37,8 +35,8 @@ import {
   type Pass,
   wantsLogits,
 } from "./generation_job.ts";
-import { cacheRows, nextPrompts } from "./next_prompts.ts";
 import type { PrefillPrompt } from "./cache/prefill_batch.ts";
+import { cacheRows, nextPrompts } from "./next_prompts.ts";
 import { RowAllocator } from "./cache/row_allocator.ts";
 import type { SharedWeights } from "./shared_weights.ts";
 import { balanceRows } from "./row_balance.ts";
@@ -102,7 +100,8 @@ export class Generation {
     private readonly prepare: () => void,
     readonly shared: SharedWeights,
   ) {
-    this.#decoder = new Decoder(network, workspace, shape, defaults.adapter ?? true);
+    const { adapter = true, keep } = defaults;
+    this.#decoder = new Decoder(network, workspace, shape, adapter, keep);
     this.#promptRows = new RowAllocator(shape.promptRows, promptAlignment(network.config));
     const { slots, maxNewTokens, branchRows } = shape;
     this.#branchRows = new RowAllocator(branchRows ?? slots * rowsFor(maxNewTokens), 1);
@@ -272,7 +271,7 @@ export class Generation {
         ? sharedPrefixOf(source ?? prompts.at(-1) ?? null, shared)
         : null;
       const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix };
-      runs.push({ ids, cached, shared, source });
+      runs.push({ ids, cached, shared, source, promptId: job.request.promptId });
       if (source !== null) this.#prompts.touch(source);
       this.timing.sharedTokens += shared;
       jobs.push(job);
@@ -318,6 +317,7 @@ export class Generation {
       const branch = this.#prefilled.shift()!;
       branch.cached = rows;
       branch.slot = this.#freeSlots.pop()!;
+      branch.kept = branch.job.decoder.keepBranch(branch, branch.job.limit);
       if (branch.params.penalty !== 1) {
         branch.job.decoder.setSeenTokens(branch.slot, branch.job.request.promptIds);
       }

@@ -50,7 +50,7 @@ export function newBranch(
   const { request: { promptId, firstBranch = 0 }, params } = job;
   return {
     ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1, cached: null },
-    ...{ prompt, params, job, completion, done: false },
+    ...{ kept: null, prompt, params, job, completion, done: false },
     form: params.constraint?.begin([...params.ends]) ?? null,
   };
 }

@@ -18,6 +18,8 @@ export interface DecodeRow extends SampledRow {
   cached: RowRange | null;
   /** Rows of the prompt cache that hold its prompt. */
   prompt: PromptRows;
+  /** Rows of the activation store for its tokens; null = they are not kept. */
+  kept: RowRange | null;
 }
 
 /** Where the columns begin, in multiples of the stride. */
@@ -28,7 +30,8 @@ const STEP = {
   counters: 3,
   branches: 3 + COUNTER_WORDS,
   slots: 3 + COUNTER_WORDS + BRANCH.columns,
-  columns: 4 + COUNTER_WORDS + BRANCH.columns,
+  keptRow: 4 + COUNTER_WORDS + BRANCH.columns,
+  columns: 5 + COUNTER_WORDS + BRANCH.columns,
 } as const;
 
 /**
@@ -36,7 +39,10 @@ const STEP = {
  * [stride, BRANCH.columns].
  */
 export type StepColumns = Readonly<
-  Record<"tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots", Tensor>
+  Record<
+    "tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots" | "keptRow",
+    Tensor
+  >
 >;
 
 /** For rows that only sample their first token. */
@@ -67,6 +73,7 @@ export class StepTable {
       counters: column(STEP.counters, COUNTER_WORDS),
       branches: column(STEP.branches, BRANCH.columns),
       slots: column(STEP.slots, 1),
+      keptRow: column(STEP.keptRow, 1),
     };
   }
 
@@ -81,7 +88,8 @@ export class StepTable {
     const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
-      const { promptId, branch, prompt, cached, slot, newest, position: then, params } = rows[row]!;
+      const { promptId, branch, prompt, cached, kept, slot, newest, position: then, params } =
+        rows[row]!;
       const { begin, end, sharedPrefix } = prompt;
       const { begin: from, end: to } = cached ?? NO_ROWS;
       const position = then + ahead;
@@ -92,6 +100,9 @@ export class StepTable {
       table[STEP.positions * stride + row] = place;
       table[STEP.slots * stride + row] = slot;
       table[STEP.cacheRow * stride + row] = Math.min(from + fed, to - 1);
+      if (kept !== null) {
+        table[STEP.keptRow * stride + row] = Math.min(kept.begin + fed, kept.end - 1);
+      }
       // Assigned one by one: `set` from an array takes longer than the rest of a row.
       const counter = sampleCounter(promptId, branch, position);
       const counterAt = STEP.counters * stride + COUNTER_WORDS * row, { seed } = params;

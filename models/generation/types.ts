@@ -1,5 +1,6 @@
 /** The input of a generation, its sampling options, and its result. */
 import type { TokenConstraint } from "../grammar/token_constraint.ts";
+import type { ActivationStore } from "../network/activation_store.ts";
 import type { ActivationType } from "../network/types.ts";
 
 /**
@@ -92,6 +93,11 @@ export interface GenerateOptions extends SamplingOptions {
    * Default: float32.
    */
   activations?: ActivationType;
+  /**
+   * Keeps the activations of all tokens for the training pass. Not with rounded activations. A
+   * store has room for each prompt and for the maximum length of each completion.
+   */
+  keep?: ActivationStore | undefined;
   /**
    * Maximum number of completions that are decoded together. Default: the best number for the
    * device that fits in memory.

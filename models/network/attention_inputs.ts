@@ -39,6 +39,16 @@ export function attentionInputs(
   project("q_proj", activations.rawQ ?? activations.q);
   project("k_proj", activations.rawK ?? activations.k);
   project("v_proj", activations.v);
+  headNormsForward(pass, weights, activations);
+}
+
+/** The norm of every query and key head, where the architecture has it: rawQ, rawK → q, k. */
+export function headNormsForward(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
+  const { device, rows } = pass;
   if (weights.headNorms === null) return;
   for (const { norm, raw, out, rho, count } of headParts(pass, weights.headNorms, activations)) {
     const shape = { rows: rows * count, d: pass.config.headDim, eps: pass.config.rmsNormEps };

@@ -20,10 +20,11 @@ import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 /** The output of a layer, as the sum x + add that the next operation computes. */
 export interface Residual {
   x: Tensor; // [rows, d]
-  add: Tensor; // [rows, d]
+  /** Null when x is the sum already. */
+  add: Tensor | null; // [rows, d]
 }
 
-function outputModule(config: ModelConfig): Module {
+export function outputModule(config: ModelConfig): Module {
   return modulesOf(config).includes("attn.c_proj") ? "attn.c_proj" : "o_proj";
 }
 
@@ -51,10 +52,11 @@ function beforeAttention(
 ): void {
   const { device, config, rows } = pass, { h } = activations;
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
-  const first = input === null ? { x: h } : { x: input.x, add: input.add, sum: h };
+  const first = input === null ? { x: h } : { x: input.x, add: input.add!, sum: h };
   const to1 = { out: activations.n1, mean: activations.mean1, rho: activations.rho1 };
   normForward(device, weights.inputNorm, { ...first, ...to1, ...shape });
   attentionInputs(pass, weights, activations);
+  pass.save?.("attention", activations);
 }
 
 function afterAttention(
@@ -70,6 +72,7 @@ function afterAttention(
   const to2 = { out: activations.n2, mean: activations.mean2, rho: activations.rho2 };
   normForward(device, weights.postNorm, { x: h, add: projected, sum: mid, ...to2, ...shape });
   mlpInputs(pass, weights, activations);
+  pass.save?.("mlp", activations);
 }
 
 /** Runs the whole layer and returns its output as a sum. */

@@ -45,6 +45,9 @@ export interface Network {
 /** Which activations are kept after their layer: all, only the layers' inputs, or none. */
 export type Keep = "all" | "inputs" | "none";
 
+/** Called after each part of every layer of a pass. */
+export type SaveLayer = NonNullable<LayerPass["save"]>;
+
 export interface TrunkOptions {
   adapter: boolean;
   keep: Keep;
@@ -64,6 +67,8 @@ export interface TrunkOptions {
    * per layer, in order.
    */
   store?: (k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
+  /** Keeps the layers' results for a later training pass. Not with `lastRows`. */
+  save?: SaveLayer | undefined;
 }
 
 /** A finished forward pass, with what its backward needs. */
@@ -74,7 +79,9 @@ export interface TrunkPass {
   attention: PackedAttention;
   /** The output of the last layer, as a sum that is still to be computed. */
   output: Residual;
-  keep: Keep;
+  keep: Keep | "store";
+  /** Fills a layer's activations right before its backward; absent = they are there already. */
+  restore?: (layer: number) => void;
 }
 
 /** Attention scores are divided by √headDim. */
@@ -105,17 +112,14 @@ export function trunkForward(
   packed: PackedBatch,
   options: TrunkOptions,
 ): TrunkPass {
-  const { device, config, weights } = network;
+  const { config, weights } = network;
   const { rows } = packed;
   const positions = workspace.upload("positions", packed.positions);
   const attention = packedAttention(network, workspace, packed, positions, options.store);
   const pass: LayerPass = {
-    device,
-    config,
-    rows,
-    attend: attention.forward,
-    ...passScratch(workspace, config, rows),
+    ...layerPass(network, workspace, rows, attention.forward),
     dropout: options.dropout ?? null,
+    save: options.save,
   };
   const layers = weights.layers.map((layer, l) =>
     layerActivations(workspace, config, layer, rows, {
@@ -138,6 +142,16 @@ export function trunkForward(
       : layerForward(pass, layer, layers[l]!, output);
   }
   return { packed, layers, pass, attention, output: output!, keep: options.keep };
+}
+
+/** What the layers of a pass over `rows` rows share; without dropout. */
+export function layerPass(
+  { device, config }: Network,
+  workspace: Workspace,
+  rows: number,
+  attend: LayerPass["attend"],
+): LayerPass {
+  return { device, config, rows, attend, ...passScratch(workspace, config, rows), dropout: null };
 }
 
 /** The last row of each segment for the last layer, with separate buffers. */
@@ -194,7 +208,7 @@ interface PackedAttention {
   backward(activations: LayerActivations, scratch: BackwardScratch): void;
 }
 
-function packedAttention(
+export function packedAttention(
   network: Network,
   workspace: Workspace,
   packed: PackedBatch,
@@ -297,6 +311,7 @@ export function trunkBackward(
   for (let l = last; l >= Math.max(0, weights.lowestTrained); l--) {
     const layer = weights.layers[l]!, activations = layers[l]!;
     // The shared buffers still hold the last layer's activations from the forward.
+    trunk.restore?.(l);
     if (keep === "inputs" && l < last) layerForwardInner(pass, layer, activations, null);
     layerBackward(pass, layer, activations, l > weights.lowestTrained);
   }

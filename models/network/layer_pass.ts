@@ -26,6 +26,8 @@ export interface LayerPass {
   fused: { qkv: Tensor; index: readonly Tensor[] } | null;
   /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
+  /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
+  save?: ((part: "attention" | "mlp", activations: LayerActivations) => void) | undefined;
 }
 
 export interface LayerBackwardPass extends LayerPass {

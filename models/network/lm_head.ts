@@ -49,11 +49,12 @@ export function finalRows(
   };
   const { x, add } = trunk.output;
   device.run("gather_rows", { table: x, index, out: rows.h, rows: count, d });
-  device.run("gather_rows", { table: add, index, out: rows.spare, rows: count, d });
+  if (add !== null) {
+    device.run("gather_rows", { table: add, index, out: rows.spare, rows: count, d });
+  }
   normForward(device, weights.finalNorm, {
     x: rows.h,
-    add: rows.spare,
-    sum: rows.h,
+    ...(add === null ? {} : { add: rows.spare, sum: rows.h }),
     out: rows.normed,
     mean: rows.mean,
     rho: rows.rho,

@@ -44,12 +44,20 @@ export function mlpOutput(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, rows, activated, projected, dropout, config } = pass;
-  const { gate, up } = activations, n = rows * config.intermediateSize;
-  if (up === null) device.run("gelu", { x: gate, out: activated, n });
-  else device.run("swiglu", { gate, up, out: activated, n });
+  const { device, rows, activated, projected, dropout } = pass;
+  activate(pass, activations);
   const { last } = parts(activations), u = activations.u[last] ?? null;
   linearForward(device, weights[last], activated, projected, u, rows, dropout);
+}
+
+/** gate (and up) → activated. */
+export function activate(
+  { device, rows, activated, config }: LayerPass,
+  { gate, up }: LayerActivations,
+): void {
+  const n = rows * config.intermediateSize;
+  if (up === null) device.run("gelu", { x: gate, out: activated, n });
+  else device.run("swiglu", { gate, up, out: activated, n });
 }
 
 /** dh → dnormed, the derivative by n2. Overwrites gate and up. */

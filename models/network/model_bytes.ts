@@ -140,6 +140,12 @@ export function planActivationBytes(
   return { kept: bytes("all"), recomputed: bytes("inputs") };
 }
 
+/** Bytes of the activations of one layer, which all layers of a restored pass share. */
+export function planRestoredBytes(sizes: ModelSizes, rows: number): number {
+  const mid = rows * sizes.config.hiddenSize;
+  return sizes.floatBytes * capacity([...layerBuffers(sizes, rows, "none"), mid]);
+}
+
 /**
  * Bytes of the head in a training pass with `pairs` branch tokens, and of all logits together,
  * which are never in memory at the same time.

@@ -17,12 +17,10 @@ import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/generat
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { floatBytes } from "../../models/network/workspace.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import { fittingSettings, type LargestBatch, largestBatch } from "./fitting_settings.ts";
 import { bufferMisfit, type LargestBuffer, largestBuffer } from "./largest_buffer.ts";
 import {
   bytesBesideParameters,
-  fittingSettings,
-  type LargestBatch,
-  largestBatch,
   type Lengths,
   type MemoryParts,
   memoryParts,

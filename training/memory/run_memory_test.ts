@@ -122,6 +122,20 @@ Deno.test("the measured peak is within 10 % of the plan: products in bfloat16", 
   assertPlanned(await take(config));
 });
 
+Deno.test("the measured peak is within 10 % of the plan: activations of sampling", async () => {
+  const lora = { r: 16, target_modules: ["q_proj", "v_proj"] };
+  const model = { init: null, model_name_or_path: SMALL_MODEL };
+  const training = {
+    ...SHORT,
+    max_completion_length: 96,
+    use_rollout_activations: true,
+    beta: 0.04,
+  };
+  assertPlanned(await take(tinyRunConfig("", { sft: null, lora, model, training })));
+  const steps = { ...training, num_iterations: 2 };
+  assertPlanned(await take(tinyRunConfig("", { sft: null, lora, model, training: steps })));
+});
+
 Deno.test("the plan is an upper bound where prompts do not fill the cache's panels", async () => {
   const init = {
     ...tinyRunConfig("").model.init!,

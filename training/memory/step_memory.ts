@@ -1,8 +1,5 @@
-/**
- * The memory of a run's steps: the sizes that it depends on, the bytes by the plans of `models/`,
- * and the settings that would need less.
- */
-import { batchSizes, type SizeKeys } from "../../configs/batch_sizes.ts";
+/** The memory of a run's steps: the sizes that it depends on, and the bytes of each part. */
+import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import {
   planEqualRequests,
@@ -21,6 +18,7 @@ import {
   planHeadBytes,
   planParameterBytes,
   planPassBytes,
+  planRestoredBytes,
 } from "../../models/network/model_bytes.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import { MAX_COPY_BYTES, mergedBytes } from "../../models/network/merged_copies.ts";
@@ -30,6 +28,7 @@ import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
 import { panelBytes } from "./panel_bytes.ts";
 import { type OptimizerKind, optimizerKind, planOptimizerBytes } from "../step/moments.ts";
+import { keptBytes, type KeptFor, keptFor } from "./kept_activations.ts";
 import { copyBytes } from "../step/gradient_sum.ts";
 import { SYNC_CHUNK } from "../step/reference_policy.ts";
 
@@ -76,6 +75,7 @@ export interface StepSize {
   group: number;
   /** Maximum tokens of a completion. */
   completion: number;
+  kept: KeptFor;
   /** Whether sampling options (repetition penalty, min_new_tokens) change the logits. */
   adjusted: boolean;
   /** Problems of a supervised forward pass, 0 = no warm start; and its passes a step. */
@@ -112,6 +112,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     generated: supervisedOnly ? 0 : sizes.generationBatchSize,
     group: training.num_generations,
     completion: training.max_completion_length,
+    kept: supervisedOnly ? "none" : keptFor(config.training),
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
     itemAccumulation: sft?.gradient_accumulation_steps ?? 1,
@@ -175,11 +176,32 @@ export function planStep(
 interface Pass {
   rows: number;
   pairs: number;
+  /** Whether its activations come from sampling, one layer at a time. */
+  restored: boolean;
+  /** Bytes of the activations of sampling that are in memory beside it. */
+  stored: number;
 }
 
 /** Bytes of a training pass, with the panels of its products. */
 function passBytes(sizes: ModelSizes, pass: Pass): number {
-  return planPassBytes(sizes, pass.rows, pass.pairs, true) + panelBytes(sizes, pass);
+  const { kept, recomputed } = planActivationBytes(sizes, pass.rows);
+  return planPassBytes(sizes, pass.rows, pass.pairs, true) + panelBytes(sizes, pass) +
+    activationBytes(sizes, pass) - (sizes.recompute ? recomputed : kept) + pass.stored;
+}
+
+/** Bytes of the activations of a pass, besides those of sampling. */
+function activationBytes(sizes: ModelSizes, { rows, restored }: Pass): number {
+  const { kept, recomputed } = planActivationBytes(sizes, rows);
+  return restored ? planRestoredBytes(sizes, rows) : sizes.recompute ? recomputed : kept;
+}
+
+/** The passes of a step: on activations of sampling too, where the run keeps these. */
+function trainingPasses(sizes: ModelSizes, size: StepSize, pass: Pass): Pass[] {
+  const stored = keptBytes(sizes, size);
+  if (size.kept === "none") return [pass];
+  if (size.kept === "first step") return [{ ...pass, stored }];
+  // The estimate of the time makes a pass of its own, before anything is sampled.
+  return [pass, { ...pass, restored: true, stored }];
 }
 
 /**
@@ -192,8 +214,11 @@ export function largestPasses(
 ): { passes: Pass[]; wave: GenerationSizes; inference: Pass } {
   const { batch, generated, group, completion, items, prompt, answer, adjusted } = size;
   const rows = Math.ceil(batch / group) * prompt + batch * completion;
-  const passes = batch === 0 ? [] : [{ rows, pairs: batch * completion }];
-  if (items > 0) passes.push({ rows: items * (prompt + answer), pairs: items * answer });
+  const pairs = batch * completion, own = { rows, restored: false, stored: 0 };
+  const passes: Pass[] = batch === 0 ? [] : trainingPasses(sizes, size, { ...own, pairs });
+  if (items > 0) {
+    passes.push({ ...own, rows: items * (prompt + answer), pairs: items * answer });
+  }
   const wave = { promptRows: 0, passRows: 0, branches: 0, maxNewTokens: completion, adjusted };
   const policy = { prompts: Math.ceil(generated / group), each: group, slots: generated };
   for (const { prompts, each, slots } of [policy, ...size.evaluations]) {
@@ -214,6 +239,8 @@ export function largestPasses(
   const inference = {
     rows: Math.max(rows, prompts * prompt + slots * completion),
     pairs: Math.max(batch, slots) * completion,
+    restored: false,
+    stored: 0,
   };
   return { passes, wave, inference };
 }
@@ -237,6 +264,8 @@ export interface MemoryParts {
   inference: number;
   /** Activations that are kept for the backward pass. */
   activations: number;
+  /** Activations that sampling keeps for the training pass. */
+  sampled: number;
   /** Hidden states of the predicted tokens; logits are computed in chunks. */
   head: number;
   /** Operands of products in bfloat16, packed for one product at a time. */
@@ -266,7 +295,8 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const panels = panelBytes(sizes, largest);
   const { kept, recomputed } = planActivationBytes(sizes, largest.rows);
   const { head, allLogits } = planHeadBytes(sizes, largest.pairs);
-  const activations = sizes.recompute ? recomputed : kept;
+  const activations = activationBytes(sizes, largest);
+  const sampled = largest.stored;
   const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
   // A generation that is too large runs in parts, each with its share of the KV cache.
   const part = Math.min(1, size.generationLimit / planGenerationBytes(sizes, wave));
@@ -282,9 +312,10 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
     caches,
     inference: generation - packed - caches,
     activations,
+    sampled,
     head,
     panels,
-    scratch: training - activations - head - panels,
+    scratch: training - activations - sampled - head - panels,
     checkpoint,
     kept: keptTypes(sizes, size),
     otherwise: { kept, recomputed, allLogits },
@@ -303,120 +334,4 @@ function keptTypes(sizes: ModelSizes, size: StepSize): MemoryParts["kept"] {
 function typesOf({ config, storage }: ModelSizes): string[] {
   const matrices = modelTensors(config).filter(({ shape }) => shape.length > 1);
   return [...new Set(matrices.map(({ name }) => storage.get(name) ?? "f32"))];
-}
-
-/**
- * Settings that would fit, each of them alone. Those that change the least come first. May be
- * empty.
- */
-export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolean): string[] {
-  const { batch, accumulation, group, completion, items, itemAccumulation } = size;
-  const options: string[] = [];
-  const addParts = (
-    section: string,
-    whole: number,
-    count: number,
-    smaller: (batch: number, count: number) => StepSize,
-  ) => {
-    for (let parts = 2; parts <= whole; parts++) {
-      const [each, all] = [whole / parts, count * parts];
-      if (whole % parts !== 0 || !fits(smaller(each, all))) continue;
-      options.push(
-        `${section}.per_device_train_batch_size=${each} ` +
-          `${section}.gradient_accumulation_steps=${all} (the same step in ${parts} parts)`,
-      );
-      return;
-    }
-  };
-  addParts(
-    "training",
-    batch,
-    accumulation,
-    (batch, accumulation) => ({ ...size, batch, accumulation }),
-  );
-  addParts(
-    "sft",
-    items,
-    itemAccumulation,
-    (items, itemAccumulation) => ({ ...size, items, itemAccumulation }),
-  );
-  const isDivided = (section: string) => options.some((text) => text.startsWith(`${section}.per`));
-  const prompts = largest(
-    Math.floor(batch / group),
-    (n) => fits({ ...size, batch: n * group }),
-  );
-  if (!isDivided("training") && prompts > 0) {
-    options.push(`training.per_device_train_batch_size=${prompts * group}`);
-  }
-  const tokens = largest(completion, (n) => fits({ ...size, completion: n }));
-  if (tokens > 0) options.push(`training.max_completion_length=${tokens}`);
-  const problems = largest(items, (n) => fits({ ...size, items: n }));
-  if (!isDivided("sft") && problems > 0) {
-    options.push(`sft.per_device_train_batch_size=${problems}`);
-  }
-  const bytes = { ...size.optimizer, moments: "8bit" } as const;
-  if (size.optimizer.moments === "float" && fits({ ...size, optimizer: bytes })) {
-    options.push("training.optim=adamw_8bit");
-  }
-  return options;
-}
-
-/** The largest batch of a training pass that fits, and the key that sets it. */
-export interface LargestBatch {
-  key: string;
-  /** What it is now, and the largest value that fits; 0 = none does. */
-  now: number;
-  largest: number;
-}
-
-/** No pass of a run has this many completions. */
-const MAX_BATCH = 2 ** 16;
-
-/** The largest batch that fits with all other keys as they are. */
-export function largestBatch(
-  size: StepSize,
-  keys: SizeKeys,
-  fits: (size: StepSize) => boolean,
-): LargestBatch {
-  if (size.batch === 0) {
-    const items = largest(MAX_BATCH, (n) => fits({ ...size, items: n }));
-    return { key: "sft.per_device_train_batch_size", now: size.items, largest: items };
-  }
-  const key = "training.per_device_train_batch_size", now = size.batch;
-  const works = (n: number) => {
-    const { generationBatchSize } = batchSizes({ ...keys, per_device_train_batch_size: n });
-    return fits({ ...size, batch: n, generated: generationBatchSize });
-  };
-  const whole = keys.generation_batch_size;
-  if (whole !== null) {
-    const divisors = Array.from({ length: whole }, (_, i) => whole - i)
-      .filter((n) => whole % n === 0);
-    return { key, now, largest: divisors.find(works) ?? 0 };
-  }
-  // Groups are not split between generations.
-  const { stepsPerGeneration } = batchSizes(keys);
-  const unit = size.group / commonDivisor(size.group, stepsPerGeneration);
-  return {
-    key,
-    now,
-    largest: unit * largest(Math.floor(MAX_BATCH / unit), (n) => works(n * unit)),
-  };
-}
-
-function commonDivisor(a: number, b: number): number {
-  return b === 0 ? a : commonDivisor(b, a % b);
-}
-
-/**
- * The largest integer in [1, below) for which `works`, or 0. If it works for n, it works for all
- * below n.
- */
-function largest(below: number, works: (n: number) => boolean): number {
-  let low = 0, high = below;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (works(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
 }

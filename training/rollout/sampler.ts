@@ -7,6 +7,7 @@ import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { rolloutOptions } from "../../evaluation/sampling.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
+import type { ActivationStore } from "../../models/network/activation_store.ts";
 
 /** The completions of each request. */
 export interface Sampled {
@@ -34,6 +35,8 @@ export interface Sampler {
   open(shouldStop: () => boolean): Promise<void>;
   /** How many steps old the policy may be that samples (`generation.max_staleness`). */
   readonly maxStaleness: number;
+  /** What the last batch's sampling has kept for the training pass; null = nothing is kept. */
+  readonly kept: ActivationStore | null;
   /**
    * Begins to sample batches with the present policy, where that has not begun yet.
    * @param step optimizer steps that this policy has done
@@ -61,12 +64,15 @@ export interface Sampler {
 /** Samples in this process, with the model that is trained. */
 export class OwnSampler implements Sampler {
   readonly maxStaleness = 0;
+  readonly kept: ActivationStore | null;
 
   constructor(
     private readonly model: LanguageModel,
     private readonly training: RunConfig["training"],
     private readonly prompts: () => PromptEncoder,
-  ) {}
+  ) {
+    this.kept = training.use_rollout_activations ? model.activationStore() : null;
+  }
 
   open(): Promise<void> {
     return Promise.resolve();
@@ -81,8 +87,18 @@ export class OwnSampler implements Sampler {
     _step: number,
     shouldStop: () => boolean,
   ): Promise<Sampled> {
-    const options = rolloutOptions(this.training, this.prompts(), shouldStop);
-    return { completions: await this.model.generate(requests, options), other: false };
+    const options = rolloutOptions(this.training, this.prompts(), shouldStop), { kept } = this;
+    if (kept !== null) {
+      kept.clear(requests.reduce(
+        (rows, { promptIds, n }) => rows + promptIds.length + n * options.maxNewTokens,
+        0,
+      ));
+    }
+    const completions = await this.model.generate(requests, {
+      ...options,
+      keep: kept ?? undefined,
+    });
+    return { completions, other: false };
   }
 
   stalePolicies(): ReadonlyMap<number, Uint8Array> {
@@ -90,6 +106,7 @@ export class OwnSampler implements Sampler {
   }
 
   close(): Promise<void> {
+    this.kept?.dispose();
     return Promise.resolve();
   }
 }

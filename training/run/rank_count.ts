@@ -4,7 +4,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 
-/** @throws UsageError for more ranks than prompts, and for a backend of one rank */
+/** @throws UsageError for more ranks than prompts, and for settings of one rank */
 export function checkRankCount(
   { training, generation }: Pick<RunConfig, "training" | "generation">,
   ranks: number,
@@ -15,6 +15,13 @@ export function checkRankCount(
     throw new UsageError(
       `generation.backend: ${backend} is for one rank, and this run has ${ranks}`,
       { advice: "Let the ranks generate (generation.backend=in_process), or start one rank." },
+    );
+  }
+  if (training.use_rollout_activations) {
+    throw new UsageError(
+      `training.use_rollout_activations is for one rank, and this run has ${ranks}: completions ` +
+        "are trained on by other ranks than those that sampled them",
+      { advice: "Set training.use_rollout_activations=false, or start one rank." },
     );
   }
   if (prompts >= ranks) return;

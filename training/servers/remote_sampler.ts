@@ -60,6 +60,7 @@ interface Begun {
 
 export class RemoteSampler implements Sampler {
   readonly maxStaleness: number;
+  readonly kept = null;
   readonly #pool: ServerPool;
   readonly #client: Deno.HttpClient | null;
   readonly #wire: WireOptions;

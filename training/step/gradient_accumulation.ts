@@ -15,8 +15,9 @@
  * a forward pass, for its metrics, and no backward pass. With verifiable rewards often half of the
  * groups are of this kind.
  */
-import type { DropoutKey, ForwardOptions, Group } from "../../models/network/types.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { DropoutKey, Group } from "../../models/network/types.ts";
+import type { LanguageModel, PassOptions } from "../../models/language_model.ts";
+import type { ActivationStore } from "../../models/network/activation_store.ts";
 import { occasionalPause } from "./yield_to_events.ts";
 import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
 import { importanceRatio, type ImportanceSettings } from "../loss/importance_ratio.ts";
@@ -64,6 +65,8 @@ export interface AccumulationOptions {
   otherSampler?: OtherSampler | null;
   /** Key of the masks of `lora.lora_dropout`; not read by a model without dropout. */
   dropout?: DropoutKey;
+  /** What sampling has kept of every row, under the present policy; without dropout. */
+  kept?: ActivationStore | undefined;
   /** Adds up the micro-batches, which it deals to ranks. Default: in place, on one rank. */
   sum?: GradientSum;
 }
@@ -97,9 +100,9 @@ export async function accumulateGradients(
   rows: readonly TrainingRow[],
   options: AccumulationOptions,
 ): Promise<AccumulationResult> {
-  const { settings, temperature, dropout, sum = new GradientSum(model) } = options;
+  const { settings, temperature, dropout, kept, sum = new GradientSum(model) } = options;
   const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
-  const passOptions = { temperature, ...(dropout === undefined ? {} : { dropout }) };
+  const passOptions = { temperature, kept, ...(dropout === undefined ? {} : { dropout }) };
   const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
   const batches = cut(rows, options.microBatchSize);
   const pause = occasionalPause();
@@ -215,7 +218,7 @@ async function stepEntropyMasks(
   model: LanguageModel,
   batches: readonly TrainingRow[][],
   share: number,
-  passOptions: Pick<ForwardOptions, "temperature" | "dropout">,
+  passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept">,
   ranks: Ranks,
 ): Promise<ArrayLike<number>[]> {
   const entropies = await ranks.share(batches.length, async (begin, end) => {
@@ -272,7 +275,7 @@ async function forwardAll(
   model: LanguageModel,
   rows: readonly TrainingRow[],
   trained: readonly boolean[],
-  passOptions: Pick<ForwardOptions, "temperature" | "dropout">,
+  passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept">,
 ): Promise<{ logp: ArrayLike<number>; entropy: ArrayLike<number> }> {
   const idle = rows.filter((_, i) => !trained[i]), active = rows.filter((_, i) => trained[i]);
   const forward = (part: readonly TrainingRow[], train: boolean) =>

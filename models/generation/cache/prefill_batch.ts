@@ -12,6 +12,8 @@ import { type PackedBatch, packGroups, type PackLimits } from "../../network/pac
 /** A prompt to be prefilled. */
 export interface PrefillPrompt {
   ids: readonly number[];
+  /** Its number in the run. */
+  promptId: number;
   /** Its rows of the prompt cache, one per token. */
   cached: RowRange;
   /** Number of tokens at its start that are shared with another prompt; less than all of them. */
@@ -48,7 +50,7 @@ export function sharedPrefixLength(
 
 /** The first prompt cannot share with one before it in the batch. */
 export function packPrefill(
-  prompts: readonly PrefillPrompt[],
+  prompts: readonly Omit<PrefillPrompt, "promptId">[],
   limits: PackLimits,
 ): PrefillBatch {
   const packed = packGroups(

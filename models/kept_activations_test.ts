@@ -1,0 +1,87 @@
+/** A training pass on the activations that sampling has kept, beside one that computes them. */
+import assert from "node:assert/strict";
+import type { Device } from "../kernels/device.ts";
+import type { CausalLM, CausalLMOptions } from "./causal_lm.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import type { GenerateRequest } from "./generation/types.ts";
+import type { Group } from "./network/types.ts";
+import { gradients, randomModel, TINY_MODELS } from "./testing.ts";
+
+const OPTIONS = { maxNewTokens: 6, temperature: 0.9, seed: 3, eosIds: [2] };
+
+/** Prompts that share a prefix, and a group that is the second part of another. */
+const REQUESTS: GenerateRequest[] = [
+  { promptId: 7, promptIds: [3, 4, 5, 6, 7], n: 3 },
+  { promptId: 8, promptIds: [3, 4, 5, 9], n: 2 },
+  { promptId: 9, promptIds: [1], n: 2, firstBranch: 4 },
+];
+
+interface Pass {
+  logp: number[];
+  entropy: number[];
+  gradients: Map<string, Float64Array>;
+}
+
+async function pass(model: CausalLM, limits: object, keeps: boolean): Promise<Pass> {
+  const kept = keeps ? model.activationStore() : undefined;
+  kept?.clear(80);
+  const completions = await model.generate(REQUESTS, { ...OPTIONS, keep: kept }, limits);
+  const groups = REQUESTS.map(({ promptId, promptIds, firstBranch = 0 }, i): Group => ({
+    ...{ promptId, promptIds, firstBranch },
+    branches: completions[i]!.map(({ ids }) => ids),
+  }));
+  // The order of the groups and the size of a pass are the trainer's.
+  const [first, second, third] = groups as [Group, Group, Group];
+  const result: Pass = { logp: [], entropy: [], gradients: new Map() };
+  model.zeroGrad();
+  for (const batch of [[third, first], [second]]) {
+    const { logp, entropy } = await model.forward(batch, { temperature: 0.9, train: true, kept });
+    model.backward(
+      Float64Array.from(logp, (_, i) => Math.sin(i + 1)),
+      Float64Array.from(logp, (_, i) => 0.1 * Math.cos(i)),
+    );
+    result.logp.push(...logp);
+    result.entropy.push(...entropy);
+  }
+  result.gradients = await gradients(model);
+  kept?.dispose();
+  return result;
+}
+
+/** Largest difference, relative to the largest value. */
+function difference(found: Float64Array, expected: Float64Array): number {
+  const most = expected.reduce((max, x) => Math.max(max, Math.abs(x)), 1e-3);
+  return found.reduce((max, x, i) => Math.max(max, Math.abs(x - expected[i]!)), 0) / most;
+}
+
+const KINDS: CausalLMOptions[] = [
+  { trainable: "full" },
+  { trainable: "lora", lora: { r: 3, alpha: 6, targetModules: "all-linear" } },
+];
+
+for (const [what, config] of TINY_MODELS) {
+  Deno.test(`kept activations give the same losses and gradients: ${what}`, () =>
+    onEachDevice(async (device: Device, exact) => {
+      for (const options of KINDS) {
+        const model = await randomModel(device, config, options);
+        for (const limits of [{}, { slots: 2, prefillRows: 6 }]) {
+          const expected = await pass(model, limits, false);
+          const found = await pass(model, limits, true);
+          const bound = exact ? 1e-12 : 1e-4;
+          const close = (name: "logp" | "entropy") =>
+            assert.ok(
+              difference(Float64Array.from(found[name]), Float64Array.from(expected[name])) <
+                bound,
+              `${device.name} ${name}`,
+            );
+          close("logp");
+          close("entropy");
+          for (const [name, values] of expected.gradients) {
+            const d = difference(found.gradients.get(name)!, values);
+            assert.ok(d < bound, `${device.name}, ${options.trainable}, ${name}: ${d}`);
+          }
+        }
+        model.dispose();
+      }
+    }));
+}

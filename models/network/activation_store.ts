@@ -1,0 +1,181 @@
+/**
+ * Activations that sampling leaves for the training pass. Prefills and decode steps write the
+ * results of a layer's products to rows of the store; the training pass of the same policy then
+ * reads them in place of a forward pass (restored_pass.ts). What is cheap to compute again is not
+ * kept: norms, rotated queries and keys, attention, and the low-rank inputs of adapters.
+ */
+import { RgxError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import { activationWidths, type LayerActivations } from "./layer_buffers.ts";
+import type { Residual } from "./decoder_layer.ts";
+
+/** The results of a layer's products, and the residual stream before attention and MLP. */
+const KEPT = {
+  attention: ["h", "q", "k", "v"],
+  mlp: ["mid", "gate", "up"],
+} as const;
+
+/** The part of a layer whose results have just been computed. */
+export type LayerPart = keyof typeof KEPT;
+type KeptName = typeof KEPT[LayerPart][number];
+
+const NAMES: readonly KeptName[] = [...KEPT.attention, ...KEPT.mlp];
+
+/** What a layer's first products write: queries and keys before their norm, if they have one. */
+function keptTensor(activations: LayerActivations, name: KeptName): Tensor | null {
+  if (name === "q") return activations.rawQ ?? activations.q;
+  if (name === "k") return activations.rawK ?? activations.k;
+  return activations[name];
+}
+
+/** Elements per row of what is kept of a layer. */
+function keptWidths(config: ModelConfig): number[] {
+  const widths = activationWidths(config);
+  return NAMES.flatMap((name) => widths[name] ?? []);
+}
+
+/** Elements of a store per row. */
+function storeWidth(config: ModelConfig): number {
+  const layer = keptWidths(config).reduce((sum, width) => sum + width, 0);
+  return config.numLayers * layer + config.hiddenSize;
+}
+
+/** Bytes of a store with room for `rows` tokens, of floats of `floatBytes`. */
+export function planStoreBytes(config: ModelConfig, rows: number, floatBytes: number): number {
+  return rows * storeWidth(config) * floatBytes;
+}
+
+export class ActivationStore {
+  #layers: readonly Partial<Record<KeptName, Tensor>>[] = [];
+  /** The sum that leaves the last layer. */
+  #output: Tensor | null = null; // [rows, d]
+  #rows = 0;
+  /** Store row of each token of a prompt, by the prompt's number. */
+  readonly #prompts = new Map<number, Uint32Array>();
+  /** First store row of a branch. */
+  readonly #branches = new Map<string, number>();
+  #used = 0;
+
+  constructor(private readonly device: Device, private readonly config: ModelConfig) {}
+
+  /**
+   * Forgets everything, before the next step samples.
+   * @param rows the maximum number of tokens until the next call: of all prompts, and the maximum
+   *   length of each completion
+   */
+  clear(rows: number): void {
+    this.#prompts.clear();
+    this.#branches.clear();
+    this.#used = 0;
+    if (rows <= this.#rows) return;
+    this.dispose();
+    const widths = activationWidths(this.config);
+    this.#layers = Array.from({ length: this.config.numLayers }, (_, layer) =>
+      Object.fromEntries(
+        NAMES.filter((name) => widths[name] !== undefined).map((name) => [
+          name,
+          this.device.create("float", rows * widths[name]!, `kept.${layer}.${name}`),
+        ]),
+      ));
+    this.#output = this.device.create("float", rows * this.config.hiddenSize, "kept.output");
+    this.#rows = rows;
+  }
+
+  /** Takes `count` rows and returns the first. */
+  reserve(count: number): number {
+    const first = this.#used;
+    this.#used += count;
+    if (this.#used > this.#rows) {
+      throw new RgxError(
+        `generate: ${this.#used} rows of activations, planned were ${this.#rows}; ` +
+          "this is a bug in rgx",
+      );
+    }
+    return first;
+  }
+
+  /** @param rows store row of each of its tokens */
+  addPrompt(promptId: number, rows: Uint32Array): void {
+    this.#prompts.set(promptId, rows);
+  }
+
+  /** Takes `count` rows for a branch and returns the first. */
+  addBranch(promptId: number, branch: number, count: number): number {
+    const first = this.reserve(count);
+    this.#branches.set(`${promptId}/${branch}`, first);
+    return first;
+  }
+
+  /** Store rows of a prompt's tokens, or of the first `count` tokens of a branch of it. */
+  rowsOf(promptId: number, branch: number | null = null, count = 0): Uint32Array {
+    if (branch === null) return this.#prompts.get(promptId) ?? missing(promptId);
+    const first = this.#branches.get(`${promptId}/${branch}`) ?? missing(promptId);
+    return Uint32Array.from({ length: count }, (_, i) => first + i);
+  }
+
+  /**
+   * Stores the rows of one pass, layer after layer: the result is called after each part of a
+   * layer.
+   * @param index u32 [rows], the store row of each row
+   */
+  saver(index: Tensor, rows: number): (part: LayerPart, activations: LayerActivations) => void {
+    let layer = 0;
+    return (part, activations) => {
+      const widths = activationWidths(this.config);
+      for (const name of KEPT[part]) {
+        const src = keptTensor(activations, name), table = this.#layers[layer]![name];
+        if (src === null) continue;
+        this.device.run("scatter_rows", { src, index, table: table!, rows, d: widths[name]! });
+      }
+      if (part === "mlp") layer++;
+    };
+  }
+
+  /** Stores rows of the last layer's output. */
+  saveOutput(src: Tensor, index: Tensor, rows: number): void {
+    const d = this.config.hiddenSize;
+    this.device.run("scatter_rows", { src, index, table: this.#output!, rows, d });
+  }
+
+  /** Reads what is kept of a part of a layer. */
+  load(
+    layer: number,
+    part: LayerPart,
+    activations: LayerActivations,
+    index: Tensor, // u32 [rows]
+    rows: number,
+  ): void {
+    const widths = activationWidths(this.config);
+    for (const name of KEPT[part]) {
+      const out = keptTensor(activations, name), table = this.#layers[layer]![name];
+      if (out === null) continue;
+      this.device.run("gather_rows", { table: table!, index, out, rows, d: widths[name]! });
+    }
+  }
+
+  /** Reads rows of the last layer's output to `out`. */
+  loadOutput(out: Tensor, index: Tensor, rows: number): Residual {
+    const d = this.config.hiddenSize;
+    this.device.run("gather_rows", { table: this.#output!, index, out, rows, d });
+    return { x: out, add: null };
+  }
+
+  dispose(): void {
+    for (const layer of this.#layers) {
+      for (const tensor of Object.values(layer)) this.device.free(tensor);
+    }
+    if (this.#output !== null) this.device.free(this.#output);
+    this.#layers = [];
+    this.#output = null;
+    this.#rows = 0;
+  }
+}
+
+function missing(promptId: number): never {
+  throw new RgxError(
+    `forward: prompt ${promptId} or one of its completions has no activations from sampling; ` +
+      "this is a bug in rgx",
+  );
+}

@@ -1,0 +1,109 @@
+/**
+ * A training pass whose forward was computed while its tokens were sampled: the activations of the
+ * layers come from an activation store. Before a layer's backward, its part of the store is
+ * read, and what was not kept is computed again. All layers share one set of buffers.
+ */
+import type { ActivationStore } from "./activation_store.ts";
+import { headNormsForward } from "./attention_inputs.ts";
+import { outputModule } from "./decoder_layer.ts";
+import {
+  bufferName,
+  type Keep,
+  layerPass,
+  type Network,
+  packedAttention,
+  type TrunkPass,
+} from "./forward_pass.ts";
+import { type LayerActivations, layerActivations } from "./layer_buffers.ts";
+import type { LayerPass } from "./layer_pass.ts";
+import { lowRankInput } from "./linear.ts";
+import { activate } from "./mlp.ts";
+import { normForward } from "./norm.ts";
+import type { Module } from "../architectures/architecture.ts";
+import type { PackedBatch } from "./packing.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Group } from "./types.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Store row of each row of a packed batch. Every group has its `promptId`. */
+function storeRows(store: ActivationStore, groups: readonly Group[], rows: number): Uint32Array {
+  const result = new Uint32Array(rows);
+  let row = 0;
+  const add = (part: Uint32Array) => {
+    result.set(part, row);
+    row += part.length;
+  };
+  for (const { promptId = 0, firstBranch = 0, branches } of groups) {
+    add(store.rowsOf(promptId));
+    branches.forEach(({ length }, b) => {
+      if (length > 1) add(store.rowsOf(promptId, firstBranch + b, length - 1));
+    });
+  }
+  return result;
+}
+
+/** The trunk of a batch whose activations are in `store`. No layer is computed. */
+export function trunkRestored(
+  network: Network,
+  workspace: Workspace,
+  packed: PackedBatch,
+  { store, groups, keep }: { store: ActivationStore; groups: readonly Group[]; keep: Keep },
+): TrunkPass {
+  const { weights, config, maxRank } = network, { rows } = packed;
+  const index = workspace.upload("kept.rows", storeRows(store, groups, rows));
+  const positions = workspace.upload("positions", packed.positions);
+  const attention = packedAttention(network, workspace, packed, positions);
+  const pass = layerPass(network, workspace, rows, attention.forward);
+  const layers = weights.layers.map((layer) =>
+    layerActivations(workspace, config, layer, rows, {
+      adapter: true,
+      // Those of the first layer of a pass that keeps its own.
+      name: (activation) => bufferName(keep, 0, activation),
+      maxRank,
+      provided: {},
+    })
+  );
+  const restore = (layer: number) => {
+    const activations = layers[layer]!, linears = weights.layers[layer]!;
+    store.load(layer, "attention", activations, index, rows);
+    store.load(layer, "mlp", activations, index, rows);
+    restoreLayer(pass, linears, activations);
+  };
+  const output = store.loadOutput(pass.projected, index, rows);
+  return { packed, layers, pass, attention, output, keep: "store", restore };
+}
+
+/** Computes what is not kept of a layer. */
+function restoreLayer(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
+  const { device, config, rows, activated } = pass, output = outputModule(config);
+  const { h, mid, n1, n2, attn } = activations;
+  const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
+  const lowRank = (x: Tensor, ...modules: Module[]) => {
+    for (const module of modules) {
+      const { lora, inDim } = weights[module], u = activations.u[module];
+      if (lora === null || u === undefined) continue;
+      lowRankInput(device, lora, { x, u, rows, inDim, dropout: null });
+    }
+  };
+  const to1 = { out: n1, mean: activations.mean1, rho: activations.rho1 };
+  normForward(device, weights.inputNorm, { x: h, ...to1, ...shape });
+  if (pass.fused !== null) lowRank(n1, "attn.c_attn");
+  else lowRank(n1, "q_proj", "k_proj", "v_proj");
+  headNormsForward(pass, weights, activations);
+  pass.attend(activations);
+  lowRank(attn, output);
+  const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
+  normForward(device, weights.postNorm, { x: mid, ...to2, ...shape });
+  const [first, last]: [Module[], Module] = activations.up === null
+    ? [["mlp.c_fc"], "mlp.c_proj"]
+    : [["gate_proj", "up_proj"], "down_proj"];
+  lowRank(n2, ...first);
+  if (activations.u[last] === undefined) return;
+  activate(pass, activations);
+  lowRank(activated, last);
+}
