@@ -56,8 +56,8 @@ export function addWeightFlags(command: Command): Command {
 export function computeDtype(): Option {
   return new Option(
     "--compute-dtype <type>",
-    "bfloat16: matrix products round both sides, as the key of training (default float32)",
-  ).choices(["float32", "bfloat16"]);
+    "bfloat16, float16: products round both sides, as the key of training (default float32)",
+  ).choices(["float32", "bfloat16", "float16"]);
 }
 
 /** Where and how a model computes: --device, --threads, --no-native and --compute-dtype. */

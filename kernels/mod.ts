@@ -96,9 +96,12 @@ async function hasGraphicsCard(): Promise<boolean> {
 export function describeDevice(
   { name, threads, tiles, adapter, computeDtype, bf16Unit }: Device,
 ): string {
+  const matrix = bf16Unit?.startsWith("matrix units") ?? false;
+  // Processors have units for bfloat16 only; those of cards multiply halves.
+  const unit = computeDtype === "float16" && !matrix ? "float32 arithmetic" : bf16Unit;
   const products = computeDtype === "float32"
     ? ""
-    : `, products in ${computeDtype}${bf16Unit === undefined ? "" : ` by ${bf16Unit}`}`;
+    : `, products in ${computeDtype}${unit === undefined ? "" : ` by ${unit}`}`;
   if (adapter !== undefined) {
     const slow = adapter.software ? " (software: right, and slow)" : "";
     return `${name}, ${adapter.name}${slow}${products}`;

@@ -25,6 +25,7 @@ import type { PromptSampler } from "./rollout/prompt_sampler.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";
+import { withLossScale } from "./step/loss_scale.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 
 /** The GRPO steps of a run. */
@@ -72,8 +73,9 @@ export class GrpoSteps {
     const { buffer, rows, rollout, nextPrompt, other } = await this.#stepRows();
     // Later steps on the same batch have another policy than the one that has sampled it.
     const kept = rollout === null ? null : this.sampler.kept;
-    const { result, gradNorm } = await this.#passes(async () => ({
+    const passes = async (lossScale: number) => ({
       result: await accumulateGradients(this.run.options.model, rows, {
+        lossScale,
         microBatchSize: training.per_device_train_batch_size,
         temperature: training.temperature,
         settings: {
@@ -90,7 +92,8 @@ export class GrpoSteps {
       }),
       // Reading the norm waits for the backward pass, so its time counts for this phase.
       gradNorm: await this.optimizer.gradNorm(),
-    }));
+    });
+    const { result, gradNorm } = await this.#passes(() => withLossScale(state, passes));
     const rate = training.learning_rate *
       rateFactor(scheduleOf(training, sizes.totalSteps), state.step);
     await this.run.applyGradients(this.optimizer, rate, gradNorm);
@@ -115,6 +118,7 @@ export class GrpoSteps {
       ...rollout?.logged,
       loss: result.loss,
       grad_norm: gradNorm,
+      ...(state.lossScale === null ? {} : { loss_scale: state.lossScale.scale }),
       learning_rate: rate,
       num_tokens: state.numTokens,
       ...rollout?.metrics,

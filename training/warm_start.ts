@@ -10,6 +10,7 @@ import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import type { RunContext } from "./run/run_context.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
+import { withLossScale } from "./step/loss_scale.ts";
 import { supervisedStep } from "./step/supervised_step.ts";
 
 /** @throws UsageError when the run is supervised training alone and the configuration has none */
@@ -46,18 +47,19 @@ export async function warmStart(
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => problems.trainEntry(index));
+    const passes = async (lossScale: number) => ({
+      result: await supervisedStep(model, run.prompts, entries, {
+        seed: config.training.seed,
+        firstPromptId: state.warmStartStep * batch,
+        microBatchSize: sft.per_device_train_batch_size,
+        sum,
+        lossScale,
+      }),
+      gradNorm: await optimizer.gradNorm(),
+    });
     const { result, gradNorm } = await clock.time(
       "forward_backward",
-      () =>
-        run.stoppable(async () => ({
-          result: await supervisedStep(model, run.prompts, entries, {
-            seed: config.training.seed,
-            firstPromptId: state.warmStartStep * batch,
-            microBatchSize: sft.per_device_train_batch_size,
-            sum,
-          }),
-          gradNorm: await optimizer.gradNorm(),
-        })),
+      () => run.stoppable(() => withLossScale(state, passes)),
     );
     const rate = sft.learning_rate * rateFactor(schedule, state.warmStartStep);
     await run.applyGradients(optimizer, rate, gradNorm);

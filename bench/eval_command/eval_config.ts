@@ -167,10 +167,11 @@ class Reader {
       );
     }
     const computeDtype = v["compute_dtype"];
-    if (computeDtype != null && computeDtype !== "bfloat16" && computeDtype !== "float32") {
+    const known = computeDtype === "bfloat16" || computeDtype === "float16";
+    if (computeDtype != null && !known && computeDtype !== "float32") {
       this.#complain(
         "compute_dtype",
-        `expected bfloat16 or float32, found ${JSON.stringify(computeDtype)}`,
+        `expected bfloat16, float16 or float32, found ${JSON.stringify(computeDtype)}`,
       );
     }
     // Weights stay as they are stored and the computing is in float32, whatever the type.

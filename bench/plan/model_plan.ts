@@ -95,7 +95,13 @@ export async function planModels(
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked.sampling ?? {}, runs, warnings);
   const local = [...found.values()].filter((model) => model !== null);
-  for (const [name, value] of [["activations", "int8"], ["compute_dtype", "bfloat16"]] as const) {
+  for (
+    const [name, value] of [
+      ["activations", "int8"],
+      ["compute_dtype", "bfloat16"],
+      ["compute_dtype", "float16"],
+    ] as const
+  ) {
     if (sampling[name] !== value || local.length === found.size) continue;
     throw new UsageError(`${name} ${value}: a remote model computes as its server does`, {
       advice: "Leave the option out, or measure the local models apart.",

@@ -39,7 +39,7 @@ export function memoryTable({ parts, peak, available, limit }: MemoryPlan): stri
     ],
     ["of sampling", parts.sampled, "activations that the training pass takes"],
     ["head", parts.head, `in chunks; all logits at once: ${bytesText(otherwise.allLogits)}`],
-    ["bfloat16 panels", parts.panels, "rounded operands of one product"],
+    ["16-bit panels", parts.panels, "rounded operands of one product"],
     ["other training", parts.scratch, "backward's scratch, merged weights"],
     ["checkpoint", parts.checkpoint, "while one is written, tensor by tensor"],
   ];

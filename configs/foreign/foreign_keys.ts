@@ -55,7 +55,13 @@ export function keptAt(spelling: string): string {
 export const TRANSLATED_KEYS: AnySection = {
   path: "",
   flat: false,
-  keys: { ...TRL.translated, ...VERL.translated, ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
+  keys: {
+    ...TRL.translated,
+    ...TRANSFORMERS.translated,
+    ...VERL.translated,
+    ...TRACKER_SWITCHES,
+    ...REASONING_GYM.translated,
+  },
 };
 
 /** Joins the lists of all projects. Two projects may have the same key if it means the same. */

@@ -14,6 +14,9 @@ import {
   type ValueRule,
   withoutReason,
 } from "./foreign_table.ts";
+import { key } from "../types/key_spec.ts";
+import { bool, nullable } from "../types/value_types.ts";
+import type { Translation } from "./translation.ts";
 import { MODEL_LOADING } from "./trl.ts";
 
 const NOT_DIVIDED =
@@ -60,7 +63,6 @@ const TRAINING: Record<string, RefusedKey> = {
     "it would break groups; rgx train CONFIG --dry-run says what fits",
     false,
   ),
-  fp16: refused("bf16: true, which needs no loss scaling", false),
   label_smoothing_factor: refused("it is for supervised losses", 0),
   neftune_noise_alpha: refused("it is for supervised losses"),
 };
@@ -128,6 +130,21 @@ function generation(canonical: string, ...names: string[]): Record<string, strin
   return insideOf(GENERATION, allMean(canonical, ...names));
 }
 
+/** fp16: true is compute_dtype: float16; false leaves it to bf16. */
+export function translateFp16(translation: Translation): void {
+  const fp16 = translation.node("training.fp16"),
+    there = translation.given("training.compute_dtype");
+  if (fp16 === undefined || !translation.isTrue("training.fp16")) return;
+  const isSwitch = /bf16$/.test(there?.foreign ?? "");
+  if (isSwitch && translation.text("training.compute_dtype") === "bfloat16") {
+    translation.refuse(fp16, "training.fp16", "bf16 is true, too: give one of them");
+    return;
+  }
+  // bf16: false only says that it is not bfloat16.
+  if (isSwitch) translation.drop("training", "compute_dtype");
+  translation.set("training", "compute_dtype", "float16", fp16);
+}
+
 export const TRANSFORMERS: ForeignTable = {
   obeyed: {
     ...allMean("model.dtype", "torch_dtype", "model.torch_dtype"),
@@ -173,7 +190,9 @@ export const TRANSFORMERS: ForeignTable = {
     ...{ warmup_ratio: ratio, "training.warmup_ratio": ratio },
     ...flatAndIn("training", { bf16: mixedPrecision }),
   },
-  translated: {},
+  translated: {
+    "training.fp16": key(nullable(bool()), null, "compute_dtype: float16", ["fp16"]),
+  },
   withoutEffect: {
     ...flatAndIn("training", TRAINING_WITHOUT_EFFECT),
     ...insideOf(QUANTIZATION_SECTIONS, { bnb_4bit_quant_storage: "" }),

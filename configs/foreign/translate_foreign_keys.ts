@@ -12,6 +12,7 @@ import {
   translatePrompts,
   translateReasoningGym,
 } from "./translate_reasoning_gym.ts";
+import { translateFp16 } from "./transformers.ts";
 import { translateTrlServer } from "./trl_server.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
@@ -23,6 +24,7 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   translatePrompts(translation);
   noteAdapter(translation);
   translateTrlServer(translation);
+  translateFp16(translation);
   translateVerl(translation);
   translateReasoningGym(translation);
   translateVerlRewards(translation);

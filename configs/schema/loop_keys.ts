@@ -13,7 +13,11 @@ const MAX_STEPS = refine(
   (steps) => steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides" : null,
 );
 
-const COMPUTE_TYPES = choice(["float32", "bfloat16"], {
+const COMPUTE_TYPES = choice(["float32", "bfloat16", "float16"], {
+  same: [["fp32", "float32"], ["bf16", "bfloat16"], ["fp16", "float16"]],
+});
+
+const REDUCE_TYPES = choice(["float32", "bfloat16"], {
   same: [["fp32", "float32"], ["bf16", "bfloat16"]],
 });
 
@@ -60,7 +64,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
       "copies take up to 256 MiB",
   ),
   reduce_dtype: key(
-    COMPUTE_TYPES,
+    REDUCE_TYPES,
     "float32",
     "the type of gradients on their way between ranks: bfloat16 halves the bytes; sums are " +
       "float32. With reduction exact the gradient of each micro-step and each sum of two is " +
@@ -101,8 +105,9 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   compute_dtype: key(
     COMPUTE_TYPES,
     "float32",
-    "the type of matrix products: bfloat16 rounds both sides of those of linear layers, adapters " +
-      "and the head, in training and generation; sums and all else stay float32",
+    "the type of matrix products: bfloat16 and float16 round both sides of those of linear " +
+      "layers, adapters and the head, in training and generation; sums and all else stay " +
+      "float32; with float16 the loss is scaled",
   ),
   bf16_rounding: key(
     nullable(choice(["stochastic", "kahan"])),

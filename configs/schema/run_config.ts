@@ -220,7 +220,7 @@ export interface LoopSection {
   warmup_steps: number;
   optim: "adamw_torch_fused" | "adamw_8bit";
   /** The type to which both sides of matrix products are rounded; sums are float32. */
-  compute_dtype: "float32" | "bfloat16";
+  compute_dtype: "float32" | "bfloat16" | "float16";
   /** How trained weights in bfloat16 are rounded; null = stochastic. */
   bf16_rounding: "stochastic" | "kahan" | null;
   weight_decay: number;

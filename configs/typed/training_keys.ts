@@ -73,9 +73,9 @@ export interface TrainingKeys {
    */
   optim?: Training["optim"];
   /**
-   * The type of matrix products: bfloat16 rounds both sides of those of linear layers, adapters and
-   * the head, in training and generation; sums and all else stay float32. Expected: float32 or
-   * bfloat16; default float32.
+   * The type of matrix products: bfloat16 and float16 round both sides of those of linear layers,
+   * adapters and the head, in training and generation; sums and all else stay float32; with float16
+   * the loss is scaled. Expected: float32, bfloat16 or float16; default float32.
    */
   compute_dtype?: Training["compute_dtype"];
   /**

@@ -124,6 +124,7 @@ async function assertGuards(device: Device, whole: Tensor, op: string): Promise<
 const expectations = {
   float32: new WeakMap<Case, Promise<Map<string, HostArray>>>(),
   bfloat16: new WeakMap<Case, Promise<Map<string, HostArray>>>(),
+  float16: new WeakMap<Case, Promise<Map<string, HostArray>>>(),
 };
 
 function expectation(test: Case, computeDtype: ComputeDtype): Promise<Map<string, HostArray>> {

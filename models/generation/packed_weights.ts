@@ -2,7 +2,8 @@
  * The network for generation: float weights are packed for products with few rows, with adapters
  * merged in. A decode step is short; its cost is mostly the number of operations and reading the
  * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
- * take several times the memory. With products in bfloat16 see rounded_weights.ts.
+ * take several times the memory. With products in bfloat16 see rounded_weights.ts; with those in
+ * float16 all weights stay as they are, and products round them.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
@@ -27,7 +28,7 @@ import { roundedBytes, roundWeights } from "./rounded_weights.ts";
 
 /** Whether generation has packed copies of all modules of all layers. */
 export function packsLayers(sizes: ModelSizes): boolean {
-  if (sizes.computeDtype === "bfloat16") return false;
+  if (sizes.computeDtype !== "float32") return false;
   const { config } = sizes, layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
   return !architectureOf(config).inOut &&
     modulesOf(config).every((module) =>
@@ -38,6 +39,7 @@ export function packsLayers(sizes: ModelSizes): boolean {
 /** Bytes of the packed copies, and of the buffer in which one weight at a time is merged. */
 export function packedBytes(sizes: ModelSizes): number {
   if (sizes.computeDtype === "bfloat16") return roundedBytes(sizes);
+  if (sizes.computeDtype === "float16") return 0;
   const { config, lora, saved, storage, floatBytes } = sizes;
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
   const headStored = storage.has(headName(config)) &&
@@ -111,6 +113,18 @@ export interface PackOptions {
   separate?: boolean;
 }
 
+/** The network without copies, with its adapters or (when `adapter` is false) without. */
+function asTheyAre(network: Network, adapter: boolean): Network {
+  if (adapter) return network;
+  const { config, weights } = network;
+  const layers = weights.layers.map((layer) => {
+    const bare = { ...layer };
+    for (const module of modulesOf(config)) bare[module] = { ...layer[module], lora: null };
+    return bare;
+  });
+  return { ...network, weights: { ...weights, layers, headLora: null } };
+}
+
 /**
  * The network with packed float weights and their adapters merged in. It is valid until the copies
  * have another owner or a weight changes; calling this again makes it valid again.
@@ -123,6 +137,7 @@ export function packWeights(
   const { device, config, weights } = network, { workspace } = copies;
   const { adapter, shared, separate = false } = options;
   if (device.computeDtype === "bfloat16") return roundWeights(network, copies, options);
+  if (device.computeDtype === "float16") return asTheyAre(network, adapter);
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
     const { inDim, outDim } = linear, lora = adapter ? linear.lora : null;
     let { weight } = linear;

@@ -8,6 +8,7 @@ import { RgxError } from "../../core/errors.ts";
 import type { LocalTime } from "../../core/local_time.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
+import type { LossScaleState } from "../step/loss_scale.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
 import type { AveragerState } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
@@ -41,6 +42,8 @@ export interface RunState {
   nextPrompt: number;
   /** Adaptive coefficient of the entropy bonus; null = it is constant. */
   entropy: EntropyState | null;
+  /** Scale of the loss; null = it is not scaled (`compute_dtype` is not float16). */
+  lossScale: LossScaleState | null;
   /** Levels of difficulty and the latest scores; null = there is no curriculum. */
   curriculum: CoachState | null;
   /** Weights of tasks that the calling program changed while training; null = none. */
@@ -81,6 +84,7 @@ export function freshState(phase: StatePhase): RunState {
     step: 0,
     nextPrompt: 0,
     entropy: null,
+    lossScale: null,
     curriculum: null,
     taskWeights: null,
     evaluatedStep: null,
@@ -150,6 +154,7 @@ export function encodeState(state: RunState, context: StateContext): string {
       rng: { seed, counters: { next_prompt: state.nextPrompt } },
       scheduler: { step: state.phase === "warm_start" ? state.warmStartStep : state.step },
       entropy: state.entropy,
+      ...(state.lossScale === null ? {} : { loss_scale: state.lossScale }),
       curriculum: state.curriculum,
       task_weights: state.taskWeights,
       metrics_bytes: context.metricsBytes,
@@ -209,6 +214,7 @@ export function decodeState(text: string, label: string): DecodedState {
       step: json.global_step,
       nextPrompt: json.rng.counters.next_prompt,
       entropy: json.entropy ?? null,
+      lossScale: json.loss_scale ?? null,
       curriculum: json.curriculum ?? null,
       taskWeights: json.task_weights ?? null,
       evaluatedStep: json.evaluated_step ?? null,

@@ -22,6 +22,9 @@ const isCurriculum: Check = (value) =>
 const isHeldOut: Check = (value) =>
   isMap(value) && typeof (value as Record<string, unknown>)["sha256"] === "string" &&
   typeof (value as Record<string, unknown>)["changed"] === "boolean";
+const isLossScale: Check = (value) =>
+  isNumbers(value) && isCount((value as Record<string, unknown>)["steps"]) &&
+  (value as Record<string, number>)["scale"]! >= 1;
 const orNull = (check: Check): Check => (value) => value === null || check(value);
 const orUnset = (check: Check): Check => (value) => value === undefined || check(value);
 
@@ -38,6 +41,7 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["global_step", isCount, "a count"],
   ["rng.counters.next_prompt", isCount, "a count"],
   ["entropy", orUnset(orNull(isNumbers)), "null or a map of numbers"],
+  ["loss_scale", orUnset(orNull(isLossScale)), "null, or a scale from 1 on and its steps"],
   ["curriculum", orUnset(orNull(isCurriculum)), "null or levels and scores by task"],
   ["task_weights", orUnset(orNull(isNumbers)), "null or a map of numbers"],
   ["evaluated_step", orUnset(orNull(isCount)), "null or a count"],

@@ -1,6 +1,6 @@
-/** Memory of products in bfloat16 on a CPU: their operands are packed for one product at a time. */
-import { bf16HeadBytes } from "../../kernels/ops/head/wasm.ts";
-import { packedRowBytes } from "../../kernels/ops/matmul/wasm/bf16.ts";
+/** Memory of products in 16 bits on a CPU: their operands are packed for one product at a time. */
+import { roundedHeadBytes } from "../../kernels/ops/head/wasm.ts";
+import { packedRowBytes } from "../../kernels/ops/matmul/wasm/rounded.ts";
 import { backwardWidths } from "../../models/network/layer_buffers.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 
@@ -17,5 +17,5 @@ export function panelBytes(
   // The rows of an adapter's input are packed beside those of the layer's.
   const rank = Math.max(0, ...lora.map(({ r }) => r)), adapter = packedRowBytes(rows, rank);
   const layers = Math.max(packedRowBytes(rows, widest) + adapter, packedRowBytes(widest, rows));
-  return Math.max(layers, bf16HeadBytes(pairs, config.vocabSize, config.hiddenSize));
+  return Math.max(layers, roundedHeadBytes(pairs, config.vocabSize, config.hiddenSize));
 }

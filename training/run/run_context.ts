@@ -15,6 +15,7 @@ import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
 import { addUp, MetricAverager, type Metrics } from "../metrics/metrics.ts";
 import { GradientSum, type Reduction, reductionOf } from "../step/gradient_sum.ts";
+import { firstScale, grown } from "../step/loss_scale.ts";
 import { optimizerKind } from "../step/moments.ts";
 import { AdamW } from "../step/optimizer.ts";
 import { Shards } from "../step/shards.ts";
@@ -67,6 +68,7 @@ export class RunContext {
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
     this.state.heldOut = heldOutRecord(options.problems.heldOut);
     this.state.promptTime = promptTime;
+    this.state.lossScale = firstScale(config.training.compute_dtype);
     this.memory = new MemoryTracker(options.device);
     this.clock = new PhaseClock({}, this.memory);
     this.#diagnosis = new Diagnosis(config, totalSteps);
@@ -83,6 +85,8 @@ export class RunContext {
     this.memory = new MemoryTracker(this.options.device);
     this.clock = new PhaseClock(restored?.secondsByPhase, this.memory);
     if (restored === null) return [];
+    const scale = firstScale(this.options.config.training.compute_dtype);
+    restored.lossScale = scale === null ? null : restored.lossScale ?? scale;
     this.#keepPromptTime(restored);
     this.state = restored;
     // In a run of all phases, the supervised part is complete in this phase.
@@ -191,11 +195,21 @@ export class RunContext {
    */
   async applyGradients(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
     this.#lastNorm = gradNorm;
-    const applied = await this.clock.time("optimizer", () => optimizer.apply(rate, gradNorm));
-    if (applied) return;
-    this.state.skippedSteps++;
+    const { state } = this, { lossScale } = state;
+    const applied = await this.clock.time(
+      "optimizer",
+      () => optimizer.apply(rate, gradNorm, lossScale?.scale),
+    );
+    if (applied) {
+      if (lossScale !== null) state.lossScale = grown(lossScale);
+      return;
+    }
+    state.skippedSteps++;
     await this.warn(
-      "the gradient is not finite: this step was left out, the weights are unchanged",
+      "the gradient is not finite: this step was left out, the weights are unchanged" +
+        (lossScale === null
+          ? ""
+          : "; compute_dtype float16 holds magnitudes up to 65504: if this goes on, take bfloat16"),
     );
   }
 

@@ -65,7 +65,7 @@ export class RunRecords {
       ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
       ...(kernels === null ? {} : { kernels: kernels.choices }),
       compute_dtype: device.computeDtype,
-      ...(device.computeDtype === "float32" || device.bf16Unit === undefined
+      ...(device.computeDtype !== "bfloat16" || device.bf16Unit === undefined
         ? {}
         : { bf16_unit: device.bf16Unit }),
       seed: config.training.seed,

@@ -69,6 +69,8 @@ export interface AccumulationOptions {
   kept?: ActivationStore | undefined;
   /** Adds up the micro-batches, which it deals to ranks. Default: in place, on one rank. */
   sum?: GradientSum;
+  /** The gradients are those of the loss times this (loss_scale.ts). Default 1. */
+  lossScale?: number;
 }
 
 export interface AccumulationResult {
@@ -101,6 +103,8 @@ export async function accumulateGradients(
   options: AccumulationOptions,
 ): Promise<AccumulationResult> {
   const { settings, temperature, dropout, kept, sum = new GradientSum(model) } = options;
+  const { lossScale = 1 } = options;
+  const scaled = (slopes: Float64Array) => slopes.map((slope) => slope * lossScale);
   const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
   const passOptions = { temperature, kept, ...(dropout === undefined ? {} : { dropout }) };
   const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
@@ -156,9 +160,9 @@ export async function accumulateGradients(
       },
     );
     if (trained.includes(true)) {
-      const byLogp = pick(dlogp, batch, trained);
+      const byLogp = scaled(pick(dlogp, batch, trained));
       if (dentropy === null) model.backward(byLogp);
-      else model.backward(byLogp, pick(dentropy, batch, trained));
+      else model.backward(byLogp, scaled(pick(dentropy, batch, trained)));
     }
     await pause();
     return { loss, metrics, bonus, drift: drift.sums, importance: sizes.sums };
@@ -187,7 +191,7 @@ export async function accumulateGradients(
 export async function lossWithoutGradient(
   model: LanguageModel,
   rows: readonly TrainingRow[],
-  options: Omit<AccumulationOptions, "dropout" | "microBatchSize" | "sum">,
+  options: Omit<AccumulationOptions, "dropout" | "lossScale" | "microBatchSize" | "sum">,
 ): Promise<Pick<AccumulationResult, "loss" | "metrics">> {
   const { settings, temperature, reference } = options;
   const refLogp = reference === null || settings.beta === 0

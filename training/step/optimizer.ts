@@ -272,13 +272,14 @@ export class AdamW {
 
   /**
    * As `step`, with a norm that is known already. Returns false, and does nothing, if it is not
-   * finite.
+   * finite. The gradients in the arenas are `lossScale` times those of this norm.
    */
-  async apply(learningRate: number, gradNorm: number): Promise<boolean> {
+  async apply(learningRate: number, gradNorm: number, lossScale = 1): Promise<boolean> {
     if (!Number.isFinite(gradNorm)) return false;
     this.#t++;
     const { maxGradNorm } = this.settings;
-    const gradScale = maxGradNorm > 0 ? Math.min(1, maxGradNorm / (gradNorm + 1e-6)) : 1;
+    const clip = maxGradNorm > 0 ? Math.min(1, maxGradNorm / (gradNorm + 1e-6)) : 1;
+    const gradScale = clip / lossScale;
     for (const piece of this.#pieces) this.#update(piece, learningRate, gradScale);
     for (const piece of this.#halves) this.#updateHalf(piece, learningRate, gradScale);
     this.#device.submit();

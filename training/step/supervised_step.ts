@@ -25,13 +25,20 @@ export interface SupervisedResult {
  * Zeroes the model's gradients, then computes those of all entries.
  * @param options `firstPromptId`: number of the first entry in the whole warm start. With the seed
  *   it is the key of the dropout masks. `microBatchSize`: entries of a forward pass. `sum` adds up
- *   the micro-batches, which it deals to ranks.
+ *   the micro-batches, which it deals to ranks. The gradients are those of the loss times
+ *   `lossScale` (loss_scale.ts).
  */
 export async function supervisedStep(
   model: LanguageModel,
   prompts: PromptEncoder,
   entries: readonly Entry[],
-  options: { seed: number; firstPromptId: number; microBatchSize: number; sum: GradientSum },
+  options: {
+    seed: number;
+    firstPromptId: number;
+    microBatchSize: number;
+    sum: GradientSum;
+    lossScale?: number;
+  },
 ): Promise<SupervisedResult> {
   const groups: Group[] = entries.map((entry, i) => ({
     promptId: options.firstPromptId + i,
@@ -39,7 +46,7 @@ export async function supervisedStep(
     branches: [prompts.workedAnswer(entry)],
   }));
   const tokens = groups.reduce((sum, { branches }) => sum + branches[0]!.length, 0);
-  const scale = 1 / Math.max(tokens, 1), { microBatchSize } = options;
+  const scale = 1 / Math.max(tokens, 1), { microBatchSize, lossScale = 1 } = options;
   const pause = occasionalPause();
   const parts = await options.sum.over(
     Math.ceil(groups.length / microBatchSize),
@@ -55,7 +62,7 @@ export async function supervisedStep(
         part.loss -= logp[t]! * scale;
         part.entropy += entropy[t]! * scale;
       }
-      model.backward(new Float64Array(logp.length).fill(-scale));
+      model.backward(new Float64Array(logp.length).fill(-scale * lossScale));
       await pause();
       return part;
     },

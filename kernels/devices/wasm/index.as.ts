@@ -9,7 +9,7 @@ export * from "../../ops/matmul/wasm/tall.as";
 export * from "../../ops/matmul/wasm/stored.as";
 export * from "../../ops/matmul/wasm/int8_tiles.as";
 export * from "../../ops/matmul/wasm/int8.as";
-export * from "../../ops/matmul/wasm/bf16.as";
+export * from "../../ops/matmul/wasm/rounded.as";
 export * from "../../weights/codes.as";
 export * from "../../weights/halves.as";
 export * from "../../weights/transpose.as";

@@ -1,7 +1,7 @@
 // Products in bfloat16 (kernels/ops/matmul/bf16.ts): packing, and the division of a product into
-// tiles. The kernels have the names and arguments of kernels/ops/matmul/wasm/bf16.as.ts, behind the
-// number of the unit that multiplies. The packed forms differ from those of WASM; they need at most
-// half as much memory.
+// tiles. The kernels have the names and arguments of kernels/ops/matmul/wasm/rounded.as.ts, behind
+// the number of the unit that multiplies. The packed forms differ from those of WASM; they need at
+// most half as much memory.
 #include <immintrin.h>
 
 #include "bf16.h"

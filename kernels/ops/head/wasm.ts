@@ -4,11 +4,11 @@
  * itself. Backward: from the forward's mean where that is enough. Otherwise, for chunks of rows ×
  * chunks of the vocabulary in a fixed order: a matrix product into scratch, one pass over its rows,
  * and one or two matrix products. The logits have the same bits as in the forward, because their
- * terms are summed in the same order. Products in bfloat16 (../matmul/bf16.ts) are whole products
+ * terms are summed in the same order. Products in 16 bits (../matmul/bf16.ts) are whole products
  * of larger chunks in the forward, too.
  */
 import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
-import { packedRowBytes } from "../matmul/wasm/bf16.ts";
+import { packedRowBytes } from "../matmul/wasm/rounded.ts";
 import { packedLength } from "../matmul/spec.ts";
 import { packPanelColumns, packPanels } from "../matmul/wasm/stored.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
@@ -36,12 +36,12 @@ const UNIT_COLUMNS = 1024;
  */
 const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
-/** Rows of a chunk with products in bfloat16: the weight is packed again for each chunk of rows. */
-const BF16_ROW_CHUNK = 1024;
+/** Rows of a chunk with products in 16 bits: the weight is packed again for each chunk of rows. */
+const ROUNDED_ROW_CHUNK = 1024;
 
-/** Bytes of scratch, beside that of threads, of a head's products in bfloat16. */
-export function bf16HeadBytes(rows: number, vocab: number, d: number): number {
-  const chunk = Math.min(rows, BF16_ROW_CHUNK), width = Math.min(vocab, VOCAB_CHUNK);
+/** Bytes of scratch, beside that of threads, of a head's products in 16 bits. */
+export function roundedHeadBytes(rows: number, vocab: number, d: number): number {
+  const chunk = Math.min(rows, ROUNDED_ROW_CHUNK), width = Math.min(vocab, VOCAB_CHUNK);
   const packed = Math.max(packedRowBytes(chunk, d), packedRowBytes(chunk, width));
   return 4 * chunk * width + Math.max(packed, packedRowBytes(width, chunk));
 }
@@ -142,15 +142,15 @@ function packValues(
 
 /** Number of rows in a chunk of logits. */
 const rowChunk = ({ computeDtype }: WasmContext) =>
-  computeDtype === "bfloat16" ? BF16_ROW_CHUNK : ROW_CHUNK;
+  computeDtype !== "float32" ? ROUNDED_ROW_CHUNK : ROW_CHUNK;
 
 /** Scratch for a chunk of logits. */
 function logitsScratch(ctx: WasmContext, { rows, vocab }: HeadArgs | HeadBackwardArgs): number {
   return ctx.scratch(4 * Math.min(rows, rowChunk(ctx)) * Math.min(vocab, VOCAB_CHUNK));
 }
 
-/** The running values of all rows, with products in bfloat16. */
-function forwardBf16(ctx: WasmContext, args: HeadArgs, stats: number): void {
+/** The running values of all rows, with products in 16 bits. */
+function forwardRounded(ctx: WasmContext, args: HeadArgs, stats: number): void {
   const z = logitsScratch(ctx, args);
   const results = [args.pairStart, args.targets, args.logp].map((x) => ctx.pointer(x));
   eachChunk(args.rows, rowChunk(ctx), (row, count) => {
@@ -171,7 +171,7 @@ export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
   const { rows, d, mean } = args;
   if (rows === 0) return;
   const stats = ctx.scratch(STATS_BYTES * rows);
-  if (ctx.computeDtype === "bfloat16") forwardBf16(ctx, args, stats);
+  if (ctx.computeDtype !== "float32") forwardRounded(ctx, args, stats);
   else forwardFloat(ctx, args, stats);
   const means = mean === undefined ? 0 : ctx.pointer(mean);
   const outputs = [args.pairStart, args.logp, args.lse, args.entropy].map((x) => ctx.pointer(x));

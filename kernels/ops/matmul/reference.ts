@@ -3,6 +3,7 @@ import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
 import { unpackStored } from "../../weights/layout.ts";
 import type { ComputeDtype } from "../common/compute_dtype.ts";
 import { roundBf16 } from "./bf16.ts";
+import { roundF16 } from "./f16.ts";
 import { roundRows } from "./int8_rows.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 
@@ -23,7 +24,8 @@ export function packWeight({ weight, out, n, k }: PackWeightArgs): void {
 
 /** The operand of a product as the product reads it. */
 export function operand(x: FloatArray, computeDtype: ComputeDtype): FloatArray {
-  return computeDtype === "bfloat16" ? roundBf16(x) : x;
+  if (computeDtype === "float32") return x;
+  return computeDtype === "bfloat16" ? roundBf16(x) : roundF16(x);
 }
 
 export function matmul(args: MatmulArgs, computeDtype: ComputeDtype = "float32"): void {

@@ -3,7 +3,7 @@
  * beyond one binding is divided into pieces. The choice (webgpu/choose.ts) depends only on the
  * shape of the whole product, never on the pieces. So a divided product has the same bits as an
  * undivided one, as long as a block of its sum fits one binding.
- * Left out: kernels with f16 arithmetic or subgroups; a special kernel for dy·W with few rows.
+ * Left out: a special kernel for dy·W with few rows.
  */
 import type { Tensor } from "../../tensor.ts";
 import { isBlockType, panelWords, storedWords } from "../../weights/types.ts";
@@ -16,12 +16,13 @@ import {
   type Choice,
   chooseKernel,
   chooseTile,
+  elementRounding,
   isVector,
   kernelNamed,
   productChoice,
-  roundingOf,
   type VectorShape,
 } from "./webgpu/choose.ts";
+import type { Rounding } from "./webgpu/elements.wgsl.ts";
 import { matrixProduct, unitsFor } from "./webgpu/matrix_product.ts";
 import { plainKernel } from "./webgpu/plain.wgsl.ts";
 import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
@@ -74,8 +75,9 @@ export function matmulWith(
     return;
   }
   const units = shape === "matrix" ? unitsFor(args, ctx) : null;
-  if (units !== null) {
-    matrixProduct(args, units, ctx);
+  const rounding = elementRounding(args, ctx);
+  if (units !== null && rounding !== null) {
+    matrixProduct(args, units, rounding, ctx);
     const adapter = adapterProduct(args);
     if (adapter !== null) matmulWith(chooseKernel(adapter, ctx), adapter, ctx);
     return;
@@ -224,9 +226,10 @@ function vectorOf(
   { piece: { m, k }, n, lora, aligned, bType }: Call,
   packedB: boolean | undefined,
   chosen: VectorShape,
+  rounding: Rounding,
 ): { kernel: Kernel; columns: number } {
   const { threads: byLength = k >= LONG_SUM ? 256 : 64, columns = panelColumns(n) } = chosen;
-  const shape = { rows: m, threads: byLength, lora: lora !== null };
+  const shape = { rows: m, threads: byLength, lora: lora !== null, rounding };
   if (packedB) return { kernel: panelVector({ ...shape, columns }), columns };
   if (bType === "f32" || !isBlockType(bType)) {
     return { kernel: vector({ ...shape, bType, aligned }), columns: VECTOR_COLUMNS };
@@ -238,11 +241,12 @@ function vectorOf(
 function dispatchVector(
   call: Call,
   shape: VectorShape,
-  { packedB }: MatmulArgs,
+  args: MatmulArgs,
   ctx: WebgpuContext,
 ): void {
+  const { packedB } = args, rounding = elementRounding(args, ctx);
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha } = call;
-  const { kernel, columns } = vectorOf(call, packedB, shape);
+  const { kernel, columns } = vectorOf(call, packedB, shape, rounding);
   ctx.dispatch({
     kernel,
     buffers,
@@ -262,7 +266,7 @@ function dispatchPlain(call: Call, args: MatmulArgs, ctx: WebgpuContext): void {
       b: packedB ? "panels" : transB ? "along" : "across",
       bType,
       lora: lora !== null,
-      bf16: roundingOf(args, ctx) === "bfloat16",
+      rounding: elementRounding(args, ctx),
     }),
     buffers,
     params: {
@@ -313,7 +317,7 @@ function dispatchTile(
     bType,
     aligned,
     lora: lora !== null,
-    bf16: roundingOf(args, ctx) === "bfloat16",
+    rounding: elementRounding(args, ctx),
     ...(split === null ? {} : { split: true }),
   };
   const lda = transA ? wholeM : wholeK;

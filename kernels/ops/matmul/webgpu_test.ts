@@ -267,6 +267,7 @@ Deno.test("the kernel of a product is chosen by its shape", () => {
 
 Deno.test("the text of the product's kernels has not changed", async () => {
   const layout = { a: "along", b: "along", bType: "f32", aligned: true, lora: false } as const;
+  const plain = { rounding: null };
   const texts = {
     large: tileKernel({ ...TILES.large, ...layout }),
     skinny_bf16: tileKernel({ ...TILES.skinny, ...layout, bType: "bf16" }),
@@ -274,13 +275,21 @@ Deno.test("the text of the product's kernels has not changed", async () => {
       ...{ ...TILES.small, aligned: false, lora: true },
       ...{ a: "across", b: "panels", bType: "f32" },
     }),
-    vector: vectorKernel({ rows: 2, threads: 256, bType: "f16", aligned: true, lora: true }),
+    vector: vectorKernel({
+      ...plain,
+      rows: 2,
+      threads: 256,
+      bType: "f16",
+      aligned: true,
+      lora: true,
+    }),
     medium_q6_k: tileKernel({ ...TILES.medium, ...layout, bType: "q6_k" }),
     skinny_nf4_across: tileKernel({ ...TILES.skinny, ...layout, b: "across", bType: "nf4" }),
     stored_vector: storedVectorKernel({
+      ...plain,
       ...{ rows: 2, threads: 128, columns: 8, type: "q5_0", lora: true },
     }),
-    panels: panelVectorKernel({ rows: 1, threads: 256, columns: 8, lora: false }),
+    panels: panelVectorKernel({ ...plain, rows: 1, threads: 256, columns: 8, lora: false }),
   };
   for (const [name, text] of Object.entries(texts)) {
     await checkSnapshot(import.meta, name, kernel(text));

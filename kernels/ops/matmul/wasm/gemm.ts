@@ -9,7 +9,7 @@
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
-import { bf16Product } from "./bf16.ts";
+import { roundedProduct } from "./rounded.ts";
 import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "../spec.ts";
 import { storedProduct, widensRows } from "./stored.ts";
@@ -73,7 +73,7 @@ export function gemm(ctx: WasmContext, g: GemmArgs): void {
 function takesLora(ctx: WasmContext, g: GemmArgs, { r }: LoraArgs): boolean {
   const { m, n, k, transB, weightType, int8 } = g;
   if (int8 || k === 0 || r > MAX_RANK) return false;
-  if (ctx.computeDtype === "bfloat16") return true;
+  if (ctx.computeDtype !== "float32") return true;
   return weightType !== undefined && transB && widensRows(m) && !usesDots(m, n, r) &&
     !swapPays(m, n, r);
 }
@@ -85,8 +85,8 @@ function usesDots(m: number, n: number, k: number): boolean {
 
 function product(ctx: WasmContext, g: GemmArgs): void {
   const { m, n, k } = g;
-  if (ctx.computeDtype === "bfloat16" && !g.int8) {
-    bf16Product(ctx, g);
+  if (ctx.computeDtype !== "float32" && !g.int8) {
+    roundedProduct(ctx, g);
     return;
   }
   if (g.packedB) {

@@ -7,6 +7,7 @@ import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
 import type { ComputeDtype } from "../../common/compute_dtype.ts";
 import { type MatmulArgs, packedLength } from "../spec.ts";
 import { isBlockType, storedWords } from "../../../weights/types.ts";
+import type { Rounding } from "./elements.wgsl.ts";
 import { unitsFor } from "./matrix_product.ts";
 import { sharedVectors, threadsOf, type TileShape } from "./tile.wgsl.ts";
 
@@ -90,13 +91,22 @@ export function roundingOf(
   return activations === undefined ? computeDtype : "float32";
 }
 
-/** The rule. */
+/** How the elements of both sides are rounded; null = they are not. */
+export function elementRounding(
+  args: Pick<MatmulArgs, "activations">,
+  traits: Pick<WebgpuTraits, "computeDtype">,
+): Rounding {
+  return ({ float32: null, bfloat16: "bf16", float16: "f16" } as const)[roundingOf(args, traits)];
+}
+
+/** The rule. Products of few rows in bfloat16 keep the kernels that they began with. */
 export function chooseKernel(
   args: MatmulArgs,
   traits: Pick<WebgpuTraits, "software" | "computeDtype" | "limits" | "matrixUnits">,
 ): Choice {
-  if (supportsVector(args, traits)) return VECTOR;
-  const onUnits = roundingOf(args, traits) === "bfloat16" && unitsFor(args, traits) !== null;
+  const rounding = elementRounding(args, traits);
+  if (rounding !== "bf16" && supportsVector(args)) return VECTOR;
+  const onUnits = rounding !== null && unitsFor(args, traits) !== null;
   if (onUnits) return "matrix";
   const tile = chooseTile(args.m, args.n, traits.software);
   // The gradient of an adapter: few outputs, each the sum over thousands of rows.
@@ -109,14 +119,9 @@ export function chooseKernel(
 /** Whether the sum may be divided into parts. */
 const isLong = ({ k, r = 0 }: MatmulArgs) => k >= LONG_SUM && r === 0;
 
-/** Whether the kernels for few rows can compute a product; they do not round to other types. */
-function supportsVector(
-  args: MatmulArgs,
-  traits: Pick<WebgpuTraits, "computeDtype">,
-): boolean {
-  const { m, transA, transB, packedB } = args;
-  return roundingOf(args, traits) === "float32" && m <= VECTOR_ROWS &&
-    (transB || packedB) === true && (!transA || m === 1);
+/** Whether the kernels for few rows can compute a product. */
+function supportsVector({ m, transA, transB, packedB }: MatmulArgs): boolean {
+  return m <= VECTOR_ROWS && (transB || packedB) === true && (!transA || m === 1);
 }
 
 /** The name of a kernel, for {@link kernelNamed}. */
@@ -184,7 +189,7 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
         shape !== large && shape !== medium
       ).flatMap((shape) => PARTS.map((parts) => ({ ...shape, parts })))
       : [];
-    const vectors = supportsVector(args, traits) ? [VECTOR, ...vectorsFor(args)] : [];
+    const vectors = supportsVector(args) ? [VECTOR, ...vectorsFor(args)] : [];
     const names = [chooseKernel(args, traits), ...vectors, ...useful, ...split].map(kernelName);
     return [...new Set(names)];
   },

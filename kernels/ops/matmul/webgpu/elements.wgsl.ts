@@ -10,18 +10,18 @@ const LEAST = new Uint32Array(Float32Array.of(MIN_MAGNITUDE).buffer)[0]!;
 
 export type ElementType = "f32" | "f16" | "bf16";
 
+/** To what the elements of an operand are rounded (../bf16.ts, ../f16.ts); null = they are not. */
+export type Rounding = "bf16" | "f16" | null;
+
 /** `aligned`: every row begins at a multiple of four elements and has a multiple of four. */
 export interface Elements {
   type: ElementType;
   aligned: boolean;
-  /** Whether elements are rounded to bfloat16 (roundBf16Function). */
-  bf16?: boolean;
+  /** How elements are rounded ({@link roundFunction}); default: they are not. */
+  rounding?: Rounding;
 }
 
-/**
- * fn round_bf16(v): four numbers, rounded as in ../bf16.ts.
- */
-export const roundBf16Function = `
+const roundBf16 = `
 fn round_bf16(v: vec4f) -> vec4f {
   let bits = bitcast<vec4u>(v);
   let magnitude = bits & vec4u(0x7fffffffu);
@@ -30,6 +30,45 @@ fn round_bf16(v: vec4f) -> vec4f {
   let kept = select(vec4u(0u), number & vec4u(0xffff0000u), magnitude >= vec4u(${LEAST}u));
   return bitcast<vec4f>(kept);
 }`;
+
+/**
+ * In integers, because neither the rounding of conversions nor what becomes of large numbers is the
+ * same on all cards. Numbers below 2^-14 are multiples of 2^-24.
+ */
+const roundF16 = `
+fn round_f16(v: vec4f) -> vec4f {
+  let bits = bitcast<vec4u>(v);
+  let magnitude = bits & vec4u(0x7fffffffu);
+  let odd = (magnitude >> vec4u(13u)) & vec4u(1u);
+  let nearest = (magnitude + vec4u(0xfffu) + odd) & vec4u(0xffffe000u);
+  let large = select(nearest, vec4u(0x7f800000u), nearest >= vec4u(0x47800000u));
+  let shift = vec4u(126u) - clamp(magnitude >> vec4u(23u), vec4u(101u), vec4u(125u));
+  let mantissa = select(
+    (magnitude & vec4u(0x7fffffu)) | vec4u(0x800000u), vec4u(0u), magnitude < vec4u(0x32800000u)
+  );
+  let last = (mantissa >> shift) & vec4u(1u);
+  let half = vec4u(1u) << (shift - vec4u(1u));
+  let units = (mantissa + half - vec4u(1u) + last) >> shift;
+  let small = bitcast<vec4u>(vec4f(units) * ${2 ** -24});
+  let number = select(large, small, magnitude < vec4u(0x38800000u));
+  let kept = select(number, magnitude | vec4u(0x400000u), magnitude > vec4u(0x7f800000u));
+  return bitcast<vec4f>(kept | (bits & vec4u(0x80000000u)));
+}`;
+
+/** fn round_<type>(v): four numbers, rounded as in ../bf16.ts and ../f16.ts. */
+export function roundFunction(rounding: Rounding): string {
+  return rounding === null ? "" : { bf16: roundBf16, f16: roundF16 }[rounding];
+}
+
+/** WGSL: a vec4f, rounded. */
+export function rounded(rounding: Rounding, value: string): string {
+  return rounding === null ? value : `round_${rounding}(${value})`;
+}
+
+/** How an operand of this type is rounded: one that is stored in the type of products is exact. */
+export function roundingOfStored(rounding: Rounding, type: string): Rounding {
+  return type === rounding ? null : rounding;
+}
 
 /** Element type of the buffer in the kernel. */
 export function bufferType({ type, aligned }: Elements): string {
@@ -46,7 +85,7 @@ export function fourElements(name: string, buffer: string, elements: Elements): 
 fn four_${name}(start: u32, i: u32, end: u32) -> vec4f {
   var v = vec4f(0.0);
   ${readFour(buffer, elements)}
-  return ${elements.bf16 ? "round_bf16(v)" : "v"};
+  return ${rounded(elements.rounding ?? null, "v")};
 }`;
 }
 

@@ -1,15 +1,15 @@
 /**
- * WGSL of products in bfloat16 on a card's matrix units (cooperative matrices), which multiply
- * halves (f16) and add in f32. Every unit has f16, and only some have bfloat16. So the rows of both
+ * WGSL of products in 16 bits on a card's matrix units (cooperative matrices). They multiply halves
+ * (f16) and add in f32. Every unit has f16, and only some have bfloat16. For it, the rows of both
  * operands are rounded to bfloat16 and multiplied by a power of two that brings their largest
  * element near f16's largest. A number of bfloat16 has 8 significant bits and fits into the 11 of a
  * half exactly, if it is at least 2^-31 of the largest of its row. Smaller ones lose bits that are
- * below the rounding error of the row's sum in f32.
+ * below the rounding error of the row's sum in f32. Products in float16 are done in the same way.
  *
  * First each operand is packed into halves [rows, k], padded with zeros to whole tiles, whatever
  * its layout and type; then they are multiplied.
  */
-import { roundBf16Function } from "./elements.wgsl.ts";
+import { rounded, roundFunction, type Rounding } from "./elements.wgsl.ts";
 import type { Layout } from "./operands.wgsl.ts";
 import { elementOfB } from "./plain.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
@@ -35,17 +35,20 @@ export interface PackOptions {
   /** Rows along k, across k, or in panels (only b). */
   layout: Layout;
   type: "f32" | WeightType;
+  rounding: Exclude<Rounding, null>;
 }
 
 /** Packs the rows of an operand; `row_scales` gets what the sums of a row must be multiplied by. */
-export function packHalvesKernel({ layout, type }: PackOptions): KernelSpec {
+export function packHalvesKernel({ layout, type, rounding }: PackOptions): KernelSpec {
   const inBlocks = type !== "f32" && isBlockType(type);
   // Neighbouring invocations read neighbours in memory.
   const [row, lane] = layout === "along"
     ? ["local / 16u", "local % 16u"]
     : ["local % 16u", "local / 16u"];
   return {
-    name: `matmul.pack_halves.${layout}${type === "f32" ? "" : `.${type}`}`,
+    name: `matmul.pack_halves.${layout}${type === "f32" ? "" : `.${type}`}${
+      rounding === "f16" ? ".to_f16" : ""
+    }`,
     buffers: {
       mat_b: `read ${inBlocks ? "vec4<u32>" : type === "f32" ? "f32" : "u32"}`,
       packed_halves: "write u32",
@@ -55,7 +58,7 @@ export function packHalvesKernel({ layout, type }: PackOptions): KernelSpec {
       ...{ rows: "u32", k: "u32", padded_k: "u32" },
       ...(inBlocks ? { ...BLOCK_PARAMS, b_column: "u32" } : { ldb: "u32", b_base: "u32" }),
     } as KernelSpec["params"],
-    code: `${roundBf16Function}
+    code: `${roundFunction(rounding)}
 ${elementOfB(layout, type)}
 ${reduceMax(16)}
 var<workgroup> of_row: array<f32, ${GROUP}>;
@@ -65,7 +68,7 @@ fn pair_at(row: u32, t: u32) -> vec2f {
     if (t < p.k) { pair.x = b_at(row, t); }
     if (t + 1u < p.k) { pair.y = b_at(row, t + 1u); }
   }
-  return round_bf16(vec4f(pair, pair)).xy;
+  return ${rounded(rounding, "vec4f(pair, pair)")}.xy;
 }
 ${entryPoint(GROUP)}
   let row_of_group = ${row};

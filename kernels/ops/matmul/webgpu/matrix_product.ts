@@ -13,6 +13,7 @@ import {
   PACKED_ROWS,
   packHalvesKernel,
 } from "./matrix.wgsl.ts";
+import type { Rounding } from "./elements.wgsl.ts";
 import type { Layout } from "./operands.wgsl.ts";
 
 /** A product with fewer rows, columns or terms leaves most of a tile empty. */
@@ -38,12 +39,19 @@ export function unitsFor(
   return lengths.every((length) => length <= limits.bindingElements) ? matrixUnits : null;
 }
 
-/** The product without its adapter. */
-export function matrixProduct(args: MatmulArgs, units: MatrixUnits, ctx: WebgpuContext): void {
+/** The product without its adapter. @param rounding of both sides */
+export function matrixProduct(
+  args: MatmulArgs,
+  units: MatrixUnits,
+  rounding: Exclude<Rounding, null>,
+  ctx: WebgpuContext,
+): void {
   const { m, n, k, transA, transB, packedB, weightType = "f32" } = args;
-  const a = packed(args.a, transA ? "across" : "along", "f32", transA ? m : k, m, k, ctx);
+  const along = { layout: transA ? "across" : "along", type: "f32", rounding } as const;
+  const a = packed(args.a, along, transA ? m : k, m, k, ctx);
   const layout = packedB ? "panels" : transB ? "along" : "across";
-  const b = packed(args.b, layout, weightType, packedB || transB ? k : n, n, k, ctx);
+  const kind = { layout, type: weightType, rounding } as const;
+  const b = packed(args.b, kind, packedB || transB ? k : n, n, k, ctx);
   const groups = Math.ceil(m / MATRIX_TILE) * Math.ceil(n / MATRIX_TILE);
   ctx.dispatch({
     kernel: matrix(units),
@@ -66,8 +74,7 @@ export function matrixProduct(args: MatmulArgs, units: MatrixUnits, ctx: WebgpuC
 /** @param length elements of a row of the stored matrix */
 function packed(
   operand: Tensor,
-  layout: Layout,
-  type: "f32" | WeightType,
+  kind: { layout: Layout; type: "f32" | WeightType; rounding: Exclude<Rounding, null> },
   length: number,
   rows: number,
   k: number,
@@ -75,8 +82,9 @@ function packed(
 ): { halves: Tensor; scales: Tensor } {
   const halves = ctx.scratch("u32", halvesLength(rows, k), "halves");
   const scales = ctx.scratch("float", rows, "scales");
+  const { type } = kind;
   ctx.dispatch({
-    kernel: packHalves({ layout, type }),
+    kernel: packHalves(kind),
     buffers: { mat_b: operand, packed_halves: halves, row_scales: scales },
     params: {
       ...{ rows, k, padded_k: padded(k, MATRIX_TERMS) },

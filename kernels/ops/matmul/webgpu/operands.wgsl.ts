@@ -3,7 +3,13 @@
  * of 4 × 4 elements. The rows of a and b are rows and columns of the result; their terms run along
  * k.
  */
-import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
+import {
+  bufferType,
+  type Elements,
+  fourElements,
+  rounded,
+  type Rounding,
+} from "./elements.wgsl.ts";
 import { type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
@@ -30,17 +36,17 @@ interface OperandB {
 
 /**
  * @param aligned all matrices can be read as vectors of four
- * @param bf16 the elements are rounded to bfloat16
+ * @param rounding how the elements are rounded
  */
 export function operandB(
   type: "f32" | WeightType,
   layout: Layout,
   aligned: boolean,
-  bf16: boolean,
+  rounding: Rounding,
 ): OperandB {
   return inBlocks(type)
-    ? storedOperand(type, layout, bf16)
-    : rowMajorOperand({ type, aligned: aligned || layout === "panels", bf16 }, layout);
+    ? storedOperand(type, layout, rounding)
+    : rowMajorOperand({ type, aligned: aligned || layout === "panels", rounding }, layout);
 }
 
 /** b of f32, f16 or bf16, row-major or in panels, which are always aligned. */
@@ -62,7 +68,7 @@ ${blockFunction("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
  *                                                     widen to zeros
  *     fn widened_b(fetched, first, depth) -> mat4x4f  the elements, like block_b
  */
-function storedOperand(type: BlockType, layout: Layout, bf16: boolean): OperandB {
+function storedOperand(type: BlockType, layout: Layout, rounding: Rounding): OperandB {
   const along = layout === "along";
   const [row, i] = along
     ? ["min(first, (p.n - 1u) & ~3u)", "depth"]
@@ -83,9 +89,9 @@ fn fetch_b(first: u32, depth: u32) -> Fetched {
 }
 fn widened_b(fetched: Fetched, first: u32, depth: u32) -> mat4x4f {
 ${
-      bf16
+      rounding !== null
         ? `  let exact = ${values};
-  let values = mat4x4f(${LANES.map((j) => `round_bf16(exact[${j}])`).join(", ")});
+  let values = mat4x4f(${LANES.map((j) => rounded(rounding, `exact[${j}]`)).join(", ")});
   return ${along ? "values" : "transpose(values)"};`
         : `  return ${along ? values : `transpose(${values})`};`
     }

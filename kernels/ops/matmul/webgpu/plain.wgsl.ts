@@ -3,7 +3,7 @@
  * added one after the other. It reads every layout and type, and shares only the widening of
  * weights in blocks with the fast kernels, which are held against it on the card.
  */
-import { roundBf16Function } from "./elements.wgsl.ts";
+import { rounded, roundFunction, type Rounding } from "./elements.wgsl.ts";
 import type { Layout } from "./operands.wgsl.ts";
 import { perElement } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
@@ -15,27 +15,27 @@ export interface PlainOptions {
   b: Layout;
   bType: "f32" | WeightType;
   lora: boolean;
-  /** Whether both sides are rounded to bfloat16. */
-  bf16: boolean;
+  /** How both sides are rounded. */
+  rounding: Rounding;
 }
 
 /** Terms that are summed before they are added to the output's sum. */
 const TERMS = 32;
 
-export function plainKernel({ a, b, bType, lora, bf16 }: PlainOptions): KernelSpec {
+export function plainKernel({ a, b, bType, lora, rounding }: PlainOptions): KernelSpec {
   const inBlocks = bType !== "f32" && isBlockType(bType);
-  const rounded = (x: string) => bf16 ? `round_bf16(vec4f(${x})).x` : x;
+  const element = (x: string) => rounding === null ? x : `${rounded(rounding, `vec4f(${x})`)}.x`;
   const sum = (name: string, terms: string, left: string, right: string) => `
   var ${name} = 0.0;
   for (var begin = 0u; begin < ${terms}; begin += ${TERMS}u) {
     var part = 0.0;
     let end = min(begin + ${TERMS}u, ${terms});
-    for (var t = begin; t < end; t++) { part = fma(${rounded(left)}, ${rounded(right)}, part); }
+    for (var t = begin; t < end; t++) { part = fma(${element(left)}, ${element(right)}, part); }
     ${name} += part;
   }`;
-  const element = a === "along" ? "row * p.lda + t" : "t * p.lda + row";
+  const place = a === "along" ? "row * p.lda + t" : "t * p.lda + row";
   return {
-    name: `matmul.plain${lora ? ".lora" : ""}${bf16 ? ".bf16" : ""}`,
+    name: `matmul.plain${lora ? ".lora" : ""}${rounding === null ? "" : `.${rounding}`}`,
     buffers: {
       mat_a: "read f32",
       mat_b: `read ${inBlocks ? "vec4<u32>" : bType === "f32" ? "f32" : "u32"}`,
@@ -48,12 +48,12 @@ export function plainKernel({ a, b, bType, lora, bf16 }: PlainOptions): KernelSp
       ...{ add: "u32", alpha: "f32" },
       ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
     } as KernelSpec["params"],
-    code: `${bf16 ? roundBf16Function : ""}
+    code: `${roundFunction(rounding)}
 ${elementOfB(b, bType)}
 ${
       perElement(
         `let row = i / p.n;
-  let column = i % p.n;${sum("sum", "p.k", `mat_a[p.a_base + ${element}]`, "b_at(column, t)")}
+  let column = i % p.n;${sum("sum", "p.k", `mat_a[p.a_base + ${place}]`, "b_at(column, t)")}
   var result = p.alpha * sum;${
           lora
             ? `${

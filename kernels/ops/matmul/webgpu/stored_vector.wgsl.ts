@@ -4,7 +4,16 @@
  * 16 terms of four columns at a time: these share their scales, which are computed once, and the
  * loads of all their words overlap.
  */
-import { LORA_PARAMS, loraTerms, PARAMS, sumAndStore, vectorEntry } from "./vector.wgsl.ts";
+import { rounded, type Rounding } from "./elements.wgsl.ts";
+import {
+  LORA_PARAMS,
+  loraTerms,
+  PARAMS,
+  roundLines,
+  suffix,
+  sumAndStore,
+  vectorEntry,
+} from "./vector.wgsl.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 import type { BlockType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, widenBlocks } from "../../../weights/widen.wgsl.ts";
@@ -18,6 +27,7 @@ export interface StoredVectorOptions {
   columns: number;
   type: BlockType;
   lora: boolean;
+  rounding: Rounding;
 }
 
 /** Number of terms of a row that an invocation does at a time. */
@@ -26,11 +36,13 @@ export const TERMS = 16;
 const range = (n: number) => [...Array(n).keys()];
 
 export function storedVectorKernel(
-  { rows, threads, columns, type, lora }: StoredVectorOptions,
+  { rows, threads, columns, type, lora, rounding }: StoredVectorOptions,
 ): KernelSpec {
   const each = range(rows), quads = columns / 4, fours = range(TERMS / 4);
   const inputName = (i: number, u: number) => `x${i}_${u}`;
+  const weightName = (u: number, j: number) => rounding === null ? `w${u}[${j}]` : `w${u}_${j}`;
   const code = [
+    ...roundLines(rounding),
     widenBlocks("mat_b", type),
     ...vectorEntry(rows, threads),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
@@ -40,25 +52,31 @@ export function storedVectorKernel(
     `  for (var at = local / ${quads}u * ${TERMS}u; at < p.k; at += ${threads / quads * TERMS}u) {`,
     ...fours.map((u) => `    let words${u} = block_words(column, at + ${4 * u}u);`),
     ...each.flatMap((i) =>
-      fours.map((u) =>
-        `    let ${inputName(i, u)} = mat_a[((p.a_base + ${i}u * p.k + at) >> 2u) + ${u}u];`
-      )
+      fours.map((u) => {
+        const x = `mat_a[((p.a_base + ${i}u * p.k + at) >> 2u) + ${u}u]`;
+        return `    let ${inputName(i, u)} = ${rounded(rounding, x)};`;
+      })
     ),
     ...fours.flatMap((u) => [
       `    let w${u} = block_values(words${u}, at + ${4 * u}u);`,
+      ...(rounding === null
+        ? []
+        : range(4).map((j) =>
+          `    let ${weightName(u, j)} = ${rounded(rounding, `w${u}[${j}]`)};`
+        )),
       ...range(4).flatMap((j) =>
         each.map((i) =>
-          `    c${i} = fma(vec4f(${inputName(i, u)}.${"xyzw"[j]}), w${u}[${j}], c${i});`
+          `    c${i} = fma(vec4f(${inputName(i, u)}.${"xyzw"[j]}), ${weightName(u, j)}, c${i});`
         )
       ),
     ]),
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
-    ...(lora ? loraTerms(rows, threads, quads) : []),
+    ...(lora ? loraTerms(rows, threads, quads, rounding) : []),
     ...sumAndStore(rows, threads, quads, each.map((i) => `c${i}`)),
   ];
   return {
-    name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}`,
+    name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
     buffers: {
       mat_a: "read vec4<f32>",
       mat_b: "read vec4<u32>",

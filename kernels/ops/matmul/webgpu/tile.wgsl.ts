@@ -17,7 +17,13 @@
  *
  * A LoRA product is done by further tiles of the same loop, with other operands and another scale.
  */
-import { bufferType, type Elements, fourElements, roundBf16Function } from "./elements.wgsl.ts";
+import {
+  bufferType,
+  type Elements,
+  fourElements,
+  roundFunction,
+  type Rounding,
+} from "./elements.wgsl.ts";
 import { blockFunction, inBlocks, type Layout, operandB } from "./operands.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
@@ -49,8 +55,8 @@ export interface TileOptions extends Omit<TileShape, "parts"> {
   /** All matrices can be read and written as vectors of four (a weight in blocks always can). */
   aligned: boolean;
   lora: boolean;
-  /** Whether operands are rounded to bfloat16. */
-  bf16?: boolean;
+  /** How operands are rounded; default: not at all. */
+  rounding?: Rounding;
 }
 
 export function threadsOf({ bm, bn, tm, tn, slices }: Omit<TileShape, "parts">): number {
@@ -69,13 +75,13 @@ export function sharedVectors(shape: Omit<TileShape, "parts">): number {
 const range = (n: number) => [...Array(n).keys()];
 
 export function tileKernel(options: TileOptions): KernelSpec {
-  const { bm, bn, bk, a, b, bType, aligned, lora, bf16 = false, split = false } = options;
-  const f32: Elements = { type: "f32", aligned, bf16 };
-  const readB = operandB(bType, b, aligned, bf16);
+  const { bm, bn, bk, a, b, bType, aligned, lora, rounding = null, split = false } = options;
+  const f32: Elements = { type: "f32", aligned, rounding };
+  const readB = operandB(bType, b, aligned, rounding);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
   return {
     name: `matmul.${bm}x${bn}x${bk}${slices}${split ? ".parts" : ""}${lora ? ".lora" : ""}${
-      bf16 ? ".bf16" : ""
+      rounding === null ? "" : `.${rounding}`
     }`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
@@ -101,7 +107,7 @@ export function tileKernel(options: TileOptions): KernelSpec {
     },
     code: [
       `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
-      ...(bf16 ? [roundBf16Function] : []),
+      ...(rounding === null ? [] : [roundFunction(rounding)]),
       fourElements("a", "mat_a", f32),
       blockFunction("a", a, "m", "p.a_base", "p.lda", "p.k"),
       readB.code,

@@ -7,7 +7,16 @@
  *   panels of `pack_weight`: one term of four rows of a panel at a time.
  * For weights in blocks see stored_vector.wgsl.ts.
  */
-import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
+import {
+  bufferType,
+  type Elements,
+  type ElementType,
+  fourElements,
+  rounded,
+  roundFunction,
+  type Rounding,
+  roundingOfStored,
+} from "./elements.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec, ParamType } from "../../common/wgsl/kernel.ts";
 
@@ -19,6 +28,7 @@ export interface VectorOptions {
   bType: ElementType;
   aligned: boolean;
   lora: boolean;
+  rounding: Rounding;
 }
 
 export interface PanelVectorOptions {
@@ -27,6 +37,7 @@ export interface PanelVectorOptions {
   /** Number of columns of a workgroup: 4, 8 or 16, all in one panel. */
   columns: number;
   lora: boolean;
+  rounding: Rounding;
 }
 
 /** Number of columns of a workgroup that reads rows. */
@@ -102,8 +113,13 @@ export function sumAndStore(
   ];
 }
 
-export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOptions): KernelSpec {
-  const f32: Elements = { type: "f32", aligned }, weight: Elements = { type: bType, aligned };
+export function vectorKernel(
+  { rows, threads, bType, aligned, lora, rounding }: VectorOptions,
+): KernelSpec {
+  const f32: Elements = { type: "f32", aligned, rounding };
+  const weight: Elements = {
+    ...{ type: bType, aligned, rounding: roundingOfStored(rounding, bType) },
+  };
   const each = range(rows), columns = range(VECTOR_COLUMNS);
   const sums = each.flatMap((i) => columns.map((j) => `c${i}_${j}`));
   /** WGSL: adds the products of the rows of x and of w, `length` terms each, to all sums. */
@@ -121,6 +137,7 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
   ];
   const laneSum = (c: string) => `(${c}.x + ${c}.y) + (${c}.z + ${c}.w)`;
   const code = [
+    ...roundLines(rounding),
     fourElements("a", "mat_a", f32),
     fourElements("b", "mat_b", weight),
     ...(lora ? [fourElements("x", "lora_x", f32), fourElements("w", "lora_w", f32)] : []),
@@ -139,7 +156,7 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
     ),
   ];
   return {
-    name: `matmul.vector${rows}${lora ? ".lora" : ""}`,
+    name: `matmul.vector${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
       mat_b: `read ${bufferType(weight)}`,
@@ -151,38 +168,61 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
   };
 }
 
+/** WGSL: the function that rounds; none in float32. */
+export function roundLines(rounding: Rounding): string[] {
+  return rounding === null ? [] : [roundFunction(rounding)];
+}
+
+/** The end of a kernel's name. */
+export const suffix = (rounding: Rounding) => rounding === null ? "" : `.to_${rounding}`;
+
 /**
  * WGSL: adds an adapter's product to c0 …, the sums of the four columns from `column` on. An
  * invocation does one term at a time.
  */
-export function loraTerms(rows: number, threads: number, quads: number): string[] {
+export function loraTerms(
+  rows: number,
+  threads: number,
+  quads: number,
+  rounding: Rounding,
+): string[] {
   return [
     `  for (var at = local / ${quads}u; at < p.r; at += ${threads / quads}u) {`,
-    `    let w = p.lora_scale * vec4f(${
-      range(4).map((j) => `lora_w[p.w_base + min(column + ${j}u, p.n - 1u) * p.r + at]`).join(", ")
-    });`,
-    ...range(rows).map((i) =>
-      `    c${i} = fma(vec4f(lora_x[p.x_base + ${i}u * p.r + at]), w, c${i});`
-    ),
+    `    let w = p.lora_scale * ${
+      rounded(
+        rounding,
+        `vec4f(${
+          range(4).map((j) => `lora_w[p.w_base + min(column + ${j}u, p.n - 1u) * p.r + at]`)
+            .join(", ")
+        })`,
+      )
+    };`,
+    ...range(rows).map((i) => {
+      const x = rounded(rounding, `vec4f(lora_x[p.x_base + ${i}u * p.r + at])`);
+      return `    c${i} = fma(${x}, w, c${i});`;
+    }),
     "  }",
   ];
 }
 
 export function panelVectorKernel(
-  { rows, threads, columns, lora }: PanelVectorOptions,
+  { rows, threads, columns, lora, rounding }: PanelVectorOptions,
 ): KernelSpec {
   const each = range(rows), quads = columns / 4, depth = threads / quads;
   /** WGSL: loads the terms `at`, `at + depth` …, then multiplies. */
   const addTerms = (count: number) => [
-    ...range(count).map((u) => `    let w${u} = mat_b[panel + (at + ${u * depth}u) * 4u];`),
+    ...range(count).map((u) =>
+      `    let w${u} = ${rounded(rounding, `mat_b[panel + (at + ${u * depth}u) * 4u]`)};`
+    ),
     ...each.flatMap((i) =>
       range(count).map((u) => {
         const x = `mat_a[p.a_base + ${i}u * p.k + at + ${u * depth}u]`;
-        return `    c${i} = fma(vec4f(${x}), w${u}, c${i});`;
+        return `    c${i} = fma(${rounded(rounding, `vec4f(${x})`)}, w${u}, c${i});`;
       })
     ),
   ];
   const code = [
+    ...roundLines(rounding),
     ...vectorEntry(rows, threads),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
@@ -197,11 +237,11 @@ export function panelVectorKernel(
     ...addTerms(1),
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
-    ...(lora ? loraTerms(rows, threads, quads) : []),
+    ...(lora ? loraTerms(rows, threads, quads, rounding) : []),
     ...sumAndStore(rows, threads, quads, each.map((i) => `c${i}`)),
   ];
   return {
-    name: `matmul.panels${rows}${lora ? ".lora" : ""}`,
+    name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
     buffers: {
       mat_a: "read f32",
       mat_b: "read vec4<f32>",

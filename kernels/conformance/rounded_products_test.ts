@@ -1,10 +1,12 @@
 /**
- * Products in bfloat16 (kernels/ops/matmul/bf16.ts): every device against the float64 reference,
- * which rounds the same operands, and the units of a CPU against the WASM kernels, bit for bit.
+ * Products in bfloat16 and float16 (kernels/ops/matmul/bf16.ts, f16.ts): every device against the
+ * float64 reference, which rounds the same operands, and the units of a CPU for bfloat16 against
+ * the WASM kernels, bit for bit.
  */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../devices/wasm/device.ts";
 import { MIN_MAGNITUDE, roundBf16 } from "../ops/matmul/bf16.ts";
+import { MAX_F16, roundF16 } from "../ops/matmul/f16.ts";
 import { blockOf, WEIGHT_TYPES } from "../weights/types.ts";
 import { sameBits, stream } from "../testing.ts";
 import { someOf } from "../../tests/cases.ts";
@@ -14,10 +16,12 @@ import { DEVICES, DEVICES_WITH_KERNELS } from "./devices_testing.ts";
 import { type Case, checkCase, execute, ofLargest } from "./runner.ts";
 
 /**
- * The logits are rounded to bfloat16 between the products of the backward. A logit near the middle
- * of two numbers may be rounded up on one device and down on another one: 2^-8 of its part.
+ * The logits' derivatives are rounded between the products of the backward. One near the middle of
+ * two numbers may be rounded up on one device and down on another one: this share of its part.
  */
-const BACKWARD = ofLargest(2 ** -8);
+const BACKWARD = { bfloat16: ofLargest(2 ** -8), float16: ofLargest(2 ** -11) };
+
+const TYPES = ["bfloat16", "float16"] as const;
 
 /** Weights in storage types, in both directions. */
 function storedProducts(): Case[] {
@@ -32,7 +36,7 @@ function storedProducts(): Case[] {
   });
 }
 
-async function allCases(): Promise<Case[]> {
+async function allCases(dtype: typeof TYPES[number]): Promise<Case[]> {
   const heads = [...headCases(), ...await headBackwardCases()].filter(({ args }) =>
     !("mean" in args)
   );
@@ -42,24 +46,30 @@ async function allCases(): Promise<Case[]> {
     ...heads.map((test) =>
       test.op === "head" ? test : {
         ...test,
-        outputs: Object.fromEntries(Object.keys(test.outputs).map((name) => [name, BACKWARD])),
+        outputs: Object.fromEntries(
+          Object.keys(test.outputs).map((name) => [name, BACKWARD[dtype]]),
+        ),
       }
     ),
   ];
 }
 
-let all: Case[] | undefined;
+const all: Partial<Record<typeof TYPES[number], Case[]>> = {};
 
-for (const { name, create, sameBitsAs, isMissing } of DEVICES_WITH_KERNELS) {
-  const sentence = `products in bfloat16 on ${name} agree with the float64 reference`;
+const tests = TYPES.flatMap((dtype) =>
+  DEVICES_WITH_KERNELS.map((device) => ({ dtype, ...device }))
+);
+
+for (const { dtype, name, create, sameBitsAs, isMissing } of tests) {
+  const sentence = `products in ${dtype} on ${name} agree with the float64 reference`;
   Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
     const device = await create();
     const like = await DEVICES.find((other) => other.name === sameBitsAs)?.create();
-    device.computeDtype = "bfloat16";
-    if (like !== undefined) like.computeDtype = "bfloat16";
+    device.computeDtype = dtype;
+    if (like !== undefined) like.computeDtype = dtype;
     try {
-      all ??= await allCases();
-      const some = device.adapter?.software ? all.filter((_, i) => i % 9 === 0) : all;
+      const cases = all[dtype] ??= await allCases(dtype);
+      const some = device.adapter?.software ? cases.filter((_, i) => i % 9 === 0) : cases;
       for (const test of someOf(some)) {
         const found = await checkCase(device, test);
         if (like === undefined) continue;
@@ -84,6 +94,41 @@ Deno.test("rounding to bfloat16: ties to even, and tiny magnitudes become zero",
   assert.deepEqual([...roundBf16([MIN_MAGNITUDE * (1 - 2 ** -24), -1e-40, 0])], [0, 0, 0]);
   assert.deepEqual([...roundBf16([3.4e38, -Infinity, NaN])], [Infinity, -Infinity, NaN]);
 });
+
+Deno.test("rounding to float16: ties to even, multiples of 2^-24, infinite from 65520 on", () => {
+  const ulp = 2 ** -10, least = 2 ** -24;
+  const given = [1 + ulp / 2, 1 + 3 * ulp / 2, -3.3, least / 2, 0.75 * least, 2.5 * least, 65519];
+  const rounded = [1, 1 + 2 * ulp, -3.30078125, 0, least, 2 * least, MAX_F16];
+  assert.deepEqual([...roundF16(given)], rounded);
+  assert.deepEqual([...roundF16([65520, -1e9, NaN])], [Infinity, -Infinity, NaN]);
+});
+
+for (const { name, create, isMissing } of DEVICES_WITH_KERNELS) {
+  const sentence = `every kind of number is rounded to float16 as the reference does on ${name}`;
+  Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
+    const device = await create();
+    device.computeDtype = "float16";
+    try {
+      // Around every power of two, and between neighbours in binary16.
+      const values = Float32Array.from({ length: 60 * 16 }, (_, i) => {
+        const value = 2 ** (i / 16 - 28 | 0) * (1 + (i % 16) * 2 ** -12 + (i % 3) * 2 ** -20);
+        return i % 2 === 0 ? value : -value;
+      }).filter((value) => Math.abs(value) < 65520);
+      const n = values.length, expected = roundF16(values).map((value) => value + 0);
+      for (const m of [1, 4]) {
+        // x·Wᵀ with one term: each column is a rounded value.
+        const a = new Float32Array(m).fill(1), out = new Float32Array(m * n);
+        const args = { a, b: values, out, m, n, k: 1, transB: true };
+        const found = (await execute(device, { op: "matmul", args })).get("out")!;
+        for (let i = 0; i < m * n; i++) {
+          assert.equal(found[i]! + 0, expected[i % n], `${values[i % n]}`);
+        }
+      }
+    } finally {
+      device.close();
+    }
+  });
+}
 
 Deno.test("a row has the same bits in bfloat16 alone and among any other rows", async () => {
   const device = await createWasmDevice({ threads: 2 });

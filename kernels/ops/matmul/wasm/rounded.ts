@@ -1,6 +1,6 @@
 /**
- * Plans a product in bfloat16 on the WASM device (bf16.as.ts): how the work is divided. The plan
- * depends only on the shape, and no bit depends on the plan.
+ * Plans a product in bfloat16 or float16 on the WASM device (rounded.as.ts): how the work is
+ * divided. The plan depends only on the shape, and no bit depends on the plan.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf } from "../../../weights/types.ts";
@@ -17,7 +17,7 @@ const PACKED = -2;
 /** Max terms that are packed at once: whole blocks of every type, and of fewer columns. */
 const MAX_SLICE = 2048;
 const WIDE_SLICE = 1024;
-/** Max bytes of a unit's rows in bfloat16, which should stay in the second-level cache. */
+/** Max bytes of a unit's rows in 16 bits, which should stay in the second-level cache. */
 const UNIT_BYTES = 2 ** 20;
 /** If there would be fewer units, units get fewer rows. */
 const ENOUGH_UNITS = 32;
@@ -49,6 +49,13 @@ export function packedRowBytes(m: number, k: number): number {
   return 4 * roundUp(m, LANES) * roundUp(k, TERMS);
 }
 
+/** The kernels of the type of products. */
+function kernels({ computeDtype }: WasmContext): { pack: string; multiply: string } {
+  return computeDtype === "float16"
+    ? { pack: "f16_pack_rows", multiply: "matmul_f16" }
+    : { pack: "bf16_pack_rows", multiply: "matmul_bf16" };
+}
+
 /** Packs the rows of a [m, k], or its transpose with `transA`. @returns their address */
 function packRows(
   ctx: WasmContext,
@@ -59,7 +66,7 @@ function packRows(
 ): number {
   const packed = ctx.scratch(packedRowBytes(m, k));
   ctx.parallel({
-    kernel: "bf16_pack_rows",
+    kernel: kernels(ctx).pack,
     units: Math.ceil(m / LANES),
     grain: Math.max(1, Math.round(CHUNK_ELEMENTS / (LANES * Math.max(1, k)))),
     args: [a, m, k, transA ? 1 : 0, packed],
@@ -68,14 +75,14 @@ function packRows(
 }
 
 /** Runs the product; m and n are positive. A rank of an adapter is at most WIDE_SLICE. */
-export function bf16Product(ctx: WasmContext, g: GemmArgs): void {
+export function roundedProduct(ctx: WasmContext, g: GemmArgs): void {
   const { m, n, k, transB, packedB, weightType, lora } = g;
   const { unitRows, unitColumns, slice, groups, scratchBytes } = plan(g);
   const mark = ctx.mark(), packed = packRows(ctx, g.a, m, k, g.transA);
   const xa = lora === undefined ? 0 : packRows(ctx, lora.xa, m, lora.r, false);
   const weights = unitColumns * k, work = Math.min(m, unitRows) * weights;
   ctx.parallel({
-    kernel: "matmul_bf16",
+    kernel: kernels(ctx).multiply,
     units: Math.ceil(m / unitRows) * groups,
     grain: Math.max(1, Math.round(1 / (work / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
     args: [

@@ -1,7 +1,8 @@
-// Products in bfloat16 (kernels/ops/matmul/bf16.ts), computed in f32. Both operands are rounded and
-// packed. In every block of 32 terms the even ones come first, so that the register tiles can sum
-// them, and then the odd ones. The native kernels of these names (kernels/native/c/bf16.c) have the
-// same bits: a product of two rounded numbers is exact, and no sum is subnormal.
+// Products in bfloat16 and float16 (kernels/ops/matmul/bf16.ts and f16.ts), computed in f32. Both
+// operands are rounded and packed. In every block of 32 terms the even ones come first, so that the
+// register tiles can sum them, and then the odd ones. For bfloat16, the native kernels of these
+// names (kernels/native/c/bf16.c) have the same bits: a product of two rounded numbers is exact,
+// and no sum is subnormal.
 
 import { panel_bytes, block_weights } from "../../../weights/types.as";
 import { widen_panel, WORK_BYTES } from "../../../weights/panel.as";
@@ -19,11 +20,15 @@ const FLOATS = -1;
 const PACKED = -2;
 /** Bits of MIN_MAGNITUDE of bf16.ts. */
 const LEAST: u32 = 0x23800000;
+/** Bits of the smallest normal binary16, and of the first power of two beyond all of them. */
+const F16_NORMAL: u32 = 0x38800000;
+const F16_INFINITE: u32 = 0x47800000;
+const INFINITE: u32 = 0x7f800000;
 
 /** The bfloat16 nearest to a number; smaller magnitudes than MIN_MAGNITUDE become zero. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function round1(x: f32): f32 {
+function bf16_of(x: f32): f32 {
   const bits = reinterpret<u32>(x), magnitude = bits & 0x7fffffff;
   if (magnitude < LEAST) return 0;
   const nearest = magnitude > 0x7f800000
@@ -35,7 +40,7 @@ function round1(x: f32): f32 {
 /** The same of four numbers. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function round4(bits: v128): v128 {
+function bf16_of4(bits: v128): v128 {
   const magnitude = v128.and(bits, i32x4.splat(0x7fffffff));
   const up = v128.and(i32x4.shr_u(bits, 16), i32x4.splat(1));
   const nearest = i32x4.add(i32x4.add(bits, i32x4.splat(0x7fff)), up);
@@ -45,12 +50,60 @@ function round4(bits: v128): v128 {
   return v128.and(v128.and(chosen, kept), i32x4.splat(0xffff0000));
 }
 
+/** The binary16 numbers nearest to four numbers, as in f16.ts. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function f16_of4(bits: v128): v128 {
+  const magnitude = v128.and(bits, i32x4.splat(0x7fffffff)), half = f32x4.splat(0.5);
+  // Next to 0.5, numbers of float32 are 2^-24 apart, like those of binary16 below its normal ones.
+  const small = f32x4.sub(f32x4.add(magnitude, half), half);
+  const odd = v128.and(i32x4.shr_u(magnitude, 13), i32x4.splat(1));
+  const up = i32x4.add(i32x4.add(magnitude, i32x4.splat(0xfff)), odd);
+  const normal = v128.and(up, i32x4.splat(0xffffe000));
+  const infinite = i32x4.ge_s(normal, i32x4.splat(F16_INFINITE as i32));
+  const large = v128.bitselect(i32x4.splat(INFINITE as i32), normal, infinite);
+  const isSmall = i32x4.lt_s(magnitude, i32x4.splat(F16_NORMAL as i32));
+  const number = v128.bitselect(small, large, isSmall);
+  const nan = i32x4.gt_s(magnitude, i32x4.splat(INFINITE as i32));
+  const chosen = v128.bitselect(v128.or(magnitude, i32x4.splat(0x400000)), number, nan);
+  return v128.or(chosen, v128.andnot(bits, i32x4.splat(0x7fffffff)));
+}
+
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function round1(half: bool, x: f32): f32 {
+  return half ? f32x4.extract_lane(f16_of4(f32x4.splat(x)), 0) : bf16_of(x);
+}
+
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function round4(half: bool, bits: v128): v128 {
+  return half ? f16_of4(bits) : bf16_of4(bits);
+}
+
 /**
  * packed [m, k rounded up to 32] = a [m, k], or its transpose [k, m] with `transA`. Unit: 16 rows.
  */
 export function bf16_pack_rows(
   a: usize, m: i32, k: i32, transA: i32, packed: usize,
   begin: i32, end: i32, scratch: usize,
+): void {
+  pack_rows(false, a, m, k, transA, packed, begin, end);
+}
+
+/** The same in binary16. */
+export function f16_pack_rows(
+  a: usize, m: i32, k: i32, transA: i32, packed: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  pack_rows(true, a, m, k, transA, packed, begin, end);
+}
+
+/** `half`: in binary16, otherwise in bfloat16. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function pack_rows(
+  half: bool, a: usize, m: i32, k: i32, transA: i32, packed: usize, begin: i32, end: i32,
 ): void {
   const width = (k + TERMS - 1) & ~(TERMS - 1);
   const row: usize = transA ? 4 : (k as usize) * 4, term: usize = transA ? (m as usize) * 4 : 4;
@@ -59,25 +112,32 @@ export function bf16_pack_rows(
     const to = packed + (i as usize) * (width as usize) * 4;
     for (let kk = 0; kk < width; kk++, from += term) {
       const at = to + (((kk & ~31) | ((kk & 1) << 4) | ((kk & 31) >> 1)) as usize) * 4;
-      store<f32>(at, kk < k ? round1(load<f32>(from)) : 0);
+      store<f32>(at, kk < k ? round1(half, load<f32>(from)) : 0);
     }
   }
 }
 
 /** Rounds a panel [depth][16] to [depth rounded up to 32][16], in the order of sums. */
-function round_panel(from: usize, depth: i32, to: usize): void {
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function round_terms(half: bool, from: usize, depth: i32, to: usize): void {
   const size = (depth + TERMS - 1) & ~(TERMS - 1);
   for (let kk = 0; kk < size; kk++, from += 64) {
     const at = to + (((kk & ~31) | ((kk & 1) << 4) | ((kk & 31) >> 1)) as usize) * 64;
     if (kk < depth) {
-      v128.store(at, round4(v128.load(from)));
-      v128.store(at, round4(v128.load(from, 16)), 16);
-      v128.store(at, round4(v128.load(from, 32)), 32);
-      v128.store(at, round4(v128.load(from, 48)), 48);
+      v128.store(at, round4(half, v128.load(from)));
+      v128.store(at, round4(half, v128.load(from, 16)), 16);
+      v128.store(at, round4(half, v128.load(from, 32)), 32);
+      v128.store(at, round4(half, v128.load(from, 48)), 48);
     } else {
       memory.fill(at, 0, 64);
     }
   }
+}
+
+function round_panel(half: bool, from: usize, depth: i32, to: usize): void {
+  if (half) round_terms(true, from, depth, to);
+  else round_terms(false, from, depth, to);
 }
 
 /**
@@ -85,8 +145,8 @@ function round_panel(from: usize, depth: i32, to: usize): void {
  * 64 · depth bytes per panel. `work`: WORK_BYTES and 64 · columns bytes.
  */
 function pack_columns(
-  type: i32, transB: i32, b: usize, n: i32, k: i32, first: i32, columns: i32, kk: i32, depth: i32,
-  wide: usize, to: usize, work: usize,
+  half: bool, type: i32, transB: i32, b: usize, n: i32, k: i32, first: i32, columns: i32, kk: i32,
+  depth: i32, wide: usize, to: usize, work: usize,
 ): void {
   const panels = (columns + LANES - 1) / LANES, size = (depth as usize) * 64;
   const padded = (((depth + TERMS - 1) & ~(TERMS - 1)) as usize) * 64;
@@ -108,7 +168,7 @@ function pack_columns(
       const at = b + ((kk as usize) * (n as usize) + (column as usize)) * 4;
       matmul_pack(at, (n as usize) * 4, count, depth, 0, wide, 0, 1, work);
     }
-    round_panel(from, depth, to + (p as usize) * padded);
+    round_panel(half, from, depth, to + (p as usize) * padded);
   }
 }
 
@@ -144,8 +204,8 @@ function put_sums(
  * `accumulate` +=) alpha · a·b; the other arguments are those of matmul_bf16.
  */
 function multiply_part(
-  type: i32, transB: i32, a: usize, b: usize, out: usize, n: i32, k: i32, row: i32, rows: i32,
-  first: i32, columns: i32, unitColumns: i32, slice: i32, alpha: f32, accumulate: i32,
+  half: bool, type: i32, transB: i32, a: usize, b: usize, out: usize, n: i32, k: i32, row: i32,
+  rows: i32, first: i32, columns: i32, unitColumns: i32, slice: i32, alpha: f32, accumulate: i32,
   scratch: usize,
 ): void {
   const width = (k + TERMS - 1) & ~(TERMS - 1), outStep = (n as usize) * 4;
@@ -156,7 +216,7 @@ function multiply_part(
   let kk = 0;
   do {
     const depth = min(slice, k - kk), padded = (depth + TERMS - 1) & ~(TERMS - 1);
-    pack_columns(type, transB, b, n, k, first, columns, kk, depth, wide, packed, scratch);
+    pack_columns(half, type, transB, b, n, k, first, columns, kk, depth, wide, packed, scratch);
     for (let j = 0; j < columns; j += LANES) {
       const panel = packed + (j as usize) * (padded as usize) * 4;
       for (let i = 0; i < rows; i += TILE_ROWS) {
@@ -195,18 +255,42 @@ export function matmul_bf16(
   loraScale: f32,
   begin: i32, end: i32, scratch: usize,
 ): void {
+  multiply(
+    false, type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, xa,
+    loraB, r, loraScale, begin, end, scratch,
+  );
+}
+
+/** The same in binary16; a and xa are packed by f16_pack_rows. */
+export function matmul_f16(
+  type: i32, transB: i32, a: usize, b: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
+  unitColumns: i32, slice: i32, alpha: f32, accumulate: i32, xa: usize, loraB: usize, r: i32,
+  loraScale: f32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  multiply(
+    true, type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, xa,
+    loraB, r, loraScale, begin, end, scratch,
+  );
+}
+
+function multiply(
+  half: bool, type: i32, transB: i32, a: usize, b: usize, out: usize, m: i32, n: i32, k: i32,
+  unitRows: i32, unitColumns: i32, slice: i32, alpha: f32, accumulate: i32, xa: usize, loraB: usize,
+  r: i32, loraScale: f32, begin: i32, end: i32, scratch: usize,
+): void {
   const groups = (n + unitColumns - 1) / unitColumns;
   for (let unit = begin; unit < end; unit++) {
     const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
     const first = (unit % groups) * unitColumns, columns = min(unitColumns, n - first);
     multiply_part(
-      type, transB, a, b, out, n, k, row, rows, first, columns, unitColumns, slice, alpha,
+      half, type, transB, a, b, out, n, k, row, rows, first, columns, unitColumns, slice, alpha,
       accumulate, scratch,
     );
     if (r > 0) {
       multiply_part(
-        FLOATS, 1, xa, loraB, out, n, r, row, rows, first, columns, unitColumns, slice, loraScale,
-        1, scratch,
+        half, FLOATS, 1, xa, loraB, out, n, r, row, rows, first, columns, unitColumns, slice,
+        loraScale, 1, scratch,
       );
     }
   }
