@@ -19,6 +19,15 @@ import experimentsSmollm2Arithmetic from "../experiments/smollm2_arithmetic.yaml
 import experimentsSmollm2ChainSum from "../experiments/smollm2_chain_sum.yaml" with {
   type: "text",
 };
+import experimentsSmollm2Curriculum from "../experiments/smollm2_curriculum.yaml" with {
+  type: "text",
+};
+import experimentsSmollm2Needle from "../experiments/smollm2_needle_haystack.yaml" with {
+  type: "text",
+};
+import experimentsSmollm2Sequence from "../experiments/smollm2_number_sequence.yaml" with {
+  type: "text",
+};
 import modelsDialogptLarge from "../models/dialogpt-large.yaml" with { type: "text" };
 import modelsDialogptMedium from "../models/dialogpt-medium.yaml" with { type: "text" };
 import modelsDialogptSmall from "../models/dialogpt-small.yaml" with { type: "text" };
@@ -62,6 +71,9 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["experiments/quickstart.yaml", experimentsQuickstart],
   ["experiments/smollm2_arithmetic.yaml", experimentsSmollm2Arithmetic],
   ["experiments/smollm2_chain_sum.yaml", experimentsSmollm2ChainSum],
+  ["experiments/smollm2_curriculum.yaml", experimentsSmollm2Curriculum],
+  ["experiments/smollm2_needle_haystack.yaml", experimentsSmollm2Needle],
+  ["experiments/smollm2_number_sequence.yaml", experimentsSmollm2Sequence],
   ["models/dialogpt-large.yaml", modelsDialogptLarge],
   ["models/dialogpt-medium.yaml", modelsDialogptMedium],
   ["models/dialogpt-small.yaml", modelsDialogptSmall],
