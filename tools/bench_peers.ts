@@ -106,10 +106,15 @@ function table(columns: readonly string[], rows: readonly (readonly string[])[])
 const WEIGHTS = [
   { name: "rgx, weights as in the file", dtype: "auto" },
   { name: "rgx, weights widened to float32", dtype: "float32" },
+  { name: "rgx, `use_rollout_activations`", dtype: "auto", keeps: true },
 ] as const;
 
 /** Programs that make a step in bfloat16, where the processor has a unit for it. */
-const IN_BF16 = { rgx: "rgx in bfloat16, weights as in the file", trl: "TRL, `bf16: true`" };
+const IN_BF16 = {
+  rgx: "rgx in bfloat16, weights as in the file",
+  kept: "rgx in bfloat16, `use_rollout_activations`",
+  trl: "TRL, `bf16: true`",
+};
 
 /** The settings of rgx for decoding. llama.cpp always rounds activations to 8 bits. */
 const DECODING = [
@@ -145,13 +150,14 @@ async function stepSection(
     ];
     const hasUnit = nativeLibrary().code?.bf16 != null;
     const { alive, died, versions } = await inTurns<StepTimes>([
-      ...WEIGHTS.map(({ name, dtype }) => ({ name, command: rgxCommand({ ...job, dtype }) })),
+      ...WEIGHTS.map(({ name, ...more }) => ({ name, command: rgxCommand({ ...job, ...more }) })),
       { name: "TRL", command: trlCommand(job) },
     ], rounds);
     if (hasUnit) {
       // A second group, because the memory of a machine may not hold TRL twice.
       const group = await inTurns<StepTimes>([
         { name: IN_BF16.rgx, command: rgxCommand({ ...inBf16, dtype: "auto" }) },
+        { name: IN_BF16.kept, command: rgxCommand({ ...inBf16, dtype: "auto", keeps: true }) },
         { name: IN_BF16.trl, command: trlCommand(inBf16) },
       ], rounds);
       for (const [name, one] of group.alive) alive.set(name, one);

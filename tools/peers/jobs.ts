@@ -18,6 +18,8 @@ export interface StepJob extends Job {
   rank: number;
   /** What products are computed in; `bf16` of TRL. */
   computeDtype: ComputeDtype;
+  /** Whether rgx trains on the activations of sampling. */
+  keeps?: boolean;
 }
 
 export interface StepTimes {

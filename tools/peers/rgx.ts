@@ -38,7 +38,7 @@ function processorMs(): number {
 }
 
 async function stepper(job: StepJob & Weights, device: WasmDevice) {
-  const { model: path, promptIds, completions, newTokens, rank: r, dtype } = job;
+  const { model: path, promptIds, completions, newTokens, rank: r, dtype, keeps = false } = job;
   device.computeDtype = job.computeDtype;
   const { config, files, tokenizer } = await readModelFolder(path);
   const model = await CausalLM.create(device, config, files, {
@@ -49,7 +49,7 @@ async function stepper(job: StepJob & Weights, device: WasmDevice) {
   const step = new BenchStep(device, model, tokenizer!);
   return async (): Promise<StepTimes> => {
     const cpu = processorMs();
-    const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false };
+    const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false, keeps };
     const times = await step.run(shape);
     return {
       seconds: STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0) / 1000,
