@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError, Help } from "commander";
 import { EXIT, UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
 import { versionLine } from "../core/version.ts";
 import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
@@ -113,7 +114,6 @@ function createProgram(setExit: (code: number) => void): Command {
       },
     })
     .enablePositionalOptions() // a command and its subcommand may have flags of the same names
-    .showSuggestionAfterError(true)
     .showHelpAfterError("(--help shows the usage and examples)")
     .exitOverride()
     .addHelpText(
@@ -142,8 +142,21 @@ function createProgram(setExit: (code: number) => void): Command {
   doctorCommand(program, setExit);
   shellCommands(program);
   hostCommands(program);
-  for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
+  for (const command of [program, ...allCommands(program)]) {
+    command.exitOverride().copyInheritedSettings(program).showSuggestionAfterError(false)
+      .configureOutput({ outputError: (text, write) => write(withSuggestion(text, command)) });
+  }
   return program;
+}
+
+/** An error of Commander's; an unknown name with the one that was probably meant. */
+function withSuggestion(text: string, command: Command): string {
+  const [, what, name] = /unknown (option|command) '([^']+)'/.exec(text) ?? [];
+  if (name === undefined) return text;
+  const names = what === "option"
+    ? [...command.options.flatMap(({ long }) => long ?? []), "--help"]
+    : command.commands.map((child) => child.name());
+  return text.trimEnd() + didYouMean(name, names) + "\n";
 }
 
 function* allCommands(command: Command): Generator<Command> {

@@ -29,18 +29,34 @@ export function editDistance(a: string, b: string): number {
 /** Minimum length of a name that is matched as a prefix. Shorter ones fit too many names. */
 const MIN_PREFIX_LENGTH = 4;
 
+/** Names for the same thing, in rgx and elsewhere, which are not similar as texts. */
+const SYNONYMS: readonly (readonly string[])[] = [
+  ["size", "num_examples", "num_samples", "count"],
+  ["max_steps", "steps", "num_steps", "total_steps"],
+  ["num_train_epochs", "epochs"],
+];
+
+/** The candidate that means the same as `name`, or null. */
+function synonym(name: string, candidates: readonly string[]): string | null {
+  const plain = (text: string) => fold(text).replace(/^_+/, "");
+  const group = SYNONYMS.find((names) => names.includes(plain(name))) ?? [];
+  return candidates.find((candidate) => group.includes(plain(candidate))) ?? null;
+}
+
 /**
- * The candidate most similar to `name`. The distance may be at most a third of the longer name; a
+ * The candidate that means the same as `name`, or else the most similar one. The distance may be at most a third of the longer name; a
  * distance of 1 is always allowed, if at least one character is the same. Of equally similar
  * candidates the first is returned. If none is similar, the first candidate that begins with `name`
  * is returned, or null.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
+  const all = [...candidates], same = synonym(name, all);
+  if (same !== null) return same;
   const wanted = fold(name);
   let best: string | null = null;
   let bestDistance = Infinity;
   let begun: string | null = null;
-  for (const candidate of candidates) {
+  for (const candidate of all) {
     const folded = fold(candidate);
     if (wanted.length >= MIN_PREFIX_LENGTH && folded.startsWith(wanted)) begun ??= candidate;
     const allowed = Math.max(1, Math.floor(Math.max(wanted.length, folded.length) / 3));

@@ -35,5 +35,7 @@ Deno.test("the most similar name is found, and nothing is suggested for a dissim
 
 Deno.test("the end of a message names the candidate or is empty", () => {
   assert.equal(didYouMean("sede", ["seed"]), ", did you mean seed?");
+  assert.equal(nearest("--num-examples", ["--seed", "--size"]), "--size");
+  assert.equal(nearest("--steps", ["--stop", "--max-steps"]), "--max-steps");
   assert.equal(didYouMean("zzz", ["seed"]), "");
 });

@@ -26,8 +26,8 @@ export function slurmCommands(program: Command): void {
         "rgx slurm my.yaml my_account --nodes 2 --gpus 4      # eight ranks",
         "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
       ) +
-        "\n\nThe keys training.nnodes and training.n_gpus_per_node are the defaults of --nodes\n" +
-        "and --gpus. Before its time is up the job saves and goes back into the queue by itself;\n" +
+        "\n\nThe keys training.nnodes and training.n_gpus_per_node are the defaults of\n" +
+        "--nodes and --gpus. Before its time is up the job saves and goes back into the queue by itself;\n" +
         "scancel ends it.",
     )
     .action(async (config, account, overrides, options) =>
