@@ -26,9 +26,9 @@ export function slurmCommands(program: Command): void {
         "rgx slurm my.yaml my_account --nodes 2 --gpus 4      # eight ranks",
         "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
       ) +
-        "\n\nThe keys training.nnodes and training.n_gpus_per_node are the defaults of\n" +
-        "--nodes and --gpus. Before its time is up the job saves and goes back into the queue by itself;\n" +
-        "scancel ends it.",
+        "\n\nBefore its time is up the job saves and goes back into the queue by itself;\n" +
+        "scancel ends it. The keys training.nnodes and training.n_gpus_per_node are the\n" +
+        "defaults of --nodes and --gpus.",
     )
     .action(async (config, account, overrides, options) =>
       (await import("./slurm.ts")).slurmTrain(config, account, overrides, options)
