@@ -44,9 +44,9 @@ function synonym(name: string, candidates: readonly string[]): string | null {
 }
 
 /**
- * The candidate that means the same as `name`, or else the one that is most similar to it. The
- * distance may be at most a third of the longer name; a distance of 1 is always allowed, if at least
- * one character is the same. Of equally similar candidates the first is returned. If none is
+ * The candidate that means the same as `name`, or else the most similar one. The distance may be at
+ * most a third of the longer name; a distance of 1 is always allowed, if at least one character is
+ * the same. Of equally similar candidates the first is returned. If none is
  * similar, the first candidate that begins with `name` is returned, or null.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {

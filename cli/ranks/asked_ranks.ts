@@ -1,6 +1,8 @@
 /**
  * How many ranks a run shall have, and where: `--ranks`, or the keys training.nnodes and
- * training.n_gpus_per_node, which a machine or job must be able to place.
+ * training.n_gpus_per_node, which a machine or job must be able to place. The keys count graphics
+ * cards. Where a recipe for cards runs on a CPU that cannot start as many ranks, one process does
+ * the run, with the same bits, and a note says so.
  */
 import {
   askedPlaces,
@@ -14,6 +16,8 @@ import { UsageError } from "../../core/errors.ts";
 import { grantedCores } from "../../core/machine/cgroup.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { cardsFor } from "../../kernels/mod.ts";
+import { log } from "../terminal/terminal.ts";
+import { findLauncher } from "./find_launcher.ts";
 
 /** Ranks to start. */
 export interface AskedRanks {
@@ -30,6 +34,10 @@ export interface RankMachine {
   cores: number;
   /** Graphics cards for this device, and the variable that limits them; null: it is the CPU. */
   cards(device: string): Promise<{ cards: number; by: string } | null>;
+  /** Whether there is a program that starts ranks. */
+  hasLauncher(): Promise<boolean>;
+  /** Shows a note. */
+  note(text: string): void;
 }
 
 /**
@@ -50,7 +58,10 @@ export async function askedRanks(
   if (count === 1) return null;
   requireNodes(places, machine);
   // In a job the ranks check the cards of their own nodes, which may be others than this machine.
-  if (!machine.inJob) await requireShares(places.perNode, device, machine);
+  if (machine.inJob) return { count, places };
+  const found = await machine.cards(device);
+  if (found !== null) requireCards(places.perNode, found);
+  else if (flag === undefined && !await startsOnCpu(count, device, machine)) return null;
   return { count, places };
 }
 
@@ -70,22 +81,28 @@ function requireNodes(places: RankPlaces, { inJob, jobNodes }: RankMachine): voi
   );
 }
 
-async function requireShares(perNode: number, device: string, machine: RankMachine) {
-  const found = await machine.cards(device), { cores } = machine;
+/** Whether this machine starts so many ranks on the CPU; otherwise a note says why not. */
+async function startsOnCpu(
+  count: number,
+  device: string,
+  machine: RankMachine,
+): Promise<boolean> {
+  const { cores } = machine, has = counted(cores, "core", "cores");
+  const why = count > cores
+    ? `has ${has} for them`
+    : await machine.hasLauncher()
+    ? null
+    : "has no launcher of MPI";
+  if (why === null) return true;
+  machine.note(
+    `training.n_gpus_per_node is ${count}: this run is on the CPU (--device ${device}), and this ` +
+      `machine ${why}; one process does the run, with the same bits. --ranks N starts several.`,
+  );
+  return false;
+}
+
+function requireCards(perNode: number, { cards, by }: { cards: number; by: string }): void {
   const key = `training.n_gpus_per_node is ${perNode}`;
-  if (found === null) {
-    if (perNode <= cores) return;
-    throw new UsageError(
-      `${key}: this run is on the CPU (--device ${device}), where a rank is a share of the ` +
-        `cores, and there ${cores === 1 ? "is" : "are"} ${counted(cores, "core", "cores")}`,
-      {
-        advice: `Set training.n_gpus_per_node=${cores}` +
-          (cores === 1 ? "" : ", or 1 for one process with all cores") +
-          "; --ranks starts any number of ranks, where the key is not written.",
-      },
-    );
-  }
-  const { cards, by } = found;
   if (perNode <= cards) return;
   throw new UsageError(
     `${key}: this machine has ${counted(cards, "graphics card", "graphics cards")}` +
@@ -106,5 +123,7 @@ function thisMachine(): RankMachine {
     jobNodes: job?.nodes ?? null,
     cores: grantedCores(),
     cards: cardsFor,
+    hasLauncher: () => findLauncher().then(() => true, () => false),
+    note: (text) => log(`note: ${text}`),
   };
 }

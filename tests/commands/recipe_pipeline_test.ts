@@ -73,7 +73,7 @@ trainer:
   logger: [console]
   project_name: rg-test
   experiment_name: tiny
-  n_gpus_per_node: 2
+  n_gpus_per_node: 8
   nnodes: 1
   save_freq: 2
   test_freq: -1
