@@ -1,6 +1,6 @@
 /**
- * Products in bfloat16 on a card's matrix units (ops/matmul/webgpu/matrix.wgsl.ts), against the
- * float64 reference. They need a driver with VK_KHR_cooperative_matrix. Mesa's software driver has
+ * Products in bfloat16 and attention on a card's matrix units (ops/matmul/webgpu/matrix.wgsl.ts,
+ * ops/attention/matrix.wgsl.ts), against the float64 reference. They need a driver with VK_KHR_cooperative_matrix. Mesa's software driver has
  * it from 26.1 on: `tools/testing/lavapipe.sh FOLDER` fetches it, and with
  * RGX_TEST_LAVAPIPE=FOLDER this file starts itself once more with that driver.
  */
@@ -10,9 +10,17 @@ import { createVulkanDevice, vulkanAdapters } from "../devices/vulkan/device.ts"
 import { hasVulkan } from "../devices/vulkan/testing.ts";
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { isWebgpuWanted } from "../devices/webgpu/testing.ts";
+import {
+  backwardKeysChoice,
+  backwardQueriesChoice,
+  forwardChoice,
+  MATRIX,
+} from "../ops/attention/choose.ts";
+import type { AttentionBackwardArgs } from "../ops/attention/spec.ts";
 import { roundBf16 } from "../ops/matmul/bf16.ts";
 import { stream, upload } from "../testing.ts";
 import { blockOf, WEIGHT_TYPES } from "../weights/types.ts";
+import { attentionBackwardCases, attentionCases } from "./cases/attention.ts";
 import { productCase } from "./cases/matmul.ts";
 import { type Case, checkCase } from "./runner.ts";
 
@@ -71,6 +79,27 @@ function defineTests(): void {
         assert.ok(error < 2 ** -20, `row ${i}, column ${j}: ${error}`);
       }
     }
+  });
+
+  testUnits("attention and its gradient are float32 on units too", async (device) => {
+    // Each size of heads takes seconds to compile, so two are enough.
+    const some = Deno.env.get("RGX_TEST_VULKAN") === "1" ? /./ : /heads 4,4,16$|^\[\[7.*window/;
+    const cases = [...attentionCases(), ...await attentionBackwardCases()];
+    for (const test of cases.filter(({ name }) => some.test(name))) {
+      const args = test.args as unknown as AttentionBackwardArgs;
+      const points = test.op === "attention"
+        ? [forwardChoice]
+        : [backwardQueriesChoice, backwardKeysChoice];
+      device.kernelChoices = Object.fromEntries(
+        points.map((point) => [point.classOf(args, device)!, MATRIX]),
+      );
+      await checkCase(device, test);
+    }
+    const names = device.kernelTimes().map(({ name }) => name).join();
+    for (const name of ["attention.matrix", "queries.matrix", "keys.matrix"]) {
+      assert.ok(names.includes(name), names);
+    }
+    assert.equal(device.allocatedBytes, 0);
   });
 
   testUnits("zeros stay zeros, and infinity and NaN are not hidden", async (device) => {

@@ -165,21 +165,37 @@ ${
 }
 
 /** WGSL: `in_range`, whether a key is in one of the two ranges that a row attends to. */
-const IN_WINDOW = `
+export const IN_WINDOW = `
 fn in_range(key: u32, range: vec4<u32>) -> bool {
   return (key >= range.x && key < range.y) || (key >= range.z && key < range.w);
 }`;
 
 /** WGSL: `part_rows`, the number of rows in each part of `range` rows. */
-const PARTS = `fn part_rows(range: u32) -> u32 {
+export const PARTS = `fn part_rows(range: u32) -> u32 {
   return max(${MIN_PART_ROWS}u, (range + p.parts - 1u) / p.parts);
 }`;
+
+/**
+ * WGSL: which tile of keys a workgroup does, and the part of the queries for it.
+ * @param ifNone what a workgroup does whose part has no queries
+ */
+export function keyPart({ m }: Pick<Tiles, "m">, ifNone: string): string {
+  return `let piece = number % p.parts;
+  let head = number / p.parts % p.kv_heads;
+  let key_tile = number / p.parts / p.kv_heads;
+  let first = key_tile * ${m}u;
+  let last_limit = limits[p.rows + key_tile];
+  let length = part_rows(last_limit - first);
+  let from_row = first + piece * length;
+  if (from_row >= last_limit) { ${ifNone} }
+  let queries_end = min(from_row + length, last_limit) * p.per_kv;`;
+}
 
 /** One workgroup for each part of the queries, each tile of keys and each key head. */
 export function keyGradientSpec(
   { headDim, sizes, windowed = false }: AttentionOptions & { windowed?: boolean },
 ): KernelSpec {
-  const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { m, n } = tiles;
+  const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { n } = tiles;
   const queryRow = (q: string) =>
     `select(NONE, query_row(begin + ${q}, head), begin + ${q} < queries_end)`;
   const products = SCORES.map(({ rows, columns, sums }) => ({
@@ -218,15 +234,7 @@ fn key_number(key: u32, head: u32) -> u32 {
 }
 ${windowed ? ATTENDED + IN_WINDOW : ""}
 ${
-      tiles.main(`let piece = number % p.parts;
-  let head = number / p.parts % p.kv_heads;
-  let key_tile = number / p.parts / p.kv_heads;
-  let first = key_tile * ${m}u;
-  let last_limit = limits[p.rows + key_tile];
-  let length = part_rows(last_limit - first);
-  let from_row = first + piece * length;
-  if (from_row >= last_limit) { return; }
-  let queries_end = min(from_row + length, last_limit) * p.per_kv;
+      tiles.main(`${keyPart(tiles, "return;")}
   ${tiles.matrixRowsOfRows((r) => `key_number(first + ${r}, head)`)}
   ${
         tiles.eachRow((i) =>

@@ -4,6 +4,7 @@
  */
 import { unknownKernel } from "../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
+import { unitsForAttention } from "./matrix_attention.ts";
 import { softmaxBytes } from "./softmax.wgsl.ts";
 import {
   type AttentionArgs,
@@ -77,13 +78,17 @@ export function tileNamed(
   return found;
 }
 
-/** The names of the tiles that fit, the rule's first. */
-function tileNames(
+/** The name of the kernel on matrix units, in place of a tile. */
+export const MATRIX = "matrix";
+
+/** The names of the tiles that fit, the rule's first, and of matrix units where they are. */
+function kernelNames(
   over: Over,
-  { headDim }: AttentionArgs,
+  args: AttentionArgs,
   products: number,
   traits: WebgpuTraits,
 ): string[] {
+  const { headDim } = args;
   const { across, down, each } = attentionTile(traits, over, headDim, products);
   const fitting = CANDIDATES.filter((shape) => {
     if (shape[0] * shape[1] > traits.limits.invocations) return false;
@@ -94,7 +99,8 @@ function tileNames(
       return false; // it needs too much workgroup memory
     }
   });
-  return [...new Set([[across, down, each] as const, ...fitting].map(tileName))];
+  const units = unitsForAttention(args, products, traits) === null ? [] : [MATRIX];
+  return [...new Set([...[[across, down, each] as const, ...fitting].map(tileName), ...units])];
 }
 
 const sizeClass = (n: number) => 2 ** Math.ceil(Math.log2(n));
@@ -138,7 +144,7 @@ export const forwardChoice: ChoicePoint<AttentionForwardArgs> = {
     const shape = classOf(args);
     return shape === null ? null : `attention ${shape}`;
   },
-  candidates: (args, traits) => tileNames("queries", args, 1, traits),
+  candidates: (args, traits) => kernelNames("queries", args, 1, traits),
   tolerance: () => FORWARD,
   small: smallBatch,
 };
@@ -154,7 +160,7 @@ function gradientChoice(over: Over): ChoicePoint<AttentionBackwardArgs> {
       const shape = classOf(args);
       return shape === null ? null : `${name} ${shape}`;
     },
-    candidates: (args, traits) => tileNames(over, args, 2, traits),
+    candidates: (args, traits) => kernelNames(over, args, 2, traits),
     tolerance: () => BACKWARD,
     small: (args) => {
       const { q, k, v, ...rest } = smallBatch(args);

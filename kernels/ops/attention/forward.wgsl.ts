@@ -39,8 +39,7 @@ export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
  * the queries from the last to the first: within a segment the last ones have the most keys, and
  * the longest work should not begin last.
  */
-export function queryTile(tiles: Tiles): string {
-  const { m, n } = tiles;
+export function tileOfQueries({ m, n }: Pick<Tiles, "m" | "n">): string {
   return `let head = number % p.kv_heads;
   let first = (p.count - 1u - number) / p.kv_heads * ${m}u;
   let queries_end = min(first + ${m}u, p.rows * p.per_kv);
@@ -50,7 +49,12 @@ export function queryTile(tiles: Tiles): string {
   let span_begin = attended(p.row_begin + first / p.per_kv, true).z;
   let span_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
-  let key_tiles = prefix_tiles + (span_end - span_begin + ${n - 1}u) / ${n}u;
+  let key_tiles = prefix_tiles + (span_end - span_begin + ${n - 1}u) / ${n}u;`;
+}
+
+/** WGSL: the same, and the rows of the tile that an invocation has. */
+export function queryTile(tiles: Tiles): string {
+  return `${tileOfQueries(tiles)}
   ${tiles.matrixRowsOfRows((r) => `query_number(first + ${r}, queries_end, head)`)}
   ${
     tiles.eachRow((i) =>
@@ -62,7 +66,7 @@ export function queryTile(tiles: Tiles): string {
 }
 
 /** WGSL: where tile t of the keys begins and ends. */
-export function keyRange({ n }: Tiles): string {
+export function keyRange({ n }: Pick<Tiles, "n">): string {
   return `let in_prefix = t < prefix_tiles;
     let begin = select(span_begin + (t - prefix_tiles) * ${n}u, prefix_begin + t * ${n}u, in_prefix);
     let end = select(span_end, prefix_end, in_prefix);`;

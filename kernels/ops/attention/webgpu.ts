@@ -23,9 +23,18 @@ import {
   backwardKeysChoice,
   backwardQueriesChoice,
   forwardChoice,
+  MATRIX,
   tileNamed,
 } from "./choose.ts";
 import { attentionSpec } from "./forward.wgsl.ts";
+import {
+  matrixAttention,
+  matrixKeyGradient,
+  matrixQueryGradient,
+  type SplitOperands,
+  splitOperands,
+  unitsForAttention,
+} from "./matrix_attention.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 import { Tiles, type TileShape } from "./tiles.wgsl.ts";
 
@@ -45,20 +54,38 @@ export const queryGradient = variants(queryGradientSpec);
 export const keyGradient = variants(keyGradientSpec);
 const sumParts = variants(sumSpec);
 
-/** The tile that was chosen for these arguments, if one was. */
-function chosenTile<Args>(
+/** What was chosen for these arguments: a tile, matrix units, or nothing. */
+function chosenKernel<Args>(
   point: ChoicePoint<Args>,
   args: Args,
   ctx: WebgpuContext,
-): TileShape | undefined {
+): TileShape | typeof MATRIX | undefined {
   const name = ctx.choose(point, args);
-  return name === null ? undefined : tileNamed(name);
+  return name === null ? undefined : name === MATRIX ? MATRIX : tileNamed(name);
 }
+
+/** The tile that was chosen; none where matrix units were, which these arguments do not fit. */
+const tileOf = (chosen: TileShape | typeof MATRIX | undefined) =>
+  chosen === MATRIX ? undefined : chosen;
 
 export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
-  const { heads, headDim } = args, width = heads * headDim;
-  const sizes = attentionTile(ctx, "queries", headDim, 1, chosenTile(forwardChoice, args, ctx));
+  const { heads, headDim, segments, rowSegment } = args, width = heads * headDim;
+  const chosen = chosenKernel(forwardChoice, args, ctx);
+  const units = chosen === MATRIX ? unitsForAttention(args, 1, ctx) : null;
+  if (units !== null) {
+    const { m, buffers, params } = splitOperands(args, units, ctx);
+    const grid = queryGrid(args, m, args.rows);
+    const table = { segments, row_segment: rowSegment };
+    ctx.dispatch({
+      kernel: matrixAttention(units),
+      buffers: { ...buffers, ...table, outputs: args.out, lses: args.lse },
+      params: { ...grid.params, ...params },
+      groups: ctx.grid(grid.count),
+    });
+    return;
+  }
+  const sizes = attentionTile(ctx, "queries", headDim, 1, tileOf(chosen));
   const { m } = new Tiles(sizes, headDim, 1);
   inRowParts(ctx, args.rows, width, (part, rows, begin) => {
     const { count, params } = queryGrid(args, m, rows, begin);
@@ -70,8 +97,8 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
         values: args.v,
         outputs: part(args.out, width),
         lses: part(args.lse, heads),
-        segments: args.segments,
-        row_segment: args.rowSegment,
+        segments,
+        row_segment: rowSegment,
       },
       params,
       groups: ctx.grid(count),
@@ -80,7 +107,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
 };
 
 export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, ctx) => {
-  const { rows, heads, headDim, segments, rowSegment } = args;
+  const { rows, heads, headDim } = args;
   const stats = ctx.scratch("float", 2 * rows * heads, "lse and delta");
   ctx.dispatch({
     kernel: delta({ headDim }),
@@ -89,30 +116,59 @@ export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, c
     groups: ctx.grid(Math.ceil(rows * heads / DELTA_ROWS)),
     flops: 2 * rows * heads * headDim,
   });
+  const overQueries = chosenKernel(backwardQueriesChoice, args, ctx);
+  const overKeys = chosenKernel(backwardKeysChoice, args, ctx);
+  const units = overQueries === MATRIX || overKeys === MATRIX
+    ? unitsForAttention(args, 2, ctx)
+    : null;
+  const split = units === null ? null : splitOperands(args, units, ctx);
   const inputs = { queries: args.q, keys: args.k, values: args.v, douts: args.dout, stats };
-  const sizes = attentionTile(
-    ctx,
-    "queries",
-    headDim,
-    2,
-    chosenTile(backwardQueriesChoice, args, ctx),
-  );
-  const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m, rows);
-  ctx.dispatch({
-    kernel: queryGradient({ headDim, sizes }),
-    buffers: { ...inputs, segments, row_segment: rowSegment, dqueries: args.dq },
-    params,
-    groups: ctx.grid(count),
-  });
-  keyGradients(args, inputs, ctx);
+  queryGradients(args, overQueries === MATRIX ? split : null, tileOf(overQueries), inputs, ctx);
+  keyGradients(args, overKeys === MATRIX ? split : null, tileOf(overKeys), inputs, ctx);
 };
 
 type Inputs = Record<"queries" | "keys" | "values" | "douts" | "stats", Tensor>;
 
-function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuContext): void {
+/** @param split the operands for matrix units; null: they are not used */
+function queryGradients(
+  args: AttentionBackwardArgs,
+  split: SplitOperands | null,
+  tile: TileShape | undefined,
+  inputs: Inputs,
+  ctx: WebgpuContext,
+): void {
+  const { rows, headDim, segments, rowSegment } = args;
+  const outputs = { segments, row_segment: rowSegment, dqueries: args.dq };
+  if (split !== null) {
+    const { count, params } = queryGrid(args, split.m, rows);
+    ctx.dispatch({
+      kernel: matrixQueryGradient(split.heads),
+      buffers: { ...split.buffers, stats: inputs.stats, ...outputs },
+      params: { ...params, ...split.params },
+      groups: ctx.grid(count),
+    });
+    return;
+  }
+  const sizes = attentionTile(ctx, "queries", headDim, 2, tile);
+  const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m, rows);
+  ctx.dispatch({
+    kernel: queryGradient({ headDim, sizes }),
+    buffers: { ...inputs, ...outputs },
+    params,
+    groups: ctx.grid(count),
+  });
+}
+
+function keyGradients(
+  args: AttentionBackwardArgs,
+  split: SplitOperands | null,
+  tile: TileShape | undefined,
+  inputs: Inputs,
+  ctx: WebgpuContext,
+): void {
   const { rows, kvHeads, headDim, segments, rowSegment } = args;
-  const sizes = attentionTile(ctx, "keys", headDim, 2, chosenTile(backwardKeysChoice, args, ctx));
-  const { m: tileKeys } = new Tiles(sizes, headDim, 2);
+  const sizes = split === null ? attentionTile(ctx, "keys", headDim, 2, tile) : null;
+  const tileKeys = sizes === null ? split!.m : new Tiles(sizes, headDim, 2).m;
   const tiles = Math.ceil(rows / tileKeys), elements = rows * kvHeads * headDim;
   const limits = ctx.scratch("u32", rows + tiles, "limits");
   ctx.dispatch({
@@ -129,13 +185,25 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
   const partial = (name: string, whole: Tensor) =>
     parts === 1 ? whole : ctx.scratch("float", parts * elements, `parts of ${name}`);
   const dkeys = partial("dk", args.dk), dvalues = partial("dv", args.dv);
-  const count = tiles * kvHeads * parts;
-  const windowed = args.window !== undefined, table = { segments, row_segment: rowSegment };
+  const count = tiles * kvHeads * parts, windowed = args.window !== undefined;
+  const outputs = {
+    ...{ limits, dkeys, dvalues },
+    ...(windowed ? { segments, row_segment: rowSegment } : {}),
+  };
+  const params = { ...queryGrid(args, tileKeys, rows).params, count, parts };
   ctx.dispatch({
-    kernel: keyGradient({ headDim, sizes, windowed }),
-    buffers: { ...inputs, limits, dkeys, dvalues, ...(windowed ? table : {}) },
-    params: { ...queryGrid(args, tileKeys, rows).params, count, parts },
     groups: ctx.grid(count),
+    ...(sizes === null
+      ? {
+        kernel: matrixKeyGradient({ ...split!.heads, windowed }),
+        buffers: { ...split!.buffers, stats: inputs.stats, ...outputs },
+        params: { ...params, ...split!.params },
+      }
+      : {
+        kernel: keyGradient({ headDim, sizes, windowed }),
+        buffers: { ...inputs, ...outputs },
+        params,
+      }),
   });
   if (parts === 1) return;
   const n = elements / (headDim % 4 === 0 ? 4 : 2);
