@@ -1,8 +1,9 @@
 /**
  * Products in bfloat16 and attention on a card's matrix units (ops/matmul/webgpu/matrix.wgsl.ts,
- * ops/attention/matrix.wgsl.ts), against the float64 reference. They need a driver with VK_KHR_cooperative_matrix. Mesa's software driver has
- * it from 26.1 on: `tools/testing/lavapipe.sh FOLDER` fetches it, and with
- * RGX_TEST_LAVAPIPE=FOLDER this file starts itself once more with that driver.
+ * ops/attention/matrix.wgsl.ts), against the float64 reference. They need a driver with
+ * VK_KHR_cooperative_matrix. Mesa's software driver has it from 26.1 on:
+ * `tools/testing/lavapipe.sh FOLDER` fetches it, and with RGX_TEST_LAVAPIPE=FOLDER this file starts
+ * itself once more with that driver.
  */
 import assert from "node:assert/strict";
 import { NEEDED, needs } from "../../tests/skipped.ts";

@@ -48,7 +48,7 @@ fn power_of_two(n: i32) -> f32 { return bitcast<f32>(u32(n + 127) << 23u); }`;
 const range = (n: number) => [...Array(n).keys()];
 const lines = (n: number, text: (i: number) => string) => range(n).map(text).join("\n");
 
-/** Packs the vectors of heads: those of a key head, or of the query heads that share it, in order. */
+/** Packs the vectors of heads: of a key head, or of the query heads that share it, in order. */
 export function splitSpec({ headDim, depth }: { headDim: number; depth: number }): KernelSpec {
   return {
     name: "attention.split",
@@ -100,7 +100,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   };
 }
 
-/** A product of scores: the packed rows of its first row and first column, and where it is put. */
+/** A product of scores: the packed rows of its first row and of its first column. */
 export interface MatrixProduct {
   rows: string;
   columns: string;
@@ -108,7 +108,7 @@ export interface MatrixProduct {
 
 /** The WGSL for one size of heads. Its text uses `local`, `sub`, `row`, `lane` of {@link main}. */
 export class MatrixTiles {
-  /** Rows of a tile, and the name for it that attention.wgsl.ts knows; n are its columns. */
+  /** Rows and columns of a tile, under the names of tiles.wgsl.ts. */
   readonly m: number;
   readonly n = COLUMNS;
   readonly threads: number;
