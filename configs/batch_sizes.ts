@@ -35,6 +35,13 @@ export function supervisedBatch(
   return sft.per_device_train_batch_size * sft.gradient_accumulation_steps;
 }
 
+/** Micro-steps that train on one generation batch, before the next one is sampled. */
+export function microStepsPerGeneration(
+  training: SizeKeys & Pick<RunConfig["training"], "num_iterations">,
+): number {
+  return batchSizes(training).stepsPerGeneration * training.num_iterations;
+}
+
 export function batchSizes(training: SizeKeys): BatchSizes {
   const {
     per_device_train_batch_size: size,

@@ -1,5 +1,5 @@
 /** Rules about section `generation`: what sampling on servers needs and excludes. */
-import { batchSizes } from "../batch_sizes.ts";
+import { microStepsPerGeneration } from "../batch_sizes.ts";
 import { GENERATION } from "../schema/generation_keys.ts";
 import { defaultsOf } from "../types/key_spec.ts";
 import { RuleContext } from "./rule_context.ts";
@@ -60,8 +60,8 @@ export class GenerationRules extends RuleContext {
       "training.num_iterations",
     ] as const;
     if (this.valid(...names)) {
-      const { training } = this.config, { stepsPerGeneration } = batchSizes(training);
-      if (stepsPerGeneration * training.num_iterations !== training.gradient_accumulation_steps) {
+      const { training } = this.config;
+      if (microStepsPerGeneration(training) !== training.gradient_accumulation_steps) {
         this.fail(
           "counts optimizer steps, so each step must have its own generation: leave out " +
             "num_iterations, steps_per_generation and generation_batch_size",

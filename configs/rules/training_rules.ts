@@ -4,7 +4,7 @@
  * GRPOConfig, the best checkpoint as in transformers' TrainingArguments.
  */
 import { nearest } from "../../core/suggest.ts";
-import { batchSizes } from "../batch_sizes.ts";
+import { microStepsPerGeneration } from "../batch_sizes.ts";
 import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
@@ -294,7 +294,7 @@ export class TrainingRules extends RuleContext {
         "by log-probabilities of the policy (vllm_importance_sampling_correction)";
       return this.fail(text, names[0], "generation.backend");
     }
-    const perGeneration = batchSizes(training).stepsPerGeneration * training.num_iterations;
+    const perGeneration = microStepsPerGeneration(training);
     if (training.gradient_accumulation_steps % perGeneration !== 0) return;
     const text = "has no effect: each generation is for one step, which needs no old " +
       "log-probabilities; leave it out, or set num_iterations or steps_per_generation";
@@ -329,7 +329,7 @@ export class TrainingRules extends RuleContext {
         "step, and drops most of their groups";
       return this.fail(text, name, dynamic);
     }
-    const perGeneration = batchSizes(training).stepsPerGeneration * training.num_iterations;
+    const perGeneration = microStepsPerGeneration(training);
     if (perGeneration % training.gradient_accumulation_steps === 0) return;
     const text = "needs steps of one generation each: steps_per_generation × num_iterations as a " +
       `multiple of gradient_accumulation_steps (${training.gradient_accumulation_steps})`;

@@ -10,15 +10,14 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { activationWidths, type LayerActivations } from "./layer_buffers.ts";
 import type { Residual } from "./decoder_layer.ts";
+import type { LayerPart } from "./layer_pass.ts";
 
 /** The results of a layer's products, and the residual stream before attention and MLP. */
 const KEPT = {
   attention: ["h", "q", "k", "v"],
   mlp: ["mid", "gate", "up"],
-} as const;
+} as const satisfies Record<LayerPart, readonly string[]>;
 
-/** The part of a layer whose results have just been computed. */
-export type LayerPart = keyof typeof KEPT;
 type KeptName = typeof KEPT[LayerPart][number];
 
 const NAMES: readonly KeptName[] = [...KEPT.attention, ...KEPT.mlp];
@@ -58,7 +57,11 @@ export class ActivationStore {
   readonly #branches = new Map<string, number>();
   #used = 0;
 
-  constructor(private readonly device: Device, private readonly config: ModelConfig) {}
+  readonly #widths: ReturnType<typeof activationWidths>;
+
+  constructor(private readonly device: Device, private readonly config: ModelConfig) {
+    this.#widths = activationWidths(config);
+  }
 
   /**
    * Forgets everything, before the next step samples.
@@ -71,7 +74,7 @@ export class ActivationStore {
     this.#used = 0;
     if (rows <= this.#rows) return;
     this.dispose();
-    const widths = activationWidths(this.config);
+    const widths = this.#widths;
     this.#layers = Array.from({ length: this.config.numLayers }, (_, layer) =>
       Object.fromEntries(
         NAMES.filter((name) => widths[name] !== undefined).map((name) => [
@@ -123,11 +126,16 @@ export class ActivationStore {
   saver(index: Tensor, rows: number): (part: LayerPart, activations: LayerActivations) => void {
     let layer = 0;
     return (part, activations) => {
-      const widths = activationWidths(this.config);
       for (const name of KEPT[part]) {
         const src = keptTensor(activations, name), table = this.#layers[layer]![name];
         if (src === null) continue;
-        this.device.run("scatter_rows", { src, index, table: table!, rows, d: widths[name]! });
+        this.device.run("scatter_rows", {
+          src,
+          index,
+          table: table!,
+          rows,
+          d: this.#widths[name]!,
+        });
       }
       if (part === "mlp") layer++;
     };
@@ -139,19 +147,17 @@ export class ActivationStore {
     this.device.run("scatter_rows", { src, index, table: this.#output!, rows, d });
   }
 
-  /** Reads what is kept of a part of a layer. */
+  /** Reads what is kept of a layer. */
   load(
     layer: number,
-    part: LayerPart,
     activations: LayerActivations,
     index: Tensor, // u32 [rows]
     rows: number,
   ): void {
-    const widths = activationWidths(this.config);
-    for (const name of KEPT[part]) {
+    for (const name of NAMES) {
       const out = keptTensor(activations, name), table = this.#layers[layer]![name];
       if (out === null) continue;
-      this.device.run("gather_rows", { table: table!, index, out, rows, d: widths[name]! });
+      this.device.run("gather_rows", { table: table!, index, out, rows, d: this.#widths[name]! });
     }
   }
 

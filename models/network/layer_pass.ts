@@ -9,6 +9,9 @@ import type { AdapterDropout } from "./dropout.ts";
 import { type BackwardScratch, type LayerActivations, passWidths } from "./layer_buffers.ts";
 import type { Workspace } from "./workspace.ts";
 
+/** A part of a layer. */
+export type LayerPart = "attention" | "mlp";
+
 export interface LayerPass {
   device: Device;
   config: ModelConfig;
@@ -27,7 +30,7 @@ export interface LayerPass {
   /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
   /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
-  save?: ((part: "attention" | "mlp", activations: LayerActivations) => void) | undefined;
+  save?: ((part: LayerPart, activations: LayerActivations) => void) | undefined;
 }
 
 export interface LayerBackwardPass extends LayerPass {

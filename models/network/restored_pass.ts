@@ -66,8 +66,7 @@ export function trunkRestored(
   );
   const restore = (layer: number) => {
     const activations = layers[layer]!, linears = weights.layers[layer]!;
-    store.load(layer, "attention", activations, index, rows);
-    store.load(layer, "mlp", activations, index, rows);
+    store.load(layer, activations, index, rows);
     restoreLayer(pass, linears, activations);
   };
   const output = store.loadOutput(pass.projected, index, rows);

@@ -1,5 +1,5 @@
 /** The memory of the activations that sampling keeps for the training pass. */
-import { batchSizes } from "../../configs/batch_sizes.ts";
+import { microStepsPerGeneration } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { planStoreBytes } from "../../models/network/activation_store.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
@@ -9,7 +9,7 @@ export type KeptFor = "none" | "first step" | "each step";
 
 export function keptFor(training: RunConfig["training"]): KeptFor {
   if (!training.use_rollout_activations) return "none";
-  const perGeneration = batchSizes(training).stepsPerGeneration * training.num_iterations;
+  const perGeneration = microStepsPerGeneration(training);
   return perGeneration === training.gradient_accumulation_steps ? "each step" : "first step";
 }
 
