@@ -18,6 +18,8 @@ import {
   ATTENDED,
   attends,
   type AttentionOptions,
+  boundRow,
+  KEY_PART_PARAMS,
   keyRange,
   QUERY_FUNCTIONS,
   QUERY_PARAMS,
@@ -101,12 +103,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   };
 }
 
-export function queryGradientSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
+export function queryGradientSpec(
+  { headDim, sizes, keyParts = false }: AttentionOptions,
+): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim);
   const keyRow = (n: string) =>
-    `select(NONE, (begin + ${n}) * p.kv_heads + head, begin + ${n} < end)`;
+    `select(NONE, ${boundRow(`(begin + ${n})`, keyParts)} * p.kv_heads + head, begin + ${n} < end)`;
+  const sum = (i: number, j: number, c: string) =>
+    `p.scale * sum${i}_${j}${
+      keyParts ? ` + select(vec4<f32>(), load_dqueries(at, ${c}), p.key_begin > 0u)` : ""
+    }`;
+  const read = ["queries", "keys", "values", "douts", ...(keyParts ? ["dqueries"] : [])];
   return {
-    name: "attention_backward.queries",
+    name: `attention_backward.queries${keyParts ? "_key_part" : ""}`,
     buffers: {
       queries: `read ${type}`,
       keys: `read ${type}`,
@@ -117,13 +126,13 @@ export function queryGradientSpec({ headDim, sizes }: AttentionOptions): KernelS
       row_segment: "read u32",
       dqueries: `write ${type}`,
     },
-    params: QUERY_PARAMS,
-    code: `${tiles.declarations(["queries", "keys", "values", "douts"])}
+    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}) },
+    code: `${tiles.declarations(read)}
 ${tiles.storing("dqueries")}
 ${EXP4}
 ${QUERY_FUNCTIONS}
 ${
-      tiles.main(`${queryTile(tiles)}
+      tiles.main(`${queryTile(tiles, keyParts)}
   ${
         tiles.eachRow((i) =>
           `var stat${i} = vec2<f32>();
@@ -152,10 +161,10 @@ ${
           `if (query${i} < queries_end) {
     let at = query_number(query${i}, queries_end, head);
     ${
-            Array.from(
-              { length: tiles.mixed },
-              (_, j) => `store_dqueries(at, x + ${j * sizes.across}u, p.scale * sum${i}_${j});`,
-            ).join("\n")
+            Array.from({ length: tiles.mixed }, (_, j) => {
+              const c = `x + ${j * sizes.across}u`;
+              return `store_dqueries(at, ${c}, ${sum(i, j, c)});`;
+            }).join("\n")
           }
   }`
         )
@@ -175,25 +184,50 @@ export const PARTS = `fn part_rows(range: u32) -> u32 {
   return max(${MIN_PART_ROWS}u, (range + p.parts - 1u) / p.parts);
 }`;
 
+/** The bound rows of queries, and of keys. */
+const ROW_PART_PARAMS = { row_end: "u32", key_begin: "u32" } as const;
+
+/**
+ * WGSL: `rows_begin` and `rows_end`, the rows that may attend to a tile of keys, of the bound ones;
+ * and whether their sums are added to those of earlier rows. Both bindings begin at a tile, and the
+ * first key of a tile attends to itself. So the binding with this row is the first for the tile.
+ */
+const boundRows = (tileKeys: number) =>
+  `let first = key_tile * ${tileKeys}u;
+  let rows_begin = max(first, p.row_begin);
+  let rows_end = min(limits[p.rows + key_tile], p.row_end);
+  if (rows_begin >= rows_end) { return; }
+  let adds = p.row_begin > first;`;
+
 /**
  * WGSL: which tile of keys a workgroup does, and the part of the queries for it.
  * @param ifNone what a workgroup does whose part has no queries
+ * @param rowParts see {@link KeyGradientOptions}
  */
-export function keyPart({ m }: Pick<Tiles, "m">, ifNone: string): string {
+export function keyPart({ m }: Pick<Tiles, "m">, ifNone: string, rowParts = false): string {
+  const tile = `number / p.parts / p.kv_heads${rowParts ? ` + p.key_begin / ${m}u` : ""}`;
+  const rows = rowParts ? boundRows(m) : `let first = key_tile * ${m}u;
+  let last_limit = limits[p.rows + key_tile];`;
+  const [begin, end] = rowParts ? ["rows_begin", "rows_end"] : ["first", "last_limit"];
   return `let piece = number % p.parts;
   let head = number / p.parts % p.kv_heads;
-  let key_tile = number / p.parts / p.kv_heads;
-  let first = key_tile * ${m}u;
-  let last_limit = limits[p.rows + key_tile];
-  let length = part_rows(last_limit - first);
-  let from_row = first + piece * length;
-  if (from_row >= last_limit) { ${ifNone} }
-  let queries_end = min(from_row + length, last_limit) * p.per_kv;`;
+  let key_tile = ${tile};
+  ${rows}
+  let length = part_rows(${end} - ${begin});
+  let from_row = ${begin} + piece * length;
+  if (from_row >= ${end}) { ${ifNone} }
+  let queries_end = min(from_row + length, ${end}) * p.per_kv;`;
+}
+
+export interface KeyGradientOptions extends Omit<AttentionOptions, "keyParts"> {
+  windowed?: boolean;
+  /** The bindings have a part of the queries and a part of the keys. */
+  rowParts?: boolean;
 }
 
 /** One workgroup for each part of the queries, each tile of keys and each key head. */
 export function keyGradientSpec(
-  { headDim, sizes, windowed = false }: AttentionOptions & { windowed?: boolean },
+  { headDim, sizes, windowed = false, rowParts = false }: KeyGradientOptions,
 ): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { n } = tiles;
   const queryRow = (q: string) =>
@@ -203,8 +237,13 @@ export function keyGradientSpec(
     columns: rows,
     sums,
   }));
+  const queryBegin = rowParts ? " - p.row_begin" : "", keyBegin = rowParts ? " - p.key_begin" : "";
+  const adds = (name: string, c: string) =>
+    rowParts ? ` + select(vec4<f32>(), load_${name}(at, ${c}), adds && p.parts == 1u)` : "";
+  const read = ["queries", "keys", "values", "douts", ...(rowParts ? ["dkeys", "dvalues"] : [])];
+  const inside = (row: string) => rowParts ? `(${row})` : row;
   return {
-    name: "attention_backward.keys",
+    name: `attention_backward.keys${rowParts ? "_row_part" : ""}`,
     buffers: {
       queries: `read ${type}`,
       keys: `read ${type}`,
@@ -216,25 +255,25 @@ export function keyGradientSpec(
       dvalues: `write ${type}`,
       ...(windowed ? { segments: "read u32", row_segment: "read u32" } : {}),
     },
-    params: { ...QUERY_PARAMS, parts: "u32" },
-    code: `${tiles.declarations(["queries", "keys", "values", "douts"])}
+    params: { ...QUERY_PARAMS, parts: "u32", ...(rowParts ? ROW_PART_PARAMS : {}) },
+    code: `${tiles.declarations(read)}
 ${tiles.storing("dkeys")}
 ${tiles.storing("dvalues")}
 ${EXP4}
 ${PARTS}
 fn query_row(query: u32, head: u32) -> u32 {
-  return query / p.per_kv * p.heads + head * p.per_kv + query % p.per_kv;
+  return ${inside(`query / p.per_kv${queryBegin}`)} * p.heads + head * p.per_kv + query % p.per_kv;
 }
 fn limit_of(key: u32) -> u32 {
   if (key >= p.rows) { return 0u; }
   return limits[key];
 }
 fn key_number(key: u32, head: u32) -> u32 {
-  return select(NONE, key * p.kv_heads + head, key < p.rows);
+  return select(NONE, ${inside(`key${keyBegin}`)} * p.kv_heads + head, key < p.rows);
 }
 ${windowed ? ATTENDED + IN_WINDOW : ""}
 ${
-      tiles.main(`${keyPart(tiles, "return;")}
+      tiles.main(`${keyPart(tiles, "return;", rowParts)}
   ${tiles.matrixRowsOfRows((r) => `key_number(first + ${r}, head)`)}
   ${
         tiles.eachRow((i) =>
@@ -286,11 +325,13 @@ ${
   ${
         tiles.eachRow((i) =>
           `if (key${i} < p.rows) {
-    let at = part_at + key${i} * p.kv_heads + head;
+    let at = part_at + ${inside(`key${i}${keyBegin}`)} * p.kv_heads + head;
     ${
-            Array.from({ length: tiles.mixed }, (_, j) =>
-              `store_dkeys(at, x + ${j * sizes.across}u, p.scale * dk${i}_${j});
-    store_dvalues(at, x + ${j * sizes.across}u, dv${i}_${j});`).join("\n")
+            Array.from({ length: tiles.mixed }, (_, j) => {
+              const c = `x + ${j * sizes.across}u`;
+              return `store_dkeys(at, ${c}, p.scale * dk${i}_${j}${adds("dkeys", c)});
+    store_dvalues(at, ${c}, dv${i}_${j}${adds("dvalues", c)});`;
+            }).join("\n")
           }
   }`
         )
@@ -299,12 +340,21 @@ ${
   };
 }
 
-/** Adds the sums of the parts: one invocation for each vector of dk and dv. */
-export function sumSpec({ headDim, tileKeys }: { headDim: number; tileKeys: number }): KernelSpec {
+/**
+ * Adds the sums of the parts: one invocation for each vector of dk and dv. Each of these fits one
+ * binding.
+ */
+export function sumSpec(
+  { headDim, tileKeys, rowParts = false }: {
+    headDim: number;
+    tileKeys: number;
+    rowParts?: boolean;
+  },
+): KernelSpec {
   const type = headType(headDim);
   const vectors = headDim % 4 === 0 ? headVectors(headDim) : headDim / 2;
   return {
-    name: "attention_backward.sum",
+    name: `attention_backward.sum${rowParts ? "_row_part" : ""}`,
     buffers: {
       dkey_parts: `read ${type}`,
       dvalue_parts: `read ${type}`,
@@ -312,7 +362,10 @@ export function sumSpec({ headDim, tileKeys }: { headDim: number; tileKeys: numb
       dkeys: `write ${type}`,
       dvalues: `write ${type}`,
     },
-    params: { n: "u32", rows: "u32", kv_heads: "u32", parts: "u32" },
+    params: {
+      ...{ n: "u32", rows: "u32", kv_heads: "u32", parts: "u32" },
+      ...(rowParts ? { row_begin: "u32", row_end: "u32" } : {}),
+    },
     code: `${PARTS}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -320,7 +373,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let at = (group.x + group.y * groups.x) * 256u + local;
   if (at >= p.n) { return; }
   let key_tile = at / (p.kv_heads * ${vectors}u) / ${tileKeys}u;
-  let range = limits[p.rows + key_tile] - key_tile * ${tileKeys}u;
+  ${
+      rowParts
+        ? `${boundRows(tileKeys)}
+  let range = rows_end - rows_begin;`
+        : `let range = limits[p.rows + key_tile] - key_tile * ${tileKeys}u;`
+    }
   let length = part_rows(range);
   var dk = dkey_parts[at];
   var dv = dvalue_parts[at];
@@ -328,7 +386,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let part = from_row / length * p.n + at;
     dk += dkey_parts[part];
     dv += dvalue_parts[part];
-  }
+  }${
+      rowParts
+        ? `
+  if (adds) {
+    dk += dkeys[at];
+    dv += dvalues[at];
+  }`
+        : ""
+    }
   dkeys[at] = dk;
   dvalues[at] = dv;
 }`,

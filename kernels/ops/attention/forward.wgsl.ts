@@ -15,6 +15,11 @@ import { headType, rowOf, Tiles, type TileSizes } from "./tiles.wgsl.ts";
 export interface AttentionOptions {
   headDim: number;
   sizes: TileSizes;
+  /**
+   * The binding has a part of the keys; results are merged with, or added to, those of the parts
+   * before it.
+   */
+  keyParts?: boolean;
 }
 
 export const QUERY_PARAMS = {
@@ -30,6 +35,9 @@ export const QUERY_PARAMS = {
   scale: "f32",
 } as const;
 
+/** The bound rows of keys and values, of the batch. */
+export const KEY_PART_PARAMS = { key_begin: "u32", key_end: "u32" } as const;
+
 /** WGSL: a column of the segment table, in the row of segment `s`. */
 export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
   `segments[${s} * ${SEGMENT.columns}u + ${SEGMENT[column]}u]`;
@@ -39,22 +47,23 @@ export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
  * the queries from the last to the first: within a segment the last ones have the most keys, and
  * the longest work should not begin last.
  */
-export function tileOfQueries({ m, n }: Pick<Tiles, "m" | "n">): string {
+export function tileOfQueries({ m, n }: Pick<Tiles, "m" | "n">, keyParts = false): string {
+  const bound = (row: string) => keyParts ? `clamp(${row}, p.key_begin, p.key_end)` : row;
   return `let head = number % p.kv_heads;
   let first = (p.count - 1u - number) / p.kv_heads * ${m}u;
   let queries_end = min(first + ${m}u, p.rows * p.per_kv);
   let first_segment = row_segment[p.row_begin + first / p.per_kv];
-  let prefix_begin = ${segmentColumn("first_segment", "prefixBegin")};
-  let prefix_end = ${segmentColumn("first_segment", "prefixEnd")};
-  let span_begin = attended(p.row_begin + first / p.per_kv, true).z;
-  let span_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
+  let prefix_begin = ${bound(segmentColumn("first_segment", "prefixBegin"))};
+  let prefix_end = ${bound(segmentColumn("first_segment", "prefixEnd"))};
+  let span_begin = ${bound("attended(p.row_begin + first / p.per_kv, true).z")};
+  let span_end = ${bound("p.row_begin + (queries_end - 1u) / p.per_kv + 1u")};
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
   let key_tiles = prefix_tiles + (span_end - span_begin + ${n - 1}u) / ${n}u;`;
 }
 
 /** WGSL: the same, and the rows of the tile that an invocation has. */
-export function queryTile(tiles: Tiles): string {
-  return `${tileOfQueries(tiles)}
+export function queryTile(tiles: Tiles, keyParts = false): string {
+  return `${tileOfQueries(tiles, keyParts)}
   ${tiles.matrixRowsOfRows((r) => `query_number(first + ${r}, queries_end, head)`)}
   ${
     tiles.eachRow((i) =>
@@ -99,11 +108,82 @@ fn attended(row: u32, exists: bool) -> vec4<u32> {
 
 export const QUERY_FUNCTIONS = QUERY_NUMBER + ATTENDED;
 
+/** WGSL: the row of the bound keys that a row of the batch is. */
+export const boundRow = (row: string, keyParts: boolean) =>
+  keyParts ? `(${row} - p.key_begin)` : row;
+
+/**
+ * WGSL for row i: stores the result of a part of the keys, merged with that of the parts before it
+ * by their lse. A row that attends to no key yet has the lse −1e30.
+ */
+function mergeRow(tiles: Tiles, i: number): string {
+  const { each, across } = tiles.sizes;
+  const mixed = Array.from({ length: tiles.mixed }, (_, j) => ({ c: `x + ${j * across}u`, j }));
+  return `if (query${i} < queries_end) {
+    let at = query_number(query${i}, queries_end, head);
+    let sum = ${rowOf("total", each, i)};
+    if (sum > 0.0) {
+      let lse = ${rowOf("peak", each, i)} + log_f32(sum);
+      let high = max(lse, before${i});
+      let old_weight = exp_f32(before${i} - high);
+      let new_weight = exp_f32(lse - high);
+      let both = old_weight + new_weight;
+      let old_share = old_weight / both;
+      let new_share = new_weight / both / sum;
+      if (old_share > 0.0) {
+        ${
+    mixed.map(({ c, j }) =>
+      `store_outputs(at, ${c}, old_share * load_outputs(at, ${c}) + new_share * out${i}_${j});`
+    ).join("\n")
+  }
+      } else {
+        ${mixed.map(({ c, j }) => `store_outputs(at, ${c}, new_share * out${i}_${j});`).join("\n")}
+      }
+      if (x == 0u) { lses[at] = high + log_f32(both); }
+    } else if (p.key_begin == 0u) {
+      ${mixed.map(({ c }) => `store_outputs(at, ${c}, vec4<f32>());`).join("\n")}
+      if (x == 0u) { lses[at] = -1e30; }
+    }
+  }`;
+}
+
+/** WGSL for row i: stores the result of all keys. */
+function storeRow(tiles: Tiles, i: number): string {
+  const { each, across } = tiles.sizes;
+  return `if (query${i} < queries_end) {
+    let at = query_number(query${i}, queries_end, head);
+    let sum = ${rowOf("total", each, i)};
+    ${
+    Array.from(
+      { length: tiles.mixed },
+      (_, j) => `store_outputs(at, x + ${j * across}u, out${i}_${j} / sum);`,
+    ).join("\n")
+  }
+    if (x == 0u) { lses[at] = ${rowOf("peak", each, i)} + log_f32(sum); }
+  }`;
+}
+
 /** The forward: one workgroup for each tile of queries and each key head. */
-export function attentionSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
-  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim), { each } = sizes;
+export function attentionSpec(
+  { headDim, sizes, keyParts = false }: AttentionOptions,
+): KernelSpec {
+  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim);
+  const read = ["queries", "keys", "values", ...(keyParts ? ["outputs"] : [])];
+  // Invocations of a row share its lse, so all of them read it before one writes it.
+  const before = keyParts
+    ? `${
+      tiles.eachRow((i) =>
+        `var before${i} = -1e30;
+  if (p.key_begin > 0u && query${i} < queries_end) {
+    before${i} = lses[query_number(query${i}, queries_end, head)];
+  }`
+      )
+    }
+  storageBarrier();
+  `
+    : "";
   return {
-    name: "attention",
+    name: keyParts ? "attention.key_part" : "attention",
     buffers: {
       queries: `read ${type}`,
       keys: `read ${type}`,
@@ -113,15 +193,15 @@ export function attentionSpec({ headDim, sizes }: AttentionOptions): KernelSpec 
       segments: "read u32",
       row_segment: "read u32",
     },
-    params: QUERY_PARAMS,
-    code: `${tiles.declarations(["queries", "keys", "values"])}
+    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}) },
+    code: `${tiles.declarations(read)}
 ${tiles.storing("outputs")}
 ${softmaxDeclarations(tiles)}
 ${LOG}
 ${QUERY_FUNCTIONS}
 ${
-      tiles.main(`${queryTile(tiles)}
-  ${softmaxStart(tiles)}
+      tiles.main(`${queryTile(tiles, keyParts)}
+  ${before}${softmaxStart(tiles)}
   for (var t = 0u; t < key_tiles; t++) {
     ${keyRange(tiles)}
     ${
@@ -130,26 +210,12 @@ ${
           keys: "keys",
           values: "values",
           allowed: attends,
-          matrixRow: (key) => `${key} * p.kv_heads + head`,
+          matrixRow: (key) => `${boundRow(key, keyParts)} * p.kv_heads + head`,
         })
       }
   }
   ${softmaxEnd(tiles)}
-  ${
-        tiles.eachRow((i) =>
-          `if (query${i} < queries_end) {
-    let at = query_number(query${i}, queries_end, head);
-    let sum = ${rowOf("total", each, i)};
-    ${
-            Array.from(
-              { length: tiles.mixed },
-              (_, j) => `store_outputs(at, x + ${j * sizes.across}u, out${i}_${j} / sum);`,
-            ).join("\n")
-          }
-    if (x == 0u) { lses[at] = ${rowOf("peak", each, i)} + log_f32(sum); }
-  }`
-        )
-      }`)
+  ${tiles.eachRow((i) => keyParts ? mergeRow(tiles, i) : storeRow(tiles, i))}`)
     }`,
   };
 }

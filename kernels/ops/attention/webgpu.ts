@@ -1,13 +1,13 @@
 /**
- * GPU bindings of attention over a packed batch, and of its gradient.
- * In the forward, queries beyond one binding are done in parts.
- * Left out (each is an error): keys and values beyond one binding, the gradient of such batches,
- * and keys apart from the rows.
+ * GPU bindings of attention over a packed batch, and of its gradient. Rows beyond one binding are
+ * done in parts. Results of several parts of the keys are merged by their lse; gradients are added
+ * in the order of the parts.
+ * Left out (an error): keys apart from the rows.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../tensor.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/webgpu_parts.ts";
+import { inRowParts, type RowPart, rowParts } from "../common/webgpu_parts.ts";
 import type { ChoicePoint, WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   DELTA_ROWS,
@@ -70,7 +70,8 @@ const tileOf = (chosen: TileShape | typeof MATRIX | undefined) =>
 
 export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
-  const { heads, headDim, segments, rowSegment } = args, width = heads * headDim;
+  const { heads, kvHeads, headDim, segments, rowSegment } = args;
+  const width = heads * headDim, keyWidth = kvHeads * headDim;
   const chosen = chosenKernel(forwardChoice, args, ctx);
   const units = chosen === MATRIX ? unitsForAttention(args, 1, ctx) : null;
   if (units !== null) {
@@ -87,34 +88,68 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   }
   const sizes = attentionTile(ctx, "queries", headDim, 1, tileOf(chosen));
   const { m } = new Tiles(sizes, headDim, 1);
-  inRowParts(ctx, args.rows, width, (part, rows, begin) => {
-    const { count, params } = queryGrid(args, m, rows, begin);
+  eachQueryAndKeyPart(args, ctx, ({ queries, keys, keyParts }) => {
+    const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
     ctx.dispatch({
-      kernel: attentionKernel({ headDim, sizes }),
+      kernel: attentionKernel({ headDim, sizes, ...(keyParts ? { keyParts } : {}) }),
       buffers: {
-        queries: part(args.q, width),
-        keys: args.k,
-        values: args.v,
-        outputs: part(args.out, width),
-        lses: part(args.lse, heads),
+        queries: queries.of(args.q, width),
+        keys: keys.of(args.k, keyWidth),
+        values: keys.of(args.v, keyWidth),
+        outputs: queries.of(args.out, width),
+        lses: queries.of(args.lse, heads),
         segments,
         row_segment: rowSegment,
       },
-      params,
+      params: { ...params, ...keyParams(keys) },
       groups: ctx.grid(count),
     });
   });
 };
 
+interface BoundParts {
+  queries: RowPart;
+  keys: RowPart;
+  /** There are several parts of the keys. */
+  keyParts: boolean;
+}
+
+/**
+ * Calls `each` for the parts of the queries and of the keys that fit one binding: for each part of
+ * the queries, the parts of the keys up to it, since no row attends to a later one.
+ */
+function eachQueryAndKeyPart(
+  { rows, heads, kvHeads, headDim }: AttentionArgs,
+  ctx: WebgpuContext,
+  each: (parts: BoundParts) => void,
+): void {
+  const ofKeys = rowParts(ctx, rows, kvHeads * headDim), keyParts = ofKeys.length > 1;
+  for (const queries of rowParts(ctx, rows, heads * headDim)) {
+    for (const keys of ofKeys) {
+      if (keys.begin >= queries.begin + queries.rows) break;
+      each({ queries, keys, keyParts });
+    }
+  }
+}
+
+const keyParams = ({ begin, rows }: RowPart) => ({ key_begin: begin, key_end: begin + rows });
+
 export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, ctx) => {
   const { rows, heads, headDim } = args;
   const stats = ctx.scratch("float", 2 * rows * heads, "lse and delta");
-  ctx.dispatch({
-    kernel: delta({ headDim }),
-    buffers: { douts: args.dout, outputs: args.out, lses: args.lse, stats },
-    params: { n: rows * heads },
-    groups: ctx.grid(Math.ceil(rows * heads / DELTA_ROWS)),
-    flops: 2 * rows * heads * headDim,
+  inRowParts(ctx, rows, heads * headDim, (part, count) => {
+    ctx.dispatch({
+      kernel: delta({ headDim }),
+      buffers: {
+        douts: part(args.dout, heads * headDim),
+        outputs: part(args.out, heads * headDim),
+        lses: part(args.lse, heads),
+        stats: part(stats, 2 * heads),
+      },
+      params: { n: count * heads },
+      groups: ctx.grid(Math.ceil(count * heads / DELTA_ROWS)),
+      flops: 2 * count * heads * headDim,
+    });
   });
   const overQueries = chosenKernel(backwardQueriesChoice, args, ctx);
   const overKeys = chosenKernel(backwardKeysChoice, args, ctx);
@@ -137,26 +172,50 @@ function queryGradients(
   inputs: Inputs,
   ctx: WebgpuContext,
 ): void {
-  const { rows, headDim, segments, rowSegment } = args;
-  const outputs = { segments, row_segment: rowSegment, dqueries: args.dq };
+  const { rows, heads, headDim, segments, rowSegment } = args;
+  const tables = { segments, row_segment: rowSegment };
   if (split !== null) {
     const { count, params } = queryGrid(args, split.m, rows);
     ctx.dispatch({
       kernel: matrixQueryGradient(split.heads),
-      buffers: { ...split.buffers, stats: inputs.stats, ...outputs },
+      buffers: { ...split.buffers, stats: inputs.stats, ...tables, dqueries: args.dq },
       params: { ...params, ...split.params },
       groups: ctx.grid(count),
     });
     return;
   }
   const sizes = attentionTile(ctx, "queries", headDim, 2, tile);
-  const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m, rows);
-  ctx.dispatch({
-    kernel: queryGradient({ headDim, sizes }),
-    buffers: { ...inputs, ...outputs },
-    params,
-    groups: ctx.grid(count),
+  const { m } = new Tiles(sizes, headDim, 2);
+  eachQueryAndKeyPart(args, ctx, (parts) => {
+    const { queries, keys, keyParts } = parts;
+    const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
+    ctx.dispatch({
+      kernel: queryGradient({ headDim, sizes, ...(keyParts ? { keyParts } : {}) }),
+      buffers: {
+        ...boundInputs(args, inputs, parts),
+        ...tables,
+        dqueries: queries.of(args.dq, heads * headDim),
+      },
+      params: { ...params, ...keyParams(keys) },
+      groups: ctx.grid(count),
+    });
   });
+}
+
+/** The rows of parts of the queries and of the keys. */
+function boundInputs(
+  { heads, kvHeads, headDim }: AttentionArgs,
+  { queries, keys, values, douts, stats }: Inputs,
+  parts: Pick<BoundParts, "queries" | "keys">,
+): Inputs {
+  const width = heads * headDim, keyWidth = kvHeads * headDim;
+  return {
+    queries: parts.queries.of(queries, width),
+    keys: parts.keys.of(keys, keyWidth),
+    values: parts.keys.of(values, keyWidth),
+    douts: parts.queries.of(douts, width),
+    stats: parts.queries.of(stats, 2 * heads),
+  };
 }
 
 function keyGradients(
@@ -166,10 +225,10 @@ function keyGradients(
   inputs: Inputs,
   ctx: WebgpuContext,
 ): void {
-  const { rows, kvHeads, headDim, segments, rowSegment } = args;
+  const { rows, heads, kvHeads, headDim, segments, rowSegment } = args;
   const sizes = split === null ? attentionTile(ctx, "keys", headDim, 2, tile) : null;
   const tileKeys = sizes === null ? split!.m : new Tiles(sizes, headDim, 2).m;
-  const tiles = Math.ceil(rows / tileKeys), elements = rows * kvHeads * headDim;
+  const tiles = Math.ceil(rows / tileKeys);
   const limits = ctx.scratch("u32", rows + tiles, "limits");
   ctx.dispatch({
     kernel: rowLimits({ tileKeys }),
@@ -177,42 +236,66 @@ function keyGradients(
     params: { rows, count: tiles, window: args.window ?? NO_WINDOW },
     groups: ctx.grid(tiles),
   });
+  const ofKeys = rowParts(ctx, rows, kvHeads * headDim);
+  const ofQueries = rowParts(ctx, rows, heads * headDim);
+  const inPieces = ofKeys.length * ofQueries.length > 1;
   const room = Math.min(MAX_PART_ELEMENTS, ctx.limits.bindingElements);
+  const elements = ofKeys[0]!.rows * kvHeads * headDim;
   const parts = Math.max(
     1,
     Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), Math.floor(room / Math.max(1, elements))),
   );
-  const partial = (name: string, whole: Tensor) =>
-    parts === 1 ? whole : ctx.scratch("float", parts * elements, `parts of ${name}`);
-  const dkeys = partial("dk", args.dk), dvalues = partial("dv", args.dv);
-  const count = tiles * kvHeads * parts, windowed = args.window !== undefined;
-  const outputs = {
-    ...{ limits, dkeys, dvalues },
-    ...(windowed ? { segments, row_segment: rowSegment } : {}),
-  };
-  const params = { ...queryGrid(args, tileKeys, rows).params, count, parts };
-  ctx.dispatch({
-    groups: ctx.grid(count),
-    ...(sizes === null
-      ? {
-        kernel: matrixKeyGradient({ ...split!.heads, windowed }),
-        buffers: { ...split!.buffers, stats: inputs.stats, ...outputs },
-        params: { ...params, ...split!.params },
-      }
-      : {
-        kernel: keyGradient({ headDim, sizes, windowed }),
-        buffers: { ...inputs, ...outputs },
-        params,
-      }),
-  });
-  if (parts === 1) return;
-  const n = elements / (headDim % 4 === 0 ? 4 : 2);
-  ctx.dispatch({
-    kernel: sumParts({ headDim, tileKeys }),
-    buffers: { dkey_parts: dkeys, dvalue_parts: dvalues, limits, dkeys: args.dk, dvalues: args.dv },
-    params: { n, rows, kv_heads: kvHeads, parts },
-    groups: ctx.grid(Math.ceil(n / 256)),
-  });
+  const [dkeyParts, dvalueParts] = ["dk", "dv"].map((name) =>
+    parts === 1 ? null : ctx.scratch("float", parts * elements, `parts of ${name}`)
+  );
+  const windowed = args.window !== undefined;
+  const tables = windowed ? { segments, row_segment: rowSegment } : {};
+  for (const keys of ofKeys) {
+    const dkeys = keys.of(args.dk, kvHeads * headDim);
+    const dvalues = keys.of(args.dv, kvHeads * headDim);
+    const outputs = { limits, dkeys: dkeyParts ?? dkeys, dvalues: dvalueParts ?? dvalues };
+    const count = Math.ceil(keys.rows / tileKeys) * kvHeads * parts;
+    const n = keys.rows * kvHeads * headDim / (headDim % 4 === 0 ? 4 : 2);
+    for (const queries of ofQueries) {
+      if (queries.begin + queries.rows <= keys.begin) continue;
+      const piece = inPieces
+        ? {
+          row_begin: queries.begin,
+          row_end: queries.begin + queries.rows,
+          key_begin: keys.begin,
+        }
+        : {};
+      const params = { ...queryGrid(args, tileKeys, rows).params, count, parts, ...piece };
+      ctx.dispatch({
+        groups: ctx.grid(count),
+        ...(sizes === null
+          ? {
+            kernel: matrixKeyGradient({ ...split!.heads, windowed }),
+            buffers: { ...split!.buffers, stats: inputs.stats, ...outputs, ...tables },
+            params: { ...params, ...split!.params },
+          }
+          : {
+            kernel: keyGradient({
+              ...{ headDim, sizes, windowed },
+              ...(inPieces ? { rowParts: true } : {}),
+            }),
+            buffers: { ...boundInputs(args, inputs, { queries, keys }), ...outputs, ...tables },
+            params,
+          }),
+      });
+      if (parts === 1) continue;
+      ctx.dispatch({
+        kernel: sumParts({ headDim, tileKeys, ...(inPieces ? { rowParts: true } : {}) }),
+        buffers: {
+          dkey_parts: outputs.dkeys,
+          dvalue_parts: outputs.dvalues,
+          ...{ limits, dkeys, dvalues },
+        },
+        params: { n, rows, kv_heads: kvHeads, parts, ...piece },
+        groups: ctx.grid(Math.ceil(n / 256)),
+      });
+    }
+  }
 }
 
 /**

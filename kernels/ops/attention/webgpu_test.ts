@@ -7,6 +7,7 @@ import { type Case, checkCase } from "../../conformance/runner.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { attentionTile } from "./choose.ts";
+import type { AttentionArgs } from "./spec.ts";
 import { attentionKernel, keyGradient, queryGradient } from "./webgpu.ts";
 
 /** The cases of two layouts, one of which is the largest. */
@@ -40,6 +41,47 @@ testOnWebgpu(
     }
   },
 );
+
+/** The largest layout has 398 rows. Its queries and keys are done in parts of so many rows. */
+for (
+  const { bindingElements, heads, parts, forward, backward } of [
+    // Seven parts of the queries attend to one, two and three parts of the keys.
+    {
+      ...{ bindingElements: 64 * 6 * 64, heads: "6,2,64", parts: "64 queries, 192 keys" },
+      ...{ forward: 3 * 1 + 3 * 2 + 3, backward: 7 + 12 + 1 + 12 },
+    },
+    // Rows of padded vectors; as many rows in a part of the keys.
+    {
+      ...{ bindingElements: 64 * 2 * 12, heads: "2,1,12", parts: "64 queries, 128 keys" },
+      ...{ forward: 2 * 1 + 2 * 2 + 2 * 3 + 4, backward: 7 + 16 + 1 + 16 },
+    },
+    // Windows; all keys fit, and the sums of keys are in three parts for each part of the queries.
+    {
+      ...{ bindingElements: 192 * 7 * 6, heads: "7,1,6", parts: "192 queries, all keys" },
+      ...{ forward: 3, backward: 3 + 3 + 1 + 2 * 3 },
+    },
+  ]
+) {
+  testOnWebgpu(
+    `attention and its gradient with heads ${heads} in bindings of ${parts}`,
+    { bindingElements },
+    async (device) => {
+      const all = [...attentionCases(), ...await attentionBackwardCases()];
+      const picked = all.filter(({ name, args }) => {
+        const shape = args as unknown as AttentionArgs;
+        return shape.rows === 398 && name !== "steep" && !name.endsWith("dout 0") &&
+          `${shape.heads},${shape.kvHeads},${shape.headDim}` === heads;
+      });
+      assert.deepEqual(picked.map(({ op }) => op), ["attention", "attention_backward"]);
+      for (const test of picked) {
+        const before = device.counters.dispatches;
+        await checkCase(device, test);
+        const dispatches = (device.counters.dispatches - before) / 3;
+        assert.equal(dispatches, test.op === "attention" ? forward : backward, test.op);
+      }
+    },
+  );
+}
 
 Deno.test("for every size of heads a tile fits the minimum workgroup memory", () => {
   const ctx = { limits: { workgroupBytes: 16_384 } } as WebgpuContext;

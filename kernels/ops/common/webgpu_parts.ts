@@ -19,27 +19,41 @@ export function inParts(
   }
 }
 
+/** Rows [begin, begin + rows) that fit one binding. */
+export interface RowPart {
+  begin: number;
+  rows: number;
+  /** These rows of a tensor that has `width` elements in a row. */
+  of(tensor: Tensor, width: number): Tensor;
+}
+
+/**
+ * Divides `rows` rows of `width` elements into parts that fit one binding. A part begins at a
+ * multiple of 64 rows, so that views are aligned.
+ */
+export function rowParts({ limits }: WebgpuContext, rows: number, width: number): RowPart[] {
+  const { bindingElements } = limits, maxRows = Math.floor(bindingElements / Math.max(width, 1));
+  if (rows <= maxRows) {
+    return [{ begin: 0, rows, of: (tensor, w) => fitting(tensor, rows * w, bindingElements) }];
+  }
+  const size = Math.max(1, Math.floor(maxRows / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
+  return Array.from({ length: Math.ceil(rows / size) }, (_, i) => {
+    const begin = i * size, count = Math.min(size, rows - begin);
+    return { begin, rows: count, of: (tensor, w) => tensor.view(begin * w, count * w) };
+  });
+}
+
 /**
  * Calls `each` for parts of `rows` rows of `width` elements that fit one binding. `part(tensor, w)`
- * is the part of a tensor with w elements in a row, w ≤ width. A part begins at a multiple of 64
- * rows, so that views are aligned.
+ * is the part of a tensor with w elements in a row, w ≤ width.
  */
 export function inRowParts(
-  { limits }: WebgpuContext,
+  ctx: WebgpuContext,
   rows: number,
   width: number,
   each: (part: (tensor: Tensor, w: number) => Tensor, rows: number, begin: number) => void,
 ): void {
-  const maxRows = Math.floor(limits.bindingElements / Math.max(width, 1));
-  if (rows <= maxRows) {
-    each((tensor, w) => fitting(tensor, rows * w, limits.bindingElements), rows, 0);
-    return;
-  }
-  const size = Math.max(1, Math.floor(maxRows / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
-  for (let begin = 0; begin < rows; begin += size) {
-    const count = Math.min(size, rows - begin);
-    each((tensor, w) => tensor.view(begin * w, count * w), count, begin);
-  }
+  for (const part of rowParts(ctx, rows, width)) each(part.of, part.rows, part.begin);
 }
 
 /** n, if a view of a stored weight may begin at every n-th row, whatever the length of the rows. */
