@@ -31,7 +31,7 @@ export function readTasks(texts: readonly string[], params: TaskParamOptions): T
   return requests.map((request) => {
     const { name } = request;
     if (!hasTask(name)) return request;
-    const parameters = readTaskParams(getTask(name), params, names.length > 1 ? `${name}.` : "");
+    const parameters = readTaskParams(getTask(name), params, names.length > 1);
     return Object.keys(parameters).length === 0 ? request : { ...request, parameters };
   });
 }

@@ -14,19 +14,21 @@ export interface TaskParamOptions {
 }
 
 /**
- * What the flags set for a task.
- * @param prefix prefix of the flags for this task, if a command has several tasks: "chain_sum."
+ * What the flags set for a task. A key may begin with the name of its task: `chain_sum.max_terms=3`.
+ * @param isOneOfSeveral the command has other tasks, too: only keys with this task's name count
  * @throws UsageError for a flag without a value, and for an unknown level or attribute
  */
 export function readTaskParams(
   task: Task,
   options: TaskParamOptions,
-  prefix = "",
+  isOneOfSeveral = false,
 ): Record<string, ParamValue> {
+  const prefix = `${task.name}.`;
   const ofThisTask = (texts: readonly string[]) =>
-    texts.filter((text) => text.startsWith(prefix)).map((text) => text.slice(prefix.length));
+    texts.filter((text) => !isOneOfSeveral || text.startsWith(prefix))
+      .map((text) => text.startsWith(prefix) ? text.slice(prefix.length) : text);
   const levels: Record<string, number> = {};
-  const hasLevels = prefix === "" || task.curriculum !== undefined;
+  const hasLevels = !isOneOfSeveral || task.curriculum !== undefined;
   if (options.level !== undefined && hasLevels) levels["*"] = options.level;
   for (const text of ofThisTask(options.setLevel)) {
     const [attribute, value] = splitPair(text, "--set-level", "attribute=level");

@@ -28,3 +28,15 @@ Deno.test("--set takes plain text as it is, and lists as YAML", () => {
     });
   }
 });
+
+Deno.test("a key may name its task, and must where a command has several", () => {
+  const task = getTask("chain_sum");
+  const options = {
+    set: ["chain_sum.max_terms=3", "max_digits=2", "gcd.max_numbers=4"],
+    setLevel: [],
+  };
+  assert.deepEqual(readTaskParams(task, options, true), { max_terms: 3 });
+  const alone = { set: options.set.slice(0, 2), setLevel: ["chain_sum.num_terms=0"] };
+  const { max_terms, max_digits } = readTaskParams(task, alone);
+  assert.deepEqual([max_terms, max_digits], [3, 2]);
+});

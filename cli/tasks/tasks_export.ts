@@ -139,7 +139,7 @@ class TaskSplits {
   kept = 0;
 
   constructor(readonly name: string, isOneOfSeveral: boolean, options: ExportOptions) {
-    const params = readTaskParams(getTask(name), options, isOneOfSeveral ? `${name}.` : "");
+    const params = readTaskParams(getTask(name), options, isOneOfSeveral);
     const open = (split: Split) => createDataset(name, { ...params, seed: options.seed, split });
     this.#sets = { train: open("train"), validation: open("validation"), test: open("test") };
   }
