@@ -11,7 +11,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
     .description("what this machine (or this job) offers, whether a config fits, and what to fix")
     .argument("[config]", "a YAML file or the name of an embedded config: does it fit here?")
     .argument("[overrides...]", "key.path=value …")
-    .option("--plan <config>", "with --gpu: would this config fit on that card, and how long?")
+    .option("--plan [config]", "with --gpu: would this config fit on that card, and how long?")
     .option("--tune", "measure the kernels of a graphics card, for the config's shapes")
     .option("--nodes <n>", "with --gpu: on this many nodes, one rank a card", integer(1, 65_536))
     .option("--gpus <n>", "with --gpu: cards of each node", integer(1, 1024))
@@ -37,8 +37,8 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
     )
     .action(async (first, further, options) => {
       const card = cardFromFlags(options, { plans: true, planFlag: "--plan CONFIG" });
-      // With --plan the arguments are overrides.
-      const [config, overrides] = options.plan === undefined
+      // With `--plan CONFIG` the arguments are overrides; `CONFIG --plan` means the same.
+      const [config, overrides] = typeof options.plan !== "string"
         ? [first, further]
         : [options.plan, first === undefined ? [] : [first, ...further]];
       if (options.tune) {

@@ -5,6 +5,7 @@
 import { bytesText } from "../../core/bytes.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { duration } from "../../core/duration.ts";
+import type { OtherWork } from "../../core/machine/other_work.ts";
 import { RgxError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
@@ -14,6 +15,7 @@ import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { planFromShape } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
+import { measuredRunTime, runTimeText } from "../plans/run_time.ts";
 import { openDevice } from "../open_device.ts";
 import { usableSeconds } from "../stop_control.ts";
 
@@ -24,6 +26,8 @@ export interface FitReport {
   memory_available_bytes: number | null;
   /** Of the whole run; null when the model is not on this machine. */
   estimated_seconds: number | null;
+  /** What other programs used while the time was measured; null when that is not known. */
+  others: OtherWork | null;
   /** What prevents the run here. */
   misfits: string[];
   /** How to get the model or the data set that is not here; null: nothing is missing. */
@@ -42,6 +46,7 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
     memory_planned_bytes: null,
     memory_available_bytes: null,
     estimated_seconds: null,
+    others: null,
     misfits: [],
     fetch: null,
     notes: [],
@@ -69,7 +74,9 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
         resume: await exists(loaded.config.training.output_dir),
       });
       report.notes.push(...await trainer.check());
-      report.estimated_seconds = await trainer.estimateSeconds();
+      const time = await measuredRunTime(() => trainer.estimateSeconds());
+      report.estimated_seconds = time.seconds;
+      report.others = time.others;
     } finally {
       await parts.rubric.close();
     }
@@ -105,8 +112,7 @@ export function fitRows(fit: FitReport): string[][] {
       `${size(fit.memory_planned_bytes)} planned of ${size(fit.memory_available_bytes)}`,
     ]);
   }
-  if (fit.estimated_seconds !== null) {
-    rows.push(["its time", `about ${duration(fit.estimated_seconds)}`]);
-  }
+  const { estimated_seconds: seconds, others } = fit;
+  if (seconds !== null) rows.push(["its time", runTimeText({ seconds, others })]);
   return rows;
 }

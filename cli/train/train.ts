@@ -42,6 +42,7 @@ import {
   missingLines,
 } from "../plans/missing_parts.ts";
 import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
+import { measuredRunTime } from "../plans/run_time.ts";
 import { readChosenMetrics } from "./metric_lines.ts";
 import { type HubUploads, hubUploads } from "./hub_uploads.ts";
 import { TrainProgress } from "./train_progress.ts";
@@ -223,7 +224,9 @@ async function trainLoaded(
     progress.secondsLeft = await jobEnd;
     // The estimate measures the model, so it is only made if somebody sees it.
     const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
-    if (isShown && isFirst) progress.estimatedSeconds = await trainer.estimateSeconds();
+    if (isShown && isFirst) {
+      progress.time = await measuredRunTime(() => trainer.estimateSeconds());
+    }
     control.jobEnds(progress.secondsLeft);
     control.begin();
     if (options.dryRun) {

@@ -28,6 +28,7 @@ import {
   promptsText,
 } from "./train_text.ts";
 import { memoryText } from "../plans/memory_table.ts";
+import { type RunTime, runTimeText } from "../plans/run_time.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -74,7 +75,8 @@ export class TrainProgress {
   memory: MemoryPlan | null = null;
   /** The model's longest text and RoPE scaling; null without scaling. */
   context: string | null = null;
-  estimatedSeconds: number | null = null;
+  /** Of the whole run; null when it was not estimated. */
+  time: RunTime | null = null;
   /** Seconds to the end of the job that the run is in. Null: no job, or its end is not known. */
   secondsLeft: number | null = null;
   readonly #live: boolean;
@@ -232,9 +234,7 @@ export class TrainProgress {
     else steps.push(grpoText(plan, "GRPO step"));
     if (plan.heldOut > 0) steps.push("the same evaluation again");
     rows.push(["plan", steps.join(", ")]);
-    if (this.estimatedSeconds !== null && !plan.resumedFrom) {
-      rows.push(["time", `about ${duration(this.estimatedSeconds)} on this machine`]);
-    }
+    if (this.time !== null && !plan.resumedFrom) rows.push(["time", runTimeText(this.time)]);
     if (this.secondsLeft !== null) {
       rows.push(["job", `ends in ${duration(this.secondsLeft)}; a checkpoint is written before`]);
     }
@@ -259,10 +259,10 @@ export class TrainProgress {
 
   /** Warns when the job ends before the run does. */
   #warnOfTime(plan: TrainPlan): void {
-    if (this.secondsLeft === null || this.estimatedSeconds === null) return;
+    if (this.secondsLeft === null || this.time === null) return;
     const { stepsDone, steps, warmStartDone, warmStartSteps } = plan;
     const done = plan.phases === "sft" ? warmStartDone / warmStartSteps : stepsDone / steps;
-    const needed = this.estimatedSeconds * (1 - done);
+    const needed = this.time.seconds * (1 - done);
     if (needed <= usableSeconds(this.secondsLeft)) return;
     this.#warn(
       `the run takes about ${duration(needed)}, the job ends in ` +
