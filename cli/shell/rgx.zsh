@@ -4,7 +4,7 @@ _rgx() {
   local -a found open
   local line value text
   while IFS=$'\t' read -r value text; do
-    line="${value//:/\\:}:$text"
+    line="${value//:/\\:}${text:+:$text}"
     # A key and a folder go on, so no space follows them.
     if [[ "$value" == *[=/] ]]; then open+=("$line"); else found+=("$line"); fi
   done < <("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2> /dev/null)
