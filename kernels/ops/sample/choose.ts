@@ -11,20 +11,29 @@ export interface SearchShape {
   invocations: number;
   digits: number[];
   loads: number;
+  /** Whether a round comes first in which few logits have the same digit. */
+  spread?: true;
 }
 
+/** The two that end in "spread" are the rule. */
 const WIDE: Readonly<Record<string, SearchShape>> = {
   "256": { invocations: 256, digits: [10, 8, 7, 7], loads: 4 },
   "1024": { invocations: 1024, digits: [10, 8, 7, 7], loads: 4 },
   // Fewer bins are cleared and searched, in more rounds over the row.
   "256 few bins": { invocations: 256, digits: [8, 8, 8, 8], loads: 4 },
   "1024 few bins": { invocations: 1024, digits: [8, 8, 8, 8], loads: 4 },
+  // Mostly three rounds. In the first one a subgroup's logits have digits of their own.
+  "256 spread": { invocations: 256, digits: [7, 7, 9, 9], loads: 4, spread: true },
+  "1024 spread": { invocations: 1024, digits: [7, 7, 9, 9], loads: 4, spread: true },
 };
 /** Workgroup memory that 1024 invocations need. */
 const LARGE_BYTES = 24_576;
 
 const isLarge = ({ limits }: Pick<WebgpuTraits, "limits">) =>
   limits.invocations >= 1024 && limits.workgroupBytes >= LARGE_BYTES;
+
+const ruleOf = (traits: Pick<WebgpuTraits, "limits">) =>
+  isLarge(traits) ? "1024 spread" : "256 spread";
 
 /** @throws RgxError for an unknown name */
 export function searchShape(
@@ -39,7 +48,7 @@ export function searchShape(
   }
   if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], loads: 1 };
   if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], loads: 1 };
-  return WIDE[isLarge(traits) ? "1024" : "256"]!;
+  return WIDE[ruleOf(traits)]!;
 }
 
 /** Whether tokens are filtered before the draw, and by what. */
@@ -61,7 +70,7 @@ export const searchChoice: ChoicePoint<SampleArgs> = {
   candidates(_, traits) {
     const large = isLarge(traits);
     const names = Object.keys(WIDE).filter((name) => large || WIDE[name]!.invocations <= 256);
-    const rule = large ? "1024" : "256";
+    const rule = ruleOf(traits);
     return [rule, ...names.filter((name) => name !== rule)];
   },
   // Every search finds the same limits.

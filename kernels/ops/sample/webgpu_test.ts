@@ -1,5 +1,6 @@
 /** Sampling on the GPU: the reference's tokens, forbidden tokens, and rows beyond one binding. */
-import { COUNTER_WORDS } from "./spec.ts";
+import { searchChoice } from "./choose.ts";
+import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 import assert from "node:assert/strict";
 import { philox4x32, uniform23 } from "../../../core/philox.ts";
 import {
@@ -102,6 +103,43 @@ testOnWebgpu(
 );
 
 testOnWebgpu(
+  "every search finds the same limits, whatever the size of the logits",
+  {},
+  async (device) => {
+    const vocab = 1500,
+      shapes: ((x: number) => number)[] = [
+        (x) => 3 * x,
+        (x) => 5 + x,
+        (x) => -5 - Math.abs(x),
+        // Beyond both ends of the spread digits, and on them.
+        (x) => 1e-4 * x,
+        (x) => 300 * x,
+        (x) => Math.sign(x) * 2 ** -9,
+        (x) => Math.sign(x) * 128,
+        () => 0,
+        (x) => x > 1 ? x : -Infinity,
+      ];
+    const rows = 4 * shapes.length, logits = logitsOf("searches", rows, vocab);
+    logits.forEach((x, i) => logits[i] = shapes[Math.floor(i / vocab / 4)]!(x));
+    const counters = countersOf(rows);
+    for (const options of [{ topK: 20 }, { topP: 0.6 }, { topK: 700, topP: 0.9 }]) {
+      const found = new Map<string, unknown>();
+      const { topK = 0, topP = 1 } = options;
+      const shape = { ...PLAIN, topK, topP, rows, vocab } as SampleArgs;
+      for (const name of searchChoice.candidates(shape, device)) {
+        device.kernelChoices = { [searchChoice.classOf(shape, device)!]: name };
+        found.set(
+          name,
+          await drawTokens(device, logits, counters, vocab, { ...PLAIN, ...options }),
+        );
+      }
+      assert.ok(found.has("256") && found.has("256 spread"));
+      for (const [name, result] of found) assert.deepEqual(result, found.get("256"), name);
+    }
+  },
+);
+
+testOnWebgpu(
   "rows beyond one binding, and a small workgroup, give the same bits",
   { bindingElements: 64 * 1100, invocations: 256, workgroupBytes: 16_384 },
   async (small) => {
@@ -126,4 +164,6 @@ Deno.test("the text of the kernels of sampling has not changed", async () => {
   await checkSnapshot(import.meta, "draw", drawKernel({ ...plain, greedy: false }));
   const search = { invocations: 1024, digits: [10, 8, 7, 7], loads: 4, topK: true, topP: true };
   await checkSnapshot(import.meta, "limits", rowLimits(search));
+  const spread = { ...search, digits: [7, 7, 9, 9], spread: true };
+  await checkSnapshot(import.meta, "limits_spread", rowLimits(spread));
 });

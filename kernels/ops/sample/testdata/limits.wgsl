@@ -188,6 +188,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let best = reduce_max(local, highest);
   var lowest_by_count = 0u;
   var lowest_by_count_rest = vec2u(0u);
+  
   for (var pass_number = 0u; pass_number < 4u; pass_number++) {
     let place = digit_at(pass_number);
     for (var b = local; b < place.y; b += 1024u) {
@@ -244,6 +245,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   }
   var lowest_by_mass = 0u;
   var lowest_by_mass_rest = vec2u(0u);
+  
   for (var pass_number = 0u; pass_number < 4u; pass_number++) {
     let place = digit_at(pass_number);
     for (var b = local; b < place.y; b += 1024u) {
@@ -264,9 +266,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
-    let old = atomicAdd(&low[digit], fraction);
-    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
-    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    if (weight >= 2.3283064365386963e-10) {
+      let old = atomicAdd(&low[digit], fraction);
+      let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+      if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    }
         }
       }
       {
@@ -277,9 +281,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
-    let old = atomicAdd(&low[digit], fraction);
-    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
-    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    if (weight >= 2.3283064365386963e-10) {
+      let old = atomicAdd(&low[digit], fraction);
+      let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+      if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    }
         }
       }
       {
@@ -290,9 +296,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
-    let old = atomicAdd(&low[digit], fraction);
-    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
-    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    if (weight >= 2.3283064365386963e-10) {
+      let old = atomicAdd(&low[digit], fraction);
+      let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+      if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    }
         }
       }
       {
@@ -303,9 +311,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
           let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
-    let old = atomicAdd(&low[digit], fraction);
-    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
-    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    if (weight >= 2.3283064365386963e-10) {
+      let old = atomicAdd(&low[digit], fraction);
+      let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+      if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    }
         }
       }
     }
