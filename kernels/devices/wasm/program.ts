@@ -4,7 +4,7 @@
  * shared memory, as 64-bit floats:
  *
  *     [stages, address of thread 0's scratch, bytes of scratch per thread,
- *      (jobs, (kernel, units, grain, number of arguments, argument …) …) …]
+ *      (jobs, alone, (kernel, units, grain, number of arguments, argument …) …) …]
  *
  * Every thread makes a plan from the text and keeps it.
  */
@@ -40,7 +40,7 @@ export function instantiateKernels({ module, native }: KernelCode, memory: WebAs
     const compiled = instance.exports[name] as KernelFunction, parameters = compiled.length;
     const run = replaced?.get(name) ?? compiled;
     const index = kernels.length, call = new Array<number>(parameters).fill(0);
-    const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0 };
+    const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0, isSmall: false };
     kernels.push({ name, index, run, parameters, plan: [{ jobs: [job], alone: false }] });
   }
   return kernels;
@@ -62,6 +62,8 @@ export interface PlannedJob {
   regions: number;
   /** Index of the job's first region in its stage. */
   slot: number;
+  /** Whether each region is known to take less than about 40 µs. */
+  isSmall: boolean;
 }
 
 export interface Stage {
@@ -94,6 +96,14 @@ function regionsOf(units: number, grain: number, threads: number): number {
   return Math.max(1, Math.min(threads, MAX_REGIONS, Math.floor(units / grain)));
 }
 
+/** Maximum number of chunks of a small region. */
+const SMALL_REGION = 16;
+
+/** See {@link PlannedJob.isSmall}. A chunk of a single unit may take much longer than others. */
+function isSmall(units: number, grain: number, regions: number): boolean {
+  return grain > 1 && units <= SMALL_REGION * grain * regions;
+}
+
 /** Whether a stage is too small to be shared. */
 function isAlone(chunks: number, threads: number): boolean {
   return threads === 1 || chunks < 2;
@@ -108,7 +118,9 @@ export function programText(
 ): Float64Array {
   const text = [stages.length, scratch.address, scratch.stride];
   for (const jobs of stages) {
-    text.push(jobs.length);
+    // Many jobs that are each a small part of a chunk are together not worth sharing, either.
+    const chunks = jobs.reduce((sum, { units, grain }) => sum + units / Math.max(1, grain), 0);
+    text.push(jobs.length, isAlone(chunks, threads) ? 1 : 0);
     for (const job of jobs) {
       const { units, args } = job;
       text.push(kernelOf(job).index, units, grainFor(job, threads), args.length, ...args);
@@ -136,18 +148,18 @@ export function readProgram(
   const scratch = text[1]! + thread * text[2]!;
   let at = 3;
   const readStage = (): Stage => {
-    const jobs: PlannedJob[] = [];
-    let slot = 0, chunks = 0;
-    for (let left = text[at++]!; left > 0; left--) {
-      const index = text[at]!, units = text[at + 1]!, grain = text[at + 2]!, count = text[at + 3]!;
-      const call = [...text.subarray(at + 4, at + 4 + count), 0, 0, scratch];
-      const regions = regionsOf(units, grain, threads);
-      jobs.push({ run: kernels[index]!.run, index, call, units, grain, regions, slot });
-      at += 4 + count;
+    const jobs: PlannedJob[] = [], count = text[at]!, alone = text[at + 1] === 1;
+    at += 2;
+    for (let slot = 0; jobs.length < count;) {
+      const index = text[at]!, units = text[at + 1]!, grain = text[at + 2]!;
+      const end = at + 4 + text[at + 3]!, call = [...text.subarray(at + 4, end), 0, 0, scratch];
+      const regions = regionsOf(units, grain, threads), small = isSmall(units, grain, regions);
+      const { run } = kernels[index]!;
+      jobs.push({ run, index, call, units, grain, regions, slot, isSmall: small });
+      at = end;
       slot += regions;
-      chunks += units / grain;
     }
-    return { jobs, alone: isAlone(chunks, threads) };
+    return { jobs, alone };
   };
   return Array.from({ length: text[0]! }, readStage);
 }
@@ -166,6 +178,7 @@ export function readJob(
   job.units = words[WORD.units]!;
   job.grain = words[WORD.grain]!;
   job.regions = regionsOf(job.units, job.grain, threads);
+  job.isSmall = isSmall(job.units, job.grain, job.regions);
   plan[0].alone = isAlone(job.units / job.grain, threads);
   return plan;
 }

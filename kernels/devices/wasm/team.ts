@@ -41,15 +41,24 @@ export function runAlone({ call, run, units }: PlannedJob): void {
   run.apply(undefined, call);
 }
 
-function takeChunks({ words }: Control, job: PlannedJob, region: number): void {
-  const { grain, call, run } = job;
+/**
+ * How many of the `left` units of a region a thread takes at once. Half of the rest gives few
+ * chunks, and the last ones are small, so all threads end at about the same time. Of a small region
+ * the thread that begins there takes nearly all, because a kernel needs some time until its reads
+ * from memory flow.
+ */
+function chunkSize({ grain, isSmall }: PlannedJob, left: number, isOwn: boolean): number {
+  if (left < 2 * grain) return left;
+  return isSmall && isOwn ? left - Math.max(grain, left >> 3) : left >> 1;
+}
+
+function takeChunks({ words }: Control, job: PlannedJob, region: number, isOwn: boolean): void {
+  const { call, run } = job;
   const counter = WORD.next + (job.slot + region) * SLOT_STEP, end = words[counter + 1]!;
   for (;;) {
     const begin = Atomics.load(words, counter), left = end - begin;
     if (left <= 0) return;
-    // Take half of the rest: this gives few chunks, and the last ones are small, so all threads end
-    // at about the same time.
-    const size = left < 2 * grain ? left : left >> 1;
+    const size = chunkSize(job, left, isOwn);
     if (Atomics.compareExchange(words, counter, begin, begin + size) !== begin) continue;
     call[call.length - 3] = begin;
     call[call.length - 2] = begin + size;
@@ -65,7 +74,7 @@ function takeAll({ control, thread }: Member, { jobs }: Stage): void {
       if (job.regions > regions) regions = job.regions;
       if (i >= job.regions) continue;
       try {
-        takeChunks(control, job, (thread + i) % job.regions);
+        takeChunks(control, job, (thread + i) % job.regions, i === 0);
       } catch (error) {
         recordFailure(control, thread, job.index, error);
         return;

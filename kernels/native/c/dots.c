@@ -9,6 +9,8 @@
 #define MAX_TOGETHER 4
 /** A block of nibbles has four running sums, a block of bytes two. */
 #define CHAINS 4
+/** Each panel is fetched about this number of bytes ahead, in whole records. */
+#define AHEAD 2048
 
 typedef struct {
   const char *x;
@@ -16,16 +18,14 @@ typedef struct {
   /** Sums of blocks of 32 of x (for 4-bit codes), and bytes between those of two rows. */
   const char *sums;
   size_t sumStep;
-  /** From a panel to the one that is computed next in its place; 0 at the end. */
-  size_t ahead;
 } Prepared;
 
-/** Fetches one of `parts` parts of the record that is `ahead` bytes behind this one. */
+/** Fetches one of `parts` parts of the record that is `ahead` bytes behind this one; 0 = none. */
 INLINE void fetch_part(
-  const Prepared *p, const char *record, int part, const int parts, const int type
+  size_t ahead, const char *record, int part, const int parts, const int type
 ) {
   const size_t bytes = (record_bytes(type) + parts - 1) / parts;
-  if (p->ahead != 0) prefetch(record + p->ahead + (size_t)part * bytes, bytes);
+  if (ahead != 0) prefetch(record + ahead + (size_t)part * bytes, bytes);
 }
 
 /** Adds element `at` of each row of x times q to running sum `chain` of the row. */
@@ -99,8 +99,8 @@ INLINE void add_scaled(const int m, f32x16 s, f32x16 c[MAX_X][CHAINS], f32x16 to
 
 /** Adds block `block` of a panel, whose first record is `panel`, to the totals. */
 INLINE void add_block(
-  const int type, const int m, const char *panel, int k, int block, const Prepared *p,
-  f32x16 totals[MAX_X]
+  const int type, const int m, const char *panel, int k, int block, size_t ahead,
+  const Prepared *p, f32x16 totals[MAX_X]
 ) {
   const int weights = block_weights(type), at = block * weights;
   const char *record = panel + (size_t)block * record_bytes(type);
@@ -116,7 +116,7 @@ INLINE void add_block(
     }
     case Q4_K:
       for (int part = 0; part < 8; part++) {
-        fetch_part(p, record, part, 8, Q4_K);
+        fetch_part(ahead, record, part, 8, Q4_K);
         f32x16 s, offset;
         scales_q4_k(record, part, &s, &offset);
         add_q4(m, record + part * 256, s, offset, p, at + part * 32, totals);
@@ -149,7 +149,7 @@ INLINE void add_block(
       const char *scales = record + 3072;
       const f32x16 d = halves16(scales + 256, HALF_FACTOR_OF_BYTES);
       for (int part = 0; part < 16; part++) {
-        fetch_part(p, record, part, 16, Q6_K);
+        fetch_part(ahead, record, part, 16, Q6_K);
         f32x16 sums[MAX_X][CHAINS] = { { 0 } };
         const u32x16 bits = load_words(record + 2048 + part * ROW);
         UNROLL for (int word = 0; word < 2; word++) {
@@ -177,21 +177,31 @@ INLINE void add_block(
   }
 }
 
-/** totals [panels][m] = `count` neighbouring panels, `step` bytes apart, times m rows of x. */
+/** Records of a panel that are fetched ahead. */
+INLINE int records_ahead(int type) {
+  return (int)(AHEAD / record_bytes(type)) + 1;
+}
+
+/**
+ * totals [panels][m] = `count` neighbouring panels, `step` bytes apart, times m rows of x. The
+ * first records have been fetched. With `more`, those of the next `count` panels are fetched.
+ */
 INLINE void dot_panels(
-  const int type, const int m, const int count, const char *panel, size_t step, int k,
+  const int type, const int m, const int count, const char *panel, size_t step, int more, int k,
   const Prepared *p, f32x16 totals[MAX_TOGETHER][MAX_X]
 ) {
-  const int blocks = k / block_weights(type);
+  const int blocks = k / block_weights(type), early = records_ahead(type);
+  const size_t record = record_bytes(type), within = early * record;
+  const size_t beyond = more ? within + count * step - blocks * record : 0;
+  const int parts = type == Q4_K || type == Q6_K; // these fetch part by part
   UNROLL for (int j = 0; j < count; j++) {
     UNROLL for (int r = 0; r < m; r++) totals[j][r] = (f32x16)0.0f;
   }
   for (int block = 0; block < blocks; block++) {
+    const size_t ahead = block + early < blocks ? within : beyond;
     UNROLL for (int j = 0; j < count; j++) {
-      const size_t record = record_bytes(type);
-      const int parts = type == Q4_K || type == Q6_K; // these fetch part by part
-      if (p->ahead != 0 && !parts) prefetch(panel + p->ahead + j * step + block * record, record);
-      add_block(type, m, panel + j * step, k, block, p, totals[j]);
+      if (ahead != 0 && !parts) prefetch(panel + j * step + block * record + ahead, record);
+      add_block(type, m, panel + j * step, k, block, ahead, p, totals[j]);
     }
   }
 }
@@ -207,16 +217,19 @@ typedef struct {
 /** The panels [begin, end), `together` at a time. */
 INLINE void dots_of(const int type, const int m, const int together, Dots *g, int begin, int end) {
   const size_t step = panel_bytes(type, g->k), outStep = (size_t)g->n * 4;
-  int panel = begin;
   f32x16 totals[MAX_TOGETHER][MAX_X];
-  prefetch(g->w + (size_t)begin * step, (size_t)min(together, end - begin) * step);
-  for (int count; panel < end; panel += count) {
+  for (int panel = begin, count, last = 0; panel < end; panel += count) {
     count = end - panel >= together ? together : 1;
-    const int next = end - panel - count;
-    g->prepared.ahead = next >= count ? count * step : 0;
     const char *from = g->w + (size_t)panel * step;
-    if (count == together) dot_panels(type, m, together, from, step, g->k, &g->prepared, totals);
-    else dot_panels(type, m, 1, from, step, g->k, &g->prepared, totals);
+    if (count != last) { // nothing has fetched the first records of these panels
+      const size_t bytes = records_ahead(type) * record_bytes(type);
+      for (int j = 0; j < count; j++) prefetch(from + j * step, bytes);
+    }
+    last = count;
+    const int more = end - panel >= 2 * count;
+    const Prepared *p = &g->prepared;
+    if (count == together) dot_panels(type, m, together, from, step, more, g->k, p, totals);
+    else dot_panels(type, m, 1, from, step, more, g->k, p, totals);
     for (int j = 0; j < count; j++) {
       const int columns = min(LANES, g->n - (panel + j) * LANES);
       for (int r = 0; r < m; r++) {
