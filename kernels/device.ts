@@ -24,6 +24,8 @@ export interface AdapterInfo {
   device: number;
   /** Whether a CPU emulates the adapter: results are right, but slow. */
   software: boolean;
+  /** Name and version of the driver; absent where they are not known. */
+  driver?: string;
 }
 
 /** Operations that were recorded once and can be run many times. */

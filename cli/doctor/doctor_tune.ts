@@ -4,6 +4,7 @@
  */
 import { loadConfig } from "../../configs/load.ts";
 import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
+import type { Subgroups } from "../../kernels/devices/webgpu/subgroups.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import { choicesFolder, measurableOn } from "../../kernels/tuning/kept_choices.ts";
@@ -48,18 +49,23 @@ export async function doctorTune(
   }
   if (!options.json) log(`${about.adapter.name}, ${about.driver}: ${calls.length} shapes`);
   const classes: TunedClass[] = [];
+  let subgroups: Subgroups | null = null;
   const tuned = await tune(calls, {
     about,
     card: device.card ?? null,
     budgetMs: BUDGET_MS,
     again: true,
+    onSubgroups: (found) => {
+      subgroups = found;
+      if (!options.json) print(subgroupLine(found));
+    },
     onTuned: (found) => {
       classes.push(found);
       if (!options.json) print(tunedLine(found));
     },
   });
   const folder = choicesFolder(about);
-  if (options.json) print(JSON.stringify({ about, folder, classes, ...tuned }, null, 1));
+  if (options.json) print(JSON.stringify({ about, folder, subgroups, classes, ...tuned }, null, 1));
   else for (const line of endLines(tuned, folder)) print(line);
   return Object.keys(tuned.bad).length > 0 ? EXIT.failure : EXIT.ok;
 }
@@ -79,6 +85,11 @@ async function callsOf(name: string, overrides: string[], device: Device): Promi
     parts.model.dispose();
   }
 }
+
+const subgroupLine = (found: Subgroups) =>
+  "lanes" in found
+    ? `subgroups of ${found.lanes} invocations`
+    : `kernels with subgroups are not tried: ${found.reason}`;
 
 function tunedLine({ class: name, choice, rule, candidates }: TunedClass): string {
   const msOf = (kernel: string) => candidates.find((other) => other.name === kernel)?.ms ?? null;

@@ -38,16 +38,19 @@ export interface KeptChoices {
 const FORMAT = 1;
 
 export function measurableOn(device: string, adapter: AdapterInfo): Measurable {
-  return { rgx: VERSION, device, adapter, driver: driverVersion(adapter) };
+  // Deno's WebGPU compiles the kernels, and each version has its own.
+  const by = device === "webgpu" ? `, Deno ${Deno.version.deno}` : "";
+  return { rgx: VERSION, device, adapter, driver: `${driverVersion(adapter)}${by}` };
 }
 
 const NVIDIA = 4318;
 
 /**
- * The driver's version: NVIDIA's own, else that of the system's kernel, beside what the adapter's
- * name says. WebGPU does not report it.
+ * The driver's version: as Vulkan reports it, NVIDIA's own, else that of the system's kernel,
+ * beside what the adapter's name says. WebGPU does not report it.
  */
-function driverVersion({ vendor }: AdapterInfo): string {
+function driverVersion({ vendor, driver }: AdapterInfo): string {
+  if (driver !== undefined) return driver;
   if (vendor === NVIDIA) {
     try {
       const text = Deno.readTextFileSync("/proc/driver/nvidia/version");

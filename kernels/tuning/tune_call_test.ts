@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { attentionCases, attentionDecodeCases } from "../conformance/cases/attention.ts";
 import { headCases } from "../conformance/cases/head.ts";
+import { layernormCases } from "../conformance/cases/layernorm.ts";
+import { rmsnormCases } from "../conformance/cases/rmsnorm.ts";
 import { type Case, execute, type HostArgs, testCase } from "../conformance/runner.ts";
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { testOnWebgpu } from "../devices/webgpu/testing.ts";
@@ -75,6 +77,10 @@ Deno.test("results differ where one is further away than the tolerance, or not a
 /** A case of the conformance suite by the beginning of its name, or the first. */
 const caseOf = (cases: readonly Case[], name = "") => cases.find((c) => c.name.startsWith(name))!;
 
+/** A case of an operation on 33 rows. */
+const caseOfOp = (cases: readonly Case[], op: string) =>
+  cases.find((c) => c.op === op && c.name.startsWith("[33×288]"))!;
+
 testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
   const attention = caseOf(attentionCases(), "[[2,");
   const head = headCases().find(({ args }) => "xa" in args && !("mean" in args))!;
@@ -89,6 +95,8 @@ testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
       ...{ dout: zeros(q.length), dq: zeros(q.length), dk: zeros(k.length), dv: zeros(k.length) },
     }, {}),
     caseOf(attentionDecodeCases(), "5 branches, prompt 90, new 40, heads 6,2,64"),
+    ...["rmsnorm", "rmsnorm_backward"].map((op) => caseOfOp(rmsnormCases(), op)),
+    ...["layernorm", "layernorm_backward"].map((op) => caseOfOp(layernormCases(), op)),
     head,
     testCase("head_backward", "", {
       ...shared as unknown as HostArgs<"head_backward">,
@@ -128,7 +136,14 @@ testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
     [...measured].sort(),
     [
       ...["attention", "attention_backward.keys", "attention_backward.queries"],
-      ...["attention_decode.branch", "attention_decode.prefix", "head", "head_backward", "sample"],
+      ...[
+        "attention_decode.branch",
+        "attention_decode.prefix",
+        "head",
+        "head_backward",
+        "layernorm",
+      ],
+      ...["layernorm_backward", "rmsnorm", "rmsnorm_backward", "sample"],
     ],
   );
 });

@@ -7,6 +7,7 @@ import { messageOf, UsageError } from "../../core/errors.ts";
 import { readLines } from "../../core/line_pipe.ts";
 import { lockFolder } from "../../core/lock.ts";
 import { programCommand } from "../../core/program_command.ts";
+import type { Subgroups } from "../devices/webgpu/subgroups.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import {
   choicesFolder,
@@ -18,7 +19,7 @@ import {
 } from "./kept_choices.ts";
 import { TUNE_COMMAND } from "./command.ts";
 import type { TunedClass } from "./tune_call.ts";
-import { encodeJob, type TuneJob, type TuneLine } from "./worker.ts";
+import { encodeJob, SUBGROUPS, type TuneJob, type TuneLine } from "./worker.ts";
 
 export interface TuneOptions {
   about: Measurable;
@@ -27,6 +28,8 @@ export interface TuneOptions {
   budgetMs: number;
   /** Called for each class that was measured. */
   onTuned?: (tuned: TunedClass) => void;
+  /** Called when it is known whether kernels can use subgroups. */
+  onSubgroups?: (found: Subgroups) => void;
   /** Measures classes again that are in the cache. */
   again?: boolean;
   /** The user's cache folder; null = there is none. Default: by the environment. */
@@ -69,7 +72,7 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
     if (folder === null) return [...calls];
     const { choices, bad, note } = await readChoices(folder, about);
     if (note !== null && !notes.includes(note)) notes.push(note);
-    for (const { class: name } of calls) {
+    for (const name of [SUBGROUPS.class, ...calls.map((call) => call.class)]) {
       if (bad[name] !== undefined) found.bad[name] = bad[name];
       if (choices[name] !== undefined && !again) found.choices[name] = choices[name];
     }
@@ -167,6 +170,10 @@ async function measure(
     };
     const ended = await runProcess(job, options, (line) => {
       if (line.event === "trying") last = line;
+      if (line.event === "subgroups") {
+        done.add(SUBGROUPS.class);
+        options.onSubgroups?.(line.found);
+      }
       if (line.event === "failed") {
         done.add(line.class);
         notes.push(`${line.class} was not measured: ${line.reason}`);

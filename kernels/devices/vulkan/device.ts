@@ -36,8 +36,6 @@ export async function createVulkanDevice(options: WebgpuDeviceOptions = {}): Pro
 
 /** An adapter of Vulkan, with what decides how kernels run on it. */
 export interface VulkanAdapter extends AdapterInfo, Features {
-  /** Name and version of the driver. */
-  driver: string;
   /** "0000:41:00.0" on the PCI bus; null when unknown. */
   address: string | null;
   extensions: string[];
@@ -52,7 +50,6 @@ export function vulkanAdapters(): VulkanAdapter[] {
   try {
     return listPhysical(vulkan, instance).map((physical) => ({
       ...physical.info,
-      driver: physical.driver,
       address: physical.address,
       extensions: [...physical.extensions].sort(),
       ...requestFeatures(vulkan, instance, physical).features,

@@ -64,14 +64,14 @@ vulkanTest("kernels are timed in nanoseconds of the card", async (device) => {
 const card = (type: number, address: string | null, apiVersion = 1 << 22 | 3 << 12): Physical => ({
   handle: 0n,
   type,
-  info: { name: `card ${address}`, vendor: 1, device: 2, software: type === 4 },
-  driver: "a driver",
+  info: { name: `card ${address}`, vendor: 1, device: 2, software: type === 4, driver: "a driver" },
   apiVersion,
   extensions: new Set(),
   // Every limit is large.
   limits: new Uint8Array(new ArrayBuffer(504)).fill(0x7f),
   maxAllocation: 2 ** 32,
   subgroupSize: 32,
+  shuffles: true,
   address,
 });
 

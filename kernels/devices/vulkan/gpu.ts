@@ -49,8 +49,8 @@ interface Scope {
 interface ShaderModule extends GpuObject {
   /** Null when the text is wrong, which was reported. */
   spirv: Bytes | null;
-  /** Then its subgroups must be full and of the size for which the matrices are. */
-  usesMatrices: boolean;
+  /** Then they must be full, and of the size that the card reports. */
+  usesSubgroups: boolean;
 }
 
 export class VulkanGpu implements Gpu, Host {
@@ -65,6 +65,7 @@ export class VulkanGpu implements Gpu, Host {
   isDead = false;
   readonly #resolveLost: (reason: { message: string }) => void;
   readonly #available: Features;
+  readonly #subgroupSize: number;
   readonly #objects: PipelineObjects;
   readonly #buffers = new Set<VulkanBuffer>();
   readonly #queries = new Set<bigint>();
@@ -79,6 +80,7 @@ export class VulkanGpu implements Gpu, Host {
     const { family, stamps } = computeQueue(vulkan, physical);
     const { features, ...wanted } = requestFeatures(vulkan, instance, physical);
     this.#available = features;
+    this.#subgroupSize = physical.subgroupSize;
     this.matrixUnits = features.matrixUnits;
     const device = createDevice(vulkan, physical, family, wanted);
     this.core = { vulkan, device, pool: new MemoryPool(vulkan, physical.handle, device) };
@@ -98,7 +100,7 @@ export class VulkanGpu implements Gpu, Host {
     const names = [
       ...(stamps > 0 && this.timestampPeriod > 0 ? ["timestamp-query"] : []),
       ...(features.float16 ? ["shader-f16"] : []),
-      "subgroups",
+      ...(physical.shuffles ? ["subgroups"] : []),
     ];
     this.features = { has: (name) => names.includes(name) };
     const lost = Promise.withResolvers<{ message: string }>();
@@ -192,8 +194,8 @@ export class VulkanGpu implements Gpu, Host {
     } catch (error) {
       this.#report("validation", messageOf(error));
     }
-    const usesMatrices = /^enable wgpu_cooperative_matrix;/m.test(code);
-    return { label, spirv, usesMatrices } as unknown as GPUShaderModule;
+    const usesSubgroups = /^enable wgpu_cooperative_matrix;|\bsubgroupShuffleXor\(/m.test(code);
+    return { label, spirv, usesSubgroups } as unknown as GPUShaderModule;
   }
 
   createComputePipeline({ layout, compute, label = "" }: {
@@ -201,8 +203,8 @@ export class VulkanGpu implements Gpu, Host {
     compute: { module: GPUShaderModule; entryPoint: string };
     label?: string;
   }): VulkanPipeline {
-    const { spirv, usesMatrices } = compute.module as unknown as ShaderModule;
-    const subgroup = usesMatrices ? this.matrixUnits?.subgroup ?? null : null;
+    const { spirv, usesSubgroups } = compute.module as unknown as ShaderModule;
+    const subgroup = usesSubgroups ? this.#subgroupSize : null;
     const layoutHandle = (layout as GpuObject & { handle: bigint }).handle;
     let handle = 0n;
     if (spirv !== null) {

@@ -14,14 +14,14 @@ import * as vk from "./structs.ts";
 /** Vulkan 1.3, which drivers since 2022 have: SPIR-V 1.6, timeline semaphores, the memory model. */
 const API_VERSION = 1 << 22 | 3 << 12;
 const CPU = 4;
+/** Of VkShaderStageFlags, and of VkSubgroupFeatureFlags. */
+const COMPUTE_STAGE = 0x20, SHUFFLE = 0x10;
 const PCI_BUS_INFO = "VK_EXT_pci_bus_info";
 const ROBUSTNESS2 = "VK_EXT_robustness2", MATRICES = "VK_KHR_cooperative_matrix";
 
 export interface Physical {
   readonly handle: bigint;
   readonly info: AdapterInfo;
-  /** The name and version of the driver. */
-  readonly driver: string;
   /** VkPhysicalDeviceType; 1 integrated, 2 discrete, 3 virtual, 4 a CPU. */
   readonly type: number;
   readonly apiVersion: number;
@@ -30,6 +30,8 @@ export interface Physical {
   readonly limits: Bytes;
   readonly maxAllocation: number;
   readonly subgroupSize: number;
+  /** Kernels can exchange values within subgroups. */
+  readonly shuffles: boolean;
   /** "0000:41:00.0"; null when unknown. */
   readonly address: string | null;
 }
@@ -91,8 +93,10 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
   const type = P.number(properties, "deviceType");
   const D = vk.VkPhysicalDeviceDriverProperties;
   const address = vk.VkPhysicalDevicePCIBusInfoPropertiesEXT;
+  const S = vk.VkPhysicalDeviceSubgroupProperties;
   const hex = (field: keyof typeof address.fields, digits: number) =>
     address.number(pci, field).toString(16).padStart(digits, "0");
+  const name = `${textOf(D.part(driver, "driverName"))} ${textOf(D.part(driver, "driverInfo"))}`;
   return {
     handle,
     type,
@@ -101,8 +105,8 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
       vendor: P.number(properties, "vendorID"),
       device: P.number(properties, "deviceID"),
       software: type === CPU,
+      driver: name,
     },
-    driver: `${textOf(D.part(driver, "driverName"))} ${textOf(D.part(driver, "driverInfo"))}`,
     apiVersion: P.number(properties, "apiVersion"),
     extensions,
     limits: P.part(properties, "limits").slice(),
@@ -110,7 +114,9 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
       memory,
       "maxMemoryAllocationSize",
     ),
-    subgroupSize: vk.VkPhysicalDeviceSubgroupProperties.number(subgroups, "subgroupSize"),
+    subgroupSize: S.number(subgroups, "subgroupSize"),
+    shuffles: (S.number(subgroups, "supportedStages") & COMPUTE_STAGE) !== 0 &&
+      (S.number(subgroups, "supportedOperations") & SHUFFLE) !== 0,
     address: hasPci
       ? `${hex("pciDomain", 4)}:${hex("pciBus", 2)}:${hex("pciDevice", 2)}.${hex("pciFunction", 1)}`
       : null,
@@ -170,7 +176,7 @@ function usable(device: Physical): Physical {
   if (device.apiVersion < API_VERSION) {
     throw new UsageError(
       `${device.info.name} has Vulkan ${version(device.apiVersion)}, at least ` +
-        `${version(API_VERSION)} is needed (driver ${device.driver})`,
+        `${version(API_VERSION)} is needed (driver ${device.info.driver})`,
       { advice: "Install a driver of 2022 or later, or use --device webgpu." },
     );
   }

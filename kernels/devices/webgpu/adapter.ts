@@ -56,7 +56,10 @@ export function usableFeatures(adapter: GPUAdapter): Promise<GPUFeatureName[]> {
   return grantable(adapter, ["shader-f16", "timestamp-query", "subgroups" as GPUFeatureName]);
 }
 
-/** @throws RgxError (exit 2) when the adapter's limits are too small for the engine. */
+/**
+ * A device with these features, and with subgroups where the adapter grants them.
+ * @throws RgxError (exit 2) when the adapter's limits are too small for the engine
+ */
 export async function requestDevice(
   adapter: GPUAdapter,
   features: GPUFeatureName[] = [],
@@ -71,5 +74,11 @@ export async function requestDevice(
       );
     }
   }
-  return await adapter.requestDevice({ requiredLimits: limits, requiredFeatures: features });
+  const request = (requiredFeatures: GPUFeatureName[]) =>
+    adapter.requestDevice({ requiredLimits: limits, requiredFeatures });
+  try {
+    return await request([...features, "subgroups" as GPUFeatureName]);
+  } catch {
+    return await request(features);
+  }
 }

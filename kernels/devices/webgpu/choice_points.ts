@@ -7,6 +7,12 @@ import {
 import { branchChoice, prefixChoice } from "../../ops/attention_decode/choose.ts";
 import { backwardChunkChoice, chunkChoice } from "../../ops/head/choose.ts";
 import { productChoice } from "../../ops/matmul/webgpu/choose.ts";
+import {
+  layernormBackwardChoice,
+  layernormChoice,
+  rmsnormBackwardChoice,
+  rmsnormChoice,
+} from "../../ops/rmsnorm/choose.ts";
 import { searchChoice } from "../../ops/sample/choose.ts";
 import type { ChoicePoint } from "../../ops/common/webgpu_op.ts";
 
@@ -22,6 +28,10 @@ const POINTS = [
   chunkChoice,
   backwardChunkChoice,
   searchChoice,
+  rmsnormChoice,
+  rmsnormBackwardChoice,
+  layernormChoice,
+  layernormBackwardChoice,
 ] as unknown as readonly AnyPoint[];
 
 /** @throws Error for a name that no choice has */

@@ -60,6 +60,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
   kernelChoices: Readonly<Record<string, string>> = {};
   readonly software: boolean;
   readonly matrixUnits: MatrixUnits | null;
+  /** The adapter says that kernels can exchange values within subgroups. */
+  readonly offersSubgroups: boolean;
+  /** A test (subgroups.ts) has shown that they can. Only the tuner needs to know. */
+  subgroups = false;
   readonly bf16Unit: string;
   readonly card: number | null;
   readonly limits: WebgpuLimits;
@@ -94,6 +98,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#tracer = tracer;
     this.software = adapter.software;
     this.matrixUnits = gpu.matrixUnits ?? null;
+    this.offersSubgroups = gpu.features.has("subgroups");
     this.bf16Unit = unitName(this.matrixUnits);
     // A multiple of a vector of four, like the sizes of bindings.
     this.largestTensor = Math.floor(gpu.limits.maxBufferSize / 16) * 16;

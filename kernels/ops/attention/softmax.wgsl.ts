@@ -6,6 +6,7 @@
  * scores.
  */
 import { EXP } from "../common/wgsl/math.ts";
+import { exchangeSteps } from "../common/wgsl/subgroups.ts";
 import { rowOf, rowsType, type Tiles } from "./tiles.wgsl.ts";
 
 /** Bytes of workgroup memory that the softmax needs in addition to the tiles. */
@@ -56,7 +57,7 @@ export function softmaxTile(
   tiles: Tiles,
   { queries, keys, values, allowed, matrixRow }: KeyTile,
 ): string {
-  const { each, across } = tiles.sizes;
+  const { each } = tiles.sizes;
   const keyRow = (n: string) => `select(NONE, ${matrixRow(`(begin + ${n})`)}, begin + ${n} < end)`;
   const largestScore = (i: number) => `largest_of(score${i})`;
   const rowComponent = (name: string, i: number) => rowOf(name, each, i);
@@ -69,13 +70,7 @@ export function softmaxTile(
       `let score${i} = select(vec4<f32>(-1e30), p.scale * dot${i}, ${allowed(i)});`
     )
   }
-  row_slots[local] = ${type}(${rows.map(largestScore).join(", ")});
-  workgroupBarrier();
-  var new_peak = peak;
-  ${
-    Array.from({ length: across }, (_, t) =>
-      `new_peak = max(new_peak, row_slots[y * ${across}u + ${t}u]);`).join("\n")
-  }
+  ${largestOfRow(tiles, `${type}(${rows.map(largestScore).join(", ")})`)}
   let shrink = exp_rows(peak - new_peak);
   peak = new_peak;
   ${tiles.eachRow((i) => `let weight${i} = weights_of(score${i}, ${rowComponent("peak", i)});`)}
@@ -85,16 +80,49 @@ export function softmaxTile(
   ${tiles.mix("out", values, "end - begin", keyRow)}`;
 }
 
+/** The code for `new_peak`: the largest of `peak` and of `values` over a row's invocations. */
+function largestOfRow({ sizes: { across }, exchange }: Tiles, values: string): string {
+  if (exchange === "memory") {
+    return `row_slots[local] = ${values};
+  workgroupBarrier();
+  var new_peak = peak;
+  ${
+      Array.from({ length: across }, (_, t) =>
+        `new_peak = max(new_peak, row_slots[y * ${across}u + ${t}u]);`).join("\n")
+    }`;
+  }
+  const steps = exchangeSteps("new_peak", 1, across, (a, b) => `max(${a}, ${b})`);
+  return `var new_peak = max(peak, ${values});
+  ${steps.join("\n  ")}
+  row_slots[local] = new_peak;
+  workgroupBarrier();
+  for (var t = subgroup_lanes; t < ${across}u; t += subgroup_lanes) {
+    new_peak = max(new_peak, row_slots[y * ${across}u + (x + t) % ${across}u]);
+  }`;
+}
+
 /** The code after the last tile: `total` becomes the sum over all columns, in all invocations. */
 export function softmaxEnd(tiles: Tiles): string {
-  const { each, across } = tiles.sizes;
-  return `workgroupBarrier();
+  const { sizes: { each, across }, exchange } = tiles;
+  if (exchange === "memory") {
+    return `workgroupBarrier();
   row_slots[local] = total;
   workgroupBarrier();
   total = ${rowsType(each)}(0.0);
   ${
-    Array.from({ length: across }, (_, t) => `total += row_slots[y * ${across}u + ${t}u];`).join(
-      "\n",
-    )
+      Array.from({ length: across }, (_, t) => `total += row_slots[y * ${across}u + ${t}u];`).join(
+        "\n",
+      )
+    }`;
+  }
+  return `${exchangeSteps("total", 1, across).join("\n  ")}
+  workgroupBarrier();
+  row_slots[local] = total;
+  workgroupBarrier();
+  if (subgroup_lanes < ${across}u) {
+    total = row_slots[y * ${across}u];
+    for (var t = subgroup_lanes; t < ${across}u; t += subgroup_lanes) {
+      total += row_slots[y * ${across}u + t];
+    }
   }`;
 }

@@ -12,6 +12,8 @@
  * as vec2 and padded with zeros.
  */
 
+import { type Exchange, subgroupLanes } from "../common/wgsl/subgroups.ts";
+
 export interface TileSizes {
   across: number;
   down: number;
@@ -101,6 +103,7 @@ export class Tiles {
     readonly sizes: TileSizes,
     readonly headDim: number,
     readonly products: number,
+    readonly exchange: Exchange = "memory",
   ) {
     const { across, down, each, depth } = sizes;
     this.m = down * each;
@@ -159,9 +162,12 @@ ${reads.join("\n")}`;
    */
   main(body: string): string {
     const { across } = this.sizes;
-    return `@compute @workgroup_size(${this.threads})
+    const inSubgroups = this.exchange === "subgroups";
+    return `${inSubgroups ? `${subgroupLanes}\n` : ""}@compute @workgroup_size(${this.threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32) {
+        @builtin(local_invocation_index) local: u32${
+      inSubgroups ? ", @builtin(subgroup_size) subgroup_size: u32" : ""
+    }) {${inSubgroups ? "\n  subgroup_lanes = subgroup_size;" : ""}
   let number = group.x + group.y * groups.x;
   if (number >= p.count) { return; }
   let x = local % ${across}u;

@@ -5,6 +5,7 @@
 import { tileName, tileNamed } from "../attention/choose.ts";
 import { softmaxBytes } from "../attention/softmax.wgsl.ts";
 import { type TileShape, type TileSizes, tileSizes } from "../attention/tiles.wgsl.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
 import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
 
@@ -34,6 +35,7 @@ const BUSY_CANDIDATES = [256, 1024, 4096] as const;
 export interface DecodeShape {
   sizes: TileSizes;
   busy: number;
+  exchange: Exchange;
 }
 
 /**
@@ -47,18 +49,19 @@ export function decodeShape(
   chosen: string | null = null,
 ): DecodeShape {
   const bytes = Math.min(limits.workgroupBytes, MAX_WORKGROUP_BYTES);
-  const [tile, busy] = chosen?.split(" ") ?? [];
+  const [tile, busy, exchange] = chosen?.split(" ") ?? [];
   const shapes = tile === undefined
     ? SHAPES.find(({ upTo }) => queries <= upTo)!.shapes
     : [tileNamed(tile, CANDIDATES)];
   return {
     sizes: tileSizes(shapes, headDim, 1, bytes, softmaxBytes),
     busy: busy === undefined ? BUSY[software ? "software" : "card"] : Number(busy),
+    exchange: exchange === "subgroups" ? exchange : "memory",
   };
 }
 
-const shapeName = ({ sizes: { across, down, each }, busy }: DecodeShape) =>
-  `${tileName([across, down, each])} ${busy}`;
+const shapeName = ({ sizes: { across, down, each }, busy, exchange }: DecodeShape) =>
+  `${tileName([across, down, each])} ${busy}${exchange === "memory" ? "" : ` ${exchange}`}`;
 
 /** The choice for the keys of prompts, whose queries are of all branches, or of each branch. */
 function decodeChoice(
@@ -82,7 +85,8 @@ function decodeChoice(
         BUSY_CANDIDATES.flatMap((busy) => {
           try {
             const name = `${tileName(shape)} ${busy}`;
-            return [decodeShape(queriesOf(args), args.headDim, traits, name)];
+            const names = traits.subgroups ? [name, `${name} subgroups`] : [name];
+            return names.map((name) => decodeShape(queriesOf(args), args.headDim, traits, name));
           } catch {
             return []; // the tile needs too much workgroup memory
           }

@@ -20,11 +20,14 @@ import {
 import { headType, rowOf, Tiles, type TileSizes } from "../attention/tiles.wgsl.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { BRANCH } from "./spec.ts";
 
 export interface PartialOptions {
   headDim: number;
   sizes: TileSizes;
+  /** How the invocations of a row find their largest score and their sum. */
+  exchange: Exchange;
 }
 
 /** Minimum number of keys in a piece. */
@@ -80,13 +83,13 @@ function storePartial(tiles: Tiles): string {
 
 function partialSpec(
   name: string,
-  { headDim, sizes }: PartialOptions,
+  { headDim, sizes, exchange }: PartialOptions,
   params: Record<string, "u32">,
   body: (tiles: Tiles) => string,
 ): KernelSpec {
-  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim);
+  const tiles = new Tiles(sizes, headDim, 1, exchange), type = headType(headDim);
   return {
-    name,
+    name: exchange === "memory" ? name : `${name}.subgroups`,
     buffers: {
       queries: `read ${type}`,
       keys: `read ${type}`,

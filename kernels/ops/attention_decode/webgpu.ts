@@ -31,12 +31,12 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   };
 
   const chosenBranch = ctx.choose(branchChoice, args);
-  const { sizes: branchSizes, busy: branchBusy } = decodeShape(perKv, headDim, ctx, chosenBranch);
-  const branchTile = new Tiles(branchSizes, headDim, 1);
+  const branchShape = decodeShape(perKv, headDim, ctx, chosenBranch);
+  const branchTile = new Tiles(branchShape.sizes, headDim, 1);
   const branchUnits = count * Math.ceil(perKv / branchTile.m) * kvHeads;
-  const branchCount = piecesOf(maxNew, branchTile.n, branchUnits, branchBusy);
+  const branchCount = piecesOf(maxNew, branchTile.n, branchUnits, branchShape.busy);
   const chosen = ctx.choose(prefixChoice, args);
-  const { sizes, busy } = decodeShape(count * perKv, headDim, ctx, chosen);
+  const { sizes, busy, exchange } = decodeShape(count * perKv, headDim, ctx, chosen);
   const tile = new Tiles(sizes, headDim, 1);
   const units = Math.ceil(count * perKv / tile.m) * kvHeads;
   const prefixCount = piecesOf(prefixParts.at(-1)?.end ?? 0, tile.n, units, busy);
@@ -54,7 +54,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
     const groups = units * prefixCount, first_piece = part * prefixCount;
     const bounds = { bound_begin: begin, bound_end: end };
     ctx.dispatch({
-      kernel: prefixPieces({ headDim, sizes }),
+      kernel: prefixPieces({ headDim, sizes, exchange }),
       buffers: { ...inputs, ...prefixPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: prefixCount, first_piece },
       groups: ctx.grid(groups),
@@ -64,7 +64,11 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
     const groups = branchUnits * branchCount;
     const bounds = { bound_begin: begin, bound_end: end, max_new: maxNew, window };
     ctx.dispatch({
-      kernel: branchPieces({ headDim, sizes: branchSizes }),
+      kernel: branchPieces({
+        headDim,
+        sizes: branchShape.sizes,
+        exchange: branchShape.exchange,
+      }),
       buffers: { ...inputs, ...branchPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: branchCount, first_piece: 0 },
       groups: ctx.grid(groups),

@@ -46,6 +46,7 @@ Deno.test("the text of decoding's kernels has not changed", async () => {
   const options = (queries: number) => ({
     headDim: 64,
     sizes: decodeShape(queries, 64, ctx).sizes,
+    exchange: "memory" as const,
   });
   await checkSnapshot(import.meta, "prefix_64", prefixPieces(options(64)));
   await checkSnapshot(import.meta, "branch_64", branchPieces(options(7)));

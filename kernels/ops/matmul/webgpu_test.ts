@@ -267,7 +267,7 @@ Deno.test("the kernel of a product is chosen by its shape", () => {
 
 Deno.test("the text of the product's kernels has not changed", async () => {
   const layout = { a: "along", b: "along", bType: "f32", aligned: true, lora: false } as const;
-  const plain = { rounding: null };
+  const plain = { rounding: null, exchange: "memory" as const };
   const texts = {
     large: tileKernel({ ...TILES.large, ...layout }),
     skinny_bf16: tileKernel({ ...TILES.skinny, ...layout, bType: "bf16" }),

@@ -4,6 +4,7 @@
  */
 import { unknownKernel } from "../../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
+import type { Exchange } from "../../common/wgsl/subgroups.ts";
 import type { ComputeDtype } from "../../common/compute_dtype.ts";
 import { type MatmulArgs, packedLength } from "../spec.ts";
 import { isBlockType, storedWords } from "../../../weights/types.ts";
@@ -43,13 +44,18 @@ export interface VectorShape {
   vector: true;
   threads?: number;
   columns?: number;
+  /** Default: "memory". */
+  exchange?: Exchange;
 }
 
 /** The kernel for few rows, with the sizes of its rule. */
 export const VECTOR: VectorShape = { vector: true };
 
 const VECTORS: readonly VectorShape[] = [64, 128, 256].flatMap((threads) =>
-  [8, 16].map((columns) => ({ vector: true as const, threads, columns }))
+  [8, 16].flatMap((columns) => {
+    const shape = { vector: true as const, threads, columns };
+    return [shape, { ...shape, exchange: "subgroups" as const }];
+  })
 );
 
 export const isVector = (choice: Choice): choice is VectorShape =>
@@ -128,8 +134,9 @@ function supportsVector({ m, transA, transB, packedB }: MatmulArgs): boolean {
 export function kernelName(choice: Choice): string {
   if (typeof choice === "string") return choice;
   if (isVector(choice)) {
-    const { threads, columns } = choice;
-    return `vector${threads === undefined ? "" : ` ${threads} x${columns}`}`;
+    const { threads, columns, exchange = "memory" } = choice;
+    const sizes = threads === undefined ? "" : ` ${threads} x${columns}`;
+    return `vector${sizes}${exchange === "memory" ? "" : ` ${exchange}`}`;
   }
   const { bm, bn, tm, tn, bk, slices, parts = 1 } = choice;
   return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}`;
@@ -189,7 +196,7 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
         shape !== large && shape !== medium
       ).flatMap((shape) => PARTS.map((parts) => ({ ...shape, parts })))
       : [];
-    const vectors = supportsVector(args) ? [VECTOR, ...vectorsFor(args)] : [];
+    const vectors = supportsVector(args) ? [VECTOR, ...vectorsFor(args, traits)] : [];
     const names = [chooseKernel(args, traits), ...vectors, ...useful, ...split].map(kernelName);
     return [...new Set(names)];
   },
@@ -220,10 +227,14 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
 };
 
 /** Kernels for few rows that differ from one another for this weight. */
-function vectorsFor({ k, packedB, weightType }: MatmulArgs): VectorShape[] {
+function vectorsFor(
+  { k, packedB, weightType }: MatmulArgs,
+  { subgroups }: Pick<WebgpuTraits, "subgroups">,
+): VectorShape[] {
   const panels = packedB || (weightType !== undefined && isBlockType(weightType));
-  return VECTORS.filter(({ threads, columns }) =>
+  return VECTORS.filter(({ threads, columns, exchange }) =>
     // Rows of a weight are always done four at a time.
-    (panels || columns === 8) && threads! <= Math.max(64, k)
+    (panels || columns === 8) && threads! <= Math.max(64, k) &&
+    (exchange !== "subgroups" || subgroups)
   );
 }

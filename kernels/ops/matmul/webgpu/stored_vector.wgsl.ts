@@ -15,6 +15,7 @@ import {
   vectorEntry,
 } from "./vector.wgsl.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
+import type { Exchange } from "../../common/wgsl/subgroups.ts";
 import type { BlockType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
@@ -23,6 +24,7 @@ export interface StoredVectorOptions {
   rows: number;
   /** Number of invocations, at least 64. */
   threads: number;
+  exchange: Exchange;
   /** Number of columns of a workgroup: 8 or 16. */
   columns: number;
   type: BlockType;
@@ -35,16 +37,15 @@ export const TERMS = 16;
 
 const range = (n: number) => [...Array(n).keys()];
 
-export function storedVectorKernel(
-  { rows, threads, columns, type, lora, rounding }: StoredVectorOptions,
-): KernelSpec {
+export function storedVectorKernel(options: StoredVectorOptions): KernelSpec {
+  const { rows, threads, exchange, columns, type, lora, rounding } = options;
   const each = range(rows), quads = columns / 4, fours = range(TERMS / 4);
   const inputName = (i: number, u: number) => `x${i}_${u}`;
   const weightName = (u: number, j: number) => rounding === null ? `w${u}[${j}]` : `w${u}_${j}`;
   const code = [
     ...roundLines(rounding),
     widenBlocks("mat_b", type),
-    ...vectorEntry(rows, threads),
+    ...vectorEntry(options, quads),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
     `  let column = first + 4u * (local % ${quads}u);`,
@@ -73,10 +74,10 @@ export function storedVectorKernel(
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
     ...(lora ? loraTerms(rows, threads, quads, rounding) : []),
-    ...sumAndStore(rows, threads, quads, each.map((i) => `c${i}`)),
+    ...sumAndStore(options, quads, each.map((i) => `c${i}`)),
   ];
   return {
-    name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
+    name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
     buffers: {
       mat_a: "read vec4<f32>",
       mat_b: "read vec4<u32>",

@@ -18,6 +18,7 @@ import {
   roundingOfStored,
 } from "./elements.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
+import { type Exchange, exchangeSteps, MIN_SUBGROUP } from "../../common/wgsl/subgroups.ts";
 import type { KernelSpec, ParamType } from "../../common/wgsl/kernel.ts";
 
 export interface VectorOptions {
@@ -25,6 +26,8 @@ export interface VectorOptions {
   rows: number;
   /** Number of invocations, at least 64. */
   threads: number;
+  /** How the sums of the invocations are added. */
+  exchange: Exchange;
   bType: ElementType;
   aligned: boolean;
   lora: boolean;
@@ -34,6 +37,7 @@ export interface VectorOptions {
 export interface PanelVectorOptions {
   rows: number;
   threads: number;
+  exchange: Exchange;
   /** Number of columns of a workgroup: 4, 8 or 16, all in one panel. */
   columns: number;
   lora: boolean;
@@ -67,10 +71,14 @@ export const LORA_PARAMS: Record<string, ParamType> = {
 };
 
 /** WGSL: the workgroup memory and the entry point, in lines. */
-export function vectorEntry(rows: number, threads: number): string[] {
+export function vectorEntry(
+  { rows, threads, exchange }: Pick<VectorOptions, "rows" | "threads" | "exchange">,
+  quads: number,
+): string[] {
+  const vectors = exchange === "memory" ? rows * threads : rows * quads * threads / MIN_SUBGROUP;
   return [
-    `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
-    entryPoint(threads),
+    `var<workgroup> partial: array<vec4f, ${vectors}>;`,
+    entryPoint(threads, exchange),
   ];
 }
 
@@ -79,6 +87,27 @@ export function vectorEntry(rows: number, threads: number): string[] {
  * each row: the sums of an invocation for the columns of quad `local % quads`.
  */
 export function sumAndStore(
+  { rows, threads, exchange }: Pick<VectorOptions, "rows" | "threads" | "exchange">,
+  quads: number,
+  values: readonly string[],
+): string[] {
+  const sums = exchange === "memory" ? sumInMemory : sumInSubgroups;
+  return [
+    ...sums(rows, threads, quads, values),
+    `    let column = first + 4u * (local % ${quads}u);`,
+    `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
+    ...range(4).map((j) => {
+      const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
+      const value = `select(${lane}, ${out} + ${lane}, p.add != 0u)`;
+      return `    if (column + ${j}u < p.n) { ${out} = ${value}; }`;
+    }),
+    "  }",
+    "}",
+  ];
+}
+
+/** WGSL: a fixed tree. It ends in a block of the invocations that have a `sum` to store. */
+function sumInMemory(
   rows: number,
   threads: number,
   quads: number,
@@ -101,21 +130,38 @@ export function sumAndStore(
     `  if (local < ${rows * quads}u) {`,
     `    let begin = local / ${quads}u * ${threads}u + local % ${quads}u;`,
     `    let sum = ${sumOf(left, quads)};`,
-    `    let column = first + 4u * (local % ${quads}u);`,
-    `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
-    ...range(4).map((j) => {
-      const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
-      const value = `select(${lane}, ${out} + ${lane}, p.add != 0u)`;
-      return `    if (column + ${j}u < p.n) { ${out} = ${value}; }`;
-    }),
-    "  }",
-    "}",
   ];
 }
 
-export function vectorKernel(
-  { rows, threads, bType, aligned, lora, rounding }: VectorOptions,
-): KernelSpec {
+/** WGSL: the same by subgroups, whose sums are then added in order. */
+function sumInSubgroups(
+  rows: number,
+  threads: number,
+  quads: number,
+  values: readonly string[],
+): string[] {
+  const all = rows * quads;
+  return [
+    ...values.flatMap((value, i) => [
+      `  var sum${i} = ${value};`,
+      ...exchangeSteps(`sum${i}`, quads, threads).map((step) => `  ${step}`),
+    ]),
+    "  let lane = local & (subgroup_lanes - 1u);",
+    `  if (lane < ${quads}u) {`,
+    `    let slot = local / subgroup_lanes * ${all}u + lane;`,
+    ...range(rows).map((i) => `    partial[slot + ${i * quads}u] = sum${i};`),
+    "  }",
+    "  workgroupBarrier();",
+    `  if (local < ${all}u) {`,
+    "    var sum = partial[local];",
+    `    for (var i = 1u; i < ${threads}u / subgroup_lanes; i++) {`,
+    `      sum += partial[i * ${all}u + local];`,
+    "    }",
+  ];
+}
+
+export function vectorKernel(options: VectorOptions): KernelSpec {
+  const { rows, threads, exchange, bType, aligned, lora, rounding } = options;
   const f32: Elements = { type: "f32", aligned, rounding };
   const weight: Elements = {
     ...{ type: bType, aligned, rounding: roundingOfStored(rounding, bType) },
@@ -141,7 +187,7 @@ export function vectorKernel(
     fourElements("a", "mat_a", f32),
     fourElements("b", "mat_b", weight),
     ...(lora ? [fourElements("x", "lora_x", f32), fourElements("w", "lora_w", f32)] : []),
-    ...vectorEntry(rows, threads),
+    ...vectorEntry(options, 1),
     `  let first = (group.x + group.y * groups.x) * ${VECTOR_COLUMNS}u;`,
     "  if (first >= p.n) { return; }",
     ...sums.map((c) => `  var ${c} = vec4f(0.0);`),
@@ -149,14 +195,13 @@ export function vectorKernel(
     ...sums.map((c) => `  ${c} *= p.alpha;`),
     ...(lora ? addProducts("x", "w", "p.r", "p.lora_scale * ") : []),
     ...sumAndStore(
-      rows,
-      threads,
+      options,
       1,
       each.map((i) => `vec4f(${columns.map((j) => laneSum(`c${i}_${j}`)).join(", ")})`),
     ),
   ];
   return {
-    name: `matmul.vector${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
+    name: `matmul.vector${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
       mat_b: `read ${bufferType(weight)}`,
@@ -174,7 +219,8 @@ export function roundLines(rounding: Rounding): string[] {
 }
 
 /** The end of a kernel's name. */
-export const suffix = (rounding: Rounding) => rounding === null ? "" : `.to_${rounding}`;
+export const suffix = (rounding: Rounding, exchange: Exchange) =>
+  `${rounding === null ? "" : `.to_${rounding}`}${exchange === "memory" ? "" : ".subgroups"}`;
 
 /**
  * WGSL: adds an adapter's product to c0 …, the sums of the four columns from `column` on. An
@@ -205,9 +251,8 @@ export function loraTerms(
   ];
 }
 
-export function panelVectorKernel(
-  { rows, threads, columns, lora, rounding }: PanelVectorOptions,
-): KernelSpec {
+export function panelVectorKernel(options: PanelVectorOptions): KernelSpec {
+  const { rows, threads, exchange, columns, lora, rounding } = options;
   const each = range(rows), quads = columns / 4, depth = threads / quads;
   /** WGSL: loads the terms `at`, `at + depth` …, then multiplies. */
   const addTerms = (count: number) => [
@@ -223,7 +268,7 @@ export function panelVectorKernel(
   ];
   const code = [
     ...roundLines(rounding),
-    ...vectorEntry(rows, threads),
+    ...vectorEntry(options, quads),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
     `  let column = first + 4u * (local % ${quads}u);`,
@@ -238,10 +283,10 @@ export function panelVectorKernel(
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
     ...(lora ? loraTerms(rows, threads, quads, rounding) : []),
-    ...sumAndStore(rows, threads, quads, each.map((i) => `c${i}`)),
+    ...sumAndStore(options, quads, each.map((i) => `c${i}`)),
   ];
   return {
-    name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
+    name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
     buffers: {
       mat_a: "read f32",
       mat_b: "read vec4<f32>",

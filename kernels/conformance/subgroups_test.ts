@@ -1,0 +1,125 @@
+/**
+ * Kernels that exchange values within subgroups (ops/common/wgsl/subgroups.ts), against the float64
+ * reference, with the same bits on webgpu and vulkan. On a software adapter a subgroup has few
+ * invocations, so that most sums go through several of them.
+ */
+import assert from "node:assert/strict";
+import { NEEDED, needs } from "../../tests/skipped.ts";
+import { createVulkanDevice } from "../devices/vulkan/device.ts";
+import { hasVulkan } from "../devices/vulkan/testing.ts";
+import { choicePoint } from "../devices/webgpu/choice_points.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../devices/webgpu/device.ts";
+import { judge, probeSubgroups } from "../devices/webgpu/subgroups.ts";
+import { isWebgpuWanted, webgpuTest } from "../devices/webgpu/testing.ts";
+import { sameBits, stream } from "../testing.ts";
+import { attentionDecodeCases } from "./cases/attention.ts";
+import { layernormCases } from "./cases/layernorm.ts";
+import { productCase } from "./cases/matmul.ts";
+import { rmsnormCases } from "./cases/rmsnorm.ts";
+import { type Case, checkCase, execute } from "./runner.ts";
+
+/** Cases, with the kernel that each choice of the operation is to use. */
+function tries(): [Case, Record<string, string>][] {
+  const random = stream("subgroups"), x = { transB: true } as const;
+  const product = (kernel: string, shape: Omit<Parameters<typeof productCase>[1], "r">, r = 0) =>
+    [productCase(random, { r, ...shape }), { matmul: kernel }] as [Case, Record<string, string>];
+  const norm = (cases: Case[], part: string, kernel: string) =>
+    cases.filter(({ name }) => name.startsWith(part)).map((test) =>
+      [test, { [test.op]: kernel }] as [Case, Record<string, string>]
+    );
+  const decode = attentionDecodeCases().find(({ name }) =>
+    name === "5 branches, prompt 90, new 40, heads 6,2,64"
+  )!;
+  return [
+    product("vector 64 x8 subgroups", { m: 1, n: 37, k: 600, ...x }),
+    product("vector 256 x8 subgroups", { m: 3, n: 21, k: 700, ...x, weightType: "bf16" }, 5),
+    product("vector 128 x16 subgroups", { m: 2, n: 50, k: 333, packedB: true }, 3),
+    product("vector 64 x8 subgroups", { m: 2, n: 50, k: 512, ...x, weightType: "q4_0" }),
+    ...norm(rmsnormCases(), "[33×288]", "32 subgroups"),
+    ...norm(rmsnormCases(), "[7×577]", "256 subgroups"),
+    ...norm(layernormCases(), "[33×65]", "64 subgroups"),
+    [decode, {
+      "attention_decode.prefix": "16x8x2 256 subgroups",
+      "attention_decode.branch": "32x4x1 256 subgroups",
+    }],
+  ];
+}
+
+/** Sets the kernels of the device for a case. They must be among the candidates. */
+function choose(device: WebgpuDevice, test: Case, kernels: Record<string, string>): void {
+  device.kernelChoices = Object.fromEntries(
+    Object.entries(kernels).map(([point, kernel]) => {
+      const { classOf, candidates } = choicePoint(point);
+      assert.ok(candidates(test.args, device).includes(kernel), `${test.name}: ${kernel}`);
+      return [classOf(test.args, device)!, kernel];
+    }),
+  );
+}
+
+webgpuTest(
+  "kernels with subgroups are right, or the reason why there are none is named",
+  async () => {
+    const found = await probeSubgroups(() => createWebgpuDevice());
+    if ("reason" in found) {
+      assert.match(found.reason, /does not offer|SUBGROUP|subgroup/);
+      return;
+    }
+    const device = await createWebgpuDevice({ trace: "stamps" });
+    const like = hasVulkan ? await createVulkanDevice() : null;
+    try {
+      device.subgroups = true;
+      if (like !== null) like.subgroups = true;
+      const cases = tries();
+      assert.ok(cases.length > 15);
+      for (const [test, kernels] of cases) {
+        choose(device, test, kernels);
+        const results = await checkCase(device, test);
+        if (like === null) continue;
+        choose(like, test, kernels);
+        for (const [name, bits] of await execute(like, test)) {
+          assert.ok(sameBits(bits, results.get(name)!), `${test.op} ${test.name}: ${name}`);
+        }
+      }
+      const names = device.kernelTimes().map(({ name }) => name);
+      const parts = ["vector1", "vector3.lora", "panels2.lora", "q4_0.vector2", "rmsnorm.residual"];
+      for (const part of [...parts, "layernorm_backward", "decode.prefix", "decode.branch"]) {
+        assert.ok(names.some((name) => name.includes(part) && name.endsWith(".subgroups")), part);
+      }
+      assert.equal(device.allocatedBytes, 0);
+    } finally {
+      device.close();
+      like?.close();
+    }
+  },
+);
+
+if (isWebgpuWanted) {
+  Deno.test({
+    name: "subgroups are found on vulkan, whatever Deno's WebGPU has",
+    ignore: needs(hasVulkan, NEEDED.vulkan),
+    async fn() {
+      const found = await probeSubgroups(() => createVulkanDevice());
+      assert.ok("lanes" in found && found.lanes >= 4, JSON.stringify(found));
+    },
+  });
+}
+
+Deno.test("a device whose subgroups are other than kernels rely on is refused", () => {
+  const numbers = (lanes: number, id: (local: number) => number) =>
+    Uint32Array.from({ length: 768 }, (_, i) => {
+      if (i >= 512) return id(i - 512);
+      if (i >= 256) return lanes;
+      const first = i - i % 32;
+      return Array.from({ length: 32 }, (_, j) => (first + j) ** 2 % 97).reduce((a, b) => a + b);
+    });
+  assert.deepEqual(judge(numbers(16, (local) => local % 16)), { lanes: 16 });
+  assert.deepEqual(judge(numbers(1, () => 0)), { reason: "its subgroups have 1 invocations" });
+  assert.deepEqual(judge(numbers(24, (local) => local % 24)), {
+    reason: "its subgroups have 24 invocations",
+  });
+  const odd = judge(numbers(8, (local) => (local * 3) % 8));
+  assert.deepEqual(odd, { reason: "invocations are not in their subgroups by their numbers" });
+  const wrong = numbers(8, (local) => local % 8);
+  wrong[40] = 1;
+  assert.match((judge(wrong) as { reason: string }).reason, /a sum is 1, expected/);
+});
