@@ -6,13 +6,9 @@ import {
 } from "../../ops/attention/choose.ts";
 import { branchChoice, prefixChoice } from "../../ops/attention_decode/choose.ts";
 import { backwardChunkChoice, chunkChoice } from "../../ops/head/choose.ts";
+import { layernormBackwardChoice, layernormChoice } from "../../ops/layernorm/choose.ts";
 import { productChoice } from "../../ops/matmul/webgpu/choose.ts";
-import {
-  layernormBackwardChoice,
-  layernormChoice,
-  rmsnormBackwardChoice,
-  rmsnormChoice,
-} from "../../ops/rmsnorm/choose.ts";
+import { rmsnormBackwardChoice, rmsnormChoice } from "../../ops/rmsnorm/choose.ts";
 import { searchChoice } from "../../ops/sample/choose.ts";
 import type { ChoicePoint } from "../../ops/common/webgpu_op.ts";
 

@@ -12,6 +12,7 @@ import type { OpName, Ops } from "../../ops/ops.ts";
 import { checkRange } from "../../validation/tensor_range.ts";
 import { validateOp } from "../../validation/validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
+import { checkDispatch } from "./dispatch_checks.ts";
 import type { Gpu, GpuBuffer } from "./gpu.ts";
 import { chooseCard, hiddenError } from "./visible.ts";
 import { noAdapterError } from "./no_adapter.ts";
@@ -278,7 +279,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
       if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
       return this.#checked(tensor);
     });
-    this.#checkDispatch(call, tensors);
+    checkDispatch(call, tensors, this);
     for (const tensor of tensors) this.#clearIfStale(tensor);
     this.#recorder.dispatch(call, tensors);
   }
@@ -354,40 +355,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
       );
     }, () => {});
     return buffer;
-  }
-
-  #checkDispatch({ kernel, groups, params = {} }: Dispatch, tensors: WebgpuTensor[]): void {
-    const { bindingElements, groupsPerDimension } = this.limits;
-    const shapes = () => {
-      const buffers = kernel.bufferNames.map((name, i) => `${name}[${tensors[i]!.length}]`);
-      const values = Object.entries(params).map(([name, value]) => `${name} = ${value}`);
-      return `${kernel.name} on ${buffers.join(", ")}${values.length > 0 ? ` with ` : ""}${
-        values.join(", ")
-      }`;
-    };
-    if (groups.some((n) => n! > groupsPerDimension)) {
-      throw new RgxError(
-        `${shapes()}: a grid of ${
-          groups.join(" × ")
-        } workgroups; ${this.adapter.name} has at most ` +
-          `${groupsPerDimension} in a dimension`,
-      );
-    }
-    const large = tensors.find((tensor) => tensor.length > bindingElements);
-    if (large !== undefined) {
-      throw new RgxError(
-        `${shapes()}: "${large.label}" has ${
-          4 * large.length
-        } bytes, and ${this.adapter.name} binds ` +
-          `at most ${4 * bindingElements}`,
-        { advice: "make the batch or the sequences smaller" },
-      );
-    }
-    for (const name of kernel.paramNames) {
-      if (typeof params[name] !== "number") {
-        throw new Error(`${kernel.name}: the parameter ${name} is missing`);
-      }
-    }
   }
 
   #clearIfStale({ block }: WebgpuTensor): void {

@@ -2,18 +2,14 @@
  * GPU bindings of LayerNorm. 32 to 256 neighbouring invocations share a row; they sum in a fixed
  * order (../rmsnorm/choose.ts). The gradient of the weight sums every column over the rows.
  */
-import {
-  layernormBackwardChoice,
-  layernormChoice,
-  type RowShape,
-  rowShape,
-} from "../rmsnorm/choose.ts";
+import { type RowShape, rowShape } from "../rmsnorm/choose.ts";
 import { exchangeSuffix, rowHeader } from "../rmsnorm/webgpu.ts";
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
+import { layernormBackwardChoice, layernormChoice } from "./choose.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
 const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean }) => ({

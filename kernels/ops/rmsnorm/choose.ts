@@ -1,12 +1,11 @@
 /**
- * How many invocations share a row of a norm (RMSNorm, LayerNorm) on a GPU and how they add: the
+ * How many invocations share a row of a norm (RMSNorm, LayerNorm) on a GPU, and how they add: the
  * rule, and the candidates that the tuner (kernels/tuning/) measures on a card.
  */
 import { unknownKernel } from "../common/unknown_kernel.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { Exchange } from "../common/wgsl/subgroups.ts";
 import type { ChoicePoint, WebgpuContext, WebgpuTraits } from "../common/webgpu_op.ts";
-import type { LayernormArgs, LayernormBackwardArgs } from "../layernorm/spec.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
 export interface RowShape {
@@ -55,7 +54,7 @@ interface NormArgs {
 const SMALL_ROWS = 19;
 
 /** The lengths of those tensors of a call that it has, by how many rows or elements they have. */
-function smallNorm<Args extends NormArgs>(
+export function smallNorm<Args extends NormArgs>(
   args: Args,
   matrices: readonly (keyof Args)[],
   columns: readonly (keyof Args)[],
@@ -72,7 +71,8 @@ function smallNorm<Args extends NormArgs>(
   ]);
 }
 
-function normChoice<Args extends NormArgs>(
+/** A choice of how a norm's rows are divided. */
+export function normChoice<Args extends NormArgs>(
   op: string,
   outputs: readonly (keyof Args & string)[],
   variant: (args: Args) => string,
@@ -100,9 +100,12 @@ function normChoice<Args extends NormArgs>(
   };
 }
 
-const residual = ({ add }: { add?: unknown }) => add === undefined ? "" : " residual";
-const adds = ({ accumulate }: { accumulate?: boolean }) => accumulate ? " accumulate" : "";
-const FORWARD = ["x", "add", "sum", "out"] as const, BACKWARD = ["dout", "x", "dx"] as const;
+/** The parts of a class by what else the operation does. */
+export const residual = ({ add }: { add?: unknown }) => add === undefined ? "" : " residual";
+export const adds = ({ accumulate }: { accumulate?: boolean }) => accumulate ? " accumulate" : "";
+/** The matrices of a norm and of its gradient. */
+export const FORWARD = ["x", "add", "sum", "out"] as const;
+export const BACKWARD = ["dout", "x", "dx"] as const;
 
 export const rmsnormChoice = normChoice<RmsnormArgs>(
   "rmsnorm",
@@ -116,18 +119,4 @@ export const rmsnormBackwardChoice = normChoice<RmsnormBackwardArgs>(
   ["dx"],
   adds,
   (args) => smallNorm(args, BACKWARD, ["weight", "dweight"], ["rho"]),
-);
-
-export const layernormChoice = normChoice<LayernormArgs>(
-  "layernorm",
-  ["out", "sum", "mean", "rho"],
-  residual,
-  (args) => smallNorm(args, FORWARD, ["weight", "bias"], ["mean", "rho"]),
-);
-
-export const layernormBackwardChoice = normChoice<LayernormBackwardArgs>(
-  "layernorm_backward",
-  ["dx"],
-  adds,
-  (args) => smallNorm(args, BACKWARD, ["weight", "dweight"], ["mean", "rho"]),
 );
