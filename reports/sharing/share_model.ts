@@ -88,9 +88,10 @@ export async function planShare(folder: string, options: ShareOptions): Promise<
  */
 export async function shareModel(folder: string, options: ShareOptions): Promise<Uploaded> {
   const { settings = await hubSettings(), signal, attempts, firstDelay, onEvent } = options;
-  requireToken(settings);
+  // What is wrong with the command comes first: a token does not mend it.
   checkRepositoryName(options.repoId);
   await findModel(folder, options.step ?? null);
+  requireToken(settings);
   const connection = {
     ...(signal === undefined ? {} : { signal }),
     ...(attempts === undefined ? {} : { attempts }),
