@@ -32,6 +32,16 @@ typedef struct {
 #define MAX_ROWS_OF_4 6
 #endif
 
+/**
+ * Hides from the compiler where a pointer comes from. Otherwise it makes one pointer of all, which
+ * goes from row to row, and each load waits for the addition before it.
+ */
+#ifdef __aarch64__
+#define OPAQUE(p)
+#else
+#define OPAQUE(p) __asm__("" : "+r"(p))
+#endif
+
 /** Adds the terms of `rows` × `panels` of a product; both are constants where it is used. */
 INLINE void add_terms(
   const int rows, const int panels, const Product *p, f32x16 sums[MAX_ROWS][MAX_PANELS]
@@ -47,7 +57,10 @@ INLINE void add_terms(
       const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * row);
       UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
     }
-    UNROLL for (int g = 0; 3 * g < rows; g++) s[g] += term;
+    UNROLL for (int g = 0; 3 * g < rows; g++) {
+      s[g] += term;
+      OPAQUE(s[g]);
+    }
     v += vTerm;
   }
 }
