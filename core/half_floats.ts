@@ -72,13 +72,6 @@ export function narrowBF16Into<T extends Uint16Array>(values: ArrayLike<number>,
   return out;
 }
 
-/** bfloat16 bit patterns of float32 values that are such already, into `out`. */
-export function cutBF16Into<T extends Uint16Array>(values: Float32Array, out: T): T {
-  const all = new Int32Array(values.buffer, values.byteOffset, values.length);
-  for (let i = 0; i < all.length; i++) out[i] = all[i]! >>> 16;
-  return out;
-}
-
 /** Of the bits of a float32. */
 function bf16Bits(bits: number): number {
   return (bits & 0x7fffffff) > 0x7f800000

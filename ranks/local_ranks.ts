@@ -3,10 +3,12 @@
  * tests and for programs that use rgx as a library. `soloTransport` is one rank alone.
  */
 import { RgxError } from "../core/errors.ts";
-import { type Blocks, partOf, type Transport } from "./transport.ts";
+import { type Alarm, type Blocks, partOf, type Transport } from "./transport.ts";
 
 /** How often a waiting rank asks whether the others can still come, in milliseconds. */
 const ALARM_MS = 20;
+
+const NONE: Alarm = () => {};
 
 /** What one rank brings to a collective call: bytes for every rank. */
 type Parts = readonly Uint8Array[];
@@ -32,7 +34,7 @@ class Room {
     rank: number,
     name: string,
     parts: Parts,
-    alarm: () => void,
+    alarm: Alarm,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
     const number = this.#calls[rank]!++;
     const meeting = this.#meetings[number] ??= {
@@ -50,7 +52,7 @@ class Room {
     return meeting.parts.map((brought) => brought![rank]!.slice());
   }
 
-  async #waitFor(done: Promise<void>, alarm: () => void): Promise<void> {
+  async #waitFor(done: Promise<void>, alarm: Alarm): Promise<void> {
     let over = false;
     const ended = done.then(() => over = true);
     while (!over) {
@@ -73,19 +75,19 @@ class LocalTransport implements Transport {
     return this.room.size;
   }
 
-  allGather(bytes: Uint8Array, alarm: () => void): Promise<Uint8Array<ArrayBuffer>[]> {
+  allGather(bytes: Uint8Array, alarm: Alarm): Promise<Uint8Array<ArrayBuffer>[]> {
     const parts = Array<Uint8Array>(this.size).fill(bytes);
     return this.room.meet(this.rank, "allGather", parts, alarm);
   }
 
-  async gatherParts(parts: Blocks, alarm: () => void): Promise<void> {
+  async gatherParts(parts: Blocks, alarm: Alarm | null): Promise<void> {
     const own = Array<Uint8Array>(this.size).fill(partOf(parts, this.rank));
-    this.#fill(parts, await this.room.meet(this.rank, "gatherParts", own, alarm));
+    this.#fill(parts, await this.room.meet(this.rank, "gatherParts", own, alarm ?? NONE));
   }
 
-  async exchange(send: Blocks, receive: Blocks, alarm: () => void): Promise<void> {
+  async exchange(send: Blocks, receive: Blocks, alarm: Alarm | null): Promise<void> {
     const parts = Array.from({ length: this.size }, (_, to) => partOf(send, to));
-    this.#fill(receive, await this.room.meet(this.rank, "exchange", parts, alarm));
+    this.#fill(receive, await this.room.meet(this.rank, "exchange", parts, alarm ?? NONE));
   }
 
   #fill(parts: Blocks, found: readonly Uint8Array[]): void {
@@ -98,7 +100,7 @@ class LocalTransport implements Transport {
     }
   }
 
-  async allReduce(values: Float32Array | Float64Array, alarm: () => void): Promise<void> {
+  async allReduce(values: Float32Array | Float64Array, alarm: Alarm): Promise<void> {
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     const all = await this.room.meet(
       this.rank,

@@ -8,15 +8,14 @@
  */
 import { deserialize, serialize } from "node:v8";
 import { EXIT, Interrupted, messageOf, RgxError, UsageError } from "../core/errors.ts";
-import { shareOf } from "./sum_tree.ts";
-import type { Blocks, Transport } from "./transport.ts";
 import {
   type FloatArray,
-  type PartialSum,
-  type SummedVector,
-  type SumOptions,
-  VectorSums,
-} from "./vector_sum.ts";
+  PLAIN_ARITHMETIC,
+  type VectorArithmetic,
+} from "../core/vector_arithmetic.ts";
+import { shareOf } from "./sum_tree.ts";
+import type { Blocks, Transport } from "./transport.ts";
+import { type PartialSum, type SummedVector, type SumOptions, VectorSums } from "./vector_sum.ts";
 
 /** Another rank has failed, and has said why. */
 export class RankFailed extends RgxError {
@@ -49,8 +48,10 @@ export class Ranks {
     private readonly watch: () => void = () => {},
     /** Told of work that goes on, and of a checkpoint that a resume can begin at. */
     readonly progress: { beat(): void; keeps(): void } = { beat() {}, keeps() {} },
+    /** What sums of gradients are computed with. */
+    arithmetic: VectorArithmetic = PLAIN_ARITHMETIC,
   ) {
-    this.#sums = transport === null ? null : new VectorSums(transport, watch);
+    this.#sums = transport === null ? null : new VectorSums(transport, watch, { arithmetic });
   }
 
   /**

@@ -3,6 +3,7 @@
  * Arguments: the number of rounds, then numbers of values. The first rank prints JSON: the seconds
  * of the rounds for a meeting, and for sums of so many values.
  */
+import { vectorArithmetic } from "../kernels/native/vector_arithmetic.ts";
 import { MpiTransport } from "./mpi/mpi_transport.ts";
 import { Ranks } from "./ranks.ts";
 import type { SumOptions } from "./vector_sum.ts";
@@ -10,7 +11,12 @@ import type { SumOptions } from "./vector_sum.ts";
 const [rounds, ...sizes] = Deno.args.map(Number) as [number, ...number[]];
 const MEETINGS = 20;
 
-const ranks = new Ranks(MpiTransport.open());
+const ranks = new Ranks(
+  MpiTransport.open(),
+  undefined,
+  undefined,
+  vectorArithmetic(),
+);
 const times: Record<string, number[]> = {};
 const time = async (name: string, work: () => Promise<unknown>, count = 1) => {
   await ranks.meet();

@@ -12,12 +12,6 @@ export interface TreeNode {
   index: number;
 }
 
-/** Adds `from` to `to`, element by element. */
-export function addInto(to: Float32Array | Float64Array, from: Float32Array | Float64Array): void {
-  if (to.length !== from.length) throw new RangeError(`${from.length} values to ${to.length}`);
-  for (let i = 0; i < to.length; i++) to[i]! += from[i]!;
-}
-
 /**
  * Joins nodes from left to right, each as soon as both of its halves are there. So at most
  * log2(count) + 1 values exist at a time.

@@ -1,6 +1,6 @@
 /** The fixed order of sums over ranks. */
 import assert from "node:assert/strict";
-import { addInto, nodesOf, PartialSums, shareOf } from "./sum_tree.ts";
+import { nodesOf, PartialSums, shareOf } from "./sum_tree.ts";
 
 type Text = string;
 const joined = (count: number, parts: [number, number][]): Text => {
@@ -48,8 +48,4 @@ Deno.test("shares are consecutive and cover everything", () => {
     }
     assert.equal(next, count);
   }
-});
-
-Deno.test("values of different lengths are not added", () => {
-  assert.throws(() => addInto(new Float32Array(2), new Float32Array(3)), RangeError);
 });

@@ -12,6 +12,9 @@ export interface Blocks {
   lengths: readonly number[];
 }
 
+/** Throws when the other ranks cannot come any more; asked while a rank waits for them. */
+export type Alarm = () => void;
+
 export interface Transport {
   /** Number of this rank, from 0. */
   readonly rank: number;
@@ -19,20 +22,21 @@ export interface Transport {
   readonly size: number;
   /** For people: the library and its version. */
   readonly label: string;
-  /**
-   * The bytes of every rank, in their order. Lengths may differ.
-   * @param alarm throws when the others cannot come any more; asked while this rank waits for them
-   */
-  allGather(bytes: Uint8Array, alarm: () => void): Promise<Uint8Array<ArrayBuffer>[]>;
+  /** The bytes of every rank, in their order. Lengths may differ. */
+  allGather(bytes: Uint8Array, alarm: Alarm): Promise<Uint8Array<ArrayBuffer>[]>;
   /**
    * Fills the parts of all other ranks with what they have in theirs. All ranks give the same
    * lengths.
+   * @param alarm null: the ranks have just met, so none waits long and nothing is asked
    */
-  gatherParts(parts: Blocks, alarm: () => void): Promise<void>;
-  /** Sends part i of `send` to rank i, and fills part i of `receive` with what rank i sends. */
-  exchange(send: Blocks, receive: Blocks, alarm: () => void): Promise<void>;
+  gatherParts(parts: Blocks, alarm: Alarm | null): Promise<void>;
+  /**
+   * Sends part i of `send` to rank i, and fills part i of `receive` with what rank i sends.
+   * @param alarm as of `gatherParts`
+   */
+  exchange(send: Blocks, receive: Blocks, alarm: Alarm | null): Promise<void>;
   /** Replaces the values by their sums over the ranks, in an order that MPI chooses. */
-  allReduce(values: Float32Array | Float64Array, alarm: () => void): Promise<void>;
+  allReduce(values: Float32Array | Float64Array, alarm: Alarm): Promise<void>;
   /** Ends all ranks at once. Does not return where MPI can do it. */
   abort(exitCode: number): void;
   /** The orderly end: waits for all ranks. Nothing may be called afterwards. */

@@ -1,10 +1,11 @@
 /** Sums of vectors over ranks: slices, and bfloat16 on the wire. */
 import assert from "node:assert/strict";
 import { narrowBF16, widenBF16 } from "../core/half_floats.ts";
+import { vectorArithmetic } from "../kernels/native/vector_arithmetic.ts";
 import { localTransports } from "./local_ranks.ts";
 import { PartialSums, shareOf } from "./sum_tree.ts";
 import type { Blocks, Transport } from "./transport.ts";
-import { type Slice, type SumOptions, VectorSums } from "./vector_sum.ts";
+import { type Slice, type SumMeans, type SumOptions, VectorSums } from "./vector_sum.ts";
 import { sumArrays } from "./vectors_testing.ts";
 
 /** Vectors whose sum depends on the order of the additions. */
@@ -55,11 +56,11 @@ async function sumsOf(
   count: number,
   length: number,
   options: SumOptions,
-  window?: number,
+  means: SumMeans = {},
 ) {
   return await Promise.all(
     localTransports(size).map(async (transport) => {
-      const counted = counting(transport), sums = new VectorSums(counted, () => {}, window);
+      const counted = counting(transport), sums = new VectorSums(counted, () => {}, means);
       const own = partials(
         ...shareOf(count, transport.rank, size),
         count,
@@ -83,12 +84,13 @@ Deno.test("each rank gets its slice of the sum, also where slices overlap or are
   }
 });
 
-Deno.test("a sum of several windows is the same, whole and in slices", async () => {
+Deno.test("a sum of several windows and chunks is the same, whole and in slices", async () => {
   const length = 1001, slices: Slice[] = [[0, 700], [650, 900], [900, 1001]];
   const whole = partials(0, 4, 4, length, false)[0]!.value;
-  for (const window of [1, 64, 500, 1000]) {
-    for (const { sum } of await sumsOf(3, 4, length, {}, window)) assert.deepEqual(sum, whole);
-    for (const [rank, { sum }] of (await sumsOf(3, 4, length, { slices }, window)).entries()) {
+  for (const [window, chunk] of [[1, 1], [64, 64], [500, 7], [1000, 100], [2000, 333]] as const) {
+    const means = { window, chunk };
+    for (const { sum } of await sumsOf(3, 4, length, {}, means)) assert.deepEqual(sum, whole);
+    for (const [rank, { sum }] of (await sumsOf(3, 4, length, { slices }, means)).entries()) {
       assert.deepEqual(sum, whole.slice(...slices[rank]!), `a window of ${window}, rank ${rank}`);
     }
   }
@@ -100,7 +102,9 @@ Deno.test("bfloat16 on the wire sends half of the bytes, and rounds where it say
     // Each sum of the tree is rounded: any number of ranks has the bits of one.
     const tree = partials(0, count, count, length, true)[0]!.value;
     const options = { halves: true, rounded: true };
-    const halves = await sumsOf(size, count, length, options);
+    // Native code on this processor, if there is some.
+    const means = { chunk: 100, arithmetic: vectorArithmetic() };
+    const halves = await sumsOf(size, count, length, options, means);
     for (const { sum } of halves) assert.deepEqual(sum, tree, `${count} vectors, ${size} ranks`);
     const floats = await sumsOf(size, count, length, {});
     halves.forEach(({ sent }, rank) => assert.equal(2 * sent, floats[rank]!.sent));

@@ -8,6 +8,7 @@ import { memoryRoom } from "../../core/machine/memory.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import type { Device } from "../../kernels/device.ts";
 import { cardsFor } from "../../kernels/mod.ts";
+import { vectorArithmetic } from "../../kernels/native/vector_arithmetic.ts";
 import { MpiTransport } from "../../ranks/mpi/mpi_transport.ts";
 import { type NodeFacts, nodeShare, requireCards } from "../../ranks/node_share.ts";
 import { ALONE, RankFailed, Ranks } from "../../ranks/ranks.ts";
@@ -33,7 +34,7 @@ export async function withRanks(
   const transport = MpiTransport.open();
   if (transport === null) return await work({ ranks: ALONE, label: null });
   const watch = new RankWatch(transport.rank, transport.size);
-  const ranks = new Ranks(transport, () => watch.check(), watch);
+  const ranks = new Ranks(transport, () => watch.check(), watch, vectorArithmetic());
   const end = async () => {
     await ranks.meet();
     watch.close();

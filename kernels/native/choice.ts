@@ -20,7 +20,7 @@ function wasmTiles(why: string): NativeChoice {
 }
 
 /** Whether RGX_NATIVE leaves native kernels on. @throws UsageError for another value than 0 or 1 */
-function wanted(): boolean {
+export function nativeWanted(): boolean {
   const value = Deno.env.get("RGX_NATIVE") ?? "1";
   if (value === "0" || value === "1") return value === "1";
   throw new UsageError(`RGX_NATIVE is "${value}"; expected 1, or 0 to switch native kernels off`);
@@ -77,6 +77,6 @@ let chosen: Promise<NativeChoice> | undefined;
 export async function nativeChoice(
   open: (code: NativeCode | null) => Device,
 ): Promise<NativeChoice> {
-  if (!wanted()) return wasmTiles("switched off by RGX_NATIVE=0");
+  if (!nativeWanted()) return wasmTiles("switched off by RGX_NATIVE=0");
   return await (chosen ??= choose(open));
 }

@@ -1,11 +1,11 @@
 /**
- * Ranks by MPI. Before each collective call the ranks meet at a barrier that does not block: while
- * a rank waits for the others, its event loop lives (timers, signals, the watch over the others),
+ * Ranks by MPI. Before a collective call the ranks meet at a barrier that does not block: while a
+ * rank waits for the others, its event loop lives (timers, signals, the watch over the others),
  * and it takes no processor time, which a waiting call of MPI would. When all are there, the call
  * itself runs at once.
  */
 import { RgxError } from "../../core/errors.ts";
-import { type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
+import { type Alarm, type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
 import { MpiFunctions } from "./functions.ts";
 import { type Launch, launchOf } from "./launch.ts";
 import { findLibrary, mismatch } from "./library.ts";
@@ -52,7 +52,7 @@ export class MpiTransport implements Transport {
     return transport;
   }
 
-  async allGather(bytes: Uint8Array, alarm: () => void): Promise<Uint8Array<ArrayBuffer>[]> {
+  async allGather(bytes: Uint8Array, alarm: Alarm): Promise<Uint8Array<ArrayBuffer>[]> {
     await this.#meet(alarm);
     const { world, byte } = this.#mpi.handles;
     // Lengths as doubles of 8 bytes, because they may be beyond 32 bits.
@@ -65,8 +65,8 @@ export class MpiTransport implements Transport {
     return Array.from(lengths, (_, rank) => new Uint8Array(partOf(all, rank)));
   }
 
-  async gatherParts(parts: Blocks, alarm: () => void): Promise<void> {
-    await this.#meet(alarm);
+  async gatherParts(parts: Blocks, alarm: Alarm | null): Promise<void> {
+    if (alarm !== null) await this.#meet(alarm);
     this.#gather(parts);
   }
 
@@ -87,8 +87,8 @@ export class MpiTransport implements Transport {
     );
   }
 
-  async exchange(send: Blocks, receive: Blocks, alarm: () => void): Promise<void> {
-    await this.#meet(alarm);
+  async exchange(send: Blocks, receive: Blocks, alarm: Alarm | null): Promise<void> {
+    if (alarm !== null) await this.#meet(alarm);
     const { world, byte } = this.#mpi.handles, out = integers(send), into = integers(receive);
     this.#mpi.call(
       "MPI_Alltoallv",
@@ -104,7 +104,7 @@ export class MpiTransport implements Transport {
     );
   }
 
-  async allReduce(values: Float32Array | Float64Array, alarm: () => void): Promise<void> {
+  async allReduce(values: Float32Array | Float64Array, alarm: Alarm): Promise<void> {
     await this.#meet(alarm);
     const { world, float, double, sum, inPlace } = this.#mpi.handles;
     const type = values instanceof Float32Array ? float : double;
@@ -122,7 +122,7 @@ export class MpiTransport implements Transport {
   }
 
   /** Waits until all ranks are here. */
-  async #meet(alarm: () => void): Promise<void> {
+  async #meet(alarm: Alarm): Promise<void> {
     const { world, ignoreStatus } = this.#mpi.handles;
     // A request is a pointer or an integer; either fits.
     const request = new BigUint64Array(1), isDone = new Int32Array(1);

@@ -7,7 +7,7 @@ import { batchSizes } from "../../configs/batch_sizes.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
-import { WINDOW } from "../../ranks/vector_sum.ts";
+import { CHUNK, WINDOW } from "../../ranks/vector_sum.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
 import { idleRanks } from "../run/rank_count.ts";
 import { MESSAGE, type Reduction, reductionOf } from "../step/gradient_sum.ts";
@@ -24,9 +24,9 @@ const NETWORK_LATENCY = 20e-6;
  * Bytes a second between the ranks of a node, together: of our own sums, and of MPI's, with its
  * additions. Seconds of a message. Measured.
  */
-const NODE_BYTES = 1e9, NODE_BYTES_MPI = 1.7e9, NODE_LATENCY = 150e-6;
+const NODE_BYTES = 8e9, NODE_BYTES_MPI = 4.7e9, NODE_LATENCY = 40e-6;
 /** Seconds in which one rank adds a value on the host, and to convert it to halves. Measured. */
-const HOST_ADD = 1.4e-9, HOST_HALVES = 5e-9;
+const HOST_ADD = 0.1e-9, HOST_HALVES = 0.9e-9;
 /** Bytes of a message of a gradient. */
 const BUCKET_BYTES = 4 * WINDOW;
 /** Bytes that ranks exchange for a generated token: its id, its log-probabilities, its text. */
@@ -150,7 +150,10 @@ export function scalingPlan(
   };
 }
 
-/** Windows of the partial sums, of which one is summed and one read, and their messages. */
+/**
+ * Windows of the partial sums, of which one is summed and one read, and the messages of a chunk of
+ * both directions.
+ */
 function hostBytes(
   { zero, reduce_dtype }: RunConfig["training"],
   bytes: number,
@@ -159,7 +162,8 @@ function hostBytes(
   ranks: number,
 ): number {
   if (!exact && reduce_dtype === "float32") return Math.min(bytes, 4 * MESSAGE);
-  return 4 * nodes * Math.min(bytes, BUCKET_BYTES) + (zero === 1 ? bytes / ranks : 0);
+  const window = Math.min(bytes, BUCKET_BYTES), messages = Math.min(window, 4 * ranks * CHUNK);
+  return 2 * nodes * (window + messages) + (zero === 1 ? bytes / ranks : 0);
 }
 
 /** The most nodes of the tree that a rank sends. */

@@ -12,12 +12,13 @@
  * sum of two, on one rank as on many, so any number of ranks still gives the same bits. A fast one
  * rounds the sum of each rank and the whole sum; one rank rounds nothing.
  */
+import type { FloatArray } from "../../core/vector_arithmetic.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
-import type { FloatArray, PartialSum } from "../../ranks/vector_sum.ts";
+import type { PartialSum } from "../../ranks/vector_sum.ts";
 import { PartialSums, type TreeNode } from "../../ranks/sum_tree.ts";
 import { GradientRounding, roundingBytes } from "./rounded_gradients.ts";
 import type { Shards } from "./shards.ts";
