@@ -157,7 +157,7 @@ export class VectorSums {
 
   /** What this rank sends: the slices of its partial sums. */
   #sent(about: Exchange, each: number): Blocks {
-    const { pieces, vector, parts } = about;
+    const { pieces, parts } = about;
     const { rank } = this.transport, { count, whole } = pieces;
     const lengths = parts.map(([begin, end], to) => to === rank ? 0 : count * (end - begin) * each);
     // MPI can read the slices of one vector where they are.
