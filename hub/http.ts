@@ -5,7 +5,7 @@
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
-import { askedDelay, backoff, MAX_RETRY_DELAY_MS } from "../core/retry_delay.ts";
+import { askedDelay, backoff, MAX_RETRY_DELAY_MS } from "../core/remote/retry_delay.ts";
 import { VERSION } from "../core/version.ts";
 import { HttpStatus, refusal, type Request, TimedOut } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";

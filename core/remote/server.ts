@@ -7,7 +7,7 @@
  */
 import { Interrupted, RgxError, UsageError } from "../errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../network.ts";
-import { backoff } from "../retry_delay.ts";
+import { backoff } from "./retry_delay.ts";
 import { didYouMean } from "../suggest.ts";
 import { baseUrl, ServerAddress } from "./address.ts";
 import { type Body, Fields } from "./fields.ts";

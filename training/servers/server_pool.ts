@@ -6,7 +6,7 @@
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { HttpError } from "../../core/remote/refusal.ts";
-import { backoff } from "../../core/retry_delay.ts";
+import { backoff } from "../../core/remote/retry_delay.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import { type RolloutServer, ServerDown } from "./rollout_server.ts";
 import type { ServedAdapter } from "./served_adapter.ts";

@@ -1,6 +1,6 @@
-// Arithmetic on the gradients that ranks sum (core/vector_arithmetic.ts), with the bits of its plain
-// functions. Arguments are arrays and the number of their values. An output may be an input; arrays
-// that overlap in part may not be given.
+// Arithmetic on the gradients that ranks sum, with the bits of the plain functions in
+// core/vector_arithmetic.ts. Arguments are arrays and the number of their values. An output may be
+// an input; arrays that overlap in part may not be given.
 #include "vector.h"
 
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
