@@ -3,11 +3,13 @@
  *
  *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--threads 2] [--model GGUF]
  *       [--write]
+ *     deno task bench:peers --tiny --trl PYTHON [--rounds 20] [--write]
  *
  * `--trl` is a Python with trl, peft and torch: a GRPO step of both programs in float32, with this
  * number of threads, and in bfloat16 where the processor has a unit for it. `--llama` is a Python
  * with llama-cpp-python: prefill and decoding of both, on one thread. A part without its Python is
  * left out. `--write` puts the result into docs/performance.md, as the section of this processor.
+ * `--tiny` measures a GRPO step of a small model instead, tinystories-656k, in a minute or two.
  *
  * All programs are loaded first and then measured in turns, so that other work on the machine
  * affects all of them. The best round counts. torch's threads spin while they wait, so on a busy
@@ -26,81 +28,12 @@ import type {
   StepTimes,
 } from "./peers/jobs.ts";
 import { nativeLibrary } from "../kernels/native/library.ts";
-import { Contestant, Died, type Entry } from "./peers/contestant.ts";
+import { Contestant } from "./peers/contestant.ts";
 import { convertModel, textPrompts } from "./peers/model.ts";
-import { fenced, writeSection } from "./performance_page.ts";
+import { tinySection } from "./peers/tiny_step.ts";
+import { deaths, inTurns, rgxCommand, table } from "./peers/turns.ts";
+import { writeSection } from "./performance_page.ts";
 import { largeModel } from "../tests/large_model.ts";
-import { V8_FLAGS } from "../core/program_command.ts";
-
-/** Processes that were measured in turns. */
-interface Measured<Times> {
-  /** By their names; without those that died. */
-  alive: Map<string, Contestant<Times>>;
-  died: Died[];
-  versions: string[];
-}
-
-/**
- * Starts all processes, measures them in turns, and ends them. One that dies is reported, and the
- * others go on.
- */
-async function inTurns<Times>(
-  entries: readonly Entry[],
-  rounds: number,
-): Promise<Measured<Times>> {
-  const all: Contestant<Times>[] = [], alive = new Map<string, Contestant<Times>>();
-  const died: Died[] = [], versions = new Set<string>();
-  const orDead = async (name: string, work: () => Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof Died)) throw error;
-      console.error(`${error.message}; the others go on`);
-      died.push(error);
-      alive.delete(name);
-    }
-  };
-  try {
-    for (const entry of entries) {
-      await orDead(entry.name, async () => {
-        const { contestant, version } = await Contestant.start<Times>(entry);
-        all.push(contestant);
-        alive.set(entry.name, contestant);
-        versions.add(version);
-      });
-    }
-    for (let round = 1; round <= rounds; round++) {
-      for (const [name, contestant] of [...alive]) {
-        await orDead(name, async () => {
-          const times = JSON.stringify(await contestant.round());
-          console.error(`round ${round} of ${rounds}, ${name}: ${times}`);
-        });
-      }
-    }
-  } finally {
-    for (const contestant of all) await contestant.end();
-  }
-  return { alive, died, versions: [...versions].filter((version) => version !== "rgx") };
-}
-
-/** What is said about processes that died; nothing if none did. */
-function deaths(died: readonly Died[]): string[] {
-  return died.map(({ message, lastLines }) => {
-    const lines = lastLines.length === 0 ? ["(nothing on standard error)"] : lastLines;
-    return `**${message}** and is left out. Its last lines:\n\n${fenced(lines.join("\n"))}`;
-  });
-}
-
-/** The command of rgx's process. */
-function rgxCommand(job: object): [string, ...string[]] {
-  return [Deno.execPath(), "run", "-A", V8_FLAGS, "tools/peers/rgx.ts", JSON.stringify(job)];
-}
-
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const rule = columns.map((_, i) => i === 0 ? "---" : "---:");
-  return [columns, rule, ...rows].map(line).join("\n");
-}
 
 /** The settings of rgx for a step in float32. */
 const WEIGHTS = [
@@ -329,21 +262,43 @@ function load(): string {
   return Deno.loadavg()[0]!.toFixed(1);
 }
 
+/** How the programs of a table were measured, and under which load. */
+function loads(before: string): string {
+  return "All programs of a table were loaded and then measured in turns. The load of the machine " +
+    `was ${before} before and ${load()} at the end, on ${navigator.hardwareConcurrency} cores: ` +
+    "where that is more than the threads that are measured, the processor's time says more than " +
+    "the clock.";
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       trl: { type: "string" },
       llama: { type: "string" },
       model: { type: "string" },
-      rounds: { type: "string", default: "3" },
+      rounds: { type: "string" },
+      tiny: { type: "boolean", default: false },
       threads: { type: "string", default: "2" },
       write: { type: "boolean", default: false },
     },
   });
-  const { trl, llama } = values, rounds = Math.max(1, Number(values.rounds));
-  if (trl === undefined && llama === undefined) {
-    console.error("nothing to compare with: name a Python with --trl, with --llama, or both");
+  const { trl, llama, tiny } = values;
+  const rounds = Math.max(1, Number(values.rounds ?? (tiny ? 20 : 3)));
+  if (tiny ? trl === undefined : trl === undefined && llama === undefined) {
+    const names = tiny ? "--trl" : "--trl, with --llama, or both";
+    console.error(`nothing to compare with: name a Python with ${names}`);
     Deno.exit(2);
+  }
+  if (tiny) {
+    const before = load(),
+      table = await tinySection(trl!, rounds),
+      text = [
+        "Written by `deno task bench:peers --tiny`. " + loads(before),
+        table,
+      ].join("\n\n");
+    console.log(text);
+    if (values.write) await writeSection("tiny", text);
+    Deno.exit();
   }
   const model = values.model ?? largeModel();
   if (model === null) {
@@ -360,10 +315,8 @@ if (import.meta.main) {
   }
   parts.push(await longSection(model));
   const intro =
-    "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. All " +
-    "programs of a table were loaded and then measured in turns. The load of the machine was " +
-    `${before} before and ${load()} at the end, on ${navigator.hardwareConcurrency} cores: where ` +
-    "that is more than the threads that are measured, the processor's time says more than the clock.";
+    "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. " +
+    loads(before);
   const text = [intro, ...parts].join("\n\n");
   console.log(text);
   if (values.write) await writeSection("peers", text);

@@ -9,6 +9,8 @@ const PAGE = new URL("../docs/performance.md", import.meta.url);
 export const SECTIONS = {
   /** Written by `deno task bench:peers`. */
   peers: "Beside other programs",
+  /** Written by `deno task bench:peers --tiny`. */
+  tiny: "A small model beside TRL",
   /** Written by `deno task bench:steady`. */
   steady: "Beside other work",
   /** Written by `deno task bench:operations`. */

@@ -28,7 +28,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 torch.set_num_threads(shape["threads"])
 model = AutoModelForCausalLM.from_pretrained(shape["model"], dtype=torch.float32)
 tokenizer = AutoTokenizer.from_pretrained(shape["model"])
-prompts = [tokenizer.decode(ids) for ids in shape["promptIds"]]
+# A token that begins every text is added again when the text is encoded.
+prompts = [tokenizer.decode(ids, skip_special_tokens=True) for ids in shape["promptIds"]]
 for prompt, ids in zip(prompts, shape["promptIds"]):
     if tokenizer(prompt)["input_ids"] != ids:
         sys.exit("a prompt is not made of the same tokens after it was decoded and encoded")
