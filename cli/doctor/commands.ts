@@ -13,6 +13,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
     .argument("[overrides...]", "key.path=value …")
     .option("--plan [config]", "with --gpu: would this config fit on that card, and how long?")
     .option("--tune", "measure the kernels of a graphics card, for the config's shapes")
+    .option("--minutes <n>", "with --tune: for at most this long (default 5)", positive)
     .option("--nodes <n>", "with --gpu: on this many nodes, one rank a card", integer(1, 65_536))
     .option("--gpus <n>", "with --gpu: cards of each node", integer(1, 1024))
     .option("--network <gigabits>", "of a node, in Gb/s (default 100)", positive)
@@ -31,7 +32,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         "rgx doctor quickstart training.max_steps=50",
         "rgx doctor --plan leg_counting_qwen7b --gpu h100-80gb",
         "rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
-        "rgx doctor --tune my.yaml",
+        "rgx doctor --tune my.yaml --minutes 20",
         "rgx doctor --model HuggingFaceTB/SmolLM2-135M-Instruct",
       ) + "\n\nExit code 1 when the config does not fit.",
     )
@@ -50,6 +51,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         setExit(await (await import("./doctor_tune.ts")).doctorTune(config, overrides, options));
         return;
       }
+      if (options.minutes !== undefined) throw new UsageError("--minutes: it is for --tune");
       requireCard(options, card);
       if (card !== null) {
         if (config === undefined || options.model !== undefined) {

@@ -17,14 +17,14 @@ import { canRehearse } from "../../training/tuning/rehearse_run.ts";
 import { type DeviceFlags, openDevice } from "../open_device.ts";
 import { broken, log, print } from "../terminal/terminal.ts";
 
-/** Max milliseconds for all classes together. */
-const BUDGET_MS = 300_000;
+/** For all classes together. */
+const MINUTES = 5;
 
 /** Returns the exit code: 1 when a kernel is wrong on this card or crashes its driver. */
 export async function doctorTune(
   config: string | undefined,
   overrides: string[],
-  options: DeviceFlags & { json?: boolean },
+  options: DeviceFlags & { json?: boolean; minutes?: number },
 ): Promise<number> {
   const device = await openDevice(options);
   let about: ReturnType<typeof measurableOn>, calls: RecordedCall[];
@@ -53,7 +53,7 @@ export async function doctorTune(
   const tuned = await tune(calls, {
     about,
     card: device.card ?? null,
-    budgetMs: BUDGET_MS,
+    budgetMs: 60_000 * (options.minutes ?? MINUTES),
     again: true,
     onSubgroups: (found) => {
       subgroups = found;
@@ -102,10 +102,12 @@ function tunedLine({ class: name, choice, rule, candidates }: TunedClass): strin
     `${wrong > 0 ? `; ${wrong} of ${candidates.length} kernels are not used` : ""}`;
 }
 
-function endLines({ measured, left, notes }: Tuned, folder: string | null): string[] {
+function endLines({ measured, known, left, notes }: Tuned, folder: string | null): string[] {
+  // A measurement that was ended goes on where it was.
+  const before = known > 0 ? `, ${known} before` : "";
   const kept = folder === null ? "there is no cache folder to keep them" : `kept in ${folder}`;
   return [
-    `${measured} shapes measured${left > 0 ? `, ${left} not` : ""}; ${kept}`,
+    `${measured} shapes measured${before}${left > 0 ? `, ${left} not` : ""}; ${kept}`,
     ...notes.flatMap((note) => broken("stdout", `note: ${note}`)),
   ];
 }

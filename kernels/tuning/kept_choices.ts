@@ -29,13 +29,29 @@ export interface KeptChoice {
   rule_ms: number | null;
 }
 
-/** Choices by class, and the candidates that were wrong or crashed by class and name. */
+/** What is known of the kernels of a card, also of a measurement that has not come to its end. */
 export interface KeptChoices {
+  /** By class. */
   choices: Record<string, KeptChoice>;
+  /** Why candidates are wrong or crash, by class and name. */
   bad: Record<string, Record<string, string>>;
+  /** Candidates that are right, by class, of classes without a choice. */
+  right: Record<string, string[]>;
+  /** How often the measurement has begun with a candidate and was ended, by class and name. */
+  begun: Record<string, Record<string, number>>;
+  /** The classes of an unfinished measurement of all of them; null: none is unfinished. */
+  unfinished: string[] | null;
 }
 
-const FORMAT = 1;
+export const nothingKept = (): KeptChoices => ({
+  choices: {},
+  bad: {},
+  right: {},
+  begun: {},
+  unfinished: null,
+});
+
+const FORMAT = 2;
 
 export function measurableOn(device: string, adapter: AdapterInfo): Measurable {
   // Deno's WebGPU compiles the kernels, and each version has its own.
@@ -77,7 +93,7 @@ export async function readChoices(
   folder: string,
   about: Measurable,
 ): Promise<KeptChoices & { note: string | null }> {
-  const nothing = { choices: {}, bad: {} }, path = pathOf(folder);
+  const nothing = nothingKept(), path = pathOf(folder);
   const unusable = (why: string) => ({
     ...nothing,
     note: `${path} is not used: ${why}; the kernels are measured again`,
@@ -99,24 +115,48 @@ export async function readChoices(
   if (JSON.stringify(found["about"]) !== JSON.stringify(about)) {
     return unusable("it is of another card, driver or version");
   }
-  const { choices, bad } = found as unknown as KeptChoices;
-  return isTable(choices, isChoice) && isTable(bad, isReasons)
-    ? { choices, bad, note: null }
+  const { choices, bad, right, begun, unfinished } = found as unknown as KeptChoices;
+  const isWhole = isTable(choices, isChoice) && isTable(bad, isReasons) &&
+    isTable(right, isNames) && isTable(begun, isCounts) &&
+    (unfinished === null || isNames(unfinished));
+  return isWhole
+    ? { choices, bad, right, begun, unfinished, note: null }
     : unusable("it is damaged");
 }
 
-/** Adds choices to those of the file. @throws RgxError when the file cannot be written */
+/**
+ * Adds to the file: choices and reasons beside those it has, the other parts in place of those of
+ * the same classes.
+ * @throws RgxError when the file cannot be written
+ */
 export async function keepChoices(
   folder: string,
   about: Measurable,
-  added: KeptChoices,
+  added: Partial<KeptChoices>,
 ): Promise<void> {
   const known = await readChoices(folder, about), bad = { ...known.bad };
-  for (const [name, reasons] of Object.entries(added.bad)) bad[name] = { ...bad[name], ...reasons };
-  const choices = { ...known.choices, ...added.choices };
-  const text = JSON.stringify({ format: FORMAT, about, choices, bad }, null, 1) + "\n";
-  await writeFileAtomic(pathOf(folder), text);
+  for (const [name, reasons] of Object.entries(added.bad ?? {})) {
+    bad[name] = { ...bad[name], ...reasons };
+  }
+  const text = JSON.stringify(
+    {
+      format: FORMAT,
+      about,
+      choices: { ...known.choices, ...added.choices },
+      bad,
+      right: filled({ ...known.right, ...added.right }),
+      begun: filled({ ...known.begun, ...added.begun }),
+      unfinished: added.unfinished === undefined ? known.unfinished : added.unfinished,
+    },
+    null,
+    1,
+  );
+  await writeFileAtomic(pathOf(folder), `${text}\n`);
 }
+
+/** The classes of a table about which it says something. */
+const filled = <T extends object>(table: Record<string, T>) =>
+  Object.fromEntries(Object.entries(table).filter(([, value]) => Object.keys(value).length > 0));
 
 function isTable<T>(value: unknown, isValue: (value: unknown) => value is T): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
@@ -124,6 +164,11 @@ function isTable<T>(value: unknown, isValue: (value: unknown) => value is T): bo
 }
 
 const isReasons = (value: unknown): value is Record<string, string> => isTable(value, isText);
+
+const isCounts = (value: unknown): value is Record<string, number> =>
+  isTable(value, (count): count is number => Number.isInteger(count));
+
+const isNames = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
 
 const isText = (value: unknown): value is string => typeof value === "string";
 

@@ -1,11 +1,17 @@
 /** The file of measured kernels: what is kept is found again, and nothing else is used. */
 import assert from "node:assert/strict";
-import { choicesFolder, keepChoices, measurableOn, readChoices } from "./kept_choices.ts";
+import {
+  choicesFolder,
+  keepChoices,
+  measurableOn,
+  nothingKept,
+  readChoices,
+} from "./kept_choices.ts";
 
 const ADAPTER = { name: "A card / 80 GB", vendor: 4318, device: 1, software: false };
 const ABOUT = measurableOn("webgpu", ADAPTER);
 const CHOICE = { kernel: "tile", ms: 1, rule: "vector", rule_ms: 2 };
-const NOTHING = { choices: {}, bad: {} };
+const NOTHING = nothingKept();
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const cache = await Deno.makeTempDir();
@@ -25,6 +31,7 @@ Deno.test("measured kernels are found again, and later ones are added", () =>
     await keepChoices(folder, ABOUT, { choices: { a: CHOICE }, bad: { a: { x: "wrong" } } });
     await keepChoices(folder, ABOUT, { choices: { b: CHOICE }, bad: { a: { y: "crash" } } });
     assert.deepEqual(await readChoices(folder, ABOUT), {
+      ...NOTHING,
       choices: { a: CHOICE, b: CHOICE },
       bad: { a: { x: "wrong", y: "crash" } },
       note: null,
@@ -48,7 +55,7 @@ Deno.test("a file that is cut, of another version or card, or a folder in its pl
     );
     assert.match(await found(""), /damaged/);
     assert.match(await found(text.replace('"kernel"', '"kernels"')), /damaged/);
-    assert.match(await found(text.replace('"format": 1', '"format": 2')), /another version/);
+    assert.match(await found(text.replace('"format": 2', '"format": 1')), /another version/);
     assert.match(await found(text.replace(ABOUT.rgx, "9.9.9")), /another card, driver or version/);
     // What is measured again replaces it.
     await keepChoices(folder, ABOUT, { choices: { a: CHOICE }, bad: {} });

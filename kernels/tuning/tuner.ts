@@ -1,7 +1,8 @@
 /**
  * Finds the fastest right kernels for calls on a card: from the cache, or by measurements in a
  * process of its own. If a driver crashes there, the candidate is noted as bad, and the process is
- * started again.
+ * started again. What is found is written at once (findings.ts), so that a measurement that is
+ * killed goes on where it was.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { readLines } from "../../core/line_pipe.ts";
@@ -9,15 +10,14 @@ import { lockFolder } from "../../core/lock.ts";
 import { programCommand } from "../../core/program_command.ts";
 import type { Subgroups } from "../devices/webgpu/subgroups.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
+import { TUNE_COMMAND } from "./command.ts";
+import { Findings } from "./findings.ts";
 import {
   choicesFolder,
-  keepChoices,
   type KeptChoice,
   type KeptChoices,
   type Measurable,
-  readChoices,
 } from "./kept_choices.ts";
-import { TUNE_COMMAND } from "./command.ts";
 import type { TunedClass } from "./tune_call.ts";
 import { encodeJob, SUBGROUPS, type TuneJob, type TuneLine } from "./worker.ts";
 
@@ -30,7 +30,10 @@ export interface TuneOptions {
   onTuned?: (tuned: TunedClass) => void;
   /** Called when it is known whether kernels can use subgroups. */
   onSubgroups?: (found: Subgroups) => void;
-  /** Measures classes again that are in the cache. */
+  /**
+   * Measures classes again that are in the cache, but those that an unfinished measurement of this
+   * kind has done.
+   */
   again?: boolean;
   /** The user's cache folder; null = there is none. Default: by the environment. */
   cache?: string | null;
@@ -67,39 +70,20 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
     ? choicesFolder(about)
     : choicesFolder(about, options.cache);
   const notes: string[] = [];
-  const found: KeptChoices = { choices: {}, bad: {} };
-  const missing = async () => {
-    if (folder === null) return [...calls];
-    const { choices, bad, note } = await readChoices(folder, about);
-    if (note !== null && !notes.includes(note)) notes.push(note);
-    for (const name of [SUBGROUPS.class, ...calls.map((call) => call.class)]) {
-      if (bad[name] !== undefined) found.bad[name] = bad[name];
-      if (choices[name] !== undefined && !again) found.choices[name] = choices[name];
-    }
-    return calls.filter(({ class: name }) => found.choices[name] === undefined);
+  const found = new Findings(folder, about, calls.map(({ class: name }) => name), notes);
+  await found.read(again);
+  const result = (): Tuned => {
+    const { choices, bad, measured } = found, known = Object.keys(choices).length - measured;
+    return { choices, bad, measured, known, left: calls.length - known - measured, notes };
   };
-  let wanted = await missing();
-  const result = (measured: number): Tuned => {
-    const known = Object.keys(found.choices).length - measured;
-    return { ...found, measured, known, left: calls.length - known - measured, notes };
-  };
-  if (wanted.length === 0) return result(0);
+  if (found.missing().length === 0) return result();
   const lock = await lockOf(folder, notes);
   try {
     // Another process may have measured them while this one has waited.
-    wanted = await missing();
-    const fresh: KeptChoices = { choices: {}, bad: {} };
-    await measure(byWork(wanted), found.bad, fresh, options, notes);
-    for (const [name, choice] of Object.entries(fresh.choices)) found.choices[name] = choice;
-    for (const [name, bad] of Object.entries(fresh.bad)) {
-      found.bad[name] = { ...found.bad[name], ...bad };
-    }
-    if (folder !== null && Object.keys({ ...fresh.choices, ...fresh.bad }).length > 0) {
-      await keepChoices(folder, about, fresh).catch((error) =>
-        notes.push(`the measured kernels are used, but not kept: ${messageOf(error)}`)
-      );
-    }
-    return result(Object.keys(fresh.choices).length);
+    if (lock !== null) await found.read(again);
+    await measure(byWork(found.missingOf(calls)), found, options, notes);
+    await found.finish();
+    return result();
   } finally {
     await lock?.release();
   }
@@ -146,49 +130,50 @@ function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
 /** Runs the process until it has measured all calls, or there is no time left. */
 async function measure(
   calls: RecordedCall[],
-  known: KeptChoices["bad"],
-  fresh: KeptChoices,
+  found: Findings,
   options: TuneOptions,
   notes: string[],
 ): Promise<void> {
   const end = performance.now() + options.budgetMs;
-  for (let crashes = 0; calls.length > 0 && performance.now() < end;) {
-    const bad = { ...known };
-    for (const [name, more] of Object.entries(fresh.bad)) bad[name] = { ...bad[name], ...more };
+  for (let crashes = 0; calls.length > 0 && (crashes === 0 || performance.now() < end);) {
     const job = {
       device: options.about.device,
       card: options.card,
       calls,
-      bad,
+      bad: found.bad,
+      right: found.right,
       budgetMs: end - performance.now(),
     };
     const done = new Set<string>();
     let last: { class: string; candidate: string } | null = null;
     const markBad = (name: string, candidate: string, reason: string) => {
-      fresh.bad[name] = { ...fresh.bad[name], [candidate]: reason };
+      found.isBad(name, candidate, reason);
       notes.push(`${name}: the kernel "${candidate}" is not used on this card: ${reason}`);
     };
-    const ended = await runProcess(job, options, (line) => {
-      if (line.event === "trying") last = line;
-      if (line.event === "subgroups") {
-        done.add(SUBGROUPS.class);
-        options.onSubgroups?.(line.found);
-      }
-      if (line.event === "failed") {
-        done.add(line.class);
-        notes.push(`${line.class} was not measured: ${line.reason}`);
-      }
-      if (line.event === "tuned") {
-        const { tuned } = line;
-        done.add(tuned.class);
-        for (const { name, wrong } of tuned.candidates) {
-          if (wrong !== null && bad[tuned.class]?.[name] === undefined) {
-            markBad(tuned.class, name, wrong);
-          }
+    const ended = await runProcess(job, options, async (lines) => {
+      for (const line of lines) {
+        if (line.event === "trying") found.begins(line.class, (last = line).candidate);
+        if (line.event === "subgroups") {
+          done.add(SUBGROUPS.class);
+          found.isRight(SUBGROUPS.class, SUBGROUPS.candidate);
+          options.onSubgroups?.(line.found);
         }
-        fresh.choices[tuned.class] = keptOf(tuned);
-        options.onTuned?.(tuned);
+        if (line.event === "checked") {
+          if (line.wrong === null) found.isRight(line.class, line.candidate);
+          else markBad(line.class, line.candidate, line.wrong);
+        }
+        if (line.event === "failed") {
+          done.add(line.class);
+          found.failed(line.class);
+          notes.push(`${line.class} was not measured: ${line.reason}`);
+        }
+        if (line.event === "tuned") {
+          done.add(line.tuned.class);
+          found.tuned(line.tuned);
+          options.onTuned?.(line.tuned);
+        }
       }
+      await found.write();
     });
     if (ended === null) return;
     calls = calls.filter(({ class: name }) => !done.has(name));
@@ -198,16 +183,12 @@ async function measure(
       return;
     }
     markBad(tried.class, tried.candidate, ended);
+    await found.write();
     if (++crashes === MAX_CRASHES) {
       notes.push(`the process that measures has crashed ${crashes} times: the rest is left out`);
       return;
     }
   }
-}
-
-function keptOf({ choice, rule, candidates }: TunedClass): KeptChoice {
-  const msOf = (name: string) => candidates.find((other) => other.name === name)?.ms ?? null;
-  return { kernel: choice, ms: msOf(choice), rule, rule_ms: msOf(rule) };
 }
 
 /**
@@ -217,7 +198,7 @@ function keptOf({ choice, rule, candidates }: TunedClass): KeptChoice {
 async function runProcess(
   job: TuneJob,
   { command, silenceMs = SILENCE_MS }: TuneOptions,
-  on: (line: TuneLine) => void,
+  on: (lines: TuneLine[]) => Promise<void>,
 ): Promise<string | null> {
   const [program, ...args] = command ?? [...programCommand(), TUNE_COMMAND];
   let child: Deno.ChildProcess;
@@ -248,16 +229,15 @@ async function runProcess(
   for await (const lines of readLines(child.stdout)) {
     clearTimeout(watch);
     watch = setTimeout(kill, silenceMs);
-    for (const text of lines) {
-      let line: TuneLine;
+    const found = lines.flatMap((text): TuneLine[] => {
       try {
-        line = JSON.parse(text);
+        return [JSON.parse(text)];
       } catch {
-        continue; // what a driver prints
+        return []; // what a driver prints
       }
-      isDone ||= line.event === "done";
-      on(line);
-    }
+    });
+    isDone ||= found.some(({ event }) => event === "done");
+    await on(found);
   }
   const { code, signal } = await child.status;
   clearTimeout(watch);

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { choicesFolder, measurableOn } from "./kept_choices.ts";
+import { choicesFolder, measurableOn, readChoices } from "./kept_choices.ts";
 import { tune, type TuneOptions } from "./tuner.ts";
 import { decodeJob, encodeJob } from "./worker.ts";
 
@@ -23,6 +23,8 @@ const call = (name: string, m: number): RecordedCall => ({
 const line = (value: object) => `echo '${JSON.stringify(value)}'`;
 const trying = (name: string, candidate: string) =>
   line({ event: "trying", class: name, candidate });
+const checked = (name: string, candidate: string, wrong: string | null = null) =>
+  line({ event: "checked", class: name, candidate, wrong });
 const tuned = (name: string, choice: string, wrong: string | null = null) =>
   line({
     event: "tuned",
@@ -103,6 +105,53 @@ Deno.test("a candidate that crashes the driver is noted, and not tried again", (
     assert.deepEqual((await run(["exit 1"])).bad, found.bad);
   }));
 
+/** The file of the card, or null while there is none. */
+async function fileOf(cache: string) {
+  const { note: _, ...kept } = await readChoices(choicesFolder(ABOUT, cache)!, ABOUT);
+  return kept;
+}
+
+Deno.test("what is found is in the file at once, and the next measurement goes on from it", () =>
+  inCache(async (run, cache) => {
+    const begin = [tuned("big", "tile"), trying("small", "one"), checked("small", "one")];
+    const killed = run([...begin, trying("small", "two"), "exec sleep 60"], undefined, {
+      ...{ again: true, silenceMs: 1000, budgetMs: 500 },
+    });
+    // While the process still runs:
+    let kept = await fileOf(cache);
+    while (kept.begun["small"]?.["two"] === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      kept = await fileOf(cache);
+    }
+    assert.equal(kept.choices["big"]!.kernel, "tile");
+    assert.deepEqual(kept.right, { small: ["one"] });
+    assert.deepEqual(kept.begun, { small: { two: 1 } });
+    assert.deepEqual(kept.unfinished, ["big"]);
+    // As if it had been killed there, twice.
+    const path = `${choicesFolder(ABOUT, cache)!}/choices.json`;
+    const text = await Deno.readTextFile(path);
+    await killed;
+    await Deno.writeTextFile(path, text.replace('"two": 1', '"two": 2'));
+    const next = await run(
+      [
+        'case "$job" in *\'"right":{"small":["one"]}\'*) ;; *) exit 1;; esac',
+        tuned("small", "one"),
+        done,
+      ],
+      undefined,
+      { again: true },
+    );
+    assert.deepEqual([next.measured, next.known, next.left], [1, 1, 0]);
+    assert.match(next.notes.join(), /"two" is not used .* was ended 2 times while it was tried/);
+    kept = await fileOf(cache);
+    assert.deepEqual([kept.right, kept.begun, kept.unfinished], [{}, {}, null]);
+    // A measurement that has come to its end begins anew.
+    const anew = await run([tuned("big", "other"), tuned("small", "other"), done], undefined, {
+      again: true,
+    });
+    assert.deepEqual([anew.measured, anew.known], [2, 0]);
+  }));
+
 Deno.test("a process that hangs is ended, and one that never starts measures nothing", () =>
   inCache(async (run) => {
     const hangs = [
@@ -123,7 +172,8 @@ Deno.test("a process that hangs is ended, and one that never starts measures not
 Deno.test("a wrong kernel and a call that does not fit into the card are reported", () =>
   inCache(async (run) => {
     const failed = line({ event: "failed", class: "small", reason: "out of memory" });
-    const found = await run([tuned("big", "rule", "element 3 is 7"), failed, done]);
+    const wrong = checked("big", "rule", "element 3 is 7");
+    const found = await run([wrong, tuned("big", "rule", "element 3 is 7"), failed, done]);
     assert.deepEqual(found.bad, { big: { rule: "element 3 is 7" } });
     assert.deepEqual([found.measured, found.left], [1, 1]);
     assert.match(found.notes.join("\n"), /element 3 is 7\nsmall was not measured: out of memory/);
@@ -160,6 +210,7 @@ Deno.test("a job is the same after it was written and read, with its tables", ()
     card: 1,
     calls: [{ ...call("big", 3), tensors: { table: tensor } }],
     bad: { big: { tile: "wrong" } },
+    right: { big: ["plain"] },
     budgetMs: 5,
   };
   assert.deepEqual(decodeJob(encodeJob(job)), job);

@@ -17,6 +17,8 @@ export interface TuneJob {
   calls: RecordedCall[];
   /** Candidates that must not be tried again, by class and name, and why. */
   bad: Record<string, Record<string, string>>;
+  /** Candidates that are known to be right, by class. */
+  right: Record<string, string[]>;
   /** Milliseconds for all calls together. */
   budgetMs: number;
 }
@@ -25,6 +27,8 @@ export interface TuneJob {
 export type TuneLine =
   | { event: "subgroups"; found: Subgroups }
   | { event: "trying"; class: string; candidate: string }
+  /** `wrong` says why a candidate is not used; null: it is right. */
+  | { event: "checked"; class: string; candidate: string; wrong: string | null }
   | { event: "tuned"; tuned: TunedClass }
   | { event: "failed"; class: string; reason: string }
   | { event: "done" };
@@ -65,13 +69,17 @@ export async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): 
   try {
     for (const [i, call] of job.calls.entries()) {
       const left = end - performance.now();
-      if (left <= 0) break;
+      // The most important call is measured in any case.
+      if (left <= 0 && i > 0) break;
       try {
         const tuned = await tuneCall(device, call, {
-          budgetMs: left / (job.calls.length - i) / 2,
+          budgetMs: Math.max(0, left) / (job.calls.length - i) / 2,
           deadline: end,
           bad: job.bad[call.class] ?? {},
+          right: new Set(job.right[call.class]),
           trying: (candidate) => tell({ event: "trying", class: call.class, candidate }),
+          checked: (candidate, wrong) =>
+            tell({ event: "checked", class: call.class, candidate, wrong }),
           reopen,
         });
         tell({ event: "tuned", tuned });
@@ -93,8 +101,19 @@ async function subgroupsOf(job: TuneJob, tell: (line: TuneLine) => void): Promis
   return await probeSubgroups(() => openTunedDevice(job.device, job.card));
 }
 
-/** The process: reads the job from its input, and writes its lines to its output. */
+/**
+ * The process: reads the job from its input, and writes its lines to its output. When nobody reads
+ * them any more (the tuner was killed), the card is left at once: `console.log` would go on.
+ */
 export async function tuneFromInput(): Promise<void> {
   const job = decodeJob(await new Response(Deno.stdin.readable).text());
-  await runTuneJob(job, (line) => console.log(JSON.stringify(line)));
+  await runTuneJob(job, (line) => {
+    const bytes = new TextEncoder().encode(`${JSON.stringify(line)}\n`);
+    try {
+      for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) Deno.exit(1);
+      throw error;
+    }
+  });
 }

@@ -1,0 +1,155 @@
+/**
+ * `rgx doctor --tune` on a software adapter: it keeps what it finds as it goes, and goes on after a
+ * kill, a driver that crashes and a file that is cut. The driver's faults are played by a small
+ * library before the Vulkan loader.
+ */
+import assert from "node:assert/strict";
+import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
+import { isWebgpuWanted } from "../../kernels/devices/webgpu/testing.ts";
+import { rgx, root, spawnRgx, waitFor, withFolder } from "../support.ts";
+import { NEEDED, needs } from "../skipped.ts";
+
+/**
+ * Compiles a pipeline like the driver, but for the one whose number stands in the file that FAULT
+ * names: there it crashes, or, after `hang`, writes its process id to FAULT.pid and waits. The file
+ * is removed before, so that it happens once.
+ */
+const FAULTY = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <stdint.h>
+typedef int (*create)(void *, uint64_t, uint32_t, const void *, const void *, uint64_t *);
+int vkCreateComputePipelines(void *d, uint64_t c, uint32_t n, const void *i, const void *a, uint64_t *p) {
+  static int number = 0;
+  const char *path = getenv("FAULT");
+  FILE *file = path ? fopen(path, "r") : NULL;
+  int at = 0; char what[16] = "";
+  if (file) { if (fscanf(file, "%d %15s", &at, what) < 1) at = 0; fclose(file); }
+  if (++number == at) {
+    unlink(path);
+    if (strcmp(what, "hang")) abort();
+    char name[4096]; snprintf(name, sizeof name, "%s.pid", path);
+    FILE *out = fopen(name, "w"); fprintf(out, "%d\\n", getpid()); fclose(out);
+    for (;;) pause();
+  }
+  return ((create) dlsym(RTLD_NEXT, "vkCreateComputePipelines"))(d, c, n, i, a, p);
+}`;
+
+/** Compiles the library into a folder; null without a C compiler. */
+async function faultyLoader(folder: string): Promise<string> {
+  const source = `${folder}/faulty.c`, library = `${folder}/faulty.so`;
+  await Deno.writeTextFile(source, FAULTY);
+  const { success, stderr } = await new Deno.Command("cc", {
+    args: [
+      ...["-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed", "-l:libvulkan.so.1"],
+      "-ldl",
+    ],
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return library;
+}
+
+const hasCompiler = await new Deno.Command("cc", { args: ["--version"], stdout: "null" }).output()
+  .then(({ success }) => success, () => false);
+/** So little time is for one candidate: a software adapter takes a second for each. */
+const TUNE = ["doctor", "--tune", "--device", "vulkan", "--json", "--minutes", "0.0001"];
+
+interface Kept {
+  about: { rgx: string };
+  choices: Record<string, unknown>;
+  right: Record<string, string[]>;
+  begun: Record<string, Record<string, number>>;
+  bad: Record<string, Record<string, string>>;
+  unfinished: string[] | null;
+}
+
+async function fileOf(cache: string): Promise<{ path: string; kept: Kept }> {
+  const [folder] = [...Deno.readDirSync(`${cache}/kernels`)];
+  const path = `${cache}/kernels/${folder!.name}/choices.json`;
+  return { path, kept: JSON.parse(await Deno.readTextFile(path)) };
+}
+
+function tuneTest(name: string, body: (folder: string) => Promise<void>): void {
+  if (!isWebgpuWanted) return;
+  const ignore = needs(hasVulkan, NEEDED.vulkan) ||
+    needs(Deno.build.os === "linux" && hasCompiler, NEEDED.system);
+  Deno.test({ name, ignore, fn: () => withFolder(body) });
+}
+
+tuneTest(
+  "a tuner that is killed has kept what it found, and goes on from there",
+  async (folder) => {
+    const RGX_VULKAN_LIB = await faultyLoader(folder), fault = `${folder}/fault`;
+    const env = { RGX_CACHE: folder, RGX_VULKAN_LIB, FAULT: fault };
+    // Pipelines 1, 2: the test of subgroups, the reference. 3: the rule's kernel is right.
+    await Deno.writeTextFile(fault, "4 hang");
+    const child = spawnRgx([...TUNE.slice(0, -1), "5"], { env });
+    const there = (path: string) => Deno.stat(path).then(() => true, () => false);
+    await waitFor(child, () => there(`${fault}.pid`));
+    await waitFor(child, async () => Object.keys((await fileOf(folder)).kept.begun).length > 0);
+    child.kill("SIGKILL");
+    Deno.kill(Number(await Deno.readTextFile(`${fault}.pid`)), "SIGKILL");
+    await child.output();
+    const before = (await fileOf(folder)).kept;
+    assert.deepEqual(before.choices, {});
+    const [[name, begun]] = Object.entries(before.begun) as [[string, Record<string, number>]];
+    assert.deepEqual(Object.values(begun), [1], "one candidate is lost");
+
+    const { code, out, err } = await rgx(TUNE, "", env);
+    assert.equal(code, 0, err);
+    const found = JSON.parse(out);
+    assert.equal(found.measured, 1);
+    assert.deepEqual([found.classes[0].class, found.notes], [name, []]);
+    const { kept } = await fileOf(folder);
+    assert.deepEqual([Object.keys(kept.choices), kept.begun], [[name], {}]);
+  },
+);
+
+tuneTest(
+  "a kernel that crashes the driver is noted, reported and not tried again",
+  async (folder) => {
+    const RGX_VULKAN_LIB = await faultyLoader(folder), fault = `${folder}/fault`;
+    const env = { RGX_CACHE: folder, RGX_VULKAN_LIB, FAULT: fault };
+    await Deno.writeTextFile(fault, "3");
+    const { code, out, err } = await rgx(TUNE, "", env);
+    assert.equal(code, 1, err);
+    const found = JSON.parse(out);
+    assert.match(found.notes.join(), /the kernel ".*" is not used on this card: .*SIGABRT/);
+    const { kept, path } = await fileOf(folder);
+    assert.deepEqual(kept.bad, found.bad);
+    assert.equal(Object.keys(kept.bad).length, 1);
+
+    // A file that is cut in the middle, or of another version, is not used, and says so.
+    const text = await Deno.readTextFile(path);
+    for (
+      const [content, why] of [
+        [text.slice(0, text.length / 2), "it is damaged"],
+        [text.replace(kept.about.rgx, "9.9.9"), "it is of another card, driver or version"],
+      ] as const
+    ) {
+      await Deno.writeTextFile(path, content);
+      const { out } = await rgx(TUNE, "", env);
+      const again = JSON.parse(out);
+      assert.ok(
+        again.notes[0].includes(`is not used: ${why}; the kernels are measured`),
+        again.notes,
+      );
+      assert.deepEqual([again.measured, again.bad], [1, {}]);
+    }
+  },
+);
+
+tuneTest("without the permission for FFI, --device vulkan says what to permit", async () => {
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--deny-ffi", "--no-check", new URL("main.ts", root).pathname, ...TUNE],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const err = new TextDecoder().decode(stderr);
+  assert.equal(code, 2, err);
+  assert.match(err, /the device vulkan calls the Vulkan loader, which is not permitted/);
+  assert.match(err, /--allow-ffi .* or use --device webgpu/);
+});
