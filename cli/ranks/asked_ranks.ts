@@ -17,7 +17,7 @@ import { grantedCores } from "../../core/machine/cgroup.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { cardsFor } from "../../kernels/mod.ts";
 import { log } from "../terminal/terminal.ts";
-import { findLauncher } from "./find_launcher.ts";
+import { launcherHere } from "./find_launcher.ts";
 
 /** Ranks to start. */
 export interface AskedRanks {
@@ -123,7 +123,7 @@ function thisMachine(): RankMachine {
     jobNodes: job?.nodes ?? null,
     cores: grantedCores(),
     cards: cardsFor,
-    hasLauncher: () => findLauncher().then(() => true, () => false),
+    hasLauncher: () => launcherHere().then(() => true, () => false),
     note: (text) => log(`note: ${text}`),
   };
 }

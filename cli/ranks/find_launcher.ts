@@ -41,11 +41,18 @@ export interface Machine {
   remember(type: string): Promise<void>;
 }
 
+let here: Promise<Launcher> | undefined;
+
 /**
- * The launcher to use.
+ * The launcher of this machine, which is looked for once.
  * @throws UsageError when there is none, with what was tried
  */
-export async function findLauncher(machine: Machine = thisMachine()): Promise<Launcher> {
+export function launcherHere(): Promise<Launcher> {
+  return here ??= findLauncher(thisMachine());
+}
+
+/** The launcher to use on a machine. @throws UsageError as {@link launcherHere} */
+export async function findLauncher(machine: Machine): Promise<Launcher> {
   const tried: string[] = [];
   if (machine.inJob) {
     const type = await workingType(machine, tried);

@@ -13,6 +13,7 @@ import { MpiTransport } from "../../ranks/mpi/mpi_transport.ts";
 import { type NodeFacts, nodeShare, requireCards } from "../../ranks/node_share.ts";
 import { ALONE, RankFailed, Ranks } from "../../ranks/ranks.ts";
 import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
+import { SPEAKER_FIRST_MS } from "../../ranks/watch/shared_state.ts";
 import { RankWatch } from "../../ranks/watch/rank_watch.ts";
 import { reportError } from "../report_error.ts";
 import { log } from "../terminal/terminal.ts";
@@ -60,9 +61,6 @@ export async function withRanks(
     return code;
   }
 }
-
-/** How long the ranks that say nothing wait for the one that says what happened. */
-const SPEAKER_FIRST_MS = 1500;
 
 /**
  * Opens the device of this rank: a card of its own, or a share of the cores of its machine.

@@ -8,8 +8,9 @@ import { slurmJob } from "../../core/machine/job.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { launchOf } from "../../ranks/mpi/launch.ts";
 import { findLibrary } from "../../ranks/mpi/library.ts";
+import { starterVariables } from "../../ranks/watch/rank_watch.ts";
 import type { AskedRanks } from "./asked_ranks.ts";
-import { findLauncher } from "./find_launcher.ts";
+import { launcherHere } from "./find_launcher.ts";
 import { listenNoMore } from "../stop_control.ts";
 import { log } from "../terminal/terminal.ts";
 
@@ -42,7 +43,7 @@ export async function runRanks(
   args: readonly string[],
   kept: Kept,
 ): Promise<number> {
-  const launcher = await findLauncher();
+  const launcher = await launcherHere();
   if (launcher.note !== null) log(`note: ${launcher.note}`);
   if (launcher.name !== "srun") {
     // Otherwise each rank would say that it does not fit.
@@ -57,7 +58,11 @@ export async function runRanks(
       ...programCommand(),
       ...args,
     ],
-    env: isRoot ? { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" } : {},
+    env: {
+      ...(isRoot ? { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" } : {}),
+      // When this process is killed, they end too.
+      ...starterVariables(),
+    },
     // In a process group of its own: Ctrl-C in a terminal would make it kill the ranks.
     detached: true,
     stdin: "null",
@@ -79,9 +84,12 @@ export async function runRanks(
   });
   // Otherwise a signal would end this process at once, and leave the ranks behind.
   listenNoMore();
-  const { code } = await child.status;
+  const { code, signal } = await child.status;
   for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
-  return await explainEnd(code, kept);
+  const how = signal === null
+    ? `a rank was killed (the launcher ended with ${code}), so all have ended`
+    : `the launcher was killed (${launcher.command}, ${signal}), so all ranks end`;
+  return await explainEnd(code, how, kept);
 }
 
 type Kept = () => Promise<string | null>;
@@ -89,11 +97,11 @@ type Kept = () => Promise<string | null>;
 /** Codes that the ranks themselves end with, after they have said why. */
 const OWN_CODES: readonly number[] = [EXIT.ok, EXIT.failure, EXIT.usage, EXIT.resumable];
 
-/** The code of the command; says what is left when a rank was killed. */
-async function explainEnd(code: number, kept: Kept): Promise<number> {
+/** The code of the command; says what is left when a rank or the launcher was killed. */
+async function explainEnd(code: number, how: string, kept: Kept): Promise<number> {
   if (OWN_CODES.includes(code)) return code;
   const what = await kept().catch(() => null);
-  log(`error: a rank was killed (the launcher ended with ${code}), so all have ended`);
+  log(`error: ${how}`);
   if (what === null) return EXIT.failure;
   log(`help: ${what} kept: the same command with --resume goes on, with any number of ranks`);
   return EXIT.resumable;

@@ -5,7 +5,15 @@
  */
 import { EXIT, RgxError } from "../../core/errors.ts";
 import { RankFailed, type Ranks } from "../ranks.ts";
-import { BEAT_MS, lossText, type WatchAnswer, type WatchRequest, WORD } from "./shared_state.ts";
+import { processSpace, processStartTicks } from "../../core/machine/process_alive.ts";
+import {
+  BEAT_MS,
+  lossText,
+  STARTER_VARIABLE,
+  type WatchAnswer,
+  type WatchRequest,
+  WORD,
+} from "./shared_state.ts";
 
 /** How long a rank tries to reach the first one, in milliseconds. */
 const CONNECT_MS = 15_000;
@@ -54,7 +62,8 @@ export class RankWatch {
     const timer = setTimeout(() => resolve(null), CONNECT_MS);
     worker.onmessage = ({ data }) => resolve(data);
     const { rank, size } = this;
-    worker.postMessage({ words: this.#words, rank, size, token, at } satisfies WatchRequest);
+    const request = { words: this.#words, rank, size, token, at, starter: starterOf() };
+    worker.postMessage(request satisfies WatchRequest);
     const answer = await promise;
     clearTimeout(timer);
     return answer;
@@ -81,7 +90,7 @@ export class RankWatch {
     const lost = Atomics.load(this.#words, WORD.lost) - 1;
     if (lost < 0) return;
     const { exitCode } = this, isResumable = exitCode === EXIT.resumable;
-    const message = lossText(lost, Atomics.load(this.#words, WORD.loss));
+    const message = lossText(lost, Atomics.load(this.#words, WORD.loss), this.size);
     // The first rank that is left says it.
     if (this.rank !== (lost === 0 ? 1 : 0)) throw new RankFailed(message, { exitCode });
     throw new RgxError(message, {
@@ -98,6 +107,19 @@ export class RankWatch {
     this.#worker?.postMessage("end");
     this.#worker = null;
   }
+}
+
+/** The variable by which the ranks know this process as the one that starts them. */
+export function starterVariables(): Record<string, string> {
+  return { [STARTER_VARIABLE]: `${Deno.pid} ${processStartTicks(Deno.pid)} ${processSpace()}` };
+}
+
+/** The process that has started the ranks; null where this one cannot see it. */
+function starterOf(): WatchRequest["starter"] {
+  const [, pid, ticks, space] = /^(\d+) (\d+) (.+)$/.exec(Deno.env.get(STARTER_VARIABLE) ?? "") ??
+    [];
+  if (pid === undefined || ticks === undefined || space !== processSpace()) return null;
+  return { pid: Number(pid), ticks };
 }
 
 /** Addresses of this machine that others may reach. */

@@ -4,7 +4,7 @@
 export const WORD = {
   /** Increased by the working thread while it works or waits. */
   beats: 0,
-  /** 1 + the rank that is lost; 0 = none. */
+  /** 1 + the rank that is lost; 0 = none; 1 + the number of ranks: what has started them is. */
   lost: 1,
   /** How it was lost: an index of LOSSES. */
   loss: 2,
@@ -20,6 +20,9 @@ export const LOSSES = [
   "it has made no progress for too long",
 ] as const;
 
+/** Set for the ranks by the process of rgx that starts them: who that is. */
+export const STARTER_VARIABLE = "RGX_RANKS_STARTER";
+
 /** Between two signs of life, in milliseconds. */
 export const BEAT_MS = 1000;
 /** A rank that is silent for so long is lost. */
@@ -27,7 +30,9 @@ export const SILENT_MS = 6000;
 /** A rank whose working thread has not moved for so long is lost. */
 export const STALLED_MS = 600_000;
 /** How long the working thread has to end the run after a loss, before the other one does. */
-export const GRACE_MS = 5000;
+export const GRACE_MS = 2000;
+/** How long the ranks that say nothing wait for the one that says what happened. */
+export const SPEAKER_FIRST_MS = 3000;
 
 /** What the watching thread is asked to do. */
 export interface WatchRequest {
@@ -38,12 +43,15 @@ export interface WatchRequest {
   token: string;
   /** Where the first rank listens; null on the first rank itself. */
   at: { addresses: readonly string[]; port: number } | null;
+  /** The process that has started the ranks, and its start; null: unknown, or elsewhere. */
+  starter: { pid: number; ticks: string } | null;
 }
 
 /** Its answers: where it listens, or whether it has a connection. */
 export type WatchAnswer = { port: number } | { connected: boolean };
 
-/** The message about a lost rank. */
-export function lossText(rank: number, loss: number): string {
+/** The message about a lost rank of `size`, or about what has started them. */
+export function lossText(rank: number, loss: number, size: number): string {
+  if (rank === size) return "the process that has started the ranks was killed";
   return `rank ${rank} is lost: ${LOSSES[loss] ?? LOSSES[0]}`;
 }

@@ -5,11 +5,13 @@
  * lost rank; the first rank tells the others. The thread that works learns it from shared memory.
  * If it does not end the run, because it computes or hangs, this thread ends the process.
  */
+import { processIsAlive, processStartTicks } from "../../core/machine/process_alive.ts";
 import {
   BEAT_MS,
   GRACE_MS,
   lossText,
   SILENT_MS,
+  SPEAKER_FIRST_MS,
   STALLED_MS,
   type WatchAnswer,
   type WatchRequest,
@@ -126,6 +128,12 @@ function beat(): void {
     if (now - peer.heard > SILENT_MS) lose(peer.rank, 1);
   }
   if (now - movedAt > STALLED_MS) lose(rank, 2);
+  const { starter, size } = request;
+  if (starter !== null && !isAlive(starter)) lose(size, 0);
+}
+
+function isAlive({ pid, ticks }: { pid: number; ticks: string }): boolean {
+  return processIsAlive(pid) && processStartTicks(pid) === ticks;
 }
 
 /** Records the first loss, tells the others, and ends this process if nobody else does. */
@@ -136,9 +144,9 @@ function lose(rank: number, loss: number): void {
   for (const peer of peers) if (peer.rank !== rank) void send(peer, `lost ${rank} ${loss}`);
   setTimeout(() => {
     if (isEnding) return;
-    if (speaks(rank)) console.error(`error: ${lossText(rank, loss)}`);
+    if (speaks(rank)) console.error(`error: ${lossText(rank, loss, request.size)}`);
     endProcess(Atomics.load(words, WORD.exitCode));
-  }, GRACE_MS);
+  }, speaks(rank) ? GRACE_MS : SPEAKER_FIRST_MS);
 }
 
 /** Whether this rank prints the loss: the first one that is left. */

@@ -8,7 +8,7 @@ import {
 } from "../../ranks/mpi/launchers_testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { MOMENTS } from "./mortal_rank_testing.ts";
-import { type Ended, lineCount, signalled } from "./ranks_testing.ts";
+import { type Ended, lineCount, signalled, type Target } from "./ranks_testing.ts";
 import { assertSameRun, rgx, rgxProgram, tinyConfig, withFolder } from "../support.ts";
 
 /** Four micro-batches of one prompt each. */
@@ -68,11 +68,13 @@ function interrupted(
   run: string,
   start: (args: readonly string[], env: Record<string, string>) => Promise<Ended>,
   config: string,
+  target: Target = 1,
 ): Promise<Ended> {
   return signalled(
     signal,
     (env) => start([config, ...FOUR, "--output-dir", run], env),
     async () => await lineCount(`${run}/metrics.jsonl`) >= lines,
+    target,
   );
 }
 
@@ -137,7 +139,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "rgx train --ranks starts them; a killed or hanging rank ends all with exit 75",
+  name: "rgx train --ranks starts them; a killed or hanging process ends all, and it is said why",
   ignore: needs(hasBothMpis, NEEDED.mpi),
   fn: async () => {
     await withFolder(async (dir) => {
@@ -148,14 +150,16 @@ Deno.test({
           ...env,
         });
       for (
-        const [signal, said] of [
-          ["SIGKILL", /^error: a rank was killed .*\nhelp: .*checkpoint-\d+ is kept.*\n$/m],
-          ["SIGSTOP", /error: rank 1 is lost: it has been silent for too long/],
+        const [signal, target, exit, said] of [
+          ["SIGKILL", 1, 75, /^error: a rank was killed .*\nhelp: .*checkpoint-\d+ is kept.*\n$/m],
+          ["SIGSTOP", 1, 75, /error: rank 1 is lost: it has been silent for too long/],
+          ["SIGKILL", "launcher", 75, /error: the launcher was killed \(\w+, SIGKILL\), so all/],
+          ["SIGKILL", "starter", 137, /error: the process that has started the ranks was killed/],
         ] as const
       ) {
-        const run = `${dir}/${signal}`;
-        const { code, err } = await interrupted(signal, 34, run, start, config);
-        assert.equal(code, 75, err);
+        const run = `${dir}/${signal}-${target}`;
+        const { code, err } = await interrupted(signal, 34, run, start, config, target);
+        assert.equal(code, exit, err);
         assert.match(err, said);
       }
       const whole = ["train", config, ...FOUR, "--output-dir", `${dir}/whole`];
@@ -184,6 +188,27 @@ Deno.test({
         assert.equal(taken.code, 2);
         assert.equal(taken.err.match(/output_dir is not empty/g)?.length, 1, taken.err);
       }
+    });
+  },
+});
+
+Deno.test({
+  name: "keys that ask for ranks look for the launcher once",
+  ignore: needs(hasBothMpis, NEEDED.mpi),
+  fn: async () => {
+    await withFolder(async (dir) => {
+      const config = await tinyConfig(dir), calls = `${dir}/calls`;
+      await Deno.writeTextFile(
+        `${dir}/mpirun`,
+        `#!/bin/sh\necho "$1" >> ${calls}\necho "mpirun (Open MPI) 4.1.4"\n`,
+        { mode: 0o755 },
+      );
+      const keys = ["training.n_gpus_per_node=2", "--device", "wasm"];
+      const { code, err } = await rgx(["train", config, ...keys], "", {
+        PATH: `${dir}:${Deno.env.get("PATH")}`,
+      });
+      assert.equal(code, 0, err);
+      assert.equal(await Deno.readTextFile(calls), "--version\n--bind-to\n", err);
     });
   },
 });

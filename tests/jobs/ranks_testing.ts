@@ -9,16 +9,22 @@ export interface Ended {
 }
 
 /**
+ * A process: the number of a rank; "starter": the command with --ranks, which passes signals on;
+ * "launcher": the program of MPI that this command has started.
+ */
+export type Target = number | "starter" | "launcher";
+
+/**
  * Starts ranks, waits for a moment, sends a signal to one of them, and waits until all have ended.
  * @param start starts the ranks with these variables in their environment
  * @param isNow whether the moment has come
- * @param rank number of the rank; "starter": the command with --ranks, which passes signals on
+ * @param rank which process gets the signal
  */
 export async function signalled(
   signal: Deno.Signal,
   start: (env: Record<string, string>) => Promise<Ended>,
   isNow: () => Promise<boolean>,
-  rank: number | "starter" = 1,
+  rank: Target = 1,
 ): Promise<Ended> {
   const mark = crypto.randomUUID();
   let hasEnded = false;
@@ -61,9 +67,14 @@ async function* processesOf(mark: string): AsyncGenerator<{ id: number; words: s
   }
 }
 
-/** The process of a rank, or of their starter, that has a mark in its environment. */
-async function processOf(mark: string, rank: number | "starter"): Promise<number> {
+/** The process that has a mark in its environment. */
+async function processOf(mark: string, rank: Target): Promise<number> {
   for await (const { id, words } of processesOf(mark)) {
+    if (rank === "launcher") {
+      const name = await Deno.readTextFile(`/proc/${id}/comm`);
+      if (/^(mpirun|mpiexec)/.test(name)) return id;
+      continue;
+    }
     if (rank === "starter") {
       const command = await Deno.readTextFile(`/proc/${id}/cmdline`);
       const isRank = words.some((word) => /^(OMPI_COMM_WORLD|PMI)_RANK=/.test(word));
