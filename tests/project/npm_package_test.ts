@@ -1,9 +1,10 @@
-/** The package for Node (`deno task build:package --npm`), as `npm pack` gives it to others. */
+/** The package for Node (`deno task build:package --npm`), installed as docs/library.md says. */
 import assert from "node:assert/strict";
 import settings from "../../deno.json" with { type: "json" };
 import * as tasks from "../../library/tasks.ts";
 import { buildNpmPackage } from "../../tools/package/npm.ts";
 import { NEEDED, needs } from "../skipped.ts";
+import { root } from "../support.ts";
 
 const node = Deno.env.get("RGX_TEST_NODE") ?? "node";
 
@@ -68,14 +69,21 @@ Deno.test({
   async fn() {
     const folder = await Deno.makeTempDir();
     try {
-      await buildNpmPackage(`${folder}/package`);
-      const packed = (await output(folder, "npm", "pack", "--silent", "./package")).trim();
-      assert.equal(packed, `rgx-rgx-${settings.version}.tgz`);
+      const packed = "rgx-npm.tgz";
+      await buildNpmPackage(`${folder}/${packed}`);
+      assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [packed]);
+      const page = await Deno.readTextFile(new URL("docs/library.md", root));
+      assert.match(page, /npm install \.\.\/rgx\/dist\/rgx-npm\.tgz /);
 
-      // What npm install would do, from Deno's cache: a test must not need a registry.
-      const { dependencies } = JSON.parse(
-        await Deno.readTextFile(`${folder}/package/package.json`),
-      );
+      // npm takes the package. The rest of npm install comes from Deno's cache: a test must not
+      // need a registry.
+      const view = ["pack", "--dry-run", "--json", `./${packed}`];
+      const [{ version, files }] = JSON.parse(await output(folder, "npm", ...view));
+      assert.equal(version, settings.version);
+      const names = files.map(({ path }: { path: string }) => path);
+      assert.ok(["mod.js", "package.json", "LICENSE"].every((name) => names.includes(name)));
+      const manifest = await output(folder, "tar", "xzOf", packed, "package/package.json");
+      const { dependencies } = JSON.parse(manifest);
       const mine = { type: "module", dependencies };
       await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify(mine));
       await output(folder, Deno.execPath(), "install", "--quiet", "--node-modules-dir=auto");

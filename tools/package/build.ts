@@ -1,7 +1,8 @@
 /**
  * `deno task build:package`: writes dist/package, the library and the program as a package for
  * Deno. A program elsewhere imports its mod.ts with one line of its deno.json, and `deno publish`
- * takes it as it is. With `--npm` it writes dist/npm, the parts that need no device, for Node.
+ * takes it as it is. With `--npm` it writes dist/rgx-npm.tgz, the parts that need no device, for
+ * Node.
  */
 import config from "../../deno.json" with { type: "json" };
 import { ModuleReader } from "./modules.ts";
@@ -18,8 +19,8 @@ export async function buildPackage(output: string): Promise<void> {
 
 if (import.meta.main) {
   if (Deno.args.includes("--npm")) {
-    await buildNpmPackage("dist/npm");
-    console.log("dist/npm: npm install it, or npm pack and npm publish");
+    await buildNpmPackage("dist/rgx-npm.tgz");
+    console.log("dist/rgx-npm.tgz: in a project of yours, npm install PATH/dist/rgx-npm.tgz");
   } else {
     await buildPackage("dist/package");
     console.log("dist/package: import its mod.ts, or publish it (deno publish)");

@@ -15,22 +15,22 @@ const ENTRY = "library/node.ts";
 const PACKAGES = { yaml: "yaml", sucrase: "sucrase", "es-module-lexer": "es-module-lexer/js" };
 
 /**
- * Writes a folder that `npm pack` and `npm publish` take.
+ * Writes a packed package (.tgz) for `npm install` and `npm publish`. It is not a folder, because
+ * npm only links to a folder of another project, and does not install what it depends on.
  * @throws Error with the output of Deno when it refuses the modules
  */
 export async function buildNpmPackage(output: string): Promise<void> {
-  const { name, version, license } = config, work = `${output}.tmp`;
+  const { name, version, license } = config, work = `${output}.tmp`, made = `${work}/made/package`;
   const reader = new ModuleReader();
   await reader.add(ENTRY);
   await writePackage(work, reader.modules, { name, version, license, exports: `./${ENTRY}` });
   try {
     await run(work, Deno.execPath(), "pack", "--allow-dirty", "--no-source-maps", "-o", "x.tgz");
     await run(work, "tar", "xzf", "x.tgz");
-    await Deno.remove(output, { recursive: true }).catch(() => {});
-    await copyTypes(`${work}/package`, `${output}/types`);
+    await copyTypes(`${work}/package`, `${made}/types`);
     await build({
       entryPoints: [`${work}/package/${ENTRY.replace(/ts$/, "js")}`],
-      outfile: `${output}/mod.js`,
+      outfile: `${made}/mod.js`,
       ...{ bundle: true, format: "esm", platform: "node", target: "node22", charset: "utf8" },
       external: Object.keys(PACKAGES).flatMap((name) => [name, `${name}/*`]),
       inject: [new URL("tools/package/deno_for_node.js", ROOT).pathname],
@@ -38,24 +38,26 @@ export async function buildNpmPackage(output: string): Promise<void> {
       // Workers and sandboxes are never started here; their URLs stay.
       logOverride: { "empty-import-meta": "silent" },
     });
+    const types = `./types/${ENTRY.replace(/ts$/, "d.ts")}`;
+    const manifest = {
+      ...{ name, version, license, type: "module", types },
+      description: "Reasoning tasks, rewards, scoring and configurations of rgx",
+      exports: { ".": { types, default: "./mod.js" } },
+      engines: { node: ">=22" },
+      files: ["mod.js", "types", "README.md", "LICENSE"],
+      dependencies: Object.fromEntries(
+        Object.entries(PACKAGES).map(([name, key]) => [name, versionOf(key)]),
+      ),
+    };
+    await Deno.writeTextFile(`${made}/package.json`, JSON.stringify(manifest, null, 2) + "\n");
+    for (const text of ["README.md", "LICENSE"]) {
+      await Deno.copyFile(new URL(text, ROOT), `${made}/${text}`);
+    }
+    await run(`${work}/made`, "tar", "czf", "made.tgz", "package");
+    await Deno.rename(`${work}/made/made.tgz`, output);
   } finally {
     await stop();
     await Deno.remove(work, { recursive: true });
-  }
-  const types = `./types/${ENTRY.replace(/ts$/, "d.ts")}`;
-  const manifest = {
-    ...{ name, version, license, type: "module", types },
-    description: "Reasoning tasks, rewards, scoring and configurations of rgx",
-    exports: { ".": { types, default: "./mod.js" } },
-    engines: { node: ">=22" },
-    files: ["mod.js", "types", "README.md", "LICENSE"],
-    dependencies: Object.fromEntries(
-      Object.entries(PACKAGES).map(([name, key]) => [name, versionOf(key)]),
-    ),
-  };
-  await Deno.writeTextFile(`${output}/package.json`, JSON.stringify(manifest, null, 2) + "\n");
-  for (const text of ["README.md", "LICENSE"]) {
-    await Deno.copyFile(new URL(text, ROOT), `${output}/${text}`);
   }
 }
 
