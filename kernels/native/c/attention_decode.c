@@ -70,12 +70,16 @@ typedef struct {
   const char *p;
   const char *v;
   size_t stride;
-  int count;
+  int count, columns;
 } Values;
 
-/** o [queries][panels][16] += Σ_j p[j]·v_j, and added[queries] += Σ_j p[j]. */
+/**
+ * o [queries][panels][16] += Σ_j p[j]·v_j, and added[queries] += Σ_j p[j]. With `partly` the last
+ * panel has part->columns columns.
+ */
 INLINE void add_values(
-  const int queries, const int panels, const Values *part, char *o, float added[TOGETHER]
+  const int queries, const int panels, const int partly, const Values *part, char *o,
+  float added[TOGETHER]
 ) {
   f32x16 sums[TOGETHER][VALUE_PANELS];
   float total[TOGETHER];
@@ -86,7 +90,10 @@ INLINE void add_values(
   const char *p = part->p, *v = part->v;
   ONE_BY_ONE for (int j = part->count; j > 0; j--, p += 4, v += part->stride) {
     f32x16 row[VALUE_PANELS];
-    UNROLL for (int c = 0; c < panels; c++) row[c] = load16(v + c * ROW);
+    UNROLL for (int c = 0; c < panels; c++) {
+      const int whole = !partly || c < panels - 1;
+      row[c] = whole ? load16(v + c * ROW) : load_lanes(v + c * ROW, part->columns);
+    }
     UNROLL for (int r = 0; r < queries; r++) {
       const float x = load1(p + r * TILE_ROW);
       UNROLL for (int c = 0; c < panels; c++) sums[r][c] = fma16((f32x16)x, row[c], sums[r][c]);
@@ -99,35 +106,34 @@ INLINE void add_values(
   }
 }
 
-/** add_values for four columns. */
-static void add_values_4(int queries, const Values *part, char *o, float added[TOGETHER]) {
-  for (int r = 0; r < queries; r++) {
-    f32x4 sum = load4(o + r * ROW);
-    float total = added[r];
-    const char *p = part->p + r * TILE_ROW, *v = part->v;
-    for (int j = part->count; j > 0; j--, p += 4, v += part->stride) {
-      const float x = load1(p);
-      sum = __builtin_elementwise_fma((f32x4)x, load4(v), sum);
-      total += x;
-    }
-    added[r] = total;
-    *(loose_f32x4 *)(o + r * ROW) = sum;
+#define VALUES(queries, panels, partly) \
+  case queries: add_values(queries, panels, partly, part, o, added); return;
+#define VALUES_OF(name, panels, partly)                                               \
+  static __attribute__((noinline)) void name##_##panels(                              \
+    int queries, const Values *part, char *o, float added[TOGETHER]                   \
+  ) {                                                                                 \
+    switch (queries) {                                                                \
+      VALUES(1, panels, partly) VALUES(2, panels, partly) VALUES(3, panels, partly)   \
+      VALUES(4, panels, partly)                                                       \
+    }                                                                                 \
   }
-}
+#define VALUES_TO_4(name, partly)                                                     \
+  VALUES_OF(name, 1, partly) VALUES_OF(name, 2, partly) VALUES_OF(name, 3, partly)    \
+  VALUES_OF(name, 4, partly)
+VALUES_TO_4(values, 0)
+VALUES_TO_4(partly, 1)
 
-#define VALUES(queries, panels) \
-  case queries: add_values(queries, panels, part, o, added); return;
-#define VALUES_OF(panels)                                                                    \
-  static __attribute__((noinline)) void values_##panels(                                     \
-    int queries, const Values *part, char *o, float added[TOGETHER]                          \
-  ) {                                                                                        \
-    switch (queries) {                                                                       \
-      VALUES(1, panels) VALUES(2, panels) VALUES(3, panels) VALUES(4, panels)                \
-    }                                                                                        \
-  }
-VALUES_OF(1)
-VALUES_OF(2)
-VALUES_OF(4)
+/** add_values for `panels` panels. */
+static void values_of(
+  int queries, int panels, const Values *part, char *o, float added[TOGETHER]
+) {
+#define PANELS(n)                                                                     \
+  case n:                                                                             \
+    if (part->columns == LANES) values_##n(queries, part, o, added);                  \
+    else partly_##n(queries, part, o, added);                                         \
+    return;
+  switch (panels) { PANELS(1) PANELS(2) PANELS(3) PANELS(4) }
+}
 
 /**
  * Queries [i, i + count) attend to the keys [j, j + n), whose scores are rows of the scratch. The
@@ -153,18 +159,16 @@ static void attend_queries(
   };
   char *o = s->o + (size_t)i * ROW;
   float added[TOGETHER];
-  for (int d = s->headDim, width; d > 0; d -= width) {
+  for (int left = s->panels, panels; left > 0; left -= panels) {
     UNROLL for (int r = 0; r < TOGETHER; r++) added[r] = 0;
-    width = d >= 64 ? 64 : d >= 32 ? 32 : d >= 16 ? 16 : 4;
+    panels = min(left, VALUE_PANELS);
     for (int part = shared > 0 ? 0 : 1; part < 2; part++) {
       Values *values = parts + part;
-      if (width == 64) values_4(count, values, o, added);
-      else if (width == 32) values_2(count, values, o, added);
-      else if (width == 16) values_1(count, values, o, added);
-      else add_values_4(count, values, o, added);
-      values->v += width * 4;
+      values->columns = left > panels ? LANES : s->headDim - (s->panels - 1) * LANES;
+      values_of(count, panels, values, o, added);
+      values->v += panels * ROW;
     }
-    o += width < LANES ? 16 : (size_t)(width / LANES) * PANEL;
+    o += (size_t)panels * PANEL;
   }
   for (int r = 0; r < count; r++) ((float *)s->l)[i + r] += added[r];
 }
@@ -223,6 +227,13 @@ INLINE void across(const f32x16 r[4], f32x16 c[4]) {
   c[3] = __builtin_shufflevector(d, e, ODD);
 }
 
+/** The floats of four vectors one after the other. */
+INLINE f32x16 join4(f32x4 a, f32x4 b, f32x4 c, f32x4 d) {
+  const f32x8 low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+  const f32x8 high = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
 /** Four floats in each part of a vector. */
 INLINE f32x16 four_times(const char *at) {
   const f32x4 x = load4(at);
@@ -255,10 +266,10 @@ INLINE void row_scores(
       }
     }
     for (; d < bytes; d += 16) {
-      char four[ROW];
-      UNROLL for (int t = 0; t < 4; t++) *(loose_f32x4 *)(four + t * 16) = load4(rows[t] + d);
+      const f32x16 four = join4(load4(rows[0] + d), load4(rows[1] + d), load4(rows[2] + d),
+        load4(rows[3] + d));
       UNROLL for (int r = 0; r < queries; r++) {
-        sums[r] = fma16(four_times(q + r * bytes + d), load16(four), sums[r]);
+        sums[r] = fma16(four_times(q + r * bytes + d), four, sums[r]);
       }
     }
     UNROLL for (int r = 0; r < queries; r++) {

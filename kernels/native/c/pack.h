@@ -45,14 +45,6 @@ INLINE size_t offset_of(const char *offsets, int i) {
   return ((const uint32_t *)offsets)[i];
 }
 
-/** The first `count` lanes from memory, zeros behind. */
-INLINE f32x16 load_lanes(const char *at, int count) {
-  if (count >= LANES) return load16(at);
-  char lanes[ROW] = { 0 };
-  ONE_BY_ONE for (int i = 0; i < count; i++) store1(lanes + i * 4, load1(at + i * 4));
-  return load16(lanes);
-}
-
 /**
  * target[c][i] = scale · source[i][c] for i < count. From `count` to the next multiple of 16 the
  * last element is repeated.
@@ -93,11 +85,7 @@ static inline void pack_rows(
     char *to = target + (size_t)i * ROW;
     int c = headDim;
     for (; c >= LANES; c -= LANES, from += ROW, to += PANEL) store16(to, load16(from) * s);
-    if (c > 0) {
-      ONE_BY_ONE for (int e = 0; e < LANES; e++) {
-        store1(to + e * 4, e < c ? load1(from + e * 4) * scale : 0);
-      }
-    }
+    if (c > 0) store16(to, load_lanes(from, c) * s);
   }
 }
 
@@ -106,7 +94,7 @@ INLINE void unpack_row(const char *panel, char *target, int headDim, float scale
   const f32x16 s = scale;
   int c = headDim;
   for (; c >= LANES; c -= LANES, target += ROW, panel += PANEL) store16(target, load16(panel) * s);
-  ONE_BY_ONE for (; c > 0; c--, target += 4, panel += 4) store1(target, load1(panel) * scale);
+  if (c > 0) store_lanes(target, load16(panel) * s, c);
 }
 
 /** The inverse of `pack_rows` without the padding: target = panels. */

@@ -146,18 +146,47 @@ INLINE void prefetch(const char *at, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
 }
 
-/** Stores the first `columns` lanes, or adds them to what is there. */
-INLINE void put_lanes(char *to, f32x16 value, int columns, int add) {
-  if (columns == LANES) {
-    store16(to, add ? load16(to) + value : value);
+#ifdef __aarch64__
+/** The first `count` ≤ 16 lanes from memory, zeros behind. */
+INLINE f32x16 load_lanes(const char *at, int count) {
+  union { f32x16 all; f32x4 parts[4]; float lanes[LANES]; } to = { (f32x16)0.0f };
+  UNROLL for (int i = 0; i < 4; i++) {
+    if (count >= 4 * i + 4) to.parts[i] = *(const loose_f32x4 *)(at + i * 16);
+  }
+  ONE_BY_ONE for (int i = count & ~3; i < count; i++) to.lanes[i] = load1(at + i * 4);
+  return to.all;
+}
+
+/** Stores the first `count` ≤ 16 lanes. */
+INLINE void store_lanes(char *at, f32x16 value, int count) {
+  if (count == LANES) {
+    store16(at, value);
     return;
   }
   char lanes[ROW];
   store16(lanes, value);
-  ONE_BY_ONE for (int i = 0; i < columns; i++) {
-    const float x = load1(lanes + i * 4);
-    store1(to + i * 4, add ? load1(to + i * 4) + x : x);
-  }
+  ONE_BY_ONE for (int i = 0; i < count; i++) store1(at + i * 4, load1(lanes + i * 4));
+}
+#else
+/** A bit for each of the first `count` lanes. */
+INLINE uint16_t lane_bits(int count) {
+  return (uint16_t)((1u << count) - 1);
+}
+
+/** The first `count` ≤ 16 lanes from memory, zeros behind. Memory behind them is not read. */
+INLINE f32x16 load_lanes(const char *at, int count) {
+  return __builtin_ia32_loadups512_mask((const float *)at, (f32x16)0.0f, lane_bits(count));
+}
+
+/** Stores the first `count` ≤ 16 lanes. */
+INLINE void store_lanes(char *at, f32x16 value, int count) {
+  __builtin_ia32_storeups512_mask((float *)at, value, lane_bits(count));
+}
+#endif
+
+/** Stores the first `columns` lanes, or adds them to what is there. */
+INLINE void put_lanes(char *to, f32x16 value, int columns, int add) {
+  store_lanes(to, add ? load_lanes(to, columns) + value : value, columns);
 }
 
 /** Sets `rows` rows of a panel to zero. */
