@@ -12,6 +12,8 @@ export interface DeviceFlags {
   native?: boolean;
   /** Absent: float32. */
   computeDtype?: ComputeDtype;
+  /** The device on which the run began that goes on; null: none. `auto` takes it again. */
+  keep?: string | null;
 }
 
 /** The name of the device that the flags and the environment ask for. */
@@ -21,12 +23,12 @@ export function deviceNameOf({ device }: DeviceFlags): string {
 
 /** @throws UsageError for an unknown name; RgxError when the device is not available. */
 export async function openDevice(flags: DeviceFlags): Promise<Device> {
-  const { threads, native, computeDtype } = flags;
+  const { threads, native, computeDtype, keep = null } = flags;
   // In the environment, so that the processes that this one starts do the same.
   if (native === false) Deno.env.set("RGX_NATIVE", "0");
   const device = await createDevice(
     deviceNameOf(flags),
-    threads === undefined ? {} : { threads },
+    threads === undefined ? { keep } : { threads, keep },
   );
   if (computeDtype !== undefined) device.computeDtype = computeDtype;
   return device;

@@ -2,8 +2,9 @@
  * Creates devices by name. An implementation is imported only when it is requested, so commands
  * that need no device do not load one.
  */
-import { UsageError } from "../core/errors.ts";
+import { messageOf, UsageError } from "../core/errors.ts";
 import type { AdapterInfo, Device } from "./device.ts";
+import type { Preferred } from "./tuning/preferred_device.ts";
 
 export { packStored, unpackStored } from "./weights/layout.ts";
 export { quantize, QUANTIZED_TYPES, type QuantizedType } from "./weights/quantize.ts";
@@ -23,14 +24,17 @@ export type DeviceName = typeof DEVICE_NAMES[number];
 /**
  * Opens a device; `close()` ends its threads.
  * @param name "auto" is a GPU if there is one, else the CPU. It never chooses a software adapter,
- *   because the kernels for the CPU are much faster. "webgpu:1" is the second of several GPUs;
- *   "vulkan" uses the same kernels without Deno's WebGPU, and is only chosen by its name.
+ *   because the kernels for the CPU are much faster. "webgpu:1" is the second of several GPUs.
+ *   "vulkan" uses the same kernels without Deno's WebGPU; "auto" takes it where it was measured to
+ *   be faster (tuning/preferred_device.ts).
  * @param options.threads Threads of the CPU device; default: the cores granted to this process.
+ * @param options.keep The device on which a run began that goes on: "auto" takes it again, if it is
+ *   one of a card.
  * @throws UsageError for an unknown name; RgxError when the device is not available.
  */
 export async function createDevice(
   name: string,
-  options: { threads?: number } = {},
+  { keep = null, ...options }: { threads?: number; keep?: string | null } = {},
 ): Promise<Device> {
   const [kind, card] = splitCard(name);
   switch (kind) {
@@ -43,11 +47,36 @@ export async function createDevice(
     case "vulkan":
       return await (await import("./devices/vulkan/device.ts")).createVulkanDevice({ card });
     case "auto":
-      return await createDevice(await hasGraphicsCard() ? "webgpu" : "wasm", options);
+      return await openPreferred(await preferredOnCard(keep), options);
     default:
       throw new UsageError(`unknown device "${name}", expected ${DEVICE_NAMES.join(", ")}`, {
         advice: "one card of several is named by its number: webgpu:0, webgpu:1 … (or vulkan:1)",
       });
+  }
+}
+
+/** What "auto" takes on this machine's card, and why; null: there is none. */
+export async function preferredOnCard(keep: string | null = null): Promise<Preferred | null> {
+  const adapter = await graphicsCard();
+  if (adapter === null) return null;
+  const { preferredDevice } = await import("./tuning/preferred_device.ts");
+  const { vulkanAdapter } = await import("./devices/vulkan/device.ts");
+  return await preferredDevice(adapter, vulkanAdapter, keep);
+}
+
+/** Opens what {@link preferredOnCard} gave; where vulkan cannot be opened, webgpu. */
+export async function openPreferred(
+  preferred: Preferred | null,
+  options: { threads?: number },
+): Promise<Device> {
+  if (preferred === null) return await createDevice("wasm", options);
+  const { name, why } = preferred;
+  try {
+    return Object.assign(await createDevice(name, options), { chosenBecause: `auto: ${why}` });
+  } catch (error) {
+    if (name !== "vulkan") throw error;
+    const chosenBecause = `auto: not vulkan (${why}): ${messageOf(error).split("\n")[0]}`;
+    return Object.assign(await createDevice("webgpu", options), { chosenBecause });
   }
 }
 
@@ -77,16 +106,17 @@ export async function graphicsAdapter(): Promise<AdapterInfo | null> {
  */
 export async function cardsFor(name: string): Promise<{ cards: number; by: string } | null> {
   const usesCard = name === "webgpu" || name === "vulkan" ||
-    (name === "auto" && await hasGraphicsCard());
+    (name === "auto" && await graphicsCard() !== null);
   if (!usesCard) return null;
   return (await import("./devices/webgpu/visible.ts")).cardsForRanks();
 }
 
-async function hasGraphicsCard(): Promise<boolean> {
+/** The adapter of a card, not of a CPU, that this process may use; null: there is none. */
+async function graphicsCard(): Promise<AdapterInfo | null> {
   const { chooseCard } = await import("./devices/webgpu/visible.ts");
-  if (!chooseCard(null)) return false;
+  if (!chooseCard(null)) return null;
   const adapter = await graphicsAdapter();
-  return adapter !== null && !adapter.software;
+  return adapter === null || adapter.software ? null : adapter;
 }
 
 /**

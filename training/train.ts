@@ -15,6 +15,7 @@ import { assemble } from "./assemble.ts";
 import type { TrainEvent, TrainSummary } from "./run/events.ts";
 import type { SingleTurnEnv } from "./single_turn_env.ts";
 import { RunTracking } from "./run/run_tracking.ts";
+import { deviceOfRun } from "./run/run_folder.ts";
 import { GrpoTrainer } from "./trainer.ts";
 
 /** Handlers of events, by the type of the event in {@link TrainEvent}. */
@@ -74,7 +75,10 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
     ...(env === undefined ? {} : { heldDataset: env.name }),
   });
   const device = typeof asked === "string"
-    ? await createDevice(asked, threads === undefined ? {} : { threads })
+    ? await createDevice(asked, {
+      ...(threads === undefined ? {} : { threads }),
+      keep: resume ? await deviceOfRun(config.training.output_dir) : null,
+    })
     : asked;
   try {
     const parts = await assemble(config, device, env === undefined ? {} : { entries: env.dataset });

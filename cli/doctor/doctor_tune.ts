@@ -3,31 +3,115 @@
  * shown that it is right there. The fastest are kept in the user's cache folder, and runs use them.
  */
 import { loadConfig } from "../../configs/load.ts";
-import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
+import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import type { Subgroups } from "../../kernels/devices/webgpu/subgroups.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
-import { choicesFolder, measurableOn } from "../../kernels/tuning/kept_choices.ts";
+import { vulkanAdapter } from "../../kernels/devices/vulkan/device.ts";
+import { graphicsAdapter } from "../../kernels/mod.ts";
+import { compareDevices } from "../../kernels/tuning/compare_devices.ts";
+import {
+  choicesFolder,
+  type KeptRace,
+  type Measurable,
+  measurableOn,
+} from "../../kernels/tuning/kept_choices.ts";
+import { isSameCard } from "../../kernels/tuning/preferred_device.ts";
 import { sampleCalls } from "../../kernels/tuning/sample_calls.ts";
 import type { TunedClass } from "../../kernels/tuning/tune_call.ts";
 import { tune, type Tuned } from "../../kernels/tuning/tuner.ts";
 import { assemble } from "../../training/assemble.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { canRehearse } from "../../training/tuning/rehearse_run.ts";
-import { type DeviceFlags, openDevice } from "../open_device.ts";
+import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
 import { broken, log, print } from "../terminal/terminal.ts";
 
-/** For all classes together. */
-const MINUTES = 5;
+/** For all classes of a device together; comparing vulkan with webgpu takes a part as long. */
+const MINUTES = 5, RACE_SHARE = 0.2;
+
+interface TuneFlags extends DeviceFlags {
+  json?: boolean;
+  minutes?: number;
+}
+
+/** What was found on a device. */
+interface DeviceReport extends Tuned {
+  about: Measurable;
+  folder: string | null;
+  /** Null: nothing was measured. */
+  subgroups: Subgroups | null;
+  classes: TunedClass[];
+}
 
 /** Returns the exit code: 1 when a kernel is wrong on this card or crashes its driver. */
 export async function doctorTune(
   config: string | undefined,
   overrides: string[],
-  options: DeviceFlags & { json?: boolean; minutes?: number },
+  options: TuneFlags,
 ): Promise<number> {
-  const device = await openDevice(options);
-  let about: ReturnType<typeof measurableOn>, calls: RecordedCall[];
+  const asked = deviceNameOf(options), say = options.json ? () => {} : print;
+  const isNamed = asked !== "auto";
+  const { names, missing } = isNamed ? { names: [asked], missing: null } : await devicesOfCard();
+  const devices: DeviceReport[] = [];
+  let calls: RecordedCall[] = [], card: number | null = null;
+  for (const device of names) {
+    const opened = await callsOn(config, overrides, { ...options, device }, isNamed);
+    ({ calls, card } = opened);
+    devices.push(await tuneOn(opened, say, options));
+  }
+  const vulkan = devices.find(({ about }) => about.device === "vulkan")?.about;
+  const budgetMs = RACE_SHARE * 60_000 * (options.minutes ?? MINUTES);
+  const { race, text } = vulkan === undefined
+    ? { race: null, text: missing }
+    : await compared(calls, vulkan, card, budgetMs);
+  if (text !== null) say(text);
+  if (options.json) print(JSON.stringify({ devices, race, comparison: text }, null, 1));
+  return devices.some(({ bad }) => Object.keys(bad).length > 0) ? EXIT.failure : EXIT.ok;
+}
+
+/** The devices of the first card, and why there is only one. */
+async function devicesOfCard(): Promise<{ names: string[]; missing: string | null }> {
+  const adapter = await graphicsAdapter();
+  if (adapter === null || adapter.software) return { names: ["auto"], missing: null };
+  try {
+    const other = vulkanAdapter();
+    if (isSameCard(adapter, other)) return { names: ["webgpu", "vulkan"], missing: null };
+    return { names: ["webgpu"], missing: `vulkan's first card is another: ${other.name}` };
+  } catch (error) {
+    const [why] = messageOf(error).split("\n");
+    return { names: ["webgpu"], missing: `vulkan was not measured: ${why}` };
+  }
+}
+
+/** How vulkan compares with webgpu on the card that it was tuned on. */
+async function compared(
+  calls: RecordedCall[],
+  vulkan: Measurable,
+  card: number | null,
+  budgetMs: number,
+): Promise<{ race: KeptRace | null; text: string }> {
+  const adapter = await graphicsAdapter();
+  if (adapter === null || !isSameCard(adapter, vulkan.adapter)) {
+    return { race: null, text: "webgpu does not offer this card" };
+  }
+  const webgpu = measurableOn("webgpu", adapter);
+  return await compareDevices(calls, { webgpu, vulkan, card, budgetMs });
+}
+
+interface Opened {
+  about: Measurable;
+  calls: RecordedCall[];
+  card: number | null;
+}
+
+/** The calls to measure on a device. */
+async function callsOn(
+  config: string | undefined,
+  overrides: string[],
+  flags: DeviceFlags,
+  isNamed: boolean,
+): Promise<Opened> {
+  const device = await openDevice(flags);
   try {
     if (!canRehearse(device)) {
       throw new UsageError(`--tune: ${device.name} has no choice of kernels`, {
@@ -35,39 +119,45 @@ export async function doctorTune(
       });
     }
     const { adapter } = device;
-    if (adapter.software && options.device === undefined) {
+    if (adapter.software && !isNamed) {
       throw new UsageError(`--tune: a CPU emulates the adapter ${adapter.name}`, {
         advice: "Its times say nothing of a card. To measure it anyway: --device webgpu",
       });
     }
-    about = measurableOn(device.name, adapter);
-    calls = config === undefined
+    const calls = config === undefined
       ? await sampleCalls(device, adapter.software)
       : await callsOf(config, overrides, device);
+    return { about: measurableOn(device.name, adapter), calls, card: device.card ?? null };
   } finally {
     device.close();
   }
-  if (!options.json) log(`${about.adapter.name}, ${about.driver}: ${calls.length} shapes`);
+}
+
+async function tuneOn(
+  { about, calls, card }: Opened,
+  say: (line: string) => void,
+  { json, minutes = MINUTES }: TuneFlags,
+): Promise<DeviceReport> {
+  if (!json) log(`${about.device}, ${about.adapter.name}, ${about.driver}: ${calls.length} shapes`);
   const classes: TunedClass[] = [];
   let subgroups: Subgroups | null = null;
   const tuned = await tune(calls, {
     about,
-    card: device.card ?? null,
-    budgetMs: 60_000 * (options.minutes ?? MINUTES),
+    card,
+    budgetMs: 60_000 * minutes,
     again: true,
     onSubgroups: (found) => {
       subgroups = found;
-      if (!options.json) print(subgroupLine(found));
+      say(subgroupLine(found));
     },
     onTuned: (found) => {
       classes.push(found);
-      if (!options.json) print(tunedLine(found));
+      say(tunedLine(found));
     },
   });
   const folder = choicesFolder(about);
-  if (options.json) print(JSON.stringify({ about, folder, subgroups, classes, ...tuned }, null, 1));
-  else for (const line of endLines(tuned, folder)) print(line);
-  return Object.keys(tuned.bad).length > 0 ? EXIT.failure : EXIT.ok;
+  for (const line of endLines(tuned, folder)) say(line);
+  return { about, folder, subgroups, classes, ...tuned };
 }
 
 /** The calls of a run with a configuration. */

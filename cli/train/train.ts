@@ -25,7 +25,7 @@ import type { TrainPlan } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
 import { checkRankCount } from "../../training/run/rank_count.ts";
-import { readRun } from "../../training/run/run_folder.ts";
+import { deviceOfRun, readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
 import { isRequeuedRestart } from "../../training/run/sessions.ts";
 import { planFromShape, type ShapePlan } from "../../training/memory/shape_plan.ts";
@@ -153,7 +153,8 @@ async function trainLoaded(
   // The query is started now, so that the answer is there when it is needed.
   const jobEnd = isFirst ? secondsLeft() : Promise.resolve(null);
   const resume = await ranks.first(() => resumeOf(outputDir, options));
-  const { device, memory } = await openRankDevice(ranks, options);
+  const keep = resume.resume === false ? null : await ranks.first(() => deviceOfRun(outputDir));
+  const { device, memory } = await openRankDevice(ranks, { ...options, keep });
   const control = listenForStop(maxSeconds, undefined, !isFirst);
   const progress = new TrainProgress(config, device, {
     ...options,

@@ -76,6 +76,7 @@ export class Findings {
       right: of(file.right),
       begun: of(file.begun),
       unfinished: again ? [...done] : null,
+      race: file.race,
     };
     for (const [name, counts] of Object.entries(this.#kept.begun)) {
       for (const [candidate, count] of Object.entries(counts)) {

@@ -41,6 +41,21 @@ export interface KeptChoices {
   begun: Record<string, Record<string, number>>;
   /** The classes of an unfinished measurement of all of them; null: none is unfinished. */
   unfinished: string[] | null;
+  /** Only of vulkan: how it compares with webgpu on the same card; null: it was not tried. */
+  race: KeptRace | null;
+}
+
+/** What a run's calls take on both devices, and whether vulkan can take webgpu's place. */
+export interface KeptRace {
+  /** What webgpu was measured with. */
+  webgpu: Measurable;
+  /** Number of shapes that were measured, and of those that a run has. */
+  shapes: number;
+  of: number;
+  webgpu_ms: number;
+  vulkan_ms: number;
+  /** Where the results of both differ; null: nowhere. */
+  wrong: string | null;
 }
 
 export const nothingKept = (): KeptChoices => ({
@@ -49,6 +64,7 @@ export const nothingKept = (): KeptChoices => ({
   right: {},
   begun: {},
   unfinished: null,
+  race: null,
 });
 
 const FORMAT = 2;
@@ -115,12 +131,12 @@ export async function readChoices(
   if (JSON.stringify(found["about"]) !== JSON.stringify(about)) {
     return unusable("it is of another card, driver or version");
   }
-  const { choices, bad, right, begun, unfinished } = found as unknown as KeptChoices;
+  const { choices, bad, right, begun, unfinished, race } = found as unknown as KeptChoices;
   const isWhole = isTable(choices, isChoice) && isTable(bad, isReasons) &&
     isTable(right, isNames) && isTable(begun, isCounts) &&
-    (unfinished === null || isNames(unfinished));
+    (unfinished === null || isNames(unfinished)) && (race === null || isRace(race));
   return isWhole
-    ? { choices, bad, right, begun, unfinished, note: null }
+    ? { choices, bad, right, begun, unfinished, race, note: null }
     : unusable("it is damaged");
 }
 
@@ -147,6 +163,7 @@ export async function keepChoices(
       right: filled({ ...known.right, ...added.right }),
       begun: filled({ ...known.begun, ...added.begun }),
       unfinished: added.unfinished === undefined ? known.unfinished : added.unfinished,
+      race: added.race === undefined ? known.race : added.race,
     },
     null,
     1,
@@ -171,6 +188,12 @@ const isCounts = (value: unknown): value is Record<string, number> =>
 const isNames = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
 
 const isText = (value: unknown): value is string => typeof value === "string";
+
+function isRace(value: unknown): value is KeptRace {
+  const { webgpu, shapes, of, webgpu_ms, vulkan_ms, wrong } = (value ?? {}) as Partial<KeptRace>;
+  return typeof webgpu === "object" && (wrong === null || isText(wrong)) &&
+    [shapes, of, webgpu_ms, vulkan_ms].every((n) => typeof n === "number" && n >= 0);
+}
 
 function isChoice(value: unknown): value is KeptChoice {
   const { kernel, rule } = (value ?? {}) as Partial<KeptChoice>;

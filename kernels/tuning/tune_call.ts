@@ -157,7 +157,7 @@ const repeatsOf = (times: readonly number[]) =>
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** A call on the card, with its outputs and times by candidate. */
-class CallBench {
+export class CallBench {
   #made: RemadeCall;
 
   constructor(

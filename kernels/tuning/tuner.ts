@@ -5,12 +5,9 @@
  * killed goes on where it was.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
-import { readLines } from "../../core/line_pipe.ts";
 import { lockFolder } from "../../core/lock.ts";
-import { programCommand } from "../../core/program_command.ts";
 import type { Subgroups } from "../devices/webgpu/subgroups.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { TUNE_COMMAND } from "./command.ts";
 import { Findings } from "./findings.ts";
 import {
   choicesFolder,
@@ -19,9 +16,10 @@ import {
   type Measurable,
 } from "./kept_choices.ts";
 import type { TunedClass } from "./tune_call.ts";
-import { encodeJob, SUBGROUPS, type TuneJob, type TuneLine } from "./worker.ts";
+import { type ProcessOptions, runProcess } from "./process.ts";
+import { SUBGROUPS } from "./worker.ts";
 
-export interface TuneOptions {
+export interface TuneOptions extends ProcessOptions {
   about: Measurable;
   card: number | null;
   /** Max milliseconds for all measurements. */
@@ -37,10 +35,6 @@ export interface TuneOptions {
   again?: boolean;
   /** The user's cache folder; null = there is none. Default: by the environment. */
   cache?: string | null;
-  /** The program of the process; tests replace it. */
-  command?: readonly string[];
-  /** Milliseconds without a word from the process after which it counts as hanging. */
-  silenceMs?: number;
 }
 
 /** What was found, and where from. */
@@ -58,8 +52,6 @@ export interface Tuned {
 
 /** How often the process is started again. */
 const MAX_CRASHES = 20;
-/** A driver may compile a kernel for a long time, but not this long. */
-const SILENCE_MS = 60_000;
 /** How long another process that measures the same card is waited for. */
 const WAIT_MS = 20_000, WAIT_STEP_MS = 500;
 
@@ -118,7 +110,7 @@ async function lockOf(folder: string | null, notes: string[]) {
 }
 
 /** The calls that take the most time first, as far as their sizes say. */
-function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
+export function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
   const work = ({ count, scalars: { m, n, k }, tensors }: RecordedCall) =>
     count *
     (typeof m === "number" && typeof n === "number" && typeof k === "number"
@@ -189,61 +181,4 @@ async function measure(
       return;
     }
   }
-}
-
-/**
- * Runs the process once.
- * @returns null when it has come to its end, else what happened to it
- */
-async function runProcess(
-  job: TuneJob,
-  { command, silenceMs = SILENCE_MS }: TuneOptions,
-  on: (lines: TuneLine[]) => Promise<void>,
-): Promise<string | null> {
-  const [program, ...args] = command ?? [...programCommand(), TUNE_COMMAND];
-  let child: Deno.ChildProcess;
-  try {
-    child = new Deno.Command(program!, {
-      args,
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-  } catch (error) {
-    return `its process did not start: ${messageOf(error)}`;
-  }
-  let isDone = false, hangs = false;
-  const kill = () => {
-    hangs = true;
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // It has ended in this moment.
-    }
-  };
-  let watch = setTimeout(kill, silenceMs);
-  // It reads all of its input before it writes.
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(encodeJob(job))).catch(() => {});
-  await writer.close().catch(() => {});
-  for await (const lines of readLines(child.stdout)) {
-    clearTimeout(watch);
-    watch = setTimeout(kill, silenceMs);
-    const found = lines.flatMap((text): TuneLine[] => {
-      try {
-        return [JSON.parse(text)];
-      } catch {
-        return []; // what a driver prints
-      }
-    });
-    isDone ||= found.some(({ event }) => event === "done");
-    await on(found);
-  }
-  const { code, signal } = await child.status;
-  clearTimeout(watch);
-  if (isDone) return null;
-  if (hangs) return `it did not answer for ${silenceMs / 1000} s`;
-  return signal === null
-    ? `its process ended with code ${code}`
-    : `its process was ended by ${signal}`;
 }

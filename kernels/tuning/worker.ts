@@ -7,6 +7,7 @@ import { probeSubgroups, type Subgroups } from "../devices/webgpu/subgroups.ts";
 import { openTunedDevice } from "./tuned_devices.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { messageOf } from "../../core/errors.ts";
+import { race, type RaceJob, type RaceLine } from "./race.ts";
 import { tuneCall, type TunedClass } from "./tune_call.ts";
 
 /** What the process is to measure, the most important call first. */
@@ -30,6 +31,7 @@ export type TuneLine =
   /** `wrong` says why a candidate is not used; null: it is right. */
   | { event: "checked"; class: string; candidate: string; wrong: string | null }
   | { event: "tuned"; tuned: TunedClass }
+  | RaceLine
   | { event: "failed"; class: string; reason: string }
   | { event: "done" };
 
@@ -37,18 +39,18 @@ export type TuneLine =
 export const SUBGROUPS = { class: "subgroups", candidate: "test" } as const;
 
 /** The job as one line of text. */
-export function encodeJob(job: TuneJob): string {
+export function encodeJob(job: TuneJob | RaceJob): string {
   return JSON.stringify(
     job,
     (_, value) => value instanceof Uint32Array ? { u32: [...value] } : value,
   );
 }
 
-export function decodeJob(text: string): TuneJob {
+export function decodeJob(text: string): TuneJob | RaceJob {
   return JSON.parse(
     text,
     (_, value) => Array.isArray(value?.u32) ? Uint32Array.from(value.u32) : value,
-  ) as TuneJob;
+  );
 }
 
 /** Measures the calls of a job as long as there is time. */
@@ -88,7 +90,6 @@ export async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): 
         await reopen();
       }
     }
-    tell({ event: "done" });
   } finally {
     device.close();
   }
@@ -107,7 +108,7 @@ async function subgroupsOf(job: TuneJob, tell: (line: TuneLine) => void): Promis
  */
 export async function tuneFromInput(): Promise<void> {
   const job = decodeJob(await new Response(Deno.stdin.readable).text());
-  await runTuneJob(job, (line) => {
+  const tell = (line: TuneLine) => {
     const bytes = new TextEncoder().encode(`${JSON.stringify(line)}\n`);
     try {
       for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
@@ -115,5 +116,7 @@ export async function tuneFromInput(): Promise<void> {
       if (error instanceof Deno.errors.BrokenPipe) Deno.exit(1);
       throw error;
     }
-  });
+  };
+  await ("choices" in job ? race(job, tell) : runTuneJob(job, tell));
+  tell({ event: "done" });
 }

@@ -65,6 +65,7 @@ interface Kept {
   begun: Record<string, Record<string, number>>;
   bad: Record<string, Record<string, string>>;
   unfinished: string[] | null;
+  race: { shapes: number } | null;
 }
 
 async function fileOf(cache: string): Promise<{ path: string; kept: Kept }> {
@@ -101,11 +102,15 @@ tuneTest(
 
     const { code, out, err } = await rgx(TUNE, "", env);
     assert.equal(code, 0, err);
-    const found = JSON.parse(out);
+    const { devices: [found], race } = JSON.parse(out);
     assert.equal(found.measured, 1);
+    // Vulkan was measured beside webgpu too, in the time that was left: one shape.
+    assert.deepEqual([race.shapes, race.of, race.wrong], [1, 1 + found.left, null]);
+    assert.ok(race.webgpu_ms > 0 && race.vulkan_ms > 0);
     assert.deepEqual([found.classes[0].class, found.notes], [name, []]);
     const { kept } = await fileOf(folder);
     assert.deepEqual([Object.keys(kept.choices), kept.begun], [[name], {}]);
+    assert.deepEqual(kept.race, race);
   },
 );
 
@@ -117,7 +122,7 @@ tuneTest(
     await Deno.writeTextFile(fault, "3");
     const { code, out, err } = await rgx(TUNE, "", env);
     assert.equal(code, 1, err);
-    const found = JSON.parse(out);
+    const { devices: [found] } = JSON.parse(out);
     assert.match(found.notes.join(), /the kernel ".*" is not used on this card: .*SIGABRT/);
     const { kept, path } = await fileOf(folder);
     assert.deepEqual(kept.bad, found.bad);
@@ -133,7 +138,7 @@ tuneTest(
     ) {
       await Deno.writeTextFile(path, content);
       const { out } = await rgx(TUNE, "", env);
-      const again = JSON.parse(out);
+      const { devices: [again] } = JSON.parse(out);
       assert.ok(
         again.notes[0].includes(`is not used: ${why}; the kernels are measured`),
         again.notes,

@@ -228,6 +228,12 @@ export class RunFolder {
   }
 }
 
+/** The device of the run's last session; null: there was none. */
+export async function deviceOfRun(folder: string): Promise<string | null> {
+  const name = (await readRun(folder))?.["device"];
+  return typeof name === "string" ? name : null;
+}
+
 /** The content of run.json from an earlier session, or null. */
 export async function readRun(folder: string): Promise<Record<string, unknown> | null> {
   try {

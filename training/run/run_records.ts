@@ -60,6 +60,7 @@ export class RunRecords {
       host: Deno.hostname(),
       pid: Deno.pid,
       device: device.name,
+      ...(device.chosenBecause === undefined ? {} : { device_choice: device.chosenBecause }),
       ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
       ...(device.tiles === undefined ? {} : { tiles: device.tiles }),

@@ -34,6 +34,19 @@ export async function createVulkanDevice(options: WebgpuDeviceOptions = {}): Pro
   }
 }
 
+/**
+ * The default device of Vulkan, as {@link createVulkanDevice} would take it.
+ * @throws RgxError (exit 2) when there is none
+ */
+export function vulkanAdapter(): AdapterInfo {
+  const { vulkan, instance, destroy } = createInstance();
+  try {
+    return choosePhysical(listPhysical(vulkan, instance), null).info;
+  } finally {
+    destroy();
+  }
+}
+
 /** An adapter of Vulkan, with what decides how kernels run on it. */
 export interface VulkanAdapter extends AdapterInfo, Features {
   /** "0000:41:00.0" on the PCI bus; null when unknown. */
