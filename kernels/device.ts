@@ -86,6 +86,15 @@ export interface Device {
    */
   read(tensor: Tensor, offset?: number, length?: number): Promise<HostArray>;
   /**
+   * Copies the first `length` elements of tensors as they are after all operations so far. What it
+   * returns waits for the copies; operations that were run in between begin before the host goes
+   * on. Only on devices that compute while the host does other things. Not for long tensors: the
+   * copies take memory until then.
+   */
+  readLater?(
+    tensors: readonly { tensor: Tensor; length: number }[],
+  ): Promise<() => Promise<HostArray[]>>;
+  /**
    * The elements of a float tensor themselves, to be read and written until the next `run`. Only on
    * devices that compute in the memory of the host; `read` and `write` do it on all.
    */

@@ -71,6 +71,18 @@ type StepRows =
   & Pick<DecodeLayerArgs, "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count">
   & Pick<StepColumns, "keptRow">;
 
+/** Where a step stands among those since the host last read tokens. */
+export interface StepPlace {
+  /** Its place in the buffers of tokens. */
+  index: number;
+  /** Number of steps since the positions that its rows have. */
+  ahead: number;
+  /** The place of the step whose tokens it feeds; null = the rows have them. */
+  after: number | null;
+  /** The number of each row in that step; null = the same. */
+  moved: Uint32Array | null;
+}
+
 /** Maximum number of recordings that are kept, one for each number of rows. */
 const MAX_RECORDINGS = 16;
 
@@ -240,19 +252,21 @@ export class Decoder {
 
   /**
    * A decode step: feeds the newest token of each row and samples the next one.
-   * @param step number of steps since the host last read tokens
-   * @param rows with the positions and tokens that they had at that time
+   * @param rows with the positions and tokens that they had when the host last read them
    */
   async step(
-    step: number,
+    { index: step, ahead, after, moved }: StepPlace,
     rows: readonly DecodeRow[],
     batches: readonly SamplingBatch[],
   ): Promise<void> {
     const count = rows.length;
-    const { cos, sin } = this.network.rope.upTo(this.#table.write(step, rows));
+    const { cos, sin } = this.network.rope.upTo(this.#table.write(ahead, rows));
     const columns = this.#table.columns;
-    // Rows may move when the host reads. The tokens of the first step then come from the table.
-    const fed = step === 0 ? columns.tokens : this.#sampler.tokensOf(step - 1);
+    const fed = after === null
+      ? columns.tokens
+      : moved === null
+      ? this.#sampler.tokensOf(after)
+      : this.#sampler.movedTokens(after, moved);
     if (!this.#fused) {
       this.#layers ??= this.#stepActivations();
       this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
@@ -285,9 +299,9 @@ export class Decoder {
     return device.read(logits, 0, count * vocabSize) as Promise<Float32Array | Float64Array>;
   }
 
-  /** Reads the tokens that were sampled since the last read. */
-  read(): Promise<SampledTokens> {
-    return this.#sampler.read();
+  /** Reads the tokens that were sampled since the last read; see {@link DecodeSampler.beginRead}. */
+  beginRead(): Promise<() => Promise<SampledTokens>> {
+    return this.#sampler.beginRead();
   }
 
   /** Runs one operation per layer. Returns the normed rows that the head reads. */

@@ -23,6 +23,7 @@ import {
 import { PromptCache } from "./cache/prompt_cache.ts";
 import { Decoder, rowsFor } from "./decoder.ts";
 import type { GenerationShape } from "./generation_shape.ts";
+import { DecodeRounds } from "./decode_rounds.ts";
 import {
   type Branch,
   byDecoder,
@@ -33,7 +34,6 @@ import {
   type Job,
   newBranch,
   type Pass,
-  wantsLogits,
 } from "./generation_job.ts";
 import type { PrefillPrompt } from "./cache/prefill_batch.ts";
 import { cacheRows, nextPrompts } from "./next_prompts.ts";
@@ -41,12 +41,7 @@ import { RowAllocator } from "./cache/row_allocator.ts";
 import type { SharedWeights } from "./shared_weights.ts";
 import { balanceRows } from "./row_balance.ts";
 import { rowThreads } from "./row_threads.ts";
-import {
-  samplingBatches,
-  type SamplingParams,
-  samplingParams,
-  stepsAsOneBatch,
-} from "./sampling/sampling_params.ts";
+import { type SamplingParams, samplingParams } from "./sampling/sampling_params.ts";
 import type {
   Completion,
   GenerateOptions,
@@ -78,6 +73,7 @@ export class Generation {
   /** Branches in slots; those of one model, and of one prompt, are neighbours. */
   #active: readonly Branch[] = [];
   readonly #passes: Pass[] = [];
+  readonly #rounds: DecodeRounds;
   readonly #prompts: PromptCache<Decoder>;
   #queuedBranches = 0;
   #work: Promise<void> | null = null;
@@ -107,6 +103,11 @@ export class Generation {
     this.#branchRows = new RowAllocator(branchRows ?? slots * rowsFor(maxNewTokens), 1);
     this.#freeSlots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
     this.#prompts = new PromptCache(this.#promptRows, shape.keptPrompts);
+    this.#rounds = new DecodeRounds(
+      network,
+      shape.stepsPerRead,
+      (branch, token, logprob, logits) => this.#append(branch, token, logprob, logits),
+    );
   }
 
   /**
@@ -206,7 +207,7 @@ export class Generation {
         await this.#runPass();
         const start = performance.now();
         while (this.#shouldPrefill()) if (!await this.#prefill()) break;
-        this.#assignSlots();
+        await this.#assignSlots();
         const prefilled = performance.now();
         this.timing.prefillSeconds += (prefilled - start) / 1000;
         if (this.#active.length > 0) await this.#decode();
@@ -222,14 +223,22 @@ export class Generation {
     } finally {
       // While there is no work, the model's weights may change.
       if (this.shape.keptPrompts <= 1) this.#prompts.releaseAll();
+      this.#rounds.forget();
       this.#forgetSteps();
       this.#work = null;
     }
   }
 
+  /** Reads what a step has sampled ahead of the host, so that something else can have its turn. */
+  async #catchUp(): Promise<void> {
+    await this.#rounds.catchUp();
+    this.#dropEnded();
+  }
+
   async #runPass(): Promise<void> {
     const pass = this.#passes.shift();
     if (pass === undefined) return;
+    await this.#catchUp();
     await pass.work();
     // It may have replaced buffers that steps use, too.
     this.#forgetSteps();
@@ -248,6 +257,7 @@ export class Generation {
    * @returns false when there is no room
    */
   async #prefill(): Promise<boolean> {
+    await this.#catchUp();
     const { slots, prefillRows } = this.shape, { ropeScaling } = this.network.config;
     const busy = this.#active.length + this.#prefilled.length, { decoder } = this.#queue[0]!;
     const limits = { branches: slots - busy, rows: prefillRows, align: this.#promptRows.align };
@@ -301,13 +311,15 @@ export class Generation {
         rows,
         rows.map(({ job }) => ({ index: index.get(job)!, ids: job.request.promptIds })),
       );
-      await this.#readTokens(decoder, rows, 1);
+      await this.#rounds.readFirst(decoder, rows);
     }
     this.#prefilled = this.#prefilled.filter(({ done }) => !done);
     return true;
   }
 
-  #assignSlots(): void {
+  async #assignSlots(): Promise<void> {
+    if (this.#freeSlots.length === 0 || this.#prefilled.length === 0) return;
+    await this.#catchUp();
     const { branchRows, maxNewTokens } = this.shape, active = [...this.#active];
     while (this.#freeSlots.length > 0 && this.#prefilled.length > 0) {
       const tokens = branchRows === null ? maxNewTokens : this.#prefilled[0]!.job.limit;
@@ -336,34 +348,13 @@ export class Generation {
 
   /** Runs decode steps of every model up to the next time that the host reads tokens. */
   async #decode(): Promise<void> {
-    const active = this.#active;
-    for (const [decoder, rows] of byDecoder(active)) await this.#decodeRows(decoder, rows);
-    if (active.some(({ done }) => done)) this.#arrange(active.filter(({ done }) => !done));
+    await this.#rounds.run(this.#active, this.#passes.length === 0);
+    this.#dropEnded();
   }
 
-  async #decodeRows(decoder: Decoder, rows: readonly Branch[]): Promise<void> {
-    const batches = samplingBatches(rows);
-    let left = 0;
-    for (const { job, position } of rows) left = Math.max(left, job.limit - position);
-    const steps = batches.length > 1 || rows.some(wantsLogits)
-      ? 1
-      : Math.min(this.shape.stepsPerRead, left, stepsAsOneBatch(rows));
-    for (let step = 0; step < steps; step++) await decoder.step(step, rows, batches);
-    await this.#readTokens(decoder, rows, steps);
-  }
-
-  /** Reads the tokens that `steps` steps have sampled for `rows`. */
-  async #readTokens(decoder: Decoder, rows: readonly Branch[], steps: number): Promise<void> {
-    const logits = rows.some(wantsLogits) ? await decoder.readLogits(rows.length) : null;
-    const { tokens, logprobs, at } = await decoder.read(), { vocabSize } = this.network.config;
-    for (let step = 0; step < steps; step++) {
-      for (let row = 0; row < rows.length; row++) {
-        const branch = rows[row]!, element = at(step, row);
-        if (branch.done) continue;
-        const own = logits?.subarray(row * vocabSize, (row + 1) * vocabSize) ?? null;
-        this.#append(branch, tokens[element]!, logprobs[element]!, own);
-      }
-    }
+  #dropEnded(): void {
+    const { length } = this.#active, left = this.#active.filter(({ done }) => !done);
+    if (left.length < length) this.#arrange(left);
   }
 
   #append(
@@ -440,6 +431,7 @@ export class Generation {
     for (const { reject } of this.#passes.splice(0)) reject(reason);
     this.#active = [];
     this.#prefilled = [];
+    this.#rounds.forget();
     this.#prompts.releaseAll();
   }
 

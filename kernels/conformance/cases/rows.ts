@@ -24,9 +24,20 @@ export function rowsCases(): Case[] {
         ),
       );
     }
-    cases.push(...scatterAddShape(d));
+    cases.push(gatheredWords(d), ...scatterAddShape(d));
   }
   return cases;
+}
+
+/** Words whose bits are those of small and of large floats, and of none. */
+function gatheredWords(d: number): Case {
+  const random = stream(`words ${d}`), rows = 70, tableRows = 31;
+  const table = Uint32Array.from({ length: tableRows * d }, (_, i) => i * 0x3ff_ffff + i);
+  const index = Uint32Array.from({ length: rows }, () => random.below(tableRows));
+  const out = new Uint32Array(rows * d).fill(7);
+  return testCase("gather_rows", `words [${rows}×${d}]`, { table, index, out, rows, d }, {
+    out: exact,
+  });
 }
 
 /** 55 runs of 0 to 24 rows, enough for several threads. */

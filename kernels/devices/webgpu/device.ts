@@ -20,7 +20,7 @@ import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
 import { lostError, printTimesAtClose, unitName, type WebgpuCounters } from "./device_reports.ts";
-import { Readback } from "./readback.ts";
+import { Readback, type Staging } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Rehearsal, rehearsing } from "./rehearsal.ts";
 import type { RecordedCall } from "../../ops/common/recorded_call.ts";
@@ -81,6 +81,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   #peak = 0;
   #reads = 0;
   #readBytes = 0;
+  #hiddenReads = 0;
   #closed = false;
   #failure: RgxError | null = null;
   /** While operations are only noted; see {@link rehearse}. */
@@ -126,7 +127,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
   get counters(): WebgpuCounters {
     const { dispatches, submits, pipelines } = this.#recorder;
     const { size } = pipelines;
-    return { dispatches, submits, readBytes: this.#readBytes, reads: this.#reads, pipelines: size };
+    return {
+      ...{ dispatches, submits, pipelines: size },
+      ...{ readBytes: this.#readBytes, reads: this.#reads, hiddenReads: this.#hiddenReads },
+    };
   }
 
   /** Bytes of all buffers on the GPU, including idle ones of the pool. */
@@ -179,19 +183,70 @@ export class WebgpuDevice implements Device, WebgpuContext {
     checkRange(tensor, offset, length, "read");
     const type = checked.dtype === "u32" ? Uint32Array : Float32Array;
     if (length === 0 || this.#rehearsal !== null) return new type(length);
-    try {
-      this.#clearIfStale(checked);
-      this.submit();
-      // The error scopes of submitted commands are resolved in a later microtask.
-      await Promise.resolve();
-      this.#mustWork();
-      const bytes = 4 * length;
+    return await this.#explained(async () => {
+      await this.#submitFor(checked);
       const start = 4 * (checked.offset + offset);
-      const copy = await this.#readback.read(checked.block.buffer.gpu, start, bytes);
-      this.#reads++;
-      this.#readBytes += bytes;
-      this.#mustWork();
+      const copy = await this.#readback.read(checked.block.buffer.gpu, start, 4 * length);
+      this.#countRead(length);
       return new type(copy);
+    });
+  }
+
+  async readLater(
+    tensors: readonly { tensor: Tensor; length: number }[],
+  ): Promise<() => Promise<HostArray[]>> {
+    const copies = tensors.map(({ tensor, length }) => {
+      const checked = this.#checked(tensor);
+      checkRange(tensor, 0, length, "read");
+      return { checked, length, type: checked.dtype === "u32" ? Uint32Array : Float32Array };
+    });
+    if (this.#rehearsal !== null) {
+      const zeros = copies.map(({ type, length }) => new type(length));
+      return () => Promise.resolve(zeros);
+    }
+    return await this.#explained(async () => {
+      // A new staging buffer waits for what was submitted, so it comes first.
+      const staging: Staging[] = [];
+      for (const { length } of copies) staging.push(await this.#readback.staging(4 * length));
+      for (const { checked } of copies) await this.#submitFor(checked);
+      const finish = copies.map(({ checked: { block, offset } }, i) =>
+        this.#readback.begin(block.buffer.gpu, 4 * offset, staging[i]!)
+      );
+      const { dispatches } = this.#recorder;
+      return () =>
+        this.#explained(async () => {
+          const isHidden = this.#recorder.dispatches > dispatches;
+          const found: HostArray[] = [];
+          for (const [i, { type, length }] of copies.entries()) {
+            found.push(new type((await finish[i]!()).buffer));
+            this.#countRead(length);
+            if (isHidden) this.#hiddenReads++;
+          }
+          // What was recorded meanwhile is submitted only now: the copies would wait for it.
+          this.submit();
+          return found;
+        });
+    });
+  }
+
+  /** Submits all commands before a copy of the tensor. */
+  async #submitFor(tensor: WebgpuTensor): Promise<void> {
+    this.#clearIfStale(tensor);
+    this.submit();
+    // The error scopes of submitted commands are resolved in a later microtask.
+    await Promise.resolve();
+    this.#mustWork();
+  }
+
+  #countRead(length: number): void {
+    this.#reads++;
+    this.#readBytes += 4 * length;
+    this.#mustWork();
+  }
+
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
     } catch (error) {
       // The loss of a device is reported after the errors that it causes, but explains them.
       await new Promise((resolve) => setTimeout(resolve, 0));

@@ -84,6 +84,21 @@ export function testGpuDevice(
     },
   );
 
+  gpuTest("a copy that is read later has the values of its time", async (device) => {
+    const x = upload(device, Float32Array.of(1, 2, 3)), n = upload(device, Uint32Array.of(7, 8));
+    const first = await device.readLater([{ tensor: x, length: 2 }, { tensor: n, length: 2 }]);
+    device.run("fill", { out: x, n: 3, value: 5 });
+    const before = device.counters;
+    assert.deepEqual(await first(), [Float32Array.of(1, 2), Uint32Array.of(7, 8)]);
+    // The operation began before the host went on.
+    assert.equal(device.counters.submits, before.submits + 1);
+    assert.equal(device.counters.hiddenReads, before.hiddenReads + 2);
+    const second = await device.readLater([{ tensor: x, length: 3 }]);
+    assert.deepEqual(await second(), [Float32Array.of(5, 5, 5)]);
+    assert.equal(device.counters.hiddenReads, before.hiddenReads + 2);
+    await assert.rejects(() => device.readLater([{ tensor: x, length: 4 }]), RangeError);
+  });
+
   gpuTest("more operations than a recording holds are submitted in between", async (device) => {
     const x = device.create("float", 1, "x"), one = upload(device, Float32Array.of(1));
     for (let i = 0; i < 5000; i++) device.run("add", { a: x, b: one, out: x, n: 1 });

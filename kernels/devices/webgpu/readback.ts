@@ -9,6 +9,13 @@ import { mapsAtOnce } from "./quirks.ts";
 const MAX_COPY_BYTES = 64 * 2 ** 20;
 const MIN_BUFFER_BYTES = 4096;
 
+/** A mappable buffer of `size` bytes for a copy of `bytes`. */
+export interface Staging {
+  readonly buffer: GpuBuffer;
+  readonly size: number;
+  readonly bytes: number;
+}
+
 export class Readback {
   readonly #device: Gpu;
   readonly #idle = new Map<number, GpuBuffer[]>();
@@ -26,26 +33,41 @@ export class Readback {
     const result = new Uint8Array(length);
     for (let done = 0; done < length; done += MAX_COPY_BYTES) {
       const part = Math.min(MAX_COPY_BYTES, length - done);
-      result.set(await this.#part(source, offset + done, part), done);
+      const finish = this.begin(source, offset + done, await this.staging(part));
+      result.set(await finish(), done);
     }
     return result.buffer;
   }
 
-  async #part(source: GpuBuffer, offset: number, bytes: number): Promise<Uint8Array> {
+  /** An idle buffer for a copy of `bytes` bytes. */
+  async staging(bytes: number): Promise<Staging> {
     const size = Math.max(MIN_BUFFER_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
-    const staging = this.#idle.get(size)?.pop() ?? await this.#create(size);
+    return { buffer: this.#idle.get(size)?.pop() ?? await this.#create(size), size, bytes };
+  }
+
+  /**
+   * Submits a copy from byte `offset` of `source` on. What it returns waits for it, and for
+   * everything else that was submitted until then: Deno's `mapAsync` waits for the whole queue.
+   */
+  begin(
+    source: GpuBuffer,
+    offset: number,
+    { buffer: staging, size, bytes }: Staging,
+  ): () => Promise<Uint8Array<ArrayBuffer>> {
     const encoder = this.#device.createCommandEncoder();
     encoder.copyBufferToBuffer(source, offset, staging, 0, bytes);
     this.#device.queue.submit([encoder.finish()]);
-    const mapped = staging.mapAsync(GPUMapMode.READ);
-    if (this.#mapsAtOnce) mapped.catch(() => {});
-    else await mapped;
-    const copy = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
-    staging.unmap();
-    const list = this.#idle.get(size);
-    if (list === undefined) this.#idle.set(size, [staging]);
-    else list.push(staging);
-    return copy;
+    return async () => {
+      const mapped = staging.mapAsync(GPUMapMode.READ);
+      if (this.#mapsAtOnce) mapped.catch(() => {});
+      else await mapped;
+      const copy = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
+      staging.unmap();
+      const list = this.#idle.get(size);
+      if (list === undefined) this.#idle.set(size, [staging]);
+      else list.push(staging);
+      return copy;
+    };
   }
 
   async #create(size: number): Promise<GpuBuffer> {

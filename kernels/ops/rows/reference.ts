@@ -6,9 +6,11 @@ import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec
 
 export function gatherRows(args: GatherRowsArgs): void {
   const { rows, d } = args;
-  const index = words(args.index), out = floats(args.out);
+  const index = words(args.index);
   if (args.weightType !== undefined) return gatherStored(args, args.weightType);
-  const table = floats(args.table);
+  const [table, out] = args.table.dtype === "u32"
+    ? [words(args.table), words(args.out)]
+    : [floats(args.table), floats(args.out)];
   for (let r = 0; r < rows; r++) {
     const from = rowAt("gather_rows", args.table.label, table, index[r]!, d);
     for (let j = 0; j < d; j++) out[r * d + j] = table[from + j]!;

@@ -1,8 +1,8 @@
 /**
  * Operations that move whole rows: embedding look-up, writes to the KV cache, and the gradient of
  * an embedding.
- * - gather_rows: out[r] = table[index[r]]. The table may be a stored weight
- *   (kernels/weights/types.ts).
+ * - gather_rows: out[r] = table[index[r]]. Both are floats or both are u32, or the table is a
+ *   stored weight (kernels/weights/types.ts) and `out` floats.
  * - scatter_rows: table[index[r]] = src[r]. The indices are distinct.
  * - scatter_add_rows: table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]). The rows
  *   of a run are summed in that order and then added once. The host sorts the rows by their target,

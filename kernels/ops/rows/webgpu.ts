@@ -24,12 +24,16 @@ function perRowElement(body: string): string {
   );
 }
 
-const move = variants(({ gather }: { gather: boolean }) => ({
+/** @param type of an element: a float that is no number would not keep its bits as another */
+const move = variants(({ gather, type }: { gather: boolean; type: "f32" | "u32" }) => ({
   name: gather ? "gather_rows" : "scatter_rows",
   buffers:
     (gather
-      ? { table: "read f32", index: "read u32", rows_out: "write f32" }
-      : { src: "read f32", index: "read u32", table: "write f32" }) as Record<string, string>,
+      ? { table: `read ${type}`, index: "read u32", rows_out: `write ${type}` }
+      : { src: `read ${type}`, index: "read u32", table: `write ${type}` }) as Record<
+        string,
+        string
+      >,
   // The rows [first, first + count) of the table are bound.
   params: { rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
   code: perRowElement(`
@@ -57,7 +61,7 @@ function moveRows(
     (part, count) =>
       inRowParts(ctx, tableRows(table, d), d, (tablePart, tableCount, first) =>
         ctx.dispatch({
-          kernel: move({ gather }),
+          kernel: move({ gather, type: table.dtype === "u32" ? "u32" : "f32" }),
           buffers: {
             table: tablePart(table, d),
             index: part(index, 1),

@@ -112,6 +112,7 @@ function generationBuffers(
   words.push(...Array<number>(5).fill(promptRows)); // copies of shared prefixes, and key ranges
   words.push(...angleIndex(sizes, rows));
   words.push(branches, branches, 5 * branches); // last rows of the prompts
+  words.push(branches + 64, branches); // tokens of rows that have moved
   words.push(history, (5 + COUNTER_WORDS + BRANCH.columns) * (branches + 64));
   if (adjusted) {
     const logits = branches * config.vocabSize;

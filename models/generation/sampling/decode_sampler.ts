@@ -8,7 +8,7 @@
 import { sampleCounter } from "../../../core/philox.ts";
 import { type AdjustLogitsArgs, seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
 import { COUNTER_WORDS } from "../../../kernels/ops/sample/spec.ts";
-import { type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
+import { type HostArray, type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
 import type { ConstrainedText } from "../../grammar/token_constraint.ts";
 import { headLogits } from "../../network/lm_head.ts";
 import type { Network } from "../../network/forward_pass.ts";
@@ -95,6 +95,18 @@ export class DecodeSampler {
    */
   tokensOf(step: number): Tensor {
     return this.#tokens.view(step * this.stride, this.stride);
+  }
+
+  /**
+   * The same in another order: of row `moved[r]` of the step for each row r. Tokens that the host
+   * has not read stay on the device.
+   */
+  movedTokens(step: number, moved: Uint32Array): Tensor {
+    const { network: { device }, workspace, stride } = this;
+    const index = workspace.upload("decode.moved", moved);
+    const out = workspace.get("decode.fed", stride, "u32");
+    device.run("gather_rows", { table: this.tokensOf(step), index, out, rows: moved.length, d: 1 });
+    return out;
   }
 
   /** Runs the head: logits of rows of the final norm's output `normed` [count, d]. */
@@ -195,14 +207,36 @@ export class DecodeSampler {
     }
   }
 
-  /** Reads the tokens that were sampled since the last read. */
-  async read(): Promise<SampledTokens> {
-    const { device } = this.network, { stride } = this, elements = this.#elements;
-    const tokens = await device.read(this.#tokens, 0, this.#end) as Uint32Array;
-    const logprobs = await device.read(this.#logp, 0, this.#end) as Float32Array | Float64Array;
+  /**
+   * Copies the tokens that were sampled since the last read. What it returns waits for them. Steps
+   * in between may write to the same places.
+   */
+  async beginRead(): Promise<() => Promise<SampledTokens>> {
+    const { stride } = this, elements = this.#elements, end = this.#end;
     const at = (step: number, row: number) =>
       elements === null ? step * stride + row : elements[row]!;
-    return { tokens, logprobs, at };
+    const finish = await this.#beginCopies([this.#tokens, this.#logp], end);
+    return async () => {
+      const [tokens, logprobs] = await finish();
+      return {
+        tokens: tokens as Uint32Array,
+        logprobs: logprobs as Float32Array | Float64Array,
+        at,
+      };
+    };
+  }
+
+  async #beginCopies(
+    tensors: readonly Tensor[],
+    length: number,
+  ): Promise<() => Promise<HostArray[]>> {
+    const { device } = this.network;
+    if (device.readLater !== undefined) {
+      return await device.readLater(tensors.map((tensor) => ({ tensor, length })));
+    }
+    const found: HostArray[] = [];
+    for (const tensor of tensors) found.push(await device.read(tensor, 0, length));
+    return () => Promise.resolve(found);
   }
 
   async #sampleBatch(
