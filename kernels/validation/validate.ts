@@ -235,7 +235,8 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   gather_rows({ table, weightType, index, out, rows, d }, call) {
     call.sizes({ rows, d });
     // The number of the table's rows is known to the caller only.
-    const dtype = weightType === undefined && out?.dtype === "u32" ? "u32" : "float";
+    const areWords = weightType === undefined && [table, out].every((x) => x?.dtype === "u32");
+    const dtype = areWords ? "u32" : "float";
     if (weightType === undefined) call.input("table", table, rows > 0 ? d : 0, dtype);
     else call.stored("table", table, weightType, rows > 0 ? 1 : 0, { d });
     call.input("index", index, rows, "u32");

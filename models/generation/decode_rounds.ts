@@ -7,11 +7,7 @@
 import type { Network } from "../network/forward_pass.ts";
 import type { Decoder } from "./decoder.ts";
 import { type Branch, byDecoder, wantsLogits } from "./generation_job.ts";
-import {
-  type SamplingBatch,
-  samplingBatches,
-  stepsAsOneBatch,
-} from "./sampling/sampling_params.ts";
+import { samplingBatches, stepsAsOneBatch } from "./sampling/sampling_params.ts";
 import type { SampledTokens } from "./sampling/decode_sampler.ts";
 
 /** Takes a token that a branch has sampled, and its logits if it wants them. */
