@@ -299,7 +299,7 @@ export class Decoder {
     return device.read(logits, 0, count * vocabSize) as Promise<Float32Array | Float64Array>;
   }
 
-  /** Reads the tokens that were sampled since the last read; see {@link DecodeSampler.beginRead}. */
+  /** Reads what was sampled since the last read; see {@link DecodeSampler.beginRead}. */
   beginRead(): Promise<() => Promise<SampledTokens>> {
     return this.#sampler.beginRead();
   }

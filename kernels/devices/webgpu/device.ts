@@ -20,7 +20,8 @@ import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
 import { lostError, printTimesAtClose, unitName, type WebgpuCounters } from "./device_reports.ts";
-import { Readback, type Staging } from "./readback.ts";
+import { HostReads } from "./host_reads.ts";
+import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Rehearsal, rehearsing } from "./rehearsal.ts";
 import type { RecordedCall } from "../../ops/common/recorded_call.ts";
@@ -71,7 +72,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly #gpu: Gpu;
   readonly #pool: BufferPool;
   readonly #recorder: Recorder;
-  readonly #readback: Readback;
+  readonly #reads: HostReads;
   readonly #tracer: Tracer | null;
   readonly #live = new Set<Block>();
   readonly largestTensor: number;
@@ -79,9 +80,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
   #running = "";
   #allocated = 0;
   #peak = 0;
-  #reads = 0;
-  #readBytes = 0;
-  #hiddenReads = 0;
   #closed = false;
   #failure: RgxError | null = null;
   /** While operations are only noted; see {@link rehearse}. */
@@ -114,7 +112,14 @@ export class WebgpuDevice implements Device, WebgpuContext {
     const create = (bytes: number, label: string) => this.#createBuffer(bytes, label);
     this.#pool = new BufferPool(create, IDLE_BYTES, this.largestTensor);
     this.#recorder = new Recorder(gpu, tracer, (message) => this.#fail(message));
-    this.#readback = new Readback(gpu);
+    this.#reads = new HostReads(new Readback(gpu), {
+      submit: (tensors = []) => {
+        for (const tensor of tensors) this.#clearIfStale(tensor);
+        this.submit();
+      },
+      dispatches: () => this.#recorder.dispatches,
+      mustWork: () => this.#mustWork(),
+    });
     gpu.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.#fail((event as GPUUncapturedErrorEvent).error.message.trim());
@@ -127,10 +132,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   get counters(): WebgpuCounters {
     const { dispatches, submits, pipelines } = this.#recorder;
     const { size } = pipelines;
-    return {
-      ...{ dispatches, submits, pipelines: size },
-      ...{ readBytes: this.#readBytes, reads: this.#reads, hiddenReads: this.#hiddenReads },
-    };
+    return { dispatches, submits, pipelines: size, ...this.#reads.counters };
   }
 
   /** Bytes of all buffers on the GPU, including idle ones of the pool. */
@@ -181,15 +183,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
     const checked = this.#checked(tensor);
     checkRange(tensor, offset, length, "read");
-    const type = checked.dtype === "u32" ? Uint32Array : Float32Array;
-    if (length === 0 || this.#rehearsal !== null) return new type(length);
-    return await this.#explained(async () => {
-      await this.#submitFor(checked);
-      const start = 4 * (checked.offset + offset);
-      const copy = await this.#readback.read(checked.block.buffer.gpu, start, 4 * length);
-      this.#countRead(length);
-      return new type(copy);
-    });
+    if (length === 0 || this.#rehearsal !== null) return checked.zeros(length);
+    return await this.#reads.read(checked, offset, length);
   }
 
   async readLater(
@@ -198,61 +193,11 @@ export class WebgpuDevice implements Device, WebgpuContext {
     const copies = tensors.map(({ tensor, length }) => {
       const checked = this.#checked(tensor);
       checkRange(tensor, 0, length, "read");
-      return { checked, length, type: checked.dtype === "u32" ? Uint32Array : Float32Array };
+      return { tensor: checked, length };
     });
-    if (this.#rehearsal !== null) {
-      const zeros = copies.map(({ type, length }) => new type(length));
-      return () => Promise.resolve(zeros);
-    }
-    return await this.#explained(async () => {
-      // A new staging buffer waits for what was submitted, so it comes first.
-      const staging: Staging[] = [];
-      for (const { length } of copies) staging.push(await this.#readback.staging(4 * length));
-      for (const { checked } of copies) await this.#submitFor(checked);
-      const finish = copies.map(({ checked: { block, offset } }, i) =>
-        this.#readback.begin(block.buffer.gpu, 4 * offset, staging[i]!)
-      );
-      const { dispatches } = this.#recorder;
-      return () =>
-        this.#explained(async () => {
-          const isHidden = this.#recorder.dispatches > dispatches;
-          const found: HostArray[] = [];
-          for (const [i, { type, length }] of copies.entries()) {
-            found.push(new type((await finish[i]!()).buffer));
-            this.#countRead(length);
-            if (isHidden) this.#hiddenReads++;
-          }
-          // What was recorded meanwhile is submitted only now: the copies would wait for it.
-          this.submit();
-          return found;
-        });
-    });
-  }
-
-  /** Submits all commands before a copy of the tensor. */
-  async #submitFor(tensor: WebgpuTensor): Promise<void> {
-    this.#clearIfStale(tensor);
-    this.submit();
-    // The error scopes of submitted commands are resolved in a later microtask.
-    await Promise.resolve();
-    this.#mustWork();
-  }
-
-  #countRead(length: number): void {
-    this.#reads++;
-    this.#readBytes += 4 * length;
-    this.#mustWork();
-  }
-
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      // The loss of a device is reported after the errors that it causes, but explains them.
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      this.#mustWork();
-      throw error;
-    }
+    if (this.#rehearsal === null) return await this.#reads.later(copies);
+    const zeros = copies.map(({ tensor, length }) => tensor.zeros(length));
+    return () => Promise.resolve(zeros);
   }
 
   free(tensor: Tensor): void {
@@ -376,7 +321,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#live.clear();
     this.#allocated = 0;
     this.#tracer?.close();
-    this.#readback.close();
+    this.#reads.close();
     this.#recorder.close();
     this.#gpu.destroy();
   }

@@ -1,7 +1,7 @@
 /** Tensors of the WebGPU device: each is a range of a buffer of the pool. */
 import type { GpuBuffer } from "./gpu.ts";
 import type { Device } from "../../device.ts";
-import type { DType, Tensor } from "../../tensor.ts";
+import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import { checkView } from "../../validation/tensor_range.ts";
 
 /** A GPU buffer of the pool. */
@@ -33,6 +33,16 @@ export class WebgpuTensor implements Tensor {
     readonly label: string,
     readonly isView: boolean,
   ) {}
+
+  /** An array of the tensor's type. */
+  zeros(length: number): HostArray {
+    return this.dtype === "u32" ? new Uint32Array(length) : new Float32Array(length);
+  }
+
+  /** The elements in bytes that were read. */
+  values(bytes: ArrayBuffer): HostArray {
+    return this.dtype === "u32" ? new Uint32Array(bytes) : new Float32Array(bytes);
+  }
 
   get storage(): object {
     return this.block;
