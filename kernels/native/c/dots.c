@@ -71,10 +71,9 @@ INLINE void add_nibbles(
   const int m, const char *codes, const Prepared *p, int at, f32x16 c[MAX_X][CHAINS]
 ) {
   UNROLL for (int word = 0; word < 4; word++) {
-    const u32x16 low = load_words(codes + word * ROW), high = low >> 16;
+    const u32x16 w = load_words(codes + word * ROW);
     UNROLL for (int i = 0; i < 8; i++) {
-      const f32x16 q = convert((i < 4 ? low : high) & (0xfu << (4 * (i & 3))));
-      add_term(m, q, p, at + word * 8 + i, i & 3, c);
+      add_term(m, nibble_in_place(w, i), p, at + word * 8 + i, i & 3, c);
     }
   }
 }

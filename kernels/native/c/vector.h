@@ -113,6 +113,11 @@ INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
 INLINE f32x16 convert_nibble(u32x16 index) {
   return convert(index & 0xfu);
 }
+
+/** Nibble i of each word, times 16^(i % 4). */
+INLINE f32x16 nibble_in_place(u32x16 words, const int i) {
+  return convert((i < 4 ? words : words >> 16) & (0xfu << (4 * (i & 3))));
+}
 #else
 /** table[index % 16] in every lane. */
 INLINE f32x16 pick(f32x16 table, u32x16 index) {
@@ -123,6 +128,16 @@ INLINE f32x16 pick(f32x16 table, u32x16 index) {
 INLINE f32x16 convert_nibble(u32x16 index) {
   const f32x16 numbers = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
   return pick(numbers, index);
+}
+
+/** Nibble i of each word, times 16^(i % 4). */
+INLINE f32x16 nibble_in_place(u32x16 words, const int i) {
+  const float one = (float)(1 << (4 * (i & 3)));
+  const f32x16 numbers = {
+    0, one, 2 * one, 3 * one, 4 * one, 5 * one, 6 * one, 7 * one, 8 * one, 9 * one, 10 * one,
+    11 * one, 12 * one, 13 * one, 14 * one, 15 * one,
+  };
+  return pick(numbers, words >> (4 * i));
 }
 
 /** The 32 numbers of `low` and `high`: number index % 32 in every lane. */
