@@ -137,7 +137,10 @@ export class BenchmarkRun {
         models[model.name] = summarize(set.entries, lines, {
           prompt: promptRecord(model, set, this.#promptTimes(model, set, lines)),
           device: [...new Set(lines.map(({ device }) => device))].join("; "),
-          overlap: await overlap.count(model.run, set.entries.filter((_, i) => asked.has(i))),
+          overlap: await overlap.count(model.run, set.entries.filter((_, i) => asked.has(i)), {
+            model: model.name,
+            task: set.label,
+          }),
           seconds: (this.#seconds.get(model.name) ?? 0) * share,
         });
       }
@@ -146,6 +149,7 @@ export class BenchmarkRun {
       const comparisons = compareModels(task, models, (name) => bases.has(name));
       tasks[task] = { task, task_name, category, parameters, seed, models, comparisons };
     }
+    for (const message of overlap.warnings) this.emit({ type: "warning", message });
     return {
       format: RESULT_FORMAT,
       kind: "all_tasks",

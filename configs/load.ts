@@ -12,7 +12,8 @@ import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./documents/embedded.ts";
-import { resolveFiles } from "./reading/resolve_paths.ts";
+import { type ANY_DATASET, resolveFiles } from "./reading/resolve_paths.ts";
+import { withFilesOfRun } from "./reading/run_files.ts";
 import { resolveTaskFiles } from "./reading/task_files.ts";
 import { reportForeignKeys } from "./foreign/report_foreign_keys.ts";
 import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
@@ -60,9 +61,9 @@ export interface LoadOptions {
   cwd?: string;
   /**
    * A name that data.dataset_name may have although no file has it: a data set that the calling
-   * program holds.
+   * program holds. `ANY_DATASET`: none needs to be here.
    */
-  heldDataset?: string;
+  heldDataset?: string | typeof ANY_DATASET;
 }
 
 /** A configuration that was read and checked. */
@@ -104,6 +105,7 @@ export async function loadConfig(
   const problems = new Problems();
 
   let tree = await loadInherited(file, options.env ?? {}, problems);
+  if (file.kind === "disk") tree = await withFilesOfRun(tree, file.path, cwd);
   let environment = withVariables(options.env ?? {}, tree, problems);
   for (const override of [...environmentOverrides(environment, problems), ...overrides]) {
     tree = applyOverride(tree, override, problems);

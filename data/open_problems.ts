@@ -77,6 +77,16 @@ export async function isAbsent(
   return (await findDataFiles(place, "train")).files === null;
 }
 
+/** Whether the data that `dataset_name` names is not on this machine. */
+export async function isDataGone(
+  { dataset_name }: Pick<SourceOptions, "dataset_name">,
+): Promise<boolean> {
+  if (dataset_name === null) return false;
+  // A name that fits several data sets is an error elsewhere.
+  const found = await findDataFiles(dataset_name, "train").catch(() => null);
+  return found !== null && found.files === null;
+}
+
 async function trainFilesOf(task: string | null, name: string, isNamed: boolean) {
   try {
     return await requireDataFiles(name, "train");

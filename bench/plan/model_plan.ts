@@ -8,7 +8,9 @@ import { readJsonObject } from "../../core/json_file.ts";
 import { isLocalTime, type LocalTime, localTime } from "../../core/local_time.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { loadConfig } from "../../configs/load.ts";
+import { ANY_DATASET } from "../../configs/reading/resolve_paths.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { isDataGone } from "../../data/open_problems.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { checkpointNotes, fetchAdvice, findModel, missing } from "../../models/find_model.ts";
 import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
@@ -246,6 +248,13 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
   if (found.path === null) throw await notFound(name, found.lookedAt);
   const path = Deno.realPathSync(found.path);
   const { config, name: runName, promptTime } = await runOf(path, warnings);
+  if (config !== null && await isDataGone(config.data)) {
+    const { dataset_name: data } = config.data;
+    warnings.push(
+      `${name}: the data that it was trained on is not here (${data}): a file with the same name ` +
+        "counts as that one; of others it is not known which questions it was trained on",
+    );
+  }
   const folder = await readModelFolder(path), weights = Deno.realPathSync(folder.path);
   const basePathOfRun = config === null ? null : config.model.model_name_or_path;
   const basePath = folder.adapter !== null
@@ -312,14 +321,18 @@ async function runOf(
     const isRun = realPath(`${folder}/run.json`) !== null;
     if (!isRun || realPath(`${folder}/config.yaml`) === null) continue;
     try {
-      // A benchmark needs no rewards, and the files of the run's rewards may be elsewhere.
+      // A benchmark needs no rewards and no data: their files may be elsewhere.
       const { config } = await loadConfig(`${folder}/config.yaml`, {
         overrides: ["rewards=[correctness]"],
+        heldDataset: ANY_DATASET,
       });
       const name = Deno.realPathSync(folder).split(/[/\\]/).at(-1)!;
       return { config, name, promptTime: await promptTimeOf(`${folder}/run.json`) };
     } catch (error) {
-      warnings.push(`${folder}/config.yaml is not used: ${(error as Error).message}`);
+      warnings.push(
+        `${folder}/config.yaml is not used: ${(error as Error).message}\n` +
+          "So it is not known which of the problems it was trained on, nor its prompts.",
+      );
       break;
     }
   }

@@ -3,12 +3,13 @@
  * has them, else the benchmark's. Files are read from the path in the request, or from the place
  * where published data sets are pulled to.
  */
+import { basename } from "node:path";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
 import { entryRows } from "../../data/entry_rows.ts";
-import { filesWithoutTest, requireDataFiles } from "../../data/open_problems.ts";
+import { filesWithoutTest, isDataGone, requireDataFiles } from "../../data/open_problems.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
@@ -77,7 +78,9 @@ export async function planTasks(
       sets.push(createTestSet({ ...request, label, path, size }, { ...common, rows }));
       continue;
     }
-    const rows = rowsOfSplit(all, "test"), trained = trainedAs.get(await placeOf(files));
+    const rows = rowsOfSplit(all, "test"),
+      trained = trainedAs.get(await placeOf(files)) ??
+        trainedAs.get(goneFile(path));
     const format = name === "file" ? trained?.format ?? formatOf(rows) : name;
     const heldOut = trained?.holdsOut === true && !haveSplits(rows);
     sets.push(
@@ -95,14 +98,15 @@ interface TrainedFile {
   holdsOut: boolean;
 }
 
-/** By {@link placeOf}. */
+/** By {@link placeOf}; by {@link goneFile} where the run's file is gone. */
 async function trainedFiles(runs: readonly RunConfig[]): Promise<Map<string, TrainedFile>> {
   const found = new Map<string, TrainedFile>();
   for (const { data, eval: { num_examples } } of runs) {
-    // Files that are gone cannot be among the files that are asked.
     const files = await filesWithoutTest(data).catch(() => null);
-    if (files === null) continue;
-    const place = await placeOf(files), holdsOut = num_examples > 0;
+    const gone = data.dataset_name !== null && await isDataGone(data);
+    if (files === null && !gone) continue;
+    const place = gone ? goneFile(data.dataset_name!) : await placeOf(files!);
+    const holdsOut = num_examples > 0;
     found.set(place, {
       format: data.task_name ?? null,
       holdsOut: holdsOut || found.get(place)?.holdsOut === true,
@@ -110,6 +114,9 @@ async function trainedFiles(runs: readonly RunConfig[]): Promise<Map<string, Tra
   }
   return found;
 }
+
+/** The key of a file that is gone: a file of its name may be it, moved. */
+const goneFile = (path: string) => `gone: ${basename(path)}`;
 
 /** The real paths of files: the same for every spelling of them. */
 async function placeOf(files: readonly string[]): Promise<string> {

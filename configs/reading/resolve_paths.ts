@@ -19,7 +19,8 @@ import {
   withEntry,
 } from "../documents/node.ts";
 
-const FILE_KEYS = [
+/** Keys of files, or of names on the Hub. */
+export const FILE_KEYS = [
   ["data", "dataset_name"],
   ["model", "model_name_or_path"],
   ["model", "tokenizer_name_or_path"],
@@ -27,6 +28,9 @@ const FILE_KEYS = [
 ] as const;
 
 const PATH_KEYS = [["training", "output_dir"], ...FILE_KEYS] as const;
+
+/** Given as the data set that the program holds: the data set of a past run need not be here. */
+export const ANY_DATASET = Symbol("any data set");
 
 /**
  * The tree with its paths resolved: those that begin with `~` and those that only exist beside the
@@ -37,7 +41,7 @@ export async function resolveFiles(
   tree: MapNode,
   cwd: string,
   problems: Problems,
-  heldDataset?: string,
+  heldDataset?: string | typeof ANY_DATASET,
 ): Promise<MapNode> {
   for (const [section, name] of PATH_KEYS) {
     const node = nodeAt(tree, [section, name]);
@@ -49,7 +53,7 @@ export async function resolveFiles(
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
     if (name === "dataset_name" && node.value === heldDataset) continue;
     const found = await findFile(node.value, node.at.source.directory, cwd);
-    if (found === null && name === "dataset_name") {
+    if (found === null && name === "dataset_name" && heldDataset !== ANY_DATASET) {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
     }
     if (found === null && name === "chat_template" && !/[{\n]/.test(node.value)) {

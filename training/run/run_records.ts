@@ -58,6 +58,8 @@ export class RunRecords {
       version: VERSION,
       deno: Deno.version.deno,
       host: Deno.hostname(),
+      // The paths in config.yaml are relative to it.
+      working_directory: Deno.cwd(),
       pid: Deno.pid,
       device: device.name,
       ...(device.chosenBecause === undefined ? {} : { device_choice: device.chosenBecause }),

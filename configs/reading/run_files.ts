@@ -1,0 +1,94 @@
+/**
+ * The files that a run's own config.yaml names. Its relative paths are relative to the folder where
+ * the run was started, which is rarely the working directory of who reads it later. That folder is
+ * found from the place of the run, which `training.output_dir` names too, so a folder that was
+ * moved as a whole still works; else run.json says it.
+ */
+import { basename, dirname, isAbsolute, normalize, resolve, sep } from "node:path";
+import { readJsonObject } from "../../core/json_file.ts";
+import {
+  type ConfigNode,
+  type MapNode,
+  nodeAt,
+  type ScalarNode,
+  withEntry,
+} from "../documents/node.ts";
+import { isThere } from "./code_place.ts";
+import { FILE_KEYS } from "./resolve_paths.ts";
+
+/** These are paths also where no file is found; other texts may be names on the Hub. */
+const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:jsonl?|parquet|jinja|ts|js)$/;
+
+/**
+ * The tree of a run's config.yaml, read from a folder other than the run's: relative paths of files
+ * are replaced by absolute ones. Every other tree comes back as it is.
+ * @param path the absolute path of the configuration
+ */
+export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): Promise<MapNode> {
+  if (basename(path) !== "config.yaml") return tree;
+  const starts = await startFolders(tree, dirname(path));
+  if (starts.length === 0 || starts[0] === resolve(cwd)) return tree;
+  const place = (value: string) => placeOf(value, starts);
+  for (const [section, name] of FILE_KEYS) {
+    const map = nodeAt(tree, [section]);
+    if (map?.kind !== "map") continue;
+    const changed = await withPlace(map, name, place);
+    if (changed !== map) tree = withEntry(tree, section, changed);
+  }
+  const files = await inList(nodeAt(tree, ["data", "task_files"]), place);
+  if (files !== null) {
+    tree = withEntry(
+      tree,
+      "data",
+      withEntry(nodeAt(tree, ["data"]) as MapNode, "task_files", files),
+    );
+  }
+  const rewards = await inList(nodeAt(tree, ["rewards"]), place);
+  return rewards === null ? tree : withEntry(tree, "rewards", rewards);
+}
+
+/** Folders where the run may have been started, the likeliest first; none: it is no run's. */
+async function startFolders(tree: MapNode, folder: string): Promise<string[]> {
+  const run = await readJsonObject(`${folder}/run.json`).catch(() => null);
+  if (run === null) return [];
+  const found: string[] = [], output = nodeAt(tree, ["training", "output_dir"]);
+  if (output?.kind === "scalar" && typeof output.value === "string" && !isAbsolute(output.value)) {
+    const end = sep + normalize(output.value).replace(/[/\\]+$/, "");
+    if (folder.endsWith(end)) found.push(resolve(folder.slice(0, -end.length) || sep));
+  }
+  const recorded = run["working_directory"];
+  if (typeof recorded === "string") found.push(resolve(recorded));
+  return [...new Set(found)];
+}
+
+/** The absolute path of a file; the text itself where it is no path. */
+async function placeOf(value: string, starts: readonly string[]): Promise<string> {
+  if (value === "" || isAbsolute(value) || /^~|\$\{/.test(value)) return value;
+  for (const start of starts) {
+    if (await isThere(resolve(start, value))) return resolve(start, value);
+  }
+  return PATH_LIKE.test(value) ? resolve(starts[0]!, value) : value;
+}
+
+async function withPlace(
+  map: MapNode,
+  name: string,
+  place: (value: string) => Promise<string>,
+): Promise<MapNode> {
+  const node = map.entries.get(name)?.node;
+  if (node?.kind !== "scalar" || typeof node.value !== "string") return map;
+  const value = await place(node.value);
+  return value === node.value ? map : withEntry(map, name, { ...node, value } as ScalarNode);
+}
+
+/** A list of maps, each with a path; null where it is none. */
+async function inList(
+  list: ConfigNode | undefined,
+  place: (value: string) => Promise<string>,
+): Promise<ConfigNode | null> {
+  if (list?.kind !== "list") return null;
+  const items = list.items.map((item) =>
+    item.kind === "map" ? withPlace(item, "path", place) : item
+  );
+  return { ...list, items: await Promise.all(items) };
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { loadConfig } from "../load.ts";
+import { withTempDir } from "../../training/testing.ts";
+
+const REWARD = "export default (): number => 1;\n";
+const runConfig = (outputDir: string) => `
+model: { model_name_or_path: org/name }
+data: { dataset_name: ../data.jsonl }
+rewards: [{ name: own, path: mine/own.ts }]
+training: { output_dir: ${outputDir}, max_steps: 1 }
+`;
+
+/** A run that was started in `folder`/project, with its files, and a folder beside that. */
+async function withRun(
+  body: (folder: string) => Promise<void>,
+  outputDir = "runs/first",
+): Promise<void> {
+  await withTempDir(async (made) => {
+    const folder = await Deno.realPath(made);
+    await Deno.mkdir(`${folder}/project/runs/first`, { recursive: true });
+    await Deno.mkdir(`${folder}/project/mine`);
+    await Deno.mkdir(`${folder}/other/place`, { recursive: true });
+    await Deno.writeTextFile(`${folder}/project/mine/own.ts`, REWARD);
+    for (const data of ["data.jsonl", "other/data.jsonl"]) {
+      await Deno.writeTextFile(`${folder}/${data}`, '{"question": "1 + 1 =", "answer": "2"}\n');
+    }
+    const run = `${folder}/project/runs/first`;
+    await Deno.writeTextFile(`${run}/config.yaml`, runConfig(outputDir));
+    const start = { working_directory: `${folder}/project` };
+    await Deno.writeTextFile(`${run}/run.json`, JSON.stringify(start));
+    await body(folder);
+  });
+}
+
+async function filesOf(config: string, cwd: string) {
+  const { config: { data, model, rewards } } = await loadConfig(config, { cwd });
+  return [data.dataset_name, rewards[0]!.file?.path, model.model_name_or_path];
+}
+
+Deno.test("the files of a run are found from every folder, also where others have their names", () =>
+  withRun(async (folder) => {
+    const run = `${folder}/project/runs/first/config.yaml`;
+    const found = [`${folder}/data.jsonl`, `${folder}/project/mine/own.ts`, "org/name"];
+    assert.deepEqual(await filesOf(run, `${folder}/other/place`), found);
+    assert.deepEqual(await filesOf("project/runs/first/config.yaml", folder), [
+      found[0],
+      "project/mine/own.ts",
+      "org/name",
+    ]);
+    const here = ["../data.jsonl", "mine/own.ts", "org/name"];
+    assert.deepEqual(await filesOf("runs/first/config.yaml", `${folder}/project`), here);
+    // The folder is moved with its data.
+    await Deno.mkdir(`${folder}/moved`);
+    await Deno.rename(`${folder}/project`, `${folder}/moved/project`);
+    await Deno.rename(`${folder}/data.jsonl`, `${folder}/moved/data.jsonl`);
+    const moved = `${folder}/moved/project/runs/first/config.yaml`;
+    assert.equal((await filesOf(moved, `${folder}/other/place`))[0], `${folder}/moved/data.jsonl`);
+    // Another file with the name of one that is gone is not taken for it.
+    await Deno.remove(`${folder}/moved/data.jsonl`);
+    await assert.rejects(
+      filesOf(moved, `${folder}/other/place`),
+      new RegExp(`data.dataset_name: no such file: ${folder}/(?:moved/)?data.jsonl`),
+    );
+  }));
+
+Deno.test("run.json says where a run was started whose output_dir is absolute, or that was moved", () =>
+  withRun(async (folder) => {
+    const copy = `${folder}/other/copy`;
+    await Deno.rename(`${folder}/project/runs/first`, copy);
+    const [data] = await filesOf(`${copy}/config.yaml`, `${folder}/other/place`);
+    assert.equal(data, `${folder}/data.jsonl`);
+    // A configuration that is no run's is read as ever.
+    await Deno.remove(`${copy}/run.json`);
+    await Deno.rename(`${folder}/project/mine`, `${folder}/other/place/mine`);
+    const [plain] = await filesOf(`${copy}/config.yaml`, `${folder}/other/place`);
+    assert.equal(plain, "../data.jsonl");
+  }, "/somewhere/runs/first"));
