@@ -64,8 +64,9 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly matrixUnits: MatrixUnits | null;
   /** The adapter says that kernels can exchange values within subgroups. */
   readonly offersSubgroups: boolean;
-  /** A test (subgroups.ts) has shown that they can. Only the tuner needs to know. */
+  /** What tests (subgroups.ts, halves.ts) have shown. Only the tuner needs to know. */
   subgroups = false;
+  exactHalves = false;
   readonly bf16Unit: string;
   readonly card: number | null;
   readonly limits: WebgpuLimits;

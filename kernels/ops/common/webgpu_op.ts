@@ -50,6 +50,8 @@ export interface WebgpuTraits {
   readonly computeDtype: ComputeDtype;
   /** Absent where kernels cannot reach them. */
   readonly matrixUnits?: MatrixUnits | null;
+  /** Conversions of halves keep all of them. Absent: that is not known. */
+  readonly exactHalves?: boolean;
   /** Kernels that exchange values within subgroups may be tried. Absent: not. */
   readonly subgroups?: boolean;
 }

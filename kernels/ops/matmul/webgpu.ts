@@ -303,7 +303,7 @@ function dispatchParts(
 
 function dispatchTile(
   call: Call,
-  { parts: _, ...shape }: TileShape,
+  { parts: _, half, ...shape }: TileShape,
   flush: number,
   args: MatmulArgs,
   ctx: WebgpuContext,
@@ -311,6 +311,7 @@ function dispatchTile(
 ): void {
   const { transA, transB, packedB, m: wholeM, k: wholeK } = args;
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, aligned, bType } = call;
+  const rounding = elementRounding(args, ctx);
   const options: TileOptions = {
     ...shape,
     a: transA ? "across" : "along",
@@ -318,7 +319,8 @@ function dispatchTile(
     bType,
     aligned,
     lora: lora !== null,
-    rounding: elementRounding(args, ctx),
+    rounding,
+    ...(half && rounding !== null ? { half } : {}),
     ...(split === null ? {} : { split: true }),
   };
   const lda = transA ? wholeM : wholeK;

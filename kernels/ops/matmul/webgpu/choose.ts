@@ -10,7 +10,7 @@ import { type MatmulArgs, packedLength } from "../spec.ts";
 import { isBlockType, storedWords } from "../../../weights/types.ts";
 import type { Rounding } from "./elements.wgsl.ts";
 import { unitsFor } from "./matrix_product.ts";
-import { sharedVectors, threadsOf, type TileShape } from "./tile.wgsl.ts";
+import { sharedBytes, threadsOf, type TileShape } from "./tile.wgsl.ts";
 
 /** Shapes of tiles: from the fastest for large products to the fastest for few outputs. */
 export const TILES = {
@@ -138,8 +138,14 @@ export function kernelName(choice: Choice): string {
     const sizes = threads === undefined ? "" : ` ${threads} x${columns}`;
     return `vector${sizes}${exchange === "memory" ? "" : ` ${exchange}`}`;
   }
-  const { bm, bn, tm, tn, bk, slices, parts = 1 } = choice;
-  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}`;
+  const { bm, bn, tm, tn, bk, slices, parts = 1, half } = choice;
+  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}` +
+    (half ? " half" : "");
+}
+
+/** A tile, and the same with operands of two bytes in workgroup memory where it can have them. */
+function withHalf(shape: TileShape): TileShape[] {
+  return shape.slices === 1 ? [shape, { ...shape, half: true }] : [shape];
 }
 
 const ALL: readonly Choice[] = [
@@ -148,7 +154,7 @@ const ALL: readonly Choice[] = [
   VECTOR,
   ...VECTORS,
   ...[...Object.values(TILES), ...MORE_TILES].flatMap((tile) => [
-    tile,
+    ...withHalf(tile),
     ...[2, 4, 8, 16].map((parts) => ({ ...tile, parts })),
   ]),
 ];
@@ -181,10 +187,13 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
   candidates(args, traits) {
     const { limits: { workgroupBytes, invocations } } = traits, { m, n } = args;
     const fits = (shape: TileShape) =>
-      threadsOf(shape) <= invocations && 16 * sharedVectors(shape) <= workgroupBytes;
+      threadsOf(shape) <= invocations && sharedBytes(shape) <= workgroupBytes;
+    const rounding = elementRounding(args, traits);
+    const packs = rounding === "bf16" || (rounding === "f16" && traits.exactHalves === true);
     const few = Math.min(m, n) <= FEW_ROWS;
     const { software: _, ...tiles } = TILES;
-    const useful = [...Object.values(tiles), ...MORE_TILES].filter((shape) =>
+    const shapes: TileShape[] = [...Object.values(tiles), ...MORE_TILES];
+    const useful = (packs ? shapes.flatMap(withHalf) : shapes).filter((shape) =>
       fits(shape) && (few || shape.slices === 1) &&
       // A tile that is three quarters empty is not worth a measurement.
       4 * Math.min(m, n) >= Math.min(shape.bm, shape.bn)
@@ -192,7 +201,7 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
     const { large, medium } = TILES;
     const split = isLong(args)
       ? useful.filter((shape) =>
-        Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn) < ENOUGH_GROUPS &&
+        !shape.half && Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn) < ENOUGH_GROUPS &&
         shape !== large && shape !== medium
       ).flatMap((shape) => PARTS.map((parts) => ({ ...shape, parts })))
       : [];
