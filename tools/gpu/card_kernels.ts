@@ -38,11 +38,15 @@ function sized(length: number, dtype: DType = "float"): Tensor {
 }
 
 /** Runs operations on a card that is not there. @returns what they dispatch */
-function dispatchesOf(work: (ctx: WebgpuContext) => void, computeDtype: ComputeDtype): Dispatch[] {
+function dispatchesOf(
+  work: (ctx: WebgpuContext) => void,
+  computeDtype: ComputeDtype,
+  chosen: Readonly<Record<string, string>> = {},
+): Dispatch[] {
   const found: Dispatch[] = [];
   const ctx: WebgpuContext = {
     ...{ limits: LIMITS, software: false, computeDtype },
-    choose: () => null,
+    choose: ({ name }) => chosen[name] ?? null,
     dispatch: (call) => found.push(call),
     scratch: (dtype, length) => sized(length, dtype),
     runPart: (operation, args) => operation(args, ctx),
@@ -63,8 +67,9 @@ export function cardKernels(): CardKernel[] {
     name: string,
     work: (ctx: WebgpuContext) => void,
     computeDtype: ComputeDtype = "float32",
+    chosen: Readonly<Record<string, string>> = {},
   ) => {
-    const found = dispatchesOf(work, computeDtype);
+    const found = dispatchesOf(work, computeDtype, chosen);
     for (const dispatch of found) {
       const { kernel } = dispatch;
       const title = found.length === 1 ? name : `${name}: ${kernel.name}`;
@@ -82,7 +87,13 @@ export function cardKernels(): CardKernel[] {
     add(`x·Wᵀ, tile ${name}`, tiled(product(ROWS, INNER, D)));
     add(`dy·W, tile ${name}`, tiled(product(ROWS, D, INNER, { transB: false })));
     add(`dyᵀ·x, tile ${name}`, tiled(product(INNER, D, ROWS, { transA: true, transB: false })));
-    add(`x·Wᵀ in bfloat16, tile ${name}`, tiled(product(ROWS, INNER, D)), "bfloat16");
+    for (const dtype of ["bfloat16", "float16"] as const) {
+      add(`x·Wᵀ in ${dtype}, tile ${name}`, tiled(product(ROWS, INNER, D)), dtype);
+      if (tile.slices > 1) continue;
+      const half = { ...tile, half: true as const };
+      const work = (ctx: WebgpuContext) => matmulWith(half, product(ROWS, INNER, D), ctx);
+      add(`x·Wᵀ in ${dtype}, tile ${name}, two bytes`, work, dtype);
+    }
   }
   const lora = { xa: sized(ROWS * 16), loraB: sized(INNER * 16), r: 16 };
   add("x·Wᵀ with an adapter", run("matmul", product(ROWS, INNER, D, lora)));
@@ -93,6 +104,8 @@ export function cardKernels(): CardKernel[] {
     add(`one row, ${weightType}`, run("matmul", stored(1)));
   }
   add("one row", run("matmul", product(1, INNER, D)));
+  const subgroups = { matmul: "vector 256 x8 subgroups" };
+  add("one row, subgroups", run("matmul", product(1, INNER, D)), "float32", subgroups);
   add("three rows", run("matmul", product(3, INNER, D)));
   add("one row, packed", run("matmul", product(1, INNER, D, { packedB: true, transB: false })));
   for (const headDim of [64, 128]) {
@@ -108,23 +121,24 @@ export function cardKernels(): CardKernel[] {
     const backward = run("attention_backward", { ...attention, ...gradients });
     add(`attention's gradient, heads of ${headDim}`, backward);
     const count = 64, row = KV_HEADS * headDim, cache = 64 * 256 * row;
-    add(
-      `decoding, heads of ${headDim}`,
-      run("attention_decode", {
-        ...{ q: sized(count * HEADS * headDim), out: sized(count * HEADS * headDim), count },
-        ...{ prefixK: sized(2048 * row), prefixV: sized(2048 * row), maxNew: 256, ...shape },
-        ...{ branchK: sized(cache), branchV: sized(cache), branches: sized(6 * count, "u32") },
-      }),
-    );
+    const decoding = run("attention_decode", {
+      ...{ q: sized(count * HEADS * headDim), out: sized(count * HEADS * headDim), count },
+      ...{ prefixK: sized(2048 * row), prefixV: sized(2048 * row), maxNew: 256, ...shape },
+      ...{ branchK: sized(cache), branchV: sized(cache), branches: sized(6 * count, "u32") },
+    });
+    add(`decoding, heads of ${headDim}`, decoding);
+    add(`decoding, heads of ${headDim}, subgroups`, decoding, "float32", {
+      "attention_decode.prefix": "16x8x4 1024 subgroups",
+      "attention_decode.branch": "16x8x1 1024 subgroups",
+    });
   }
   const rows = 256;
-  add(
-    "RMSNorm",
-    run("rmsnorm", {
-      ...{ x: sized(ROWS * D), weight: sized(D), out: sized(ROWS * D), rho: sized(ROWS) },
-      ...{ rows: ROWS, d: D, eps: 1e-6 },
-    }),
-  );
+  const norm = run("rmsnorm", {
+    ...{ x: sized(ROWS * D), weight: sized(D), out: sized(ROWS * D), rho: sized(ROWS) },
+    ...{ rows: ROWS, d: D, eps: 1e-6 },
+  });
+  add("RMSNorm", norm);
+  add("RMSNorm, subgroups", norm, "float32", { rmsnorm: "128 subgroups" });
   add("logits of the head", (ctx) => {
     const head = dispatchesOf(
       run("head", {

@@ -8,6 +8,7 @@ const BYTES: Readonly<Record<string, number>> = {
   "atomic<u32>": 4,
   vec2f: 8,
   "vec2<f32>": 8,
+  vec2u: 8,
   "vec2<u32>": 8,
   vec4f: 16,
   "vec4<f32>": 16,

@@ -43,6 +43,9 @@ export interface Invocation {
 
 const LANES: Readonly<Record<string, number>> = { x: 0, y: 1, z: 2, w: 3, r: 0, g: 1, b: 2, a: 3 };
 
+/** Invocations of a subgroup, as on NVIDIA cards. */
+export const SUBGROUP = 32;
+
 /** Runs an invocation to its end. @throws Error for WGSL that it does not know */
 export function runInvocation(module: Module, invocation: Invocation): Access[] {
   const run = new Run(module, invocation);
@@ -83,6 +86,7 @@ class Run {
       num_workgroups: vector(gx, gy, 1),
       local_invocation_index: scalar("u", local),
       local_invocation_id: vector(local, 0, 0),
+      subgroup_size: scalar("u", SUBGROUP),
     };
     const { params, body } = this.module.functions.get("main")!;
     const scope = new Map(params.map(({ name, builtin }) => [name, builtins[builtin!]!]));

@@ -144,8 +144,9 @@ const MATH: Readonly<Record<string, (...x: number[]) => number>> = {
 
 export function builtin(name: string, type: Type | null, args: Value[]): Value {
   if (name === "workgroupBarrier" || name === "storageBarrier") return scalar("u", 0);
-  // Their first argument has been read, which counts as the access.
-  if (name.startsWith("atomic") || name === "workgroupUniformLoad") return args[0]!;
+  // Their first argument has been read, which counts as the access. No address depends on an
+  // exchange within a subgroup.
+  if (/^atomic|^workgroupUniformLoad$|^subgroupShuffleXor$/.test(name)) return args[0]!;
   const math = MATH[name];
   if (math !== undefined) return each(args, (...x) => wrap(kind(x), math(...x.map(({ v }) => v))));
   switch (name) {
@@ -159,6 +160,8 @@ export function builtin(name: string, type: Type | null, args: Value[]): Value {
       const columns = args[0] as Scalar[][];
       return columns.map((_, i) => columns.map((column) => column[i]!));
     }
+    case "pack2x16float":
+      return scalar("u", 0);
     case "unpack2x16float":
       return zeros("f", 2);
     case "bitcast":
