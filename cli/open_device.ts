@@ -1,9 +1,12 @@
 /**
  * Opens the device that a command computes on: `--device`, else RGX_DEVICE, else the fastest one.
  */
+import { counted } from "../core/counted.ts";
+import { slurmJob } from "../core/machine/job.ts";
 import type { Device } from "../kernels/device.ts";
 import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { createDevice } from "../kernels/mod.ts";
+import { broken, log } from "./terminal/terminal.ts";
 
 export interface DeviceFlags {
   device?: string;
@@ -21,15 +24,24 @@ export function deviceNameOf({ device }: DeviceFlags): string {
   return device ?? Deno.env.get("RGX_DEVICE") ?? "auto";
 }
 
+/** A job that pays for a card and computes on the CPU is usually one without a Vulkan driver. */
+function warnOfUnusedCard(): void {
+  const given = slurmJob()?.gpus?.length ?? 0;
+  if (given === 0) return;
+  const text = `SLURM gave this job ${counted(given, "GPU")}, but no graphics card is found on ` +
+    "this node: computing on the CPU. rgx doctor in the job says what is missing " +
+    "(docs/nodes.md); --device webgpu refuses to go on without a card, --device wasm means the CPU";
+  for (const line of broken("stderr", `warning: ${text}`)) log(line);
+}
+
 /** @throws UsageError for an unknown name; RgxError when the device is not available. */
 export async function openDevice(flags: DeviceFlags): Promise<Device> {
   const { threads, native, computeDtype, keep = null } = flags;
   // In the environment, so that the processes that this one starts do the same.
   if (native === false) Deno.env.set("RGX_NATIVE", "0");
-  const device = await createDevice(
-    deviceNameOf(flags),
-    threads === undefined ? { keep } : { threads, keep },
-  );
+  const name = deviceNameOf(flags);
+  const device = await createDevice(name, threads === undefined ? { keep } : { threads, keep });
+  if (name === "auto" && device.adapter === undefined) warnOfUnusedCard();
   if (computeDtype !== undefined) device.computeDtype = computeDtype;
   return device;
 }

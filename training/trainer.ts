@@ -281,10 +281,11 @@ export class GrpoTrainer {
   }
 
   async #completed(): Promise<TrainSummary> {
-    const run = this.#run, { modelWriter, tokenizer, config } = this.#options;
+    const run = this.#run, { modelWriter, tokenizer } = this.#options;
     const summary = this.#summary("completed");
     await run.records.appendMetrics(finalMetrics(run, summary.seconds));
-    const files = finalModelFiles(modelWriter, tokenizer, config);
+    const { trainedConfig } = run.records.checkpoints;
+    const files = finalModelFiles(modelWriter, tokenizer, trainedConfig);
     await run.records.finish(files, run.state, summary);
     run.emit({ type: "done", summary });
     return summary;

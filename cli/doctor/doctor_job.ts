@@ -6,7 +6,7 @@ import { grantedCores, kernelLimits } from "../../core/machine/cgroup.ts";
 import { duration } from "../../core/duration.ts";
 import { type Env, processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
 import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
-import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import { jobMemory, secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 
 export interface JobReport {
@@ -26,7 +26,7 @@ export interface JobReport {
   threads: number;
   /** Cores that the affinity mask and the quota leave to this process. */
   usable_cpus: number;
-  /** Memory of the job on this node in bytes; null: SLURM does not limit it. */
+  /** Memory of the job on this node in bytes; null: SLURM does not limit it, or does not tell. */
   memory_bytes: number | null;
   /**
    * GPUs that SLURM granted, and GPUs that the environment lets this process see; null: not known.
@@ -56,7 +56,7 @@ export async function jobReport(env: Env = processEnv): Promise<JobReport | null
     cpus: job.cpusPerTask ?? job.cpusOnNode,
     threads: defaultThreads(env),
     usable_cpus: grantedCores(kernelLimits()),
-    memory_bytes: job.memory,
+    memory_bytes: await jobMemory(job),
     gpus: job.gpus,
     visible_gpus: visible === undefined ? null : list(visible),
   };

@@ -45,6 +45,7 @@ import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
 import { measuredRunTime } from "../plans/run_time.ts";
 import { readChosenMetrics } from "./metric_lines.ts";
 import { type HubUploads, hubUploads } from "./hub_uploads.ts";
+import { isSameFolder, runOfConfig } from "./run_of_config.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -364,12 +365,22 @@ async function load(
   if (options.device !== undefined && !isDeviceName(options.device)) {
     throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
   }
-  const [name, overrides] = await withDefaults(given, more);
-  const all = options.outputDir === undefined
-    ? overrides
-    : [...overrides, `--output-dir=${JSON.stringify(options.outputDir)}`];
+  const run = options.resume === undefined ? null : await runOfConfig(given);
+  const [name, overrides] = await withDefaults(run?.config ?? given, more);
   const env = Deno.env.toObject();
-  const loaded = await loadConfig(name, { overrides: all, commandOptions, env, phases });
+  const read = (outputDir: string | undefined) => {
+    const all = outputDir === undefined
+      ? overrides
+      : [...overrides, `--output-dir=${JSON.stringify(outputDir)}`];
+    return loadConfig(name, { overrides: all, commandOptions, env, phases });
+  };
+  let loaded = await read(options.outputDir);
+  const isPlaced = options.outputDir !== undefined ||
+    overrides.some((text) => /\boutput[_-]dir\b/.test(text));
+  const { output_dir: outputDir } = loaded.config.training;
+  if (run !== null && !isPlaced && !await isSameFolder(outputDir, run.folder)) {
+    loaded = await read(run.folder);
+  }
   for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
   return loaded;
 }

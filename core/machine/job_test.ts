@@ -1,7 +1,7 @@
 /** Environments of real schedulers and launchers (SLURM 22.05, Open MPI 4.1, MPICH 4.0). */
 import assert from "node:assert/strict";
 import { type Env, processLayout, slurmJob } from "./job.ts";
-import { jobHasEnded, parseSlurmTime, secondsLeft } from "./slurm_queue.ts";
+import { jobHasEnded, jobMemory, parseSlurmTime, secondsLeft } from "./slurm_queue.ts";
 
 const from = (variables: Record<string, string>): Env => (name) => variables[name];
 
@@ -213,4 +213,15 @@ Deno.test("a job has ended when the queue shows this job but not that one as act
   // The SLURM of another cluster, or none.
   assert.equal(await ended(""), null);
   assert.equal(await ended(null), null);
+});
+
+Deno.test("the job's memory is asked of scontrol where the environment does not tell it", async () => {
+  const job = { id: "7", memory: null, cpusOnNode: 4 };
+  const shown = (text: string) => jobMemory(job, () => Promise.resolve(text));
+  assert.equal(await shown("JobId=7 MinCPUsNode=1 MinMemoryNode=900M MinTmpDiskNode=0"), 900 << 20);
+  assert.equal(await shown("JobId=7 MinMemoryCPU=1.5G MinTmpDiskNode=0"), 6 * 2 ** 30);
+  assert.equal(await shown("JobId=7 MinMemoryNode=0 MinTmpDiskNode=0"), null);
+  assert.equal(await jobMemory(job, () => Promise.resolve(null)), null);
+  const known = { ...job, memory: 5 };
+  assert.equal(await jobMemory(known, () => assert.fail("nothing has to be asked")), 5);
 });

@@ -30,6 +30,22 @@ export async function secondsLeft(
   return limit === null || used === null ? null : Math.max(0, limit - used);
 }
 
+/**
+ * Memory of the job on one node in bytes; null when it has no limit, or when it is not known.
+ * `srun` without a batch script tells it in no variable.
+ */
+export async function jobMemory(
+  job: Pick<SlurmJob, "id" | "memory" | "cpusOnNode">,
+  ask: Ask = askCommand,
+): Promise<number | null> {
+  if (job.memory !== null) return job.memory;
+  const shown = await ask("scontrol", ["show", "job", "-o", job.id]) ?? "";
+  const [, per, size, unit = "M"] = /\bMinMemory(Node|CPU)=([0-9.]+)([KMGT])?\b/.exec(shown) ?? [];
+  const count = per === "CPU" ? job.cpusOnNode : 1;
+  if (size === undefined || Number(size) === 0 || count === null) return null;
+  return Math.round(Number(size) * count * 2 ** (10 * (1 + "KMGT".indexOf(unit))));
+}
+
 /** States in which processes of a job may still exist. */
 const ALIVE = /\b(RUNNING|COMPLETING|CONFIGURING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT|RESIZING)\b/;
 

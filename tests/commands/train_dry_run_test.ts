@@ -70,7 +70,7 @@ Deno.test("a dry run prints the warnings with which the run would begin", async 
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder, ""), run = `${folder}/run`;
     const args = ["train", config, "--output-dir", run, "--resume", "--device", "reference"];
-    const warning = `warning: ${run} holds no usable checkpoint: starting from the beginning`;
+    const warning = `warning: ${run} holds no run: starting from the beginning`;
     const dry = await rgx([...args, "--dry-run"]);
     assert.ok(dry.err.includes(warning), dry.err);
     const real = await rgx([...args, "training.max_steps=1"]);

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { EXIT } from "../../core/errors.ts";
+import { graphicsAdapter } from "../../kernels/mod.ts";
 import {
   assertClean,
   assertSameRun,
@@ -291,6 +292,11 @@ Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a
       /SLURM gave 2 GPUs \(0, 1\), this process is told to see 1 \(1\)/,
     ]
   ) assert.ok(advice.some((line: string) => part.test(line)), `${part}\n${advice.join("\n")}`);
+
+  if ((await graphicsAdapter())?.software ?? true) {
+    const warned = /warning: SLURM gave this job 2 GPUs, but no graphics card is found/;
+    assert.match(fits.err.replaceAll("\n", " "), warned);
+  }
 
   const tight = await rgx(
     ["doctor", "quickstart"],

@@ -108,6 +108,7 @@ Deno.test({
         assert.equal(code, 0, err);
         const { job, fit } = JSON.parse(out.trim().split("\n").at(-1)!);
         assert.deepEqual([job.node, job.tasks, job.cpus, job.threads], ["n2", 1, 1, 1]);
+        assert.equal(job.memory_bytes, 400 * 2 ** 20);
         assert.ok(job.seconds_left > 0 && job.seconds_left <= 180, `${job.seconds_left}`);
         assert.deepEqual(fit.misfits, []);
         assert.ok(fit.memory_planned_bytes > 1e6 && fit.estimated_seconds > 0);

@@ -4,6 +4,7 @@
  * All random numbers are functions of counters, so the state of a random generator does not have to
  * be kept.
  */
+import { sha256Hex } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
 import type { LocalTime } from "../../core/local_time.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
@@ -109,7 +110,8 @@ export function freshState(phase: StatePhase): RunState {
 /** What the file holds besides the state. */
 export interface StateContext {
   version: string;
-  configSha256: string;
+  /** The complete configuration as YAML. */
+  config: string;
   /** Length of metrics.jsonl: on resume the file is cut back to it. */
   metricsBytes: number;
   epoch: number;
@@ -140,7 +142,7 @@ export function encodeState(state: RunState, context: StateContext): string {
     {
       format: 1,
       version: context.version,
-      config_sha256: context.configSha256,
+      config_sha256: sha256Hex(context.config),
       phase: state.phase,
       warm_start_step: state.warmStartStep,
       global_step: state.step,
@@ -182,6 +184,7 @@ export function encodeState(state: RunState, context: StateContext): string {
         spent: state.spent,
       },
       since_log: state.averager,
+      config: context.config,
     },
     null,
     2,
@@ -192,6 +195,8 @@ export interface DecodedState {
   state: RunState;
   metricsBytes: number;
   configSha256: string;
+  /** The configuration as YAML; null in checkpoints of earlier versions. */
+  config: string | null;
 }
 
 /** @throws RgxError for a file of another format */
@@ -208,6 +213,7 @@ export function decodeState(text: string, label: string): DecodedState {
   return {
     metricsBytes: json.metrics_bytes,
     configSha256: json.config_sha256,
+    config: typeof json.config === "string" ? json.config : null,
     state: {
       phase: json.phase,
       warmStartStep: json.warm_start_step,

@@ -2,7 +2,9 @@
  * The checkpoints of a run: finding the one to resume from, writing them, and loading the best one.
  * `checkpoint/` defines what their files hold and writes the folders safely.
  */
+import { parse } from "yaml";
 import { supervisedBatch } from "../../configs/batch_sizes.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { FileContent } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -61,6 +63,8 @@ export class RunCheckpoints {
   #best: string | null = null;
   /** The state in the last checkpoint, and whether it allows an exact resume. */
   #lastSaved: { position: string; complete: boolean } | null = null;
+  /** Of a run whose steps were all done before this session. */
+  #finishedConfig: RunConfig | null = null;
   /** Later checkpoints, which the start of this session removes. */
   #abandoned: string[] = [];
   readonly #configSha256: string;
@@ -104,10 +108,10 @@ export class RunCheckpoints {
     );
     if (path === null) {
       // The scripts of a job ask to resume at its first start too, so that needs no warning.
-      if (!this.inJob || await this.folder.readRun() !== null) {
-        warnings.push(
-          `${this.folder.path} holds no usable checkpoint: starting from the beginning`,
-        );
+      const isRun = await this.folder.readRun() !== null;
+      if (!this.inJob || isRun) {
+        const holds = isRun ? "holds no usable checkpoint" : "holds no run";
+        warnings.push(`${this.folder.path} ${holds}: starting from the beginning`);
       }
       return { restored: null, warnings };
     }
@@ -130,11 +134,11 @@ export class RunCheckpoints {
       await this.#ranks.first(() => this.#refuseToAbandon(path, step, warnings));
     }
     if (restored.configSha256 !== this.#configSha256) {
-      const changed = await this.#changedKeys();
-      warnings.push(
-        `the configuration differs from the one that ${path} was made with` +
-          (changed.length > 0 ? `: ${changed.join(", ")}` : ""),
-      );
+      const notice = await this.#changeNotice(restored);
+      if (notice !== null) warnings.push(notice);
+    }
+    if (this.isFinished(restored.state) && restored.config !== null) {
+      this.#finishedConfig = parse(restored.config) as RunConfig;
     }
     // GRPO has its own history, whose steps count from 1 again.
     const grpoBegins = this.options.phases !== "sft" && phase === "warm_start";
@@ -168,10 +172,34 @@ export class RunCheckpoints {
     }
   }
 
-  /** Keys whose values differ from those in the folder's config.yaml; none if it cannot be read. */
-  async #changedKeys(): Promise<string[]> {
-    const text = await Deno.readTextFile(`${this.folder.path}/config.yaml`).catch(() => null);
-    return text === null ? [] : changedKeys(text, this.options.configText);
+  /** What a person must know of a checkpoint that another configuration has made. */
+  async #changeNotice({ path, state, config }: Restored): Promise<string | null> {
+    // Checkpoints of earlier versions do not hold their configuration.
+    const older = config ??
+      await Deno.readTextFile(`${this.folder.path}/config.yaml`).catch(() => null);
+    // A run may be moved, and be resumed from another folder.
+    const changed = older === null
+      ? []
+      : changedKeys(older, this.options.configText).filter((key) => key !== "training.output_dir");
+    if (older !== null && changed.length === 0) return null;
+    const differs = `the configuration differs from the one that ${path} was made with` +
+      (changed.length > 0 ? `: ${changed.join(", ")}` : "");
+    if (!this.isFinished(state)) return differs;
+    const done = this.options.phases === "sft" ? state.warmStartStep : state.step;
+    return `${differs}. All ${done} steps are done, so this changes no training, and config.yaml ` +
+      "keeps the values that the model was trained with";
+  }
+
+  /** The configuration of the steps that were done; in a finished run not that of this session. */
+  get trainedConfig(): RunConfig {
+    return this.#finishedConfig ?? this.options.config;
+  }
+
+  /** Whether no step is left of the run that this session was asked for. */
+  isFinished({ phase, step, warmStartStep }: RunState): boolean {
+    return this.options.phases === "sft"
+      ? warmStartStep >= this.sizes.warmStartSteps
+      : phase === "grpo" && step >= this.sizes.totalSteps;
   }
 
   /** Removes the later checkpoints that the resume has given up. */
@@ -214,7 +242,7 @@ export class RunCheckpoints {
       config,
       state: encodeState(state, {
         version: VERSION,
-        configSha256: this.#configSha256,
+        config: this.options.configText,
         metricsBytes: this.folder.metrics.bytes,
         epoch: schedule.epoch(state.step),
         seed: training.seed,

@@ -52,7 +52,10 @@ export class RunRecords {
     this.#sessions = sessions;
     await this.checkpoints.removeAbandoned();
     await this.folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
-    await this.folder.writeText("config.yaml", configText);
+    // Of a run whose steps are all done, it says what the model was trained with.
+    if (this.checkpoints.trainedConfig === config) {
+      await this.folder.writeText("config.yaml", configText);
+    }
     await this.folder.updateRun({
       format: RUN_FORMAT,
       version: VERSION,
