@@ -12,6 +12,7 @@ import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
 import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";
 import { checkRankCount, idleRanks } from "../../training/run/rank_count.ts";
 import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
+import { folderNotes } from "./folder_notes.ts";
 import { missingError, missingForRun, type MissingPart } from "../plans/missing_parts.ts";
 
 /** Host memory of a process besides what is planned: the program, its caches, reward workers. */
@@ -56,6 +57,7 @@ export async function planJob(
   for (const config of runs) checkRankCount(config, ranks);
   notes.push(...new Set(runs.flatMap((config) => idleRanks(config, ranks))));
   return await inFolder(options.workDir, async () => {
+    notes.push(...await each(runs, folderNotes));
     const missing = await each(distinct(runs, partsOf), missingForRun);
     if (missing.length > 0) {
       noteOrThrow(missing, options, notes);

@@ -153,6 +153,29 @@ Deno.test("a job on the CPU asks for no card, and for the memory of its plan", a
   });
 });
 
+Deno.test("a run that is in the folder already is named, with what differs", async () => {
+  await withFolder(async (cwd) => {
+    const slurm = async (...args: string[]) => {
+      const { code, err } = await rgx(
+        ["slurm", "quickstart", "acct", "--device", "wasm", "--force", ...args],
+        "",
+        {},
+        cwd,
+      );
+      assert.equal(code, 0, err);
+      return err.replaceAll(/\s+/g, " ");
+    };
+    assert.doesNotMatch(await slurm(), /holds a/);
+    const run = `${cwd}/experiments/quickstart`;
+    await Deno.mkdir(run, { recursive: true });
+    await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ status: "completed" }));
+    await Deno.writeTextFile(`${run}/config.yaml`, "training: { learning_rate: 0.5 }");
+    const said = await slurm();
+    assert.match(said, /experiments\/quickstart holds a finished run: the job trains only/);
+    assert.match(said, /other values: training\.learning_rate \(there 0\.5, here 0\.0/);
+  });
+});
+
 Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
   await withFolder(async (folder) => {
     const config = ["slurm", "quickstart"];

@@ -159,7 +159,7 @@ Deno.test("resuming without a checkpoint starts the run, with a warning", async 
     });
     assert.equal(summary.status, "completed");
     assert.ok(
-      events.some((event) => event.type === "warning" && event.message.includes("no usable")),
+      events.some((event) => event.type === "warning" && event.message.includes("holds no run")),
     );
   });
 });
