@@ -8,7 +8,7 @@ import { exists } from "../../core/paths.ts";
 
 const CONFIG = "config.yaml";
 
-/** The configuration of a run and the run's folder; null: `name` is not the configuration of a run. */
+/** The configuration of a run, and its folder; null: `name` is not the configuration of a run. */
 export async function runOfConfig(
   name: string,
 ): Promise<{ config: string; folder: string } | null> {
