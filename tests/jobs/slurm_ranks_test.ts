@@ -8,7 +8,7 @@ import { installed, Job, logOf, pause, withCluster, type Workplace } from "./slu
 import { answersIn } from "./ranks_testing.ts";
 import { until } from "./waiting.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, readMetrics, TINY } from "../support.ts";
+import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
 
 /**
  * Two nodes with two cards each. MPICH: Open MPI 4.1 crashes where several nodes with several ranks
@@ -92,6 +92,27 @@ Deno.test({
         await assertSameRun(job.folder, `${folder}/whole`);
         return await logOf(job);
       };
+
+      await t.step("the keys of a configuration place the ranks of a job", async () => {
+        const keys = ["training.nnodes=2", "training.n_gpus_per_node=2", "--device", "wasm"];
+        const program = rgxProgram(
+          ["train", "quick/quick.yaml", ...SIZES, ...keys, "--output-dir", "keys"],
+        );
+        const { code, out, err } = await cluster.run([
+          ...["sbatch", "--wait", "--parsable", "--nodes=2", "--ntasks-per-node=2"],
+          ...["--cpus-per-task=1", "--mem=3G", "--output=keys.log", `--chdir=${folder}`],
+          ...["--wrap", program.join(" ")],
+        ]);
+        const log = await Deno.readTextFile(`${folder}/keys.log`).catch(() => out + err);
+        assert.equal(code, 0, log);
+        assert.match(log, /4 ranks, MPICH/);
+        await assertSameRun(`${folder}/keys`, `${folder}/whole`);
+        // The last step of the job has had tasks on both nodes.
+        for (const node of [2, 3]) {
+          const slurmd = await Deno.readTextFile(`${cluster.folder}/log/slurmd.${node}.log`);
+          assert.match(slurmd, /launch task StepId=\d+\.\d+ request/);
+        }
+      });
 
       await t.step("one is told to save and is requeued, another is cancelled", async () => {
         const [requeued, cancelled] = await Promise.all([
