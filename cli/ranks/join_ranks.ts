@@ -55,7 +55,8 @@ export async function withRanks(
     if (code === EXIT.failure && (!isKnown || ranks.failedAlone)) code = watch.exitCode;
     if (isKnown) await end().catch(() => ranks.abort(code));
     else {
-      if (!speaks) await new Promise((resolve) => setTimeout(resolve, SPEAKER_FIRST_MS));
+      if (speaks) await watch.fails();
+      else await new Promise((resolve) => setTimeout(resolve, SPEAKER_FIRST_MS));
       ranks.abort(code);
     }
     return code;

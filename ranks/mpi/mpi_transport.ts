@@ -113,6 +113,7 @@ export class MpiTransport implements Transport {
   }
 
   abort(exitCode: number): void {
+    silence();
     this.#mpi.call("MPI_Abort", this.#mpi.handles.world, exitCode);
   }
 
@@ -138,6 +139,17 @@ export class MpiTransport implements Transport {
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
+}
+
+/** Keeps what MPI says about an abort, which is no news, from following the message about it. */
+function silence(): void {
+  if (Deno.build.os !== "linux") return;
+  const { symbols } = Deno.dlopen("libc.so.6", {
+    open: { parameters: ["buffer", "i32"], result: "i32" },
+    dup2: { parameters: ["i32", "i32"], result: "i32" },
+  });
+  const WRITE_ONLY = 1, STDERR = 2;
+  symbols.dup2(symbols.open(new TextEncoder().encode("/dev/null\0"), WRITE_ONLY), STDERR);
 }
 
 /** Counts and places of parts, as MPI takes them. @throws RgxError when they are too long */

@@ -8,15 +8,19 @@ import { RankFailed, type Ranks } from "../ranks.ts";
 import { processSpace, processStartTicks } from "../../core/machine/process_alive.ts";
 import {
   BEAT_MS,
+  FAILED,
   lossText,
   STARTER_VARIABLE,
   type WatchAnswer,
+  type WatchOrder,
   type WatchRequest,
   WORD,
 } from "./shared_state.ts";
 
 /** How long a rank tries to reach the first one, in milliseconds. */
 const CONNECT_MS = 15_000;
+/** How long a rank that fails tries to tell the others, in milliseconds. */
+const TELL_MS = 500;
 
 export class RankWatch {
   readonly #words = new Int32Array(new SharedArrayBuffer(4 * WORD.count));
@@ -58,12 +62,21 @@ export class RankWatch {
       name: "rank watch",
     });
     this.#worker = worker;
-    const { promise, resolve } = Promise.withResolvers<WatchAnswer | null>();
-    const timer = setTimeout(() => resolve(null), CONNECT_MS);
-    worker.onmessage = ({ data }) => resolve(data);
     const { rank, size } = this;
     const request = { words: this.#words, rank, size, token, at, starter: starterOf() };
-    worker.postMessage(request satisfies WatchRequest);
+    return await this.#told(worker, request, CONNECT_MS);
+  }
+
+  /** Tells the Worker something, and waits for its answer; null if none comes in time. */
+  async #told(
+    worker: Worker,
+    what: WatchRequest | WatchOrder,
+    ms: number,
+  ): Promise<WatchAnswer | null> {
+    const { promise, resolve } = Promise.withResolvers<WatchAnswer | null>();
+    const timer = setTimeout(() => resolve(null), ms);
+    worker.onmessage = ({ data }) => resolve(data);
+    worker.postMessage(what);
     const answer = await promise;
     clearTimeout(timer);
     return answer;
@@ -90,9 +103,11 @@ export class RankWatch {
     const lost = Atomics.load(this.#words, WORD.lost) - 1;
     if (lost < 0) return;
     const { exitCode } = this, isResumable = exitCode === EXIT.resumable;
-    const message = lossText(lost, Atomics.load(this.#words, WORD.loss), this.size);
+    const loss = Atomics.load(this.#words, WORD.loss), message = lossText(lost, loss, this.size);
     // The first rank that is left says it.
-    if (this.rank !== (lost === 0 ? 1 : 0)) throw new RankFailed(message, { exitCode });
+    if (loss === FAILED || this.rank !== (lost === 0 ? 1 : 0)) {
+      throw new RankFailed(message, { exitCode });
+    }
     throw new RgxError(message, {
       exitCode,
       advice: isResumable
@@ -101,10 +116,15 @@ export class RankWatch {
     });
   }
 
+  /** Tells the others that this rank has said why it fails, and ends them. */
+  async fails(): Promise<void> {
+    if (this.#worker !== null) await this.#told(this.#worker, "failed", TELL_MS);
+  }
+
   /** The orderly end; the others do not take it for a loss. */
   close(): void {
     clearInterval(this.#timer);
-    this.#worker?.postMessage("end");
+    this.#worker?.postMessage("end" satisfies WatchOrder);
     this.#worker = null;
   }
 }

@@ -18,7 +18,10 @@ export const LOSSES = [
   "its process has ended or was killed",
   "it has been silent for too long: its process or its machine hangs",
   "it has made no progress for too long",
+  "it has failed, and has said why",
 ] as const;
+/** The index of the last of them, of which no other rank says anything. */
+export const FAILED = 3;
 
 /** Set for the ranks by the process of rgx that starts them: who that is. */
 export const STARTER_VARIABLE = "RGX_RANKS_STARTER";
@@ -47,8 +50,14 @@ export interface WatchRequest {
   starter: { pid: number; ticks: string } | null;
 }
 
-/** Its answers: where it listens, or whether it has a connection. */
-export type WatchAnswer = { port: number } | { connected: boolean };
+/**
+ * What it is told later: this rank ends with the others, or it has failed, has said why, and ends
+ * them.
+ */
+export type WatchOrder = "end" | "failed";
+
+/** Its answers: where it listens, whether it has a connection, and that the others know. */
+export type WatchAnswer = { port: number } | { connected: boolean } | { told: true };
 
 /** The message about a lost rank of `size`, or about what has started them. */
 export function lossText(rank: number, loss: number, size: number): string {

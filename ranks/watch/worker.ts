@@ -8,12 +8,14 @@
 import { processIsAlive, processStartTicks } from "../../core/machine/process_alive.ts";
 import {
   BEAT_MS,
+  FAILED,
   GRACE_MS,
   lossText,
   SILENT_MS,
   SPEAKER_FIRST_MS,
   STALLED_MS,
   type WatchAnswer,
+  type WatchOrder,
   type WatchRequest,
   WORD,
 } from "./shared_state.ts";
@@ -35,7 +37,14 @@ let request: WatchRequest;
 const peers: Peer[] = [];
 let isEnding = false;
 
-self.onmessage = ({ data }: MessageEvent<WatchRequest | "end">) => {
+self.onmessage = ({ data }: MessageEvent<WatchRequest | WatchOrder>) => {
+  if (data === "failed") {
+    isEnding = true;
+    const line = `lost ${request.rank} ${FAILED}`;
+    return void Promise.all(peers.map((peer) => send(peer, line))).then(() =>
+      answer({ told: true })
+    );
+  }
   if (data === "end") {
     isEnding = true;
     return void Promise.all(peers.map((peer) => send(peer, "bye"))).finally(() => {
@@ -144,14 +153,14 @@ function lose(rank: number, loss: number): void {
   for (const peer of peers) if (peer.rank !== rank) void send(peer, `lost ${rank} ${loss}`);
   setTimeout(() => {
     if (isEnding) return;
-    if (speaks(rank)) console.error(`error: ${lossText(rank, loss, request.size)}`);
+    if (speaks(rank, loss)) console.error(`error: ${lossText(rank, loss, request.size)}`);
     endProcess(Atomics.load(words, WORD.exitCode));
-  }, speaks(rank) ? GRACE_MS : SPEAKER_FIRST_MS);
+  }, speaks(rank, loss) ? GRACE_MS : SPEAKER_FIRST_MS);
 }
 
 /** Whether this rank prints the loss: the first one that is left. */
-function speaks(lost: number): boolean {
-  return request.rank === (lost === 0 ? 1 : 0);
+function speaks(lost: number, loss: number): boolean {
+  return loss !== FAILED && request.rank === (lost === 0 ? 1 : 0);
 }
 
 /** Ends the whole process at once; Deno.exit in a Worker would end the Worker. */

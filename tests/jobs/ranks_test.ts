@@ -7,6 +7,7 @@ import {
   type TestLauncher,
 } from "../../ranks/mpi/launchers_testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
+import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 import { MOMENTS } from "./mortal_rank_testing.ts";
 import { type Ended, lineCount, signalled, type Target } from "./ranks_testing.ts";
 import { assertSameRun, rgx, rgxProgram, tinyConfig, withFolder } from "../support.ts";
@@ -209,6 +210,31 @@ Deno.test({
       });
       assert.equal(code, 0, err);
       assert.equal(await Deno.readTextFile(calls), "--version\n--bind-to\n", err);
+    });
+  },
+});
+
+Deno.test({
+  name: "a rank that fails alone ends all, and its message is the last",
+  ignore: needs(hasBothMpis, NEEDED.mpi) || needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: async () => {
+    await withFolder(async (dir) => {
+      const config = await tinyConfig(dir);
+      const sizes = ["sft.max_steps=0", "training.max_steps=400", "training.save_steps=1"];
+      for (const launcher of launchers) {
+        // The first rank writes checkpoints, until the disk is full.
+        await withSmallDisk("400k", async (disk) => {
+          const { code, err } = await train(launcher, 2, [
+            ...[config, ...sizes, "training.save_total_limit=null", "--output-dir", `${disk}/run`],
+          ]);
+          assert.equal(code, 75, err);
+          assert.equal(err.match(/^error:/gm)?.length, 1, err);
+          const [error, help] = err.trim().split(/^(?=help: )/m).map((text) => text.split("\n"));
+          assert.match(error!.at(-2)!, /^error: .* cannot write .*: the disk is full$/, err);
+          assert.match(help![0]!, /^help: Free some space/);
+          assert.doesNotMatch(err, /MPI_Abort/);
+        });
+      }
     });
   },
 });
