@@ -33,9 +33,17 @@ export interface CpuFeatures {
   dots: boolean;
   /** What multiplies numbers in bfloat16; null = nothing. Only with `vectors`. */
   bf16: "amx" | "avx512" | null;
+  /**
+   * Whether rows from memory come sooner with prefetch instructions than with plain reads. Measured:
+   * on Intel's they do, on AMD's not.
+   */
+  prefetches: boolean;
 }
 
-const NOTHING: CpuFeatures = { vectors: false, dots: false, bf16: null };
+const NOTHING: CpuFeatures = { vectors: false, dots: false, bf16: null, prefetches: false };
+
+/** "Genu", which begins the name of Intel's processors: EBX of leaf 0. */
+const INTEL = 0x756e6547;
 
 /** The functions of cpu.c. */
 export interface Instructions {
@@ -63,6 +71,7 @@ export function featuresOfX86({ cpuid, xgetbv0, ask_for_amx }: Instructions): Cp
     vectors: true,
     dots: has(cpuid(7, 0, ECX), AVX512_VNNI),
     bf16: tiles ? "amx" : pairs ? "avx512" : null,
+    prefetches: cpuid(0, 0, EBX) === INTEL,
   };
 }
 
@@ -73,7 +82,7 @@ const AT_HWCAP = 16n, HWCAP_ASIMD = 1, HWCAP_ASIMDDP = 20;
 export function featuresOfArm(hwcap: bigint): CpuFeatures {
   const has = (bit: number) => (hwcap >> BigInt(bit) & 1n) === 1n;
   if (!has(HWCAP_ASIMD)) return NOTHING;
-  return { vectors: true, dots: has(HWCAP_ASIMDDP), bf16: null };
+  return { ...NOTHING, vectors: true, dots: has(HWCAP_ASIMDDP) };
 }
 
 /** Asks the processor, or on ARM64 the system. @param library path of the native library */

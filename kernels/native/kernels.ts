@@ -32,7 +32,7 @@ const SYMBOLS = {
   matmul_int8: {
     parameters: [P, I, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
   },
-  // The first argument is the unit that multiplies (BF16_UNITS). Only the library for x86-64 has
+  // The second argument is the unit that multiplies (BF16_UNITS). Only the library for x86-64 has
   // these two.
   bf16_pack_rows: {
     parameters: [P, I, U, I, I, I, U, I, I, U], result: "void", optional: true,
@@ -55,11 +55,12 @@ const SYMBOLS = {
   attention_backward: {
     parameters: [P, U, U, U, U, U, U, U, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
   },
+  // The second argument says whether to prefetch; so does that of decode_layer.
   attention_decode: {
-    parameters: [P, U, U, U, U, U, U, U, U, I, I, I, I, I, F, I, I, I, I, I, U], result: "void",
+    parameters: [P, I, U, U, U, U, U, U, U, U, I, I, I, I, I, F, I, I, I, I, I, U], result: "void",
   },
   // More arguments than V8 can compile a call with: they are in memory, as 64-bit floats.
-  decode_layer: { parameters: [P, P], result: "void" },
+  decode_layer: { parameters: [P, I, P], result: "void" },
   head_forward: {
     parameters: [P, U, U, U, U, I, I, I, I, F, U, U, U, U, I, I, I, I, I, U], result: "void",
   },
@@ -96,13 +97,9 @@ const SYMBOLS = {
 } as const;
 
 /** Native code that this processor can run. */
-export interface NativeCode {
+export interface NativeCode extends Omit<CpuFeatures, "vectors"> {
   /** The library (library.ts), the same in every call of a thread. */
   path: string;
-  /** Whether kernels with dot products of bytes can be used. */
-  dots: boolean;
-  /** The unit that multiplies numbers in bfloat16; null = WASM kernels in f32. */
-  bf16: CpuFeatures["bf16"];
 }
 
 /** The numbers of the units in bf16.h. */
@@ -118,7 +115,8 @@ export type KernelFunction = (...args: number[]) => void;
 let opened: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] | undefined;
 
 /** The native kernels on a memory, by their names. */
-export function nativeKernels({ path, dots, bf16 }: NativeCode, memory: WebAssembly.Memory) {
+export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory) {
+  const { path, dots, bf16 } = code, prefetches = code.prefetches ? 1 : 0;
   const native = opened ??= Deno.dlopen(path, SYMBOLS).symbols;
   // A shared memory never moves: its address space is reserved when it is made.
   const base = Deno.UnsafePointer.of(new Uint8Array(memory.buffer as ArrayBuffer, 0, 1));
@@ -227,13 +225,13 @@ export function nativeKernels({ path, dots, bf16 }: NativeCode, memory: WebAssem
       q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew,
       heads, kvHeads, headDim, scale, blockBranches, width, window, begin, end, scratch,
     ) => attention_decode(
-      base, q!, prefixK!, packedPrefixK!, prefixV!, branchK!, branchV!, out!, branches!,
+      base, prefetches, q!, prefixK!, packedPrefixK!, prefixV!, branchK!, branchV!, out!, branches!,
       branchCount!, maxNew!, heads!, kvHeads!, headDim!, scale!, blockBranches!, width!, window!,
       begin!, end!, scratch!,
     ),
     decode_layer: (...args) => {
       layer.set(args);
-      decode_layer(base, layerAt);
+      decode_layer(base, prefetches, layerAt);
     },
     head_forward: (
       hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets,

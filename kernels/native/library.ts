@@ -92,9 +92,9 @@ export function openOn({ os, arch, mayOpen, libc, features }: System): NativeLib
       opened.close();
     }
     if (!file.startsWith("/")) return no(file);
-    const { vectors, dots, bf16 } = features(arch, file);
+    const { vectors, ...has } = features(arch, file);
     if (!vectors) return no(`this processor has no ${library.vectors}`);
-    return { code: { path: file, dots, bf16 }, tiles: library.vectors };
+    return { code: { path: file, ...has }, tiles: library.vectors };
   } catch (error) {
     return no(`the system does not open them: ${messageOf(error).split("\n")[0]}`);
   }

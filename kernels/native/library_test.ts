@@ -16,7 +16,7 @@ function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
     arch: "x86_64",
     mayOpen: () => true,
     libc: () => ({ symbols: { ...LIBC, ...libc }, close: () => {} }),
-    features: () => ({ vectors: true, dots: false, bf16: null }),
+    features: () => ({ vectors: true, dots: false, bf16: null, prefetches: false }),
     ...parts,
   };
 }
@@ -29,7 +29,7 @@ function whyNot(parts: Partial<System>, libc: Partial<Libc> = {}): string {
 
 Deno.test("where everything works, the library is a file in memory", () => {
   assert.deepEqual(openOn(system({})), {
-    code: { path: "/proc/self/fd/1234", dots: false, bf16: null },
+    code: { path: "/proc/self/fd/1234", dots: false, bf16: null, prefetches: false },
     tiles: "AVX-512",
   });
 });
@@ -51,7 +51,12 @@ Deno.test("an old system that does not know MFD_EXEC is asked without it", () =>
     memfd_create: (_name, flags) => (asked.push(flags), asked.length === 1 ? -1 : 7),
   }));
   assert.deepEqual(asked, [0x11, 0x01]);
-  assert.deepEqual(opened.code, { path: "/proc/self/fd/7", dots: false, bf16: null });
+  assert.deepEqual(opened.code, {
+    path: "/proc/self/fd/7",
+    dots: false,
+    bf16: null,
+    prefetches: false,
+  });
 });
 
 Deno.test("a library that is written piece by piece is complete", () => {
@@ -81,7 +86,7 @@ Deno.test("a system that does not map files in memory as code says so", () => {
 Deno.test("other systems, missing permissions and older processors are named", () => {
   assert.equal(whyNot({ os: "darwin", arch: "aarch64" }), "there are none for darwin on aarch64");
   assert.equal(whyNot({ mayOpen: () => false }), "they need the permission --allow-ffi");
-  const features = () => ({ vectors: false, dots: false, bf16: null });
+  const features = () => ({ vectors: false, dots: false, bf16: null, prefetches: false });
   assert.equal(whyNot({ features }), "this processor has no AVX-512");
   assert.equal(whyNot({ features, arch: "aarch64" }), "this processor has no NEON");
   assert.equal(whyNot({ arch: "riscv64" }), "there are none for linux on riscv64");
@@ -93,10 +98,10 @@ function processor(
     [register: string]: number;
   },
 ) {
-  const { subleaves = 0, edx7 = 0, eax71 = 0, refused = 0 } = amx;
+  const { subleaves = 0, edx7 = 0, eax71 = 0, refused = 0, name = 0x68747541 } = amx;
   return featuresOfX86({
     cpuid: (leaf, subleaf, register) => {
-      if (leaf === 0) return leaves;
+      if (leaf === 0) return register === 0 ? leaves : name;
       if (leaf === 1) return ecx1;
       if (subleaf === 1) return eax71;
       return [subleaves, ebx7, ecx7, edx7][register]!;
@@ -107,9 +112,11 @@ function processor(
 }
 
 Deno.test("AVX-512 needs the processor's instructions and the system's registers", () => {
-  const none = { vectors: false, dots: false, bf16: null };
-  assert.deepEqual(processor({}), { vectors: true, dots: true, bf16: null });
-  assert.deepEqual(processor({ ecx7: 0 }), { vectors: true, dots: false, bf16: null });
+  const none = { vectors: false, dots: false, bf16: null, prefetches: false };
+  const some = { ...none, vectors: true };
+  assert.deepEqual(processor({}), { ...some, dots: true });
+  assert.deepEqual(processor({ ecx7: 0 }), some);
+  assert.equal(processor({ name: 0x756e6547 }).prefetches, true, "GenuineIntel");
   assert.deepEqual(processor({ leaves: 6 }), none);
   assert.deepEqual(processor({ ecx1: 0 }), none, "no OSXSAVE");
   assert.deepEqual(processor({ state: 0x07 }), none, "the system saves AVX registers only");
@@ -119,14 +126,15 @@ Deno.test("AVX-512 needs the processor's instructions and the system's registers
 });
 
 Deno.test("on ARM64 the system tells the processor's instructions, and the library is another", () => {
-  assert.deepEqual(featuresOfArm(0n), { vectors: false, dots: false, bf16: null });
-  assert.deepEqual(featuresOfArm(1n << 1n), { vectors: true, dots: false, bf16: null });
-  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), { vectors: true, dots: true, bf16: null });
+  const none = { vectors: false, dots: false, bf16: null, prefetches: false };
+  assert.deepEqual(featuresOfArm(0n), none);
+  assert.deepEqual(featuresOfArm(1n << 1n), { ...none, vectors: true });
+  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), { ...none, vectors: true, dots: true });
   const lengths: number[] = [];
   const write: Libc["write"] = (_descriptor, bytes) => (lengths.push(bytes.length), bytes.length);
   const arm = openOn(system({ arch: "aarch64" }, { write }));
   assert.deepEqual(arm, {
-    code: { path: "/proc/self/fd/1234", dots: false, bf16: null },
+    code: { path: "/proc/self/fd/1234", dots: false, bf16: null, prefetches: false },
     tiles: "NEON",
   });
   openOn(system({}, { write }));

@@ -15,14 +15,24 @@ INLINE f32x4 load4(const char *at) {
   return *(const loose_f32x4 *)at;
 }
 
+/** Keys are prefetched so many rows ahead. */
+#define AHEAD 32
+
 /** Keys and values that some queries attend to. */
 typedef struct {
   const char *k, *v;
   size_t stride;
   int count;
-  /** The head's place in a row: rows are fetched as a whole. Negative: they are not. */
+  /** Whether loops prefetch this head's part of the rows that are AHEAD. */
+  int prefetches;
+  /** The head's place in a row: whole rows are read before they are used. Negative: they are not. */
   ptrdiff_t lead;
 } Keys;
+
+/** How many of the rows [j, j + n) prefetch the one that is AHEAD of them. */
+static int prefetching(const Keys *keys, int j, int n) {
+  return keys->prefetches ? max(0, min(n, keys->count - AHEAD - j)) : 0;
+}
 
 /** Reads a word of every cache line, so that all of them are on their way from memory. */
 static void touch(const char *from, size_t bytes) {
@@ -71,6 +81,8 @@ typedef struct {
   const char *v;
   size_t stride;
   int count, columns;
+  /** The first rows, which prefetch the ones that are AHEAD of them. */
+  int prefetching;
 } Values;
 
 /**
@@ -88,8 +100,10 @@ INLINE void add_values(
     UNROLL for (int c = 0; c < panels; c++) sums[r][c] = load16(o + r * ROW + c * PANEL);
   }
   const char *p = part->p, *v = part->v;
-  ONE_BY_ONE for (int j = part->count; j > 0; j--, p += 4, v += part->stride) {
+  const size_t ahead = AHEAD * part->stride;
+  ONE_BY_ONE for (int j = 0; j < part->count; j++, p += 4, v += part->stride) {
     f32x16 row[VALUE_PANELS];
+    if (j < part->prefetching) prefetch(v + ahead, panels * ROW);
     UNROLL for (int c = 0; c < panels; c++) {
       const int whole = !partly || c < panels - 1;
       row[c] = whole ? load16(v + c * ROW) : load_lanes(v + c * ROW, part->columns);
@@ -137,11 +151,12 @@ static void values_of(
 
 /**
  * Queries [i, i + count) attend to the keys [j, j + n), whose scores are rows of the scratch. The
- * values of the first `shared` keys are rows from vShared on, the others from v on.
+ * values of the first `shared` keys are rows from vShared on, the others from v on. The first rows
+ * of these prefetch others.
  */
 static void attend_queries(
   const Softmax *s, int i, int count, int n, int shared, const char *vShared, const char *v,
-  size_t stride
+  size_t stride, int prefetching
 ) {
   const int whole = round_up16(n);
   for (int r = 0; r < count; r++) {
@@ -155,7 +170,7 @@ static void attend_queries(
   Values parts[2] = {
     { .p = s->scores, .v = vShared, .stride = stride, .count = shared },
     { .p = s->scores + shared * 4, .v = v + (size_t)shared * stride, .stride = stride,
-      .count = n - shared },
+      .count = n - shared, .prefetching = prefetching - shared },
   };
   char *o = s->o + (size_t)i * ROW;
   float added[TOGETHER];
@@ -206,7 +221,8 @@ static void attend_few(
       p.v = (packed == NULL ? s->k : packed + offset) + (size_t)sharedPanels * p.vPanel;
       p.c = s->scores + (size_t)sharedPanels * ROW;
       chains(count, ceil_div(n, LANES) - sharedPanels, &p);
-      attend_queries(s, i, count, n, there, vShared + offset, keys->v + offset, stride);
+      const int some = i == from ? prefetching(keys, j, n) : 0;
+      attend_queries(s, i, count, n, there, vShared + offset, keys->v + offset, stride, some);
     }
   }
 }
@@ -246,11 +262,14 @@ INLINE f32x16 four_times(const char *at) {
  */
 INLINE void row_scores(
   const int queries, const char *q, const char *k, size_t stride, int n, int headDim, float scale,
-  char *scores
+  int prefetching, char *scores
 ) {
   for (int j = 0; j < n; j += 4) {
     const char *rows[4];
     UNROLL for (int t = 0; t < 4; t++) rows[t] = k + (size_t)min(j + t, n - 1) * stride;
+    if (j < prefetching) {
+      UNROLL for (int t = 0; t < 4; t++) prefetch(rows[t] + AHEAD * stride, (size_t)headDim * 4);
+    }
     f32x16 sums[TOGETHER];
     UNROLL for (int r = 0; r < queries; r++) sums[r] = (f32x16)0.0f;
     size_t d = 0;
@@ -285,10 +304,10 @@ INLINE void row_scores(
 }
 
 #define ROW_SCORES(queries) \
-  case queries: row_scores(queries, q, k, stride, n, headDim, scale, scores); return;
+  case queries: row_scores(queries, q, k, stride, n, headDim, scale, prefetching, scores); return;
 static __attribute__((noinline)) void scores_of(
   int queries, const char *q, const char *k, size_t stride, int n, int headDim, float scale,
-  char *scores
+  int prefetching, char *scores
 ) {
   switch (queries) { ROW_SCORES(1) ROW_SCORES(2) ROW_SCORES(3) ROW_SCORES(4) }
 }
@@ -305,8 +324,9 @@ static void attend_rows(
     for (int g = 0; g < group; g += TOGETHER) {
       const int count = min(group - g, TOGETHER);
       const char *k = keys->k + offset, *v = keys->v + offset;
-      scores_of(count, q + (size_t)g * bytes, k, stride, n, s->headDim, scale, s->scores);
-      attend_queries(s, i + g, count, n, 0, v, v, stride);
+      const int some = g == 0 ? prefetching(keys, j, n) : 0;
+      scores_of(count, q + (size_t)g * bytes, k, stride, n, s->headDim, scale, some, s->scores);
+      attend_queries(s, i + g, count, n, 0, v, v, stride, some);
     }
   }
 }
@@ -340,9 +360,12 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
       (size_t)first * queryStride + (size_t)(head * group + part * width) * headDim * 4;
     const size_t keyOffset = (size_t)head * headDim * 4;
     // The first unit that reads rows from memory fetches them for all key heads.
-    const int ahead = kvHeads > 1 && headDim >= LONG_HEAD &&
+    const int ahead = kvHeads > 1 && headDim >= LONG_HEAD && !d->prefetches &&
       (unit == begin || unit % (parts * kvHeads) == 0);
-    Keys keys = { .stride = stride, .lead = ahead ? (ptrdiff_t)keyOffset : -1 };
+    Keys keys = {
+      .stride = stride, .prefetches = d->prefetches && headDim >= LONG_HEAD,
+      .lead = ahead ? (ptrdiff_t)keyOffset : -1,
+    };
     tile_offsets(s->queryOffsets, queryStride, (size_t)headDim * 4, some);
     pack_transposed(d->q + queryOffset, s->queryOffsets, count, headDim, d->scale, s->q);
     softmax_begin(s, count);
@@ -392,8 +415,9 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
   }
 }
 
+/** `prefetches`: whether this processor reads rows faster with prefetches than with plain reads. */
 KERNEL void attention_decode(
-  char *base, uint32_t q, uint32_t prefixK, uint32_t packedPrefixK, uint32_t prefixV,
+  char *base, int prefetches, uint32_t q, uint32_t prefixK, uint32_t packedPrefixK, uint32_t prefixV,
   uint32_t branchK, uint32_t branchV, uint32_t out, uint32_t branches, int branchCount, int maxNew,
   int heads, int kvHeads, int headDim, float scale, int blockBranches, int width, int window,
   int begin, int end, uint32_t scratch
@@ -404,7 +428,7 @@ KERNEL void attention_decode(
     .branchK = base + branchK, .branchV = base + branchV, .out = base + out,
     .branches = (const Branch *)(base + branches), .branchCount = branchCount, .maxNew = maxNew,
     .heads = heads, .kvHeads = kvHeads, .headDim = headDim, .scale = scale,
-    .blockBranches = blockBranches, .width = width, .window = window,
+    .blockBranches = blockBranches, .width = width, .window = window, .prefetches = prefetches,
   };
   decode_attention(&d, begin, end, base + scratch);
 }

@@ -20,6 +20,8 @@ typedef struct {
   int branchCount, maxNew, heads, kvHeads, headDim;
   float scale;
   int blockBranches, width, window;
+  /** Whether keys and values that memory holds are read ahead with prefetch instructions. */
+  int prefetches;
 } Decode;
 
 /** The units [begin, end). */

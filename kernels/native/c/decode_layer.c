@@ -20,7 +20,7 @@ static void project(
 }
 
 static void decode_rows(
-  char *base, uint32_t x, uint32_t inputNorm, uint32_t wq, uint32_t wk, uint32_t wv, uint32_t wo,
+  char *base, int prefetches, uint32_t x, uint32_t inputNorm, uint32_t wq, uint32_t wk, uint32_t wv, uint32_t wo,
   uint32_t postNorm, uint32_t wGate, uint32_t wUp, uint32_t wDown, uint32_t cos, uint32_t sin,
   uint32_t positions, uint32_t cacheRow, uint32_t branches, uint32_t prefixK,
   uint32_t packedPrefixK, uint32_t prefixV, uint32_t branchK, uint32_t branchV, int count,
@@ -57,7 +57,7 @@ static void decode_rows(
       .prefixV = base + prefixV, .branchK = base + branchK, .branchV = base + branchV, .out = attn,
       .branches = (const Branch *)(base + branches) + first, .branchCount = rows, .maxNew = maxNew,
       .heads = heads, .kvHeads = kvHeads, .headDim = headDim, .scale = scale,
-      .blockBranches = blockBranches, .width = heads / kvHeads,
+      .blockBranches = blockBranches, .width = heads / kvHeads, .prefetches = prefetches,
     };
     decode_attention(&decode, 0, ceil_div(rows, blockBranches) * kvHeads, base + scratch);
     project(attn, base + wo, h, rows, d, width, kBlockQ, 1);
@@ -73,9 +73,9 @@ static void decode_rows(
  * The arguments are in memory, in the order of the WASM kernel: V8 cannot compile a call of native
  * code with so many.
  */
-KERNEL void decode_layer(char *base, const double *a) {
+KERNEL void decode_layer(char *base, int prefetches, const double *a) {
   decode_rows(
-    base,
+    base, prefetches,
     a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
     a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25], a[26],
     a[27], a[28], a[29], a[30], a[31], a[32], a[33], a[34], a[35], a[36], a[37]
