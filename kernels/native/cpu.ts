@@ -34,8 +34,8 @@ export interface CpuFeatures {
   /** What multiplies numbers in bfloat16; null = nothing. Only with `vectors`. */
   bf16: "amx" | "avx512" | null;
   /**
-   * Whether rows from memory come sooner with prefetch instructions than with plain reads. Measured:
-   * on Intel's they do, on AMD's not.
+   * Whether rows from memory come sooner with prefetch instructions than with plain reads.
+   * Measured: on Intel's processors they do, on AMD's not.
    */
   prefetches: boolean;
 }

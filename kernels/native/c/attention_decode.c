@@ -25,7 +25,7 @@ typedef struct {
   int count;
   /** Whether loops prefetch this head's part of the rows that are AHEAD. */
   int prefetches;
-  /** The head's place in a row: whole rows are read before they are used. Negative: they are not. */
+  /** The head's place in a row: whole rows are read before their use. Negative: they are not. */
   ptrdiff_t lead;
 } Keys;
 
