@@ -38,7 +38,7 @@ const TRAFFIC: readonly [name: string, conflicts: number, reads: number][] = [
 Deno.test("a subgroup's accesses have few conflicts, and use what they read", () => {
   for (const [name, conflicts, reads] of TRAFFIC) {
     const found = tracedTraffic(kernelOf(name))!;
-    assert.ok(found.shared > 10 && found.global >= 5, `${name}: ${found.shared}, ${found.global}`);
+    assert.ok(found.shared >= 9 && found.global >= 5, `${name}: ${found.shared}, ${found.global}`);
     assert.ok(found.conflicts <= conflicts + 1e-9, `${name}: ${found.conflicts} bank cycles`);
     assert.ok(found.reads! >= reads - 1e-9, `${name}: ${found.reads} of the sectors read`);
   }
