@@ -80,7 +80,7 @@ function compile(kernels: readonly KernelText[]): void {
   const { vulkan, instance } = createInstance();
   const physical = listPhysical(vulkan, instance)[0]!, { family } = computeQueue(vulkan, physical);
   const device = createDevice(vulkan, physical, family);
-  const objects = new PipelineObjects({ vulkan, device });
+  const objects = new PipelineObjects({ vulkan, device }, null);
   const encoder = new TextEncoder();
   kernels.forEach(({ text, writes }, i) => {
     const entries: GpuLayoutEntry[] = [

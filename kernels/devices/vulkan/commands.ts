@@ -31,6 +31,8 @@ export interface Host {
 
 export class VulkanBuffer implements GpuBuffer {
   mapState: GpuBuffer["mapState"] = "unmapped";
+  /** The number of the last submit that copies to it, for the host to read. */
+  copiedBy = 0;
   #destroyed = false;
 
   constructor(
@@ -43,8 +45,9 @@ export class VulkanBuffer implements GpuBuffer {
     public label: string,
   ) {}
 
+  /** Waits for the copy to this buffer, not for what was submitted after it. */
   mapAsync(): Promise<void> {
-    this.host.guard(() => this.host.work.wait());
+    this.host.guard(() => this.host.work.wait(this.copiedBy));
     this.mapState = "mapped";
     return Promise.resolve();
   }
@@ -116,6 +119,8 @@ export interface VulkanQuerySet extends GpuQuerySet {
 /** Recorded commands. */
 export interface VulkanCommands extends GpuObject {
   readonly handle: bigint;
+  /** Buffers that the host will read. */
+  readonly forHost: ReadonlySet<VulkanBuffer>;
 }
 
 export class VulkanEncoder implements GpuEncoder, GpuPass {
@@ -126,7 +131,7 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
   /** Buffers that commands since the last barrier wrote or read. */
   readonly #written = new Set<VulkanBuffer>();
   readonly #read = new Set<VulkanBuffer>();
-  #forHost = false;
+  readonly #forHost = new Set<VulkanBuffer>();
   #pipeline: VulkanPipeline | null = null;
   #bound: VulkanPipeline | null = null;
   #group: VulkanBindGroup | null = null;
@@ -214,7 +219,7 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
     const from = source as VulkanBuffer, to = target as VulkanBuffer;
     if (this.#host.isDead) return;
     this.#order([from], [to]);
-    this.#forHost ||= to.memory!.bytes !== null;
+    if (to.memory!.bytes !== null) this.#forHost.add(to);
     this.#host.work.copy(this.#commands, from.handle, sourceOffset, to.handle, targetOffset, size);
   }
 
@@ -241,8 +246,8 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
   }
 
   finish(): VulkanCommands {
-    this.#host.guard(() => this.#host.work.end(this.#commands, this.#forHost));
-    return { label: "", handle: this.#commands };
+    this.#host.guard(() => this.#host.work.end(this.#commands, this.#forHost.size > 0));
+    return { label: "", handle: this.#commands, forHost: this.#forHost };
   }
 
   /** Puts a barrier before a command if it must wait for one since the last barrier. */

@@ -4,11 +4,12 @@ import { EXIT, RgxError, UsageError } from "../../../core/errors.ts";
 import { NEEDED, needs } from "../../../tests/skipped.ts";
 import { upload } from "../../testing.ts";
 import { testGpuDevice } from "../webgpu/device_testing.ts";
-import type { WebgpuDevice, WebgpuDeviceOptions } from "../webgpu/device.ts";
+import { deviceOn, type WebgpuDevice, type WebgpuDeviceOptions } from "../webgpu/device.ts";
 import { isWebgpuWanted } from "../webgpu/testing.ts";
 import { createVulkanDevice } from "./device.ts";
+import { VulkanGpu } from "./gpu.ts";
 import { openVulkan } from "./library.ts";
-import { choosePhysical, type Physical } from "./physical.ts";
+import { choosePhysical, createInstance, listPhysical, type Physical } from "./physical.ts";
 import { hasVulkan } from "./testing.ts";
 
 function vulkanTest(
@@ -123,3 +124,46 @@ Deno.test({
       }, null), /RGX_VULKAN_LIB: \/none.so is no Vulkan loader/);
   },
 });
+
+if (isWebgpuWanted) {
+  Deno.test({
+    name: "a read waits for its copy, and not for what was submitted after it (vulkan)",
+    ignore: needs(hasVulkan, NEEDED.vulkan),
+    fn: readsOnlyWhatItNeeds,
+  });
+}
+
+async function readsOnlyWhatItNeeds(): Promise<void> {
+  const opened = createInstance();
+  const physical = choosePhysical(listPhysical(opened.vulkan, opened.instance), null);
+  const gpu = new VulkanGpu(opened, physical), { work } = gpu;
+  const device = await deviceOn("vulkan", physical.info, {}, () => gpu);
+  const waited: number[] = [], submitted: number[] = [];
+  const wait = work.wait.bind(work), submit = work.submit.bind(work);
+  work.wait = (number) => {
+    waited.push(number);
+    wait(number);
+  };
+  work.submit = (commands) => {
+    submitted.push(submit(commands));
+    return submitted.at(-1)!;
+  };
+  try {
+    const x = upload(device, Float32Array.of(1, 2)), out = device.create("float", 2, "out");
+    await device.read(x); // its buffer for reads is there now
+    submitted.length = waited.length = 0;
+    device.run("add", { a: x, b: x, out, n: 2 });
+    const later = await device.readLater([{ tensor: out, length: 2 }]);
+    const copy = submitted.at(-1)!;
+    for (let i = 0; i < 3; i++) {
+      device.run("add", { a: x, b: x, out: x, n: 2 });
+      device.submit();
+    }
+    assert.deepEqual(await later(), [Float32Array.of(2, 4)]);
+    assert.deepEqual(waited, [copy]);
+    assert.ok(submitted.at(-1)! >= copy + 3);
+    assert.deepEqual(await device.read(x), Float32Array.of(8, 16));
+  } finally {
+    device.close();
+  }
+}

@@ -34,6 +34,7 @@ import {
   type Physical,
   requestFeatures,
 } from "./physical.ts";
+import { PipelineCacheFile } from "./pipeline_cache.ts";
 import { PipelineObjects } from "./pipeline_objects.ts";
 import { BUFFER_USAGE, type Core, Queue } from "./queue.ts";
 import * as vk from "./structs.ts";
@@ -67,6 +68,7 @@ export class VulkanGpu implements Gpu, Host {
   readonly #available: Features;
   readonly #subgroupSize: number;
   readonly #objects: PipelineObjects;
+  readonly #cache: PipelineCacheFile;
   readonly #buffers = new Set<VulkanBuffer>();
   readonly #queries = new Set<bigint>();
   readonly #scopes: Scope[] = [];
@@ -85,7 +87,8 @@ export class VulkanGpu implements Gpu, Host {
     const device = createDevice(vulkan, physical, family, wanted);
     this.core = { vulkan, device, pool: new MemoryPool(vulkan, physical.handle, device) };
     this.work = new Queue(this.core, family);
-    this.#objects = new PipelineObjects(this.core);
+    this.#cache = new PipelineCacheFile(physical.info);
+    this.#objects = new PipelineObjects(this.core, this.#cache.read());
     const L = vk.VkPhysicalDeviceLimits, { limits } = physical;
     this.limits = {
       maxBufferSize: physical.maxAllocation,
@@ -108,7 +111,11 @@ export class VulkanGpu implements Gpu, Host {
     this.#resolveLost = lost.resolve;
     this.queue = {
       submit: (commands) =>
-        this.guard(() => this.work.submit(commands.map((list) => (list as VulkanCommands).handle))),
+        this.guard(() => {
+          const lists = commands as VulkanCommands[];
+          const number = this.work.submit(lists.map(({ handle }) => handle));
+          for (const { forHost } of lists) for (const buffer of forHost) buffer.copiedBy = number;
+        }),
       writeBuffer: (buffer, offset, data, dataOffset = 0, size = data.length - dataOffset) => {
         const { handle } = buffer as VulkanBuffer;
         const part = data.subarray(dataOffset, dataOffset + size);
@@ -245,8 +252,10 @@ export class VulkanGpu implements Gpu, Host {
   destroy(): void {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
-    this.isDead = true;
     const { vulkan, device, pool } = this.core;
+    const compiled = this.isDead ? null : this.#objects.compiled();
+    if (compiled !== null) this.#cache.write(compiled);
+    this.isDead = true;
     vulkan.vkDeviceWaitIdle(device); // returns at once when the device is lost
     this.work.close();
     for (const query of this.#queries) vulkan.vkDestroyQueryPool(device, query, null);

@@ -42,6 +42,7 @@ const SYMBOLS = {
   vkCreateShaderModule: result([H, B, P, B]),
   vkDestroyShaderModule: fn([H, H, P]),
   vkCreatePipelineCache: result([H, B, P, B]),
+  vkGetPipelineCacheData: result([H, H, B, B]),
   vkDestroyPipelineCache: fn([H, H, P]),
   vkCreateDescriptorSetLayout: result([H, B, P, B]),
   vkDestroyDescriptorSetLayout: fn([H, H, P]),

@@ -25,14 +25,29 @@ export class PipelineObjects {
   /** Destroys what was made; called in reverse order. */
   readonly #made: (() => void)[] = [];
 
-  constructor(core: Pick<Core, "vulkan" | "device">) {
+  /** @param compiled what {@link compiled} gave in an earlier process; null: nothing */
+  constructor(core: Pick<Core, "vulkan" | "device">, compiled: Bytes | null) {
     this.#core = core;
     const { vulkan, device } = core;
+    const info = vk.VkPipelineCacheCreateInfo.make(
+      compiled === null ? {} : { initialDataSize: compiled.length, pInitialData: compiled },
+    );
     this.#cache = this.#create(
       "vkCreatePipelineCache",
-      (out) => vulkan.vkCreatePipelineCache(device, vk.VkPipelineCacheCreateInfo.make(), null, out),
+      (out) => vulkan.vkCreatePipelineCache(device, info, null, out),
       (handle) => vulkan.vkDestroyPipelineCache(device, handle, null),
     );
+  }
+
+  /** What the driver has compiled; null: it gives nothing. */
+  compiled(): Bytes | null {
+    const { vulkan, device } = this.#core, size = zeros(8);
+    const get = (out: Bytes | null) =>
+      vulkan.vkGetPipelineCacheData(device, this.#cache, size, out as Bytes);
+    const length = () => Number(new DataView(size.buffer).getBigUint64(0, true));
+    if (get(null) !== 0 || length() === 0) return null;
+    const bytes = zeros(length());
+    return get(bytes) === 0 ? bytes.slice(0, length()) : null;
   }
 
   setLayout(entries: readonly GpuLayoutEntry[]): SetLayout {

@@ -170,7 +170,8 @@ export class Queue {
     this.#waiting.push({ after: this.#submitted + 1, release });
   }
 
-  submit(commands: readonly bigint[]): void {
+  /** @returns the number of the submit, for {@link wait} */
+  submit(commands: readonly bigint[]): number {
     const { vulkan } = this.#core;
     const all = [...commands];
     if (this.#prologue !== null) {
@@ -179,7 +180,7 @@ export class Queue {
       this.#prologue = null;
     }
     this.#collect();
-    if (all.length === 0) return;
+    if (all.length === 0) return this.#submitted;
     const value = this.#submitted + 1;
     const timeline = vk.VkTimelineSemaphoreSubmitInfo.make({
       signalSemaphoreValueCount: 1,
@@ -198,17 +199,17 @@ export class Queue {
       this.#staging = null;
       this.later(() => this.#keep(staging));
     }
-    this.#submitted = value;
+    return this.#submitted = value;
   }
 
-  /** Waits until all submitted commands are done. This blocks the thread. */
-  wait(): void {
-    if (this.#done === this.#submitted) return;
+  /** Waits until a submit and all before it are done. This blocks the thread. */
+  wait(number: number): void {
+    if (this.#done >= number) return;
     const { vulkan, device } = this.#core;
     const info = vk.VkSemaphoreWaitInfo.make({
       semaphoreCount: 1,
       pSemaphores: u64Array([this.#timeline]),
-      pValues: u64Array([BigInt(this.#submitted)]),
+      pValues: u64Array([BigInt(number)]),
     });
     check("vkWaitSemaphores", vulkan.vkWaitSemaphores(device, info, 0xffff_ffff_ffff_ffffn));
     this.#collect();
