@@ -11,11 +11,15 @@ import {
   nodeAt,
 } from "./documents/node.ts";
 import type { RunConfig } from "./schema/run_config.ts";
-import { asDocument } from "./to_yaml.ts";
+import { asDocument, rememberSecret } from "./to_yaml.ts";
 
 /** Dotted key → text before interpolation, for every value that contains a secret. */
 export function collectSecrets(node: ConfigNode, key = ""): Map<string, string> {
-  if (node.kind === "scalar") return new Map(node.secret === undefined ? [] : [[key, node.secret]]);
+  if (node.kind === "scalar") {
+    if (node.secret === undefined) return new Map();
+    rememberSecret(String(node.value), node.secret);
+    return new Map([[key, node.secret]]);
+  }
   const children: [string | number, ConfigNode][] = node.kind === "list"
     ? [...node.items.entries()]
     : [...node.entries].map(([name, entry]) => [name, entry.node]);

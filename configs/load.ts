@@ -39,7 +39,7 @@ import {
 import { applyOverride, environmentOverrides, parseOverrides } from "./reading/overrides.ts";
 import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_keys.ts";
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
-import { renderYaml } from "./to_yaml.ts";
+import { renderYaml, textOfRead } from "./to_yaml.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
 /** Options for reading a configuration. */
@@ -173,7 +173,8 @@ function isOfAFile(tree: MapNode): boolean {
 function inMemory(config: object, cwd: string): ConfigFile {
   const shown = "configuration object";
   try {
-    return { kind: "text", path: resolve(cwd, shown), shown, text: stringify(config) };
+    const text = textOfRead(config) ?? stringify(config);
+    return { kind: "text", path: resolve(cwd, shown), shown, text };
   } catch (error) {
     throw new UsageError(`${shown}: ${messageOf(error)}`, {
       advice:

@@ -3,30 +3,65 @@
  * enough to repeat it. Secrets appear as the `${oc.env:…}` that they came from.
  */
 import { stringify } from "yaml";
-import type { Json } from "./documents/node.ts";
+import type { Json, Scalar } from "./documents/node.ts";
 import { escapeText, isSecretName } from "./reading/interpolation.ts";
-import type { RunConfig } from "./schema/run_config.ts";
+import type { RewardSection, RunConfig } from "./schema/run_config.ts";
 
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
   const { rewards, model, ...rest } = withoutToken(config);
-  const document = {
-    model,
-    ...rest,
-    rewards: rewards.map(({ name, weight, params, file, ...more }) => ({
-      name,
-      weight,
-      ...more,
-      ...file,
-      ...params,
-    })),
-  };
+  const document = { model, ...rest, rewards: rewards.map(rewardAsWritten) };
   return structuredClone(document) as unknown as Record<string, Json>;
 }
+
+/** A reward as a configuration writes it: its parameters and its file beside its name. */
+export function rewardAsWritten(reward: RewardSection): object {
+  const { name, weight, params, file, ...more } = reward;
+  return { name, weight, ...more, ...file, ...params };
+}
+
+/** Whether a reward of an object is one of a configuration that was read. */
+export function isRewardSection(reward: unknown): reward is RewardSection {
+  const { path, params } = Object(reward) as { path?: unknown; params?: unknown };
+  return path === undefined && typeof params === "object" && params !== null;
+}
+
+/**
+ * The YAML text of an object if it is a whole configuration that was read, perhaps with changes;
+ * otherwise null. Its texts have their values already, so that `${` in them is no expression.
+ */
+export function textOfRead(config: object): string | null {
+  const { rewards } = config as { rewards?: unknown };
+  const isWhole = ROOTS.every((root) => root in config) && Array.isArray(rewards) &&
+    rewards.every(isRewardSection);
+  if (!isWhole) return null;
+  const { training: { hub_token } } = config as RunConfig;
+  const document = asDocument(config as RunConfig);
+  const training = { ...document["training"] as object, hub_token };
+  return stringify(
+    mapScalars(
+      { ...document, training },
+      "",
+      (value) => typeof value === "string" ? escapeText(value) : value,
+    ),
+  );
+}
+
+/** What every configuration that was read has. */
+const ROOTS = ["model", "lora", "data", "curriculum", "rewards", "sft", "eval", "generation"]
+  .concat("training", "logging", "hf_upload");
 
 /** The configuration without the token of an upload, which is written to no file. */
 export function withoutToken(config: RunConfig): RunConfig {
   return { ...config, training: { ...config.training, hub_token: null } };
+}
+
+/** Values with secrets that were read → their texts before interpolation. */
+const SECRET_VALUES = new Map<string, string>();
+
+/** A value that no file will hold, also when a program passes it on in another configuration. */
+export function rememberSecret(value: string, text: string): void {
+  if (value.length >= 8) SECRET_VALUES.set(value, text);
 }
 
 /** The YAML text. `secrets`: dotted key → text before interpolation. */
@@ -40,17 +75,21 @@ export function renderYaml(
     ...variables.length > 0 ? { env: Object.fromEntries(variables) } : {},
     ...asDocument(config),
   };
-  return stringify(escape(document, "", secrets), { lineWidth: 0 });
+  return stringify(
+    mapScalars(document, "", (value, key) => {
+      const secret = secrets.get(key) ?? SECRET_VALUES.get(String(value));
+      return secret ?? (typeof value === "string" ? escapeText(value) : value);
+    }),
+    { lineWidth: 0 },
+  );
 }
 
-function escape(value: Json, key: string, secrets: ReadonlyMap<string, string>): Json {
-  const secret = secrets.get(key);
-  if (secret !== undefined) return secret;
+/** A copy of a document with each scalar replaced. */
+function mapScalars(value: Json, key: string, change: (value: Scalar, key: string) => Json): Json {
+  if (typeof value !== "object" || value === null) return change(value, key);
   const sub = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
-  if (typeof value === "string") return escapeText(value);
-  if (Array.isArray(value)) return value.map((item, i) => escape(item, sub(i), secrets));
-  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item, i) => mapScalars(item, sub(i), change));
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, escape(item, sub(name), secrets)]),
+    Object.entries(value).map(([name, item]) => [name, mapScalars(item, sub(name), change)]),
   );
 }

@@ -1,11 +1,14 @@
 /** The overrides of a program, as the arguments that a command would get. */
 import { UsageError } from "../../core/errors.ts";
 import { SECTIONS } from "../schema/schema.ts";
+import { isRewardSection, rewardAsWritten } from "../to_yaml.ts";
 import type { ConfigOverrides } from "../typed/config_object.ts";
+import type { DataKeys } from "../typed/sections.ts";
 
 /**
- * `{training: {max_steps: 5}}` → `["training.max_steps=5"]`. Sections are merged; any other value,
- * also a map or a list, replaces the one that is there.
+ * `{training: {max_steps: 5}}` → `["training.max_steps=5"]`. Sections and maps are merged with what
+ * is there; any other value, also a list, replaces it. Tasks that are named take the place of the
+ * problems that are there, with their parameters.
  * @throws UsageError for a value that no YAML file can have
  */
 export function overrideArguments(overrides: ConfigOverrides): string[] {
@@ -21,7 +24,26 @@ export function overrideArguments(overrides: ConfigOverrides): string[] {
         advice: "It may hold maps, lists, texts, numbers, true, false and null.",
       });
     });
-  return collect(overrides, "");
+  const { data, rewards } = overrides;
+  return collect({
+    ...overrides,
+    ...isMap(data) && { data: { ...data, ...inPlaceOfOtherProblems(data) } },
+    ...Array.isArray(rewards) && {
+      rewards: rewards.map((reward) => isRewardSection(reward) ? rewardAsWritten(reward) : reward),
+    },
+  }, "");
+}
+
+/** What sets aside the problems of the configuration, if other tasks are named. */
+function inPlaceOfOtherProblems(data: DataKeys): DataKeys {
+  const { task_name = null, tasks = null, dataset_name = null, task_config } = data;
+  if (task_name === null && tasks === null) return {};
+  return {
+    dataset_name,
+    // The task `composite` names the tasks that are there.
+    ...task_name !== "composite" && { task_name, tasks },
+    task_config: { _delete_: true, ...task_config },
+  };
 }
 
 function isMap(value: unknown): value is object {

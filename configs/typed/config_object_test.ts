@@ -36,7 +36,7 @@ Deno.test("a misspelt key, a wrong type and a wrong value do not compile, and ar
   ) await assert.rejects(loadConfig(config), message);
 });
 
-Deno.test("overrides of a program merge sections, and replace maps and lists", async () => {
+Deno.test("overrides of a program merge sections, and replace lists", async () => {
   const overrides: ConfigOverrides = {
     data: { task_name: "chain_sum", task_config: { max_terms: 3 } },
     training: { max_steps: 5, stop: "\n" },
@@ -54,6 +54,57 @@ Deno.test("overrides of a program merge sections, and replace maps and lists", a
   const absent = { training: { seed: undefined, max_steps: 1 } } as object;
   assert.deepEqual(overrideArguments(absent), ["training.max_steps=1"]);
   assert.throws(() => overrideArguments({ sft: (() => 1) as never }), /sft is a function/);
+});
+
+Deno.test("a configuration that was read can be changed and used as one", async () => {
+  for (const name of ["gsm8k", "quickstart", "smollm2_curriculum"]) {
+    const first = await loadConfig(name), again = await loadConfig(first.config);
+    assert.equal(again.yaml, first.yaml);
+    assert.deepEqual(again.config, first.config);
+  }
+  const { config } = await loadConfig("quickstart", {
+    overrides: { data: { system_prompt: "\\${x}", add_instructions: true } },
+  });
+  assert.equal(config.data.system_prompt, "${x}");
+  const mine: ConfigObject = { ...config, training: { ...config.training, max_steps: 7 } };
+  const { config: changed } = await loadConfig(mine);
+  assert.deepEqual([changed.training.max_steps, changed.data.system_prompt], [7, "${x}"]);
+
+  // Its sections can be overrides of another.
+  const { config: other } = await loadConfig("gsm8k", { overrides: { rewards: config.rewards } });
+  assert.deepEqual(other.rewards, config.rewards);
+
+  const env = { JUDGE_API_KEY: "sk-123456789" };
+  const secret: ConfigObject = {
+    ...mine,
+    data: { task_name: "chain_sum" },
+    rewards: [{ path: "a.ts", key: "${oc.env:JUDGE_API_KEY}" }],
+  };
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/a.ts`, "export default () => 1;");
+  const read = await loadConfig(secret, { env, cwd: folder });
+  assert.equal(read.config.rewards[0]!.params["key"], env.JUDGE_API_KEY);
+  const { yaml } = await loadConfig(structuredClone(read.config));
+  assert.match(yaml, /key: \$\{oc\.env:JUDGE_API_KEY\}/);
+  assert.doesNotMatch(yaml, /sk-123/);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("tasks that a program names take the place of the problems of its recipe", async () => {
+  const data = async (recipe: string, data: ConfigOverrides["data"]) =>
+    (await loadConfig(recipe, { overrides: { data: data! } })).config.data;
+  const one = await data("quickstart", { task_name: "chain_sum", task_config: { max_terms: 3 } });
+  assert.deepEqual([one.task_name, one.task_config], ["chain_sum", { max_terms: 3 }]);
+  assert.deepEqual((await data("quickstart", { task_name: "chain_sum" })).task_config, {});
+  const parts = { chain_sum: { weight: 2 }, leg_counting: {} };
+  const several = await data("quickstart", { tasks: parts });
+  assert.deepEqual(several.tasks?.map(({ task_name }) => task_name), Object.keys(parts));
+  assert.equal(several.task_name, null);
+  const back = await data("algorithmic_qwen_3b", { task_name: "chain_sum" });
+  assert.deepEqual([back.tasks, back.task_name], [null, "chain_sum"]);
+  // Without a task's name, parameters are merged with those of the recipe.
+  const same = await data("quickstart", { task_config: { max_word_len: 5 } });
+  assert.deepEqual(same.task_config, { min_word_len: 3, max_word_len: 5 });
 });
 
 Deno.test("every section and every key of the schema has a type", async () => {

@@ -1,5 +1,6 @@
 /** Values of a configuration object that can be written in several ways. */
 import type { TrackerName } from "../../core/tracker_names.ts";
+import type { RewardSection } from "../schema/run_config.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
 export interface NamedReward {
@@ -25,8 +26,8 @@ export interface FileReward {
   [parameter: string]: unknown;
 }
 
-/** A reward in the list `rewards`. */
-export type RewardItem = string | NamedReward | FileReward;
+/** A reward in the list `rewards`; also one of a configuration that was read. */
+export type RewardItem = string | NamedReward | FileReward | RewardSection;
 
 /** A task in a mixture of tasks. */
 export interface TaskItem {

@@ -145,7 +145,7 @@ export interface LoraKeys {
    * True: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform.
    * Expected: true, false or gaussian; default true.
    */
-  init_lora_weights?: boolean | "gaussian";
+  init_lora_weights?: boolean | "true" | "false" | "gaussian";
 }
 
 /** The problems: `data`. */

@@ -24,7 +24,7 @@ interface Interface {
 /** Keys whose values can be written in more ways than the checked configuration has. */
 const TYPES: Readonly<Record<string, string>> = {
   "lora.enabled": "boolean",
-  "lora.init_lora_weights": 'boolean | "gaussian"',
+  "lora.init_lora_weights": 'boolean | "true" | "false" | "gaussian"',
   "data.tasks": "TaskItems | null",
   "curriculum.enabled": "boolean",
   "curriculum.curricula": "Curricula",
