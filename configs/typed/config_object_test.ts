@@ -84,7 +84,7 @@ Deno.test("a configuration that was read can be changed and used as one", async 
   await Deno.writeTextFile(`${folder}/a.ts`, "export default () => 1;");
   const read = await loadConfig(secret, { env, cwd: folder });
   assert.equal(read.config.rewards[0]!.params["key"], env.JUDGE_API_KEY);
-  const { yaml } = await loadConfig(structuredClone(read.config));
+  const { yaml } = await loadConfig(structuredClone(read.config), { cwd: folder });
   assert.match(yaml, /key: \$\{oc\.env:JUDGE_API_KEY\}/);
   assert.doesNotMatch(yaml, /sk-123/);
   await Deno.remove(folder, { recursive: true });
