@@ -1,6 +1,6 @@
 /**
- * rgx makes reasoning tasks, trains language models on them with GRPO and measures the result. The
- * library has everything that a command does. docs/library.md is a guide.
+ * rgx makes reasoning tasks, trains language models on them with GRPO and measures the result.
+ * docs/library.md is a guide.
  *
  * No function prints, reads the keyboard or ends the process. Results are return values. Progress
  * is reported as events. Failures are thrown: a {@link UsageError} if the request is wrong, another

@@ -4,6 +4,7 @@
  * is there; the results are files of the format in results/result_file.ts. Nothing is printed here.
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
+import { withPermissions } from "../core/permissions.ts";
 import { writeResults } from "./results/benchmark_files.ts";
 import type { Took } from "./answerer.ts";
 import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
@@ -106,6 +107,15 @@ export interface Benchmark {
  *   not reachable; Interrupted when `shouldStop` returned true: the answers are kept for `resume`
  */
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
+  const path = options.outputDir ?? FOLDER;
+  return await withPermissions(
+    "benchmark",
+    [{ name: "env" }, { name: "read", path }, { name: "write", path }],
+    () => measure(options),
+  );
+}
+
+async function measure(options: BenchmarkOptions): Promise<Benchmark> {
   const start = performance.now(), { seed = 42, ranks = ALONE, workers = null } = options;
   let prepared!: Prepared;
   await ranks.each(async () => {

@@ -1,4 +1,5 @@
 /** Loads the configuration of a run for a program, where keys and values have types. */
+import { withPermissions } from "../core/permissions.ts";
 import { OVERRIDES } from "./documents/node.ts";
 import { loadConfig as load, type LoadedConfig } from "./load.ts";
 import { overrideArguments } from "./reading/override_arguments.ts";
@@ -23,9 +24,7 @@ export async function loadConfig(
   config: string | ConfigObject,
   { overrides = {}, ...options }: ConfigOptions = {},
 ): Promise<LoadedConfig> {
-  return await load(config, {
-    ...options,
-    overrides: overrideArguments(overrides),
-    source: OVERRIDES,
-  });
+  const given = { ...options, overrides: overrideArguments(overrides), source: OVERRIDES };
+  // The parser of YAML reads a variable.
+  return await withPermissions("loadConfig", [{ name: "env" }], () => load(config, given));
 }

@@ -3,6 +3,7 @@
  * that need no device do not load one.
  */
 import { messageOf, UsageError } from "../core/errors.ts";
+import { requirePermissions } from "../core/permissions.ts";
 import type { AdapterInfo, Device } from "./device.ts";
 import type { Preferred } from "./tuning/preferred_device.ts";
 
@@ -37,6 +38,7 @@ export async function createDevice(
   { keep = null, ...options }: { threads?: number; keep?: string | null } = {},
 ): Promise<Device> {
   const [kind, card] = splitCard(name);
+  requirePermissions("createDevice", { name: "env" });
   switch (kind) {
     case "reference":
       return (await import("./devices/reference/device.ts")).createReferenceDevice();

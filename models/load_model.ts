@@ -2,6 +2,7 @@
  * Loads a model for inference: from a folder (a full model, or a PEFT adapter and its base) onto a
  * device.
  */
+import { withPermissions } from "../core/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";
@@ -68,6 +69,18 @@ export async function loadModel(
   path: string,
   device: Device,
   options: LoadOptions = {},
+): Promise<LoadedModel> {
+  return await withPermissions(
+    "loadModel",
+    [{ name: "env" }],
+    () => loadWithTokenizer(path, device, options),
+  );
+}
+
+async function loadWithTokenizer(
+  path: string,
+  device: Device,
+  options: LoadOptions,
 ): Promise<LoadedModel> {
   const folder = await readModelFolder(path), { tokenizer: other } = options;
   const tokenizer = other === undefined ? folder.tokenizer : await loadTokenizer(other);

@@ -9,6 +9,7 @@ import { OVERRIDES } from "../configs/documents/node.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
 import { UsageError } from "../core/errors.ts";
+import { requirePermissions, withPermissions } from "../core/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice, type DeviceName } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";
@@ -61,9 +62,16 @@ export interface TrainOptions {
 export async function train(options: TrainOptions): Promise<TrainSummary> {
   const { env, signal } = options;
   if (signal?.aborted) throw new UsageError("train: the signal was aborted before the run began");
-  const run = () => trainWith(options);
+  const run = () => withPermissions("train", RIGHTS, () => trainWith(options));
   return await (env === undefined ? run() : env.withRewards(run));
 }
+
+/** Permissions of every run; the memory plan and the folder's lock ask the system. */
+const RIGHTS: readonly Deno.PermissionDescriptor[] = [
+  { name: "env" },
+  { name: "sys", kind: "systemMemoryInfo" },
+  { name: "sys", kind: "hostname" },
+];
 
 async function trainWith(options: TrainOptions): Promise<TrainSummary> {
   const { env, device: asked = "auto", threads, on = {}, signal, resume, force, tuneKernels } =
@@ -74,6 +82,8 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
     source: OVERRIDES,
     ...(env === undefined ? {} : { heldDataset: env.name }),
   });
+  const path = config.training.output_dir;
+  requirePermissions("train", { name: "read", path }, { name: "write", path });
   const device = typeof asked === "string"
     ? await createDevice(asked, {
       ...(threads === undefined ? {} : { threads }),

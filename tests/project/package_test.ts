@@ -4,13 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { buildPackage } from "../../tools/package/build.ts";
+import { root } from "../support.ts";
 
 /** Calls `work` with a new package and an empty folder. */
 async function withPackage(work: (packed: string, folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
     await buildPackage(`${folder}/package`);
-    await Deno.mkdir(`${folder}/mine`);
+    await Deno.mkdir(`${folder}/mine/runs`, { recursive: true });
+    await Deno.writeTextFile(`${folder}/mine/mine.ts`, REWARD);
     await work(`${folder}/package`, `${folder}/mine`);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -28,15 +30,15 @@ async function deno(cwd: string, ...args: string[]): Promise<{ code: number; tex
 }
 
 /** Tasks with data files, a reward in a sandbox, kernels on several threads, and a report. */
+const REWARD = "export default ({ completion }) => completion.length / 100;";
 const PROGRAM = `
 import { createDataset, train, writeReport } from "@rgx/rgx";
 console.log(createDataset("arc_agi", { seed: 1 }).entry(0).question.length > 100);
-await Deno.writeTextFile("mine.ts", "export default ({ completion }) => completion.length / 100;");
 const summary = await train({
   config: "quickstart",
   overrides: {
     model: { init: { hidden_size: 32, intermediate_size: 48 } },
-    training: { max_steps: 1, output_dir: "run" },
+    training: { max_steps: 1, output_dir: "runs/a" },
     sft: { max_steps: 1 },
     eval: { num_examples: 2 },
     rewards: [{ path: "./mine.ts" }],
@@ -44,7 +46,7 @@ const summary = await train({
   device: "wasm",
   threads: 2,
 });
-console.log(summary.status, (await writeReport("run")).html);
+console.log(summary.status, (await writeReport("runs/a")).html);
 `;
 
 Deno.test("the package works in an empty folder with one line, and can be published", () =>
@@ -52,12 +54,18 @@ Deno.test("the package works in an empty folder with one line, and can be publis
     await Deno.writeTextFile(`${folder}/program.ts`, PROGRAM);
     const line = { imports: { "@rgx/rgx": "../package/mod.ts" } };
     await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(line));
-    const run = await deno(folder, "run", "-A", "--no-check", "--quiet", "program.ts");
-    assert.equal(run.text, "true\ncompleted run/report.html\n");
+    // With the permissions of docs/library.md, and that of the reward file.
+    const page = await Deno.readTextFile(new URL("docs/library.md", root));
+    const written = /^ {4}deno run (--allow.*) my_program\.ts$/m.exec(page)![1]!;
+    const rights = [...written.replace("../rgx/dist/package", "../package").split(" ")];
+    assert.match(page, /^\| `--allow-run` +\| .*files of rewards/m);
+    const flags = [...rights, "--allow-run", "--no-prompt", "--no-check", "--quiet"];
+    const run = await deno(folder, "run", ...flags, "program.ts");
+    assert.equal(run.text, "true\ncompleted runs/a/report.html\n");
 
     // Types are those of `deno check`, under this project's stricter settings.
-    const flags = ["--dry-run", "--allow-dirty", "--no-check"];
-    const published = await deno(packed, "publish", ...flags);
+    const dry = ["--dry-run", "--allow-dirty", "--no-check"];
+    const published = await deno(packed, "publish", ...dry);
     assert.match(published.text, /Success.*Dry run complete/);
     assert.doesNotMatch(published.text, /error\[|slow-type/);
     assert.doesNotMatch(published.text, /_test\.ts|_testing\.ts/);
@@ -83,7 +91,7 @@ Deno.test("the package also works when a server has it, as a registry does", () 
         ...[folder, "run", ...rights, `--allow-import=${host}`],
         ...["--no-check", "--quiet", "program.ts"],
       );
-      assert.equal(run.text, "true\ncompleted run/report.html\n");
+      assert.equal(run.text, "true\ncompleted runs/a/report.html\n");
       // Deno keeps what it loads from a server, and the next server has another port.
       const { modulesCache } = JSON.parse((await deno(folder, "info", "--json")).text);
       const name = `127.0.0.1_PORT${server.addr.port}`;

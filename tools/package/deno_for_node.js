@@ -13,6 +13,8 @@ const CODES = {
   IsADirectory: "EISDIR",
   NotADirectory: "ENOTDIR",
   NotFound: "ENOENT",
+  // Node has no permissions that a program could lack.
+  NotCapable: "ENOTCAPABLE",
   PermissionDenied: "EACCES",
 };
 
@@ -50,6 +52,7 @@ export const Deno = {
     standalone: false,
   },
   pid: process.pid,
+  permissions: { querySync: () => ({ state: "granted" }) },
   env: { get: (name) => process.env[name] },
   errors,
   cwd: () => process.cwd(),

@@ -93,8 +93,10 @@ async function pointTo(outputDir: string, link: string, name: string): Promise<v
     await replaceSymlink(`${outputDir}/${link}`, name);
   } catch (error) {
     // The links are for people, and a resume does not read them: file systems without links are
-    // fine.
-    const { code } = (error instanceof RgxError ? error.cause : error) as { code?: string };
+    // fine, and so are programs that may only write in their folder (Deno makes no links for them).
+    const cause = error instanceof RgxError ? error.cause : error;
+    if (cause instanceof Deno.errors.NotCapable) return;
+    const { code } = cause as { code?: string };
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") {
       throw error;
     }

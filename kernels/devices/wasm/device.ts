@@ -8,7 +8,8 @@
  * copies it in.
  */
 import { bytesText } from "../../../core/bytes.ts";
-import { RgxError } from "../../../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
+import { requirePermissions } from "../../../core/permissions.ts";
 import type { Device, Recording } from "../../device.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { Ops } from "../../ops/ops.ts";
@@ -377,9 +378,14 @@ let compiled: Promise<WebAssembly.Module> | undefined;
 export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise<WasmDevice> {
   const threads = options.threads ?? defaultThreads();
   if (!Number.isInteger(threads) || threads < 1 || threads > MAX_THREADS) {
-    throw new RgxError(
+    throw new UsageError(
       `the CPU device cannot run with ${threads} threads, only with 1 to ${MAX_THREADS}`,
     );
+  }
+  // The other threads load their modules themselves.
+  const root = new URL("../../../", import.meta.url);
+  if (threads > 1 && root.protocol === "file:") {
+    requirePermissions(`a CPU device of ${threads} threads`, { name: "read", path: root });
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
   const builtIn = await compiled, module = options.module ?? builtIn;

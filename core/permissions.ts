@@ -1,0 +1,47 @@
+/**
+ * Permissions of Deno that a call of the library needs. Without this check a run would end with the
+ * runtime's own error where it first needs one, which may be late.
+ */
+import { RgxError, UsageError } from "./errors.ts";
+
+/**
+ * Checks that the program was started with these permissions. Nothing is asked at the keyboard.
+ * @param call what needs them, for the message
+ * @throws UsageError that names the flags that are missing
+ */
+export function requirePermissions(
+  call: string,
+  ...needed: readonly Deno.PermissionDescriptor[]
+): void {
+  const missing = needed.filter((one) => Deno.permissions.querySync(one).state !== "granted");
+  if (missing.length === 0) return;
+  const flags = missing.map((one) => {
+    const path = "path" in one && one.path !== undefined ? `=${pathOf(one.path)}` : "";
+    return `--allow-${one.name}${path}`;
+  }).filter((flag, i, all) => all.indexOf(flag) === i);
+  throw new UsageError(`${call} needs ${flags.join(" and ")}`, {
+    advice: `Start the program with ${flags.join(" ")}, or with -A, which allows everything.`,
+  });
+}
+
+/**
+ * Does work that needs permissions: checks those that it always needs before it begins. What it
+ * lacks besides, because of what it was asked for, is thrown as an error for users.
+ */
+export async function withPermissions<T>(
+  call: string,
+  needed: readonly Deno.PermissionDescriptor[],
+  work: () => Promise<T>,
+): Promise<T> {
+  requirePermissions(call, ...needed);
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw new RgxError(`${call}: ${error.message}`, { cause: error });
+  }
+}
+
+function pathOf(path: string | URL): string {
+  return path instanceof URL ? decodeURIComponent(path.pathname) : path;
+}
