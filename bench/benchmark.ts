@@ -4,7 +4,7 @@
  * is there; the results are files of the format in results/result_file.ts. Nothing is printed here.
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
-import { withPermissions } from "../core/permissions.ts";
+import { withPermissions } from "../core/machine/permissions.ts";
 import { writeResults } from "./results/benchmark_files.ts";
 import type { Took } from "./answerer.ts";
 import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";

@@ -1,5 +1,5 @@
 /** Loads the configuration of a run for a program, where keys and values have types. */
-import { withPermissions } from "../core/permissions.ts";
+import { withPermissions } from "../core/machine/permissions.ts";
 import { OVERRIDES } from "./documents/node.ts";
 import { loadConfig as load, type LoadedConfig } from "./load.ts";
 import { overrideArguments } from "./reading/override_arguments.ts";

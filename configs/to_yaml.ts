@@ -5,25 +5,14 @@
 import { stringify } from "yaml";
 import type { Json, Scalar } from "./documents/node.ts";
 import { escapeText, isSecretName } from "./reading/interpolation.ts";
-import type { RewardSection, RunConfig } from "./schema/run_config.ts";
+import { isRewardSection, rewardAsWritten } from "./schema/reward_section.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
   const { rewards, model, ...rest } = withoutToken(config);
   const document = { model, ...rest, rewards: rewards.map(rewardAsWritten) };
   return structuredClone(document) as unknown as Record<string, Json>;
-}
-
-/** A reward as a configuration writes it: its parameters and its file beside its name. */
-export function rewardAsWritten(reward: RewardSection): object {
-  const { name, weight, params, file, ...more } = reward;
-  return { name, weight, ...more, ...file, ...params };
-}
-
-/** Whether a reward of an object is one of a configuration that was read. */
-export function isRewardSection(reward: unknown): reward is RewardSection {
-  const { path, params } = Object(reward) as { path?: unknown; params?: unknown };
-  return path === undefined && typeof params === "object" && params !== null;
 }
 
 /**

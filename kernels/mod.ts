@@ -3,7 +3,7 @@
  * that need no device do not load one.
  */
 import { messageOf, UsageError } from "../core/errors.ts";
-import { requirePermissions } from "../core/permissions.ts";
+import { requirePermissions } from "../core/machine/permissions.ts";
 import type { AdapterInfo, Device } from "./device.ts";
 import type { Preferred } from "./tuning/preferred_device.ts";
 

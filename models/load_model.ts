@@ -2,7 +2,7 @@
  * Loads a model for inference: from a folder (a full model, or a PEFT adapter and its base) onto a
  * device.
  */
-import { withPermissions } from "../core/permissions.ts";
+import { withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";

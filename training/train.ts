@@ -9,7 +9,7 @@ import { OVERRIDES } from "../configs/documents/node.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
 import { UsageError } from "../core/errors.ts";
-import { requirePermissions, withPermissions } from "../core/permissions.ts";
+import { requirePermissions, withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice, type DeviceName } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";

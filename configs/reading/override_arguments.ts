@@ -1,7 +1,7 @@
 /** The overrides of a program, as the arguments that a command would get. */
 import { UsageError } from "../../core/errors.ts";
+import { isRewardSection, rewardAsWritten } from "../schema/reward_section.ts";
 import { SECTIONS } from "../schema/schema.ts";
-import { isRewardSection, rewardAsWritten } from "../to_yaml.ts";
 import type { ConfigOverrides } from "../typed/config_object.ts";
 import type { DataKeys } from "../typed/sections.ts";
 

@@ -9,7 +9,7 @@
  */
 import { bytesText } from "../../../core/bytes.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
-import { requirePermissions } from "../../../core/permissions.ts";
+import { requirePermissions } from "../../../core/machine/permissions.ts";
 import type { Device, Recording } from "../../device.ts";
 import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { Ops } from "../../ops/ops.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError, UsageError } from "./errors.ts";
+import { RgxError, UsageError } from "../errors.ts";
 import { requirePermissions, withPermissions } from "./permissions.ts";
 
 Deno.test({

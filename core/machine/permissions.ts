@@ -2,7 +2,7 @@
  * Permissions of Deno that a call of the library needs. Without this check a run would end with the
  * runtime's own error where it first needs one, which may be late.
  */
-import { RgxError, UsageError } from "./errors.ts";
+import { RgxError, UsageError } from "../errors.ts";
 
 /**
  * Checks that the program was started with these permissions. Nothing is asked at the keyboard.
