@@ -24,6 +24,8 @@ export interface HeldOutOptions {
    */
   heldOutCount: number;
   heldOutSplit?: Split;
+  /** Called now and then while many problems are drawn, with how many different ones there are. */
+  onDraw?: (found: number, wanted: number) => void;
 }
 
 /** Held-out problems, and training problems with other questions. */
@@ -54,9 +56,9 @@ const ONE_IN = 5;
  * @throws UsageError when the source has no problems to hold out
  */
 export function splitProblems(
-  { source, heldOutCount, heldOutSplit = "test" }: HeldOutOptions,
+  { source, heldOutCount, heldOutSplit = "test", onDraw }: HeldOutOptions,
 ): SplitProblems {
-  const { heldOut, notes } = distinctEntries(source, heldOutSplit, heldOutCount);
+  const { heldOut, notes } = distinctEntries(source, heldOutSplit, heldOutCount, onDraw);
   const questions = new Set(heldOut.map((entry) => entry.question));
   const redrawnIndices = new Set<number>();
   let overlap = 0;
@@ -83,6 +85,11 @@ export function splitProblems(
   };
 }
 
+/** Maximum number of held-out problems of a task: each is drawn, kept and asked twice. */
+const MAX_HELD_OUT = 100_000;
+/** Draws between two reports of the progress. */
+const DRAWS_SHOWN = 100;
+
 /** So many of a file are all of them: verl's files for validation are asked whole. */
 const ALL = 1_000_000;
 
@@ -90,7 +97,15 @@ function distinctEntries(
   source: ProblemSource,
   split: Split,
   count: number,
+  onDraw?: HeldOutOptions["onDraw"],
 ): { heldOut: Entry[]; notes: string[] } {
+  if (source.endless && count > MAX_HELD_OUT) {
+    throw new UsageError(
+      `eval.num_examples: ${count} held-out problems are wanted, ${MAX_HELD_OUT} is the most of ` +
+        "a task",
+      { advice: "An interval is narrow with some thousands: ± 1 point takes 10000." },
+    );
+  }
   const found = new Map<string, Entry>();
   const length = source.length(split);
   // An endless source needs one problem more, so that something is left to train on.
@@ -110,12 +125,20 @@ function distinctEntries(
         const notes = !source.endless && count >= ALL ? [] : [short + how];
         return { heldOut: [...found.values()].slice(0, heldOutCount), notes };
       }
-      throw new UsageError(short + (source.endless ? "" : " to hold out"), {
-        advice: source.endless
-          ? "Set eval.num_examples=0, or parameters with more variety."
-          : HELD_OUT_RULE,
-      });
+      if (source.endless) {
+        const advice = "Set eval.num_examples=0, or parameters with more variety.";
+        throw new UsageError(short, { advice });
+      }
+      const rows = source.length("train");
+      throw new UsageError(
+        `eval.num_examples: none of the ${rows} problem${rows === 1 ? "" : "s"} of ` +
+          `${source.name} is held out, so there is nothing to evaluate`,
+        {
+          advice: `${HELD_OUT_RULE} Use eval.num_examples=0, more rows, or a test file beside it.`,
+        },
+      );
     }
+    if (index % DRAWS_SHOWN === 0) onDraw?.(found.size, wanted);
     const entry = source.entry(split, index);
     fruitless = found.has(entry.question) ? fruitless + 1 : 0;
     if (fruitless === 0) found.set(entry.question, entry);

@@ -55,14 +55,18 @@ export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
   return rows.map(entryOf);
 }
 
-/** A note that no completion can be right, since no problem has an answer; else null. */
+/** A note that no completion can be right, of all problems or of some; null: all have answers. */
 export function withoutAnswers(entries: readonly Entry[]): string | null {
   const isOpen = ({ answer, metadata }: Entry) =>
     answer === null && metadata["source_dataset"] === FILE_SOURCE;
-  if (!entries.every(isOpen)) return null;
-  return `none of the ${entries.length} problems has an answer (a column ${
-    ANSWER_COLUMNS.join(", ")
-  }), so no completion is right`;
+  const open = entries.filter(isOpen).length, all = entries.length;
+  if (open === 0) return null;
+  const column = `(a column ${ANSWER_COLUMNS.join(", ")})`;
+  if (open === all) {
+    return `none of the ${all} problems has an answer ${column}, so no completion is right`;
+  }
+  return `${open} of the ${all} problems ${open === 1 ? "has" : "have"} no answer ${column}, ` +
+    `so no completion of ${open === 1 ? "it" : "them"} is right`;
 }
 
 /** @throws UsageError where a column has texts in some rows and conversations in others */

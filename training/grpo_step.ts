@@ -168,7 +168,7 @@ export class GrpoSteps {
     const { max_prompt_length: limit } = config.training;
     let longest = 0;
     for (let i = 0; i < this.run.sizes.trainProblems; i++) {
-      const entry = problems.trainEntry(i);
+      const entry = this.run.clock.problem(() => problems.trainEntry(i));
       if (entry.metadata["source_dataset"] !== task) continue;
       longest = Math.max(longest, this.run.prompts.prompt(entry).ids.length);
     }
@@ -199,7 +199,8 @@ export class GrpoSteps {
   async #generate(firstPrompt: number): Promise<Rollout> {
     const { run, sampler } = this, { config, problems, rubric } = run.options;
     const { step } = run.state, { promptsPerGeneration: prompts } = run.sizes;
-    const entryAt = (n: number) => problems.trainEntry(this.#order.draw(n));
+    const entryAt = (n: number) =>
+      run.clock.problem(() => problems.trainEntry(this.#order.draw(n)));
     const shouldStop = () => run.stopRequested();
     if (sampler.maxStaleness > 0) {
       const ahead = Math.min(sampler.maxStaleness, run.sizes.totalSteps - 1 - step);

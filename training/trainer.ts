@@ -304,20 +304,21 @@ export class GrpoTrainer {
   }
 
   /**
-   * Refuses what `run` would refuse before its first step; nothing is written.
+   * Refuses what `run` would refuse before its first step, but for a folder of another run: nothing
+   * is written.
    * @returns the warnings with which `run` would begin
    * @throws UsageError
    */
   async check(): Promise<string[]> {
     this.#checkPrompts();
     const options = this.#folderOptions();
-    await RunFolder.check(options);
+    const refused = await RunFolder.check(options);
     const run = this.#run;
     run.records = new RunRecords(RunFolder.unlocked(options.path), this.#options, run.sizes);
     const { restored, warnings } = await run.records.checkpoints.restore(options.resume);
     warnings.push(...run.start(restored?.state ?? null));
     this.#checkpoint = restored?.path ?? null;
-    return [...warnings, ...this.#notes()];
+    return [...refused === null ? [] : [refused], ...warnings, ...this.#notes()];
   }
 
   #checkPrompts(): void {

@@ -46,7 +46,7 @@ export async function warmStart(
     await run.stopIfRequested();
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
-    const entries = indices.map((index) => problems.trainEntry(index));
+    const entries = indices.map((index) => clock.problem(() => problems.trainEntry(index)));
     const passes = async (lossScale: number) => ({
       result: await supervisedStep(model, run.prompts, entries, {
         seed: config.training.seed,

@@ -1,5 +1,5 @@
 /**
- * The progress of loading a large model, on stderr. A short load shows nothing. Then there is one
+ * The progress of loading a large model, or of drawing many problems, on stderr. A short load shows nothing. Then there is one
  * line that is redrawn on a terminal, or a line now and then elsewhere, and at the end how long it
  * took.
  */
@@ -15,7 +15,11 @@ export class LoadProgress {
   #last = 0;
   readonly #line = new RedrawnLines();
 
-  constructor(private readonly quiet = false) {}
+  /** @param text what is shown, with the seconds since the load began */
+  constructor(
+    private readonly quiet = false,
+    private readonly text: (done: number, total: number, seconds: number) => string = loadText,
+  ) {}
 
   /** Called with how far a model is, from 0 on. Another model may follow. */
   readonly on = (done: number, total: number): void => {
@@ -25,11 +29,11 @@ export class LoadProgress {
     if (this.quiet || ms < SILENT_MS) return;
     if (done >= total) {
       this.close();
-      return log(loadText(done, total, ms / 1000));
+      return log(this.text(done, total, ms / 1000));
     }
     if (now - this.#last < (this.#live ? REDRAW_MS : PLAIN_MS)) return;
     this.#last = now;
-    const text = loadText(done, total, ms / 1000);
+    const text = this.text(done, total, ms / 1000);
     if (!this.#live) return log(text);
     this.#line.draw(text);
   };
@@ -47,4 +51,9 @@ export function loadText(done: number, total: number, seconds: number): string {
   if (done >= total) return `loaded ${count(total)} weights in ${duration(seconds)}`;
   const left = duration(seconds * (total - done) / Math.max(1, done));
   return `loading: ${Math.floor(100 * done / total)} % of ${count(total)} weights, ${left} left`;
+}
+
+/** Of the held-out problems of a run. */
+export function drawText(found: number, wanted: number): string {
+  return `drawing held-out problems: ${found} different ones of ${wanted}`;
 }

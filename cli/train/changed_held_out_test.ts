@@ -22,7 +22,7 @@ Deno.test("a run that is resumed with other held-out problems claims nothing abo
       });
       const { summary, events } = await trainOn(device, config, { resume: steps > 1 });
       const warnings = events.flatMap((event) => event.type === "warning" ? [event.message] : []);
-      const lines = summaryTable(summary, config, "all").join("\n");
+      const lines = summaryTable(summary, config, { phases: "all", resumedFrom: null }).join("\n");
       return { summary, lines, warnings: warnings.join("\n") };
     };
     const first = await session(1, {});

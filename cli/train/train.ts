@@ -13,7 +13,7 @@ import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { Device } from "../../kernels/device.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
-import { LoadProgress } from "../models/load_progress.ts";
+import { drawText, LoadProgress } from "../models/load_progress.ts";
 import { uploadProgress } from "../models/upload.ts";
 import { deviceNameOf } from "../open_device.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
@@ -169,7 +169,7 @@ async function trainLoaded(
     )
     : null;
   const quiet = options.quiet || options.logFormat === "json" || !isFirst;
-  const loading = new LoadProgress(quiet);
+  const loading = new LoadProgress(quiet), drawing = new LoadProgress(quiet, drawText);
   let uploads: HubUploads | null = null;
   /** Whether the output folder belongs to this run. */
   let begun = false;
@@ -196,12 +196,13 @@ async function trainLoaded(
         phases,
         ranks: count,
         onLoad: loading.on,
+        onDraw: drawing.on,
         ...(memory === null ? {} : { availableBytes: memory }),
         // A model that is made from a seed has no sizes that need an explanation.
         ...(options.dryRun && config.model.init === null
           ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
           : {}),
-      });
+      }).finally(() => drawing.close());
     });
     const trainer = new GrpoTrainer({
       config,

@@ -379,7 +379,7 @@ export class TrainProgress {
 
   #done(summary: TrainSummary): void {
     this.#clear();
-    for (const line of summaryTable(summary, this.config, this.#plan!.phases)) {
+    for (const line of summaryTable(summary, this.config, this.#plan!)) {
       for (const part of broken("stderr", line)) log(part);
     }
   }

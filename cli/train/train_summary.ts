@@ -18,7 +18,7 @@ const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)
 export function summaryTable(
   summary: TrainSummary,
   config: RunConfig,
-  phases: TrainPlan["phases"],
+  { phases, resumedFrom }: Pick<TrainPlan, "phases" | "resumedFrom">,
 ): string[] {
   const lines: string[] = [""];
   const { eval_before: before, eval_after: after } = summary;
@@ -45,9 +45,11 @@ export function summaryTable(
       ),
     );
   }
-  if (after) lines.push(separation(summary));
+  if (after) lines.push(separation(summary, resumedFrom !== null));
   const { seconds_by_phase: seconds } = summary;
-  const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
+  const named = Object.values(seconds).reduce((a, b) => a + b, 0);
+  const parts = [...Object.entries(seconds), ["other", summary.seconds - named] as const]
+    .filter(([, s]) => s >= 0.05)
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
   const time = `Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`;
   lines.push(...broken("stderr", time));
@@ -84,12 +86,18 @@ export function summaryTable(
   return lines;
 }
 
-/** Says whether any problem was both trained on and held out. */
-function separation({ item_overlap: both, items_redrawn: redrawn }: TrainSummary): string {
+/**
+ * Says whether any problem was both trained on and held out. The number that was drawn again is
+ * known of a run without a break only.
+ */
+function separation(
+  { item_overlap: both, items_redrawn: redrawn }: TrainSummary,
+  resumed: boolean,
+): string {
   if (both === null) {
     return "Whether held-out problems were trained on is not known: others were held out before.";
   }
-  const again = redrawn === 0
+  const again = redrawn === 0 || resumed
     ? ""
     : `; ${redrawn} ${redrawn === 1 ? "was" : "were"} drawn again for that`;
   return both === 0

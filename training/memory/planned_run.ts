@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
-import { type SplitProblems, splitProblems } from "../../data/held_out.ts";
+import { type HeldOutOptions, type SplitProblems, splitProblems } from "../../data/held_out.ts";
 import { openProblems } from "../../data/open_problems.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { loraOptions } from "../../models/network/adapters/peft_adapter.ts";
@@ -36,6 +36,8 @@ export interface PlannedRunOptions {
   ranks?: number;
   /** The problems of `data.dataset_name`; default: they are read from its file. */
   entries?: readonly Entry[];
+  /** Called while many held-out problems are drawn. */
+  onDraw?: HeldOutOptions["onDraw"];
   /** Called with the memory plan, even if it does not fit. */
   planned?: (plan: MemoryPlan, about: Pick<PlannedRun, "sizes" | "needs">) => void;
 }
@@ -60,7 +62,7 @@ export interface PlannedRun {
 export async function planRun(
   config: RunConfig,
   device: PlanDevice,
-  { availableBytes, phases = "all", ranks = 1, entries, planned }: PlannedRunOptions,
+  { availableBytes, phases = "all", ranks = 1, entries, planned, onDraw }: PlannedRunOptions,
 ): Promise<PlannedRun> {
   const { data, curriculum } = config;
   const source = await openProblems({
@@ -69,7 +71,11 @@ export async function planRun(
     entries: entries ?? null,
     hold_out: config.eval.num_examples > 0,
   });
-  const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
+  const problems = splitProblems({
+    source,
+    heldOutCount: config.eval.num_examples,
+    ...(onDraw === undefined ? {} : { onDraw }),
+  });
   const opened = await openModel(config), continued = opened.adapter;
   if (continued !== null && config.lora === null) {
     throw new UsageError(

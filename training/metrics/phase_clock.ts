@@ -3,6 +3,7 @@
  */
 
 const PHASES = [
+  "problems",
   "generate",
   "score",
   "forward_backward",
@@ -30,16 +31,38 @@ export class PhaseClock {
     this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
   }
 
+  /** Phases that are running. */
+  #running = 0;
+
   /** Runs `work` and adds its time to the phase. */
   async time<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
     const start = performance.now();
+    this.#running++;
     try {
       return await (this.watcher?.during(phase, work) ?? work());
     } finally {
-      const seconds = (performance.now() - start) / 1000;
-      this.#totals[phase] += seconds;
-      this.#lap[phase] = (this.#lap[phase] ?? 0) + seconds;
+      this.#running--;
+      this.#add(phase, start);
     }
+  }
+
+  /**
+   * Makes a training problem, which takes long for a task of a user's file. Within a phase its time
+   * is that phase's.
+   */
+  problem<T>(make: () => T): T {
+    const start = performance.now();
+    try {
+      return make();
+    } finally {
+      if (this.#running === 0) this.#add("problems", start);
+    }
+  }
+
+  #add(phase: ClockPhase, start: number): void {
+    const seconds = (performance.now() - start) / 1000;
+    this.#totals[phase] += seconds;
+    this.#lap[phase] = (this.#lap[phase] ?? 0) + seconds;
   }
 
   /** Seconds of each phase since the last call, that is, of one step. */

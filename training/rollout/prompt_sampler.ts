@@ -31,10 +31,12 @@ export class PromptSampler {
       throw new UsageError(
         `${options.name}: a step takes ${chunk} different problems, the training set has ${count}`,
         {
-          advice: "Raise data.num_examples (and data.max_examples), or lower the batch size: " +
-            (options.name === "warm start"
+          advice: `Lower the batch size (${
+            options.name === "warm start"
               ? "sft.per_device_train_batch_size"
-              : "training.per_device_train_batch_size or gradient_accumulation_steps"),
+              : "training.per_device_train_batch_size or gradient_accumulation_steps"
+          }), or have more problems: of a task data.num_examples, of a file rows, which ` +
+            "data.max_examples may cut.",
         },
       );
     }

@@ -120,16 +120,23 @@ export class RunFolder {
   }
 
   /**
-   * Refuses what {@link open} would refuse in the folder as it is now; nothing is written.
-   * @throws UsageError
+   * Looks at the folder as it is now; nothing is written.
+   * @returns why {@link open} would refuse it, where it holds files of somebody else; else null
+   * @throws UsageError for a checkpoint or a folder that cannot be there
    */
-  static async check(options: RunFolderOptions): Promise<void> {
+  static async check(options: RunFolderOptions): Promise<string | null> {
     const { path, resume } = options;
     if (typeof resume === "string") await namedCheckpoint(path, resume);
     const info = await Deno.stat(path).catch(() => null);
-    if (info === null) return; // `open` would create it
+    if (info === null) return null; // `open` would create it
     if (!info.isDirectory) await makeFolder(path); // throws the reason
-    refuseOccupied(options, await namesIn(path));
+    try {
+      refuseOccupied(options, await namesIn(path));
+      return null;
+    } catch (error) {
+      if (!(error instanceof UsageError) || resume !== false) throw error;
+      return `the run would be refused: ${error.message}. ${error.advice}`;
+    }
   }
 
   /**

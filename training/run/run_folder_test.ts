@@ -172,6 +172,11 @@ Deno.test("a check without a run looks for the named checkpoint", async () => {
       new GrpoTrainer({ config, configText: "", device, model, ...parts, resume }).check();
     await check(true);
     await assert.rejects(check("7"), /--resume=7: there is no such checkpoint/);
+    await Deno.mkdir(`${dir}/run`);
+    await Deno.writeTextFile(`${dir}/run/run.json`, "{}");
+    const [refused] = await check(false);
+    assert.match(refused!, /would be refused: .*run: output_dir is not empty.* Use --resume/);
+    assert.equal((await check(true)).some((note) => note.includes("refused")), false);
     model.dispose();
   });
 });
