@@ -1,7 +1,7 @@
 /**
- * The progress of loading a large model, or of drawing many problems, on stderr. A short load shows nothing. Then there is one
- * line that is redrawn on a terminal, or a line now and then elsewhere, and at the end how long it
- * took.
+ * The progress of loading a large model, or of drawing many problems, on stderr. A short load shows
+ * nothing. Then there is one line that is redrawn on a terminal, or a line now and then elsewhere,
+ * and at the end how long it took.
  */
 import { duration } from "../../core/duration.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
