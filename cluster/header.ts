@@ -70,6 +70,18 @@ export function withNeeds(job: Job, request: JobRequest, { cpus, memory }: Proce
   };
 }
 
+/** A note where the user asks for less memory than the plan needs. */
+export function tooLittleMemory(job: Job, { memory }: ProcessNeeds): string[] {
+  const [, number, unit] = /^(\d+)([KMGT])$/.exec(job.memory) ?? [];
+  if (number === undefined) return [];
+  const needed = job.tasksPerNode * memory;
+  if (Number(number) * 2 ** (10 * (1 + "KMGT".indexOf(unit!))) >= Math.floor(needed)) return [];
+  return [
+    `--memory ${job.memory} is less than the ${Math.ceil(needed / 2 ** 30)}G that the plan asks ` +
+    "for: the job may end at its start, or be killed",
+  ];
+}
+
 /** sbatch options that the script itself sets, and what the user can use instead. */
 const RESERVED_OPTIONS: Readonly<Record<string, string>> = {
   signal: "--warn SECONDS",

@@ -15,7 +15,14 @@ import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.t
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { ConfigOverrides } from "../configs/typed/config_object.ts";
-import { checkJob, headerLines, type Job, type ProcessNeeds, withNeeds } from "./header.ts";
+import {
+  checkJob,
+  headerLines,
+  type Job,
+  type ProcessNeeds,
+  tooLittleMemory,
+  withNeeds,
+} from "./header.ts";
 import {
   checkJobName,
   type CommonOptions,
@@ -102,6 +109,7 @@ export async function slurmScript(
   for (const { overrides } of variants) runs.push((await load(overrides)).config);
   const needs = await options.plan?.(runs, placed.nodes * tasksPerNode, notes) ?? null;
   const job = needs === null ? placed : withNeeds(placed, options, needs);
+  if (needs !== null) notes.push(...tooLittleMemory(job, needs));
 
   // If the name of the run's folder depends on the job id, the script cannot read its progress.
   const { output_dir } = base.config.training;

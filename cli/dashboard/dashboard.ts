@@ -33,7 +33,7 @@ export async function dashboard(
       print(started.url);
       log(`Shows ${folders.join(", ")}. Open this address; Ctrl-C ends the dashboard.`);
       if (host === "127.0.0.1" || host === "localhost") {
-        const there = new URL(started.url).port;
+        const there = new URL(started.url).port || "80";
         log(`From another machine: ssh -L ${there}:127.0.0.1:${there} ${Deno.hostname()}`);
       }
     }

@@ -5,7 +5,12 @@
  */
 import { grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
-import { cpuTimes, otherWork, otherWorkText } from "../../core/machine/other_work.ts";
+import {
+  cpuTimes,
+  type OtherWork,
+  otherWork,
+  otherWorkText,
+} from "../../core/machine/other_work.ts";
 import { EXIT, messageOf } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import { createDevice } from "../../kernels/mod.ts";
@@ -27,6 +32,8 @@ import { fitReport, fitRows } from "./doctor_fit.ts";
 import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
 
+/** Share of the processors above which the speed that is measured is that of a busy machine. */
+const BUSY = 0.25;
 /** Milliseconds for which the work of others is measured. */
 const OTHERS_MS = 500;
 
@@ -168,10 +175,13 @@ function adviceFor(
   devices: readonly DeviceReport[],
   gpu: AdapterReport | null,
   memory: number,
+  others: OtherWork | null,
 ): string[] {
   const advice: string[] = [];
   const oneThread = devices.find((d) => d.name === "wasm" && d.threads === 1)!;
-  if (oneThread.gflops < 60) {
+  if ((others?.others ?? 0) > BUSY) {
+    advice.push("other programs use this machine: alone, rgx is faster than measured here");
+  } else if (oneThread.gflops < 60) {
     advice.push(
       Deno.build.standalone
         ? "the wasm device is slow: the machine is busy, or the executable was built by " +
@@ -257,7 +267,7 @@ export async function doctor(
     job,
     fit,
     advice: [
-      ...adviceFor(devices, gpu, memory),
+      ...adviceFor(devices, gpu, memory, others),
       ...(job === null ? [] : jobAdvice(job, isCard)),
       ...(fit === null ? [] : [...fit.misfits, ...fit.notes]),
     ],

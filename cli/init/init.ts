@@ -4,6 +4,7 @@
  */
 import { basename, relative, resolve } from "node:path";
 import { slurmScript } from "../../cluster/train_script.ts";
+import { planJob } from "../cluster/job_needs.ts";
 import { explainFileError, writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -63,7 +64,12 @@ export async function init(given: string, options: InitOptions): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     await writeFileAtomic(`${folder}/${path}`, text);
   }
-  const script = await slurmScript("experiment.yaml", ACCOUNT, { workDir: folder, gpus: 0 });
+  const script = await slurmScript("experiment.yaml", ACCOUNT, {
+    workDir: folder,
+    gpus: 0,
+    plan: (runs, ranks, notes) =>
+      planJob(runs, { device: "wasm", workDir: folder, mayComeLater: true, ranks }, notes),
+  });
   await Deno.mkdir(script.logs, { recursive: true });
   await writeFileAtomic(`${folder}/job.sh`, script.text);
   const paths = [...Object.keys(files), "job.sh"];

@@ -24,9 +24,9 @@ export function summaryTable(
   const { eval_before: before, eval_after: after } = summary;
   if (summary.status === "stopped") {
     lines.push(
-      `Stopped after step ${summary.steps}; everything is saved in ${
-        summary.checkpoint ?? summary.output_dir
-      }.`,
+      summary.checkpoint === null
+        ? "Stopped before a step was done: there is nothing to save."
+        : `Stopped after step ${summary.steps}; everything is saved in ${summary.checkpoint}.`,
       `Go on with: ${rerun(summary, phases)} --resume`,
     );
     return lines;

@@ -17,6 +17,7 @@ if [ "$code" = 75 ] && [ -z "$ending" ]; then
       sleep "$pause"
       state=$(squeue -h -j "$id" -o %T) || continue
       if [ -n "$ending" ] || [ "$state" != RUNNING ]; then break; fi
+      echo "job $id: $(date '+%F %T'): saved; it goes back into the queue and goes on by itself" >&2
       scontrol requeue "$id" || continue
       sleep 60 & wait $! # the requeue ends this script
       break
