@@ -12,6 +12,7 @@
  */
 import type { Ops } from "./ops/ops.ts";
 import type { ComputeDtype } from "./ops/common/compute_dtype.ts";
+import type { MatrixUnits } from "./ops/common/webgpu_op.ts";
 import type { RecordedCall } from "./ops/common/recorded_call.ts";
 import type { DType, HostArray, Tensor } from "./tensor.ts";
 
@@ -70,6 +71,8 @@ export interface Device {
   readonly threads: number;
   /** Only `wasm`: what computes matrix products, for people, as "AVX-512 tiles". */
   readonly tiles?: string;
+  /** Only devices of graphics cards: units for products of matrices, where kernels reach them. */
+  readonly matrixUnits?: MatrixUnits | null;
   /** What computes products in bfloat16, for people: "AMX", "matrix units (16 × 16)". */
   readonly bf16Unit?: string;
   /**

@@ -55,7 +55,7 @@ import { planPassBytes } from "./network/model_bytes.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 import { copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
-import { type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
+import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
 import { type PackedBatch, packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
 import { type LogitsVisitor, positionLogits } from "./network/position_logits.ts";
@@ -175,8 +175,8 @@ export class CausalLM implements LanguageModel {
       options.weights ?? {},
       (name) => weightFile(weights)?.typeOf(name) ?? null,
     );
-    const { computeDtype } = device, bytes = { floatBytes: floatBytes(device), computeDtype };
-    const sizes = modelSizes(config, { ...options, storage }, bytes);
+    const onDevice = deviceSizes(device, device.computeDtype);
+    const sizes = modelSizes(config, { ...options, storage }, onDevice);
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {
       await loadWeights(parameters, config, weights, options.onLoad);

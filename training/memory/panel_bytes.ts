@@ -6,13 +6,14 @@ import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 
 /**
  * Bytes of the packed rows of the largest product of a training pass, and of the head's chunk; 0 in
- * float32. The panels of weights are in the threads' scratch, some 100 KB each.
+ * float32, and on a card (card_scratch.ts). The panels of weights are in the threads' scratch, some
+ * 100 KB each.
  */
 export function panelBytes(
-  { config, computeDtype, lora }: ModelSizes,
+  { config, computeDtype, card, lora }: ModelSizes,
   { rows, pairs }: { rows: number; pairs: number },
 ): number {
-  if (computeDtype === "float32") return 0;
+  if (computeDtype === "float32" || card !== null) return 0;
   const widest = Math.max(...Object.values(backwardWidths(config)));
   // The rows of an adapter's input are packed beside those of the layer's.
   const rank = Math.max(0, ...lora.map(({ r }) => r)), adapter = packedRowBytes(rows, rank);

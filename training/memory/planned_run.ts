@@ -9,7 +9,11 @@ import { openProblems } from "../../data/open_problems.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { loraOptions } from "../../models/network/adapters/peft_adapter.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
-import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
+import {
+  deviceSizes,
+  type ModelSizes,
+  modelSizes,
+} from "../../models/network/weights/model_sizes.ts";
 import { planStorage, type StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { dropoutOf, loraFromSection } from "../model/adapter_options.ts";
@@ -108,7 +112,7 @@ export async function planRun(
     referenceStorage: referenceStorage(config, opened.config, storage, opened.typeOf),
   };
   const layout = { ...trainable, storage };
-  const numbers = { floatBytes: 4, computeDtype: config.training.compute_dtype };
+  const numbers = deviceSizes(device, config.training.compute_dtype);
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(
       config,

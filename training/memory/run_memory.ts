@@ -37,7 +37,7 @@ export const MAX_PROMPTS_MEASURED = 256;
 /** What a plan depends on of its device, which need not be on this machine. */
 export type PlanDevice = Pick<
   Device,
-  "name" | "float" | "adapter" | "allocatedBytes" | "largestTensor"
+  "name" | "float" | "adapter" | "matrixUnits" | "allocatedBytes" | "largestTensor"
 >;
 
 /** A plan, in bytes. */
@@ -135,13 +135,12 @@ export function checkPositions(
 export function promptMisfit(
   config: RunConfig,
   device: PlanDevice,
-  modelSizes: ModelSizes,
+  sizes: ModelSizes,
   maxPositions: number,
   needs: RunNeeds,
   { available, generationLimit }: MemoryPlan,
 ): (tokens: number) => string | null {
   const completion = maxGenerated(config, needs.supervisedOnly);
-  const sizes = { ...modelSizes, floatBytes: floatBytes(device) };
   const { values, gradients } = planParameterBytes(sizes);
   return (tokens) => {
     if (tokens + completion > maxPositions) {
@@ -169,11 +168,10 @@ export async function needsRecompute(
   needs: RunNeeds,
   available?: number,
 ): Promise<boolean> {
-  const onDevice = { ...sizes, floatBytes: floatBytes(device) };
-  const { values, gradients } = planParameterBytes(onDevice);
+  const { values, gradients } = planParameterBytes(sizes);
   const size = stepSize(config, needs);
-  const room = roomFor(await memoryRoom(device, available), onDevice, size);
-  return values + gradients + bytesBesideParameters(onDevice, size) > room / 2;
+  const room = roomFor(await memoryRoom(device, available), sizes, size);
+  return values + gradients + bytesBesideParameters(sizes, size) > room / 2;
 }
 
 export interface PlanOptions {
@@ -194,12 +192,11 @@ export interface PlanOptions {
 export async function planMemory(
   config: RunConfig,
   device: PlanDevice,
-  modelSizes: ModelSizes,
+  sizes: ModelSizes,
   needs: RunNeeds,
   { available, onPlan = () => {}, smaller = () => null, inFourBits = () => null }: PlanOptions = {},
 ): Promise<MemoryPlan> {
-  const sizes = { ...modelSizes, floatBytes: floatBytes(device) },
-    baseSize = stepSize(config, needs);
+  const baseSize = stepSize(config, needs);
   const held = device.allocatedBytes, machine = await memoryRoom(device, available);
   const room = roomFor(machine, sizes, baseSize), { where } = machine;
   const bytes = (model: ModelSizes, step: StepSize) => {
@@ -240,7 +237,7 @@ export async function planMemory(
     const settingsFor = (model: ModelSizes) =>
       fittingSettings(baseSize, (other) => fits(model, other));
     const settings = settingsFor(sizes), four = inFourBits();
-    if (four !== null && fits({ ...four, floatBytes: sizes.floatBytes }, baseSize)) {
+    if (four !== null && fits(four, baseSize)) {
       // Before what changes the run more, but after the same steps in parts.
       const at = settings.findIndex((setting) => !setting.includes("(the same step"));
       settings.splice(at < 0 ? settings.length : at, 0, "model.load_in_4bit=true");

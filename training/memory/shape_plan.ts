@@ -2,7 +2,11 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { findModel } from "../../models/find_model.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
-import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
+import {
+  deviceSizes,
+  type ModelSizes,
+  modelSizes,
+} from "../../models/network/weights/model_sizes.ts";
 import { configType, planStorage } from "../../models/network/weights/weight_storage.ts";
 import { loraFromSection } from "../model/adapter_options.ts";
 import {
@@ -70,7 +74,7 @@ export async function planFromShape(
     referenceStorage: referenceStorage(config, modelConfig, storage, fileType),
   };
   const layout = { ...trained, storage };
-  const numbers = { floatBytes: 4, computeDtype: training.compute_dtype };
+  const numbers = deviceSizes(device, training.compute_dtype);
   const recompute = training.gradient_checkpointing &&
     await needsRecompute(
       config,

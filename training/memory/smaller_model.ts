@@ -7,7 +7,11 @@ import { embeddedShapes } from "../../configs/model_shapes.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
-import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
+import {
+  type DeviceSizes,
+  type ModelSizes,
+  modelSizes,
+} from "../../models/network/weights/model_sizes.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
@@ -29,7 +33,7 @@ export function parameterCount(config: ModelConfig): number {
 export function smallerModel(
   config: ModelConfig,
   options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
-  numbers: Pick<ModelSizes, "floatBytes" | "computeDtype">,
+  numbers: DeviceSizes,
   weights: StorageOptions,
   fits: (sizes: ModelSizes) => boolean,
 ): string | null {

@@ -26,6 +26,7 @@ import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
+import { cardScratchBytes } from "./card_scratch.ts";
 import { panelBytes } from "./panel_bytes.ts";
 import { type OptimizerKind, optimizerKind, planOptimizerBytes } from "../step/moments.ts";
 import { keptBytes, type KeptFor, keptFor } from "./kept_activations.ts";
@@ -165,12 +166,19 @@ export function planStep(
     // The merged copies of all passes reuse the memory of the packed ones.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map((pass) => passBytes(sizes, pass))) +
+      cardScratchBytes(sizes, largestWork(passes, inference, wave)) +
       Math.max(
         sumBytes(size.batch, size.accumulation),
         sumBytes(size.items, size.itemAccumulation),
       ),
     checkpoint: checkpointBytes(sizes),
   };
+}
+
+/** The largest pass of a step, with or without a gradient, for the scratch of its operations. */
+function largestWork(passes: readonly Pass[], inference: Pass, wave: GenerationSizes) {
+  const most = (key: "rows" | "pairs") => Math.max(...passes.map((pass) => pass[key]));
+  return { rows: most("rows"), pairs: Math.max(most("pairs"), inference.pairs), wave };
 }
 
 interface Pass {

@@ -14,7 +14,6 @@ import {
   deltaSpec,
   keyGradientSpec,
   limitsSpec,
-  MIN_PART_ROWS,
   queryGradientSpec,
   sumSpec,
 } from "./backward.wgsl.ts";
@@ -35,18 +34,12 @@ import {
   splitOperands,
   unitsForAttention,
 } from "./matrix_attention.ts";
+import { gradientParts } from "./scratch.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 import { Tiles, type TileShape } from "./tiles.wgsl.ts";
 
 /** A window that is longer than every sequence. */
 const NO_WINDOW = 0xffffffff;
-/**
- * Max number of parts that the queries of a tile of keys are divided into, and max number of
- * elements of the sums of all parts together.
- */
-const MAX_PARTS = 8;
-const MAX_PART_ELEMENTS = 2 ** 24;
-
 export const attentionKernel = variants(attentionSpec);
 const delta = variants(deltaSpec);
 const rowLimits = variants(limitsSpec);
@@ -239,12 +232,8 @@ function keyGradients(
   const ofKeys = rowParts(ctx, rows, kvHeads * headDim);
   const ofQueries = rowParts(ctx, rows, heads * headDim);
   const inPieces = ofKeys.length * ofQueries.length > 1;
-  const room = Math.min(MAX_PART_ELEMENTS, ctx.limits.bindingElements);
   const elements = ofKeys[0]!.rows * kvHeads * headDim;
-  const parts = Math.max(
-    1,
-    Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), Math.floor(room / Math.max(1, elements))),
-  );
+  const parts = gradientParts(rows, elements, ctx.limits.bindingElements);
   const [dkeyParts, dvalueParts] = ["dk", "dv"].map((name) =>
     parts === 1 ? null : ctx.scratch("float", parts * elements, `parts of ${name}`)
   );

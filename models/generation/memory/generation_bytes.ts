@@ -136,13 +136,12 @@ function ropeTables({ config }: ModelSizes, positions: number): number[] {
 
 /** Elements of the keys and the values of each layer, for prompts and for branches. */
 function cacheBuffers(sizes: ModelSizes, generation: GenerationSizes): number[] {
-  const { config, floatBytes } = sizes;
+  const { config, floatBytes, card } = sizes;
   const { promptRows, branches, maxNewTokens } = generation, layers = 2 * config.numLayers;
   const { branchRows = branches * maxNewTokens } = generation;
-  // Fused layers read packed keys, too. This counts them on webgpu as well, which has none: the
-  // sizes do not tell the device.
+  // Fused layers read packed keys, too, but for those on a graphics card.
   const isFused = canFuseLayers(config, floatBytes) && packsLayers(sizes);
-  const packed = isFused ? config.numLayers : 0;
+  const packed = isFused && card === null ? config.numLayers : 0;
   const kv = config.numKvHeads * config.headDim;
   return [
     ...Array<number>(layers).fill(promptRows * kv),

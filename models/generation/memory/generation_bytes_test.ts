@@ -182,6 +182,10 @@ Deno.test("packed keys of prompts are planned only when all layers are float", (
   const once = caches([[name, "f16"]]);
   assert.ok(twice - once >= keys, `${twice} bytes with packed keys, ${once} without`);
   assert.equal(caches([["model.embed_tokens.weight", "f16"]]), twice);
+  // A card has no packed keys.
+  const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
+  const card = { software: true, matrixUnits: null };
+  assert.ok(twice - planCacheBytes({ ...sizes, card }, generation) >= keys);
 });
 
 Deno.test("sizes need no device, and recomputation changes only one of them", () => {

@@ -2,6 +2,8 @@
  * The sizes of a model that decide how much memory it needs and which copies of weights are
  * worthwhile. They are known before the model exists.
  */
+import type { Device } from "../../../kernels/device.ts";
+import type { WebgpuTraits } from "../../../kernels/ops/common/webgpu_op.ts";
 import type { ComputeDtype } from "../../../kernels/ops/common/compute_dtype.ts";
 import type { DropoutShape } from "../dropout.ts";
 import { linearDims, modulesOf } from "../../architectures/mod.ts";
@@ -29,6 +31,20 @@ export interface ModelSizes {
    * W + s·B·A would lose most of a small s·B·A.
    */
   computeDtype: ComputeDtype;
+  /** What decides the scratch memory of kernels on a graphics card; null = a CPU computes. */
+  card: Pick<WebgpuTraits, "software" | "matrixUnits"> | null;
+}
+
+/** What the sizes say of the device. */
+export type DeviceSizes = Pick<ModelSizes, "floatBytes" | "computeDtype" | "card">;
+
+/** What the sizes say of a device that may only be planned for. */
+export function deviceSizes(
+  { float, adapter, matrixUnits = null }: Pick<Device, "float" | "adapter" | "matrixUnits">,
+  computeDtype: ComputeDtype,
+): DeviceSizes {
+  const card = adapter === undefined ? null : { software: adapter.software, matrixUnits };
+  return { floatBytes: float === "f64" ? 8 : 4, computeDtype, card };
 }
 
 /** Whether a layer's weight is in a storage type. Weights that the adapter replaces are float. */
@@ -36,7 +52,7 @@ export function isStored({ saved, storage }: ModelSizes, name: string): boolean 
   return storage.has(name) && !saved.some(({ replaces }) => replaces === name);
 }
 
-const FLOATS = { floatBytes: 4, computeDtype: "float32" } as const;
+const FLOATS = { floatBytes: 4, computeDtype: "float32", card: null } as const;
 
 /**
  * Sizes of a model that need not exist yet.
@@ -50,7 +66,7 @@ export function modelSizes(
     recompute?: boolean;
     storage?: WeightStorage;
   },
-  { floatBytes, computeDtype }: Pick<ModelSizes, "floatBytes" | "computeDtype"> = FLOATS,
+  device: DeviceSizes = FLOATS,
 ): ModelSizes {
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
   if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
@@ -60,6 +76,6 @@ export function modelSizes(
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
   return {
     ...{ config, lora: placed, saved, trainable, storage, recompute, dropout },
-    ...{ floatBytes, computeDtype },
+    ...device,
   };
 }

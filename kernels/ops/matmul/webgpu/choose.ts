@@ -115,15 +115,29 @@ export function chooseKernel(
   const onUnits = rounding !== null && unitsFor(args, traits) !== null;
   if (onUnits) return "matrix";
   const tile = chooseTile(args.m, args.n, traits.software);
-  // The gradient of an adapter: few outputs, each the sum over thousands of rows.
+  if (traits.software || !args.transA) return tile;
+  const parts = partsOfSum(args, tile);
+  return parts > 1 ? { ...tile, parts } : tile;
+}
+
+/** Parts of the sums of an adapter's gradient: few outputs, each the sum over thousands of rows. */
+function partsOfSum(args: SumSizes, tile: TileShape): number {
   const groups = Math.ceil(args.m / tile.bm) * Math.ceil(args.n / tile.bn);
-  if (traits.software || !args.transA || groups >= ENOUGH_GROUPS || !isLong(args)) return tile;
+  if (groups >= ENOUGH_GROUPS || !isLong(args)) return 1;
   const parts = Math.min(MAX_PARTS, Math.ceil(ENOUGH_GROUPS / groups), args.k / PART_TERMS | 0);
-  return parts > 1 ? { ...tile, parts: 2 ** Math.floor(Math.log2(parts)) } : tile;
+  return parts > 1 ? 2 ** Math.floor(Math.log2(parts)) : 1;
+}
+
+type SumSizes = Pick<MatmulArgs, "m" | "n" | "k" | "r">;
+
+/** Elements of scratch for the parts of the sums of a gradient. */
+export function sumScratch(sizes: SumSizes): number {
+  const parts = partsOfSum(sizes, chooseTile(sizes.m, sizes.n, false));
+  return parts === 1 ? 0 : parts * sizes.m * sizes.n;
 }
 
 /** Whether the sum may be divided into parts. */
-const isLong = ({ k, r = 0 }: MatmulArgs) => k >= LONG_SUM && r === 0;
+const isLong = ({ k, r = 0 }: SumSizes) => k >= LONG_SUM && r === 0;
 
 /** Whether the kernels for few rows can compute a product. */
 function supportsVector({ m, transA, transB, packedB }: MatmulArgs): boolean {
