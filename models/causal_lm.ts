@@ -76,7 +76,7 @@ import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { CopyOptions, LanguageModel, PassOptions } from "./language_model.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
-import { floatBytes, Workspace } from "./network/workspace.ts";
+import { Workspace } from "./network/workspace.ts";
 
 export interface CausalLMOptions {
   /**

@@ -73,7 +73,7 @@ export async function assemble(
   return {
     model,
     memory,
-    promptMisfit: promptMisfit(config, device, sizes, opened.config.maxPositions, needs, memory),
+    promptMisfit: promptMisfit(config, sizes, opened.config.maxPositions, needs, memory),
     modelWriter: config.lora === null
       ? fullWriter(model, opened)
       : adapterWriter(model, peftConfig(config, config.lora, opened.config, continued?.config)),

@@ -15,7 +15,6 @@ import { generationLimit } from "../../models/generation/memory/generation_limit
 import { planParameterBytes, refuseIfTooLarge } from "../../models/network/model_bytes.ts";
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/generation_bytes.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
-import { floatBytes } from "../../models/network/workspace.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { fittingSettings, type LargestBatch, largestBatch } from "./fitting_settings.ts";
 import { bufferMisfit, type LargestBuffer, largestBuffer } from "./largest_buffer.ts";
@@ -134,7 +133,6 @@ export function checkPositions(
  */
 export function promptMisfit(
   config: RunConfig,
-  device: PlanDevice,
   sizes: ModelSizes,
   maxPositions: number,
   needs: RunNeeds,

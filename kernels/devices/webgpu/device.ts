@@ -114,6 +114,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#pool = new BufferPool(create, IDLE_BYTES, this.largestTensor);
     this.#recorder = new Recorder(gpu, tracer, (message) => this.#fail(message));
     this.#reads = new HostReads(new Readback(gpu), {
+      waitsForCopy: name === "vulkan",
       submit: (tensors = []) => {
         for (const tensor of tensors) this.#clearIfStale(tensor);
         this.submit();

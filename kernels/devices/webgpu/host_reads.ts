@@ -8,6 +8,8 @@ import type { WebgpuTensor } from "./tensor.ts";
 
 /** What reading needs of the device. */
 interface ReadDevice {
+  /** A read waits for its copy alone; if not, it waits for all that was submitted until then. */
+  readonly waitsForCopy: boolean;
   /** Submits all commands, after those that clear tensors which were never written. */
   submit(tensors?: readonly WebgpuTensor[]): void;
   /** Number of dispatches so far. */
@@ -58,12 +60,13 @@ export class HostReads {
     dispatches: number,
   ): Promise<HostArray[]> {
     const isHidden = this.device.dispatches() > dispatches, found: HostArray[] = [];
+    if (this.device.waitsForCopy) this.device.submit();
     for (const [i, { tensor, length }] of copies.entries()) {
       found.push(tensor.values((await finish[i]!()).buffer));
       this.#count(length);
       if (isHidden) this.counters.hiddenReads++;
     }
-    // What was recorded meanwhile is submitted only now: the copies would wait for it.
+    // Else, what was recorded meanwhile is submitted only now.
     this.device.submit();
     return found;
   }
