@@ -15,6 +15,7 @@ import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.t
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { ConfigOverrides } from "../configs/typed/config_object.ts";
+import { bindLines, foldersOutside } from "./container_binds.ts";
 import {
   checkJob,
   headerLines,
@@ -111,6 +112,10 @@ export async function slurmScript(
   const job = needs === null ? placed : withNeeds(placed, options, needs);
   if (needs !== null) notes.push(...tooLittleMemory(job, needs));
 
+  const binds = options.apptainer === undefined
+    ? ""
+    : bindLines(await foldersOutside(runs, workDir));
+
   // If the name of the run's folder depends on the job id, the script cannot read its progress.
   const { output_dir } = base.config.training;
   const isKnown = variants.length > 0 ||
@@ -132,6 +137,7 @@ export async function slurmScript(
     expandParts(text, job.requeue ? [] : ["requeue"]),
     {
       ...values,
+      environment: values["environment"] + binds,
       sbatch: header.join("\n"),
       memo: shellWord(`${logs}/.${jobName}`),
       requeue: NO_REQUEUE,

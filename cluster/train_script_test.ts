@@ -156,6 +156,12 @@ Deno.test("in a container the program sees the job's folder and the cache of mod
       await job({ device: "wasm" }),
       `/tmp,/scratch/hf: exec --pwd /tmp ${image} --device wasm --resume\n`,
     );
+    await Deno.mkdir(`${folder}/my models/m`, { recursive: true });
+    await Deno.mkdir(`${folder}/work`);
+    const args = ["model.init=null", `model.model_name_or_path="${folder}/my models/m"`];
+    const elsewhere = await job({ args, workDir: `${folder}/work` });
+    const seen = `${folder}/my models/m,${folder}/work,/scratch/hf: exec`;
+    assert.ok(elsewhere.startsWith(seen), elsewhere);
     await refuses(() => job({ apptainer: "no.sif" }), ["no.sif: there is no such image"]);
     await refuses(() => job({ apptainer: `${folder}/a,b.sif` }), ["misreads a comma or colon"]);
   });
