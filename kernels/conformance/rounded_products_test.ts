@@ -36,6 +36,17 @@ function storedProducts(): Case[] {
   });
 }
 
+/** Products of so many rows that a CPU packs the second operand first. */
+function manyRows(): Case[] {
+  const random = stream("many rows");
+  return [
+    productCase(random, { m: 1024, n: 19, k: 40, r: 0, transB: true }),
+    productCase(random, { m: 1030, n: 33, k: 20, r: 5 }),
+    productCase(random, { m: 1041, n: 20, k: 64, r: 3, transB: true, weightType: "q4_1" }),
+    productCase(random, { m: 1025, n: 32, k: 17, r: 0, weightType: "q8_0" }),
+  ];
+}
+
 async function allCases(dtype: typeof TYPES[number]): Promise<Case[]> {
   const heads = [...headCases(), ...await headBackwardCases()].filter(({ args }) =>
     !("mean" in args)
@@ -43,6 +54,7 @@ async function allCases(dtype: typeof TYPES[number]): Promise<Case[]> {
   return [
     ...matmulCases().filter((_, i) => i % 7 === 0),
     ...storedProducts(),
+    ...manyRows(),
     ...heads.map((test) =>
       test.op === "head" ? test : {
         ...test,

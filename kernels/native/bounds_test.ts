@@ -161,7 +161,21 @@ Deno.test("products of random shapes write only their result, with the same bits
 /** Products in bfloat16, some of which have huge and tiny numbers among the others. */
 function bf16Products(): GuardedCase[] {
   const random = stream("guards of bfloat16");
-  const cases = Array.from({ length: 300 }, () => product(randomShape(random)));
+  // Products of many rows are divided in another way.
+  const manyRows = (shape: Partial<ReturnType<typeof randomShape>>) => ({
+    ...randomShape(random),
+    ...{ transA: false, transB: false, weightType: undefined, activations: undefined },
+    ...{ m: random.int(1020, 1100), n: random.int(1, 70), k: random.int(1, 80) },
+    ...shape,
+  });
+  const shapes = [
+    ...Array.from({ length: 300 }, () => randomShape(random)),
+    ...Array.from({ length: 8 }, (_, i) => manyRows({ transB: i % 2 === 1 })),
+    manyRows({ transA: true }),
+    manyRows({ n: 256, weightType: "q4_k" }),
+    manyRows({ k: 64, weightType: "q8_0", transB: true }),
+  ];
+  const cases = shapes.map((shape) => product(shape));
   for (const { args: { a, b } } of cases) {
     for (const values of [a, b]) {
       if (!(values instanceof Float32Array) || random.chance(0.7)) continue;

@@ -46,6 +46,7 @@ export const TARGETS: readonly Target[] = [
       "cpu.c": "x86_64",
       "int8.c": "x86_64_v4+avx512vnni",
       "bf16.c": "x86_64_v4+avx512bf16",
+      "bf16_pack.c": "x86_64_v4+avx512bf16",
       "pairs.c": "x86_64_v4+avx512bf16",
       "amx.c": "x86_64_v4+amx_tile+amx_bf16",
     }),

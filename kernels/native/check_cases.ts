@@ -246,6 +246,8 @@ const BF16_SHAPES: readonly Shape[] = [
   { m: 1, n: 90, k: 512, transB: true, weightType: "bf16" },
   { m: 37, n: 40, k: 512, transB: true, weightType: "q4_1" },
   { m: 19, n: 256, k: 35, weightType: "q4_k" },
+  { m: 1027, n: 35, k: 40, transB: true },
+  { m: 1024, n: 32, k: 35, weightType: "q4_1", accumulate: true },
 ];
 
 /** All checks of products in bfloat16. */

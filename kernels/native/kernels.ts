@@ -33,7 +33,7 @@ const SYMBOLS = {
     parameters: [P, I, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
   },
   // The second argument is the unit that multiplies (BF16_UNITS). Only the library for x86-64 has
-  // these two.
+  // these four.
   bf16_pack_rows: {
     parameters: [P, I, U, I, I, I, U, I, I, U], result: "void", optional: true,
   },
@@ -41,6 +41,13 @@ const SYMBOLS = {
     parameters: [
       P, I, I, I, U, U, U, I, I, I, I, I, I, F, I, U, U, I, F, I, I, U,
     ], result: "void",
+    optional: true,
+  },
+  bf16_pack_columns: {
+    parameters: [P, I, I, I, U, I, I, I, U, I, I, U], result: "void", optional: true,
+  },
+  matmul_bf16_rows: {
+    parameters: [P, I, U, I, U, U, I, I, I, I, F, I, U, U, I, F, I, I, U], result: "void",
     optional: true,
   },
   matmul_dot: {
@@ -106,7 +113,7 @@ export interface NativeCode extends Omit<CpuFeatures, "vectors"> {
 const BF16_UNITS = { amx: 1, avx512: 2 } as const;
 
 /** The kernels that need a unit. */
-const BF16_KERNELS = ["bf16_pack_rows", "matmul_bf16"];
+const BF16_KERNELS = ["bf16_pack_rows", "matmul_bf16", "bf16_pack_columns", "matmul_bf16_rows"];
 /** Number of arguments of decode_layer. */
 const DECODE_LAYER_ARGUMENTS = 38;
 
@@ -124,7 +131,8 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory) {
   // some µs) only where it sees which function is called, and with how many arguments.
   const { matmul_blocks, matmul_tall, transpose_to_panels } = native;
   const { matmul_stored, matmul_stored_rows, matmul_stored_dot, matmul_int8 } = native;
-  const { bf16_pack_rows, matmul_bf16 } = native, unit = bf16 === null ? 0 : BF16_UNITS[bf16];
+  const { bf16_pack_rows, matmul_bf16, bf16_pack_columns, matmul_bf16_rows } = native;
+  const unit = bf16 === null ? 0 : BF16_UNITS[bf16];
   const {
     matmul_dot,
     matmul_halves_dot,
@@ -196,6 +204,17 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory) {
     ) => matmul_bf16!(
       base, unit, type!, transB!, a!, b!, out!, m!, n!, k!, unitRows!, unitColumns!, slice!, alpha!,
       accumulate!, xa!, loraB!, r!, loraScale!, begin!, end!, scratch!,
+    ),
+    bf16_pack_columns: (type, transB, b, n, k, unitColumns, packed, begin, end, scratch) =>
+      bf16_pack_columns!(
+        base, unit, type!, transB!, b!, n!, k!, unitColumns!, packed!, begin!, end!, scratch!,
+      ),
+    matmul_bf16_rows: (
+      a, transA, b, out, m, n, k, unitColumns, alpha, accumulate, xa, loraB, r, loraScale, begin,
+      end, scratch,
+    ) => matmul_bf16_rows!(
+      base, unit, a!, transA!, b!, out!, m!, n!, k!, unitColumns!, alpha!, accumulate!, xa!,
+      loraB!, r!, loraScale!, begin!, end!, scratch!,
     ),
     matmul_dot: (
       x, w, out, m, n, k, alpha, accumulate, begin, end, scratch,

@@ -1,13 +1,14 @@
 /** Memory of products in 16 bits on a CPU: their operands are packed for one product at a time. */
 import { roundedHeadBytes } from "../../kernels/ops/head/wasm.ts";
-import { packedRowBytes } from "../../kernels/ops/matmul/wasm/rounded.ts";
+import { operandBytes, packedRowBytes } from "../../kernels/ops/matmul/wasm/rounded.ts";
+import { linearDims, modulesOf } from "../../models/architectures/mod.ts";
 import { backwardWidths } from "../../models/network/layer_buffers.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 
 /**
- * Bytes of the packed rows of the largest product of a training pass, and of the head's chunk; 0 in
- * float32, and on a card (card_scratch.ts). The panels of weights are in the threads' scratch, some
- * 100 KB each.
+ * Bytes of the packed operand of the largest product of a training pass, and of the head's chunk;
+ * 0 in float32, and on a card (card_scratch.ts). The panels of weights are in the threads' scratch,
+ * some 100 KB each.
  */
 export function panelBytes(
   { config, computeDtype, card, lora }: ModelSizes,
@@ -15,8 +16,15 @@ export function panelBytes(
 ): number {
   if (computeDtype === "float32" || card !== null) return 0;
   const widest = Math.max(...Object.values(backwardWidths(config)));
-  // The rows of an adapter's input are packed beside those of the layer's.
-  const rank = Math.max(0, ...lora.map(({ r }) => r)), adapter = packedRowBytes(rows, rank);
-  const layers = Math.max(packedRowBytes(rows, widest) + adapter, packedRowBytes(widest, rows));
-  return Math.max(layers, roundedHeadBytes(pairs, config.vocabSize, config.hiddenSize));
+  // An adapter's operand is packed beside that of the layer.
+  const rank = Math.max(0, ...lora.map(({ r }) => r));
+  const layers = modulesOf(config).flatMap((module) => {
+    const [from, to] = linearDims(config, module);
+    return [operandBytes(rows, to, from, rank), operandBytes(rows, from, to, 0)];
+  });
+  return Math.max(
+    ...layers,
+    packedRowBytes(widest, rows),
+    roundedHeadBytes(pairs, config.vocabSize, config.hiddenSize),
+  );
 }

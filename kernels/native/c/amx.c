@@ -2,8 +2,6 @@
 // elements and 32 terms: a sum of the even terms and one of the odd terms for each element, each in
 // order, and then their sum to the element. It treats subnormal numbers as zeros, of which bf16.ts
 // leaves none. This file is compiled for processors with AMX.
-#include <immintrin.h>
-
 #include "bf16.h"
 
 typedef struct __attribute__((packed)) {

@@ -1,260 +1,7 @@
-// Products in bfloat16 (kernels/ops/matmul/bf16.ts): packing, and the division of a product into
-// tiles. The kernels have the names and arguments of kernels/ops/matmul/wasm/rounded.as.ts, behind
-// the number of the unit that multiplies. The packed forms differ from those of WASM; they need at
-// most half as much memory.
-#include <immintrin.h>
-
+// Products in bfloat16 (kernels/ops/matmul/bf16.ts): the division of a product into tiles. The
+// kernels here and in bf16_pack.c have the names and arguments of
+// kernels/ops/matmul/wasm/rounded.as.ts, behind the number of the unit that multiplies.
 #include "bf16.h"
-#include "widen_columns.h"
-
-/** Smaller magnitudes become zero (MIN_MAGNITUDE of bf16.ts). */
-#define MIN_MAGNITUDE 0x1p-56f
-
-INLINE __m512 without_tiny(__m512 x) {
-  const __m512 least = _mm512_set1_ps(MIN_MAGNITUDE);
-  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps(x), least, _CMP_NLT_UQ), x);
-}
-
-/** 32 floats as words of two neighbours each, the first in the lower half. */
-INLINE __m512i round_row(__m512 low, __m512 high) {
-  return (__m512i)_mm512_cvtne2ps_pbh(without_tiny(high), without_tiny(low));
-}
-
-/**
- * Words of two floats: those of `low` in the lower halves. `tiny`: whether there may be magnitudes
- * below MIN_MAGNITUDE.
- */
-INLINE __m512i round_pair(__m512 low, __m512 high, const int tiny) {
-  const __m512i lanes = _mm512_set_epi32(
-    0x001f000f, 0x001e000e, 0x001d000d, 0x001c000c, 0x001b000b, 0x001a000a, 0x00190009, 0x00180008,
-    0x00170007, 0x00160006, 0x00150005, 0x00140004, 0x00130003, 0x00120002, 0x00110001, 0x00100000
-  );
-  const __m512i words = tiny ? round_row(low, high) : (__m512i)_mm512_cvtne2ps_pbh(high, low);
-  return _mm512_permutexvar_epi16(lanes, words);
-}
-
-INLINE __mmask16 first_mask(int count) {
-  return count >= LANES ? 0xffff : count <= 0 ? 0 : (__mmask16)((1u << count) - 1);
-}
-
-/** Words of 16 rows: r[i] holds the 16 pairs of terms of row i. */
-INLINE void rows_of_floats(const char *from, size_t stride, int rows, int terms, f32x16 r[16]) {
-  const __mmask16 low = first_mask(terms), high = first_mask(terms - LANES);
-  UNROLL for (int i = 0; i < 16; i++) {
-    const char *row = from + (size_t)i * stride;
-    const __mmask16 a = i < rows ? low : 0, b = i < rows ? high : 0;
-    r[i] = (f32x16)round_row(_mm512_maskz_loadu_ps(a, row), _mm512_maskz_loadu_ps(b, row + ROW));
-  }
-}
-
-/** The same of halves in bfloat16, which are such words already; `terms` is even. */
-INLINE void rows_of_halves(const char *from, size_t stride, int rows, int terms, f32x16 r[16]) {
-  const __mmask16 mask = first_mask(terms / 2);
-  const __m512i magnitude = _mm512_set1_epi16(0x7fff), least = _mm512_set1_epi16(0x2380);
-  UNROLL for (int i = 0; i < 16; i++) {
-    const __m512i x = _mm512_maskz_loadu_epi32(i < rows ? mask : 0, from + (size_t)i * stride);
-    const __mmask32 keep = _mm512_cmpge_epu16_mask(_mm512_and_si512(x, magnitude), least);
-    r[i] = (f32x16)_mm512_maskz_mov_epi16(keep, x);
-  }
-}
-
-/** Words of 16 columns: r[q] holds the terms 2q and 2q + 1 of each column. */
-INLINE void columns_of_floats(
-  const char *from, size_t stride, int columns, int terms, const int tiny, f32x16 r[16]
-) {
-  const __mmask16 mask = first_mask(columns);
-  UNROLL for (int q = 0; q < 16; q++) {
-    const __mmask16 a = 2 * q < terms ? mask : 0, b = 2 * q + 1 < terms ? mask : 0;
-    const char *row = from + (size_t)(2 * q) * stride;
-    r[q] = (f32x16)round_pair(
-      _mm512_maskz_loadu_ps(a, row), _mm512_maskz_loadu_ps(b, row + stride), tiny
-    );
-  }
-}
-
-/** The same of a whole tile of weights, which has no tiny magnitudes. */
-INLINE void columns_of_weights(const char *from, f32x16 r[16]) {
-  UNROLL for (int q = 0; q < 16; q++, from += 2 * ROW) {
-    r[q] = (f32x16)round_pair((__m512)load16(from), (__m512)load16(from + ROW), 0);
-  }
-}
-
-/** Fetches the rows of a tile that is read later; rows far apart are followed by no prefetcher. */
-INLINE void fetch_rows(const char *from, size_t stride, int rows) {
-  for (int i = 0; i < min(rows, TERMS); i++) __builtin_prefetch(from + i * stride);
-}
-
-/** The upper halves of a and of b, and their lower halves, in words with those of a above. */
-INLINE u32x16 upper_pair(u32x16 a, u32x16 b) {
-  return (a & 0xffff0000u) | (b >> 16);
-}
-
-INLINE u32x16 lower_pair(u32x16 a, u32x16 b) {
-  return (a << 16) | (b & 0xffffu);
-}
-
-/** Stores a tile of rows. */
-INLINE void put_rows(const int unit, const f32x16 r[16], char *to) {
-  UNROLL for (int i = 0; i < 16; i++, to += ROW) {
-    if (unit == UNIT_AMX) {
-      store16(to, r[i]);
-      continue;
-    }
-    const u32x16 w = (u32x16)r[i];
-    const u32x16 a = __builtin_shufflevector(w, w, 0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
-    const u32x16 b = __builtin_shufflevector(w, w, 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15);
-    const u32x16 even = lower_pair(a, b), odd = upper_pair(a, b);
-    store16(to, (f32x16)__builtin_shufflevector(
-      even, odd, 0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31
-    ));
-  }
-}
-
-/** Stores a tile of columns. */
-INLINE void put_columns(const int unit, const f32x16 r[16], char *to) {
-  UNROLL for (int q = 0; q < 16; q++) {
-    if (unit == UNIT_AMX) {
-      store16(to + q * ROW, r[q]);
-    } else if (q < 8) {
-      const u32x16 a = (u32x16)r[2 * q], b = (u32x16)r[2 * q + 1];
-      store16(to + q * ROW, (f32x16)lower_pair(a, b));
-      store16(to + (q + 8) * ROW, (f32x16)upper_pair(a, b));
-    }
-  }
-}
-
-/** Number of tiles that are fetched ahead. */
-#define AHEAD 3
-
-INLINE void pack_rows_as(
-  const int unit, const char *a, int m, int k, int transA, char *packed, int begin, int end
-) {
-  const int blocks = ceil_div(k, TERMS);
-  for (int tile = begin; tile < end; tile++) {
-    const int first = tile * LANES, rows = min(LANES, m - first);
-    char *to = packed + (size_t)tile * blocks * TILE_BYTES;
-    for (int block = 0; block < blocks; block++, to += TILE_BYTES) {
-      const int kk = block * TERMS, terms = min(TERMS, k - kk);
-      f32x16 r[16];
-      if (transA) {
-        const size_t step = (size_t)m * 4;
-        const char *from = a + (size_t)kk * step + (size_t)first * 4;
-        fetch_rows(from + AHEAD * TERMS * step, step, k - kk - AHEAD * TERMS);
-        columns_of_floats(from, step, rows, terms, 1, r);
-        TRANSPOSE16(r)
-      } else {
-        const size_t step = (size_t)k * 4;
-        rows_of_floats(a + (size_t)first * step + (size_t)kk * 4, step, rows, terms, r);
-      }
-      put_rows(unit, r, to);
-    }
-  }
-}
-
-KERNEL void bf16_pack_rows(
-  char *base, int unit, uint32_t a, int m, int k, int transA, uint32_t packed, int begin, int end,
-  uint32_t scratch
-) {
-  (void)scratch;
-  if (unit == UNIT_AMX) {
-    pack_rows_as(UNIT_AMX, base + a, m, k, transA, base + packed, begin, end);
-  } else {
-    pack_rows_as(UNIT_PAIRS, base + a, m, k, transA, base + packed, begin, end);
-  }
-}
-
-/** Kinds of the second operand besides storage types. */
-enum { FLOATS = -1, PACKED = -2 };
-
-/**
- * Whether a stored weight may have a magnitude below MIN_MAGNITUDE. Where the scales are halves, it
- * is a whole multiple of 2^−24.
- */
-INLINE int may_be_tiny(int type) {
-  return type == INT8 || type == NF4;
-}
-
-/** The second operand of a product. */
-typedef struct {
-  /** Its storage type, or floats, or floats in panels [k][16]. */
-  int type;
-  /** Whether it is [n, k], not [k, n]. */
-  int transB;
-  const char *at;
-  int n, k;
-} Operand;
-
-/**
- * Packs the terms [kk, kk + depth) of `columns` columns from `first` on, in panels of 16 columns.
- * `wide` is memory for weights of a storage type as floats.
- */
-INLINE void pack_columns_as(
-  const int unit, const Operand *b, int first, int columns, int kk, int depth, char *wide, char *to
-) {
-  const int blocks = ceil_div(depth, TERMS), stored = b->type >= 0, panelwise = b->transB;
-  const size_t panelBytes = stored ? panel_bytes(b->type, b->k) : 0;
-  if (stored && !panelwise) {
-    widen_columns(b->type, b->at, b->n, kk, depth, first, columns, wide);
-  }
-  const int weights = stored ? block_weights(b->type) : 1;
-  for (int c = 0; c < columns; c += LANES) {
-    const int width = min(LANES, columns - c);
-    const char *panel = stored ? b->at + (size_t)((first + c) / LANES) * panelBytes : 0;
-    const char *from = wide + (size_t)(c / LANES) * depth * ROW;
-    size_t step = ROW;
-    int count = LANES;
-    if (b->type == PACKED) {
-      from = b->at + (size_t)(first + c) * b->k * 4 + (size_t)kk * ROW;
-    } else if (!stored && !panelwise) {
-      step = (size_t)b->n * 4;
-      from = b->at + (size_t)kk * step + (size_t)(first + c) * 4;
-      count = width;
-    }
-    for (int block = 0; block < blocks; block++, to += TILE_BYTES) {
-      const int done = block * TERMS, terms = min(TERMS, depth - done);
-      const int left = depth - done - AHEAD * TERMS;
-      f32x16 r[16];
-      if (panelwise && b->type == BF16) {
-        const size_t row = (size_t)b->k * 2;
-        const char *at = b->at + (size_t)(first + c) * row + (size_t)(kk + done) * 2;
-        rows_of_halves(at, row, width, terms, r);
-        TRANSPOSE16(r)
-      } else if (panelwise && stored) {
-        // A block at a time is widened, which stays in the first-level cache.
-        const int at = weights > TERMS ? done % weights : 0;
-        if (at == 0) {
-          const int wider = min(max(weights, TERMS), depth - done) / weights;
-          const int missing = b->n - first - c;
-          const size_t record = record_bytes(b->type);
-          if (b->type > BF16) {
-            prefetch(panel + ((kk + done) / weights + AHEAD * TERMS / weights + 1) * record, record);
-          }
-          widen_panel(b->type, panel, missing, b->k, (kk + done) / weights, wider, wide);
-        }
-        const char *block0 = wide + (size_t)at * ROW;
-        if (terms == TERMS && !may_be_tiny(b->type)) columns_of_weights(block0, r);
-        else columns_of_floats(block0, ROW, LANES, terms, 1, r);
-      } else if (panelwise && !stored) {
-        const size_t row = (size_t)b->k * 4;
-        const char *at = b->at + (size_t)(first + c) * row + (size_t)(kk + done) * 4;
-        rows_of_floats(at, row, width, terms, r);
-        TRANSPOSE16(r)
-      } else {
-        const char *at = from + (size_t)done * step;
-        if (step != ROW) fetch_rows(at + AHEAD * TERMS * step, step, left);
-        columns_of_floats(at, step, count, terms, 1, r);
-      }
-      put_columns(unit, r, to);
-    }
-  }
-}
-
-static void pack_columns(
-  int unit, const Operand *b, int first, int columns, int kk, int depth, char *wide, char *to
-) {
-  if (unit == UNIT_AMX) pack_columns_as(UNIT_AMX, b, first, columns, kk, depth, wide, to);
-  else pack_columns_as(UNIT_PAIRS, b, first, columns, kk, depth, wide, to);
-}
 
 /** out [rows, columns] = (with `accumulate` +=) alpha · sums. */
 static void put_sums(
@@ -276,6 +23,26 @@ static void put_sums(
 /** Rows and columns that are multiplied at once: two tiles each. */
 #define PAIR (2 * LANES)
 
+/** Multiplies up to two tiles of rows by up to two of columns; t says where the sums are. */
+static void multiply_tiles(int unit, const Bf16Tiles *t, int height, int width) {
+  if (unit == UNIT_AMX) amx_tiles(t, ceil_div(height, LANES), ceil_div(width, LANES));
+  else pair_tiles(t, height, ceil_div(width, LANES));
+}
+
+/** out [height, width] = (with `accumulate` +=) alpha · the product t. */
+static void multiply_pair(
+  int unit, Bf16Tiles *t, char *out, size_t outStep, int height, int width, float alpha,
+  int accumulate
+) {
+  char edge[PAIR * PAIR * 4] __attribute__((aligned(64)));
+  // Whole tiles are stored directly, unless there is more to do with the sums.
+  const int direct = alpha == 1.0f && !accumulate && height % LANES == 0 && width % LANES == 0;
+  t->c = direct ? out : edge;
+  t->cRow = direct ? outStep : PAIR * 4;
+  multiply_tiles(unit, t, height, width);
+  if (!direct) put_sums(edge, PAIR * 4, out, outStep, height, width, alpha, accumulate);
+}
+
 /** A part of a product: rows × columns of out, which has n columns. */
 typedef struct {
   char *out;
@@ -289,21 +56,20 @@ static void multiply_part(
   int unit, const Part *part, const char *a, const Operand *b, float alpha, int accumulate,
   char *packed
 ) {
-  char edge[PAIR * PAIR * 4] __attribute__((aligned(64)));
   const int k = b->k, slice = part->slice, unitColumns = part->unitColumns, depth0 = min(slice, k);
   const int row = part->row, rows = part->rows, first = part->first, columns = part->columns;
-  const size_t blocksOfRow = (size_t)ceil_div(k, TERMS), outStep = (size_t)part->n * 4;
+  const size_t outStep = (size_t)part->n * 4;
   // Scratch: packed columns, these columns as floats, and sums where there are several slices.
   char *wide = packed + (size_t)unitColumns * ceil_div(depth0, TERMS) * TERMS * 2;
   char *sums = packed + (size_t)unitColumns * ceil_div(depth0, TERMS) * TERMS * 8;
   const size_t sumStep = (size_t)unitColumns * 4;
-  const int several = k > slice, plain = alpha == 1.0f && !accumulate;
+  const int several = k > slice;
   int kk = 0;
   do {
     const int depth = min(slice, k - kk), last = kk + depth >= k;
     const size_t blocks = ceil_div(depth, TERMS);
     pack_columns(unit, b, first, columns, kk, depth, wide, packed);
-    Bf16Tiles t = { .aTile = blocksOfRow * TILE_BYTES, .bPanel = blocks * TILE_BYTES };
+    Bf16Tiles t = { .aTile = packed_bytes(k), .bPanel = blocks * TILE_BYTES };
     t.blocks = (int)blocks;
     t.add = kk > 0;
     for (int j = 0; j < columns; j += PAIR) {
@@ -312,16 +78,15 @@ static void multiply_part(
       for (int i = 0; i < rows; i += PAIR) {
         const int height = min(PAIR, rows - i);
         char *to = part->out + (size_t)(row + i) * outStep + (size_t)(first + j) * 4;
-        // Whole tiles are stored directly, unless there is more to do with the sums.
-        const int direct = !several && plain && height % LANES == 0 && width % LANES == 0;
-        t.a = a + (size_t)((row + i) / LANES) * t.aTile;
-        t.a += (size_t)(kk / TERMS) * TILE_BYTES;
-        t.c = direct ? to : several ? sums + (size_t)i * sumStep + (size_t)j * 4 : edge;
-        t.cRow = direct ? outStep : several ? sumStep : PAIR * 4;
-        if (unit == UNIT_AMX) amx_tiles(&t, ceil_div(height, LANES), ceil_div(width, LANES));
-        else pair_tiles(&t, height, ceil_div(width, LANES));
-        if (direct || !last) continue;
-        put_sums(t.c, t.cRow, to, outStep, height, width, alpha, accumulate);
+        t.a = a + (size_t)((row + i) / LANES) * t.aTile + (size_t)(kk / TERMS) * TILE_BYTES;
+        if (!several) {
+          multiply_pair(unit, &t, to, outStep, height, width, alpha, accumulate);
+          continue;
+        }
+        t.c = sums + (size_t)i * sumStep + (size_t)j * 4;
+        t.cRow = sumStep;
+        multiply_tiles(unit, &t, height, width);
+        if (last) put_sums(t.c, sumStep, to, outStep, height, width, alpha, accumulate);
       }
     }
     kk += slice;
@@ -345,6 +110,36 @@ KERNEL void matmul_bf16(
     part.columns = min(unitColumns, n - part.first);
     multiply_part(unit, &part, base + a, &operand, alpha, accumulate, base + scratch);
     if (r > 0) multiply_part(unit, &part, base + xa, &adapter, loraScale, 1, base + scratch);
+  }
+  if (unit == UNIT_AMX) amx_end();
+}
+
+KERNEL void matmul_bf16_rows(
+  char *base, int unit, uint32_t a, int transA, uint32_t b, uint32_t out, int m, int n, int k,
+  int unitColumns, float alpha, int accumulate, uint32_t xa, uint32_t loraB, int r, float loraScale,
+  int begin, int end, uint32_t scratch
+) {
+  const size_t tile = packed_bytes(k), low = packed_bytes(r), outStep = (size_t)n * 4;
+  const int chunks = ceil_div(m, PAIR);
+  char *rows = base + scratch, *lowRows = rows + 2 * tile;
+  Bf16Tiles product = { .a = rows, .aTile = tile, .bPanel = tile, .blocks = ceil_div(k, TERMS) };
+  Bf16Tiles adapter = { .a = lowRows, .aTile = low, .bPanel = low, .blocks = ceil_div(r, TERMS) };
+  if (unit == UNIT_AMX) amx_begin();
+  for (int u = begin; u < end; u++) {
+    const int row = u % chunks * PAIR, height = min(PAIR, m - row);
+    const int first = u / chunks * unitColumns, last = min(n, first + unitColumns);
+    const int firstTile = row / LANES, lastTile = ceil_div(row + height, LANES);
+    pack_rows(unit, base + a, m, k, transA, rows, firstTile, lastTile);
+    if (r > 0) pack_rows(unit, base + xa, m, r, 0, lowRows, firstTile, lastTile);
+    for (int column = first; column < last; column += PAIR) {
+      const int width = min(PAIR, last - column), panel = column / LANES;
+      char *to = base + out + (size_t)row * outStep + (size_t)column * 4;
+      product.b = base + b + (size_t)panel * tile;
+      multiply_pair(unit, &product, to, outStep, height, width, alpha, accumulate);
+      if (r == 0) continue;
+      adapter.b = base + loraB + (size_t)panel * low;
+      multiply_pair(unit, &adapter, to, outStep, height, width, loraScale, 1);
+    }
   }
   if (unit == UNIT_AMX) amx_end();
 }

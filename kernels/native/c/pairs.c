@@ -2,8 +2,6 @@
 // two words and then that of the lower halves to a float. The packed words hold two successive even
 // terms, or two successive odd ones, of which the first is in the upper half. So the sums have the
 // order of AMX (amx.c) and its bits.
-#include <immintrin.h>
-
 #include "bf16.h"
 
 /** Max rows of a tile. */

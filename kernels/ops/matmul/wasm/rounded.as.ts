@@ -88,7 +88,8 @@ export function bf16_pack_rows(
   a: usize, m: i32, k: i32, transA: i32, packed: usize,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  pack_rows(false, a, m, k, transA, packed, begin, end);
+  const to = packed + (begin as usize) * LANES * row_bytes(k);
+  pack_rows(false, a, m, k, transA, to, begin * LANES, min(end * LANES, m));
 }
 
 /** The same in binary16. */
@@ -96,20 +97,25 @@ export function f16_pack_rows(
   a: usize, m: i32, k: i32, transA: i32, packed: usize,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  pack_rows(true, a, m, k, transA, packed, begin, end);
+  const to = packed + (begin as usize) * LANES * row_bytes(k);
+  pack_rows(true, a, m, k, transA, to, begin * LANES, min(end * LANES, m));
 }
 
-/** `half`: in binary16, otherwise in bfloat16. */
+/** Bytes of a packed row. */
+function row_bytes(k: i32): usize {
+  return (((k + TERMS - 1) & ~(TERMS - 1)) as usize) * 4;
+}
+
+/** Packs the rows [first, last) from `to` on. `half`: in binary16, otherwise in bfloat16. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function pack_rows(
-  half: bool, a: usize, m: i32, k: i32, transA: i32, packed: usize, begin: i32, end: i32,
+  half: bool, a: usize, m: i32, k: i32, transA: i32, to: usize, first: i32, last: i32,
 ): void {
   const width = (k + TERMS - 1) & ~(TERMS - 1);
   const row: usize = transA ? 4 : (k as usize) * 4, term: usize = transA ? (m as usize) * 4 : 4;
-  for (let i = begin * LANES; i < min(end * LANES, m); i++) {
+  for (let i = first; i < last; i++, to += row_bytes(k)) {
     let from = a + (i as usize) * row;
-    const to = packed + (i as usize) * (width as usize) * 4;
     for (let kk = 0; kk < width; kk++, from += term) {
       const at = to + (((kk & ~31) | ((kk & 1) << 4) | ((kk & 31) >> 1)) as usize) * 4;
       store<f32>(at, kk < k ? round1(half, load<f32>(from)) : 0);
@@ -186,6 +192,17 @@ function add_rows(sums: usize, sumStep: usize, part: usize, rows: i32): void {
   }
 }
 
+/** sums [rows, 16] += the products of `terms` packed terms; `part`: 384 bytes. */
+function add_terms(
+  s: usize, sStep: usize, v: usize, terms: i32, rows: i32, sums: usize, sumStep: usize, part: usize,
+): void {
+  for (; terms > 0; terms -= TERMS, s += 128, v += 2048) {
+    tile_rows(rows, s, sStep, v, 64, part, 64, HALF, 1, false);
+    tile_rows(rows, s + 64, sStep, v + 1024, 64, part, 64, HALF, 1, true);
+    add_rows(sums, sumStep, part, rows);
+  }
+}
+
 /** out [rows, columns] = (with `accumulate` +=) alpha · sums. */
 function put_sums(
   sums: usize, sumStep: usize, out: usize, outStep: usize, rows: i32, columns: i32, alpha: f32,
@@ -225,12 +242,8 @@ function multiply_part(
         const sums = k > slice ? kept + (i as usize) * sumStep + (j as usize) * 4 : wide;
         const step = k > slice ? sumStep : 64;
         if (kk == 0) for (let r = 0; r < height; r++) memory.fill(sums + (r as usize) * step, 0, 64);
-        let s = a + ((row + i) as usize) * aStep + (kk as usize) * 4, v = panel;
-        for (let block = 0; block < padded; block += TERMS, s += 128, v += 2048) {
-          tile_rows(height, s, aStep, v, 64, part, 64, HALF, 1, false);
-          tile_rows(height, s + 64, aStep, v + 1024, 64, part, 64, HALF, 1, true);
-          add_rows(sums, step, part, height);
-        }
+        const s = a + ((row + i) as usize) * aStep + (kk as usize) * 4;
+        add_terms(s, aStep, panel, padded, height, sums, step, part);
         if (kk + depth < k) continue;
         const to = out + ((row + i) as usize) * outStep + ((first + j) as usize) * 4;
         put_sums(sums, step, to, outStep, height, min(LANES, columns - j), alpha, accumulate);
@@ -292,6 +305,113 @@ function multiply(
         half, FLOATS, 1, xa, loraB, out, n, r, row, rows, first, columns, unitColumns, slice,
         loraScale, 1, scratch,
       );
+    }
+  }
+}
+
+/**
+ * The panels of all columns of b, which is as in matmul_bf16. Unit: `unitColumns` columns (whole
+ * blocks). Scratch: WORK_BYTES, and for each column of a unit 64 bytes and 4 bytes a term.
+ */
+export function bf16_pack_columns(
+  type: i32, transB: i32, b: usize, n: i32, k: i32, unitColumns: i32, packed: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  pack_units(false, type, transB, b, n, k, unitColumns, packed, begin, end, scratch);
+}
+
+/** The same in binary16. */
+export function f16_pack_columns(
+  type: i32, transB: i32, b: usize, n: i32, k: i32, unitColumns: i32, packed: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  pack_units(true, type, transB, b, n, k, unitColumns, packed, begin, end, scratch);
+}
+
+function pack_units(
+  half: bool, type: i32, transB: i32, b: usize, n: i32, k: i32, unitColumns: i32, packed: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const wide = scratch + WORK_BYTES + (unitColumns as usize) * 64;
+  for (let unit = begin; unit < end; unit++) {
+    const first = unit * unitColumns, columns = min(unitColumns, n - first);
+    const to = packed + (first as usize) * row_bytes(k);
+    pack_columns(half, type, transB, b, n, k, first, columns, 0, k, wide, to, scratch);
+  }
+}
+
+/** Rows of a unit of matmul_bf16_rows. */
+const UNIT_ROWS = 32;
+
+/**
+ * The product of matmul_bf16 for many rows, a [m, k] or [k, m] with `transA`. b and loraB are
+ * packed by bf16_pack_columns. Unit: UNIT_ROWS rows × `unitColumns` columns; the rows vary fastest.
+ * Scratch: UNIT_ROWS rows of a and of xa with terms rounded up to 32, and 768 bytes.
+ */
+export function matmul_bf16_rows(
+  a: usize, transA: i32, b: usize, out: usize, m: i32, n: i32, k: i32, unitColumns: i32, alpha: f32,
+  accumulate: i32, xa: usize, loraB: usize, r: i32, loraScale: f32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  multiply_units(
+    false, a, transA, b, out, m, n, k, unitColumns, alpha, accumulate, xa, loraB, r, loraScale,
+    begin, end, scratch,
+  );
+}
+
+/** The same in binary16; b and loraB are packed by f16_pack_columns. */
+export function matmul_f16_rows(
+  a: usize, transA: i32, b: usize, out: usize, m: i32, n: i32, k: i32, unitColumns: i32, alpha: f32,
+  accumulate: i32, xa: usize, loraB: usize, r: i32, loraScale: f32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  multiply_units(
+    true, a, transA, b, out, m, n, k, unitColumns, alpha, accumulate, xa, loraB, r, loraScale,
+    begin, end, scratch,
+  );
+}
+
+function multiply_units(
+  half: bool, a: usize, transA: i32, b: usize, out: usize, m: i32, n: i32, k: i32, unitColumns: i32,
+  alpha: f32, accumulate: i32, xa: usize, loraB: usize, r: i32, loraScale: f32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const chunks = (m + UNIT_ROWS - 1) / UNIT_ROWS;
+  for (let unit = begin; unit < end; unit++) {
+    const row = (unit % chunks) * UNIT_ROWS, last = min(m, row + UNIT_ROWS);
+    const first = (unit / chunks) * unitColumns, columns = min(unitColumns, n - first);
+    const to = out + ((row as usize) * (n as usize) + (first as usize)) * 4;
+    const panels = b + (first as usize) * row_bytes(k), low = loraB + (first as usize) * row_bytes(r);
+    const rows = last - row, outStep = (n as usize) * 4;
+    round_rows(half, a, m, k, transA, scratch, row, last);
+    multiply_columns(scratch, panels, to, outStep, k, rows, columns, alpha, accumulate);
+    if (r == 0) continue;
+    round_rows(half, xa, m, r, 0, scratch, row, last);
+    multiply_columns(scratch, low, to, outStep, r, rows, columns, loraScale, 1);
+  }
+}
+
+function round_rows(
+  half: bool, a: usize, m: i32, k: i32, transA: i32, to: usize, first: i32, last: i32,
+): void {
+  if (half) pack_rows(true, a, m, k, transA, to, first, last);
+  else pack_rows(false, a, m, k, transA, to, first, last);
+}
+
+/** out [rows, columns] = (with `accumulate` +=) alpha · a·b of packed rows and columns. */
+function multiply_columns(
+  a: usize, b: usize, out: usize, outStep: usize, k: i32, rows: i32, columns: i32, alpha: f32,
+  accumulate: i32,
+): void {
+  const step = row_bytes(k), part = a + UNIT_ROWS * step, sums = part + 384;
+  for (let j = 0; j < columns; j += LANES) {
+    for (let i = 0; i < rows; i += TILE_ROWS) {
+      const height = min(TILE_ROWS, rows - i), s = a + (i as usize) * step;
+      memory.fill(sums, 0, 384);
+      const terms = (step / 4) as i32;
+      add_terms(s, step, b + (j as usize) * step, terms, height, sums, 64, part);
+      const to = out + (i as usize) * outStep + (j as usize) * 4;
+      put_sums(sums, 64, to, outStep, height, min(LANES, columns - j), alpha, accumulate);
     }
   }
 }

@@ -21,6 +21,13 @@ const WIDE_SLICE = 1024;
 const UNIT_BYTES = 2 ** 20;
 /** If there would be fewer units, units get fewer rows. */
 const ENOUGH_UNITS = 32;
+/**
+ * For many rows: max bytes of b in 16 bits, all of which or whose groups of columns stay in the
+ * second-level cache; and min columns of a group, since rows are packed again for each group.
+ */
+const B_BYTES = 2 ** 21;
+const GROUP_BYTES = 2 ** 20;
+const MIN_GROUP = 192;
 /** A chunk of work (about 2.5 µs) in multiply-adds, in weights to pack, in elements to round. */
 const CHUNK_WORK = 1_000_000;
 const CHUNK_WEIGHTS = 10_000;
@@ -44,16 +51,19 @@ function plan({ m, n, k, transB, weightType, lora }: GemmArgs) {
   return { unitRows, unitColumns, slice, groups, scratchBytes };
 }
 
-/** Bytes of the packed rows of a. The WASM kernels keep them as floats. */
+/** Bytes of the packed rows of a, or columns of b. The WASM kernels keep them as floats. */
 export function packedRowBytes(m: number, k: number): number {
   return 4 * roundUp(m, LANES) * roundUp(k, TERMS);
 }
 
-/** The kernels of the type of products. */
-function kernels({ computeDtype }: WasmContext): { pack: string; multiply: string } {
-  return computeDtype === "float16"
-    ? { pack: "f16_pack_rows", multiply: "matmul_f16" }
-    : { pack: "bf16_pack_rows", multiply: "matmul_bf16" };
+/** Names of kernels begin or end with the type of products. */
+function typeOf({ computeDtype }: WasmContext): "f16" | "bf16" {
+  return computeDtype === "float16" ? "f16" : "bf16";
+}
+
+function kindOf({ weightType, packedB }: GemmArgs): number {
+  if (weightType !== undefined) return typeCode(weightType);
+  return packedB ? PACKED : FLOATS;
 }
 
 /** Packs the rows of a [m, k], or its transpose with `transA`. @returns their address */
@@ -66,9 +76,10 @@ function packRows(
 ): number {
   const packed = ctx.scratch(packedRowBytes(m, k));
   ctx.parallel({
-    kernel: kernels(ctx).pack,
+    kernel: `${typeOf(ctx)}_pack_rows`,
     units: Math.ceil(m / LANES),
-    grain: Math.max(1, Math.round(CHUNK_ELEMENTS / (LANES * Math.max(1, k)))),
+    // Of a transposed a, neighbouring rows are read together.
+    grain: Math.max(transA ? 8 : 1, Math.round(CHUNK_ELEMENTS / (LANES * Math.max(1, k)))),
     args: [a, m, k, transA ? 1 : 0, packed],
   });
   return packed;
@@ -76,17 +87,90 @@ function packRows(
 
 /** Runs the product; m and n are positive. A rank of an adapter is at most WIDE_SLICE. */
 export function roundedProduct(ctx: WasmContext, g: GemmArgs): void {
-  const { m, n, k, transB, packedB, weightType, lora } = g;
+  const columns = groupOfColumns(g);
+  if (columns > 0) manyRows(ctx, g, columns);
+  else fewRows(ctx, g);
+}
+
+/**
+ * Where there are many rows, b is packed once, and each unit packs its rows: columns of a group of
+ * b that units multiply by. Otherwise 0: then all rows are packed once, and units pack columns.
+ */
+function groupOfColumns(
+  { m, n, k, transA }: Pick<GemmArgs, "m" | "n" | "k" | "transA">,
+): number {
+  if (k === 0 || m < ENOUGH_UNITS * PAIR || transA) return 0;
+  const bytes = 2 * n * k;
+  if (bytes <= B_BYTES) return roundUp(n, PAIR);
+  const columns = roundUp(n / Math.ceil(bytes / GROUP_BYTES), PAIR);
+  return columns >= MIN_GROUP ? columns : 0;
+}
+
+/** Bytes of what is packed for a product of floats, or of a weight, with an adapter of rank r. */
+export function operandBytes(m: number, n: number, k: number, r: number): number {
+  const lines = groupOfColumns({ m, n, k, transA: false }) > 0 ? n : m;
+  return packedRowBytes(lines, k) + packedRowBytes(lines, r);
+}
+
+/** Packs all columns of b. @returns their address */
+function packColumns(ctx: WasmContext, g: GemmArgs): number {
+  const { n, k, transB, weightType } = g, packed = ctx.scratch(packedRowBytes(n, k));
+  const block = weightType === undefined || transB ? 1 : blockOf(weightType);
+  const columns = Math.max(transB ? PAIR : 4 * PAIR, block);
+  ctx.parallel({
+    kernel: `${typeOf(ctx)}_pack_columns`,
+    units: Math.ceil(n / columns),
+    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (columns * k))),
+    args: [kindOf(g), transB ? 1 : 0, g.b, n, k, columns, packed],
+    scratchBytes: WORK_BYTES + 64 * columns + 4 * roundUp(k, TERMS) * columns,
+  });
+  return packed;
+}
+
+function manyRows(ctx: WasmContext, g: GemmArgs, columns: number): void {
+  const { m, n, k, lora } = g, mark = ctx.mark(), packed = packColumns(ctx, g);
+  const adapter: GemmArgs | undefined = lora && {
+    ...{ a: lora.xa, b: lora.b, out: g.out, m, n, k: lora.r, alpha: 1 },
+    ...{ transA: false, transB: true, accumulate: true },
+  };
+  const loraB = adapter === undefined ? 0 : packColumns(ctx, adapter);
+  ctx.parallel({
+    kernel: `matmul_${typeOf(ctx)}_rows`,
+    units: Math.ceil(m / PAIR) * Math.ceil(n / columns),
+    grain: Math.max(1, Math.round(CHUNK_WORK / (PAIR * Math.min(n, columns) * k))),
+    args: [
+      g.a,
+      g.transA ? 1 : 0,
+      packed,
+      g.out,
+      m,
+      n,
+      k,
+      columns,
+      g.alpha,
+      g.accumulate ? 1 : 0,
+      lora?.xa ?? 0,
+      loraB,
+      lora?.r ?? 0,
+      lora?.scale ?? 0,
+    ],
+    scratchBytes: 4 * PAIR * (roundUp(k, TERMS) + roundUp(lora?.r ?? 0, TERMS)) + 768,
+  });
+  ctx.release(mark);
+}
+
+function fewRows(ctx: WasmContext, g: GemmArgs): void {
+  const { m, n, k, transB, lora } = g;
   const { unitRows, unitColumns, slice, groups, scratchBytes } = plan(g);
   const mark = ctx.mark(), packed = packRows(ctx, g.a, m, k, g.transA);
   const xa = lora === undefined ? 0 : packRows(ctx, lora.xa, m, lora.r, false);
   const weights = unitColumns * k, work = Math.min(m, unitRows) * weights;
   ctx.parallel({
-    kernel: kernels(ctx).multiply,
+    kernel: `matmul_${typeOf(ctx)}`,
     units: Math.ceil(m / unitRows) * groups,
     grain: Math.max(1, Math.round(1 / (work / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
     args: [
-      weightType === undefined ? (packedB ? PACKED : FLOATS) : typeCode(weightType),
+      kindOf(g),
       transB ? 1 : 0,
       packed,
       g.b,
