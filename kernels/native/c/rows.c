@@ -166,6 +166,9 @@ void rotate_rows(
       for (; j + 32 <= half; j += 32) {
         ROTATE(f32x8, a + j, b + j, c + j, sn + j, sign)
       }
+      for (; j + 16 <= half; j += 16) {
+        ROTATE(f32x4, a + j, b + j, c + j, sn + j, sign)
+      }
       ONE_BY_ONE for (; j < half; j += 4) {
         const float u = load1(a + j), w = load1(b + j);
         const float cosine = load1(c + j), sine = load1(sn + j) * sign;
