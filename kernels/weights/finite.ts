@@ -85,23 +85,41 @@ function holdsInfinite(type: keyof typeof EXPONENTS, words: Int32Array): boolean
 /** Values of at least this magnitude are infinite as float16. */
 const F16_LIMIT = 65520;
 
+/** What becomes float16, and what to take in its place. */
+const F16_ADVICE = {
+  weights: "take another type for the weights: bfloat16 and float32 hold it",
+  products: "take compute_dtype bfloat16 or float32, which hold it",
+};
+
 /**
- * Checks values that are to become float16.
+ * Checks values that are to become float16: weights that are stored so, or operands of products.
  * @throws RgxError that names the first element that would be infinite
  */
 export function refuseBeyondF16(
   values: Float32Array | Float64Array,
   shape: readonly number[],
+  firstRow = 0,
+  what: keyof typeof F16_ADVICE = "weights",
 ): void {
   for (let i = 0; i < values.length; i++) {
     if (Math.abs(values[i]!) < F16_LIMIT) continue;
     throw new RgxError(
-      `element ${place(shape, 0, i)} is ${values[i]}, which is infinite as float16`,
-      {
-        advice: "take another type for the weights: bfloat16 and float32 hold it",
-      },
+      `element ${place(shape, firstRow, i)} is ${values[i]}, which is infinite as float16`,
+      { advice: F16_ADVICE[what] },
     );
   }
+}
+
+/** The same for rows of k weights of products, as a file stores them; blocks are not checked. */
+export function refuseStoredBeyondF16(
+  type: WeightType,
+  k: number,
+  { buffer, byteOffset, length }: Uint8Array<ArrayBuffer>,
+  firstRow: number,
+): void {
+  if (type !== "bf16") return;
+  const halves = new Uint16Array(buffer, byteOffset, length >> 1);
+  refuseBeyondF16(widenBF16(halves), [0, k], firstRow, "products");
 }
 
 /** Runs a check and adds the name of the tensor to its errors. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { f16Value, widenBF16 } from "../../core/half_floats.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
-import { refuseInfinite, refuseInfiniteStored } from "./finite.ts";
+import { refuseInfinite, refuseInfiniteStored, refuseStoredBeyondF16 } from "./finite.ts";
 import { BLOCK_SHAPES, blockOf, type BlockType } from "./types.ts";
 
 Deno.test("halves: exactly the bit patterns that are not finite are refused", () => {
@@ -14,6 +14,18 @@ Deno.test("halves: exactly the bit patterns that are not finite are refused", ()
       const check = () => refuseInfiniteStored(type, 3, new Uint8Array(halves.buffer), 4);
       if (Number.isFinite(widen[type](bits))) check();
       else assert.throws(check, new RegExp(`element \\[${4 + (at / 3 | 0)}, ${at % 3}\\] is `));
+    }
+  }
+});
+
+Deno.test("bfloat16 weights of products in float16: those of 65536 and more are refused", () => {
+  for (let bits = 0; bits < 0x7f80; bits++) {
+    const value = widenBF16(Uint16Array.of(bits))[0]!;
+    for (const sign of [0, 0x8000]) {
+      const bytes = new Uint8Array(Uint16Array.of(0x3f80, bits | sign).buffer);
+      const check = () => refuseStoredBeyondF16("bf16", 2, bytes, 16);
+      if (value < 65_536) check();
+      else assert.throws(check, /element \[16, 1\] is -?\d.*, which is infinite as float16$/);
     }
   }
 });

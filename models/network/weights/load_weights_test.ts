@@ -153,6 +153,21 @@ Deno.test("values from a map and values of adapters are checked, too", async () 
     CausalLM.create(device, small, large, { trainable: "none", weights }),
     /up_proj\.weight": element \[0, 3\] is 70000, which is infinite as float16$/,
   );
+  // Products in float16 round the weights, too; what is no matrix stays in float32.
+  const halved = await createWasmDevice({ threads: 1 });
+  halved.computeDtype = "float16";
+  for (const dtype of ["float32", "bfloat16"] as const) {
+    await assert.rejects(
+      CausalLM.create(halved, small, large, { trainable: "none", weights: { dtype } }),
+      ({ message, advice }: RgxError) =>
+        /up_proj\.weight": element \[0, 3\] is (70000|70144), which is infinite/.test(message) &&
+        /take compute_dtype bfloat16/.test(advice!),
+    );
+  }
+  const usual = initWeights(small, 5, 0.3);
+  usual.get(norm)![2] = 70_000;
+  (await CausalLM.create(halved, small, usual, { trainable: "full" })).dispose();
+  halved.close();
   const lora = { r: 2, alpha: 4, seed: 1, targetModules: ["q_proj" as const] };
   const model = await CausalLM.create(device, small, initWeights(small, 5, 0.3), {
     trainable: "lora",

@@ -14,6 +14,7 @@ import {
   refuseBeyondF16,
   refuseInfinite,
   refuseInfiniteStored,
+  refuseStoredBeyondF16,
 } from "../../../kernels/weights/finite.ts";
 import type {
   FileType,
@@ -166,7 +167,8 @@ export class Parameters {
 
   /**
    * Writes values in the tensor's type; they are rounded when it is not float.
-   * @throws RgxError for another number of values, or one that is not finite
+   * @throws RgxError for another number of values, or one that is not finite, or that products in
+   *   float16 make infinite where the device computes these
    */
   write(name: string, data: Float32Array | Float64Array): void {
     const { value, shape, storage } = this.get(name);
@@ -181,6 +183,7 @@ export class Parameters {
     ofTensor(name, () => {
       refuseInfinite(data, shape);
       if (storage === "f16") refuseBeyondF16(data, shape);
+      else if (this.#isHalved(shape)) refuseBeyondF16(data, shape, 0, "products");
     });
     this.device.write(
       value,
@@ -192,18 +195,21 @@ export class Parameters {
 
   /**
    * Writes rows of a float matrix from row `first` on.
-   * @throws RgxError for a value that is not finite
+   * @throws RgxError as `write`
    */
   writeRows(name: string, rows: Float32Array, first: number): void {
     const { value, shape } = this.get(name), [, k] = matrixShape(shape);
-    ofTensor(name, () => refuseInfinite(rows, shape, first));
+    ofTensor(name, () => {
+      refuseInfinite(rows, shape, first);
+      if (this.#isHalved(shape)) refuseBeyondF16(rows, shape, first, "products");
+    });
     this.device.write(value, toDevicePrecision(this.device, rows), first * k);
   }
 
   /**
    * Writes a file's bytes from row `first` (a multiple of 16) on, for a tensor that is stored in
    * the file's type. Blocks need a loader.
-   * @throws RgxError for a value that is not finite
+   * @throws RgxError as `write`; of blocks only the scales are checked, for finite ones
    */
   writeStored(
     name: string,
@@ -213,11 +219,19 @@ export class Parameters {
   ): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape), type = storage!;
     const offset = storedWords(type, first, k);
-    ofTensor(name, () => refuseInfiniteStored(type, k, bytes, first));
+    ofTensor(name, () => {
+      refuseInfiniteStored(type, k, bytes, first);
+      if (this.#isHalved(shape)) refuseStoredBeyondF16(type, k, bytes, first);
+    });
     const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
     if (isBlockType(type)) {
       loader!.pack(type as FileType, bytes.length / fileBytes(type, k), k, bytes, put);
     } else put(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4), 0);
+  }
+
+  /** Whether products round the tensor to float16: they take matrices. */
+  #isHalved(shape: readonly number[]): boolean {
+    return this.device.computeDtype === "float16" && shape.length > 1;
   }
 
   /**

@@ -1,0 +1,171 @@
+/**
+ * Models whose products are in bfloat16 or float16 (kernels/ops/matmul/bf16.ts, f16.ts), on every
+ * device.
+ */
+import assert from "node:assert/strict";
+import type { Device } from "../kernels/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { assertWithin } from "../kernels/testing.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
+import type { Completion } from "./generation/types.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import { readModelFolder } from "./model_folder.ts";
+import { goldenPath } from "../tests/golden.ts";
+import { gradients, randomModel, TINY_MODELS, tinyConfig } from "./testing.ts";
+
+const FULL: CausalLMOptions = { trainable: "full" };
+const LORA: CausalLMOptions = {
+  trainable: "lora",
+  lora: { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 },
+};
+const groups = [
+  { promptIds: [1, 2, 3, 4], branches: [[5, 6, 7], [8], [], [9, 10, 11, 12, 13], [5, 6]] },
+  { promptIds: [14], branches: [[2, 2, 18]] },
+];
+const dlogp = Float64Array.from({ length: 14 }, (_, i) => Math.cos(i * 2.1));
+
+/**
+ * Rounding to bfloat16 has a relative error of 2^-9, to float16 one of 2^-12. A gradient of the
+ * deepest layer went through some ten products, each with two operands, whose errors add up like
+ * random numbers. The bound, for all gradients of a model together, is twice the largest that was
+ * found; a single tensor may have four times as much.
+ * Devices round at the same points, so they differ much less from one another: where a float32 of
+ * one is on the other side of the middle between two numbers of the type.
+ */
+const BOUNDS = {
+  bfloat16: { exact: 0.07, samePoints: 0.004, least: 2 ** -12 },
+  float16: { exact: 0.07 / 8, samePoints: 0.004 / 4, least: 2 ** -15 },
+};
+
+/** The bound for the logits of trained models in float16: twice the largest that was found. */
+const LOGITS = 0.0014;
+
+const norm = (x: Float64Array) => Math.hypot(...x);
+const distance = (x: Float64Array, y: Float64Array) => norm(x.map((value, i) => value - y[i]!));
+
+async function step(device: Device, config: ModelConfig, options: CausalLMOptions) {
+  const model = await randomModel(device, config, options);
+  const { logp } = await model.forward(groups, { temperature: 0.8, train: true });
+  model.backward(dlogp);
+  const found = { logp, grads: await gradients(model) };
+  model.dispose();
+  return found;
+}
+
+const KINDS = [
+  ["bfloat16", "full", FULL, TINY_MODELS],
+  ["bfloat16", "LoRA", LORA, TINY_MODELS.slice(0, 2)],
+  ["float16", "full", FULL, TINY_MODELS.slice(0, 4)],
+  ["float16", "LoRA", LORA, TINY_MODELS.slice(0, 2)],
+] as const;
+
+for (const [dtype, kind, options, models] of KINDS) {
+  const how = `${kind} fine-tuning in ${dtype}`,
+    { exact: bound, samePoints, least } = BOUNDS[dtype];
+  Deno.test(`gradients are those of float64 but for the rounding, ${how}`, async () => {
+    for (const [part, config] of models) {
+      let exactly: Awaited<ReturnType<typeof step>> | undefined, rounded: typeof exactly;
+      await onEachDevice(async (device, exact) => {
+        if (exact) exactly = await step(device, config, options);
+        device.computeDtype = dtype;
+        const found = await step(device, config, options);
+        const logp = distance(Float64Array.from(found.logp), Float64Array.from(exactly!.logp));
+        assert.ok(logp < bound * norm(Float64Array.from(exactly!.logp)), `${part}: logp ${logp}`);
+        rounded ??= found;
+        let all = 0, wrong = 0, apart = 0;
+        for (const [name, expected] of exactly!.grads) {
+          const size = norm(expected), grad = found.grads.get(name)!;
+          const error = distance(grad, expected), label = `${part}, ${name} on ${device.name}`;
+          assert.ok(error < 4 * bound * size + 1e-6, `${label}: ${error / size}`);
+          all = Math.hypot(all, size);
+          wrong = Math.hypot(wrong, error);
+          apart = Math.hypot(apart, distance(grad, rounded.grads.get(name)!));
+        }
+        assert.ok(wrong < bound * all, `${part} on ${device.name}: ${wrong / all}`);
+        assert.ok(wrong > least * all, "nothing was rounded");
+        assert.ok(apart < samePoints * all, `${part} on ${device.name}: ${apart / all} apart`);
+      });
+    }
+  });
+}
+
+for (const dtype of ["bfloat16", "float16"] as const) {
+  Deno.test(`the sampler's log-probabilities are those of a forward but for few roundings, ${dtype}`, () =>
+    onEachDevice(async (device) => {
+      device.computeDtype = dtype;
+      const config = { ...tinyConfig(true), hiddenSize: 16, vocabSize: 150 };
+      const model = await randomModel(device, config, LORA);
+      const request = [{ promptId: 0, promptIds: [3, 1, 4, 1, 5], n: 5 }];
+      const ask = { maxNewTokens: 6, temperature: 1, seed: 1, eosIds: [] };
+      const completions = (await model.generate(request, ask))[0]!;
+      const branches = completions.map(({ ids }) => ids);
+      const how = { temperature: 1, train: false };
+      const { logp } = await model.forward([{ promptIds: [3, 1, 4, 1, 5], branches }], how);
+      assertWithin(
+        completions.flatMap(({ logprobs }) => [...logprobs]),
+        logp,
+        dtype === "bfloat16" ? 0.02 : 0.02 / 8,
+        device.name,
+      );
+      model.dispose();
+    }));
+}
+
+Deno.test("threads and native kernels change no bit, in generation and training", async () => {
+  const config = {
+    ...tinyConfig(true),
+    hiddenSize: 72,
+    intermediateSize: 200,
+    vocabSize: 301,
+    maxPositions: 64,
+  };
+  for (const options of [FULL, LORA]) {
+    let first: unknown;
+    for (const [threads, native] of [[1, false], [2, true], [3, true]] as const) {
+      const device = await createWasmDevice({ threads, native });
+      device.computeDtype = "bfloat16";
+      try {
+        const model = await randomModel(device, config, options);
+        const promptIds = Array.from({ length: 40 }, (_, i) => i * 7 % 301);
+        const ask = { maxNewTokens: 20, temperature: 1, seed: 4, eosIds: [5] };
+        const [completions] = await model.generate([{ promptId: 0, promptIds, n: 7 }], ask);
+        const branches = completions!.map(({ ids }) => ids);
+        const how = { temperature: 1, train: true };
+        const { logp } = await model.forward([{ promptIds, branches }], how);
+        model.backward(Float64Array.from(logp, (_, i) => Math.sin(i)));
+        const found = { completions, logp, grads: await gradients(model) };
+        assert.deepEqual(found, first ??= found);
+        model.dispose();
+      } finally {
+        device.close();
+      }
+    }
+  }
+});
+
+for (const name of ["tinystories-656k", "stories260k"]) {
+  Deno.test(`${name} has its logits and greedy text in float16 but for the rounding`, async () => {
+    const { config, weights, tokenizer } = await readModelFolder(goldenPath(`models/${name}`));
+    const promptIds = tokenizer!.encode("Once upon a time");
+    const ask = { maxNewTokens: 24, temperature: 0, seed: 0, eosIds: [] };
+    let exactly: { logits: Float64Array; ids: readonly number[] } | undefined;
+    await onEachDevice(async (device, exact) => {
+      const run = async () => {
+        const model = await CausalLM.create(device, config, weights, { trainable: "none" });
+        const logits = Float64Array.from(await model.lastLogits(promptIds));
+        const [[completion]] = await model.generate([{ promptId: 0, promptIds, n: 1 }], ask) as [
+          [Completion],
+        ];
+        model.dispose();
+        return { logits, ids: completion.ids };
+      };
+      if (exact) exactly = await run();
+      device.computeDtype = "float16";
+      const { logits, ids } = await run();
+      assert.deepEqual(ids, exactly!.ids, device.name);
+      const error = distance(logits, exactly!.logits) / norm(exactly!.logits);
+      assert.ok(error > 1e-5 && error < LOGITS, `${error} on ${device.name}`);
+    });
+  });
+}
