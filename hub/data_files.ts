@@ -21,6 +21,18 @@ export interface FoundData {
   advice: string | null;
 }
 
+/** Why a file that is a table in plain text is not read; null for other files. */
+export function plainTable(name: string): UsageError | null {
+  if (!/\.[ct]sv$/i.test(name)) return null;
+  const dialect = /\.tsv$/i.test(name) ? ", delimiter='\\t'" : "";
+  const lines = `[print(json.dumps(row)) for row in csv.DictReader(sys.stdin${dialect})]`;
+  return new UsageError(`${name}: CSV is not read, only JSON Lines and parquet are`, {
+    advice: `Convert it: python3 -c "import csv,json,sys; ${lines}" < ${name} > ${
+      name.replace(/\.[ct]sv$/i, ".jsonl")
+    }`,
+  });
+}
+
 const SPLIT_WORDS: readonly [RegExp, string][] = [
   [/^train(?:ing)?$/, "train"],
   [/^test(?:ing)?$/, "test"],
@@ -36,7 +48,8 @@ export async function findDataFiles(
   split: DataSplit,
   env: Environment = (key) => Deno.env.get(key),
 ): Promise<FoundData> {
-  const lookedAt = [name];
+  const lookedAt = [name], table = plainTable(name);
+  if (table !== null) throw table;
   if (await fileSize(name) !== null) return { files: [name], lookedAt, advice: null };
   if (await isFolder(name)) {
     const folder = name.replace(/(?<=.)\/+$/, "");

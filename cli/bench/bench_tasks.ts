@@ -4,6 +4,7 @@ import type { TaskRequest } from "../../bench/plan/test_set.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { DATASET_NAMES } from "../../data/dataset_entries.ts";
+import { plainTable } from "../../hub/data_files.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 
@@ -57,6 +58,8 @@ function requestsOf(text: string): TaskRequest[] {
         didYouMean(name.toLowerCase().replace("-", ""), DATASET_NAMES),
     );
   }
+  const table = plainTable(text);
+  if (table !== null) throw table;
   if (/\.(?:jsonl?|parquet)$/.test(text)) {
     const label = withoutEnding(text.replace(/^.*\//, ""));
     return [{ name: "file", path: text, label }];

@@ -48,3 +48,12 @@ Deno.test("parameters without their task are refused, after unknown tasks", () =
   assert.equal(readTasks(["gsm8k", "chain_sum"], level)[0]!.parameters, undefined);
   assert.deepEqual(readTasks(["chain_some"], level), [{ name: "chain_some" }]);
 });
+
+Deno.test("a table in plain text is refused with the way to convert it", () => {
+  for (const text of ["mul.csv", "a/b.TSV"]) {
+    assert.throws(
+      () => readTasks([text], { set: [], setLevel: [] }),
+      /: CSV is not read, only JSON/,
+    );
+  }
+});

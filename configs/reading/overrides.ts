@@ -1,8 +1,8 @@
 /**
  * Overrides from the command line and from environment variables, applied to a merged tree. `a.b=v`
  * sets, `+a.b=v` adds, `++a.b=v` does either, `~a.b` deletes, and `a.0.b=v` sets a part of a list
- * item. Flags are `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`; an environment variable
- * is `RGX_A__B=v`. Values are YAML scalars or flow collections. Later overrides win.
+ * item. Flags are `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`, and `--list v w` for a
+ * key that may be a list, as in TRL; an environment variable is `RGX_A__B=v`. Values are YAML scalars or flow collections. Later overrides win.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -63,7 +63,7 @@ export function parseOverrides(
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg.startsWith("--")) {
-      const { override, used } = parseFlag(arg, args[i + 1], options);
+      const { override, used } = parseFlag(arg, args.slice(i + 1), options);
       overrides.push(override);
       i += used;
       continue;
@@ -121,10 +121,10 @@ function asTyped({ flag, key, value }: Override): string {
 
 function parseFlag(
   arg: string,
-  next: string | undefined,
+  following: readonly string[],
   options: readonly string[],
 ): { override: Override; used: number } {
-  const source = COMMAND_LINE;
+  const source = COMMAND_LINE, [next] = following;
   const [, name, value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
   const key = (name ?? "").replaceAll("-", "_");
   const set = (key: string, value: string, used: number) => ({
@@ -137,7 +137,7 @@ function parseFlag(
   const positive = key.replace(/^no_/, "");
   if (positive !== key && isFlag(positive) && !isKnown(key)) return set(positive, "false", 0);
   if (isFlag(key)) {
-    if (/^(true|false)$/i.test(next ?? "")) return set(key, next!, 1);
+    if (/^(true|false|null)$/i.test(next ?? "")) return set(key, next!, 1);
     return set(key, "true", 0);
   }
   if (!isKnown(key)) {
@@ -147,7 +147,25 @@ function parseFlag(
     });
   }
   if (next === undefined || /^--\D/.test(next)) throw new UsageError(`${arg}: expected a value`);
+  const end = following.findIndex((word) => /^(--|-\D|[~+])|=/.test(word));
+  const words = following.slice(0, end < 0 ? following.length : end);
+  if (words.length > 1 && mayBeList(key)) return set(key, listText(words), words.length);
   return set(key, next, 1);
+}
+
+function mayBeList(key: string): boolean {
+  const meaning = meaningOf(key);
+  return meaning.kind === "key" && /\blist\b/.test(KEYS.get(meaning.path)!.type.expected);
+}
+
+/** A list of YAML with these words. */
+function listText(words: readonly string[]): string {
+  const items = words.map((word) =>
+    /^[[{"']/.test(word) || (word !== "" && !Number.isNaN(Number(word)))
+      ? word
+      : JSON.stringify(word)
+  );
+  return `[${items.join(", ")}]`;
 }
 
 function isKnown(key: string): boolean {
@@ -155,9 +173,15 @@ function isKnown(key: string): boolean {
     ["prefix", "notObeyed", "misplaced"].includes(meaningOf(key).kind);
 }
 
+/** Switches of transformers that are a value of another key of rgx. */
+const SWITCHES: ReadonlySet<string> = new Set(["bf16", "training.bf16"]);
+
 function isFlag(key: string): boolean {
+  if (SWITCHES.has(key)) return true;
   const meaning = meaningOf(key);
-  if (meaning.kind === "key") return KEYS.get(meaning.path)!.type.expected === "true or false";
+  if (meaning.kind === "key") {
+    return KEYS.get(meaning.path)!.type.expected.startsWith("true or false");
+  }
   if (meaning.kind !== "notObeyed") return false;
   const neutral = REFUSED_KEYS.get(key)?.neutral ?? [];
   return neutral.some((value) => typeof value === "boolean") ||

@@ -44,6 +44,21 @@ Deno.test("flags without a value are true, with no- false", async () => {
   assert.equal((await withArgs("--no-add-instructions", "beta=0.1")).training.beta, 0.1);
 });
 
+Deno.test("the flags of TRL's command line may have several values, or none", async () => {
+  const config = await withArgs(
+    ...["--bf16", "--use_peft", "--lora_target_modules", "q_proj", "v_proj"],
+    ...["--reward_funcs", "accuracy_reward", "think_format_reward", "--reward_weights", "1.0"],
+    ...["0.5", "beta=0.1", "--report_to", "tensorboard", "--stop", "a", "b c", "+top_k=3"],
+  );
+  assert.equal(config.training.compute_dtype, "bfloat16");
+  assert.deepEqual(config.lora!.target_modules, ["q_proj", "v_proj"]);
+  const { length } = config.rewards;
+  assert.deepEqual([length, ...config.rewards.map(({ weight }) => weight)], [2, 1, 0.5]);
+  assert.deepEqual(config.logging.report_to, ["tensorboard"]);
+  assert.deepEqual([config.training.stop, config.training.top_k], [["a", "b c"], 3]);
+  assert.throws(() => parseOverrides(["--seed", "1", "2"]), /"2" is no override/);
+});
+
 Deno.test("the flags of the GSM8K recipe are aliases", async () => {
   const config = await withArgs(
     ...["--model-name", "other", "--max-steps", "-1", "--batch-size", "2"],
