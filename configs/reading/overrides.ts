@@ -2,7 +2,8 @@
  * Overrides from the command line and from environment variables, applied to a merged tree. `a.b=v`
  * sets, `+a.b=v` adds, `++a.b=v` does either, `~a.b` deletes, and `a.0.b=v` sets a part of a list
  * item. Flags are `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`, and `--list v w` for a
- * key that may be a list, as in TRL; an environment variable is `RGX_A__B=v`. Values are YAML scalars or flow collections. Later overrides win.
+ * key that may be a list, as in TRL; an environment variable is `RGX_A__B=v`. Values are YAML
+ * scalars or flow collections. Later overrides win.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
