@@ -207,6 +207,21 @@ Deno.test("ranks with different problems are found before the first step", async
   });
 });
 
+Deno.test("ranks with different configurations are told which keys differ", async () => {
+  await withTempDir(async (dir) => {
+    const configText = (seed: number, more = "") => `{ training: { seed: ${seed} }${more} }`;
+    const texts = [configText(1), configText(1), configText(2, ", sft: null")];
+    const ends = await onRanks(3, `${dir}/run`, DIVIDED, (rank) => ({ configText: texts[rank]! }));
+    for (const { message } of reasons(ends)) {
+      assert.equal(
+        message,
+        "the ranks do not have the same configuration: rank 0 has training.seed=1 sft=not set, " +
+          "rank 2 has training.seed=2 sft=null",
+      );
+    }
+  });
+});
+
 Deno.test("a rank that loses its device ends all with its exit code, and the run can go on", async () => {
   await withTempDir(async (dir) => {
     const changes = DIVIDED;

@@ -2,6 +2,7 @@
  * Whether the ranks of a run would do the same: before the first step they compare what decides
  * the results. A rank with another file, version or model would spoil the run without a sign.
  */
+import { compareConfigs } from "../../configs/config_difference.ts";
 import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { VERSION } from "../../core/version.ts";
@@ -10,6 +11,9 @@ import type { RunContext } from "./run_context.ts";
 
 /** Training problems and values of each tensor that are compared. */
 const SAMPLED_PROBLEMS = 64, SAMPLED_VALUES = 64;
+
+/** Maximum number of keys in a message. */
+const MAX_KEYS = 6;
 
 /** Digits of a hash in a message. */
 const DIGITS = 16;
@@ -24,17 +28,33 @@ export async function compareRanks(run: RunContext): Promise<void> {
     if (options.phases !== "sft") checkRankCount(options.config, ranks.size);
   });
   await run.agreeOnTime();
-  const { configText, device } = options;
+  const { device } = options;
   await ranks.compare(
     {
       "version": VERSION,
-      "configuration": hash(configText),
+      "configuration": await differingKeys(run),
       "kind of device": device.name + (device.float === "f64" ? " f64" : ""),
       "data": hash(JSON.stringify(problemsOf(run))),
       "model": await modelHash(run),
     },
     "Start all ranks with the same program, arguments and files.",
   );
+}
+
+/**
+ * The keys in which a rank differs from the first one, with their values on this rank; "" when none
+ * does.
+ */
+async function differingKeys({ ranks, options: { configText } }: RunContext): Promise<string> {
+  const first = await ranks.first(() => configText);
+  const all = await ranks.each(() =>
+    compareConfigs(first, configText).filter(({ before, after }) => before !== after)
+  );
+  const own = new Map(all[ranks.rank]!.map(({ key, after }) => [key, after]));
+  const named = all.find((keys) => keys.length > 0) ?? [];
+  return named.slice(0, MAX_KEYS)
+    .map(({ key, before }) => `${key}=${(own.has(key) ? own.get(key) : before) ?? "not set"}`)
+    .join(" ");
 }
 
 /** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
