@@ -16,7 +16,7 @@ import { measurableOn } from "../kernels/tuning/kept_choices.ts";
 import { sampleCalls } from "../kernels/tuning/sample_calls.ts";
 import { tune } from "../kernels/tuning/tuner.ts";
 import { conformance } from "./gpu/conformance.ts";
-import { memory, products, stored } from "./gpu/kernels.ts";
+import { memory, products, rehearsedProducts, stored } from "./gpu/kernels.ts";
 import { decode, rehearsedStep, step } from "./gpu/model.ts";
 import { type CampaignResult, withCard } from "./gpu/page.ts";
 import { peerProducts, peerStep } from "./gpu/peers.ts";
@@ -108,6 +108,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     await part("tuning", async () => {
       const calls = [
         ...await sampleCalls(device, adapter.software),
+        ...await rehearsedProducts(device, sizes),
         ...await rehearsedStep(device, sizes),
       ];
       const byClass = new Map(calls.map((call) => [call.class, call]));

@@ -1,6 +1,7 @@
 /** The campaign runs, on a software adapter, so that it works on the day when a card is there. */
 import assert from "node:assert/strict";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
+import { decodeJob } from "../kernels/tuning/worker.ts";
 import { withCard } from "./gpu/page.ts";
 import { campaign, type CampaignOptions, PARTS } from "./gpu_campaign.ts";
 
@@ -16,9 +17,11 @@ const OPTIONS: CampaignOptions = {
 };
 
 webgpuTest("a campaign measures all of its parts, and writes the card's section", async () => {
-  const begun: string[] = [];
+  const begun: string[] = [], job = await Deno.makeTempFile();
   const found = await campaign({
     ...OPTIONS,
+    // It also keeps what it was asked.
+    tuner: { cache: null, command: ["sh", "-c", `cat > "$0"; echo '{"event":"done"}'`, job] },
     python: "/no/such/python",
     tell: (line) => begun.push(line.split(": ")[1]!),
   });
@@ -28,7 +31,11 @@ webgpuTest("a campaign measures all of its parts, and writes the card's section"
   assert.ok(conformance!.cases >= 5 && conformance!.left === 0);
   assert.deepEqual(conformance!.wrong, []);
   assert.ok(tuning!.left > 20, "the shapes of a step and of decoding");
-  assert.deepEqual(products!.map(({ type }) => type), ["float32", "bfloat16"]);
+  const { calls } = decodeJob(await Deno.readTextFile(job));
+  await Deno.remove(job);
+  const tuned = new Set(calls.map(({ computeDtype }) => computeDtype));
+  assert.deepEqual(tuned, new Set(["float32", "bfloat16", "float16"]), "kernels for all types");
+  assert.deepEqual(products!.map(({ type }) => type), ["float32", "bfloat16", "float16"]);
   const speeds = [
     ...[...products!, ...stored!].map(({ tflops }) => tflops),
     ...Object.values(memory!).map(({ gb_per_s }) => gb_per_s),

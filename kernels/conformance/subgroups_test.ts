@@ -93,7 +93,27 @@ webgpuTest(
   },
 );
 
+/** The test above compares the bits of both; this one is for the validation layer. */
+const isAsked = Deno.env.get("RGX_TEST_VULKAN") === "1" ||
+  Deno.env.get("VK_INSTANCE_LAYERS") !== undefined;
+
 if (isWebgpuWanted) {
+  Deno.test({
+    name: "kernels with subgroups are right on vulkan",
+    ignore: needs(hasVulkan, NEEDED.vulkan) || needs(isAsked, NEEDED.validationLayer),
+    async fn() {
+      const device = await createVulkanDevice();
+      try {
+        device.subgroups = true;
+        for (const [test, kernels] of tries()) {
+          choose(device, test, kernels);
+          await checkCase(device, test);
+        }
+      } finally {
+        device.close();
+      }
+    },
+  });
   Deno.test({
     name: "subgroups are found on vulkan, whatever Deno's WebGPU has",
     ignore: needs(hasVulkan, NEEDED.vulkan),

@@ -2,6 +2,7 @@
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import type { Device } from "../../kernels/device.ts";
+import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { storedWords, type WeightType } from "../../kernels/weights/types.ts";
 import { time } from "./clock.ts";
@@ -22,26 +23,54 @@ export interface ProductRow {
   tflops: number;
 }
 
-/** x·Wᵀ in float32, and with both sides rounded to bfloat16. */
-export async function products(
+const TYPES = ["float32", "bfloat16", "float16"] as const;
+
+/** A product x·Wᵀ that was set up. */
+interface Product {
+  what: string;
+  m: number;
+  n: number;
+  k: number;
+  type: ComputeDtype;
+  out: Tensor;
+  run(): void;
+}
+
+/** Calls `each` for the products in float32, and with both sides rounded to two bytes. */
+async function eachProduct(
   device: WebgpuDevice,
-  { products, budget }: Sizes,
-): Promise<ProductRow[]> {
-  const rows: ProductRow[] = [];
-  for (const type of ["float32", "bfloat16"] as const) {
+  { products }: Sizes,
+  each: (product: Product) => Promise<void> | void,
+): Promise<void> {
+  for (const type of TYPES) {
     device.computeDtype = type;
     for (const [what, m, n, k] of products) {
       const a = device.create("float", m * k, "a"), b = device.create("float", n * k, "b");
       const out = device.create("float", m * n, "out"), call = { a, b, out, m, n, k, transB: true };
       device.run("fill", { out: a, n: m * k, value: 0.5 });
       device.run("fill", { out: b, n: n * k, value: 0.25 });
-      const ms = await time(device, budget, out, () => device.run("matmul", call));
-      rows.push({ what, m, n, k, type, ms, tflops: 2 * m * n * k / ms / 1e9 });
+      await each({ what, m, n, k, type, out, run: () => device.run("matmul", call) });
       for (const tensor of [a, b, out]) device.free(tensor);
     }
   }
   device.computeDtype = "float32";
+}
+
+export async function products(device: WebgpuDevice, sizes: Sizes): Promise<ProductRow[]> {
+  const rows: ProductRow[] = [];
+  await eachProduct(device, sizes, async ({ what, m, n, k, type, out, run }) => {
+    const ms = await time(device, sizes.budget, out, run);
+    rows.push({ what, m, n, k, type, ms, tflops: 2 * m * n * k / ms / 1e9 });
+  });
   return rows;
+}
+
+/** The calls of {@link products}, for the tuner. */
+export async function rehearsedProducts(
+  device: WebgpuDevice,
+  sizes: Sizes,
+): Promise<RecordedCall[]> {
+  return await device.rehearse(() => eachProduct(device, sizes, ({ run }) => run()));
 }
 
 export interface StoredRow {

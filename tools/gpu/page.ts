@@ -100,11 +100,12 @@ function speedTexts(found: CampaignResult): string[] {
     texts.push(
       "Products x·Wᵀ, TFLOP/s:",
       table(
-        ["m × n × k", "float32", "bfloat16", ...heads.map((name) => `torch ${name}`)],
+        ["m × n × k", "float32", "bfloat16", "float16", ...heads.map((name) => `torch ${name}`)],
         products.filter(({ type }) => type === "float32").map(({ what, m, n, k }) => [
           `${what}: ${m} × ${n} × ${k}`,
           speeds(what, "float32"),
           speeds(what, "bfloat16"),
+          speeds(what, "float16"),
           ...torchOf(what),
         ]),
       ),

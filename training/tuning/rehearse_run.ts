@@ -61,8 +61,9 @@ export async function rehearseRun(
       promptIds: ids,
       n: Math.min(perPrompt, branches - i * perPrompt),
     }));
-    // All tokens are read as 0, so that a generation ends after the first look at its tokens.
-    await model.generate(requests, { ...sampling, minNewTokens: 0, eosIds: [0] });
+    // The first token is of the pass over the prompts; those after it are decoded.
+    const stopWhen = (ids: readonly number[]) => ids.length > 1;
+    await model.generate(requests, { ...sampling, minNewTokens: 0, eosIds: [], stopWhen });
   };
   return await device.rehearse(async () => {
     try {

@@ -43,9 +43,10 @@ Deno.test({
     ]);
     assert.match(mistake.text, /VUID-vkDestroySemaphore/);
     const suite = await withLayer([
-      ...["test", "-A", "--no-check", "--filter", "/vulkan/"],
+      ...["test", "-A", "--no-check", "--filter", "/vulkan|\\(matrix units\\)/"],
       ...["--config", `${KERNELS}/../deno.json`],
       ...["conformance/conformance_test.ts", "devices/vulkan/device_test.ts", "device_test.ts"]
+        .concat(["conformance/subgroups_test.ts", "conformance/matrix_units_test.ts"])
         .map((file) => `${KERNELS}/${file}`),
     ]);
     assert.equal(suite.code, 0, suite.text);
