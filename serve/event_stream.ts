@@ -57,8 +57,9 @@ export async function eventStream(
       ping = setInterval(() => write(": ping\n\n"), PING_MS);
       const close = () => {
         clearInterval(ping);
-        if (!isOpen) return;
         flush();
+        // Writing may have shown that the client has left.
+        if (!isOpen) return;
         isOpen = false;
         controller.close();
         onEnd();

@@ -20,6 +20,7 @@ import type {
 import { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
 import { modelNotFound } from "./api_error.ts";
+import { IoTurns } from "./io_turns.ts";
 
 /** A model that requests can name: the base, or an adapter on it. */
 export interface ServedModel {
@@ -54,6 +55,8 @@ export interface HostOptions extends Pick<LoadOptions, "weights" | "activations"
   separateAdapters?: boolean;
   /** Maximum bytes of the generation's buffers, KV cache included. */
   bytes?: number;
+  /** Milliseconds of work after which bytes are taken and given; default 2. */
+  turnMs?: number;
 }
 
 /** More sequences make each of them slower, and on a CPU little faster in all. */
@@ -62,8 +65,8 @@ const DEFAULT_SEQUENCES = 64;
 const CPU_BYTES = 2 ** 31, MIN_BYTES = 2 ** 26;
 /** What one WASM memory can address, less some room for passes. */
 const WASM_BYTES = 3.5 * 2 ** 30;
-/** While it computes, the server takes and gives bytes at least this often. */
-const TURN_MS = 1;
+/** While it computes, the server takes and gives bytes this often, or after each token. */
+const TURN_MS = 2;
 /** Prompts that stay in the cache after their completions. */
 const KEPT_PROMPTS = 512;
 /** Maximum rows of the cache, as a multiple of what all sequences need at their full length. */
@@ -82,12 +85,13 @@ export class ModelHost {
     readonly maxModelLength: number,
     room: GenerationSizes,
     private readonly options: HostOptions,
+    private readonly turns: IoTurns,
   ) {
-    const { loaded: { model, eosIds } } = base, { activations } = options;
+    const { loaded: { model, eosIds } } = base, { activations, turnMs = TURN_MS } = options;
     this.#generation = model.openGeneration(room, {
       ...{ maxNewTokens: room.maxNewTokens, temperature: 1, seed: 0, eosIds },
       ...(activations === undefined ? {} : { activations }),
-    }, { turnMs: TURN_MS, keptPrompts: KEPT_PROMPTS });
+    }, { turnMs, turn: () => turns.turn(), keptPrompts: KEPT_PROMPTS });
   }
 
   /** Number of completions that are decoded together at most. */
@@ -120,7 +124,7 @@ export class ModelHost {
       }
       const room = planRoom(loaded, length, options), id = options.servedName ?? path;
       const base = { id, root: loaded.base, parent: null, created: now(), loaded };
-      return new ModelHost(base, length, room, options);
+      return new ModelHost(base, length, room, options, await IoTurns.open());
     } catch (error) {
       loaded.model.dispose();
       throw error;
@@ -219,6 +223,7 @@ export class ModelHost {
   close(): void {
     for (const adapter of [...this.#adapters.values(), ...this.#leaving]) this.#drop(adapter);
     this.#adapters.clear();
+    this.turns.close();
     this.base.loaded.model.dispose();
   }
 

@@ -2,6 +2,7 @@
  * Generates the completions of a list of requests: opens a generation (generation.ts) that is as
  * large as its memory limits allow.
  */
+import { setImmediate } from "node:timers";
 import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./row_threads.ts";
 import { Generation } from "./generation.ts";
@@ -34,6 +35,7 @@ export interface GeneratorLimits {
   copyBytes: number;
   /** See GenerationShape. */
   turnMs: number;
+  turn: () => Promise<void>;
   keptPrompts: number;
 }
 
@@ -50,6 +52,8 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
     prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,
     copyBytes: MAX_COPY_BYTES,
     turnMs: 50,
+    // A timer would take a millisecond or more.
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
     keptPrompts: 1,
   };
 }
@@ -119,7 +123,7 @@ export function openGeneration(
   sizes: ModelSizes,
   room: GenerationSizes,
   options: GenerateOptions,
-  { stepsPerRead, prefillRows, copyBytes, turnMs, keptPrompts }: GeneratorLimits,
+  { stepsPerRead, prefillRows, copyBytes, turnMs, turn, keptPrompts }: GeneratorLimits,
 ): Generation {
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
@@ -134,7 +138,7 @@ export function openGeneration(
   const branchRows = network.device.adapter !== undefined ? null : room.branchRows ?? null;
   const shape = {
     ...{ slots, promptRows, maxNewTokens, branchRows, adjusted },
-    ...{ stepsPerRead, prefillRows, turnMs, keptPrompts },
+    ...{ stepsPerRead, prefillRows, turnMs, turn, keptPrompts },
   };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {

@@ -10,7 +10,6 @@
  * cache is not computed again (cache/prompt_cache.ts). Models with other adapters on the same base
  * can join; the rows of each make steps of their own. This file schedules; decoder.ts runs them.
  */
-import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import type { Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
@@ -206,17 +205,16 @@ export class Generation {
         this.#failAborted();
         await this.#runPass();
         const start = performance.now();
-        while (this.#shouldPrefill()) if (!await this.#prefill()) break;
+        while (this.#shouldPrefill() && await this.#prefill()) {
+          await this.#pause();
+          this.#failAborted();
+        }
         await this.#assignSlots();
         const prefilled = performance.now();
         this.timing.prefillSeconds += (prefilled - start) / 1000;
         if (this.#active.length > 0) await this.#decode();
         this.timing.decodeSeconds += (performance.now() - prefilled) / 1000;
-        if (performance.now() - this.#lastPause > this.shape.turnMs) {
-          // A timer would take a millisecond or more.
-          await new Promise<void>((resolve) => setImmediate(resolve));
-          this.#lastPause = performance.now();
-        }
+        await this.#pause();
       }
     } catch (error) {
       this.#failAll(error);
@@ -227,6 +225,14 @@ export class Generation {
       this.#forgetSteps();
       this.#work = null;
     }
+  }
+
+  /** Gives the event loop a turn when the last one was a while ago. */
+  async #pause(): Promise<void> {
+    const { turnMs, turn } = this.shape;
+    if (performance.now() - this.#lastPause < turnMs) return;
+    await turn();
+    this.#lastPause = performance.now();
   }
 
   /** Reads what a step has sampled ahead of the host, so that something else can have its turn. */

@@ -8,6 +8,8 @@ export interface GenerationShape extends DecoderShape {
   prefillRows: number;
   /** Milliseconds after which the event loop gets a turn: signals arrive while a CPU computes. */
   turnMs: number;
+  /** Waits for one turn of the event loop. */
+  turn: () => Promise<void>;
   /**
    * Number of prompts that stay in the cache after they have ended, while there is room. With more
    * than one they also stay while there is no work; weights must not change then.

@@ -170,6 +170,25 @@ Deno.test("an aborted request releases its memory for the others", () =>
     assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
   }));
 
+Deno.test("a request that leaves between the prompts of others is not computed", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const room = { branches: 4, promptRows: 40, maxNewTokens: 3 }, leaving = new AbortController();
+    const generation = model.openGeneration(room, { ...options, maxNewTokens: 3 }, {
+      ...{ prefillRows: 4, turnMs: 0 },
+      turn: () => Promise.resolve(leaving.abort(new Error("gone"))),
+    });
+    const results = [0, 1, 2].map((promptId) =>
+      generation.add({
+        ...{ promptId, promptIds: [1 + promptId, 2, 3, 4], n: 1 },
+        ...(promptId === 2 ? { signal: leaving.signal } : {}),
+      })
+    );
+    await assert.rejects(results[2]!, /gone/);
+    await Promise.all(results.slice(0, 2));
+    assert.equal(generation.timing.promptTokens, 8);
+  }));
+
 Deno.test("a pass that merges adapters into the packed copies changes no later request", () =>
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), {
