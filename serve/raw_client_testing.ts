@@ -8,7 +8,7 @@ export const STATE = { idle: 0, sent: 1, answered: 2, closed: 3 } as const;
 export type Order = { port: number; text: string; state: Int32Array } | "close";
 
 if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
-  let connection: Deno.TcpConn | null = null, state = new Int32Array();
+  let connection: Deno.TcpConn | null = null, state: Int32Array = new Int32Array();
   const now = (value: number) => {
     Atomics.store(state, 0, value);
     Atomics.notify(state, 0);
