@@ -66,7 +66,7 @@ export function modelSizes(
     recompute?: boolean;
     storage?: WeightStorage;
   },
-  device: DeviceSizes = FLOATS,
+  { floatBytes, computeDtype, card }: DeviceSizes = FLOATS,
 ): ModelSizes {
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
   if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
@@ -76,6 +76,6 @@ export function modelSizes(
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
   return {
     ...{ config, lora: placed, saved, trainable, storage, recompute, dropout },
-    ...device,
+    ...{ floatBytes, computeDtype, card },
   };
 }
