@@ -31,6 +31,10 @@ Deno.test("the instruction is left out before questions of others, unless it is 
   }
   const plain = await data(`${FILE}prompt_format: plain\n`);
   assert.match(promptsText(plain), /continued as plain text, without the chat template$/);
+  assert.match(
+    promptsText(await data(FILE), false),
+    /continued as plain text, for the model has no/,
+  );
   assert.match(promptsText(await data(FILE)), /\(data\.prompt_format=plain continues it, as TRL/);
   const errors = await errorsOf(`${FILE}prompt_format: plane\n`, {}, FILES);
   assert.match(

@@ -34,6 +34,8 @@ const SYNONYMS: readonly (readonly string[])[] = [
   ["size", "num_examples", "num_samples", "count"],
   ["max_steps", "steps", "num_steps", "total_steps"],
   ["num_train_epochs", "epochs"],
+  ["beta", "kl_coef", "kl_beta", "init_kl_coef", "kl_penalty"],
+  ["epsilon", "clip_range", "cliprange", "clip_eps"],
 ];
 
 /** The candidate that means the same as `name`, or null. */
@@ -46,8 +48,8 @@ function synonym(name: string, candidates: readonly string[]): string | null {
 /**
  * The candidate that means the same as `name`, or else the most similar one. The distance may be at
  * most a third of the longer name; a distance of 1 is always allowed, if at least one character is
- * the same. Of equally similar candidates the first is returned. If none is
- * similar, the first candidate that begins with `name` is returned, or null.
+ * the same. Of equally similar candidates the first is returned. The first candidate that begins
+ * with `name` comes before those with two and more edits. null: there is none.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const all = [...candidates], same = synonym(name, all);
@@ -68,7 +70,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
       bestDistance = distance;
     }
   }
-  return best ?? begun;
+  return bestDistance > 1 ? begun ?? best : best;
 }
 
 /** The end of an error message: ", did you mean x?", or "" when no candidate is similar. */

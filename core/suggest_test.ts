@@ -29,6 +29,9 @@ Deno.test("the most similar name is found, and nothing is suggested for a dissim
   assert.equal(nearest("x", ["r", "lr"]), null);
   assert.equal(nearest("learning", names), "learning_rate");
   assert.equal(nearest("num", names), null);
+  assert.equal(nearest("--temp", ["--help", "--temperature"]), "--temperature");
+  assert.equal(nearest("--halp", ["--help", "--temperature"]), "--help");
+  assert.deepEqual(["kl_coef", "kl_beta"].map((name) => nearest(name, names)), ["beta", "beta"]);
   assert.equal(nearest("gradient", names), null);
   assert.equal(nearest("seed", []), null);
 });

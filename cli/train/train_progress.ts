@@ -22,6 +22,7 @@ import {
   accuracyText,
   bytesOf,
   grpoText,
+  heldOutText,
   kernelsLine,
   levelLine,
   problemsText,
@@ -219,7 +220,7 @@ export class TrainProgress {
       ["model", `${from}, ${how}`],
       ...(this.context === null ? [] : [["context", this.context] as [string, string]]),
       ["task", [task, ...settings].join(", ")],
-      ["prompts", promptsText(data)],
+      ["prompts", promptsText(data, plan.chatTemplate)],
       ...(rewards.length > 0 ? [["rewards", rewards.join(", ")] as [string, string]] : []),
       ["device", describeDevice(device)],
     ];
@@ -229,7 +230,7 @@ export class TrainProgress {
     rows.push(["output", plan.outputDir]);
     const steps: string[] = [];
     if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, "supervised step"));
-    if (plan.heldOut > 0) steps.push(`evaluation on ${counted(plan.heldOut, "held-out problem")}`);
+    if (plan.heldOut > 0) steps.push(`evaluation on ${heldOutText(plan)}`);
     if (plan.phases === "sft") steps.reverse();
     else steps.push(grpoText(plan, "GRPO step"));
     if (plan.heldOut > 0) steps.push("the same evaluation again");

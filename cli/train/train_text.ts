@@ -22,8 +22,14 @@ export function problemsText({ tasks, task_name, dataset_name }: RunConfig["data
   return tasks.map(({ task_name, weight }) => `${task_name} × ${weight}`).join(", ");
 }
 
-/** Whose questions the prompts have, and whether rgx's instruction stands before them. */
-export function promptsText({ tasks, dataset_name, ...data }: RunConfig["data"]): string {
+/**
+ * Whose questions the prompts have, and whether rgx's instruction stands before them.
+ * @param template whether the model has a chat template
+ */
+export function promptsText(
+  { tasks, dataset_name, ...data }: RunConfig["data"],
+  template = true,
+): string {
   const isOwn = tasks !== null || dataset_name === null && publishedPlace(data.task_name!) === null;
   const questions = isOwn ? "rgx's own questions" : "the data's own, as they are";
   const instruction = data.add_instructions
@@ -33,6 +39,8 @@ export function promptsText({ tasks, dataset_name, ...data }: RunConfig["data"])
     ? "; they are continued as plain text, without the chat template"
     : isOwn
     ? ""
+    : !template
+    ? "; they are continued as plain text, for the model has no chat template"
     : "; a text is a user's message (data.prompt_format=plain continues it, as TRL does)";
   return `${questions}, ${instruction}${kind}`;
 }
@@ -91,4 +99,11 @@ export function accuracyText(
 ): string {
   const p = (x: number) => (100 * x).toFixed(1);
   return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
+}
+
+/** "150 held-out problems (count_letter 81, spell_backward 69)". */
+export function heldOutText({ heldOut, heldOutTasks }: TrainPlan): string {
+  const tasks = Object.entries(heldOutTasks ?? {}).map(([name, count]) => `${name} ${count}`);
+  const parts = tasks.length > 1 ? ` (${tasks.join(", ")})` : "";
+  return counted(heldOut, "held-out problem") + parts;
 }

@@ -231,6 +231,7 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
   }
   if (path === null || known!.rest.length === 0 || meaningOf(key, node).kind === "prefix") {
     const entries = new Map<string, MapEntry>([[key, { keyAt: at, node }]]);
+    noteKeptTasks(tree, path, override, node, problems);
     return mergeMaps(tree, canonicalise({ ...emptyMap(at), entries }, problems));
   }
   const change = (inner: ConfigNode | undefined) => {
@@ -246,6 +247,27 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
     );
   };
   return replaceAt(tree, known!.path.split("."), change, at) ?? tree;
+}
+
+/** Notes that a map of tasks is added to the tasks that there are: a user may not expect it. */
+function noteKeptTasks(
+  tree: MapNode,
+  path: readonly string[] | null,
+  { key, source }: Override,
+  node: ConfigNode,
+  problems: Problems,
+): void {
+  if (path?.join(".") !== "data.tasks" || node.kind !== "map" || node.entries.has("_delete_")) {
+    return;
+  }
+  const before = nodeAt(tree, path);
+  const names = before?.kind === "map" ? [...before.entries.keys()] : [];
+  const kept = names.filter((name) => !node.entries.has(name));
+  if (kept.length === 0) return;
+  const text =
+    `${kept.join(", ")} of the configuration stay${kept.length === 1 ? "s" : ""}, too; ` +
+    "_delete_: true in the map replaces all";
+  problems.note(nowhere(source), key, text);
 }
 
 /** Sets the part `rest` of a value to `node`. Null after an error was reported. */

@@ -140,6 +140,18 @@ Deno.test("list items and parameters of tasks and rewards can be set by path", a
   assert.deepEqual(config.data.task_config, { min_terms: 3, max_terms: 3 });
 });
 
+Deno.test("a map of tasks is added to those of the configuration, and a note says so", async () => {
+  const yaml = MINIMAL.replace(/^task:.*$/m, "data: {tasks: {gcd: {}, lcm: {weight: 2}}}");
+  const notes = async (value: string) => {
+    const { notes, config } = await load(yaml, { overrides: [`data.tasks=${value}`] });
+    return [notes.join(), config.data.tasks!.map(({ task_name }) => task_name)];
+  };
+  const [note, tasks] = await notes("{gcd: {weight: 3}}");
+  assert.match(String(note), /data\.tasks: lcm of the configuration stays, too; _delete_: true in/);
+  assert.deepEqual(tasks, ["gcd", "lcm"]);
+  assert.deepEqual(await notes("{gcd: {weight: 3}, _delete_: true}"), ["", ["gcd"]]);
+});
+
 Deno.test("a part of a map that is not written makes the map", async () => {
   const overrides = [
     "+data.apply_chat_template_kwargs.enable_thinking=False",

@@ -345,7 +345,12 @@ export class Diagnosis {
     if (correct !== undefined && correct.value >= SOLVED * (FULL_MARKS[correct.name] ?? 1)) {
       return {
         finding: "solved",
-        text: `${same} The problems are solved: harder ones would teach more.`,
+        text: `${same} The problems are solved: ${
+          task === null && data.tasks === null
+            ? "more or harder ones would teach more. If the held-out accuracy is low, they are " +
+              "learned by heart: then stop earlier, or have more problems."
+            : "harder ones would teach more."
+        }`,
         tries: [...curriculum, ...(task === null ? [] : ["data.task_config={…}"])],
       };
     }

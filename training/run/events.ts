@@ -34,6 +34,10 @@ export interface TrainPlan {
    */
   fileHeldOut: number | null;
   heldOut: number;
+  /** How many of the held-out problems are of each task, of several; else null. */
+  heldOutTasks: Readonly<Record<string, number>> | null;
+  /** Whether the model has a chat template. */
+  chatTemplate: boolean;
   /** An earlier session held out other problems. */
   heldOutChanged: boolean;
   rewards: readonly string[];

@@ -1,6 +1,8 @@
 /**
  * What a run would do, from its parts and its state. Nothing is read or written.
  */
+import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
+import type { Entry } from "../../tasks/types.ts";
 import type { TrainPlan } from "./events.ts";
 import type { RunContext } from "./run_context.ts";
 
@@ -22,10 +24,22 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     trainProblems: sizes.trainProblems,
     fileHeldOut: source.endless ? null : source.length("test"),
     heldOut: problems.heldOut.length,
+    heldOutTasks: source.mix === null ? null : tasksOf(problems.heldOut),
+    chatTemplate: hasChatTemplate(run.options.tokenizer),
     heldOutChanged: state.heldOut?.changed ?? false,
     rewards: rubric.names,
     resumedFrom,
     warmStartDone: state.warmStartStep,
     stepsDone: state.step,
   };
+}
+
+/** The number of entries of each task. */
+function tasksOf(entries: readonly Entry[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { metadata } of entries) {
+    const task = String(metadata["source_dataset"]);
+    counts[task] = (counts[task] ?? 0) + 1;
+  }
+  return counts;
 }
