@@ -76,7 +76,10 @@ export interface BenchmarkOptions {
   /** Ranks that share the models on this machine; on all but the first, `assistBenchmark` runs. */
   ranks?: Ranks;
   remote?: RemoteOptions;
+  /** Called between answers. When it returns true, the benchmark ends early. */
   shouldStop?: () => boolean;
+  /** Aborting it ends the benchmark early, as `shouldStop` does. */
+  signal?: AbortSignal;
   onEvent?: (event: BenchEvent) => void;
 }
 
@@ -104,7 +107,7 @@ export interface Benchmark {
 /**
  * Asks models the held-out problems of tasks, and scores their answers as training does.
  * @throws UsageError, before any work, for what cannot be measured; RgxError when an endpoint is
- *   not reachable; Interrupted when `shouldStop` returned true: the answers are kept for `resume`
+ *   not reachable; Interrupted when it was ended early: the answers are kept for `resume`
  */
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const path = options.outputDir ?? FOLDER;
@@ -123,7 +126,9 @@ async function measure(options: BenchmarkOptions): Promise<Benchmark> {
   });
   const { run, store, server, sampling } = prepared;
   // When answers cannot be stored, no more are asked for.
-  const shouldStop = () => store.failure !== null || (options.shouldStop?.() ?? false);
+  const shouldStop = () =>
+    store.failure !== null || options.signal?.aborted ||
+    (options.shouldStop?.() ?? false);
   try {
     const isRemote = (job: Job) => job.model.where.kind === "remote";
     const jobs = options.merge ? [] : run.jobs, local = jobs.filter((job) => !isRemote(job));

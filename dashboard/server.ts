@@ -14,12 +14,16 @@ import { Runs } from "./runs.ts";
 
 /** What a dashboard shows, and to whom. */
 export interface DashboardOptions {
-  folders: readonly string[];
+  /** Folders of runs and of benchmarks; default: the working directory. */
+  folders?: readonly string[];
+  /** Default 127.0.0.1: only programs of this machine. */
   hostname?: string;
   /** 0: any free port. */
   port?: number;
-  /** null: everybody who reaches the port may read. */
-  token: string | null;
+  /**
+   * What the address must hold; default: a new one. null: everybody who reaches the port may read.
+   */
+  token?: string | null;
   /** Milliseconds between two looks at the files; default 2000. */
   interval?: number;
 }
@@ -29,6 +33,11 @@ export interface Dashboard {
   /** The address of the page, with the token. */
   url: string;
   close(): Promise<void>;
+}
+
+/** A token that nobody guesses. */
+export function newToken(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).toHex();
 }
 
 /** Looks at the files between two searches for new runs. */
@@ -49,8 +58,8 @@ const HEADERS = {
  * @throws RgxError when the port is taken; UsageError when it or the address cannot be used
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { hostname = "127.0.0.1", port = 0, token, interval = 2000 } = options;
-  const runs = new Runs(options.folders), ending = new AbortController();
+  const { hostname = "127.0.0.1", port = 0, token = newToken(), interval = 2000 } = options;
+  const runs = new Runs(options.folders ?? ["."]), ending = new AbortController();
   await Promise.all([runs.refresh(), preparePage()]);
   const app = createApp(runs, token, interval, ending.signal);
   const server = listen(hostname, port, (request) => app.fetch(request));

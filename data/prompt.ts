@@ -79,6 +79,7 @@ export interface PromptOptions {
   question: string;
   /** A name of {@link SYSTEM_PROMPTS}, a text, or null for none. */
   systemPrompt?: string | null;
+  /** Put the instruction about `<answer>` before the question; default: without a system prompt. */
   addInstructions?: boolean;
   chatTemplate?: ChatTemplate | null;
 }
@@ -88,10 +89,12 @@ export interface PromptOptions {
  * the user's message.
  */
 export function renderPrompt(
-  { question, systemPrompt = null, addInstructions = true, chatTemplate = null }: PromptOptions,
+  { question, systemPrompt = null, addInstructions, chatTemplate = null }: PromptOptions,
 ): string {
   if (question === "") throw new UsageError("a prompt needs a question, found an empty one");
-  const user = formatQuestion(question, { addInstructions });
+  const user = formatQuestion(question, {
+    addInstructions: addInstructions ?? systemPrompt === null,
+  });
   const system = systemPrompt === null ? null : systemPromptText(systemPrompt);
   const messages: ChatMessage[] = [{ role: "user", content: user }];
   if (system !== null) messages.unshift({ role: "system", content: system });

@@ -11,7 +11,7 @@ import {
   type SampleReward,
   SingleTurnEnv,
   train,
-} from "../mod.ts";
+} from "@rgx/rgx";
 
 /** Entries are plain objects. Rewards get their `metadata` as `info`. */
 function* sortingProblems(count: number) {

@@ -5,7 +5,7 @@
  *
  *     deno run -A examples/evaluate_endpoint.ts http://localhost:8000/v1 MODEL
  */
-import { type Benchmark, benchmark } from "../mod.ts";
+import { type Benchmark, benchmark } from "@rgx/rgx";
 
 export async function run(
   baseUrl: string,

@@ -18,7 +18,7 @@ import {
   train,
   type TrainSummary,
   writeReport,
-} from "../mod.ts";
+} from "@rgx/rgx";
 
 /** A reward as a class: the share of calculations in the completion that are right. */
 class RightSums implements SampleReward {

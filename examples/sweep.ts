@@ -5,7 +5,7 @@
  *
  *     deno run -A examples/sweep.ts
  */
-import { type ConfigOverrides, train, type TrainSummary } from "../mod.ts";
+import { type ConfigOverrides, train, type TrainSummary } from "@rgx/rgx";
 
 export async function run(
   rates: readonly number[] = [3e-4, 6e-4, 1.2e-3],

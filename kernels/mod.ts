@@ -19,8 +19,10 @@ export {
 
 /** The names that users can give; "auto" is the fastest device of this machine. */
 export const DEVICE_NAMES = ["auto", "webgpu", "vulkan", "wasm", "reference"] as const;
-/** The name of a device. */
-export type DeviceName = typeof DEVICE_NAMES[number];
+/** The name of a device; one card of several is named by its number, `webgpu:1`. */
+export type DeviceName =
+  | typeof DEVICE_NAMES[number]
+  | `${"webgpu" | "vulkan"}:${number}`;
 
 /**
  * Opens a device; `close()` ends its threads.

@@ -18,6 +18,16 @@
  * const [texts] = await generate(loaded, ["Reverse the letters: deno"], { maxNewTokens: 4 });
  * assert.equal(typeof texts![0]!.text, "string");
  *
+ * // Token by token, held to a form, and until a signal is aborted.
+ * const parts: string[] = [];
+ * const [answers] = await generate(loaded, ["Is it? "], {
+ *   structuredOutputs: { choice: ["yes", "no"] }, // or json (a schema), jsonObject, regex
+ *   onToken: ({ text }) => parts.push(text),
+ *   signal: AbortSignal.timeout(60_000),
+ * });
+ * assert.match(parts.join(""), /^(yes|no)$/);
+ * assert.equal(answers![0]!.text, parts.join(""));
+ *
  * const ids = loaded.tokenizer.encode("deno");
  * const { logprobs: known, top } = await logprobs(loaded.model, ids, 3);
  * assert.deepEqual([known[0], known.length, top[1]!.length], [null, ids.length, 3]);
@@ -42,14 +52,14 @@
  */
 export { createDevice, type DeviceName } from "../kernels/mod.ts";
 export type { Device } from "../kernels/device.ts";
+export { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
 export {
   generate,
-  type LoadedModel,
-  loadModel,
-  type LoadOptions,
+  type StructuredOutputs,
   type TextCompletion,
   type TextOptions,
-} from "../models/load_model.ts";
+  type TextToken,
+} from "../models/generate_text.ts";
 export type { Generation } from "../models/generation/generation.ts";
 export type { StorageOptions } from "../models/network/weights/weight_storage.ts";
 export type { ActivationType } from "../models/network/types.ts";

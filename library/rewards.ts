@@ -3,13 +3,14 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createRubric, registerReward, rewardNames } from "@rgx/rgx";
- * registerReward({
+ * import { createRubric, registerReward, rewardNames, unregisterReward } from "@rgx/rgx";
+ * const short = {
  *   name: "short",
  *   description: "1 for no character, 0 for a hundred and more",
  *   params: {},
- *   compute: ({ completion }) => Math.max(0, 1 - completion.length / 100),
- * });
+ *   compute: ({ completion }: { completion: string }) => Math.max(0, 1 - completion.length / 100),
+ * };
+ * registerReward(short);
  * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
  *
  * const rubric = createRubric([
@@ -23,10 +24,11 @@
  *   ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 100 },
  * }]);
  * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
+ * unregisterReward(short); // only where another is to have its name
  * ```
  * @module
  */
-export { registerReward, rewardNames } from "../rewards/registry.ts";
+export { registerReward, rewardNames, unregisterReward } from "../rewards/registry.ts";
 export {
   createRubric,
   type RewardError,

@@ -22,7 +22,14 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDataset, defaultScore, defineTask, int, registerTask } from "@rgx/rgx";
+ * import {
+ *   createDataset,
+ *   defaultScore,
+ *   defineTask,
+ *   int,
+ *   registerTask,
+ *   unregisterTask,
+ * } from "@rgx/rgx";
  * const doubling = defineTask({
  *   name: "doubling",
  *   category: "custom",
@@ -37,6 +44,7 @@
  * });
  * registerTask(doubling);
  * assert.match(createDataset("doubling", { seed: 1 }).entry(0).question, /^2 × [1-9] =$/);
+ * unregisterTask(doubling); // only where another is to have its name: in tests, in a notebook
  * ```
  *
  * Other kinds of parameters, and an attribute by which a curriculum makes it harder:
@@ -62,7 +70,7 @@
 export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "../tasks/dataset.ts";
 export { CompositeDataset } from "../tasks/composite_dataset.ts";
 export type { RandomStream, Split } from "../core/philox.ts";
-export { getTask, registerTask, taskNames } from "../tasks/registry.ts";
+export { getTask, registerTask, taskNames, unregisterTask } from "../tasks/registry.ts";
 export type { ParamSpec, ParamValue } from "../core/named_params.ts";
 export type { CurriculumAttribute, Entry, Generated, ScorableEntry, Task } from "../tasks/types.ts";
 export type { ChatMessage } from "../core/chat_message.ts";

@@ -6,7 +6,16 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDevice, generate, loadModel, SingleTurnEnv, train, writeReport } from "@rgx/rgx";
+ * import {
+ *   createDevice,
+ *   generate,
+ *   loadModel,
+ *   readRun,
+ *   RewardFailure,
+ *   SingleTurnEnv,
+ *   train,
+ *   writeReport,
+ * } from "@rgx/rgx";
  * const folder = await Deno.makeTempDir();
  * const env = new SingleTurnEnv({
  *   name: "additions",
@@ -29,6 +38,10 @@
  * });
  * assert.equal(summary.status, "completed");
  * await writeReport(summary.output_dir);
+ * const run = await readRun(summary.output_dir), rewards = run.metrics.get("reward")!;
+ * assert.deepEqual([run.record["status"], rewards.length], ["completed", 2]);
+ * assert.match((await run.completions(2))[0]!.prompt, /\+1=/);
+ * assert.ok(RewardFailure); // a reward failed always; the run can be resumed
  *
  * const device = await createDevice("wasm"), loaded = await loadModel(summary.output_dir, device);
  * const [texts] = await generate(loaded, ["7+1="], { n: 2, maxNewTokens: 4 });
@@ -75,7 +88,10 @@ export type {
 export type { Advice } from "../training/diagnosis/finding.ts";
 export type { EvalResult } from "../training/evaluation/before_and_after.ts";
 export type { Metrics } from "../training/metrics/metrics.ts";
+export { readRun, type Run, type RunCompletion } from "../reports/run_report/read_run.ts";
+export type { Point } from "../reports/charts/run_metrics.ts";
 export { type Report, writeReport } from "../reports/run_report/write_report.ts";
+export { RewardFailure } from "../training/rollout/failing_rewards.ts";
 // Training in parts, for programs that keep the model. docs/library.md has an example.
 export { assemble, type AssembleOptions, type TrainingParts } from "../training/assemble.ts";
 export { GrpoTrainer } from "../training/trainer.ts";

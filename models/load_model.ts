@@ -13,9 +13,7 @@ import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { checkHeadCopy } from "./network/adapters/head_copy.ts";
 import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
-import { stopStrings } from "./generation/sampling/stop_strings.ts";
 import { loadTokenizer, noTokenizer } from "./tokenizers/tokenizer.ts";
-import type { Completion } from "./generation/types.ts";
 import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { StorageOptions } from "./network/weights/weight_storage.ts";
@@ -139,59 +137,4 @@ async function load(
   }
   model.generationLimit = await currentGenerationLimit(device);
   return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
-}
-
-/** Options of `generate`. */
-export interface TextOptions {
-  /** Default 256. */
-  maxNewTokens?: number;
-  /** Default 1; 0 = greedy. */
-  temperature?: number;
-  topK?: number;
-  topP?: number;
-  minP?: number;
-  /** 1 = off; see GenerateOptions.repetitionPenalty. */
-  repetitionPenalty?: number;
-  /** Minimum number of tokens of a completion; default 0. */
-  minNewTokens?: number;
-  /** Stop strings: a completion ends with the token that completes one of them, which is kept. */
-  stop?: readonly string[];
-  /** Default 42. */
-  seed?: number;
-  /** Number of completions of each prompt; default 1. */
-  n?: number;
-  /**
-   * Type of the activations in products with 4-bit weights; default float32. See
-   * GenerateOptions.activations.
-   */
-  activations?: ActivationType;
-}
-
-/** A completion with its text, without special tokens. */
-export type TextCompletion = Completion & { text: string };
-
-/**
- * Generates completions of plain-text prompts: [prompts][n]. The same seed gives the same text.
- * Concurrent calls run one after the other.
- */
-export async function generate(
-  { model, tokenizer, eosIds }: LoadedModel,
-  prompts: readonly string[],
-  options: TextOptions = {},
-): Promise<TextCompletion[][]> {
-  const { maxNewTokens = 256, temperature = 1, seed = 42, n = 1, stop = [], ...sampling } = options;
-  const stopWhen = stopStrings(tokenizer, stop);
-  const completions = await model.generate(
-    prompts.map((prompt, promptId) => ({ promptId, promptIds: tokenizer.encode(prompt), n })),
-    {
-      ...{ maxNewTokens, temperature, seed, eosIds, ...sampling },
-      ...(stopWhen === null ? {} : { stopWhen }),
-    },
-  );
-  return completions.map((group) =>
-    group.map((completion) => ({
-      ...completion,
-      text: tokenizer.decode(completion.ids, { skipSpecialTokens: true }),
-    }))
-  );
 }

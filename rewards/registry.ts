@@ -6,7 +6,7 @@
  *
  * A program that uses rgx registers its rewards with {@link registerReward}.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { checkParams, withDefaults } from "../core/named_params.ts";
 import { accuracyReward } from "./trl/accuracy_reward.ts";
@@ -66,14 +66,15 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
 const SECTION_FIELDS: readonly string[] = ["name", "as", "path", "weight", "timeout"];
 
 /**
- * Adds a reward.
- * @throws RgxError when the name is taken or a parameter has the name of a field
+ * Adds a reward; one that was added already is left as it is.
+ * @throws UsageError when the name is taken or a parameter has the name of a field
  */
 export function registerReward(reward: BuiltInReward): void {
   const fail = (message: string) => {
-    throw new RgxError(`cannot register reward "${reward.name}": ${message}`);
+    throw new UsageError(`cannot register reward "${reward.name}": ${message}`);
   };
   if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(reward.name)) fail("a name has letters, digits and _");
+  if (rewards.get(reward.name) === reward) return;
   const taken = rewards.has(reward.name) || Object.hasOwn(REWARD_ALIASES, reward.name) ||
     Object.hasOwn(AMBIGUOUS, reward.name);
   if (taken) fail("the name is taken");

@@ -65,7 +65,8 @@ Deno.test("a registered reward gets its parameters and may not apply", async () 
         : Promise.resolve(sample.completion.length / Number(params["limit"])),
   };
   registerReward(reward);
-  assert.throws(() => registerReward(reward), /the name is taken/);
+  registerReward(reward); // the same one again
+  assert.throws(() => registerReward({ ...reward }), /the name is taken/);
   assert.throws(() => registerReward({ ...reward, name: "format" }), /the name is taken/);
   assert.throws(() => registerReward({ ...reward, name: "length" }), /the name is taken/);
   const both = { ...reward, name: "toy_both", computeBatch: () => [] };

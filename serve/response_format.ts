@@ -3,16 +3,13 @@
  * `structured_outputs` and `guided_…` of vLLM.
  */
 import { UsageError } from "../core/errors.ts";
-import { type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
+import { keptConstraint } from "../models/grammar/kept_constraints.ts";
+import type { Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import type { Fields } from "./fields.ts";
 
-/** Number of forms of which the tables are kept, the last used ones. */
-const MAX_KEPT = 8;
 const MAX_CHOICES = 1000;
-
-const kept = new WeakMap<Tokenizer, Map<string, TokenConstraint>>();
 
 /** A form, and the field that asks for it. */
 interface Asked {
@@ -33,22 +30,13 @@ export function constraintOf(
   if (other !== undefined) {
     throw badRequest(`${param} and ${other.param} exclude each other`, param);
   }
-  const key = `${vocabSize} ${JSON.stringify(form)}`, known = kept.get(tokenizer) ?? new Map();
-  kept.set(tokenizer, known);
-  let constraint = known.get(key);
-  if (constraint === undefined) {
-    try {
-      constraint = new TokenConstraint(form, tokenizer, vocabSize);
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      const { message, advice } = error;
-      throw badRequest(`${param}: ${message}${advice === undefined ? "" : ` (${advice})`}`, param);
-    }
+  try {
+    return keptConstraint(form, tokenizer, vocabSize);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { message, advice } = error;
+    throw badRequest(`${param}: ${message}${advice === undefined ? "" : ` (${advice})`}`, param);
   }
-  known.delete(key);
-  known.set(key, constraint);
-  if (known.size > MAX_KEPT) known.delete(known.keys().next().value!);
-  return constraint;
 }
 
 function responseFormat(fields: Fields): Asked[] {

@@ -2,7 +2,7 @@
  * Maps names to tasks. The built-in tasks come from `all.ts`; a program may register its own. Tasks
  * read their data files at the first entry, so listing and checking tasks is cheap.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import * as builtIn from "./all.ts";
 import { checkParams, type ParamValue, withDefaults } from "../core/named_params.ts";
@@ -14,17 +14,18 @@ const DATASET_FIELDS = ["size", "seed", "split"];
 const tasks = new Map<string, Task>();
 
 /**
- * Adds a task.
- * @throws RgxError when the name is taken or not of the form `a_b_1`, when a parameter has a name
+ * Adds a task; one that was added already is left as it is.
+ * @throws UsageError when the name is taken or not of the form `a_b_1`, when a parameter has a name
  * that every data set uses, or when the defaults violate the task's own rules
  */
 export function registerTask(task: Task): void {
   const fail = (message: string) => {
-    throw new RgxError(`cannot register task "${task.name}": ${message}`);
+    throw new UsageError(`cannot register task "${task.name}": ${message}`);
   };
   if (!/^[a-z][a-z0-9_]*$/.test(task.name)) {
     fail("a name has a–z, 0–9 and _ and begins with a letter");
   }
+  if (tasks.get(task.name) === task) return;
   if (tasks.has(task.name)) fail("the name is taken");
   const clash = DATASET_FIELDS.find((field) => Object.hasOwn(task.params, field));
   if (clash !== undefined) {
@@ -33,6 +34,11 @@ export function registerTask(task: Task): void {
   const errors = configErrors(task, withDefaults(task.params, task.example ?? {}));
   if (errors.length > 0) fail(`its defaults are not valid: ${errors.join("; ")}`);
   tasks.set(task.name, task);
+}
+
+/** Removes a task that {@link registerTask} has added, so that another can have its name. */
+export function unregisterTask(task: Task): void {
+  if (tasks.get(task.name) === task) tasks.delete(task.name);
 }
 
 /** All registered names, sorted. */

@@ -12,6 +12,7 @@ import { entryRows } from "../../data/entry_rows.ts";
 import { filesWithoutTest, isDataGone, requireDataFiles } from "../../data/open_problems.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import {
   categoriesOf,
@@ -46,7 +47,11 @@ export async function planTasks(
   seed: number,
   runs: readonly RunConfig[] = [],
 ): Promise<TestSet[]> {
-  const requests = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
+  const requests: TaskRequest[] = [];
+  for (const task of options.tasks) {
+    const request = typeof task === "string" ? { name: task } : task;
+    requests.push({ ...request, name: await taskNameOf(request.name) });
+  }
   if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
   const labels = requests.map(({ name, label = name }) => label);
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
@@ -59,6 +64,9 @@ export async function planTasks(
   const sets: TestSet[] = [], trainedAs = await trainedFiles(runs);
   for (const request of requests) {
     const size = sizeOf(request.size, options, 100);
+    if (!(size >= 1 && (Number.isInteger(size) || size === Infinity))) {
+      throw new UsageError(`${request.name}: ${size} problems are asked for, expected 1 or more`);
+    }
     const common = { seed, size, fewShot };
     const path = request.path ?? publishedPlace(request.name);
     if (path === null) {

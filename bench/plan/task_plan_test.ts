@@ -2,6 +2,26 @@ import assert from "node:assert/strict";
 import { tinyRunConfig, withTempDir } from "../../training/testing.ts";
 import { heldOutOnly, planTasks } from "./task_plan.ts";
 
+Deno.test("a task is also named by its file, and no task has no problems", () =>
+  withTempDir(async (folder) => {
+    const text = `import { defineTask, defaultScore } from "@rgx/rgx";
+      export default defineTask({
+        name: "plan_of_file", category: "c", description: "d", scoring: "s", params: {},
+        generate: (random) => {
+          const x = random.int(1, 1e6);
+          return { question: \`\${x} =\`, answer: \`\${x}\`, metadata: {}, difficulty: {} };
+        },
+        score: defaultScore,
+      });`;
+    await Deno.writeTextFile(`${folder}/mine.ts`, text);
+    const [set] = await planTasks({ tasks: [`${folder}/mine.ts`], numExamples: 3 }, 1);
+    assert.deepEqual([set!.label, set!.entries.length], ["plan_of_file", 3]);
+    for (const numExamples of [0, -1, 1.5, NaN]) {
+      const none = planTasks({ tasks: ["chain_sum"], numExamples }, 1);
+      await assert.rejects(none, /chain_sum: \S+ problems are asked for, expected 1 or more/);
+    }
+  }));
+
 Deno.test("a file with the name of a run's data that is gone is asked as that data", () =>
   withTempDir(async (folder) => {
     const rows = Array.from({ length: 60 }, (_, i) => `{"question": "${i} + 1 =", "answer": "1"}`);

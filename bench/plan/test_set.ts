@@ -16,7 +16,8 @@ import { DATASET_NAMES, datasetEntries, readDataset } from "../../data/dataset_e
 /** A task as it is asked for. */
 export interface TaskRequest {
   /**
-   * A registered task, or a data set (`gsm8k`, `math500`, `mmlu_pro`, `file`), which needs `path`.
+   * A registered task, the file of a task (`./digit_sum.ts`), or a data set (`gsm8k`, `math500`,
+   * `mmlu_pro`, `file`), which needs `path`.
    */
   name: string;
   /** Its name in charts, tables and file names; default: `name`. */

@@ -7,7 +7,7 @@ import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { ApiError } from "../../serve/api_error.ts";
 import { ModelHost, type ServedModel } from "../../serve/model_host.ts";
-import { StopText } from "../../serve/stop_text.ts";
+import { StopText } from "../../models/generation/sampling/stop_text.ts";
 import { templateValues } from "../flag_types.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";

@@ -2,7 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { checkFolders } from "../../dashboard/reading/find_runs.ts";
-import { startDashboard } from "../../dashboard/server.ts";
+import { newToken, startDashboard } from "../../dashboard/server.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 /** Folders that are shown when none is named. */
@@ -53,10 +53,7 @@ async function usualFolders(): Promise<string[]> {
 /** @param given undefined: a new one is made; false: none */
 function tokenOf(given: string | false | undefined): string | null {
   if (given === false) return null;
-  if (given === undefined) {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
+  if (given === undefined) return newToken();
   if (!/^[\w.~-]+$/.test(given) || given.length < MIN_TOKEN) {
     throw new UsageError("--token: expected at least 8 letters, digits, or - _ . ~", {
       advice: "Without this flag a good one is made.",

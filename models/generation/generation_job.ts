@@ -1,5 +1,5 @@
 /** A request while a generation works on it, its branches, and the checks before it is taken. */
-import { RgxError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { checkGroup } from "../network/packing.ts";
 import type { CachedPrompt } from "./cache/cached_prompt.ts";
@@ -57,7 +57,7 @@ export function newBranch(
 
 /**
  * @param number the request's number in error messages
- * @throws RgxError for a request that no generation of this model can serve
+ * @throws UsageError for a request that no generation of this model can serve
  */
 export function checkRequest(
   { promptIds, n, firstBranch = 0 }: GenerateRequest,
@@ -66,13 +66,13 @@ export function checkRequest(
 ): void {
   const { maxPositions } = config;
   if (!(Number.isInteger(n) && n >= 0 && firstBranch >= 0 && firstBranch + n <= MAX_BRANCHES)) {
-    throw new RgxError(
+    throw new UsageError(
       `generate: request ${number} asks for branches ${firstBranch} … ${firstBranch + n - 1}; ` +
         `a prompt can have branches 0 … ${MAX_BRANCHES - 1}`,
     );
   }
   if (promptIds.length >= maxPositions) {
-    throw new RgxError(
+    throw new UsageError(
       `generate: the prompt of request ${number} has ${promptIds.length} tokens and leaves no ` +
         `room for an answer; the model has ${maxPositions} positions`,
       { advice: "shorten the prompt" },

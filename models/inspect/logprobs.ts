@@ -24,7 +24,7 @@ export interface SequenceLogprobs {
 
 /**
  * Log-probabilities of `ids`, and the `topCount` most likely tokens at each position.
- * @throws UsageError for no ids, more ids than the model has positions, or an invalid id
+ * @throws UsageError for no ids, more ids than the model has positions, an invalid id or count
  */
 export async function logprobs(
   model: CausalLM,
@@ -40,6 +40,11 @@ export async function logprobs(
   const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabSize);
   if (wrong !== undefined) {
     throw new UsageError(`token ${wrong} is no id from 0 to ${vocabSize - 1}`);
+  }
+  if (!(Number.isInteger(topCount) && topCount >= 0)) {
+    throw new UsageError(
+      `logprobs: ${topCount} likeliest tokens, expected an integer of at least 0`,
+    );
   }
   const result: SequenceLogprobs = { ids: [...ids], logprobs: [null], top: [null], next_top: [] };
   await model.positionLogits(ids, (position, logits) => {

@@ -5,6 +5,7 @@
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
 
+/** The value of a metric at a step. */
 export interface Point {
   step: number;
   value: number;

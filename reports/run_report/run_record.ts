@@ -201,6 +201,16 @@ function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOu
 /** Columns of the completions that are not rewards. */
 export const OTHER_COLUMNS: ReadonlySet<string> = new Set(TABLE_COLUMNS);
 
+/** The values of the rewards in a row of the completions, by name; null: did not apply. */
+export function rewardsOf(row: Json): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(row)
+      .filter(([name, value]) =>
+        !OTHER_COLUMNS.has(name) && (typeof value === "number" || value === null)
+      ) as [string, number | null][],
+  );
+}
+
 /** The first group whose completions differ in reward, else the first. */
 async function readGroup(path: string): Promise<SampledGroup | null> {
   let rows: Record<string, unknown>[];
@@ -218,12 +228,7 @@ async function readGroup(path: string): Promise<SampledGroup | null> {
     expected: typeof chosen["expected"] === "string" ? chosen["expected"] : null,
     completions: group.map((row) => ({
       text: String(row["completion"]),
-      rewards: Object.fromEntries(
-        Object.entries(row)
-          .filter(([name, value]) =>
-            !OTHER_COLUMNS.has(name) && (typeof value === "number" || value === null)
-          ) as [string, number | null][],
-      ),
+      rewards: rewardsOf(row),
       advantage: Number(row["advantage"]),
     })),
   };

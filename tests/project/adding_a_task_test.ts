@@ -11,7 +11,7 @@ import { root } from "../support.ts";
  */
 async function exampleTask(): Promise<Task> {
   const page = await Deno.readTextFile(new URL("docs/adding-a-task.md", root));
-  const blocks = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, block]) => block!);
+  const blocks = [...page.matchAll(/```ts(?: ignore)?\n([^]*?)```/g)].map(([, block]) => block!);
   const code = blocks.find((block) => block.includes("defineTask({"));
   assert.ok(code !== undefined);
   const folder = new URL("tasks/categories/arithmetic/", root);

@@ -27,11 +27,8 @@ export interface RunFacts {
   maxCompletionLength: number;
 }
 
-/**
- * The numbers of the steps that have a table, ascending.
- * @throws RgxError when there are none
- */
-export async function storedSteps(folder: string): Promise<number[]> {
+/** The numbers of the steps that have a table, ascending; none in another folder. */
+export async function stepsWithTables(folder: string): Promise<number[]> {
   const steps: number[] = [];
   try {
     for await (const { name } of Deno.readDir(`${folder}/completions`)) {
@@ -41,22 +38,38 @@ export async function storedSteps(folder: string): Promise<number[]> {
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
-  if (steps.length > 0) return steps.sort((a, b) => a - b);
+  return steps.sort((a, b) => a - b);
+}
+
+/**
+ * The numbers of the steps that have a table, ascending.
+ * @throws RgxError when there are none
+ */
+export async function storedSteps(folder: string): Promise<number[]> {
+  const steps = await stepsWithTables(folder);
+  if (steps.length > 0) return steps;
   throw new RgxError(`${folder}/completions: there are no completions to score`, {
     advice: "A run keeps them with training.log_completions=true, which is the default.",
   });
 }
 
-/** @throws RgxError for a table that is damaged, or was written by an earlier version */
-export async function readStoredStep(step: number, run: RunFacts): Promise<StoredStep> {
-  const name = `completions_${String(step).padStart(5, "0")}.parquet`;
-  const path = `${run.folder}/completions/${name}`;
-  let rows: Record<string, unknown>[];
+/** The rows of a step's table. @throws RgxError when it is damaged, or not there */
+export async function readTable(
+  folder: string,
+  step: number,
+): Promise<{ path: string; rows: Record<string, unknown>[] }> {
+  const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
   try {
-    rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
+    return { path, rows: await parquetReadObjects({ file: await asyncBufferFromFile(path) }) };
   } catch (error) {
+    if (isAbsent(error)) throw new RgxError(`${path}: there is no such table`, { cause: error });
     throw new RgxError(`${path}: is cut or damaged: ${messageOf(error)}`, { cause: error });
   }
+}
+
+/** @throws RgxError for a table that is damaged, or was written by an earlier version */
+export async function readStoredStep(step: number, run: RunFacts): Promise<StoredStep> {
+  const { path, rows } = await readTable(run.folder, step);
   const [first = {}] = rows;
   if (!Object.hasOwn(first, "entry")) {
     throw new RgxError(`${path}: does not hold the problems, which rewards need`, {

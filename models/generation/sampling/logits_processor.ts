@@ -5,7 +5,7 @@
  *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0],
  *   where count(t) is the number of times that t is in the completion (not in the prompt).
  */
-import { RgxError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import type { SamplingOptions } from "../types.ts";
 
 /** Options of the OpenAI API that change logits. */
@@ -20,7 +20,7 @@ export interface LogitsProcessorOptions {
 
 /**
  * Makes the function; null when the options change nothing.
- * @throws RgxError for a token id that is not in the vocabulary, or a number that is not finite
+ * @throws UsageError for a token id that is not in the vocabulary, or a number that is not finite
  */
 export function logitsProcessor(
   { presencePenalty: presence = 0, frequencyPenalty: frequency = 0, logitBias }:
@@ -30,7 +30,7 @@ export function logitsProcessor(
   const bias = [...logitBias ?? []].filter(([, value]) => value !== 0);
   for (const [id, value] of bias) {
     if (!(Number.isInteger(id) && id >= 0 && id < vocabSize)) {
-      throw new RgxError(
+      throw new UsageError(
         `logit bias: token id ${id} is not in the vocabulary (0 … ${vocabSize - 1})`,
       );
     }
@@ -49,5 +49,7 @@ export function logitsProcessor(
 }
 
 function checkFinite(what: string, value: number): void {
-  if (!Number.isFinite(value)) throw new RgxError(`${what} is ${value}, expected a finite number`);
+  if (!Number.isFinite(value)) {
+    throw new UsageError(`${what} is ${value}, expected a finite number`);
+  }
 }

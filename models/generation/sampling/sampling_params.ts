@@ -3,7 +3,7 @@
  * parameters are sampled by one operation, whatever their seeds; rows with other parameters share
  * the layers and the head with them and are sampled by an operation of their own.
  */
-import { RgxError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import { seedWords } from "../../../core/philox.ts";
 import type { TokenConstraint } from "../../grammar/token_constraint.ts";
 import type { SamplingOptions } from "../types.ts";
@@ -48,7 +48,7 @@ interface BatchedRow {
   position: number;
 }
 
-/** @throws RgxError naming the option that is out of range */
+/** @throws UsageError naming the option that is out of range */
 export function samplingParams(options: SamplingOptions, vocabSize: number): SamplingParams {
   checkOptions(options);
   const { maxNewTokens, temperature, topK = 0, topP = 1, minP = 0, stopWhen, seed } = options;
@@ -130,7 +130,7 @@ function checkOptions(options: SamplingOptions): void {
   const { maxNewTokens, temperature, topK, topP, minP } = options;
   const { repetitionPenalty: penalty = 1, minNewTokens = 0, seed } = options;
   const refuse = (name: string, found: unknown, expected: string): never => {
-    throw new RgxError(`generate: ${name} is ${found}, expected ${expected}`);
+    throw new UsageError(`generate: ${name} is ${found}, expected ${expected}`);
   };
   if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1 && maxNewTokens < MAX_COMPLETION)) {
     refuse("maxNewTokens", maxNewTokens, `an integer from 1 to ${MAX_COMPLETION - 1}`);

@@ -1,0 +1,146 @@
+/** Text from a loaded model: whole, or token by token as it arrives. */
+import { UsageError } from "../core/errors.ts";
+import { stopStrings } from "./generation/sampling/stop_strings.ts";
+import { StopText } from "./generation/sampling/stop_text.ts";
+import type { Completion, GenerateRequest } from "./generation/types.ts";
+import { keptConstraint } from "./grammar/kept_constraints.ts";
+import type { Form } from "./grammar/token_constraint.ts";
+import type { LoadedModel } from "./load_model.ts";
+import type { ActivationType } from "./network/types.ts";
+import type { Tokenizer } from "./tokenizers/types.ts";
+
+/** A form that completions are held to, as vLLM's `structured_outputs`. */
+export type StructuredOutputs =
+  /** JSON that a JSON schema accepts. */
+  | { json: unknown }
+  /** Any JSON object. */
+  | { jsonObject: true }
+  /** A regular expression that matches the whole text. */
+  | { regex: string }
+  /** One of some texts. */
+  | { choice: readonly string[] };
+
+/** A new token of a completion while it is generated. */
+export interface TextToken {
+  /** Index of the prompt. */
+  prompt: number;
+  /** Index of the completion among those of its prompt. */
+  completion: number;
+  id: number;
+  /** Log p of the policy at the sampling temperature, in nats. */
+  logprob: number;
+  /**
+   * What the token adds to the text: "" while a character is not complete. Put together, these are
+   * the completion's text, but for a character that is cut off at its end.
+   */
+  text: string;
+}
+
+/** Options of `generate`. */
+export interface TextOptions {
+  /** Default 256. */
+  maxNewTokens?: number;
+  /** Default 1; 0 = greedy. */
+  temperature?: number;
+  /** The number of likeliest tokens that may be sampled; 0 = off (default). */
+  topK?: number;
+  /** The least probability of the likeliest tokens that may be sampled; 1 = off (default). */
+  topP?: number;
+  /** Least probability relative to that of the likeliest token; 0 = off (default). */
+  minP?: number;
+  /** 1 = off; see GenerateOptions.repetitionPenalty. */
+  repetitionPenalty?: number;
+  /** Minimum number of tokens of a completion; default 0. */
+  minNewTokens?: number;
+  /** Stop strings: a completion ends with the token that completes one of them, which is kept. */
+  stop?: readonly string[];
+  /** Default 42. */
+  seed?: number;
+  /** Number of completions of each prompt; default 1. */
+  n?: number;
+  /**
+   * Type of the activations in products with 4-bit weights; default float32. See
+   * GenerateOptions.activations.
+   */
+  activations?: ActivationType;
+  /** Holds completions to a form; `maxNewTokens` may cut it off. */
+  structuredOutputs?: StructuredOutputs;
+  /** Called for each token as soon as it is there, in order within a completion. */
+  onToken?: (token: TextToken) => void;
+  /** Aborting it ends the call, which then throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** A completion with its text, without special tokens. */
+export type TextCompletion = Completion & { text: string };
+
+/**
+ * Generates completions of plain-text prompts: [prompts][n]. The same seed gives the same text.
+ * Concurrent calls run one after the other.
+ * @throws UsageError, before any work, for an option or a prompt that is impossible; the signal's
+ *   reason when it is aborted
+ */
+export async function generate(
+  { model, tokenizer, eosIds }: LoadedModel,
+  prompts: readonly string[],
+  options: TextOptions = {},
+): Promise<TextCompletion[][]> {
+  const { maxNewTokens = 256, temperature = 1, seed = 42, n = 1, stop = [] } = options;
+  const { structuredOutputs, onToken, signal, ...sampling } = options;
+  if (!(Number.isInteger(n) && n >= 1)) {
+    throw new UsageError(`generate: n is ${n}, expected an integer of at least 1`);
+  }
+  signal?.throwIfAborted();
+  const stopWhen = stopStrings(tokenizer, stop);
+  const requests = prompts.map((text, prompt): GenerateRequest => ({
+    ...{ promptId: prompt, promptIds: tokenizer.encode(text), n },
+    ...onToken && { onToken: tokenReader(tokenizer, prompt, onToken) },
+    ...signal && { signal },
+  }));
+  const completions = await model.generate(requests, {
+    ...{ ...sampling, maxNewTokens, temperature, seed, eosIds },
+    ...stopWhen && { stopWhen },
+    ...structuredOutputs && {
+      constraint: keptConstraint(formOf(structuredOutputs), tokenizer, model.vocabSize),
+    },
+  });
+  return completions.map((group) =>
+    group.map((completion) => ({
+      ...completion,
+      text: tokenizer.decode(completion.ids, { skipSpecialTokens: true }),
+    }))
+  );
+}
+
+/** What a request calls for its tokens: adds the text of each. */
+function tokenReader(
+  tokenizer: Tokenizer,
+  prompt: number,
+  onToken: (token: TextToken) => void,
+): NonNullable<GenerateRequest["onToken"]> {
+  const completions: { ids: number[]; text: StopText }[] = [];
+  return (completion, id, logprob) => {
+    const { ids, text } = completions[completion] ??= { ids: [], text: new StopText([]) };
+    ids.push(id);
+    const added = text.push(tokenizer.decode(ids, { skipSpecialTokens: true }));
+    onToken({ prompt, completion, id, logprob, text: added });
+  };
+}
+
+/** @throws UsageError unless it has exactly one of the keys, with a value */
+function formOf(asked: StructuredOutputs): Form {
+  const keys = Object.keys(asked),
+    wrong = (message: string) => new UsageError(`generate: structuredOutputs ${message}`);
+  if (keys.length !== 1) throw wrong("expects one of json, jsonObject, regex and choice");
+  if ("json" in asked) return { kind: "schema", schema: asked.json };
+  if ("regex" in asked) return { kind: "regex", pattern: asked.regex };
+  if ("choice" in asked) {
+    const isText = (text: unknown) => typeof text === "string" && text !== "";
+    if (asked.choice.length > 0 && asked.choice.every(isText)) {
+      return { kind: "choice", choices: asked.choice };
+    }
+    throw wrong("choice expects texts that are not empty");
+  }
+  if (asked.jsonObject === true) return { kind: "object" };
+  throw wrong(`has ${keys[0]}, expected json, jsonObject: true, regex or choice`);
+}
