@@ -30,7 +30,8 @@ export interface ScoredCompletion {
 }
 
 /**
- * Scores a completion, in training and in benchmarks. Never throws.
+ * Scores a completion, in training and in benchmarks. Nothing that a completion says makes it
+ * throw.
  * @param systemPrompt name or text of the system prompt, which may ask for a special form
  */
 export function scoreCompletion(

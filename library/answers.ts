@@ -23,6 +23,7 @@
  */
 export { extractAnswer } from "../data/extract.ts";
 export {
+  type ChatTemplate,
   formatQuestion,
   type PromptOptions,
   renderPrompt,

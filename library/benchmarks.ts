@@ -15,12 +15,16 @@ export type { BenchEvent, Shard } from "../bench/benchmark_run.ts";
 export type { TaskRequest } from "../bench/plan/test_set.ts";
 export type { RemoteOptions, RemoteUsage } from "../core/remote/server.ts";
 export type { WorkerOptions } from "../bench/workers/worker_pool.ts";
+export type { ModelDevice } from "../bench/local/local_model.ts";
+export type { AskedModels } from "../bench/plan/model_plan.ts";
 export {
   type AllTasksResultFile,
+  type ModelAverage,
   readResultFile,
   type ResultFile,
   type Sampling,
   type TaskResultFile,
+  type TaskResults,
 } from "../bench/results/result_file.ts";
 export type { PromptSettings } from "../evaluation/prompt_settings.ts";
 export { type Plot, type PlotOptions, plotResults } from "../reports/charts/plot_results.ts";

@@ -34,5 +34,42 @@
 export { type ConfigOptions, loadConfig } from "../configs/load_config.ts";
 export type { LoadedConfig } from "../configs/load.ts";
 export type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
-export type { FileReward, NamedReward, RewardItem } from "../configs/typed/items.ts";
-export type { RunConfig } from "../configs/schema/run_config.ts";
+export type {
+  CurriculumKeys,
+  CurriculumScheduleKeys,
+  DataKeys,
+  EvalKeys,
+  GenerationKeys,
+  HfUploadKeys,
+  InitKeys,
+  LoggingKeys,
+  LoraKeys,
+  ModelKeys,
+  SftKeys,
+  TokenizerKeys,
+} from "../configs/typed/sections.ts";
+export type { TrainingKeys } from "../configs/typed/training_keys.ts";
+export type {
+  Curricula,
+  FileReward,
+  NamedReward,
+  RewardItem,
+  TaskItem,
+  TaskItems,
+  Trackers,
+} from "../configs/typed/items.ts";
+export type {
+  AlgorithmSection,
+  CurriculumSection,
+  GenerationSection,
+  ImportanceMode,
+  LoopSection,
+  LoraSection,
+  ModelInit,
+  RewardSection,
+  RunConfig,
+  SamplingSection,
+  SchedulerKwargs,
+  SchedulerType,
+  TaskSection,
+} from "../configs/schema/run_config.ts";

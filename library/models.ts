@@ -3,7 +3,14 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDevice, generate, loadModel, logprobs, train } from "@rgx/rgx";
+ * import {
+ *   createDevice,
+ *   generate,
+ *   loadModel,
+ *   logprobs,
+ *   TokenConstraint,
+ *   train,
+ * } from "@rgx/rgx";
  * const folder = await Deno.makeTempDir();
  * await train({
  *   config: "quickstart",
@@ -28,6 +35,17 @@
  * assert.match(parts.join(""), /^(yes|no)$/);
  * assert.equal(answers![0]!.text, parts.join(""));
  *
+ * // The same in numbers: requests of token ids, as the server makes them.
+ * const constraint = new TokenConstraint(
+ *   { kind: "regex", pattern: "[ab]{2}" },
+ *   loaded.tokenizer,
+ *   loaded.model.vocabSize,
+ * );
+ * const sampling = { maxNewTokens: 4, temperature: 1, seed: 1, eosIds: loaded.eosIds, constraint };
+ * const requests = [{ promptId: 0, promptIds: loaded.tokenizer.encode("deno"), n: 1 }];
+ * const [held] = await loaded.model.generate(requests, sampling);
+ * assert.match(loaded.tokenizer.decode(held![0]!.ids), /^[ab]{2}/);
+ *
  * const ids = loaded.tokenizer.encode("deno");
  * const { logprobs: known, top } = await logprobs(loaded.model, ids, 3);
  * assert.deepEqual([known[0], known.length, top[1]!.length], [null, ids.length, 3]);
@@ -51,7 +69,8 @@
  * @module
  */
 export { createDevice, type DeviceName } from "../kernels/mod.ts";
-export type { Device } from "../kernels/device.ts";
+export type { AdapterInfo, Device } from "../kernels/device.ts";
+export type { CausalLM } from "../models/causal_lm.ts";
 export { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
 export {
   generate,
@@ -67,9 +86,13 @@ export type {
   Completion,
   GenerateOptions,
   GenerateRequest,
+  GenerationTiming,
+  JoinedModel,
   SamplingOptions,
 } from "../models/generation/types.ts";
 export { logprobs, type SequenceLogprobs, type TopToken } from "../models/inspect/logprobs.ts";
+export { type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
+export type { LoadListener } from "../models/network/weights/load_weights.ts";
 export type { LanguageModel } from "../models/language_model.ts";
 export type { Tokenizer } from "../models/tokenizers/types.ts";
 export {

@@ -28,7 +28,12 @@
  * ```
  * @module
  */
-export { registerReward, rewardNames, unregisterReward } from "../rewards/registry.ts";
+export {
+  type BuiltInReward,
+  registerReward,
+  rewardNames,
+  unregisterReward,
+} from "../rewards/registry.ts";
 export {
   createRubric,
   type RewardError,

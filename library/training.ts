@@ -87,6 +87,7 @@ export type {
 } from "../training/run/events.ts";
 export type { Advice } from "../training/diagnosis/finding.ts";
 export type { EvalResult } from "../training/evaluation/before_and_after.ts";
+export type { SecondsByPhase } from "../training/metrics/phase_clock.ts";
 export type { Metrics } from "../training/metrics/metrics.ts";
 export { readRun, type Run, type RunCompletion } from "../reports/run_report/read_run.ts";
 export type { Point } from "../reports/charts/run_metrics.ts";
@@ -97,6 +98,7 @@ export { assemble, type AssembleOptions, type TrainingParts } from "../training/
 export { GrpoTrainer } from "../training/trainer.ts";
 export type { TrainerOptions } from "../training/run/trainer_options.ts";
 export type { TrainControl } from "../training/run/train_control.ts";
+export type { MemoryParts } from "../training/memory/step_memory.ts";
 export type { MemoryPlan } from "../training/memory/run_memory.ts";
 // Plans.
 export {

@@ -100,6 +100,7 @@ interface Pending {
   passes: { trunk: TrunkPass; head: HeadPass } | null;
 }
 
+/** A decoder on a device: passes, generation, training, adapters. `loadModel` makes one. */
 export class CausalLM implements LanguageModel {
   readonly #base: ModelBase;
   /** Parameters of the base and, on top of them, of the adapter. */

@@ -58,7 +58,7 @@ export function getTask(name: string): Task {
   const task = tasks.get(name);
   if (task === undefined) {
     throw new UsageError(`unknown task "${name}"${didYouMean(name, tasks.keys())}`, {
-      advice: "rgx tasks list shows all tasks",
+      advice: "rgx tasks list (in a program taskNames()) shows all tasks",
     });
   }
   return task;
@@ -88,7 +88,8 @@ export function resolveTaskConfig(
   const errors = configErrors(task, config);
   if (errors.length > 0) {
     throw new UsageError(`task ${name}: ${errors.join("\n  ")}`, {
-      advice: `rgx tasks show ${name} lists the parameters and their ranges`,
+      advice:
+        `rgx tasks show ${name} (in a program getTask("${name}").params) lists its parameters`,
     });
   }
   return withDefaults(task.params, config);

@@ -82,7 +82,9 @@ export async function planModels(
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new UsageError(`the model ${twice} is named twice`);
   if (names.length === 0) {
-    throw new UsageError("no model is named", { advice: "--models FOLDER …" });
+    throw new UsageError("no model is named", {
+      advice: "Name one or several: folders, or openai:NAME of a server.",
+    });
   }
   const empty = names.find((name) => name === "" || name === REMOTE_PREFIX);
   if (empty !== undefined) {

@@ -52,7 +52,11 @@ export async function planTasks(
     const request = typeof task === "string" ? { name: task } : task;
     requests.push({ ...request, name: await taskNameOf(request.name) });
   }
-  if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
+  if (requests.length === 0) {
+    throw new UsageError("no task is named", {
+      advice: "Name one or several; rgx tasks list (in a program taskNames()) shows them.",
+    });
+  }
   const labels = requests.map(({ name, label = name }) => label);
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);

@@ -129,6 +129,7 @@ export interface PairedComparison {
   p_value: number;
 }
 
+/** The results of the models on one task. */
 export interface TaskResults {
   /** The task's name in charts and tables. */
   task: string;

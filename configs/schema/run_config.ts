@@ -32,6 +32,7 @@ export interface ModelInit {
   tokenizer: { type: "characters"; alphabet: string; special_tokens: string[] };
 }
 
+/** The adapter that is trained: PEFT's LoraConfig. */
 export interface LoraSection {
   r: number;
   lora_alpha: number;
@@ -53,6 +54,7 @@ export interface LoraSection {
   init_lora_weights: "true" | "false" | "gaussian";
 }
 
+/** A reward of the run, with its weight and its parameters. */
 export interface RewardSection {
   name: string;
   /** Name of a built-in reward in metrics and tables; absent = that of the registry. */
@@ -69,6 +71,7 @@ export interface RewardSection {
   file?: RewardFile;
 }
 
+/** How the learning rate changes over the steps, by the names of transformers. */
 export type SchedulerType =
   | "linear"
   | "cosine"

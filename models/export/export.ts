@@ -56,11 +56,11 @@ export interface Exported {
  */
 export async function exportModel(checkpoint: string, options: ExportOptions): Promise<Exported> {
   const { to, force = false, dtype } = options;
-  requireOne("--to", to, EXPORT_TARGETS);
-  if (dtype !== undefined) requireOne("--dtype", dtype, WEIGHT_TYPES);
+  requireOne("to", to, EXPORT_TARGETS);
+  if (dtype !== undefined) requireOne("dtype", dtype, WEIGHT_TYPES);
   if (dtype !== undefined && to !== "gguf" && !FLOAT_TYPES.includes(dtype)) {
-    throw new UsageError(`--dtype ${dtype} is a type of GGUF files only`, {
-      advice: `With --to ${to} it is ${FLOAT_TYPES.join(", ")}.`,
+    throw new UsageError(`dtype ${dtype} is a type of GGUF files only`, {
+      advice: `In the target ${to} it is ${FLOAT_TYPES.join(", ")}.`,
     });
   }
   const output = options.output.replace(/(.)\/+$/, "$1");

@@ -37,7 +37,7 @@ export async function writeAdapterFolder(
     // A folder that is no model at all is told what it is.
     await readModelFolder(folder);
     throw new UsageError(`${folder}: no adapter to export: looked for ${ADAPTER_CONFIG}`, {
-      advice: "A full model is exported with --to hf or --to gguf.",
+      advice: "A full model is exported to hf or to gguf.",
     });
   }
   const { config, weights } = await readPeftAdapter(folder);

@@ -273,9 +273,9 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
           },
         );
       };
-      await refused(base, { to: "onnx" as "hf" }, /--to onnx: not known, expected adapter, hf, g/);
-      await refused(base, { dtype: "q5_k" as "f32" }, /--dtype q5_k: not known, expected f32/);
-      await refused(base, { dtype: "q8_0" }, /--dtype q8_0 is a type of GGUF files only/);
+      await refused(base, { to: "onnx" as "hf" }, /to onnx: not known, expected adapter, hf, g/);
+      await refused(base, { dtype: "q5_k" as "f32" }, /dtype q5_k: not known, expected f32/);
+      await refused(base, { dtype: "q8_0" }, /dtype q8_0 is a type of GGUF files only/);
       await refused(base, { to: "adapter" }, /no adapter to export/);
       await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
       await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);

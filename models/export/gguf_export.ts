@@ -37,7 +37,7 @@ function architectureName(config: ModelConfig, where: string): string {
   if (found !== undefined) return found;
   throw new UsageError(`${where}: a ${name} model cannot be exported to GGUF`, {
     advice: `GGUF files are written of ${Object.keys(GGUF_ARCHITECTURE).join(", ")} models. ` +
-      "Use --to hf.",
+      "Export to hf.",
   });
 }
 

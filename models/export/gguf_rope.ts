@@ -31,7 +31,7 @@ export function ropeMetadata(
   const refuse = (why: string) => {
     throw new UsageError(
       `${where}: RoPE scaling of the type "${scaling.type}" cannot be exported to GGUF: ${why}`,
-      { advice: "Use --to hf." },
+      { advice: "Export to hf." },
     );
   };
   const set = (key: string, ...value: GgufWritten) =>

@@ -86,7 +86,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 function refuse(where: string, what: string): UsageError {
   return new UsageError(`${where}: the tokenizer cannot be put into a GGUF file: ${what}`, {
-    advice: "Use --to hf; llama.cpp's converter may know the model.",
+    advice: "Export to hf; llama.cpp's converter may know the model.",
   });
 }
 

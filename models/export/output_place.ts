@@ -23,13 +23,13 @@ export async function checkOutputPlace(
   kind: "file" | "folder",
   { force, sources }: OutputRules,
 ): Promise<void> {
-  if (output === "") throw new UsageError("--output is empty, expected a path");
+  if (output === "") throw new UsageError("the output is empty, expected a path");
   const stat = await lookUp(output);
   if (stat === null) return;
   if (stat.isDirectory !== (kind === "folder")) {
     throw new UsageError(
       `${output}: it is a ${stat.isDirectory ? "folder" : "file"}, expected a ${kind}`,
-      { advice: "Name another --output." },
+      { advice: "Name another output." },
     );
   }
   const there = await Deno.realPath(output);
@@ -37,7 +37,7 @@ export async function checkOutputPlace(
     const from = await Deno.realPath(source);
     if (from !== there && !from.startsWith(`${there}/`)) continue;
     throw new UsageError(`${output}: ${source}, which is read, lies there`, {
-      advice: "Name another --output.",
+      advice: "Name another output.",
     });
   }
   if (kind === "file") {
@@ -49,7 +49,7 @@ export async function checkOutputPlace(
   if (names.length === 0) return;
   if (!names.some((name) => MODEL_FILES.includes(name))) {
     throw new UsageError(`${output}: the folder is there, and it is not a model`, {
-      advice: "Name another --output: a folder that holds other things is not replaced.",
+      advice: "Name another output: a folder that holds other things is not replaced.",
     });
   }
   if (!force) throw exists(output);
@@ -57,7 +57,7 @@ export async function checkOutputPlace(
 
 function exists(output: string): UsageError {
   return new UsageError(`${output}: it is there already`, {
-    advice: "Name another --output, or replace it with --force.",
+    advice: "Name another output, or replace it: --force, in a program force: true.",
   });
 }
 

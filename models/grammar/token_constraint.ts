@@ -23,6 +23,7 @@ export type Form =
   /** One of some texts. */
   | { kind: "choice"; choices: readonly string[] };
 
+/** Says which tokens may come next, for completions of one model that are held to a form. */
 export class TokenConstraint {
   readonly #machine: Machine;
   readonly #masks: TokenMasks;

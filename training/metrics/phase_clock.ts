@@ -12,6 +12,7 @@ const PHASES = [
   "checkpoint",
 ] as const;
 export type ClockPhase = typeof PHASES[number];
+/** Seconds of each phase of a run: sampling, scoring, training and others. */
 export type SecondsByPhase = Record<ClockPhase, number>;
 
 /** Wraps the work of each phase, for example to profile it. */

@@ -51,7 +51,7 @@ export class FailingRewards {
       if (this.#failedSteps.get(name) !== FAILING_STEPS) continue;
       throw new RewardFailure(
         `reward ${name} failed on every completion of ${FAILING_STEPS} steps in a row`,
-        { advice: "Repair the reward, then continue with --resume." },
+        { advice: "Repair the reward, then resume the run." },
       );
     }
   }

@@ -319,9 +319,10 @@ function refuseOccupied(
   const what = isRun ? "another run" : "other files";
   throw new UsageError(`${path}: output_dir is not empty: it holds ${what} (${list(names)})`, {
     advice: isRun
-      ? "Use --resume to continue that run, another output_dir to keep it, " +
-        "or --force to replace it."
-      : "Name an empty or new output_dir, or use --force to write beside these files.",
+      ? "Use --resume (in a program resume: true) to continue that run, another output_dir to " +
+        "keep it, or --force (force: true) to replace it."
+      : "Name an empty or new output_dir, or use --force (in a program force: true) to write " +
+        "beside these files.",
   });
 }
 

@@ -192,7 +192,7 @@ function usable(device: Physical): Physical {
     if (value >= min) continue;
     throw new RgxError(
       `${device.info.name} is too small for rgx: its ${name} is ${value}, at least ${min} is needed`,
-      { advice: "compute on the CPU: --device wasm", exitCode: 2 },
+      { advice: "compute on the CPU, the device wasm", exitCode: 2 },
     );
   }
   return device;

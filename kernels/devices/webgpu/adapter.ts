@@ -70,7 +70,7 @@ export async function requestDevice(
       throw new RgxError(
         `the GPU ${describeAdapter(adapter).name} is too small for rgx: its ${name} is ` +
           `${limits[name]}, at least ${min} is needed`,
-        { advice: "compute on the CPU: --device wasm", exitCode: EXIT.usage },
+        { advice: "compute on the CPU, the device wasm", exitCode: EXIT.usage },
       );
     }
   }
