@@ -279,7 +279,7 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
       await refused(base, { to: "adapter" }, /no adapter to export/);
       await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
       await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
-      await refused(base, { output: "" }, /--output is empty/);
+      await refused(base, { output: "" }, /the output is empty/);
       await refused(
         adapter,
         { output: adapter, force: true },
