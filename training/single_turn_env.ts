@@ -8,7 +8,7 @@ import { publishedFormat } from "../data/published_formats.ts";
 import { FILE_SOURCE } from "../data/score_completion.ts";
 import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import { promptText } from "../evaluation/prompt_text.ts";
-import { type LoadedModel } from "../models/load_model.ts";
+import type { LoadedModel } from "../models/load_model.ts";
 import { generate, type TextOptions } from "../models/generate_text.ts";
 import {
   type BuiltInReward,
