@@ -139,23 +139,37 @@ const scatterAdd = variants(() => ({
     place: "read u32",
     table: "write f32",
   },
-  params: { rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
+  params: {
+    ...{ rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
+    // The rows [src_first, src_first + src_count) of the source are bound.
+    ...{ src_first: "u32" as const, src_count: "u32" as const },
+  },
   code: perRowElement(`
   let at = place[r] - p.first;
   if (at >= p.count) { return; }
   let end = runs[r + 1u];
   var sum = 0.0;
-  for (var e = runs[r]; e < end; e++) { sum += src[order[e] * p.d + column]; }
+  for (var e = runs[r]; e < end; e++) {
+    let row = order[e] - p.src_first;
+    if (row < p.src_count) { sum += src[row * p.d + column]; }
+  }
   table[at * p.d + column] += sum;`),
 }));
 
+/** The rows of a run that lie in different parts of the source are summed part by part. */
 export const scatterAddRowsWebgpu: WebgpuOp<ScatterAddRowsArgs> = (args, ctx) => {
   const { src, order, runs, target, table, runCount, d } = args;
-  inRowParts(ctx, tableRows(table, d), d, (part, count, first) =>
-    ctx.dispatch({
-      kernel: scatterAdd({}),
-      buffers: { src, order, runs, place: target, table: part(table, d) },
-      params: { rows: runCount, d, first, count },
-      groups: ctx.grid(Math.ceil(runCount * d / GROUP)),
-    }));
+  inRowParts(
+    ctx,
+    tableRows(table, d),
+    d,
+    (part, count, first) =>
+      inRowParts(ctx, tableRows(src, d), d, (srcPart, src_count, src_first) =>
+        ctx.dispatch({
+          kernel: scatterAdd({}),
+          buffers: { src: srcPart(src, d), order, runs, place: target, table: part(table, d) },
+          params: { rows: runCount, d, first, count, src_first, src_count },
+          groups: ctx.grid(Math.ceil(runCount * d / GROUP)),
+        })),
+  );
 };
