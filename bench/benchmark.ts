@@ -39,6 +39,7 @@ import { runWorkers, type WorkerOptions } from "./workers/worker_pool.ts";
 export interface BenchmarkOptions {
   /** Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`. */
   models: readonly string[];
+  /** Names or files of tasks, alone or with their parameters. */
   tasks: readonly (string | TaskRequest)[];
   /** Problems of each task; default 100. */
   numExamples?: number;
@@ -46,7 +47,9 @@ export interface BenchmarkOptions {
   limit?: number;
   /** Seed of the problems, and of the draws unless `samplingSeed` is given; default 42. */
   seed?: number;
+  /** Seed of the draws; default: `seed`. */
   samplingSeed?: number;
+  /** How answers are sampled; default: greedy, or at temperature 1 with several samples. */
   sampling?: Partial<Sampling>;
   /**
    * Maximum number of completions that a model on this machine decodes together; default: as many
@@ -75,16 +78,19 @@ export interface BenchmarkOptions {
   workers?: WorkerOptions | null;
   /** Ranks that share the models on this machine; on all but the first, `assistBenchmark` runs. */
   ranks?: Ranks;
+  /** The server that answers for `openai:NAME`. */
   remote?: RemoteOptions;
   /** Called between answers. When it returns true, the benchmark ends early. */
   shouldStop?: () => boolean;
   /** Aborting it ends the benchmark early, as `shouldStop` does. */
   signal?: AbortSignal;
+  /** Called with progress and warnings. */
   onEvent?: (event: BenchEvent) => void;
 }
 
 /** What a benchmark measured and wrote. */
 export interface Benchmark {
+  /** The results of all models on all tasks. */
   result: AllTasksResultFile;
   /** Paths of what was written; the combined file comes last. */
   files: string[];
@@ -101,6 +107,7 @@ export interface Benchmark {
    * one process the rest of `total` is the harness.
    */
   seconds: Took & { total: number };
+  /** What `rgx bench` would end with: 1 where answers are missing, else 0. */
   exitCode: number;
 }
 

@@ -68,6 +68,7 @@ export interface LoadOptions {
 
 /** A configuration that was read and checked. */
 export interface LoadedConfig {
+  /** All keys with their values. */
   config: RunConfig;
   /** What the user should know although nothing is wrong. */
   notes: string[];

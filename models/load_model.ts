@@ -20,7 +20,9 @@ import type { StorageOptions } from "./network/weights/weight_storage.ts";
 
 /** A model on a device with its tokenizer. `model.dispose()` frees its memory. */
 export interface LoadedModel {
+  /** The weights on their device. */
   model: CausalLM;
+  /** Texts to token ids and back. */
   tokenizer: Tokenizer;
   /** Ids that end a completion. */
   eosIds: readonly number[];

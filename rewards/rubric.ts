@@ -17,7 +17,9 @@ export interface RubricSection {
   name: string;
   /** Its name in metrics and tables, if it is not that of the registry. */
   as?: string;
+  /** Factor in the sum. */
   weight: number;
+  /** Its parameters; those that are left out have their defaults. */
   params: Readonly<Record<string, unknown>>;
   /** The time limit for one value, in seconds; default {@link RubricOptions.rewardTimeout}. */
   timeout?: number;
@@ -29,7 +31,9 @@ export interface RubricSection {
 export interface RewardError {
   /** The reward's name in the metrics. */
   name: string;
+  /** What was thrown, or why the value is none. */
   message: string;
+  /** The text that it failed on. */
   completion: string;
   /** Index of the completion in its batch. */
   row: number;

@@ -12,15 +12,20 @@ export interface RewardSample {
   prompt: string;
   /** The prompt as the data's messages, where it is a conversation; else null. */
   messages: readonly ChatMessage[] | null;
+  /** The text that is judged, without special tokens. */
   completion: string;
   /** The entry's answer and metadata. */
   answer: string | null;
+  /** The problem's metadata. */
   info: Record<string, unknown>;
   entry: ScorableEntry;
+  /** Its tokens. */
   completionIds: readonly number[];
   /** The completion did not end by itself. */
   truncated: boolean;
+  /** The optimizer step; 0 outside of training. */
   step: number;
+  /** The most tokens that a completion can have. */
   maxCompletionLength: number;
 }
 

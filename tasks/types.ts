@@ -38,7 +38,9 @@ export interface ScorableEntry {
  */
 export interface CurriculumAttribute {
   name: string;
+  /** Values from easy to hard. */
   levels: readonly ParamValue[];
+  /** The parameter that a level sets. Of a range: `lowerField` and `upperField` instead. */
   field?: string;
   lowerField?: string;
   upperField?: string;
@@ -69,11 +71,13 @@ export interface OpenOptions {
 /** A complete task; `C` is the type of its parameters. */
 export interface Task<C extends object = Record<string, ParamValue>> {
   name: string;
+  /** The group of tasks that it belongs to. */
   category: string;
   /** One line for `rgx tasks list`. */
   description: string;
   /** The scoring rule in words, for `rgx tasks show`. */
   scoring: string;
+  /** Its parameters by name. */
   params: { readonly [K in keyof C]: ParamSpec };
   /** Number of entries of a data set whose size is not given. Default: 500. */
   defaultSize?: number;
@@ -99,6 +103,7 @@ export interface Task<C extends object = Record<string, ParamValue>> {
   score(answer: string, entry: ScorableEntry): number;
   /** True when a blank answer may be right, i.e. when the oracle can be empty. */
   acceptsBlank?: boolean;
+  /** What a curriculum makes harder. */
   curriculum?: readonly CurriculumAttribute[];
   /** SHA-256 of the file of a user's task. */
   sha256?: string;

@@ -47,6 +47,7 @@ export interface SingleTurnEnvOptions {
   name?: string;
   /** Entries of a task's data set can be used as they are. */
   dataset: Iterable<EnvEntry>;
+  /** What judges completions, summed with the weights. */
   rewards: readonly EnvReward[];
   /** The name of one of rgx's system prompts, or a text; default: none. */
   systemPrompt?: string | null;

@@ -36,6 +36,7 @@ export interface TrainOptions {
   device?: DeviceName | Device;
   /** Threads of a device that is created here. */
   threads?: number;
+  /** Called with events of the run, by their type. */
   on?: TrainHandlers;
   /** Aborting it saves a checkpoint and ends the run with status "stopped". */
   signal?: AbortSignal;

@@ -4,7 +4,9 @@ import type { RewardSection } from "../schema/run_config.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
 export interface NamedReward {
+  /** A name of `rewardNames()`. */
   name: string;
+  /** Factor in the sum; default: that of the reward, mostly 1. */
   weight?: number;
   /** Seconds for one value. */
   timeout?: number;
@@ -13,15 +15,21 @@ export interface NamedReward {
 
 /** A reward from a file, which runs without permissions; other fields are its parameters. */
 export interface FileReward {
+  /** The file, relative to the configuration. */
   path: string;
+  /** Its name in metrics; default: the file's. */
   name?: string;
+  /** Factor in the sum; default 1. */
   weight?: number;
   /** Seconds for one value. */
   timeout?: number;
+  /** The checksum that the file must have. */
   sha256?: string;
   /** Hosts that it may connect to. */
   net?: string | string[];
+  /** Completions that it judges at the same time. */
   concurrency?: number;
+  /** Further attempts after a failure. */
   retries?: number;
   [parameter: string]: unknown;
 }
@@ -31,9 +39,11 @@ export type RewardItem = string | NamedReward | FileReward | RewardSection;
 
 /** A task in a mixture of tasks. */
 export interface TaskItem {
+  /** A name of `taskNames()`, or the file of a task. */
   task_name: string;
   /** Its share, relative to the other tasks; default 1. */
   weight?: number;
+  /** Its parameters. */
   config?: Record<string, unknown>;
 }
 

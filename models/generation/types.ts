@@ -9,7 +9,9 @@ import type { ActivationType } from "../network/types.ts";
  */
 export interface GenerateRequest {
   promptId: number;
+  /** Token ids of the prompt. */
   promptIds: readonly number[];
+  /** Number of its completions. */
   n: number;
   /** Number of the first branch; default 0. */
   firstBranch?: number;
@@ -36,17 +38,21 @@ export interface JoinedModel {
 
 /** Token counts and times of a generation. */
 export interface GenerationTiming {
+  /** Tokens of all prompts. */
   promptTokens: number;
   /** Those of them that were copied from another prompt of the cache. */
   sharedTokens: number;
+  /** Tokens that were sampled. */
   newTokens: number;
   /** Time of all prefills, up to the read of the first tokens. */
   prefillSeconds: number;
+  /** Time of all steps after the first tokens. */
   decodeSeconds: number;
 }
 
 /** How tokens are sampled, and when a completion ends. */
 export interface SamplingOptions {
+  /** Maximum number of tokens of a completion. */
   maxNewTokens: number;
   /** 0 = greedy. */
   temperature: number;
@@ -79,6 +85,7 @@ export interface SamplingOptions {
    * ends with it. The maximum length may cut it off.
    */
   constraint?: TokenConstraint;
+  /** Keys the random draws, with the prompt, the branch and the position. */
   seed: number;
   /** A completion ends with the first of these ids, which is kept. Empty = never end early. */
   eosIds: readonly number[];
@@ -115,6 +122,7 @@ export interface GenerateOptions extends SamplingOptions {
 
 /** What a model generated after a prompt. */
 export interface Completion {
+  /** Token ids, with the one that ended it. */
   ids: number[];
   /**
    * For each id, log p of the policy at the sampling temperature, without penalty, minimum length,

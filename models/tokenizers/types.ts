@@ -4,8 +4,11 @@ import type { LocalTime } from "../../core/local_time.ts";
 
 /** Turns texts into ids and back, for training, generation and benchmarks. */
 export interface Tokenizer {
+  /** Number of token ids. */
   readonly vocabSize: number;
+  /** The token that ends a text; null: there is none. */
   readonly eosId: number | null;
+  /** The token that fills rows; null: there is none. */
   readonly padId: number | null;
   /**
    * The ids of a text. Special tokens in it are recognised, unless the text is `literal`, or

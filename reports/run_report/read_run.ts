@@ -7,6 +7,7 @@ import { objectOf, rewardsOf } from "./run_record.ts";
 
 /** A training run, finished or not. */
 export interface Run {
+  /** The folder of the run. */
   folder: string;
   /** Contents of run.json: `status`, `eval_before`, `eval_after`, sessions; empty without it. */
   record: Readonly<Record<string, unknown>>;
@@ -20,12 +21,15 @@ export interface Run {
 
 /** A completion that a run has sampled. */
 export interface RunCompletion {
+  /** The text that the model read. */
   prompt: string;
   /** The right answer; null: many are right, or it was not recorded. */
   expected: string | null;
+  /** The text that it wrote, without special tokens. */
   completion: string;
   /** By name, unweighted, with the values that rewards have logged; null: did not apply. */
   rewards: Record<string, number | null>;
+  /** What the loss weighed the completion with. */
   advantage: number;
   /** Whether the completion reached its maximum length; null: an earlier version wrote it. */
   truncated: boolean | null;

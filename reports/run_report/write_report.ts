@@ -6,7 +6,9 @@ import { readRunRecord } from "./run_record.ts";
 
 /** Paths of a report. */
 export interface Report {
+  /** Path of `report.md`. */
   markdown: string;
+  /** Path of `report.html`. */
   html: string;
 }
 

@@ -15,24 +15,31 @@ export type TrainPhase = "warm_start" | "eval_before" | "grpo" | "eval_after" | 
 export interface TrainPlan {
   /** All phases, or the supervised warm start alone with an evaluation before and after it. */
   phases: "all" | "sft";
+  /** The folder of the run. */
   outputDir: string;
   /** Number of parameters of the model, and of those that are trained. */
   parameters: number;
   trainable: number;
+  /** Supervised steps before GRPO; 0: none. */
   warmStartSteps: number;
+  /** Optimizer steps of GRPO, or of the warm start where it is all. */
   steps: number;
+  /** Different prompts of a generation batch. */
   promptsPerGeneration: number;
   /**
    * Optimizer steps that train on one generation batch; below 1 where a step takes several batches.
    */
   stepsPerGeneration: number;
+  /** Completions of each prompt. */
   numGenerations: number;
+  /** Problems that are trained on. */
   trainProblems: number;
   /**
    * Entries of a data file that are held out; null for tasks, which generate any number of
    * problems.
    */
   fileHeldOut: number | null;
+  /** Problems that only evaluations use. */
   heldOut: number;
   /** How many of the held-out problems are of each task, of several; else null. */
   heldOutTasks: Readonly<Record<string, number>> | null;
@@ -40,11 +47,13 @@ export interface TrainPlan {
   chatTemplate: boolean;
   /** An earlier session held out other problems. */
   heldOutChanged: boolean;
+  /** Names of the rewards. */
   rewards: readonly string[];
   /** Checkpoint that the run resumes from, or null. */
   resumedFrom: string | null;
   /** Steps that are done already. */
   warmStartDone: number;
+  /** Steps of GRPO that are done already. */
   stepsDone: number;
 }
 
@@ -52,28 +61,38 @@ export interface TrainPlan {
 export interface SampledCompletion {
   /** Without special tokens. */
   text: string;
+  /** Unweighted, in the order of `rewardNames`; null: did not apply. */
   rewards: readonly (number | null)[];
+  /** What the loss weighs the completion with. */
   advantage: number;
 }
 
 /** The result of a run; `rgx train --json` prints the same. */
 export interface TrainSummary {
+  /** The folder of the run, which `loadModel` reads. */
   output_dir: string;
   /**
    * The newest checkpoint, or the best one if a completed run loaded it at the end; null if none
    * was written.
    */
   checkpoint: string | null;
+  /** "stopped": it can be resumed. */
   status: "completed" | "stopped" | "failed";
+  /** Optimizer steps that were done, also in earlier sessions. */
   steps: number;
   seconds: number;
+  /** The same by what it went into. */
   seconds_by_phase: SecondsByPhase;
+  /** Tokens that were sampled. */
   tokens_generated: number;
+  /** Tokens of completions that the loss was computed of. */
   tokens_trained: number;
   /** Planned device memory (null: not planned), and the measured peak. */
   memory_planned_bytes: number | null;
   peak_memory_bytes: number;
+  /** Accuracy on held-out problems before training; null: not measured. */
   eval_before: EvalResult | null;
+  /** The same after training. */
   eval_after: EvalResult | null;
   /**
    * Training problems that are also held out; null: not known, because an earlier session held out
