@@ -137,6 +137,36 @@ static int done_as_long(const Blocks *g, int begin, int end) {
   return 1;
 }
 
+/** Sums of so few terms take less time than the way of the result to a core and back. */
+#define SHORT 64
+
+/**
+ * A product of short sums, or with one or two panels: the rows of a tile are done at once, so that
+ * those of S and of the result are read in the order of memory. p is as of the first terms; it is
+ * changed.
+ */
+static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels) {
+  const int tiles = ceil_div(rows, max_rows(2, p->sRow)), together = min(2, MAX_PANELS);
+  const char *s = p->s, *const v = p->v;
+  char *c = p->c;
+  for (int t = 0; t < tiles; t++) {
+    const int height = rows / tiles + (t < rows % tiles);
+    for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
+      p->k = min(g->kBlock, g->k - kk);
+      p->add = kk > 0 || g->accumulate;
+      p->s = s + (size_t)kk * p->sTerm;
+      for (int first = 0, count; first < panels; first += count) {
+        count = min(together, panels - first);
+        p->v = v + (size_t)first * p->vPanel + (size_t)kk * p->vTerm;
+        p->c = c + (size_t)first * p->cPanel;
+        tile_of(height, count, p);
+      }
+    }
+    s += (size_t)height * p->sRow;
+    c += (size_t)height * p->cRow;
+  }
+}
+
 void multiply_blocks(const Blocks *g, int begin, int end) {
   if (done_as_long(g, begin, end)) return;
   char edge[2 * BLOCK_ROWS * ROW] __attribute__((aligned(64)));
@@ -154,7 +184,10 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
     const int last = part ? panel + 1 : direct ? min(g->directPanels, full) : full;
     const int height = g->sLayout == S_TILES ? TILE_ROWS : rows;
     const size_t step = g->sLayout == S_ROWS ? g->sStep : 4;
-    count = panels_at_once(min(end - unit, last - panel), height, step);
+    count = min(end - unit, last - panel);
+    const int isNarrow = g->sLayout == S_ROWS && !g->swapped && !part &&
+      (g->k <= SHORT || last - panel <= 2);
+    if (!isNarrow) count = panels_at_once(count, height, step);
     if (g->swapped) count = min(count, 2);
 
     const int through = g->swapped || part;
@@ -190,6 +223,10 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
         p.sRow = step;
         p.sTerm = g->sLayout == S_ROWS ? 4 : g->sStep;
         p.s = g->s + (size_t)firstRow * p.sRow + (size_t)kk * p.sTerm;
+        if (isNarrow) {
+          multiply_narrow(g, &p, rows, count);
+          break;
+        }
         multiply(rows, count, &p);
       }
       kk += g->kBlock;

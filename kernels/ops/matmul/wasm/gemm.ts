@@ -46,6 +46,13 @@ const NARROW = 64;
 /** With at least this many columns of b, packing a transposed a in tiles saves time. */
 const PACK_TILES_FROM_COLUMNS = 65;
 /**
+ * Up to this number of terms, the way of the result to a core and back takes longer than the sums:
+ * a chunk of work is whole rows of a result of that many panels or more, in blocks of so many tiles.
+ */
+const SHORT = 64;
+const WIDE = 16;
+const SHORT_TILES = 4;
+/**
  * Approximate costs in ns: a multiply-add at full speed; packing an element transposed; storing an
  * element transposed.
  */
@@ -267,12 +274,14 @@ function blocks(ctx: WasmContext, g: GemmArgs, broadcast: Broadcast, lanes: Lane
   const { k } = g;
   const { rows, columns } = broadcast;
   const panels = Math.ceil(columns / LANES);
-  const tiles = tileCount(rows), inBlock = blockTiles(rows, k);
+  const tiles = tileCount(rows), isShort = k <= SHORT && panels >= WIDE && !broadcast.swapped;
+  const inBlock = isShort ? Math.min(SHORT_TILES, tiles) : blockTiles(rows, k);
   const unitWork = inBlock * TILE_ROWS * LANES * k;
+  const grain = Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork)));
   ctx.parallel({
     kernel: "matmul_blocks",
     units: Math.ceil(tiles / inBlock) * panels,
-    grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
+    grain: isShort ? Math.ceil(grain / panels) * panels : grain,
     args: [
       broadcast.s,
       broadcast.sStep,
