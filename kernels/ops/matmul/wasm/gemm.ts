@@ -47,7 +47,7 @@ const NARROW = 64;
 const PACK_TILES_FROM_COLUMNS = 65;
 /**
  * Up to this number of terms, the way of the result to a core and back takes longer than the sums:
- * a chunk of work is whole rows of a result of that many panels or more, in blocks of so many tiles.
+ * a chunk of work is whole rows of a result of so many panels or more, in blocks of so many tiles.
  */
 const SHORT = 64;
 const WIDE = 16;
