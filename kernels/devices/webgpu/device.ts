@@ -353,7 +353,11 @@ export class WebgpuDevice implements Device, WebgpuContext {
       this.#failure ??= new RgxError(
         `out of memory on ${this.adapter.name}: tensor "${label}" needs ${size} bytes beside the ` +
           `${this.heldBytes - size} that rgx holds`,
-        { advice: "make the batch, the sequences or the model smaller" },
+        {
+          advice:
+            "make the batch, the sequences or the model smaller, or end other programs that " +
+            "use the card",
+        },
       );
     }, () => {});
     return buffer;
