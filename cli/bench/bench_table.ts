@@ -2,13 +2,14 @@
  * The result of a benchmark as text: a table of tasks × models with intervals, and what else a
  * reader must know.
  */
+import { percentDigits } from "../../core/counted.ts";
 import { holm } from "../../core/holm.ts";
 import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
 import { shownNames } from "../../bench/results/shown_names.ts";
 import { breakWidth, table, wrap } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
 
-const percent = (value: number) => (100 * value).toFixed(1);
+const percent = percentDigits;
 
 /**
  * "45.0 ± 9.6": the distance from the value to the farther end of the interval, in points; a dash

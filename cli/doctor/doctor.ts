@@ -269,8 +269,9 @@ export async function doctor(
     advice: [
       ...adviceFor(devices, gpu, memory, others),
       ...(job === null ? [] : jobAdvice(job, isCard)),
-      ...(fit === null ? [] : [...fit.misfits, ...fit.notes]),
+      ...(fit === null ? [] : fit.misfits),
     ],
+    notes: fit?.notes ?? [],
   };
   const exitCode = (fit?.misfits.length ?? 0) > 0 ? EXIT.failure : EXIT.ok;
   if (options.json) {
@@ -300,6 +301,7 @@ export async function doctor(
     ]),
   ]));
   print(report.advice.length === 0 ? "\nNothing to fix." : "");
+  for (const line of report.notes) print(paragraph(`note: ${line}`));
   for (const line of report.advice) print(paragraph(`fix: ${line}`));
   if (fit !== null && fit.fetch !== null) print(`fix: ${fit.fetch}`);
   return exitCode;

@@ -4,14 +4,14 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
-import { counted } from "../../core/counted.ts";
+import { counted, percentDigits } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
 import type { EvalResult } from "../../training/evaluation/before_and_after.ts";
 import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import { broken, paint, table } from "../terminal/terminal.ts";
 
-const p = (x: number) => (100 * x).toFixed(1);
+const p = percentDigits;
 const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;
 
 /** The lines for the terminal. */

@@ -1,7 +1,7 @@
 /** Numbers and metrics of a training run as text. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
-import { counted } from "../../core/counted.ts";
+import { counted, percentDigits } from "../../core/counted.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import type { TrainEvent, TrainPlan } from "../../training/run/events.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
@@ -97,7 +97,7 @@ export function grpoText(plan: TrainPlan, noun: string): string {
 export function accuracyText(
   { accuracy, ci95 }: { accuracy: number; ci95: readonly number[] },
 ): string {
-  const p = (x: number) => (100 * x).toFixed(1);
+  const p = percentDigits;
   return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
 }
 

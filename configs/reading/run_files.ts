@@ -4,16 +4,20 @@
  * found from the place of the run, which `training.output_dir` names too, so a folder that was
  * moved as a whole still works; else run.json says it.
  */
-import { basename, dirname, isAbsolute, normalize, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, normalize, relative, resolve, sep } from "node:path";
+import { stringify } from "yaml";
 import { readJsonObject } from "../../core/json_file.ts";
 import {
   type ConfigNode,
   type MapNode,
   nodeAt,
+  Problems,
   type ScalarNode,
+  toJson,
   withEntry,
 } from "../documents/node.ts";
-import { isThere } from "./code_place.ts";
+import { parseYaml } from "../documents/yaml_source.ts";
+import { isOutside, isThere } from "./code_place.ts";
 import { FILE_KEYS } from "./resolve_paths.ts";
 
 /** These are paths also where no file is found; other texts may be names on the Hub. */
@@ -29,13 +33,18 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
   const starts = await startFolders(tree, dirname(path));
   if (starts.length === 0 || starts[0] === resolve(cwd)) return tree;
   const place = (value: string) => placeOf(value, starts);
+  // As `findCode` gives them.
+  const codePlace = async (value: string) => {
+    const found = await place(value);
+    return isAbsolute(found) && !isOutside(found, cwd) ? relative(cwd, found) : found;
+  };
   for (const [section, name] of FILE_KEYS) {
     const map = nodeAt(tree, [section]);
     if (map?.kind !== "map") continue;
     const changed = await withPlace(map, name, place);
     if (changed !== map) tree = withEntry(tree, section, changed);
   }
-  const files = await inList(nodeAt(tree, ["data", "task_files"]), place);
+  const files = await inList(nodeAt(tree, ["data", "task_files"]), codePlace);
   if (files !== null) {
     tree = withEntry(
       tree,
@@ -43,8 +52,18 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
       withEntry(nodeAt(tree, ["data"]) as MapNode, "task_files", files),
     );
   }
-  const rewards = await inList(nodeAt(tree, ["rewards"]), place);
+  const rewards = await inList(nodeAt(tree, ["rewards"]), codePlace);
   return rewards === null ? tree : withEntry(tree, "rewards", rewards);
+}
+
+/**
+ * The text of a run's config.yaml with absolute paths, as {@link withFilesOfRun} makes them; a text
+ * that is no YAML comes back as it is.
+ */
+export async function textWithFilesOfRun(text: string, path: string, cwd: string): Promise<string> {
+  const source = { name: path, directory: dirname(path) };
+  const tree = parseYaml(text, source, new Problems());
+  return tree === null ? text : stringify(toJson(await withFilesOfRun(tree, path, cwd)));
 }
 
 /** Folders where the run may have been started, the likeliest first; none: it is no run's. */

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { changedKeys } from "../config_difference.ts";
 import { loadConfig } from "../load.ts";
+import { textWithFilesOfRun } from "./run_files.ts";
 import { withTempDir } from "../../training/testing.ts";
 
 const REWARD = "export default (): number => 1;\n";
@@ -49,6 +51,12 @@ Deno.test("the files of a run are found from every folder, also where others hav
     ]);
     const here = ["../data.jsonl", "mine/own.ts", "org/name"];
     assert.deepEqual(await filesOf("runs/first/config.yaml", `${folder}/project`), here);
+    const text = await Deno.readTextFile(run);
+    const absolute = await textWithFilesOfRun(text, run, `${folder}/other/place`);
+    assert.deepEqual(changedKeys(text, absolute), ["data.dataset_name", "rewards"]);
+    const same = await textWithFilesOfRun(text, run, `${folder}/project`);
+    assert.deepEqual(changedKeys(text, same), []);
+    assert.equal(await textWithFilesOfRun("{", run, folder), "{");
     // The folder is moved with its data.
     await Deno.mkdir(`${folder}/moved`);
     await Deno.rename(`${folder}/project`, `${folder}/moved/project`);

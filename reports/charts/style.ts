@@ -3,6 +3,7 @@
  * any colour vision deficiency can distinguish the colours, even in greyscale: neighbours differ in
  * lightness (CIE L* 42, 77, 57, 91, 59, 68), and the later ones also have a pattern.
  */
+import { percentDigits } from "../../core/counted.ts";
 import { textWidth } from "./font.ts";
 
 export interface SeriesStyle {
@@ -104,5 +105,5 @@ export function linesWidth(lines: readonly string[], size: number): number {
 
 /** 0.632 → "63.2 %". */
 export function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${percentDigits(share)} %`;
 }

@@ -2,7 +2,7 @@
  * The accuracies of a run before and after training, and the difference: from the answers to the
  * same problems where the run's folder has them, otherwise as of independent samples.
  */
-import { counted } from "../../core/counted.ts";
+import { counted, percentDigits } from "../../core/counted.ts";
 import { differenceInterval, wilson } from "../../core/intervals.ts";
 import type { Point } from "../charts/run_metrics.ts";
 import type { PairedTest } from "../../evaluation/matched_pairs.ts";
@@ -147,7 +147,7 @@ function pairedCells(test: PairedTest | undefined): string[] {
 }
 
 function points(share: number): string {
-  return (100 * share).toFixed(1);
+  return percentDigits(share);
 }
 
 function signed(share: number): string {

@@ -3,6 +3,7 @@
  * `checkpoint/` defines what their files hold and writes the folders safely.
  */
 import { parse } from "yaml";
+import { resolve } from "node:path";
 import { supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
@@ -37,6 +38,7 @@ import { waitForFolder } from "./followed_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { changedKeys } from "../../configs/config_difference.ts";
+import { textWithFilesOfRun } from "../../configs/reading/run_files.ts";
 import type { TrainSummary } from "./events.ts";
 import type { RunFiles } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
@@ -180,7 +182,9 @@ export class RunCheckpoints {
     // A run may be moved, and be resumed from another folder.
     const changed = older === null
       ? []
-      : changedKeys(older, this.options.configText).filter((key) => key !== "training.output_dir");
+      : changedKeys(await this.#withItsFiles(older), this.options.configText).filter((key) =>
+        key !== "training.output_dir"
+      );
     if (older !== null && changed.length === 0) return null;
     const differs = `the configuration differs from the one that ${path} was made with` +
       (changed.length > 0 ? `: ${changed.join(", ")}` : "");
@@ -188,6 +192,12 @@ export class RunCheckpoints {
     const done = this.options.phases === "sft" ? state.warmStartStep : state.step;
     return `${differs}. All ${done} steps are done, so this changes no training, and config.yaml ` +
       "keeps the values that the model was trained with";
+  }
+
+  /** A configuration of this run, with its paths as they are read from this working directory. */
+  async #withItsFiles(config: string): Promise<string> {
+    const path = resolve(this.folder.path, "config.yaml");
+    return await textWithFilesOfRun(config, path, Deno.cwd());
   }
 
   /** The configuration of the steps that were done; in a finished run not that of this session. */
