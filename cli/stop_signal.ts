@@ -1,11 +1,6 @@
 /** What commands that serve have in common. */
 import { EXIT } from "../core/errors.ts";
 
-/** Whether an address is reached from this machine alone. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
-}
-
 /** Waits for the first signal. The next one ends the process. */
 export function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -6,6 +6,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
+import { callerMistake } from "../core/callers.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { dataRoutes } from "./data_routes.ts";
@@ -61,7 +62,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const { hostname = "127.0.0.1", port = 0, token = newToken(), interval = 2000 } = options;
   const runs = new Runs(options.folders ?? ["."]), ending = new AbortController();
   await Promise.all([runs.refresh(), preparePage()]);
-  const app = createApp(runs, token, interval, ending.signal);
+  const app = createApp(runs, { hostname, token, interval }, ending.signal);
   const server = listen(hostname, port, (request) => app.fetch(request));
   const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
   const address = `http://${shown}:${server.addr.port}/`;
@@ -95,11 +96,19 @@ function listen(
   }
 }
 
-function createApp(runs: Runs, token: string | null, interval: number, ending: AbortSignal): Hono {
+function createApp(
+  runs: Runs,
+  { hostname, token, interval }: { hostname: string; token: string | null; interval: number },
+  ending: AbortSignal,
+): Hono {
   const app = new Hono();
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+  });
+  app.use(async (c, next) => {
+    const mistake = callerMistake(c.req.raw.headers, { hostname, cors: null }, "");
+    return mistake === null ? await next() : c.text(`${mistake}\n`, 403);
   });
   app.get("/app/:name", async (c) => {
     const file = await pageFile(c.req.param("name"));

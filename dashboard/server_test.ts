@@ -44,6 +44,8 @@ Deno.test("without the token nothing is told, and nobody may write", () =>
     assert.equal((await status(`/api/overview?token=${TOKEN}`, { method: "POST" }))[0], 404);
     assert.equal((await status("/app/../server.ts"))[0], 401);
     assert.equal((await status("/app/%2e%2e%2fserver.ts"))[0], 404);
+    const foreign = { headers: { origin: "http://evil.example" } };
+    assert.equal((await status(`/?token=${TOKEN}`, foreign))[0], 403);
     const page = await fetch(url);
     assert.match(page.headers.get("content-security-policy")!, /default-src 'none'/);
     assert.doesNotMatch(await page.text(), /https?:/);

@@ -4,6 +4,7 @@ import { RgxError } from "../core/errors.ts";
 export type ErrorType =
   | "invalid_request_error"
   | "authentication_error"
+  | "permission_error"
   | "not_found_error"
   | "rate_limit_error"
   | "server_error";

@@ -4,6 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
+import { callerMistake } from "../core/callers.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
 import { type AdapterRules, loadAdapter, unloadAdapter } from "./adapters_api.ts";
@@ -21,6 +22,8 @@ import { detokenize, tokenize, tokenizerInfo } from "./tokenizer_api.ts";
 export interface AppOptions {
   /** The key that clients must send; null = none. */
   apiKey: string | null;
+  /** The address that the server listens on. */
+  hostname: string;
   /** Origin that browsers may call from; null = none. */
   cors: string | null;
   limits: Limits;
@@ -244,9 +247,11 @@ export class App {
     headers.set("vary", "origin");
   }
 
-  /** @throws ApiError for a request without the key, or while the server ends */
+  /** @throws ApiError for a foreign page, for a request without the key, or while the server ends */
   #admit({ req }: Context, route: string): void {
     const { apiKey, cors } = this.options;
+    const mistake = callerMistake(req.raw.headers, this.options);
+    if (mistake !== null) throw new ApiError(403, "permission_error", mistake);
     if (req.method === "OPTIONS" && cors !== null) return;
     if (route !== "/health" && apiKey !== null) {
       const [, sent] = /^Bearer\s+(.*)$/i.exec(req.header("authorization") ?? "") ?? [];

@@ -80,6 +80,7 @@ export class Choice {
       this.ids,
       top ?? 0,
       this.#form,
+      engineHas(sampling.logprobsMode, sampling) ? logprob : null,
     );
     this.ids.push(token);
     if (logits !== null) this.#form?.push(token);

@@ -125,6 +125,24 @@ Deno.test("each mode of log-probabilities has its own distribution", () =>
     }
   }));
 
+Deno.test("a token has the same log-probability with and without the likeliest ones", () =>
+  withServer(async ({ ask }) => {
+    for (const temperature of [0, 1]) {
+      const body = { prompt: [3, 17, 5, 40], max_tokens: 12, seed: 3, temperature };
+      const [alone, among] = await Promise.all(
+        [0, 5].map(async (logprobs) =>
+          (await ask("/v1/completions", { ...body, logprobs })).choices[0].logprobs
+        ),
+      );
+      assert.deepEqual(among.token_logprobs, alone.token_logprobs);
+      among.top_logprobs.forEach((top: Record<string, number>, i: number) => {
+        const chosen = among.token_logprobs[i], best = Math.max(...Object.values(top));
+        assert.ok(Object.values(top).includes(chosen));
+        if (temperature === 0) assert.equal(chosen, best);
+      });
+    }
+  }));
+
 Deno.test("a text ends before its stop string, streamed or not", () =>
   withServer(async ({ ask, post, load }) => {
     const { model, tokenizer } = await load();
@@ -135,7 +153,7 @@ Deno.test("a text ends before its stop string, streamed or not", () =>
     const stop = whole.slice(20, 23), text = whole.slice(0, whole.indexOf(stop));
     const body = {
       ...{ prompt: PROMPTS[0], max_tokens: 60, seed: 5, ignore_eos: true },
-      stop: ["never there", stop, stop + "x", "", whole.slice(19, 22) + "~"],
+      stop: ["never there", stop, stop + "x", whole.slice(19, 22) + "~"],
     };
     const { choices: [choice], usage } = await ask("/v1/completions", body);
     assert.deepEqual([choice.text, choice.finish_reason, choice.stop_reason], [text, "stop", stop]);

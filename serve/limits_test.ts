@@ -102,8 +102,6 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
     const cut = await ask(path, { prompt: PROMPT, max_tokens: 10 ** 9, ignore_eos: true });
     assert.equal(cut.usage.total_tokens, 256);
     assert.equal(cut.choices[0].finish_reason, "length");
-    const cors = (await fetch(`${url}/health`, { headers: { origin: "http://x" } })).headers;
-    assert.equal(cors.get("access-control-allow-origin"), null);
     assert.deepEqual(defects, []);
   }));
 
@@ -121,7 +119,7 @@ Deno.test("a client that leaves frees its work at once", () =>
       await until(async () => await metric(server, "rgx_running_completions") === 0);
     }
     // Half a request, then silence or an end; a connection that sends nothing.
-    const head = "POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n";
+    const head = "POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n";
     await raw(url, `${head}{"prompt"`, true);
     await raw(url, "POST /v1/comp", true);
     await raw(url, "", true);
@@ -133,7 +131,7 @@ Deno.test("a client that leaves frees its work at once", () =>
 
 Deno.test("a slow body and a slow request are ended in their time", async () => {
   await withServer(async ({ url }) => {
-    const head = "POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n";
+    const head = "POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n";
     assert.match(await raw(url, `${head}{"prompt"`), /^HTTP\/1\.1 408/);
   }, () => ({ body: { maxBytes: 1000, seconds: 0.05 } }));
   await withServer(async (server) => {
@@ -144,6 +142,37 @@ Deno.test("a slow body and a slow request are ended in their time", async () => 
     assert.equal(await metric(server, "rgx_running_completions"), 0);
   }, () => ({ requestSeconds: 0.001 }));
 });
+
+Deno.test("web pages of other origins and other machines' names get 403", () =>
+  withServer(async ({ url, post, folder, host, defects }) => {
+    const adapter = { lora_name: "mine", lora_path: `${folder}/one` };
+    for (const origin of ["http://evil.example", "null"]) {
+      // A browser asks no permission for a text.
+      const headers = { origin, "content-type": "text/plain" };
+      for (
+        const [path, body] of [
+          ["/v1/load_lora_adapter", adapter],
+          ["/v1/completions", { prompt: PROMPT }],
+        ] as const
+      ) {
+        const refused = await post(path, body, { headers });
+        assert.equal(refused.status, 403);
+        const { error } = await refused.json();
+        assert.equal(error.type, "permission_error");
+        assert.match(error.message, /may not call this server: --cors ORIGIN lets them/);
+        assert.equal(refused.headers.get("access-control-allow-origin"), null);
+      }
+      const health = await fetch(`${url}/health`, { headers });
+      assert.equal(health.status, 403);
+      await health.body?.cancel();
+    }
+    const rebound = "GET /v1/models HTTP/1.1\r\nhost: evil.example\r\n\r\n";
+    assert.match(await raw(url, rebound), /^HTTP\/1\.1 403/);
+    assert.equal(host.models.length, 1);
+    const own = await post("/v1/completions", { prompt: PROMPT }, { headers: { origin: url } });
+    assert.equal(own.status, 200, await own.text());
+    assert.deepEqual(defects, []);
+  }));
 
 Deno.test("only the named origin may call from a browser", () =>
   withServer(async ({ url, post }) => {
@@ -156,6 +185,12 @@ Deno.test("only the named origin may call from a browser", () =>
       assert.equal(headers.get("access-control-allow-origin"), "http://page");
     }
     await response.text();
+    for (const [origin, status] of [["http://page", 200], ["http://other", 403]] as const) {
+      const sent = { headers: { ...headers, origin } };
+      const answer = await post("/v1/completions", { prompt: PROMPT, max_tokens: 1 }, sent);
+      assert.equal(answer.status, status);
+      await answer.body?.cancel();
+    }
   }, () => ({ cors: "http://page", apiKey: "secret" })));
 
 /** Lets generations begin only when the returned function is called. */

@@ -14,6 +14,9 @@ export interface Limits {
   logprobsMode: LogprobsMode;
 }
 
+/** Those of the OpenAI API, without functions that are called. */
+const ROLES: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
+
 /**
  * A text with more characters for each position of the context is refused before it is split into
  * tokens, which would take long.
@@ -80,7 +83,7 @@ function messagesOf(fields: Fields): ChatMessage[] {
   }
   return list.map((item, i) => {
     const message = Fields.of(item, `messages[${i}].`), role = message.string("role");
-    if (role === undefined || role === "") throw message.wrong("role", "user, assistant, system …");
+    if (role === undefined || !ROLES.includes(role)) throw message.wrong("role", ROLES.join(", "));
     message.refuse("tool_calls", "the server calls no tools");
     const more = message.string("reasoning_content");
     return {

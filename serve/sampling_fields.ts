@@ -52,7 +52,8 @@ export function samplingFields(
   const given = maxTokensNames.find((name) => fields.has(name));
   const n = fields.integer("n", [1, maxN], 1);
   const firstBranch = fields.integer("first_branch", [0, MAX_BRANCHES - n], 0);
-  const stops = fields.strings("stop").filter((text) => text !== "");
+  const stops = fields.strings("stop");
+  if (stops.includes("")) throw fields.wrong("stop", "texts that are not empty");
   if (stops.length > MAX_STOPS || stops.some(({ length }) => length > MAX_STOP_LENGTH)) {
     throw badRequest(`stop: at most ${MAX_STOPS} texts of ${MAX_STOP_LENGTH} characters`, "stop");
   }

@@ -11,7 +11,6 @@ import type { ModelHost } from "./model_host.ts";
 
 export interface ServeOptions extends Omit<AppOptions, "limits"> {
   limits: Omit<AppOptions["limits"], "maxModelLength">;
-  hostname: string;
   /** 0 = any free port. */
   port: number;
   /** Maximum number of requests that wait; more are refused with 429. */

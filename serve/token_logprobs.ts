@@ -42,6 +42,8 @@ export function engineHas(mode: LogprobsMode, distribution: Distribution): boole
  * @param completion the completion before the token
  * @param count number of likeliest tokens
  * @param form the completion before the token, if it is held to a form
+ * @param known the token's log-probability if the engine has computed it. It differs in the last
+ *   digits; all others are moved by the same amount, so that equal ones stay equal.
  */
 export function tokenLogprob(
   token: number,
@@ -52,6 +54,7 @@ export function tokenLogprob(
   completion: readonly number[],
   count: number,
   form: ConstrainedText | null,
+  known: number | null,
 ): TokenLogprob {
   const { temperature } = distribution;
   let values: Logits = logits;
@@ -61,8 +64,9 @@ export function tokenLogprob(
     values = logits.map((x) => x / temperature);
   }
   const lse = logSumExp(values);
-  const top = largest(values, count).map((id) => ({ id, logprob: values[id]! - lse }));
-  return { id: token, logprob: values[token]! - lse, top };
+  const own = values[token]! - lse, moved = known === null ? 0 : known - own;
+  const top = largest(values, count).map((id) => ({ id, logprob: values[id]! - lse + moved }));
+  return { id: token, logprob: own + moved, top };
 }
 
 /** log e^z of the tokens that sampling can draw, −∞ for the others. */

@@ -4,10 +4,11 @@
  * is cut at line ends into pieces. Only a few of them are in memory at a time. A large input is
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
+import { isLoopback } from "../../core/callers.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { createRubric, type Rubric } from "../../rewards/rubric.ts";
-import { isLoopback, stopSignal } from "../stop_signal.ts";
+import { stopSignal } from "../stop_signal.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
 import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
 import { scoreRewardLines } from "./reward_lines.ts";

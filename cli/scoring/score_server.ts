@@ -2,6 +2,7 @@
  * `rgx score --serve`: rewards for another trainer over HTTP. `POST /score` takes
  * `{"samples": [{"completion": …, …columns}]}` and answers with one reward for each, in order.
  */
+import { callerMistake } from "../../core/callers.ts";
 import { messageOf, RgxError } from "../../core/errors.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";
@@ -29,6 +30,8 @@ export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): S
   // One batch after the other: a reward's process scores one at a time.
   let last: Promise<unknown> = Promise.resolve();
   const handler = async (request: Request): Promise<Response> => {
+    const mistake = callerMistake(request.headers, { hostname, cors: null }, "");
+    if (mistake !== null) return failure(403, mistake);
     const { pathname } = new URL(request.url);
     if (pathname === "/health") {
       return Response.json({ rewards: rubric.names, weights: rubric.weights });

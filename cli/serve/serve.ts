@@ -1,4 +1,5 @@
 /** `rgx serve`: a model behind an OpenAI-compatible API. */
+import { isLoopback } from "../../core/callers.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import { ModelHost } from "../../serve/model_host.ts";
@@ -8,7 +9,7 @@ import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
-import { isLoopback, stopSignal } from "../stop_signal.ts";
+import { stopSignal } from "../stop_signal.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {

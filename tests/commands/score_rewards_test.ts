@@ -102,6 +102,8 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
       assert.equal(status, 400);
       assert.match(error.message, message);
     }
+    const page = { method: "POST", body: "{}", headers: { origin: "http://evil.example" } };
+    assert.equal((await fetch(`${url}/score`, page)).status, 403);
     assert.equal((await fetch(`${url}/score`)).status, 405);
     assert.equal((await fetch(`${url}/`)).status, 404);
   });
