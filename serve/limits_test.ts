@@ -55,7 +55,7 @@ Deno.test("a key is asked for everywhere but at /health", () =>
 
 Deno.test("paths, methods, models and bodies that are wrong get their own errors", () =>
   withServer(async (server) => {
-    const { url, post, ask, defects } = server;
+    const { post, ask, defects } = server;
     const refused = async (path: string, body: unknown, init: RequestInit = {}) => {
       const response = await post(path, body, init), { error } = await response.json();
       assert.equal(typeof error.message, "string");
