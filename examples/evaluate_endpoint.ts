@@ -20,7 +20,10 @@ export async function run(
     ...options,
   });
   for (const { task, models } of Object.values(measured.result.tasks)) {
-    for (const { accuracy, ci95: [low, high] } of Object.values(models)) {
+    for (const { accuracy, ci95: [low, high], total, errors, examples } of Object.values(models)) {
+      const failed = examples.find(({ error }) => error !== undefined);
+      if (failed) console.error(`${task}: ${errors} requests failed, such as: ${failed.error}`);
+      if (total === 0) continue; // Nothing was answered, so there is no accuracy.
       const [a, l, h] = [accuracy, low, high].map((share) => (100 * share).toFixed(1));
       console.log(`${task}: ${a} % [${l}, ${h}]`);
     }
@@ -34,5 +37,6 @@ if (import.meta.main) {
     console.error("usage: deno run -A examples/evaluate_endpoint.ts BASE_URL MODEL");
     Deno.exit(2);
   }
-  await run(baseUrl, model);
+  const { unanswered } = await run(baseUrl, model);
+  if (unanswered > 0) Deno.exit(1); // A second run asks only these again.
 }

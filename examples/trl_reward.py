@@ -9,6 +9,7 @@ along; `rgx tasks export --format trl` writes data sets with all that rewards ne
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 
@@ -22,5 +23,8 @@ def rgx_reward(prompts, completions, completion_ids=None, **columns):
     url = os.environ.get("RGX_SCORE_URL", "http://127.0.0.1:8100") + "/score"
     body = json.dumps({"samples": samples}, default=str).encode()
     request = urllib.request.Request(url, body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=600) as reply:
-        return json.load(reply)["rewards"]  # None where no reward applies, as TRL has it
+    try:
+        with urllib.request.urlopen(request, timeout=600) as reply:
+            return json.load(reply)["rewards"]  # None where no reward applies, as TRL has it
+    except urllib.error.HTTPError as error:
+        raise ValueError(f"rgx score: {error.read().decode()}") from error

@@ -4,11 +4,14 @@
         custom_reward_function.path=verl_reward.py custom_reward_function.name=compute_score
 
 RGX_SCORE_URL is the address that `rgx score --serve` prints. `rgx tasks export --format verl`
-writes data sets whose `extra_info` has all that rewards need.
+writes data sets whose `extra_info` has all that rewards need, but for the completion's tokens: verl
+does not give them to this function, so rewards on length (brevity, soft_overlong, cosine_scaled,
+repetition_penalty) are refused.
 """
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 
@@ -22,5 +25,8 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     url = os.environ.get("RGX_SCORE_URL", "http://127.0.0.1:8100") + "/score"
     body = json.dumps({"samples": [sample]}, default=str).encode()
     request = urllib.request.Request(url, body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=600) as reply:
-        return json.load(reply)["rewards"][0] or 0.0
+    try:
+        with urllib.request.urlopen(request, timeout=600) as reply:
+            return json.load(reply)["rewards"][0] or 0.0
+    except urllib.error.HTTPError as error:
+        raise ValueError(f"rgx score: {error.read().decode()}") from error

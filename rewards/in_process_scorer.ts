@@ -17,6 +17,7 @@ export function inProcessScorer(
   return {
     name,
     wholeBatch: "computeBatch" in reward,
+    needs: reward.needs ?? [],
     score(samples, notes) {
       const items = samples.map((sample, row) => withNotes(name, sample, row, notes));
       return "computeBatch" in reward

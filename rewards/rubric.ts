@@ -10,7 +10,7 @@ import { inProcessScorer } from "./in_process_scorer.ts";
 import { getReward, resolveRewardParams } from "./registry.ts";
 import { RewardNotes, type Scorer } from "./scorer.ts";
 import { DEFAULT_TIME_LIMIT } from "./time_limit.ts";
-import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
+import type { ExtraValue, RewardSample, RewardValue, SamplePart } from "./types.ts";
 
 /** A reward of a rubric, as a configuration lists it. */
 export interface RubricSection {
@@ -65,6 +65,8 @@ export interface Rubric {
    * together; known after `open`. Default false.
    */
   readonly wholeBatch?: boolean;
+  /** For each reward the parts of a sample that it cannot do without; default none. */
+  readonly needs?: readonly (readonly SamplePart[])[];
   /** The values of all rewards for all completions, in their order. */
   score(samples: readonly RewardSample[]): Promise<RubricScores>;
   /**
@@ -118,6 +120,7 @@ export function createRubric(
   return {
     names,
     weights: sections.map(({ weight }) => weight),
+    needs: scorers.map(({ needs = [] }) => needs),
     get wholeBatch() {
       return scorers.some((scorer) => scorer.wholeBatch);
     },

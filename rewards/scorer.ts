@@ -4,7 +4,7 @@
  * their own (`custom/`).
  */
 import { RgxError } from "../core/errors.ts";
-import type { ExtraValue, RewardBase, RewardSample, RewardValue } from "./types.ts";
+import type { ExtraValue, RewardBase, RewardSample, RewardValue, SamplePart } from "./types.ts";
 
 /** A value, or why the reward failed: the completion then counts 0. */
 export type Outcome = { value: RewardValue } | { error: string };
@@ -14,6 +14,8 @@ export interface Scorer {
   readonly name: string;
   /** Whether values depend on the other samples of the batch; known after `open`. */
   readonly wholeBatch: boolean;
+  /** See RewardBase; default none. */
+  readonly needs?: readonly SamplePart[];
   /** One outcome per sample, in their order. */
   score(samples: readonly RewardSample[], notes: RewardNotes): Promise<Outcome[]>;
   /** Checks that the reward can be used. @throws UsageError */

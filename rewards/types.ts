@@ -42,6 +42,9 @@ export interface RewardInput extends RewardSample {
 /** null: the reward does not apply to this sample and adds nothing to its sum, not even 0. */
 export type RewardValue = number | null;
 
+/** A part of a sample that other programs may leave out. */
+export type SamplePart = "completionIds" | "answer";
+
 /** What every reward declares. */
 export interface RewardBase {
   name: string;
@@ -51,6 +54,8 @@ export interface RewardBase {
   /** Weight if a configuration names none; default 1. */
   defaultWeight?: number;
   params: Readonly<Record<string, ParamSpec>>;
+  /** What it cannot do without: its value would be wrong, and nobody would notice. */
+  needs?: readonly SamplePart[];
 }
 
 /** A reward that sees one completion at a time. */

@@ -22,7 +22,7 @@ export async function scoreRewardLines(
       if (line.trim() === "") continue;
       number++;
       try {
-        samples.push(readSample(parse(line), `line ${number}`, maxLength));
+        samples.push(readSample(parse(line), `line ${number}`, rubric, maxLength));
         results.push(null);
       } catch (error) {
         failed++;

@@ -4,8 +4,11 @@
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { entriesOf } from "../../data/row_entries.ts";
+import { FILE_SOURCE } from "../../data/score_completion.ts";
 import type { Rubric, RubricScores } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
+
+import type { Entry } from "../../tasks/types.ts";
 
 type Json = Record<string, unknown>;
 
@@ -17,12 +20,20 @@ interface Given {
   step: number;
 }
 
+/** Columns of which one holds the answer, where it is no task's problem. */
+const ANSWERS = ["answer", "final_answer", "solution", "ground_truth", "reward_model"];
+
 /**
  * The sample in a JSON value.
  * @param place for messages, such as "line 3"
  * @throws UsageError for what is missing or of another type
  */
-export function readSample(value: unknown, place: string, maxLength: number): RewardSample {
+export function readSample(
+  value: unknown,
+  place: string,
+  rubric: Pick<Rubric, "names" | "needs">,
+  maxLength: number,
+): RewardSample {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new UsageError(`${place}: expected an object with completion and the columns of its row`);
   }
@@ -34,6 +45,16 @@ export function readSample(value: unknown, place: string, maxLength: number): Re
     step: typeof step === "number" ? step : 0,
   };
   const [entry] = entriesOf([{ columns, place }], place);
+  const found = Object.keys(value).join(", ");
+  rubric.needs?.forEach((parts, k) => {
+    const reward = `${place}: the reward ${rubric.names[k]} needs`;
+    if (parts.includes("completionIds") && completion_ids == null) {
+      throw new UsageError(`${reward} completion_ids, found only ${found}`);
+    }
+    if (parts.includes("answer") && hasNoAnswer(entry!, columns)) {
+      throw new UsageError(`${reward} a column ${ANSWERS.join(", ")}, found only ${found}`);
+    }
+  });
   const { prompt } = columns;
   return {
     ...given,
@@ -46,15 +67,23 @@ export function readSample(value: unknown, place: string, maxLength: number): Re
   };
 }
 
+/** Whether no column says what is right. A null says that nothing is. */
+function hasNoAnswer({ answer, metadata }: Entry, columns: Json): boolean {
+  return answer === null && metadata["source_dataset"] === FILE_SOURCE &&
+    !ANSWERS.some((name) => Object.hasOwn(columns, name));
+}
+
 /** What verl gives to `compute_score`, under the names of the columns that it comes from. */
 function withVerlNames(value: Json): Json {
   if (!Object.hasOwn(value, "solution_str")) return value;
   const { solution_str: completion, ground_truth, ...columns } = value;
-  const { question } = (columns["extra_info"] ?? {}) as Json;
+  const { question, entry } = (columns["extra_info"] ?? {}) as Json;
   return {
     ...columns,
     completion,
-    reward_model: { ground_truth: ground_truth ?? "" },
+    ...(ground_truth == null && entry == null ? {} : {
+      reward_model: { ground_truth: ground_truth ?? "" },
+    }),
     // verl does not give the prompt to its reward functions.
     prompt: columns["prompt"] ?? question ?? "(not given)",
   };

@@ -74,7 +74,7 @@ async function score(request: Request, rubric: Rubric, maxLength: number): Promi
   if (!Array.isArray(samples)) return failure(400, "samples: expected a list of objects");
   let read;
   try {
-    read = samples.map((sample, i) => readSample(sample, `samples[${i}]`, maxLength));
+    read = samples.map((sample, i) => readSample(sample, `samples[${i}]`, rubric, maxLength));
   } catch (error) {
     return failure(400, mistakeOf(error));
   }

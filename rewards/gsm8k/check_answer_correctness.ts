@@ -11,6 +11,7 @@ export const checkAnswerCorrectness: SampleReward = {
   name: "check_answer_correctness",
   description: "3 for the gold answer's text, 1.5 within 10 %, 0.5 within 20 %, else −0.5; " +
     "0 where the format is not matched.",
+  needs: ["answer"],
   params: {},
   compute({ completion, answer }) {
     const gold = goldAnswer(answer);

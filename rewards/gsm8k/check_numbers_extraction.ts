@@ -6,6 +6,7 @@ import type { SampleReward } from "../types.ts";
 export const checkNumbersExtraction: SampleReward = {
   name: "check_numbers_extraction",
   description: "1.5 when the first number after <SOLUTION> equals the gold answer, else 0.",
+  needs: ["answer"],
   params: {},
   compute({ completion, answer }) {
     const gold = goldAnswer(answer);

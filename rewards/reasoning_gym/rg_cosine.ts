@@ -9,6 +9,7 @@ export const rgCosine: SampleReward = {
   description:
     "By the task's score and characters: a right answer falls from 1 to 0.95, a wrong one " +
     "rises from 0 to 0.7 at max_len characters.",
+  needs: ["answer"],
   params: {
     max_len: int(1000, "characters of half a cosine", { min: 1 }),
     clamp: bool(false, "stay at the last value beyond max_len (else the cosine swings back)"),

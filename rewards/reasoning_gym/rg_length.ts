@@ -11,6 +11,7 @@ export const rgLength: SampleReward = {
   description: "(max_score − the task's score) × min(characters / max_output_length, 1): " +
     "long attempts where the answer is wrong.",
   defaultWeight: 0.2,
+  needs: ["answer"],
   params: {
     max_score: float(1, "score from which on length is worth nothing"),
     max_output_length: int(1024, "characters from which on length adds nothing", { min: 1 }),

@@ -9,6 +9,7 @@ const FULL = 1 - 1e-9;
 export const correctness: SampleReward = {
   name: "correctness",
   description: "The task's score of the answer in the last <answer> tags, 0 to 1.",
+  needs: ["answer"],
   params: { binary: bool(false, "count every score below 1 as 0") },
   compute(input, { binary }) {
     const score = taskScore(input);

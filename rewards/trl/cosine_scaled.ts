@@ -8,6 +8,7 @@ export const cosineScaled: SampleReward = {
   metric: "cosine_scaled_reward",
   description: "By accuracy_reward and tokens: a right answer falls from max_value_correct to " +
     "min_value_correct, a wrong one rises from min_value_wrong to max_value_wrong.",
+  needs: ["completionIds"],
   params: {
     max_len: {
       type: "int",

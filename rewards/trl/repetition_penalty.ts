@@ -6,6 +6,7 @@ export const repetitionPenalty: SampleReward = {
   name: "repetition_penalty",
   metric: "repetition_penalty_reward",
   description: "(1 − distinct / all n-grams of tokens) × max_penalty.",
+  needs: ["completionIds"],
   params: {
     ngram_size: int(3, "tokens of an n-gram", { min: 1 }),
     max_penalty: float(-1, "value when everything is repeated", { max: 0 }),

@@ -7,6 +7,7 @@ export const softOverlong: SampleReward = {
   metric: "soft_overlong_punishment_reward",
   description:
     "0 up to max_completion_len − soft_punish_cache tokens, then falling linearly to −1.",
+  needs: ["completionIds"],
   params: {
     max_completion_len: int(1280, "tokens from which on it is −1", { min: 1 }),
     soft_punish_cache: int(256, "tokens over which it falls", { min: 1 }),

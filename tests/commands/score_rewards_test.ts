@@ -54,6 +54,10 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
   assert.deepEqual(third.values.correctness, 0);
   assert.match(fourth.error, /^line 4: completion: expected a text .*, found none/);
   assert.equal(fourth.reward, null);
+  const short = JSON.stringify({ ...SUM, completion: "<answer>2</answer>" });
+  const missing = await rgx(["score", "--reward", "brevity"], short + "\n");
+  assert.equal(missing.code, 1);
+  assert.match(JSON.parse(missing.out).error, /^line 1: the reward brevity needs completion_ids/);
   const both = await rgx(["score", "--reward", "brevity", "--threads", "2"]);
   assert.match(both.err, /--threads is for scores of answers/);
 });
@@ -73,12 +77,15 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
     const { data_source, extra_info, reward_model } = verl as Record<string, Row>;
     const { status, rewards, values, errors } = await ask([
       { ...trl, completion: [{ role: "assistant", content: right }], completion_ids: [1, 2, 3, 4] },
-      { ...trl, completion: "<answer>x</answer>", completion_ids: null, truncated: true },
+      { ...trl, completion: "<answer>x</answer>", completion_ids: [], truncated: true },
       {
-        ...{ data_source, extra_info, solution_str: right },
+        ...{ data_source, extra_info, solution_str: right, completion_ids: [] },
         ground_truth: reward_model!["ground_truth"],
       },
-      { data_source: "openai/gsm8k", solution_str: "#### 72", ground_truth: "72" },
+      {
+        ...{ data_source: "openai/gsm8k", solution_str: "#### 72", ground_truth: "72" },
+        completion_ids: [5],
+      },
     ]);
     assert.equal(status, 200);
     assert.deepEqual(errors, []);
@@ -93,9 +100,21 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
     for (
       const [samples, message] of [
         [null, /samples: expected a list/],
-        [[{ ...SUM, completion: "a" }, 3], /^samples\[1\]: expected an object/],
+        [[{ ...SUM, completion: "a", completion_ids: [1] }, 3], /^samples\[1\]: expected an object/],
         [[{ completion: "a" }], /^samples\[0\]: has no column prompt, question/],
         [[{ ...SUM, completion: "a", completion_ids: "x" }], /completion_ids: expected a list/],
+        [
+          [{ ...SUM, completion: "a" }],
+          /^samples\[0\]: the reward brevity needs completion_ids, found only question, answer, com/,
+        ],
+        [
+          [{ prompt: "1 + 1?", label: "2", completion: "a", completion_ids: [1] }],
+          /reward correctness needs a column answer, .*, found only prompt, label, completion/,
+        ],
+        [
+          [{ data_source: "mine", solution_str: "a", ground_truth: null, completion_ids: [1] }],
+          /reward correctness needs a column answer, .*, found only data_source, solution_str/,
+        ],
       ] as const
     ) {
       const { status, error } = await ask(samples);
@@ -144,6 +163,10 @@ said = [[{"role": "assistant", "content": "<answer>2</answer>"}],
         [{"role": "assistant", "content": "<answer>2</answer>"}]]
 print(rgx_reward(chat, said, [[1], [1, 2]], answer=["2", "3"], trainer_state=object()),
       compute_score("file", "<answer>5</answer>", "5", {"split": "train"}))
+try:
+    compute_score("file", "<answer>5</answer>", None)
+except ValueError as error:
+    print("needs a column" in str(error))
 `;
 
 Deno.test({
@@ -159,7 +182,7 @@ Deno.test({
         ...{ args: ["-c", CALLS], cwd: new URL("examples", root), env: { RGX_SCORE_URL: url } },
       }).output();
       assert.equal(new TextDecoder().decode(stderr), "");
-      assert.equal(new TextDecoder().decode(stdout).trim(), "[1, 0] 1");
+      assert.equal(new TextDecoder().decode(stdout).trim(), "[1, 0] 1\nTrue");
     } finally {
       child.kill("SIGTERM");
       await child.stdout.cancel();

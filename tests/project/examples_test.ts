@@ -79,10 +79,11 @@ Deno.test("example: a sweep over learning rates", async () => {
 });
 
 Deno.test("example: evaluating a server, which is asked only once", async () => {
-  let asked = 0;
+  let asked = 0, refuses = false;
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
     if (request.method === "GET") return Response.json({ data: [{ id: "m" }] });
     asked++;
+    if (refuses) return Response.json({ error: { message: "no chat template" } }, { status: 400 });
     const message = { role: "assistant", content: "<answer>4</answer>" };
     return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }] });
   });
@@ -96,6 +97,20 @@ Deno.test("example: evaluating a server, which is asked only once", async () => 
       assert.equal(asked, 9);
     });
     assert.equal(lines.length, 6);
+    refuses = true;
+    const errors: string[] = [], error = console.error;
+    console.error = (text: string) => void errors.push(text);
+    try {
+      const nothing = await printed(async (outputDir) => {
+        const url = `http://127.0.0.1:${server.addr.port}/v1`;
+        const { unanswered } = await evaluateEndpoint(url, "m", { numExamples: 2, outputDir });
+        assert.equal(unanswered, 6);
+      });
+      assert.deepEqual(nothing, []);
+    } finally {
+      console.error = error;
+    }
+    assert.match(errors[0]!, /^chain_sum: 2 requests failed, such as: .*no chat template/);
     assert.match(lines[0]!, /^chain_sum: \d+\.\d % \[\d+\.\d, \d+\.\d\]$/);
   } finally {
     await server.shutdown();
