@@ -95,6 +95,7 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
       [{ logit_bias: { "999": 1 } }, "logit_bias"],
       [{ stream_options: { include_usage: true } }, "stream_options"],
       [{ max_tokens: -1 }, "max_tokens"],
+      [{ max_tokens: 2, min_tokens: 3 }, "min_tokens"],
     ];
     for (const [fields, param] of cases) {
       const { error } = await ask("/v1/chat/completions", { messages, ...fields });

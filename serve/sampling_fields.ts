@@ -63,11 +63,15 @@ export function samplingFields(
   if (constraint !== null && minTokens > 0) {
     throw badRequest("min_tokens: an answer that is held to a form ends with it", "min_tokens");
   }
+  const maxTokens = given === undefined ? null : fields.integer(given, [0, ANY_COUNT], 0);
+  if (maxTokens !== null && minTokens > maxTokens) {
+    throw badRequest(`min_tokens ${minTokens} is more than ${given} ${maxTokens}`, "min_tokens");
+  }
   const seed = fields.has("seed")
     ? fields.integer("seed", [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER], 0)
     : null;
   return {
-    maxTokens: given === undefined ? null : fields.integer(given, [0, ANY_COUNT], 0),
+    maxTokens,
     minTokens,
     n,
     seed: seed === null ? null : Number(BigInt.asUintN(53, BigInt(seed))),

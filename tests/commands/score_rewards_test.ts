@@ -100,7 +100,10 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
     for (
       const [samples, message] of [
         [null, /samples: expected a list/],
-        [[{ ...SUM, completion: "a", completion_ids: [1] }, 3], /^samples\[1\]: expected an object/],
+        [
+          [{ ...SUM, completion: "a", completion_ids: [1] }, 3],
+          /^samples\[1\]: expected an object/,
+        ],
         [[{ completion: "a" }], /^samples\[0\]: has no column prompt, question/],
         [[{ ...SUM, completion: "a", completion_ids: "x" }], /completion_ids: expected a list/],
         [
