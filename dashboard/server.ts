@@ -6,7 +6,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import { callerMistake } from "../core/callers.ts";
+import { callerMistake } from "../core/remote/callers.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { dataRoutes } from "./data_routes.ts";

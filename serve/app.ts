@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
-import { callerMistake } from "../core/callers.ts";
+import { callerMistake } from "../core/remote/callers.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
 import { type AdapterRules, loadAdapter, unloadAdapter } from "./adapters_api.ts";
@@ -247,7 +247,7 @@ export class App {
     headers.set("vary", "origin");
   }
 
-  /** @throws ApiError for a foreign page, for a request without the key, or while the server ends */
+  /** @throws ApiError for a foreign page, a wrong key, or while the server ends */
   #admit({ req }: Context, route: string): void {
     const { apiKey, cors } = this.options;
     const mistake = callerMistake(req.raw.headers, this.options);

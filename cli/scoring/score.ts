@@ -4,7 +4,7 @@
  * is cut at line ends into pieces. Only a few of them are in memory at a time. A large input is
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
-import { isLoopback } from "../../core/callers.ts";
+import { isLoopback } from "../../core/remote/callers.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { createRubric, type Rubric } from "../../rewards/rubric.ts";

@@ -2,7 +2,7 @@
  * `rgx score --serve`: rewards for another trainer over HTTP. `POST /score` takes
  * `{"samples": [{"completion": …, …columns}]}` and answers with one reward for each, in order.
  */
-import { callerMistake } from "../../core/callers.ts";
+import { callerMistake } from "../../core/remote/callers.ts";
 import { messageOf, RgxError } from "../../core/errors.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";

@@ -1,5 +1,5 @@
 /** `rgx serve`: a model behind an OpenAI-compatible API. */
-import { isLoopback } from "../../core/callers.ts";
+import { isLoopback } from "../../core/remote/callers.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import { ModelHost } from "../../serve/model_host.ts";
