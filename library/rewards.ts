@@ -49,5 +49,6 @@ export type {
   RewardInput,
   RewardSample,
   RewardValue,
+  SamplePart,
   SampleReward,
 } from "../rewards/types.ts";
