@@ -99,7 +99,7 @@ Deno.test("a card without a driver, and one with an old driver, are refused with
       () => choosePhysical(found, null, null, []),
       (error: Error) =>
         error instanceof RgxError && error.exitCode === EXIT.usage && pattern.test(error.message) &&
-        /--device/.test(error.advice ?? ""),
+        /\bdevice\b/.test(error.advice ?? ""),
     );
   refused([], /no driver offers a device/);
   refused([card(2, null, 1 << 22 | 1 << 12)], /has Vulkan 1\.1, at least 1\.3 is needed/);
