@@ -19,8 +19,11 @@ const MAX_STEPS = 1_000_000;
 const MAX_SECONDS = 10;
 /** The clock is read once in so many steps. */
 const STEPS_PER_LOOK = 4096;
-/** Nodes inside each other, those of macros that call macros included. */
-const MAX_DEPTH = 1000;
+/**
+ * Nodes inside each other, those of macros that call macros included. With twice as many the stack
+ * can end first, which the library takes for a variable that is not there.
+ */
+const MAX_DEPTH = 500;
 /** As in Jinja's sandbox. */
 const MAX_RANGE = 100_000;
 
