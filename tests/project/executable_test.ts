@@ -139,7 +139,10 @@ for (const device of ["webgpu", "vulkan"]) {
         assert.equal(record.device, device);
         assert.ok(record.adapter.name.length > 0);
         const planned = summary.memory_planned_bytes, peak = summary.peak_memory_bytes;
-        assert.ok(Math.abs(peak / planned - 1) < 0.1, `${peak} of ${planned} planned bytes`);
+        // The plan takes all words of the warm start as long as the longest one, which has twice
+        // the letters of the shortest one. Its scratch memory grows with these rows.
+        const share = peak / planned;
+        assert.ok(share > 0.85 && share <= 1, `${peak} of ${planned} planned bytes`);
       }),
   });
 }
