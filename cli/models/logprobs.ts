@@ -1,6 +1,7 @@
 /** `rgx logprobs`: log-probabilities of given tokens, and the likeliest ones at each position. */
 import { UsageError } from "../../core/errors.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
+import type { Tokenizer } from "../../models/tokenizers/tokenizer.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { print, table } from "../terminal/terminal.ts";
@@ -10,6 +11,28 @@ export interface LogprobsFlags extends ModelFlags {
   completion?: string;
   top: number;
   json?: boolean;
+}
+
+/**
+ * The ids of a prompt and what follows it, as one text. Where a token would reach over the border,
+ * the two are encoded apart, because a model that goes on from the prompt makes no such token.
+ */
+function encodeTogether(tokenizer: Tokenizer, prompt: string, completion: string): number[] {
+  const before = tokenizer.encode(prompt);
+  return goesOn(before, tokenizer.encode(prompt + completion)) ??
+    [...before, ...encodeRest(tokenizer, completion)];
+}
+
+/** The ids within a text: at its beginning, many tokenizers put a space before it. */
+function encodeRest(tokenizer: Tokenizer, text: string): number[] {
+  const encode = (part: string) => tokenizer.encode(part, { addSpecialTokens: false });
+  const line = encode("\n");
+  return goesOn(line, encode(`\n${text}`))?.slice(line.length) ?? encode(text);
+}
+
+/** The longer list if it begins with the other one, else null. */
+function goesOn(begin: readonly number[], all: number[]): number[] | null {
+  return begin.every((id, i) => all[i] === id) ? all : null;
 }
 
 export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
@@ -23,10 +46,9 @@ export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
   }
   const { idsFile } = flags, given = idsFile === undefined ? null : await readInput(idsFile);
   await withModel(flags, async ({ model, tokenizer }, adapter) => {
-    const ids = given !== null ? parseIds(given, idsFile!, model.vocabSize) : [
-      ...tokenizer!.encode(flags.prompt!),
-      ...tokenizer!.encode(flags.completion!, { addSpecialTokens: false }),
-    ];
+    const ids = given !== null
+      ? parseIds(given, idsFile!, model.vocabSize)
+      : encodeTogether(tokenizer!, flags.prompt!, flags.completion!);
     const result = await logprobs(model, ids, flags.top);
     if (flags.json) {
       print(JSON.stringify({ ...(adapter === null ? {} : { adapter }), ...result }));

@@ -216,6 +216,11 @@ class Inheritance {
       return { kind: "embedded", path: tail };
     }
     if (verls !== null) return verls;
+    const named = key === "defaults" ? embeddedFile(text.replace(/\.ya?ml$/, "")) : null;
+    if (named !== null) {
+      this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${named.path} is used`);
+      return named;
+    }
     if (optional) {
       this.problems.note(at, key, `${text} is not on disk: a file of verl, ignored`);
       return null;

@@ -130,6 +130,9 @@ Deno.test("Hydra's defaults are bases, and _self_ says where the file comes", as
   assert.equal(first.config.training.beta, 0.2);
   const without = await load("defaults: [base]\nbeta: 0.3\n", {}, files);
   assert.equal(without.config.training.beta, 0.3);
+  const embedded = await load("defaults: [quickstart, _self_]\nbeta: 0.3\n", {}, files);
+  assert.equal(embedded.config.training.beta, 0.3);
+  assert.equal(embedded.config.data.task_name, "spell_backward");
   assert.deepEqual(await errorsOf("defaults: base\n"), [
     'f.yaml:1:11: defaults: expected a list, found text "base"',
   ]);

@@ -62,7 +62,7 @@ function numberType(name: string, range: Range, accepts: (value: number) => bool
       const value = node.kind === "scalar" ? node.value : undefined;
       if (typeof value === "number" && accepts(value) && inRange(value, range)) return value;
       const sweep = node.kind === "scalar" && node.raw?.includes(",")
-        ? "; a run has one value, sweeps over several are not supported"
+        ? "; a run has one value, rgx sweep trains with several"
         : "";
       complain(node.at, `expected ${expected}, found ${describeNode(node)}${sweep}`);
       return undefined;

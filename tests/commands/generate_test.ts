@@ -76,6 +76,20 @@ Deno.test("texts are held to a JSON schema or a pattern, and products may be in 
     }
   }));
 
+Deno.test("a prompt and its completion have the tokens of one text", async () => {
+  const ask = async (prompt: string, completion: string) => {
+    const { code, out, err } = await rgx([
+      ...["logprobs", "--model", TINY, "--prompt", prompt, "--completion", completion, "--json"],
+    ]);
+    assert.equal(code, 0, err);
+    return JSON.parse(out).ids;
+  };
+  assert.deepEqual(await ask("Once upon", " a time"), [1, 80, 147, 201, 189, 111, 104, 230, 57]);
+  // A model that goes on from "Once" has read its last letters as one token; " upon" has one space.
+  assert.deepEqual(await ask("Once", ""), [1, 80, 147, 682]);
+  assert.deepEqual(await ask("Once", " upon"), [1, 80, 147, 682, 80, 189, 111]);
+});
+
 Deno.test({
   name: "logprobs agree with those of generation, and the top tokens with recorded logits",
   fn: async () => {
