@@ -104,7 +104,7 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
   [
     "no steps",
     "max_steps: 0\n",
-    "f.yaml:4:12: training.max_steps: expected an integer ≥ 1, or -1: num_train_epochs decides",
+    "f.yaml:4:12: training.max_steps: expected an integer ≥ 1, or -1: num_train_epochs decides; found 0",
   ],
   [
     "warm-up of one and a half steps",

@@ -50,9 +50,12 @@ export function whyUnreadable(cause: unknown): string {
     : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
 }
 
-/** Why a text is not JSON, on one line: V8's message may quote several lines of the text. */
+/**
+ * Why a text is not JSON, on one line: V8's message may quote several lines of the text. Its first
+ * line is not named, since many texts are one line of a file.
+ */
 export function whyNotJson(cause: unknown): string {
-  return (cause as Error).message.replace(/\s+/g, " ");
+  return (cause as Error).message.replace(/\s+/g, " ").replace(/ \(line 1 column \d+\)/, "");
 }
 
 /** The bytes [at, at + length), fewer where the file ends before. */

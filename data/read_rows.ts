@@ -127,7 +127,7 @@ function parseLine(line: string, place: string): DataRow {
     row = parseExactly(line);
   } catch (cause) {
     throw new UsageError(
-      `${place}: not valid JSON: ${(cause as Error).message}; expected one object a line`,
+      `${place}: not valid JSON: ${whyNotJson(cause)}; expected one object a line`,
       { cause },
     );
   }

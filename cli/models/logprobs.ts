@@ -1,7 +1,7 @@
 /** `rgx logprobs`: log-probabilities of given tokens, and the likeliest ones at each position. */
 import { UsageError } from "../../core/errors.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
-import type { Tokenizer } from "../../models/tokenizers/tokenizer.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { print, table } from "../terminal/terminal.ts";

@@ -4,6 +4,7 @@
  * another program can ask and wait.
  */
 import { EXIT } from "../../core/errors.ts";
+import { whyNotJson } from "../../core/text_file.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 import { writeResult } from "../terminal/terminal.ts";
@@ -18,16 +19,18 @@ export async function scoreRewardLines(
   let number = 0, scored = 0, failed = 0;
   for await (const piece of pieces) {
     const samples: RewardSample[] = [], results: (string | null)[] = [];
-    for (const line of new TextDecoder().decode(piece).split("\n")) {
-      if (line.trim() === "") continue;
+    const lines = new TextDecoder().decode(piece).split("\n");
+    if (lines.at(-1) === "") lines.pop();
+    for (const line of lines) {
       number++;
+      if (line.trim() === "") continue;
       try {
         samples.push(readSample(parse(line), `line ${number}`, rubric, maxLength));
         results.push(null);
       } catch (error) {
         failed++;
         const message = error instanceof SyntaxError
-          ? `line ${number}: not JSON: ${error.message}`
+          ? `line ${number}: not JSON: ${whyNotJson(error)}`
           : mistakeOf(error);
         results.push(JSON.stringify({ reward: null, error: message }));
       }

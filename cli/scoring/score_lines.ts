@@ -1,4 +1,5 @@
 /** Scores lines of `rgx score`. A worker calls it with one piece of the input. */
+import { whyNotJson } from "../../core/text_file.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../../data/score_completion.ts";
 import { getTask } from "../../tasks/registry.ts";
@@ -34,7 +35,7 @@ function scoreLine(line: string, completions: boolean): LineResult {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return { score: 0, error: `not JSON: ${(error as Error).message}` };
+    return { score: 0, error: `not JSON: ${whyNotJson(error)}` };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return { score: 0, error: "expected an object with entry and answer" };

@@ -3,7 +3,7 @@
  * warm start, which counts its own steps, get the prefix `sft/`.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { readText } from "../../core/text_file.ts";
+import { readText, whyNotJson } from "../../core/text_file.ts";
 
 /** The value of a metric at a step. */
 export interface Point {
@@ -88,7 +88,7 @@ export function parseMetrics(text: string, file: string): Map<string, Point[]> {
       row = JSON.parse(line);
     } catch (cause) {
       if (i === lines.length - 1) break;
-      throw new RgxError(`${file}:${i + 1}: not valid JSON: ${(cause as Error).message}`, {
+      throw new RgxError(`${file}:${i + 1}: not valid JSON: ${whyNotJson(cause)}`, {
         cause,
       });
     }

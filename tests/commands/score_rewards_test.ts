@@ -35,6 +35,7 @@ const REWARDS: RubricSection[] = [
 Deno.test("lines are rows with completions; a bad one costs only itself", async () => {
   const input = [
     JSON.stringify({ ...SUM, completion: "<answer>2</answer>", completion_ids: [1, 2] }),
+    "",
     "{oops",
     JSON.stringify({ ...SUM, completion: [{ role: "assistant", content: "<answer>3</answer>" }] }),
     JSON.stringify({ ...SUM }),
@@ -50,9 +51,9 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
   assert.equal(code, 0, err);
   const [first, second, third, fourth] = lines(out).map((line) => JSON.parse(line));
   assert.deepEqual(first, { reward: 1, values: { correctness: 1, accuracy_reward: 0 } });
-  assert.match(second.error, /^line 2: not JSON/);
+  assert.match(second.error, /^line 3: not JSON: [^(]*$/);
   assert.deepEqual(third.values.correctness, 0);
-  assert.match(fourth.error, /^line 4: completion: expected a text .*, found none/);
+  assert.match(fourth.error, /^line 5: completion: expected a text .*, found none/);
   assert.equal(fourth.reward, null);
   const short = JSON.stringify({ ...SUM, completion: "<answer>2</answer>" });
   const missing = await rgx(["score", "--reward", "brevity"], short + "\n");
