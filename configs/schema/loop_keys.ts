@@ -10,7 +10,8 @@ import { bool, boolOr, choice, float, int, name, nullable, refine } from "../typ
 
 const MAX_STEPS = refine(
   int({ min: -1 }),
-  (steps) => steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides; found 0" : null,
+  (steps) =>
+    steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides; found 0" : null,
 );
 
 const COMPUTE_TYPES = choice(["float32", "bfloat16", "float16"], {
