@@ -9,7 +9,8 @@
  * number of threads, and in bfloat16 where the processor has a unit for it. `--llama` is a Python
  * with llama-cpp-python: prefill and decoding of both, on one thread. A part without its Python is
  * left out. `--write` puts the result into docs/performance.md, as the section of this processor.
- * `--tiny` measures a GRPO step of a small model instead, tinystories-656k, in a minute or two.
+ * `--tiny` measures a GRPO step of a small model instead, tinystories-656k, in some minutes: in
+ * float32 and in bfloat16, with and without the activations of sampling.
  *
  * All programs are loaded first and then measured in turns, so that other work on the machine
  * affects all of them. The best round counts. torch's threads spin while they wait, so on a busy
