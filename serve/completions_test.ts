@@ -1,4 +1,4 @@
-/** /v1/completions gives what the model generates, in any company. */
+/** /v1/completions gives what the model generates, beside any other requests. */
 import assert from "node:assert/strict";
 import { logprobs } from "../models/inspect/logprobs.ts";
 import type { SamplingOptions } from "../models/generation/types.ts";

@@ -24,7 +24,7 @@ const SHORT = {
 };
 const response_format = { type: "json_schema", json_schema: { name: "short", schema: SHORT } };
 
-Deno.test("an answer in the form of a schema is valid, in any company and streamed", () =>
+Deno.test("an answer in the form of a schema is valid, beside other requests and streamed", () =>
   withServer(async ({ ask, post, defects }) => {
     const body = (seed: number, more = {}) => ({
       ...{ messages, seed, response_format, max_tokens: 120, temperature: 1.5 },

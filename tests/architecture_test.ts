@@ -1,8 +1,9 @@
 /**
  * Reads the sources of the project and checks two things: that imports between rooms and folders go
- * in one direction, and that files are easy to read (length, comments, number in a folder).
+ * in one direction, and that files are easy to read (length, comments, number in a folder, links).
  */
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import {
   filesIn,
   isTestFile,
@@ -126,6 +127,39 @@ Deno.test("files that comments name exist", () => {
     }
   }
   assert.deepEqual(missing, []);
+});
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const headings = page.replaceAll(/^```.*?^```/gms, "").matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...headings].map(([, heading]) =>
+      heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-")
+    ),
+  );
+}
+
+/** Texts of generated pages of `docs/`; their links start there. */
+const PARTS_OF_PAGES = ["configs/coming_from/coming_from.md", "rewards/writing_rewards.md"];
+
+Deno.test("links between pages lead to files and headings that exist", () => {
+  const broken: string[] = [];
+  for (const path of PATHS.filter((path) => path.endsWith(".md"))) {
+    if (PARTS_OF_PAGES.includes(path)) continue;
+    const text = read(path).replaceAll(/^```.*?^```/gms, "");
+    for (const [, link] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const { pathname, hash } = new URL(link!, new URL(path, ROOT));
+      const target = decodeURIComponent(pathname.slice(ROOT.pathname.length));
+      const exists = existsSync(new URL(target, ROOT));
+      if (
+        !exists || (hash !== "" && !anchorsOf(read(target)).has(decodeURIComponent(hash.slice(1))))
+      ) {
+        broken.push(`${path}: ${link}`);
+      }
+    }
+  }
+  assert.deepEqual(broken, []);
 });
 
 Deno.test("the command line starts without loading what only some commands need", () => {

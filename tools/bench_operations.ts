@@ -23,7 +23,7 @@ import { largeStep } from "./steady/large_step.ts";
 const COPIES = [2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 26, 2 ** 28];
 /** Size of the square product that is measured. */
 const PRODUCT = 768;
-/** Milliseconds that each of these is measured for, and the least number of runs. */
+/** Milliseconds that each of these is measured for, and the minimum number of runs. */
 const MEASURE_MS = 150, LEAST_RUNS = 5;
 /** Operations with a smaller share of the time are one row together. */
 const LEAST_SHARE = 0.005;

@@ -126,7 +126,7 @@ async function stepSection(
       (hasUnit ? "rows in bfloat16 measured in turns after the others, " : "") +
       [threads === 1 ? "one thread" : `${threads} threads`, ...versions].join("; ") +
       `. Seconds of the fastest of ${rounds} steps; processor: of all ` +
-      "threads together. Memory: the most that the process has had.",
+      "threads together. Memory: the peak of the process.",
       table([
         ...["", "step", "generate", "train", "processor", "GB"],
         ...["× TRL's speed", "the same of the processor"],

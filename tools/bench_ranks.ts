@@ -8,7 +8,7 @@
  * `step`: a GRPO step of SmolLM2-135M (tests/large_model.ts) on one rank and on several, of one
  * thread each. The completions are the same, so the work is. Without a name, both.
  *
- * Prints Markdown: the median and, in brackets, the least. A rank needs a core of its own: with
+ * Prints Markdown: the median and, in brackets, the minimum. A rank needs a core of its own: with
  * more ranks than cores the numbers say nothing. On a machine with other work, `chrt -r 1 deno task
  * bench:ranks sums` gives the ranks their cores, for some seconds a turn.
  */
@@ -40,7 +40,7 @@ function shown(times: readonly number[] | undefined): string {
   return `${ms(quantile(times, 0.5))} (${ms(Math.min(...times))})`;
 }
 
-/** How many times as long, by the medians and by the least. */
+/** How many times as long, by the medians and by the minima. */
 function ratio(times: readonly number[], base: readonly number[] | undefined): string {
   if (base === undefined) return "–";
   const of = (value: (seconds: readonly number[]) => number) =>

@@ -255,11 +255,12 @@ if (import.meta.main) {
     add("SmolLM2-135M", found);
   }
   const text = [
-    "Written by `deno task bench:steady`: GRPO steps beside other processes on the same cores. The " +
-    "fair share is that of the processor's time; the throughput is a share of that without " +
-    `company, the median of ${values.rounds} rounds in turns. Apart: as many processes of one ` +
-    "thread, which never wait for one another, in the same company. Bursts leave more than is " +
-    `reckoned here, because they are slowed down, too. The load before was ${before}.`,
+    "Written by `deno task bench:steady`: GRPO steps beside other processes on the same cores. " +
+    '"Fair" is the fair share of the processor\'s time. "rgx" is the throughput as a share of that ' +
+    `without the other processes, the median of ${values.rounds} rounds in turns. "Apart" is the ` +
+    "same of as many separate processes of one thread, which never wait for one another. Bursts " +
+    "leave more than the fair share, because they are slowed down, too. " +
+    `The load before was ${before}.`,
     ...parts,
   ].join("\n\n");
   console.log(text);

@@ -1,8 +1,8 @@
 /**
- * `deno task gpu:campaign`: all that is worth knowing of a card, in 25 minutes, written to its
- * section of docs/gpu.md: conformance, the tuner, products (beside torch), kernels that memory
- * limits, the bus, decoding, and a GRPO step of Qwen2.5-0.5B's shape (beside transformers, PEFT).
- * On a software adapter the sizes are tiny, and the result only shows that the program works.
+ * `deno task gpu:campaign`: measures a card in 25 minutes and writes its section of docs/gpu.md:
+ * conformance, the tuner, products (beside torch), kernels that memory limits, the bus, decoding,
+ * and a GRPO step of Qwen2.5-0.5B's shape (beside transformers, PEFT). On a software adapter the
+ * sizes are tiny, and the result only shows that the program works.
  *
  *     deno task gpu:campaign [--device webgpu,vulkan] [--python PATH] [--page docs/gpu.md]
  *                            [--minutes 25] [--json FILE] [part …]

@@ -94,7 +94,7 @@ export async function tinySection(python: string, rounds: number): Promise<strin
     `on all linear layers, rewards of ±1, computed in float32 where nothing else is said; ` +
     `${versions.join("; ")}. ` +
     `Milliseconds of the fastest of ${rounds} steps; processor: of all threads together. Memory: ` +
-    "the most that the process has had.",
+    "the peak of the process.",
     table([
       ...["", "threads", "step", "generate", "train", "processor", "GB"],
       ...["× TRL's speed", "the same of the processor"],

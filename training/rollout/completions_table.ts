@@ -1,8 +1,8 @@
 /**
  * The completions of a step as a Parquet table, with the columns step, prompt, expected (the right
  * answer, or null), completion, one for each reward, advantage, and the extra columns that rewards
- * have written. What rewards see besides is there too, so that `rgx rescore` can score again: entry
- * (the problem as JSON text), completion_ids (a list as JSON) and truncated.
+ * have written. Three further columns hold what else rewards see, so that `rgx rescore` can score
+ * again: entry (the problem as JSON text), completion_ids (a list as JSON) and truncated.
  */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";

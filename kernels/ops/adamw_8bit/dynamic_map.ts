@@ -1,9 +1,9 @@
 /**
  * The dynamic map of 8-bit optimizer states (Dettmers et al. 2022, "8-bit Optimizers via Block-wise
- * Quantization"), as bitsandbytes makes it (`create_dynamic_map`): 0, seven decades from 1e-7 to 1
- * with twice as many equally wide cells in each as in the one below, of which each gives its
- * middle, and 1. The values are float32, bit for bit. The signed map has half as many cells, and
- * each value but 1 also with a minus.
+ * Quantization"), as bitsandbytes makes it (`create_dynamic_map`). Its values are 0, 1, and the
+ * middles of cells between 1e-7 and 1. Each of the seven decades is divided into cells of equal
+ * width, twice as many as in the decade below it. The values are float32, bit for bit. The signed
+ * map has half as many cells; each of its values but 1 is there with a minus, too.
  *
  * A value in [0, 1] gets the number of its nearest magnitude; in the middle between two, the lower
  * one. In the signed map a code is 127 + that number, or 127 − it for a negative value.

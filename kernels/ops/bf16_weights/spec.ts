@@ -5,9 +5,9 @@
  *   out = the value of `weight`, plus that of `rest` if there is one
  *
  * round_bf16 rounds x to `weight`:
- *   "stochastic": to one of the two neighbours. Of the lower 16 bits of x, which are lost, as many
- *     of 2^16 random numbers round up, away from zero, as these bits say. So the mean of the
- *     results is x. The number of element i is the lower half of word i mod 4 of
+ *   "stochastic": to one of the two neighbours. With the lower 16 bits of x, which are lost, as an
+ *     integer b, it is the neighbour farther from zero with probability b/2^16. So the mean of the
+ *     results is x. The random number of element i is the lower half of word i mod 4 of
  *     Philox(seed; c0 = ⌊i/4⌋, c1, c2, c3), i counted from `first`. It depends on nothing else.
  *   "kahan": to the nearest, and `rest` gets the nearest to what that leaves: x − weight (Kahan's
  *     compensation, kept as a second number).

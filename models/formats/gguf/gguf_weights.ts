@@ -1,7 +1,7 @@
 /**
  * The weights of a language model in a GGUF file, under their Hugging Face names, widened to
- * float32 or as they are stored. It undoes what llama.cpp's converter does: it interleaves the rows
- * of Llama's query and key projections pair by pair, and transposes the matrices of GPT-2. The
+ * float32 or as they are stored. llama.cpp's converter interleaves the rows of Llama's query and
+ * key projections pair by pair, and transposes the matrices of GPT-2; both are undone here. The
  * names are in gguf_names.ts, the tokenizer in gguf_tokenizer.ts, the frequency divisors in
  * rope_scaling.ts.
  */
