@@ -196,7 +196,11 @@ Deno.test("a batch size limits the completions decoded together and changes none
       together = 0;
       const tasks = ["chain_sum", "spell_backward"], outputDir = `${folder}/${batchSize}`;
       const { result } = await collected({
-        ...{ models: [model], tasks, device, sampling, outputDir },
+        models: [model],
+        tasks,
+        device,
+        sampling,
+        outputDir,
         ...(batchSize !== null && { batchSize }),
       });
       return tasks.map((task) => result.tasks[task]!.models[model]!.examples);
@@ -289,7 +293,9 @@ Deno.test("prompts longer than the model are counted, and the others are measure
     const average = none.result.average[model]!;
     assert.deepEqual([average.tasks, average.accuracy], [0, NaN]);
     const several = await collected({
-      ...{ ...common, tasks: ["chain_sum"], sampling: { samples: 3 } },
+      ...common,
+      tasks: ["chain_sum"],
+      sampling: { samples: 3 },
       prompt: { system_prompt: "long ".repeat(30), add_instructions: false },
     });
     assert.equal(several.result.tasks["chain_sum"]!.models[model]!.samples, null);

@@ -5,8 +5,11 @@ import { collected, withModel } from "./testing.ts";
 Deno.test("a resumed benchmark keeps the time in its prompts, and results record it", async () => {
   await withModel(async (folder, model, device) => {
     const options = {
-      ...{ models: [model], outputDir: `${folder}/out`, device, tasks: ["spell_backward"] },
-      ...{ numExamples: 9 },
+      models: [model],
+      outputDir: `${folder}/out`,
+      device,
+      tasks: ["spell_backward"],
+      numExamples: 9,
     };
     const promptOf = async (others: Partial<Parameters<typeof collected>[0]> = {}) =>
       (await collected({ ...options, ...others })).result.tasks["spell_backward"]!

@@ -173,7 +173,9 @@ Deno.test("a warning says when the first problems leave out most categories", as
     const names = ["business", "law", "math", "physics"];
     const rows = Array.from({ length: 12 }, (_, i) =>
       JSON.stringify({
-        ...{ question: `${i}?`, options: ["a", "b"], answer: "A" },
+        question: `${i}?`,
+        options: ["a", "b"],
+        answer: "A",
         category: names[Math.floor(i / 3)],
       }));
     await Deno.writeTextFile(path, rows.join("\n"));

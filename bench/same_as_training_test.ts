@@ -15,8 +15,11 @@ import type { ModelResult } from "./results/result_file.ts";
 import { collected, withFolder } from "./testing.ts";
 
 const LORA = {
-  ...{ r: 4, lora_alpha: 8, lora_dropout: 0 },
-  ...{ target_modules: "all-linear", use_rslora: false },
+  r: 4,
+  lora_alpha: 8,
+  lora_dropout: 0,
+  target_modules: "all-linear",
+  use_rslora: false,
 };
 
 Deno.test("a benchmark and eval_after agree on every problem, sampled and greedy", async () => {
@@ -30,7 +33,10 @@ Deno.test("a benchmark and eval_after agree on every problem, sampled and greedy
         lora: LORA,
         eval: { num_examples: 20, temperature: null, batch_size: 7 },
         training: {
-          ...{ learning_rate: 0.02, repetition_penalty: 1.2, min_new_tokens: 2, stop: ["a", "e"] },
+          learning_rate: 0.02,
+          repetition_penalty: 1.2,
+          min_new_tokens: 2,
+          stop: ["a", "e"],
         },
       });
       const configText = renderYaml(config, {}, new Map());
@@ -70,7 +76,11 @@ Deno.test("a benchmark and eval_after agree on every problem, sampled and greedy
         assert.deepEqual(numbers(result), numbers(expected));
         assert.deepEqual(
           result.examples.map(({ question, completion, extracted, score, truncated }) => ({
-            ...{ question, completion, extracted, score, truncated },
+            question,
+            completion,
+            extracted,
+            score,
+            truncated,
           })),
           asked,
         );
@@ -105,7 +115,9 @@ Deno.test("a benchmark and eval_after agree on every problem, sampled and greedy
       assert.deepEqual(Object.keys(without.result.average), [run]);
       const goesOn = () =>
         collected({
-          ...{ ...common, includeBase: false, resume: true },
+          ...common,
+          includeBase: false,
+          resume: true,
           outputDir: `${folder}/without`,
         });
       assert.equal((await goesOn()).evaluated, 0);
@@ -151,14 +163,15 @@ Deno.test("a benchmark uses the run's tokenizer and weight types", async () => {
       const { summary } = await trainOn(device, config, { configText });
       const { data, training } = config;
       const done = await collected({
-        ...{ models: [run!], numExamples: 6, device, outputDir: `${folder}/out` },
+        models: [run!],
+        numExamples: 6,
+        device,
+        outputDir: `${folder}/out`,
         tasks: [{ name: data.task_name!, parameters: data.task_config }],
-        ...{
-          seed: data.seed,
-          samplingSeed: training.seed,
-          prompt: {},
-          sampling: { temperature: 1 },
-        },
+        seed: data.seed,
+        samplingSeed: training.seed,
+        prompt: {},
+        sampling: { temperature: 1 },
       });
       const { models } = done.result.tasks[data.task_name!]!;
       assert.deepEqual(numbers(models[run!]!), numbers(summary.eval_after!));
@@ -204,8 +217,13 @@ Deno.test("only the held-out questions of a run's file are asked, as in eval_aft
       });
       const ask = (models: string[], outputDir: string, more = {}) =>
         collected({
-          ...{ models, device, outputDir, tasks: [{ name: "file", path, label: "sums" }] },
-          ...{ samplingSeed: config.training.seed, prompt: {}, sampling: { temperature: 1 } },
+          models,
+          device,
+          outputDir,
+          tasks: [{ name: "file", path, label: "sums" }],
+          samplingSeed: config.training.seed,
+          prompt: {},
+          sampling: { temperature: 1 },
           ...more,
         });
       const done = await ask([run], `${folder}/out`, { numExamples: 3 });
@@ -250,7 +268,13 @@ function pick(
   const { accuracy, correct, total, ci95, mean_score, format_rate, truncated_rate } = of;
   const { mean_completion_tokens } = of;
   return {
-    ...{ accuracy, correct, total, ci95, mean_score, format_rate, truncated_rate },
+    accuracy,
+    correct,
+    total,
+    ci95,
+    mean_score,
+    format_rate,
+    truncated_rate,
     mean_completion_tokens,
   };
 }
@@ -276,7 +300,11 @@ async function itemsOf(
       shouldStop: () => false,
       onItem: ({ temperature, question, completion, extracted, score, truncated }) =>
         void (temperature === 0 ? greedy : sampled).push({
-          ...{ question, completion, extracted, score, truncated },
+          question,
+          completion,
+          extracted,
+          score,
+          truncated,
         }),
     });
   } finally {

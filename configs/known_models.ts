@@ -23,9 +23,16 @@ function family(
   more: ModelShape = {},
 ): ModelShape {
   return {
-    ...{ model_type: type, torch_dtype: "bfloat16", vocab_size, hidden_size, intermediate_size },
-    ...{ num_hidden_layers, num_attention_heads, num_key_value_heads: kv },
-    ...{ max_position_embeddings, tie_word_embeddings: false },
+    model_type: type,
+    torch_dtype: "bfloat16",
+    vocab_size,
+    hidden_size,
+    intermediate_size,
+    num_hidden_layers,
+    num_attention_heads,
+    num_key_value_heads: kv,
+    max_position_embeddings,
+    tie_word_embeddings: false,
     ...more,
   };
 }

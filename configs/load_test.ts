@@ -97,7 +97,10 @@ Deno.test("a lora section has the keys of PEFT, in YAML and on the command line"
     async (cwd) => {
       const { config } = await loadConfig("f.yaml", { cwd });
       assert.deepEqual(config.lora, {
-        ...{ r: 16, lora_alpha: 32, lora_dropout: 0, use_rslora: false },
+        r: 16,
+        lora_alpha: 32,
+        lora_dropout: 0,
+        use_rslora: false,
         target_modules: ".*\\.(q|v)_proj",
         modules_to_save: ["lm_head", "norm"],
         exclude_modules: ["layers.0.self_attn.q_proj"],

@@ -73,7 +73,10 @@ export const ROW_FORMATS: Readonly<Record<ExportFormat, RowFormat>> = {
         ability: getTask(task).category,
         reward_model: { style: "rule", ground_truth: answer ?? "" },
         extra_info: {
-          ...{ split, index: metadata["source_index"], question, answer },
+          split,
+          index: metadata["source_index"],
+          question,
+          answer,
           entry: entryJson(entry),
         },
       };

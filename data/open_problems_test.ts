@@ -147,7 +147,8 @@ Deno.test("the test split of a file with several splits is not trained on", asyn
     const rows = questions.map((question, i) => ({ split: splits[i % 4]!, question }));
     const lines = rows.map(({ split, question }, i) =>
       JSON.stringify({
-        ...{ question, answer: answers[i] },
+        question,
+        answer: answers[i],
         ...(i % 3 === 0 ? { extra_info: { split } } : { split }), // where verl has it
       })
     );

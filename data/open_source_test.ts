@@ -95,8 +95,11 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     assert.equal(new Set([...train, ...test]).size, 400);
     assert.ok(test.size > 50 && test.size < 110);
     const whole = openSource({
-      ...{ ...TASK, task_name: null, dataset_name: path },
-      ...{ num_examples: null, hold_out: false },
+      ...TASK,
+      task_name: null,
+      dataset_name: path,
+      num_examples: null,
+      hold_out: false,
     });
     assert.deepEqual([whole.length("train"), whole.length("test")], [500, 0]);
     const problems = splitProblems({ source, heldOutCount: 15 });
@@ -111,8 +114,11 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     assert.equal(ten.length("train"), 10);
     assert.match(ten.notes!.join(), /more training entries are not used: data\.num_examples is 10/);
     const first = openSource({
-      ...{ ...TASK, task_name: null, dataset_name: path },
-      ...{ num_examples: 10, max_examples: 30 },
+      ...TASK,
+      task_name: null,
+      dataset_name: path,
+      num_examples: 10,
+      max_examples: 30,
     });
     assert.equal(first.length("train"), 30);
     assert.deepEqual([first.notes, source.notes], [[], []]);

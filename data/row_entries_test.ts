@@ -25,8 +25,11 @@ async function opened(rows: readonly Row[]): Promise<Entry[]> {
   try {
     await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
     const source = await openProblems({
-      ...{ task_name: null, dataset_name: path, task_config: {} },
-      ...{ seed: 1, num_examples: null },
+      task_name: null,
+      dataset_name: path,
+      task_config: {},
+      seed: 1,
+      num_examples: null,
     });
     return (["train", "validation", "test"] as const).flatMap((split) =>
       Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i))
@@ -158,7 +161,10 @@ const PUBLIC: Record<string, { row: Row; question: string; right: string[]; wron
   },
   "zwhe99/DeepMath-103K": {
     row: {
-      ...{ question: "Limit of 1/x?", final_answer: "0", difficulty: 4.5, topic: "Calculus" },
+      question: "Limit of 1/x?",
+      final_answer: "0",
+      difficulty: 4.5,
+      topic: "Calculus",
       r1_solution_1: "It goes to zero. \\boxed{0}",
     },
     question: "Limit of 1/x?",
@@ -167,8 +173,12 @@ const PUBLIC: Record<string, { row: Row; question: string; right: string[]; wron
   },
   "open-r1/OpenR1-Math-220k": {
     row: {
-      ...{ problem: "Solve x + 1 = 3.", solution: "Take 1 away: \\boxed{2}.", answer: "2" },
-      ...{ uuid: "u", generations: ["<think></think>\\boxed{2}"], source: "amc" },
+      problem: "Solve x + 1 = 3.",
+      solution: "Take 1 away: \\boxed{2}.",
+      answer: "2",
+      uuid: "u",
+      generations: ["<think></think>\\boxed{2}"],
+      source: "amc",
       messages: [user("Solve x + 1 = 3."), assistant("2")],
     },
     question: "Solve x + 1 = 3.",
@@ -177,7 +187,9 @@ const PUBLIC: Record<string, { row: Row; question: string; right: string[]; wron
   },
   "DigitalLearningGmbH/MATH-lighteval": {
     row: {
-      ...{ problem: "Area?", level: "Level 1", type: "Geometry" },
+      problem: "Area?",
+      level: "Level 1",
+      type: "Geometry",
       solution: "Multiply: $2\\cdot 3=\\boxed{6}$.",
     },
     question: "Area?",

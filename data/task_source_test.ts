@@ -32,7 +32,9 @@ Deno.test("several tasks are drawn by weight, each with a seed of its own", () =
     assert.deepEqual(entry, own.entry(entry.metadata["source_index"] as number));
   }
   const datasets = MIXED.tasks!.map(({ task_name: name, weight, config }) => ({
-    ...{ name, weight, config },
+    name,
+    weight,
+    config,
   }));
   const named = openSource({
     ...MIXED,

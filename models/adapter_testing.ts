@@ -30,9 +30,18 @@ export const tokenizer = createCharacterTokenizer({
 
 /** A small Llama with an untied head. */
 export const SIZES: ModelConfig = {
-  ...{ vocabSize: 96, hiddenSize: 32, intermediateSize: 64, numLayers: 2, numHeads: 4 },
-  ...{ numKvHeads: 2, headDim: 8, maxPositions: 64, ropeTheta: 1e4, ropeScaling: null },
-  ...{ rmsNormEps: 1e-5, tieWordEmbeddings: false },
+  vocabSize: 96,
+  hiddenSize: 32,
+  intermediateSize: 64,
+  numLayers: 2,
+  numHeads: 4,
+  numKvHeads: 2,
+  headDim: 8,
+  maxPositions: 64,
+  ropeTheta: 1e4,
+  ropeScaling: null,
+  rmsNormEps: 1e-5,
+  tieWordEmbeddings: false,
 };
 
 export const PEFT: PeftConfig = {
@@ -53,7 +62,11 @@ export async function writeBase(config: ModelConfig, folder: string): Promise<vo
   await Deno.mkdir(`${folder}/base`);
   const weights = initWeights(config, 5, 0.2);
   const files = await encodeModelFolder({
-    ...{ config, tokenizer, generationEosIds: [2, 1], bosId: null, padId: 0 },
+    config,
+    tokenizer,
+    generationEosIds: [2, 1],
+    bosId: null,
+    padId: 0,
     tensors: [...weights].map(([name, data]) => ({ name, shape: shapeOf(config, name), data })),
   });
   for (const [name, bytes] of files) await Deno.writeFile(`${folder}/base/${name}`, bytes);

@@ -289,7 +289,8 @@ export class CausalLM implements LanguageModel {
   async forward(groups: readonly Group[], options: PassOptions): Promise<ForwardResult> {
     const { temperature, train, kept } = options, adapter = options.adapter ?? true;
     checkPass(options, {
-      ...{ trainable: this.options.trainable, dropout: this.sizes.dropout !== null },
+      trainable: this.options.trainable,
+      dropout: this.sizes.dropout !== null,
       nothing: this.#parameters.arenas.length === 0,
     });
     const packed = packGroups(groups, this.config);

@@ -93,12 +93,18 @@ export async function generate(
   signal?.throwIfAborted();
   const stopWhen = stopStrings(tokenizer, stop);
   const requests = prompts.map((text, prompt): GenerateRequest => ({
-    ...{ promptId: prompt, promptIds: tokenizer.encode(text), n },
+    promptId: prompt,
+    promptIds: tokenizer.encode(text),
+    n,
     ...onToken && { onToken: tokenReader(tokenizer, prompt, onToken) },
     ...signal && { signal },
   }));
   const completions = await model.generate(requests, {
-    ...{ ...sampling, maxNewTokens, temperature, seed, eosIds },
+    ...sampling,
+    maxNewTokens,
+    temperature,
+    seed,
+    eosIds,
     ...stopWhen && { stopWhen },
     ...structuredOutputs && {
       constraint: keptConstraint(formOf(structuredOutputs), tokenizer, model.vocabSize),

@@ -30,7 +30,9 @@ for (const family of ["qwen2", "qwen3"]) {
       const tensors = await Promise.all(
         [...stored.tensors].map(async ([name, { shape }]) => ({
           name: NAMES.reduce((text, [from, to]) => text.replace(from, to), name),
-          ...{ shape, typeId: 0, data: new Uint8Array((await stored.float32(name)).buffer) },
+          shape,
+          typeId: 0,
+          data: new Uint8Array((await stored.float32(name)).buffer),
         })),
       );
       const counts = {

@@ -14,7 +14,8 @@ import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "
 
 const groups: Group[] = [
   {
-    ...{ promptIds: [1, 2, 3, 4], promptId: 70 },
+    promptIds: [1, 2, 3, 4],
+    promptId: 70,
     branches: [[5, 6, 7], [8], [9, 10, 11, 12, 13]],
   },
   { promptIds: [14], branches: [[2, 2, 18]], promptId: 71 },
@@ -63,7 +64,9 @@ for (const [part, config] of TINY_MODELS) {
           const at = async (t: number) => {
             model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
             const { logp, entropy } = await model.forward(groups, {
-              ...{ temperature, train: false, ...how },
+              temperature,
+              train: false,
+              ...how,
             });
             return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
           };
@@ -169,7 +172,9 @@ Deno.test("generation has the log-probabilities of a forward; switched off, thos
           const completions = (await model.generate(request(5), { ...ask, adapter }))[0]!;
           const branches = completions.map(({ ids }) => ids);
           const { logp } = await model.forward([{ promptIds: [3, 1, 4, 1, 5], branches }], {
-            ...{ temperature: 1, train: false, adapter },
+            temperature: 1,
+            train: false,
+            adapter,
           });
           const sampled = completions.flatMap(({ logprobs }) => [...logprobs]);
           assertWithin(sampled, logp, exact ? 1e-6 : 2e-4, `${i} ${tied} ${adapter}`);
@@ -196,12 +201,16 @@ Deno.test("a head that is merged in parts has the log-probabilities of a forward
   const model = await randomModel(device, config, trained(lora(["lm_head"])));
   const promptIds = [3, 69_999, 4];
   const [completions] = await model.generate([{ promptId: 0, promptIds, n: 40 }], {
-    ...{ maxNewTokens: 4, temperature: 1, seed: 1, eosIds: [] },
+    maxNewTokens: 4,
+    temperature: 1,
+    seed: 1,
+    eosIds: [],
   });
   const branches = completions!.map(({ ids }) => ids);
   assert.ok(branches.flat().some((id) => id > 65_536));
   const { logp } = await model.forward([{ promptIds, branches }], {
-    ...{ temperature: 1, train: false },
+    temperature: 1,
+    train: false,
   });
   assertWithin(completions!.flatMap(({ logprobs }) => [...logprobs]), logp, 1e-4, "logp");
   model.dispose();
@@ -211,7 +220,8 @@ Deno.test("a head that is merged in parts has the log-probabilities of a forward
 Deno.test("adapters on one base generate one after the other, each with its head", () =>
   withReference(async (device) => {
     const first = await randomModel(device, tinyConfig(true), {
-      ...{ trainable: "none", lora: lora(["lm_head"]) },
+      trainable: "none",
+      lora: lora(["lm_head"]),
     });
     const second = await first.withAdapter(lora(["lm_head"], { init: "false" }));
     const plain = await first.withAdapter(null);
@@ -254,12 +264,16 @@ Deno.test("the memory of the head's adapter is planned", () =>
       model.dispose();
     }
     const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
-      ...{ trainable: "none", lora: lora(["lm_head"]) },
+      trainable: "none",
+      lora: lora(["lm_head"]),
     });
     const before = device.allocatedBytes, n = 4;
     device.resetPeak();
     await model.generate([{ promptId: 0, promptIds: [1, 2, 3], n }], {
-      ...{ maxNewTokens: 8, temperature: 1, seed: 1, eosIds: [] },
+      maxNewTokens: 8,
+      temperature: 1,
+      seed: 1,
+      eosIds: [],
     });
     const shape = { promptRows: 3, branches: n, maxNewTokens: 8 };
     const planned = packedBytes(model.sizes) + planGenerationBytes(model.sizes, shape);

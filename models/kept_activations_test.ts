@@ -27,7 +27,9 @@ async function pass(model: CausalLM, limits: object, keeps: boolean): Promise<Pa
   kept?.clear(80);
   const completions = await model.generate(REQUESTS, { ...OPTIONS, keep: kept }, limits);
   const groups = REQUESTS.map(({ promptId, promptIds, firstBranch = 0 }, i): Group => ({
-    ...{ promptId, promptIds, firstBranch },
+    promptId,
+    promptIds,
+    firstBranch,
     branches: completions[i]!.map(({ ids }) => ids),
   }));
   // The order of the groups and the size of a pass are the trainer's.

@@ -100,7 +100,8 @@ Deno.test("a base is shared only by models that are on it, on the same device", 
       await Deno.symlink(other, `${folder}/link`);
       const before = device.allocatedBytes;
       const linked = await loadModel(`${folder}/elsewhere/base`, device, {
-        ...{ adapter: `${folder}/link`, sharing: second },
+        adapter: `${folder}/link`,
+        sharing: second,
       });
       assert.ok(device.allocatedBytes < 1.5 * before);
       assert.deepEqual(await logitsOfModel(linked), wanted);

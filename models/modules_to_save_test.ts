@@ -145,7 +145,8 @@ Deno.test("the model is its base before the first step and whenever the adapter 
       const sampled = (await model.generate(request, { ...ask, temperature: 1 }))[0]![0]!;
       const { ids: branch, logprobs } = sampled;
       const { logp } = await model.forward([{ promptIds: ids, branches: [branch] }], {
-        ...{ temperature: 1, train: false },
+        temperature: 1,
+        train: false,
       });
       logp.forEach((x, i) => assert.ok(Math.abs(x - logprobs[i]!) < 1e-9));
       base.dispose();

@@ -71,7 +71,9 @@ for (const [name, config] of Object.entries(MODELS)) {
         const { config: peft, weights } = await readPeftAdapter(adapter);
         const tensors = await Promise.all(
           [...weights.tensors.values()].map(async ({ name, shape }) => ({
-            ...{ name, shape, data: await weights.float32(name) },
+            name,
+            shape,
+            data: await weights.float32(name),
           })),
         );
         for (const [file, bytes] of await encodePeftAdapter(peft, tensors)) {
@@ -91,7 +93,8 @@ for (const name of ["head-tied", "head-untied"]) {
         const { config, weights } = await readPeftAdapter(golden);
         const base = await readModelFolder(`${folder}/base`);
         const model = await CausalLM.create(device, base.config, base.files, {
-          ...{ trainable: "lora", lora: loraOptions(config) },
+          trainable: "lora",
+          lora: loraOptions(config),
         });
         for (const { name } of model.trainable) {
           model.writeParameter(name, await weights.float32(name));
@@ -121,7 +124,9 @@ Deno.test("an adapter with a head of its own is refused", () =>
     await Deno.mkdir(`${folder}/a`);
     const tensors = await Promise.all(
       [...weights.tensors.values()].map(async ({ name, shape }) => ({
-        ...{ name, shape, data: await weights.float32(name) },
+        name,
+        shape,
+        data: await weights.float32(name),
       })),
     );
     for (const [file, bytes] of await encodePeftAdapter(config, tensors)) {

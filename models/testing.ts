@@ -32,8 +32,12 @@ export function tinyConfig(tied: boolean): ModelConfig {
 
 /** Divisors of two pairs, for short texts and for long ones, and a factor of cos and sin. */
 const LONG_ROPE: RopeScaling = {
-  ...{ type: "longrope", factor: 4, originalMaxPositions: 5, attentionFactor: 1.3 },
-  ...{ shortFactors: [1, 1.2], longFactors: [2, 3] },
+  type: "longrope",
+  factor: 4,
+  originalMaxPositions: 5,
+  attentionFactor: 1.3,
+  shortFactors: [1, 1.2],
+  longFactors: [2, 3],
 };
 
 /**
@@ -47,7 +51,8 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
   ["Qwen2's biases", { ...tinyConfig(true), architecture: "qwen2" }],
   ["Qwen3's head norms", { ...tinyConfig(false), architecture: "qwen3" }],
   ["dynamic RoPE", {
-    ...{ ...tinyConfig(true), statedPositions: 4 },
+    ...tinyConfig(true),
+    statedPositions: 4,
     ropeScaling: { type: "dynamic", factor: 8, originalMaxPositions: 4 },
   }],
   ["LongRoPE", { ...tinyConfig(false), ropeScaling: LONG_ROPE }],

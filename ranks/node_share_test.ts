@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { type NodeFacts, nodeShare, requireCards } from "./node_share.ts";
 
 const facts = (changes: Partial<NodeFacts> = {}): NodeFacts => ({
-  ...{ node: "n1", cores: 8, mask: "ff", visible: "", cards: 2, memory: 64 },
+  node: "n1",
+  cores: 8,
+  mask: "ff",
+  visible: "",
+  cards: 2,
+  memory: 64,
   ...changes,
 });
 

@@ -34,7 +34,10 @@ function counting(transport: Transport): Transport & { sent: number } {
   const others = ({ lengths }: Blocks) =>
     lengths.reduce((sum, length, rank) => sum + (rank === transport.rank ? 0 : length), 0);
   return {
-    ...{ sent: 0, rank: transport.rank, size: transport.size, label: "counting" },
+    sent: 0,
+    rank: transport.rank,
+    size: transport.size,
+    label: "counting",
     allGather: (bytes, alarm) => transport.allGather(bytes, alarm),
     gatherParts(parts, alarm) {
       this.sent += parts.lengths[transport.rank]! * (transport.size - 1);

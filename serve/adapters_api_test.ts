@@ -5,7 +5,11 @@ import { eventsOf, type Reply, withServer } from "./testing.ts";
 
 const PROMPT = [3, 17, 5, 40];
 const BODY = {
-  ...{ prompt: PROMPT, max_tokens: 20, seed: 7, logprobs: 0, return_token_ids: true },
+  prompt: PROMPT,
+  max_tokens: 20,
+  seed: 7,
+  logprobs: 0,
+  return_token_ids: true,
   ignore_eos: true,
 };
 
@@ -139,7 +143,8 @@ Deno.test("an adapter that is unloaded gives its memory back", () =>
     for (let round = 0; round < 4; round++) {
       for (const name of ["one", "three"]) {
         await (await post("/v1/load_lora_adapter", {
-          ...{ lora_name: name, lora_path: `${folder}/${name}` },
+          lora_name: name,
+          lora_path: `${folder}/${name}`,
         })).text();
       }
       await Promise.all(

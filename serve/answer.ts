@@ -168,7 +168,13 @@ function samplingOptions(
   const { constraint } = sampling;
   const stopWhen = stopStrings(tokenizer, stops);
   return {
-    ...{ maxNewTokens, temperature, topK, topP, minP, repetitionPenalty, eosIds },
+    maxNewTokens,
+    temperature,
+    topK,
+    topP,
+    minP,
+    repetitionPenalty,
+    eosIds,
     minNewTokens: Math.min(minTokens, maxNewTokens),
     seed: sampling.seed ?? desk.randomSeed,
     ...(adjust === null ? {} : { adjust }),

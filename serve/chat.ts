@@ -23,7 +23,8 @@ export function chatRequest(
 ): ChatRequest {
   const names = ["max_completion_tokens", "max_tokens"];
   const sampling = samplingFields(fields, names, {
-    ...{ tokenizer, vocabSize: model.vocabSize },
+    tokenizer,
+    vocabSize: model.vocabSize,
     ...limits,
   });
   if (sampling.maxTokens === 0) {

@@ -18,8 +18,14 @@ Deno.test("messages are rendered by the model's template and answered", () =>
     const options = { maxNewTokens: 10, temperature: 1, seed: 4, eosIds };
     const [expected] = await model.generate([{ promptId: 0, promptIds, n: 2 }], options);
     const body = {
-      ...{ messages, chat_template_kwargs: { tag: "!" }, seed: 4, n: 2 },
-      ...{ max_completion_tokens: 10, max_tokens: 99, logprobs: true, top_logprobs: 2 },
+      messages,
+      chat_template_kwargs: { tag: "!" },
+      seed: 4,
+      n: 2,
+      max_completion_tokens: 10,
+      max_tokens: 99,
+      logprobs: true,
+      top_logprobs: 2,
     };
     const whole = await ask("/v1/chat/completions", body);
     assert.equal(whole.object, "chat.completion");
@@ -124,12 +130,16 @@ Deno.test("the official client completes, chats, streams and gets its own except
     const expected = await ask("/v1/completions", question);
     assert.equal(completion.choices[0]!.text, expected.choices[0].text);
     const chat = {
-      ...{ model: "base", seed: 2, max_completion_tokens: 9, logprobs: true },
+      model: "base",
+      seed: 2,
+      max_completion_tokens: 9,
+      logprobs: true,
       messages: [{ role: "user", content: "hi" }],
     } as const;
     const answer = await client.chat.completions.create({ ...chat, messages: [...chat.messages] });
     const stream = client.chat.completions.stream({
-      ...{ ...chat, messages: [...chat.messages] },
+      ...chat,
+      messages: [...chat.messages],
       stream_options: { include_usage: true },
     });
     let text = "";

@@ -59,8 +59,15 @@ Deno.test("the prompt number and the first branch key the draws as in a run", ()
     const request = { promptId: 2 ** 33 + 5, promptIds, n: 2, firstBranch: 4 };
     const [expected] = await model.generate([request], options);
     const { choices } = await ask("/v1/completions", {
-      ...{ prompt: promptIds, prompt_id: 2 ** 33 + 5, first_branch: 4, n: 2, seed: 3 },
-      ...{ max_tokens: 9, temperature: 0.8, logprobs: 0, return_token_ids: true },
+      prompt: promptIds,
+      prompt_id: 2 ** 33 + 5,
+      first_branch: 4,
+      n: 2,
+      seed: 3,
+      max_tokens: 9,
+      temperature: 0.8,
+      logprobs: 0,
+      return_token_ids: true,
       logprobs_mode: "policy_logprobs",
     });
     assert.deepEqual(choices.map((choice: Reply) => choice.token_ids), expected!.map((c) => c.ids));
@@ -112,8 +119,14 @@ Deno.test("each mode of log-probabilities has its own distribution", () =>
     for (const [logprobs_mode, values] of Object.entries(expected)) {
       for (const logprobs of [0, 5]) {
         const { choices: [choice] } = await ask("/v1/completions", {
-          ...{ prompt: promptIds, max_tokens: 1, temperature: 0.5, top_k: 3, seed: 1 },
-          ...{ logprobs, logprobs_mode, return_token_ids: true },
+          prompt: promptIds,
+          max_tokens: 1,
+          temperature: 0.5,
+          top_k: 3,
+          seed: 1,
+          logprobs,
+          logprobs_mode,
+          return_token_ids: true,
         });
         const [found] = choice.logprobs.token_logprobs, id = choice.token_ids[0];
         assert.ok(Math.abs(found - values[id]!) < 1e-4, `${logprobs_mode}: ${found}`);
@@ -152,14 +165,18 @@ Deno.test("a text ends before its stop string, streamed or not", () =>
     const whole = tokenizer.decode(group![0]!.ids, { skipSpecialTokens: true });
     const stop = whole.slice(20, 23), text = whole.slice(0, whole.indexOf(stop));
     const body = {
-      ...{ prompt: PROMPTS[0], max_tokens: 60, seed: 5, ignore_eos: true },
+      prompt: PROMPTS[0],
+      max_tokens: 60,
+      seed: 5,
+      ignore_eos: true,
       stop: ["never there", stop, stop + "x", whole.slice(19, 22) + "~"],
     };
     const { choices: [choice], usage } = await ask("/v1/completions", body);
     assert.deepEqual([choice.text, choice.finish_reason, choice.stop_reason], [text, "stop", stop]);
     const events = await eventsOf(
       await post("/v1/completions", {
-        ...{ ...body, stream: true },
+        ...body,
+        stream: true,
         stream_options: { include_usage: true },
       }),
     );
@@ -173,7 +190,12 @@ Deno.test("a text ends before its stop string, streamed or not", () =>
 Deno.test("a stream has the tokens, texts and log-probabilities of the whole answer", () =>
   withServer(async ({ ask, post }) => {
     const body = {
-      ...{ prompt: PROMPTS.slice(0, 2), n: 2, seed: 11, max_tokens: 14, echo: true, logprobs: 2 },
+      prompt: PROMPTS.slice(0, 2),
+      n: 2,
+      seed: 11,
+      max_tokens: 14,
+      echo: true,
+      logprobs: 2,
       return_token_ids: true,
     };
     const whole = (await ask("/v1/completions", body)).choices;

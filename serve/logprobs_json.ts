@@ -40,7 +40,10 @@ export function completionLogprobs(
   offset: number,
 ): CompletionLogprobs {
   const out: CompletionLogprobs = {
-    ...{ tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] },
+    tokens: [],
+    token_logprobs: [],
+    top_logprobs: [],
+    text_offset: [],
   };
   for (const entry of entries) {
     const token = name(typeof entry === "number" ? entry : entry.id);

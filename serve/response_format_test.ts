@@ -27,7 +27,11 @@ const response_format = { type: "json_schema", json_schema: { name: "short", sch
 Deno.test("an answer in the form of a schema is valid, beside other requests and streamed", () =>
   withServer(async ({ ask, post, defects }) => {
     const body = (seed: number, more = {}) => ({
-      ...{ messages, seed, response_format, max_tokens: 120, temperature: 1.5 },
+      messages,
+      seed,
+      response_format,
+      max_tokens: 120,
+      temperature: 1.5,
       ...more,
     });
     const seeds = Array.from({ length: 6 }, (_, i) => i);
@@ -81,7 +85,12 @@ Deno.test("log-probabilities are the model's, and after all rules only in that m
     const prompt = [5, 9, 33], choices = ["ab", "ax", "c"], k = 3;
     const constraint = new TokenConstraint({ kind: "choice", choices }, tokenizer, 96);
     const body = {
-      ...{ prompt, temperature: 1, seed: 3, max_tokens: 4, logprobs: k, return_token_ids: true },
+      prompt,
+      temperature: 1,
+      seed: 3,
+      max_tokens: 4,
+      logprobs: k,
+      return_token_ids: true,
       structured_outputs: { choice: choices },
     };
     const raw = await ask("/v1/completions", body);
@@ -91,7 +100,9 @@ Deno.test("log-probabilities are the model's, and after all rules only in that m
     assert.equal(one.text, other.text);
     const all: Float64Array[] = [];
     await model.generate([{
-      ...{ promptId: 0, promptIds: prompt, n: 1 },
+      promptId: 0,
+      promptIds: prompt,
+      n: 1,
       onLogits: (_, logits) => all.push(Float64Array.from(logits)),
     }], { maxNewTokens: 4, temperature: 1, seed: 3, eosIds, constraint });
     const text = constraint.begin(eosIds), ids: number[] = one.token_ids;
@@ -124,7 +135,10 @@ Deno.test("the official client parses answers with zod's schemas", () =>
     });
     for (const seed of [1, 2, 3]) {
       const answer = await client.chat.completions.parse({
-        ...{ model: "base", seed, max_completion_tokens: 220, temperature: 1 },
+        model: "base",
+        seed,
+        max_completion_tokens: 220,
+        temperature: 1,
         messages: [{ role: "user", content: "hi" }],
         response_format: zodResponseFormat(form, "form"),
       });
@@ -133,7 +147,9 @@ Deno.test("the official client parses answers with zod's schemas", () =>
     }
     // An address may be long: only its beginning is asked for.
     const mail = await client.chat.completions.create({
-      ...{ model: "base", seed: 1, max_completion_tokens: 20 },
+      model: "base",
+      seed: 1,
+      max_completion_tokens: 20,
       messages: [{ role: "user", content: "hi" }],
       response_format: zodResponseFormat(z.object({ mail: z.email() }), "mail"),
     });

@@ -44,7 +44,9 @@ export function startServer(host: ModelHost, options: ServeOptions): Server {
   let server: Deno.HttpServer<Deno.NetAddr>;
   try {
     server = Deno.serve({
-      ...{ hostname, port, onListen() {} },
+      hostname,
+      port,
+      onListen() {},
       handler: (request) => app.hono.fetch(request),
       onError(error) {
         onDefect(error);

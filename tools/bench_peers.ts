@@ -144,7 +144,11 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
   const folder = await Deno.makeTempDir();
   try {
     const job: DecodeJob = {
-      ...{ model, threads: 1, promptTokens: 512, sequences: 16, newTokens: 64 },
+      model,
+      threads: 1,
+      promptTokens: 512,
+      sequences: 16,
+      newTokens: 64,
     };
     const llama = (more: object) =>
       [
@@ -239,7 +243,8 @@ async function threadsSection(python: string, model: string, rounds: number): Pr
 async function longSection(model: string): Promise<string> {
   const job: LongJob = { model, threads: 1, newTokens: 2048, window: 256 };
   const { contestant } = await Contestant.start<LongTimes>({
-    ...{ name: "rgx, long", command: rgxCommand({ ...job, dtype: "auto" }) },
+    name: "rgx, long",
+    command: rgxCommand({ ...job, dtype: "auto" }),
   });
   const { first, last, plannedBytes, usedBytes } = await contestant.round();
   await contestant.end();

@@ -135,7 +135,9 @@ async function compare(count: number): Promise<void> {
   const prompts = questions.slice(0, count).map(({ prompt }) => prompt);
   const common = { temperature: 1, seed: 3 };
   const requests = prompts.map((prompt, promptId) => ({
-    ...{ promptId, promptIds: tokenizer.encode(prompt), n: 1 },
+    promptId,
+    promptIds: tokenizer.encode(prompt),
+    n: 1,
   }));
   await serving(MODEL, ["--max-num-seqs", String(count)], async (url) => {
     const served: number[] = [], alone: number[] = [], first: number[] = [];

@@ -98,7 +98,9 @@ async function trlRun(python: string, job: object): Promise<Run & { version: str
     await Deno.writeTextFile(path, JSON.stringify(job));
     const child = new Deno.Command(python, {
       args: ["tools/peers/trl_learning.py", path],
-      ...{ cwd: ROOT, stdout: "piped", stderr: "piped" },
+      cwd: ROOT,
+      stdout: "piped",
+      stderr: "piped",
     }).spawn();
     const errors = new Response(child.stderr).text();
     const said = [];

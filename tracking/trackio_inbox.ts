@@ -21,7 +21,13 @@ export class TrackioInbox implements TrackioStore {
     const { project, name, id, config } = this.run;
     const { kind, step, timestamp, logId } = record;
     const line = {
-      ...{ v: 1, kind, project, run: name, run_id: id, step, timestamp },
+      v: 1,
+      kind,
+      project,
+      run: name,
+      run_id: id,
+      step,
+      timestamp,
       ...(kind === "metric"
         ? { metrics: record.metrics, config: this.#configWritten ? null : config, log_id: logId }
         : { title: record.title, text: record.text, level: "WARN", alert_id: logId }),

@@ -72,8 +72,16 @@ Deno.test("rgx serve can be the judge; what it answers is read strictly", async 
       await rubric.open();
       const entry = { question: "1 + 1", answer: "2", metadata: {} };
       const scores = await rubric.score([{
-        ...{ prompt: "1 + 1", messages: null, completion: "2", answer: "2", info: {}, entry },
-        ...{ completionIds: [1], truncated: false, step: 1, maxCompletionLength: 4 },
+        prompt: "1 + 1",
+        messages: null,
+        completion: "2",
+        answer: "2",
+        info: {},
+        entry,
+        completionIds: [1],
+        truncated: false,
+        step: 1,
+        maxCompletionLength: 4,
       }]);
       await rubric.close();
       return scores;

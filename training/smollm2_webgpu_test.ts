@@ -45,17 +45,29 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
     weights: { dtype },
   });
   const optimizer = new AdamW(device, model, {
-    ...{ beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
+    beta1: 0.9,
+    beta2: 0.999,
+    epsilon: 1e-8,
+    weightDecay: 0,
+    maxGradNorm: 1,
   });
   try {
     const [sampled] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 4 }], {
-      ...{ maxNewTokens: 6, temperature: 0.7, seed: 11, eosIds: [] },
+      maxNewTokens: 6,
+      temperature: 0.7,
+      seed: 11,
+      eosIds: [],
     });
     // The step has fixed completions, so that it does not depend on sampling.
     const branches = [[788, 216, 34], [504, 3575, 314, 216], [2], [788, 314, 253, 1123]];
     const rows = branches.map((ids, branch) => ({
-      ...{ group: 0, promptId: 0, branch, promptIds: PROMPT, ids },
-      ...{ advantage: branch % 2 === 0 ? 1 : -1, oldLogp: null },
+      group: 0,
+      promptId: 0,
+      branch,
+      promptIds: PROMPT,
+      ids,
+      advantage: branch % 2 === 0 ? 1 : -1,
+      oldLogp: null,
     }));
     const logp = async () => {
       const group = { promptIds: PROMPT, branches };

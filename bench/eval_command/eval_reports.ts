@@ -76,7 +76,12 @@ function numbersOf(result: ModelResult) {
       ? 0
       : mean(scores.map((ofProblem) => Math.max(...ofProblem))),
     mean_score_ci95,
-    ...{ accuracy, ci95, correct, total, num_examples, errors },
+    accuracy,
+    ci95,
+    correct,
+    total,
+    num_examples,
+    errors,
     format_rate: result.format_rate,
     truncated_rate: result.truncated_rate,
   };
@@ -90,9 +95,14 @@ function report(
   saveFullResults: boolean,
 ) {
   return {
-    ...{ name: task, dataset: task_name, category, parameters },
+    name: task,
+    dataset: task_name,
+    category,
+    parameters,
     ...numbers,
-    ...{ prompt, usage, device },
+    prompt,
+    usage,
+    device,
     ...(saveFullResults && {
       results: examples.map(({ metadata, ...example }) =>
         saveMetadata ? { ...example, metadata } : example

@@ -166,8 +166,11 @@ export class LocalModel implements Answerer {
         return [];
       }
       return runsOf(question.samples).map((samples) => ({
-        ...{ question, index, promptIds },
-        ...{ firstSample: samples[0]!, samples: samples.length },
+        question,
+        index,
+        promptIds,
+        firstSample: samples[0]!,
+        samples: samples.length,
       }));
     });
   }

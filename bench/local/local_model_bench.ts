@@ -62,10 +62,17 @@ async function measure(
 ): Promise<void> {
   const prompt = { ...DEFAULT_PROMPT_SETTINGS, format: "plain" as const };
   const settings = {
-    ...{ prompt: { ...prompt, from: "default" as const }, seed: SEED, keepPromptTokens: null },
+    prompt: { ...prompt, from: "default" as const },
+    seed: SEED,
+    keepPromptTokens: null,
     sampling: {
-      ...{ temperature: 0, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 },
-      ...{ max_new_tokens: 256, samples: 1 },
+      temperature: 0,
+      top_p: 1,
+      top_k: 0,
+      min_p: 0,
+      repetition_penalty: 1,
+      max_new_tokens: 256,
+      samples: 1,
       ...sampling,
     },
   };
@@ -83,8 +90,14 @@ async function measure(
     const one = (performance.now() - start) / questions.length;
     model.close();
     const { result, seconds } = await benchmark({
-      ...{ models: [path], tasks, numExamples: EACH, device, seed: SEED },
-      ...{ sampling: settings.sampling, prompt, outputDir: `${folder}/${round}` },
+      models: [path],
+      tasks,
+      numExamples: EACH,
+      device,
+      seed: SEED,
+      sampling: settings.sampling,
+      prompt,
+      outputDir: `${folder}/${round}`,
     });
     if (round === 0) continue; // compilers warm up
     const usage = Object.values(result.tasks).map(({ models }) => models[path]!.usage);

@@ -18,8 +18,11 @@ Deno.test("adapters and their base are read once and answer as they do alone", (
       const one = await writeAdapter(SIZES, folder, device, { name: "one" });
       const other = await writeAdapter(SIZES, folder, device, { name: "other", peft });
       const { models } = await planModels([one, other], {
-        ...{ seed: 1, includeBase: true, remote: { address: "", format: "chat" } },
-        ...{ prompt: { add_instructions: false }, sampling: { max_new_tokens: 8 } },
+        seed: 1,
+        includeBase: true,
+        remote: { address: "", format: "chat" },
+        prompt: { add_instructions: false },
+        sampling: { max_new_tokens: 8 },
       });
       assert.deepEqual(models.map(({ isBase }) => isBase), [false, true, false]);
       assert.equal(new Set(models.map(sharedWeights)).size, 1);

@@ -6,7 +6,13 @@ import { withFolder } from "../testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const line = (index: number, sample: number, key = "k", completion = "é"): SampleLine => ({
-  ...{ key, index, sample, model: "m", task: "t", prompt_tokens: 1, device: "d" },
+  key,
+  index,
+  sample,
+  model: "m",
+  task: "t",
+  prompt_tokens: 1,
+  device: "d",
   result: { completion, extracted: null, score: 0, truncated: false, completion_tokens: 1 },
 });
 

@@ -53,7 +53,11 @@ export function summarize(
   );
   const { accuracy, correct, total, ci95, mean_score, ...rates } = accuracyOf(scored);
   return {
-    ...{ accuracy, correct, total, ci95, mean_score },
+    accuracy,
+    correct,
+    total,
+    ci95,
+    mean_score,
     mean_score_ci95: bootstrapMean(
       scored.filter(({ length }) => length > 0)
         .map((samples) => mean(samples.map(({ score }) => score))),

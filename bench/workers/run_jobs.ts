@@ -54,7 +54,8 @@ export async function runJobs(
       await askAll(answerer, jobsOfModel, listener, shouldStop);
       const asking = (performance.now() - loaded) / 1000;
       listener.finished(model, {
-        ...{ loading: (loaded - start) / 1000, asking },
+        loading: (loaded - start) / 1000,
+        asking,
         model: answerer.modelSeconds ?? asking,
       });
     }

@@ -97,7 +97,10 @@ export function packJobs(jobs: readonly Job[]): string {
     {
       // A worker does not need the configuration of a model's run.
       models: models.map(({ name, where, settings, fingerprint }) => ({
-        ...{ name, where, settings, fingerprint },
+        name,
+        where,
+        settings,
+        fingerprint,
       })),
       sets,
       jobs: jobs.map((job) => ({

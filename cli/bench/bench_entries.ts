@@ -19,13 +19,11 @@ export async function readEntryRequests(
     if (byTask.size === 0) throw new UsageError(`--entries ${path}: there are no entries`);
     for (const [task, rows] of byTask) {
       requests.push({
-        ...{
-          name: "file",
-          label: task,
-          path,
-          entriesOf: task,
-          size: Math.min(rows.length, maxEntries),
-        },
+        name: "file",
+        label: task,
+        path,
+        entriesOf: task,
+        size: Math.min(rows.length, maxEntries),
         category: hasTask(task) ? getTask(task).category : null,
       });
     }

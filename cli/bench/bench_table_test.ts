@@ -15,8 +15,15 @@ function result(samples: boolean): AllTasksResultFile {
   file.average = averages(file.tasks);
   for (const task of Object.values(file.tasks)) {
     task.comparisons = [{
-      ...{ task: task.task, first: BASE, second: TRAINED, n: 50, difference: 0.2 },
-      ...{ ci95: [0.05, 0.3], only_first: 1, only_second: 11, p_value: 0.006 },
+      task: task.task,
+      first: BASE,
+      second: TRAINED,
+      n: 50,
+      difference: 0.2,
+      ci95: [0.05, 0.3],
+      only_first: 1,
+      only_second: 11,
+      p_value: 0.006,
     }];
     for (const model of Object.values(task.models)) {
       if (samples) {
@@ -86,8 +93,15 @@ Deno.test("models with the same last name get longer names everywhere", () => {
   const file = allTasksFile({ gcd: { "a/model": 40, "b/model": 30 } });
   file.average = averages(file.tasks);
   file.tasks["gcd"]!.comparisons = [{
-    ...{ task: "gcd", first: "a/model", second: "b/model", n: 50, difference: -0.2 },
-    ...{ ci95: [-0.3, -0.1], only_first: 11, only_second: 1, p_value: 0.006 },
+    task: "gcd",
+    first: "a/model",
+    second: "b/model",
+    n: 50,
+    difference: -0.2,
+    ci95: [-0.3, -0.1],
+    only_first: 11,
+    only_second: 1,
+    p_value: 0.006,
   }];
   file.failures = [{ model: "b/model", task: "lcm", error: "out of memory" }];
   const report = textReport(file, 200);

@@ -230,7 +230,10 @@ class Chat {
         };
         try {
           await host.generate(model, {
-            ...{ promptId: answer, promptIds, n: 1, signal: control.signal },
+            promptId: answer,
+            promptIds,
+            n: 1,
+            signal: control.signal,
             sampling: {
               maxNewTokens: Math.min(sampling.max_new_tokens, room),
               temperature: sampling.temperature,

@@ -57,8 +57,13 @@ Deno.test("without a chat template each message is its own prompt, and no system
 
 Deno.test("sampling keys are set within their ranges", () => {
   const sampling: ChatSampling = {
-    ...{ temperature: 1, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 },
-    ...{ max_new_tokens: 10, seed: 1 },
+    temperature: 1,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    max_new_tokens: 10,
+    seed: 1,
   };
   setSampling(sampling, "top-k", "40");
   setSampling(sampling, "temperature", "0");

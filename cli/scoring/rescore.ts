@@ -38,12 +38,15 @@ export async function rescoreRun(given: string, flags: RescoreFlags): Promise<vo
     weights: config.rewards.map(({ weight }) => weight),
   };
   const rescoring = new Rescoring({
-    ...{ before, rubric, groupSize: training.num_generations },
+    before,
+    rubric,
+    groupSize: training.num_generations,
     scale: training.scale_rewards,
     aggregation: training.multi_objective_aggregation,
   });
   const facts = {
-    ...{ folder, rewardNames: before.names },
+    folder,
+    rewardNames: before.names,
     maxCompletionLength: training.max_completion_length,
   };
   let shown = 0;

@@ -68,7 +68,9 @@ async function serveRewards(
 ): Promise<number> {
   if (file !== "-") throw new UsageError("--serve takes no file: clients send what to score");
   const server = startScoreServer(rubric, {
-    ...{ hostname, port, maxCompletionLength },
+    hostname,
+    port,
+    maxCompletionLength,
     onDefect: (error) => log(`internal error: ${error instanceof Error ? error.stack : error}`),
   });
   log(`rewards: ${rubric.names.map((name, i) => `${name} × ${rubric.weights[i]}`).join(", ")}`);

@@ -44,7 +44,10 @@ export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): S
   };
   try {
     const server = Deno.serve({
-      ...{ hostname, port, handler, onListen() {} },
+      hostname,
+      port,
+      handler,
+      onListen() {},
       onError(error) {
         onDefect(error);
         return failure(500, "internal error");

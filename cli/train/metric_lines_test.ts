@@ -19,7 +19,10 @@ function linesOf(rewards: readonly string[], log: string | undefined, warnings: 
   const lines = new MetricLines(config, "grpo", chosen, (message) => warnings.push(message));
   const parts = rewards.map((name, i) => [`rewards/${name}/mean`, i / 10]);
   return lines.lines(20, 1000, {
-    ...{ reward: 0.25, "completions/mean_length": 12.34, entropy: 0.5, kl: 0.0123 },
+    reward: 0.25,
+    "completions/mean_length": 12.34,
+    entropy: 0.5,
+    kl: 0.0123,
     "completions/clipped_ratio": 0.031,
     ...Object.fromEntries(parts),
   }, "1 h 2 min");

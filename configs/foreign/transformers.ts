@@ -187,7 +187,8 @@ export const TRANSFORMERS: ForeignTable = {
     ...generation("training.stop", "stop"),
   },
   values: {
-    ...{ warmup_ratio: ratio, "training.warmup_ratio": ratio },
+    warmup_ratio: ratio,
+    "training.warmup_ratio": ratio,
     ...flatAndIn("training", { bf16: mixedPrecision }),
   },
   translated: {

@@ -86,7 +86,9 @@ const ROWS: readonly Row[] = [
 /** All known cards. */
 export const KNOWN_CARDS: readonly KnownCard[] = ROWS.map(
   ([id, name, gigabytes, tflops, gbs, bus]) => ({
-    ...{ id, name, bus },
+    id,
+    name,
+    bus,
     memory: gigabytes * 1e9,
     flops: tflops * 1e12,
     bandwidth: gbs * 1e9,

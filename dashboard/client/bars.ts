@@ -23,7 +23,10 @@ export function barChart(title: string, bars: readonly Bar[]): SVGElement {
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
     svg("line", {
       class: "grid",
-      ...{ x1: share * plot + 1, x2: share * plot + 1, y1: TOP, y2: height - BOTTOM },
+      x1: share * plot + 1,
+      x2: share * plot + 1,
+      y1: TOP,
+      y2: height - BOTTOM,
     }),
     svg("text", {
       class: "axis",
@@ -41,7 +44,11 @@ export function barChart(title: string, bars: readonly Bar[]): SVGElement {
     return [
       name,
       svg("rect", {
-        ...{ x: 1, y: y + 20, width: Math.max(1, accuracy * plot), height: 20, rx: 2 },
+        x: 1,
+        y: y + 20,
+        width: Math.max(1, accuracy * plot),
+        height: 20,
+        rx: 2,
         fill: lineStyle(index).color,
       }),
       whisker(low * plot + 1, high * plot + 1, middle, middle),

@@ -170,7 +170,12 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
       );
       const { color, dash } = lineStyle(run.index);
       const line = svg("line", {
-        ...{ x1: 0, y1: 5, x2: 26, y2: 5, stroke: color, "stroke-width": 3 },
+        x1: 0,
+        y1: 5,
+        x2: 26,
+        y2: 5,
+        stroke: color,
+        "stroke-width": 3,
         "stroke-dasharray": dash.join(" "),
       });
       const swatch = svg(

@@ -107,7 +107,12 @@ export class Benchmarks {
       }),
       comparisons: tasks.flatMap((task) =>
         task.comparisons.map(({ first, second, difference, ci95, p_value: p }) => ({
-          ...{ task: task.task, first, second, difference, ci95, p },
+          task: task.task,
+          first,
+          second,
+          difference,
+          ci95,
+          p,
         }))
       ),
       failures: file?.kind === "all_tasks" ? file.failures : [],

@@ -4,8 +4,17 @@ import { writeCompletions } from "../testing.ts";
 import { type CompletionFilter, readCompletions } from "./completions.ts";
 
 const ALL: CompletionFilter = {
-  ...{ from: null, to: null, prompt: "", text: "", answer: "any", advantage: "any" },
-  ...{ reward: "", min: null, max: null, after: null, limit: 50 },
+  from: null,
+  to: null,
+  prompt: "",
+  text: "",
+  answer: "any",
+  advantage: "any",
+  reward: "",
+  min: null,
+  max: null,
+  after: null,
+  limit: 50,
 };
 
 async function withSteps(steps: number, test: (folder: string) => Promise<void>): Promise<void> {

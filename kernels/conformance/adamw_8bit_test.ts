@@ -70,16 +70,29 @@ async function step(
   const after = await execute(device, {
     op: "adamw_8bit",
     args: {
-      ...{ param, grad, ...moments, tables: dynamicTables(), n: grad.length },
-      ...{ lr, beta1, beta2, eps, weightDecay, gradScale },
-      ...{ correction1: 1 - beta1 ** t, correction2: 1 - beta2 ** t },
+      param,
+      grad,
+      ...moments,
+      tables: dynamicTables(),
+      n: grad.length,
+      lr,
+      beta1,
+      beta2,
+      eps,
+      weightDecay,
+      gradScale,
+      correction1: 1 - beta1 ** t,
+      correction2: 1 - beta2 ** t,
     },
   });
   const get = (name: string) => after.get(name)!;
   const codes = (name: string) => get(name) as Uint32Array;
   return {
     param: get("param"),
-    ...{ m: codes("m"), v: codes("v"), mMax: get("mMax"), vMax: get("vMax") },
+    m: codes("m"),
+    v: codes("v"),
+    mMax: get("mMax"),
+    vMax: get("vMax"),
   };
 }
 

@@ -1,54 +1,12 @@
 /**
  * Compares every backward with central differences of its forward, on the float64 reference device.
  * The loss is L = Σ r·outputs for a random r, the step is 1e−6·max(1, |x|), and errors are relative
- * to the largest derivative.
+ * to the largest derivative. Attention has a file of its own, attention_gradients_test.ts.
  */
 import assert from "node:assert/strict";
 import type { HostArray } from "../tensor.ts";
-import { execute, type HostArgs } from "./runner.ts";
-import type { OpName } from "../ops/ops.ts";
-import { createReferenceDevice } from "../devices/reference/device.ts";
-import { assertWithin, largest, packLengths, stream } from "../testing.ts";
-
-const device = createReferenceDevice({ float: "f64" });
-
-function random64(name: string, n: number, scale = 1): Float64Array {
-  const random = stream(name);
-  return Float64Array.from({ length: n }, () => scale * random.normal());
-}
-
-const empty = (n: number) => new Float64Array(n);
-
-async function run<K extends OpName>(op: K, args: HostArgs<K>): Promise<Map<string, HostArray>> {
-  return await execute(device, { op, args: args as never });
-}
-
-function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
-  return sum;
-}
-
-/** Compares `gradient` with differences of `loss`, which reads `x`; `x` is changed and restored. */
-async function checkGradient(
-  what: string,
-  x: Float64Array,
-  gradient: HostArray,
-  loss: () => Promise<number>,
-): Promise<void> {
-  const differences = new Float64Array(x.length);
-  for (let i = 0; i < x.length; i++) {
-    const at = x[i]!, step = 1e-6 * Math.max(1, Math.abs(at));
-    x[i] = at + step;
-    const above = await loss();
-    x[i] = at - step;
-    const below = await loss();
-    x[i] = at;
-    differences[i] = (above - below) / (2 * step);
-  }
-  assert.ok(largest(differences) > 0, `${what}: all derivatives are 0`);
-  assertWithin(gradient, differences, 1e-6 * largest(differences), what);
-}
+import { assertWithin } from "../testing.ts";
+import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
 
 Deno.test("the gradients of a linear layer are matrix products", async () => {
   const m = 5, n = 4, k = 7;
@@ -124,7 +82,10 @@ Deno.test("layernorm_backward and add_bias_backward are gradients", async () => 
     const dxBefore = random64("dx before", rows * d), dwBefore = random64("dw before", d);
     const inputs = { dout, x, weight, mean: mean!, rho: rho!, ...sizes };
     const back = await run("layernorm_backward", {
-      ...{ ...inputs, dx: dxBefore, accumulate: true, dweight: dwBefore },
+      ...inputs,
+      dx: dxBefore,
+      accumulate: true,
+      dweight: dwBefore,
     });
     const dx = back.get("dx")!.map((g, i) => g - dxBefore[i]!);
     await checkGradient("dx", x, dx, loss);
@@ -182,146 +143,20 @@ Deno.test("swiglu_backward is the gradient of swiglu", async () => {
   await checkGradient("dup", up, back.get("dup")!, loss);
 });
 
-Deno.test("attention_backward is the gradient of attention over packed groups", async () => {
-  const batches: {
-    groups: [number, number[]][];
-    heads: [number, number, number];
-    window?: number;
-  }[] = [
-    { groups: [[1, [1]]], heads: [1, 1, 2] },
-    { groups: [[3, [2, 0, 4]], [1, [1]], [2, []]], heads: [2, 2, 4] },
-    { groups: [[2, [3, 1]], [4, [0, 5]]], heads: [6, 2, 4] },
-    { groups: [[5, [3, 3]]], heads: [3, 1, 6] },
-    { groups: [[5, [3, 0, 4]], [2, [6]]], heads: [2, 1, 4], window: 3 },
-    { groups: [[3, [1, 2]]], heads: [1, 1, 2], window: 1 },
-  ];
-  for (const { groups, heads: [heads, kvHeads, headDim], window } of batches) {
-    const { rows, segmentCount, segments, rowSegment } = packLengths(groups);
-    const what = JSON.stringify(groups);
-    const q = random64(`q ${what}`, rows * heads * headDim);
-    const k = random64(`k ${what}`, rows * kvHeads * headDim);
-    const v = random64(`v ${what}`, rows * kvHeads * headDim);
-    const dout = random64(`dout ${what}`, q.length);
-    const shared = {
-      q,
-      k,
-      v,
-      segments,
-      rowSegment,
-      segmentCount,
-      rows,
-      heads,
-      kvHeads,
-      headDim,
-      scale: 0.6,
-      ...(window === undefined ? {} : { window }),
-    };
-    const forward = () =>
-      run("attention", { ...shared, out: empty(q.length), lse: empty(rows * heads) });
-    const loss = async () => dot(dout, (await forward()).get("out")!);
-    const { out, lse } = Object.fromEntries(await forward());
-    const back = await run("attention_backward", {
-      ...shared,
-      out: out!,
-      lse: lse!,
-      dout,
-      dq: empty(q.length),
-      dk: empty(k.length),
-      dv: empty(k.length),
-    });
-    await checkGradient(`dv of ${what}`, v, back.get("dv")!, loss);
-    // A row that attends only to itself has the weight 1 for any score.
-    if (window === 1) continue;
-    await checkGradient(`dq of ${what}`, q, back.get("dq")!, loss);
-    await checkGradient(`dk of ${what}`, k, back.get("dk")!, loss);
-  }
-});
-
-Deno.test("a packed group gives the same attention as its separate sequences", async () => {
-  const heads = 2, kvHeads = 1, headDim = 4, prompt = 3, branches = [4, 1, 0, 2];
-  const packed = packLengths([[prompt, branches]]);
-  const shared = { heads, kvHeads, headDim, scale: 0.5 };
-  let window: number | undefined;
-  const attend = async (layout: ReturnType<typeof packLengths>, pick: number[]) => {
-    const { rows, segmentCount, segments, rowSegment } = layout;
-    const rowsOf = (all: Float64Array, width: number) =>
-      Float64Array.from(pick.flatMap((r) => [...all.subarray(r * width, (r + 1) * width)]));
-    const args = {
-      q: rowsOf(random64("same q", packed.rows * heads * headDim), heads * headDim),
-      k: rowsOf(random64("same k", packed.rows * kvHeads * headDim), kvHeads * headDim),
-      v: rowsOf(random64("same v", packed.rows * kvHeads * headDim), kvHeads * headDim),
-      out: empty(rows * heads * headDim),
-      lse: empty(rows * heads),
-      ...{ rows, segmentCount, segments, rowSegment, ...shared },
-      ...(window === undefined ? {} : { window }),
-    };
-    return (await run("attention", args)).get("out")!;
-  };
-  const range = (from: number, n: number) => Array.from({ length: n }, (_, i) => from + i);
-  for (window of [undefined, 1, 2, 4, 6]) {
-    const together = await attend(packed, range(0, packed.rows));
-    let begin = prompt;
-    for (const length of branches) {
-      const pick = [...range(0, prompt), ...range(begin, length)];
-      const alone = await attend(packLengths([[pick.length, []]]), pick);
-      const width = heads * headDim;
-      for (const [i, row] of pick.entries()) {
-        const expected = together.slice(row * width, (row + 1) * width);
-        assertWithin(alone.slice(i * width, (i + 1) * width), expected, 1e-14, `row ${row}`);
-      }
-      begin += length;
-    }
-  }
-});
-
-Deno.test("attention_decode equals the last row of attention", async () => {
-  const heads = 4, kvHeads = 2, headDim = 4, scale = 0.5, prompt = 5, branches = [3, 1, 4];
-  const { rows, segmentCount, segments, rowSegment } = packLengths([[prompt, branches]]);
-  const width = kvHeads * headDim, maxNew = 6, slots = [2, 0, 1];
-  const q = random64("dq", rows * heads * headDim);
-  const k = random64("dk", rows * width), v = random64("dv", rows * width);
-  const sizes = { heads, kvHeads, headDim, scale };
-  const full = await run("attention", {
-    ...{ q, k, v, segments, rowSegment, segmentCount, rows, ...sizes },
-    out: empty(q.length),
-    lse: empty(rows * heads),
-  });
-  const branchK = empty(3 * maxNew * width), branchV = empty(3 * maxNew * width);
-  const table: number[] = [], last: number[] = [];
-  let begin = prompt;
-  for (const [b, length] of branches.entries()) {
-    branchK.set(k.subarray(begin * width, (begin + length) * width), slots[b]! * maxNew * width);
-    branchV.set(v.subarray(begin * width, (begin + length) * width), slots[b]! * maxNew * width);
-    table.push(0, prompt, slots[b]!, length, 0, 0);
-    begin += length;
-    last.push(begin - 1);
-  }
-  const rowsOf = (all: HostArray) =>
-    Float64Array.from(
-      last.flatMap((r) => [...all.slice(r * heads * headDim, (r + 1) * heads * headDim)]),
-    );
-  const decoded = await run("attention_decode", {
-    q: rowsOf(q),
-    prefixK: k.slice(0, prompt * width),
-    prefixV: v.slice(0, prompt * width),
-    branchK,
-    branchV,
-    out: empty(3 * heads * headDim),
-    branches: Uint32Array.from(table),
-    count: 3,
-    maxNew,
-    ...sizes,
-  });
-  assertWithin(decoded.get("out")!, rowsOf(full.get("out")!), 1e-14, "out");
-});
-
 Deno.test("head_backward is the gradient of log-probabilities and entropies", async () => {
   for (const temperature of [1, 0.7]) {
     const pairStart = Uint32Array.from([0, 3, 3, 4]), rows = 3, pairs = 4, vocab = 9, d = 5;
     const hidden = random64("head hidden", rows * d), weight = random64("head weight", vocab * d);
     const dlogp = random64("head dlogp", pairs), dentropy = random64("head dentropy", rows);
     const shared = {
-      ...{ hidden, weight, pairStart, rows, pairs, vocab, d, temperature },
+      hidden,
+      weight,
+      pairStart,
+      rows,
+      pairs,
+      vocab,
+      d,
+      temperature,
       targets: Uint32Array.from([2, 2, 8, 0]),
     };
     const forward = () =>
@@ -370,8 +205,19 @@ Deno.test("head_backward is the gradient by the adapter of the head", async () =
   const xa = random64("lora xa", rows * r), loraB = random64("lora b", vocab * r);
   const dlogp = random64("lora dlogp", pairs), dentropy = random64("lora dentropy", rows);
   const shared = {
-    ...{ hidden, weight, pairStart, rows, pairs, vocab, d, temperature: 0.7 },
-    ...{ xa, loraB, r, loraScale: 1.5, targets: Uint32Array.from([2, 2, 8, 0]) },
+    hidden,
+    weight,
+    pairStart,
+    rows,
+    pairs,
+    vocab,
+    d,
+    temperature: 0.7,
+    xa,
+    loraB,
+    r,
+    loraScale: 1.5,
+    targets: Uint32Array.from([2, 2, 8, 0]),
   };
   const forward = () =>
     run("head", { ...shared, logp: empty(pairs), lse: empty(rows), entropy: empty(rows) });
@@ -382,8 +228,14 @@ Deno.test("head_backward is the gradient by the adapter of the head", async () =
   const { lse, entropy } = Object.fromEntries(await forward());
   const before = random64("lora before", vocab * r);
   const back = await run("head_backward", {
-    ...{ ...shared, lse: lse!, entropy: entropy!, dlogp, dentropy },
-    ...{ dhidden: empty(rows * d), dxa: empty(rows * r), dloraB: before },
+    ...shared,
+    lse: lse!,
+    entropy: entropy!,
+    dlogp,
+    dentropy,
+    dhidden: empty(rows * d),
+    dxa: empty(rows * r),
+    dloraB: before,
   });
   await checkGradient("dhidden", hidden, back.get("dhidden")!, loss);
   await checkGradient("dxa", xa, back.get("dxa")!, loss);
@@ -420,7 +272,17 @@ Deno.test("adamw takes PyTorch's steps", async () => {
   for (let step = 1; step <= 3; step++) {
     const grad = Float64Array.from([0.3 * step, -4, 0]), gradScale = 0.5;
     const after: Map<string, HostArray> = await run("adamw", {
-      ...{ param, grad, m, v, n: 3, lr, beta1, beta2, eps, weightDecay, gradScale },
+      param,
+      grad,
+      m,
+      v,
+      n: 3,
+      lr,
+      beta1,
+      beta2,
+      eps,
+      weightDecay,
+      gradScale,
       correction1: 1 - beta1 ** step,
       correction2: 1 - beta2 ** step,
     });
@@ -440,8 +302,17 @@ Deno.test("adamw takes PyTorch's steps", async () => {
   assertWithin(v, wantV, 1e-14, "v");
   // The first step has the size lr for any gradient.
   const first = await run("adamw", {
-    ...{ param: Float64Array.of(1), grad: Float64Array.of(123), m: empty(1), v: empty(1), n: 1 },
-    ...{ lr, beta1, beta2, eps: 0, weightDecay: 0, gradScale: 1 },
+    param: Float64Array.of(1),
+    grad: Float64Array.of(123),
+    m: empty(1),
+    v: empty(1),
+    n: 1,
+    lr,
+    beta1,
+    beta2,
+    eps: 0,
+    weightDecay: 0,
+    gradScale: 1,
     correction1: 1 - beta1,
     correction2: 1 - beta2,
   });

@@ -164,8 +164,13 @@ function bf16Products(): GuardedCase[] {
   // Products of many rows are divided in another way.
   const manyRows = (shape: Partial<ReturnType<typeof randomShape>>) => ({
     ...randomShape(random),
-    ...{ transA: false, transB: false, weightType: undefined, activations: undefined },
-    ...{ m: random.int(1020, 1100), n: random.int(1, 70), k: random.int(1, 80) },
+    transA: false,
+    transB: false,
+    weightType: undefined,
+    activations: undefined,
+    m: random.int(1020, 1100),
+    n: random.int(1, 70),
+    k: random.int(1, 80),
     ...shape,
   });
   const shapes = [
@@ -238,10 +243,20 @@ function decoding(random: RandomStream): GuardedCase {
   return {
     op: "attention_decode",
     args: {
-      ...{ q: floats(count * heads), out: floats(count * heads), branches, count, maxNew },
-      ...{ prefixK: floats(rows * kvHeads), prefixV: floats(rows * kvHeads) },
-      ...{ branchK: floats(count * maxNew * kvHeads), branchV: floats(count * maxNew * kvHeads) },
-      ...{ heads, kvHeads, headDim, scale: 0.5, ...window },
+      q: floats(count * heads),
+      out: floats(count * heads),
+      branches,
+      count,
+      maxNew,
+      prefixK: floats(rows * kvHeads),
+      prefixV: floats(rows * kvHeads),
+      branchK: floats(count * maxNew * kvHeads),
+      branchV: floats(count * maxNew * kvHeads),
+      heads,
+      kvHeads,
+      headDim,
+      scale: 0.5,
+      ...window,
     },
   };
 }
@@ -256,10 +271,17 @@ function head(random: RandomStream): GuardedCase[] {
   const rows = random.int(1, 100), vocab = random.int(1, 1200), d = random.int(1, 90);
   const floats = (n: number) => normals(random, n), pairs = rows;
   const args = {
-    ...{ hidden: floats(rows * d), weight: floats(vocab * d), rows, vocab, d, pairs },
+    hidden: floats(rows * d),
+    weight: floats(vocab * d),
+    rows,
+    vocab,
+    d,
+    pairs,
     pairStart: Uint32Array.from({ length: rows + 1 }, (_, i) => i),
     targets: Uint32Array.from({ length: pairs }, () => random.below(vocab)),
-    ...{ lse: floats(rows), entropy: floats(rows), temperature: 0.9 },
+    lse: floats(rows),
+    entropy: floats(rows),
+    temperature: 0.9,
   };
   const r = random.int(1, 20), adapter = { xa: floats(rows * r), loraB: floats(vocab * r), r };
   const mean = random.choice([{}, { mean: floats(rows * d) }, { ...adapter, loraScale: 0.5 }]);
@@ -284,9 +306,13 @@ function rowOperations(random: RandomStream): GuardedCase[] {
     {
       op: "rope",
       args: {
-        ...{ x: floats(n), cos: floats(5 * headDim / 2), sin: floats(5 * headDim / 2) },
+        x: floats(n),
+        cos: floats(5 * headDim / 2),
+        sin: floats(5 * headDim / 2),
         positions: Uint32Array.from({ length: rows }, () => random.below(5)),
-        ...{ rows, heads, headDim },
+        rows,
+        heads,
+        headDim,
       },
     },
     { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n } },

@@ -126,11 +126,19 @@ function attention(window: number | undefined, headDim: number, numbers: Numbers
   }
   const heads = 6, kvHeads = 2, wide = rows * heads * headDim, narrow = rows * kvHeads * headDim;
   const args = {
-    ...{ q: numbers.floats(wide), k: numbers.floats(narrow), v: numbers.floats(narrow) },
-    ...{ out: numbers.floats(wide), lse: numbers.floats(rows * heads) },
+    q: numbers.floats(wide),
+    k: numbers.floats(narrow),
+    v: numbers.floats(narrow),
+    out: numbers.floats(wide),
+    lse: numbers.floats(rows * heads),
     segments: Uint32Array.from(segments),
     rowSegment: Uint32Array.from(rowSegment),
-    ...{ segmentCount: segments.length / SEGMENT.columns, rows, heads, kvHeads, headDim, scale: 2 },
+    segmentCount: segments.length / SEGMENT.columns,
+    rows,
+    heads,
+    kvHeads,
+    headDim,
+    scale: 2,
     ...(window === undefined ? {} : { window }),
   };
   const gradients = { dq: args.out, dk: numbers.floats(narrow), dv: numbers.floats(narrow) };
@@ -157,9 +165,18 @@ function decoding(heads: number, kvHeads: number, headDim: number, numbers: Numb
   const cells = (n: number) => numbers.floats(n * headDim);
   return check("attention_decode", {
     q: cells(count * heads),
-    ...{ prefixK: cells(rows * kvHeads), prefixV: cells(rows * kvHeads) },
-    ...{ branchK: cells(count * maxNew * kvHeads), branchV: cells(count * maxNew * kvHeads) },
-    ...{ out: cells(count * heads), branches, count, maxNew, heads, kvHeads, headDim, scale: 1 },
+    prefixK: cells(rows * kvHeads),
+    prefixV: cells(rows * kvHeads),
+    branchK: cells(count * maxNew * kvHeads),
+    branchV: cells(count * maxNew * kvHeads),
+    out: cells(count * heads),
+    branches,
+    count,
+    maxNew,
+    heads,
+    kvHeads,
+    headDim,
+    scale: 1,
   }, ["out"]);
 }
 
@@ -168,20 +185,38 @@ function decodeLayer(numbers: Numbers): Check {
   const width = heads * headDim, { branches, count, rows } = branchTable(maxNew);
   const weight = (n: number, k: number) => numbers.floats(packedLength(n, k));
   return check("decode_layer", {
-    ...{ x: numbers.floats(count * d), inputNorm: numbers.floats(d), postNorm: numbers.floats(d) },
-    ...{ wq: weight(width, d), wk: weight(kv, d), wv: weight(kv, d), wo: weight(d, width) },
-    ...{ wGate: weight(f, d), wUp: weight(f, d), wDown: weight(d, f) },
-    ...{ cos: numbers.floats(80), sin: numbers.floats(80) },
+    x: numbers.floats(count * d),
+    inputNorm: numbers.floats(d),
+    postNorm: numbers.floats(d),
+    wq: weight(width, d),
+    wk: weight(kv, d),
+    wv: weight(kv, d),
+    wo: weight(d, width),
+    wGate: weight(f, d),
+    wUp: weight(f, d),
+    wDown: weight(d, f),
+    cos: numbers.floats(80),
+    sin: numbers.floats(80),
     positions: Uint32Array.from({ length: count }, (_, b) => 3 * b),
     cacheRow: Uint32Array.from(
       { length: count },
       (_, b) => b * maxNew + branches[b * BRANCH.columns + BRANCH.length]! - 1,
     ),
-    ...{ prefixK: numbers.floats(rows * kv), packedPrefixK: weight(rows, kv) },
+    prefixK: numbers.floats(rows * kv),
+    packedPrefixK: weight(rows, kv),
     prefixV: numbers.floats(rows * kv),
     branchK: numbers.floats(count * maxNew * kv),
     branchV: numbers.floats(count * maxNew * kv),
-    ...{ branches, count, maxNew, d, f, heads, kvHeads, headDim, scale: 0.3, eps: 1e-5 },
+    branches,
+    count,
+    maxNew,
+    d,
+    f,
+    heads,
+    kvHeads,
+    headDim,
+    scale: 0.3,
+    eps: 1e-5,
   }, ["x", "branchK", "branchV"]);
 }
 
@@ -189,11 +224,17 @@ function decodeLayer(numbers: Numbers): Check {
 function heads(numbers: Numbers): Check[] {
   const rows = 50, vocab = 1085, d = 36, pairs = rows;
   const args = {
-    ...{ hidden: numbers.floats(rows * d), weight: numbers.floats(vocab * d) },
+    hidden: numbers.floats(rows * d),
+    weight: numbers.floats(vocab * d),
     pairStart: Uint32Array.from({ length: rows + 1 }, (_, i) => i),
     targets: Uint32Array.from({ length: pairs }, (_, i) => i * 37 % vocab),
-    ...{ lse: numbers.floats(rows), entropy: numbers.floats(rows) },
-    ...{ rows, pairs, vocab, d, temperature: 0.7 },
+    lse: numbers.floats(rows),
+    entropy: numbers.floats(rows),
+    rows,
+    pairs,
+    vocab,
+    d,
+    temperature: 0.7,
   };
   const logp = numbers.floats(pairs), mean = numbers.floats(rows * d);
   const lse = numbers.floats(rows).map((x) => x + 8), r = 5;
@@ -205,7 +246,9 @@ function heads(numbers: Numbers): Check[] {
     check("head_backward", {
       ...args,
       lse,
-      ...{ dlogp: logp, dentropy: numbers.floats(rows), dhidden: mean },
+      dlogp: logp,
+      dentropy: numbers.floats(rows),
+      dhidden: mean,
     }, ["dhidden"]),
   ];
 }
@@ -223,7 +266,12 @@ function rowOperations(numbers: Numbers): Check[] {
     check("rmsnorm", { ...norm, add: floats(n), sum: floats(n), eps: 1e-5 }, ["out", "sum"]),
     ...[2, 7].map((heads) =>
       check("rope", {
-        ...{ x: floats(n), cos: floats(n), sin: floats(n), rows, heads, headDim: d / heads },
+        x: floats(n),
+        cos: floats(n),
+        sin: floats(n),
+        rows,
+        heads,
+        headDim: d / heads,
         positions: Uint32Array.from({ length: rows }, (_, i) => i),
       }, ["x"])
     ),

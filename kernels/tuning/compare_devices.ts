@@ -40,7 +40,12 @@ export async function compareDevices(
   const choices = { webgpu: await choicesOf(webgpu), vulkan: await choicesOf(vulkan) };
   const job: RaceJob = { card, calls: byWork(calls), choices, budgetMs };
   const race: KeptRace = {
-    ...{ webgpu, shapes: 0, of: calls.length, webgpu_ms: 0, vulkan_ms: 0, wrong: null },
+    webgpu,
+    shapes: 0,
+    of: calls.length,
+    webgpu_ms: 0,
+    vulkan_ms: 0,
+    wrong: null,
   };
   const ended = await runProcess(job, process, (lines) => {
     for (const line of lines) {

@@ -15,7 +15,12 @@ const CARD = { name: "A card", vendor: 4318, device: 7, software: false };
 const ON_VULKAN = { ...CARD, name: "A card (Vulkan)", driver: "driver 1.2" };
 const WEBGPU = measurableOn("webgpu", CARD), VULKAN = measurableOn("vulkan", ON_VULKAN);
 const RACE: KeptRace = {
-  ...{ webgpu: WEBGPU, shapes: 9, of: 9, webgpu_ms: 12, vulkan_ms: 8, wrong: null },
+  webgpu: WEBGPU,
+  shapes: 9,
+  of: 9,
+  webgpu_ms: 12,
+  vulkan_ms: 8,
+  wrong: null,
 };
 
 /** Calls `work` with an empty cache folder of the user, and the folder of vulkan's kernels. */

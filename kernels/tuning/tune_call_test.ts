@@ -29,8 +29,12 @@ async function productOf(device: WebgpuDevice, flags: object): Promise<RecordedC
 }
 
 const untried = {
-  ...{ budgetMs: 1, deadline: Infinity, bad: {}, right: new Set<string>() },
-  ...{ trying: () => {}, checked: () => {} },
+  budgetMs: 1,
+  deadline: Infinity,
+  bad: {},
+  right: new Set<string>(),
+  trying: () => {},
+  checked: () => {},
 };
 
 testOnWebgpu("a wrong kernel is found, and never chosen", {}, async (device) => {
@@ -114,7 +118,10 @@ testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
     attention,
     testCase("attention_backward", "", {
       ...attention.args as HostArgs<"attention_backward">,
-      ...{ dout: zeros(q.length), dq: zeros(q.length), dk: zeros(k.length), dv: zeros(k.length) },
+      dout: zeros(q.length),
+      dq: zeros(q.length),
+      dk: zeros(k.length),
+      dv: zeros(k.length),
     }, {}),
     caseOf(attentionDecodeCases(), "5 branches, prompt 90, new 40, heads 6,2,64"),
     ...["rmsnorm", "rmsnorm_backward"].map((op) => caseOfOp(rmsnormCases(), op)),
@@ -122,7 +129,8 @@ testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
     head,
     testCase("head_backward", "", {
       ...shared as unknown as HostArgs<"head_backward">,
-      ...{ ...gradients, dloraB: zeros(vocab * r) },
+      ...gradients,
+      dloraB: zeros(vocab * r),
     }, {}),
   ];
   const calls = await device.rehearse(async () => {

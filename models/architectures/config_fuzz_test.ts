@@ -47,7 +47,8 @@ const value = fc.oneof(
 function changed(whole: object): fc.Arbitrary<Record<string, unknown>> {
   const keys = [...Object.keys(whole), "__proto__", "constructor", "use_dora", "rope_scaling"];
   const edits = fc.array(fc.tuple(fc.constantFrom(...keys), fc.option(value, { nil: undefined })), {
-    ...{ minLength: 1, maxLength: 3 },
+    minLength: 1,
+    maxLength: 3,
   });
   return edits.map((list) => {
     const copy = { ...whole } as Record<string, unknown>;
@@ -108,7 +109,11 @@ Deno.test("10,000 sets of GGUF metadata give a countable model or are refused", 
       fc.array(fc.nat(100), { maxLength: 3 }),
       async (metadata, shape) => {
         const tensors = new Map([["token_embd.weight", {
-          ...{ name: "token_embd.weight", shape, type, begin: 0, end: 0 },
+          name: "token_embd.weight",
+          shape,
+          type,
+          begin: 0,
+          end: 0,
         }]]);
         const given = Object.entries(metadata).filter(([, value]) => value !== undefined);
         const entries = new Map(given) as ConstructorParameters<typeof GgufFile>[1];
@@ -149,7 +154,10 @@ Deno.test("10,000 damaged adapters load onto a base or are refused", async () =>
       ]));
       const weights = await parseSafetensors(
         encodeSafetensors([...byName].map(([name, shape]) => ({
-          ...{ name, shape, dtype: "F32" as const, data: new Float32Array(elementCount(shape)) },
+          name,
+          shape,
+          dtype: "F32" as const,
+          data: new Float32Array(elementCount(shape)),
         }))),
       );
       const done = await accepted(() => {

@@ -68,13 +68,24 @@ Deno.test("both generations of rope keys mean the same", () => {
 Deno.test("a written config.json is read back and has the keys of transformers 4", () => {
   const llama3 = { type: "llama3", factor: 8, lowFreqFactor: 1, highFreqFactor: 4 } as const;
   const yarn: YarnScaling = {
-    ...{ type: "yarn", factor: 4, originalMaxPositions: 16, attentionFactor: null, mscale: 1 },
-    ...{ mscaleAllDim: 0.5, betaFast: 16, betaSlow: 2, truncate: false },
+    type: "yarn",
+    factor: 4,
+    originalMaxPositions: 16,
+    attentionFactor: null,
+    mscale: 1,
+    mscaleAllDim: 0.5,
+    betaFast: 16,
+    betaSlow: 2,
+    truncate: false,
   };
   const factors = Array.from({ length: 12 }, (_, j) => 1 + j / 4);
   const longrope: LongRopeScaling = {
-    ...{ type: "longrope", factor: 2, originalMaxPositions: 32, attentionFactor: 1.1 },
-    ...{ shortFactors: factors, longFactors: factors.map((x) => 2 * x) },
+    type: "longrope",
+    factor: 2,
+    originalMaxPositions: 32,
+    attentionFactor: 1.1,
+    shortFactors: factors,
+    longFactors: factors.map((x) => 2 * x),
   };
   const scalings: [RopeScaling | null, length: object][] = [
     [null, { maxPositions: 77 }],
@@ -141,7 +152,9 @@ Deno.test("unsupported, missing and impossible values are refused by their key",
     ],
     [
       {
-        ...{ model_type: "qwen2", use_sliding_window: true, sliding_window: 8 },
+        model_type: "qwen2",
+        use_sliding_window: true,
+        sliding_window: 8,
         max_window_layers: 1,
       },
       /max_window_layers is 1 of 2 layers/,
@@ -214,18 +227,37 @@ Deno.test("GPT-2's keys give the same sizes", () => {
 
 Deno.test("further keys of published models are accepted", () => {
   const ofMany = {
-    ...{ _name_or_path: "x", architectures: ["LlamaForCausalLM"], attention_dropout: 0.0 },
-    ...{ initializer_range: 0.02, torch_dtype: "bfloat16", transformers_version: "4.42.3" },
-    ...{ use_cache: true, pretraining_tp: 1, rope_interleaved: false, is_llama_config: true },
-    ...{ rope_scaling: null, unsloth_fixed: true, "transformers.js_config": { dtype: "q4" } },
+    _name_or_path: "x",
+    architectures: ["LlamaForCausalLM"],
+    attention_dropout: 0.0,
+    initializer_range: 0.02,
+    torch_dtype: "bfloat16",
+    transformers_version: "4.42.3",
+    use_cache: true,
+    pretraining_tp: 1,
+    rope_interleaved: false,
+    is_llama_config: true,
+    rope_scaling: null,
+    unsloth_fixed: true,
+    "transformers.js_config": { dtype: "q4" },
   };
   assert.deepEqual(readHfConfig({ ...minimal, ...ofMany }, "c"), readHfConfig(minimal, "c"));
   const ofGpt2 = {
-    ...{ architectures: ["GPT2LMHeadModel"], attn_pdrop: 0.1, embd_pdrop: 0.1, resid_pdrop: 0.1 },
-    ...{ activation_function: "gelu_new", n_ctx: 64, summary_first_dropout: 0.1, _num_labels: 1 },
-    ...{ summary_proj_to_labels: true, summary_type: "cls_index", summary_use_proj: true },
-    ...{ id2label: { "0": "LABEL_0" }, label2id: { "LABEL_0": 0 }, summary_activation: null },
-    ...{ task_specific_params: { "text-generation": { do_sample: true, max_length: 50 } } },
+    architectures: ["GPT2LMHeadModel"],
+    attn_pdrop: 0.1,
+    embd_pdrop: 0.1,
+    resid_pdrop: 0.1,
+    activation_function: "gelu_new",
+    n_ctx: 64,
+    summary_first_dropout: 0.1,
+    _num_labels: 1,
+    summary_proj_to_labels: true,
+    summary_type: "cls_index",
+    summary_use_proj: true,
+    id2label: { "0": "LABEL_0" },
+    label2id: { "LABEL_0": 0 },
+    summary_activation: null,
+    task_specific_params: { "text-generation": { do_sample: true, max_length: 50 } },
   };
   assert.deepEqual(readHfConfig({ ...gpt2, ...ofGpt2 }, "c"), readHfConfig(gpt2, "c"));
 });

@@ -156,7 +156,11 @@ function readScaling(type: RopeType, place: Place): RopeScaling | null {
         );
       }
       return {
-        ...{ type, factor, originalMaxPositions, betaFast, betaSlow },
+        type,
+        factor,
+        originalMaxPositions,
+        betaFast,
+        betaSlow,
         attentionFactor: optional("attention_factor"),
         mscale: ifPresent(rope["mscale"], () => readNumber(rope, "mscale", at)) ?? null,
         mscaleAllDim:
@@ -169,7 +173,9 @@ function readScaling(type: RopeType, place: Place): RopeScaling | null {
       const factor = ifPresent(rope["factor"], () => readFactor(rope, at)) ??
         stated / originalMaxPositions;
       return {
-        ...{ type, factor, originalMaxPositions },
+        type,
+        factor,
+        originalMaxPositions,
         attentionFactor: optional("attention_factor"),
         shortFactors: readFactors(rope, "short_factor", at, headDim / 2),
         longFactors: readFactors(rope, "long_factor", at, headDim / 2),

@@ -98,15 +98,29 @@ const SECTIONS: Record<string, unknown>[] = [
   { rope_type: "linear", factor: 2 },
   { rope_type: "dynamic", factor: 2 },
   {
-    ...{ rope_type: "yarn", factor: 2, attention_factor: 1, mscale: 1, mscale_all_dim: 1 },
-    ...{ beta_fast: 32, beta_slow: 1, truncate: true, original_max_position_embeddings: 32 },
+    rope_type: "yarn",
+    factor: 2,
+    attention_factor: 1,
+    mscale: 1,
+    mscale_all_dim: 1,
+    beta_fast: 32,
+    beta_slow: 1,
+    truncate: true,
+    original_max_position_embeddings: 32,
   },
   {
-    ...{ rope_type: "longrope", factor: 2, attention_factor: 1, short_factor: [1, 1, 1, 1] },
-    ...{ long_factor: [2, 2, 2, 2], original_max_position_embeddings: 32 },
+    rope_type: "longrope",
+    factor: 2,
+    attention_factor: 1,
+    short_factor: [1, 1, 1, 1],
+    long_factor: [2, 2, 2, 2],
+    original_max_position_embeddings: 32,
   },
   {
-    ...{ rope_type: "llama3", factor: 2, low_freq_factor: 1, high_freq_factor: 4 },
+    rope_type: "llama3",
+    factor: 2,
+    low_freq_factor: 1,
+    high_freq_factor: 4,
     original_max_position_embeddings: 32,
   },
   { rope_type: "proportional", factor: 2, partial_rotary_factor: 0.5 },
@@ -121,15 +135,21 @@ Deno.test("10,000 damaged scalings give finite frequencies or are refused", () =
   let refused = 0;
   const damaged = fc.constantFrom(...SECTIONS).chain((section) =>
     fc.array(fc.tuple(fc.constantFrom(...Object.keys(section), "rope_theta"), VALUE), {
-      ...{ minLength: 1, maxLength: 2 },
+      minLength: 1,
+      maxLength: 2,
     }).map((edits) => ({ ...section, ...Object.fromEntries(edits) }))
   );
   fc.assert(
     fc.property(damaged, (rope_scaling) => {
       try {
         const { modelConfig } = readHfConfig({
-          ...{ model_type: "llama", vocab_size: 9, hidden_size: 16, intermediate_size: 8 },
-          ...{ num_hidden_layers: 1, num_attention_heads: 2, max_position_embeddings: 64 },
+          model_type: "llama",
+          vocab_size: 9,
+          hidden_size: 16,
+          intermediate_size: 8,
+          num_hidden_layers: 1,
+          num_attention_heads: 2,
+          max_position_embeddings: 64,
           rope_scaling,
         }, "config.json");
         const lengths = [1, 64, 65, modelConfig.maxPositions];

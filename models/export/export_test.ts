@@ -42,7 +42,11 @@ async function goldenModel(name: string, folder: string): Promise<string> {
  * Allowed relative distance of the logits, due to rounded weights in both layers of these models.
  */
 const LIMIT: Readonly<Record<WeightType, number>> = {
-  ...{ f32: 0, f16: 2e-3, bf16: 1.5e-2, q8_0: 5e-2, q4_0: 0.5 },
+  f32: 0,
+  f16: 2e-3,
+  bf16: 1.5e-2,
+  q8_0: 5e-2,
+  q4_0: 0.5,
 };
 
 for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
@@ -161,7 +165,9 @@ Deno.test({
         const blocks = goldenPath("ggml-blocks");
         const f16 = `${folder}/f16.gguf`;
         await exportModel(`${blocks}/tiny-llama.f32.gguf`, {
-          ...{ to: "gguf", dtype: "f16", output: f16 },
+          to: "gguf",
+          dtype: "f16",
+          output: f16,
         });
         const sources: [string, string, string][] = [
           [`${blocks}/tiny-llama.f32.gguf`, "F32", "float32"],
@@ -222,12 +228,10 @@ Deno.test("shards of any model become one file, byte for byte", async () => {
     const source = `${folder}/sharded`;
     await Deno.mkdir(source);
     const tensor = (name: string, dtype: "BF16" | "F8_E4M3", data: number[]) => ({
-      ...{
-        name,
-        dtype,
-        data: Uint8Array.from(data),
-        shape: [data.length / (dtype[0] === "B" ? 2 : 1)],
-      },
+      name,
+      dtype,
+      data: Uint8Array.from(data),
+      shape: [data.length / (dtype[0] === "B" ? 2 : 1)],
     });
     const shards = [[tensor("experts.0", "BF16", [1, 2, 3, 4])], [
       tensor("experts.1", "F8_E4M3", [5, 6, 7]),
@@ -320,7 +324,11 @@ Deno.test("an adapter for another base is refused with the names of its tensors"
       const adapter = await adapterOn(SIZES, folder, device);
       const other = await encodeModelFolder({
         config: { ...SIZES, hiddenSize: 24, numLayers: 1 },
-        ...{ tokenizer, generationEosIds: [2], bosId: null, padId: 0, tensors: [] },
+        tokenizer,
+        generationEosIds: [2],
+        bosId: null,
+        padId: 0,
+        tensors: [],
       });
       for (const [name, bytes] of other) await Deno.writeFile(`${folder}/base/${name}`, bytes);
       await assert.rejects(
@@ -353,7 +361,9 @@ Deno.test("a note says that llama.cpp ignores a model's sliding window", async (
     withReference(async (device) => {
       const sizes: ModelConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
       const { notes } = await exportModel(await adapterOn(sizes, folder, device), {
-        ...{ to: "gguf", dtype: "f32", output: `${folder}/w.gguf` },
+        to: "gguf",
+        dtype: "f32",
+        output: `${folder}/w.gguf`,
       });
       assert.match(notes.join(), /llama\.cpp attends to all positions, not to the last 8/);
       assert.equal((await readModelFolder(`${folder}/w.gguf`)).config.slidingWindow, 8);

@@ -28,7 +28,11 @@ const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {
 
 /** Values of `general.file_type`. */
 const FILE_TYPE: Readonly<Record<WeightType, number>> = {
-  ...{ f32: 0, f16: 1, q4_0: 2, q8_0: 7, bf16: 32 },
+  f32: 0,
+  f16: 1,
+  q4_0: 2,
+  q8_0: 7,
+  bf16: 32,
 };
 
 /** @throws UsageError for an architecture without GGUF files that rgx reads */

@@ -19,15 +19,29 @@ import { ropeMetadata, ropeTensors } from "./gguf_rope.ts";
 
 const config: ModelConfig = { ...tinyConfig(true), headDim: 8, maxPositions: 128, ropeTheta: 1e3 };
 const yarn: YarnScaling = {
-  ...{ type: "yarn", factor: 4, originalMaxPositions: 32, attentionFactor: null, mscale: null },
-  ...{ mscaleAllDim: null, betaFast: 32, betaSlow: 1, truncate: true },
+  type: "yarn",
+  factor: 4,
+  originalMaxPositions: 32,
+  attentionFactor: null,
+  mscale: null,
+  mscaleAllDim: null,
+  betaFast: 32,
+  betaSlow: 1,
+  truncate: true,
 };
 const longrope: LongRopeScaling = {
-  ...{ type: "longrope", factor: 4, originalMaxPositions: 32, attentionFactor: null },
-  ...{ shortFactors: [1, 1.05, 1.1, 1.3], longFactors: [1.5, 2, 2.7, 4] },
+  type: "longrope",
+  factor: 4,
+  originalMaxPositions: 32,
+  attentionFactor: null,
+  shortFactors: [1, 1.05, 1.1, 1.3],
+  longFactors: [1.5, 2, 2.7, 4],
 };
 const llama3: Llama3Scaling = {
-  ...{ type: "llama3", factor: 4, lowFreqFactor: 1, highFreqFactor: 4 },
+  type: "llama3",
+  factor: 4,
+  lowFreqFactor: 1,
+  highFreqFactor: 4,
   originalMaxPositions: 32,
 };
 

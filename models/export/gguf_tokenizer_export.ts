@@ -109,7 +109,8 @@ function readBpe(json: Json, where: string): Bpe {
   // Such a tokenizer turns the spaces of a text into ▁, so spaces in pieces are written like that.
   const written = (piece: string) => piece.replaceAll(" ", "▁");
   return {
-    ...{ kind, unknown },
+    kind,
+    unknown,
     vocab: Object.fromEntries(Object.entries(vocab).map(([token, id]) => [written(token), id])),
     merges: merges.map(([left, right]) => [written(left), written(right)]),
   };

@@ -58,8 +58,11 @@ for (const name of ["stories260k", "tinystories-656k"]) {
     async fn() {
       const tokenizer = await loadTokenizer(folder!);
       const metadata = ggufTokenizerMetadata({
-        ...{ ...IDS, tokenizer, vocabSize: tokenizer.vocabSize },
-        ...{ bosId: 1, generationEosIds: [2] },
+        ...IDS,
+        tokenizer,
+        vocabSize: tokenizer.vocabSize,
+        bosId: 1,
+        generationEosIds: [2],
       });
       assert.deepEqual(metadata.get("tokenizer.ggml.model"), ["string", "llama"]);
       const found = read(metadata), back = tokenizerFromFiles(found.files, "back");
@@ -77,8 +80,11 @@ for (const name of ["stories260k", "tinystories-656k"]) {
       );
       const newer = tokenizerFromFiles(files, "m");
       const same = ggufTokenizerMetadata({
-        ...{ ...IDS, tokenizer: newer, vocabSize: tokenizer.vocabSize },
-        ...{ bosId: 1, generationEosIds: [2] },
+        ...IDS,
+        tokenizer: newer,
+        vocabSize: tokenizer.vocabSize,
+        bosId: 1,
+        generationEosIds: [2],
       });
       assert.deepEqual([...same], [...metadata]);
       assert.deepEqual(
@@ -96,8 +102,11 @@ const characters = createCharacterTokenizer({
 
 Deno.test("single characters, all end tokens, and added tokens that are not special", () => {
   const metadata = ggufTokenizerMetadata({
-    ...{ ...IDS, tokenizer: characters, vocabSize: 12 },
-    ...{ padId: 0, generationEosIds: [4, 2, 5] },
+    ...IDS,
+    tokenizer: characters,
+    vocabSize: 12,
+    padId: 0,
+    generationEosIds: [4, 2, 5],
   });
   const found = read(metadata), back = tokenizerFromFiles(found.files, "back");
   assert.deepEqual([found.eosIds, found.padId, found.bosId], [[2, 4, 5], 0, null]);
@@ -120,8 +129,12 @@ Deno.test("a token that only tokenizer_config.json names is special in a GGUF fi
 
 Deno.test("ids beyond the vocabulary are left out", () => {
   const metadata = ggufTokenizerMetadata({
-    ...{ ...IDS, tokenizer: characters, vocabSize: 12 },
-    ...{ bosId: 50256, padId: 50256, generationEosIds: [50256, 2] },
+    ...IDS,
+    tokenizer: characters,
+    vocabSize: 12,
+    bosId: 50256,
+    padId: 50256,
+    generationEosIds: [50256, 2],
   });
   const found = read(metadata);
   assert.deepEqual([found.eosIds, found.padId, found.bosId], [[2], null, null]);
@@ -153,7 +166,9 @@ Deno.test("a tokenizer that would give other ids when read back is refused", () 
   }];
   refused({
     post_processor: {
-      ...{ type: "TemplateProcessing", single, pair: single },
+      type: "TemplateProcessing",
+      single,
+      pair: single,
       special_tokens: { "<pad>": { id: "<pad>", ids: [0], tokens: ["<pad>"] } },
     },
   }, /it puts other tokens around a text/);

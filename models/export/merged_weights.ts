@@ -68,7 +68,10 @@ export function mergedWeights(
     const { a, b } = loraNames(lora.path);
     const [inDim, outDim] = linearDims(config, lora.module);
     return addProduct(base, await adapter.weights.float32(a), await adapter.weights.float32(b), {
-      ...{ inDim, outDim, inOut: inOut && lora.layer !== null, scale: lora.scale },
+      inDim,
+      outDim,
+      inOut: inOut && lora.layer !== null,
+      scale: lora.scale,
     });
   };
 }

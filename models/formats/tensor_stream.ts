@@ -63,7 +63,9 @@ export function tensorInParts(
 ): StreamedTensor {
   const { name, dtype, shape } = entry, total = elementCount(shape);
   return {
-    ...{ name, dtype, shape },
+    name,
+    dtype,
+    shape,
     bytes: async function* () {
       for (let from = 0; from < total; from += PART_ELEMENTS) {
         const count = Math.min(PART_ELEMENTS, total - from);

@@ -27,7 +27,9 @@ Deno.test("a tensor made in parts gives the bytes of the whole, in every float t
 Deno.test("stored bytes of any type are written as they are made", async () => {
   const codes = Uint8Array.from({ length: 5 }, (_, i) => 250 + i);
   const tensor = (name: string, pieces: Uint8Array[]) => ({
-    ...{ name, dtype: "U8" as const, shape: [5] },
+    name,
+    dtype: "U8" as const,
+    shape: [5],
     bytes: () => pieces,
   });
   const halves = [codes.subarray(0, 2), codes.subarray(2)];

@@ -11,7 +11,10 @@ import type { GeneratorLimits } from "./generate.ts";
 import type { GenerateOptions, GenerateRequest } from "./types.ts";
 
 const options: GenerateOptions = {
-  ...{ maxNewTokens: 14, temperature: 0.9, seed: 5, eosIds: [3, 8] },
+  maxNewTokens: 14,
+  temperature: 0.9,
+  seed: 5,
+  eosIds: [3, 8],
 };
 /** Branches end at different times; the last request samples with other parameters. */
 const requests: GenerateRequest[] = [

@@ -382,7 +382,11 @@ export class Decoder {
       });
     };
     const pass: LayerPass = {
-      ...{ device, config, rows: count, attend, dropout: null },
+      device,
+      config,
+      rows: count,
+      attend,
+      dropout: null,
       ...this.#scratch!,
       save: this.#kept?.store.saver(keptRow, count),
     };
@@ -393,8 +397,15 @@ export class Decoder {
       output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
     }
     normForward(device, weights.finalNorm, {
-      ...{ x: output!.x, add: output!.add!, sum: output!.x, out: normed, mean, rho },
-      ...{ rows: count, d, eps: config.rmsNormEps },
+      x: output!.x,
+      add: output!.add!,
+      sum: output!.x,
+      out: normed,
+      mean,
+      rho,
+      rows: count,
+      d,
+      eps: config.rmsNormEps,
     });
     this.#kept?.store.saveOutput(output!.x, keptRow, count);
     return normed;

@@ -137,8 +137,16 @@ export function openGeneration(
   // A GPU reads the cache of branches in equal runs.
   const branchRows = network.device.adapter !== undefined ? null : room.branchRows ?? null;
   const shape = {
-    ...{ slots, promptRows, maxNewTokens, branchRows, adjusted },
-    ...{ stepsPerRead, prefillRows, turnMs, turn, keptPrompts },
+    slots,
+    promptRows,
+    maxNewTokens,
+    branchRows,
+    adjusted,
+    stepsPerRead,
+    prefillRows,
+    turnMs,
+    turn,
+    keptPrompts,
   };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {

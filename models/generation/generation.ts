@@ -30,8 +30,10 @@ import {
   checkRoom,
   checkSameSampling,
   decoderOf,
+  emptyCompletion,
   type Job,
   newBranch,
+  noTiming,
   type Pass,
 } from "./generation_job.ts";
 import type { PrefillPrompt } from "./cache/prefill_batch.ts";
@@ -78,9 +80,7 @@ export class Generation {
   #work: Promise<void> | null = null;
   #lastPause = 0;
   #checkedDefaults: SamplingParams | null = null;
-  readonly timing: GenerationTiming = {
-    ...{ promptTokens: 0, sharedTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
-  };
+  readonly timing: GenerationTiming = noTiming();
 
   /**
    * @param defaults options for whatever a request's `sampling` does not set
@@ -157,9 +157,7 @@ export class Generation {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (n === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      const completions = Array.from({ length: n }, (): Completion => ({
-        ...{ ids: [], logprobs: [], finishReason: "length" },
-      }));
+      const completions = Array.from({ length: n }, emptyCompletion);
       const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
       const job = { request, decoder, params, limit, completions, left: n, resolve, reject };
       this.#queue.push(job);

@@ -6,7 +6,7 @@ import type { CachedPrompt } from "./cache/cached_prompt.ts";
 import type { Decoder } from "./decoder.ts";
 import { adjustsLogits, type SamplingParams } from "./sampling/sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
-import type { Completion, GenerateRequest } from "./types.ts";
+import type { Completion, GenerateRequest, GenerationTiming } from "./types.ts";
 
 /** Branches of one prompt must stay below this: their number is 12 bits of the random counter. */
 const MAX_BRANCHES = 4096;
@@ -40,6 +40,16 @@ export interface Pass {
   reject: (reason: unknown) => void;
 }
 
+/** A completion without a token yet. */
+export function emptyCompletion(): Completion {
+  return { ids: [], logprobs: [], finishReason: "length" };
+}
+
+/** The times of a generation before its first prompt. */
+export function noTiming(): GenerationTiming {
+  return { promptTokens: 0, sharedTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 };
+}
+
 /** Branch `number` of a job, before it has a token or a slot. */
 export function newBranch(
   job: Job,
@@ -49,8 +59,18 @@ export function newBranch(
 ): Branch {
   const { request: { promptId, firstBranch = 0 }, params } = job;
   return {
-    ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1, cached: null },
-    ...{ kept: null, prompt, params, job, completion, done: false },
+    promptId,
+    branch: firstBranch + number,
+    position: 0,
+    newest: 0,
+    slot: -1,
+    cached: null,
+    kept: null,
+    prompt,
+    params,
+    job,
+    completion,
+    done: false,
     form: params.constraint?.begin([...params.ends]) ?? null,
   };
 }

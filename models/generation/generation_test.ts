@@ -132,7 +132,10 @@ Deno.test("a slot goes to the next branch as soon as its branch has ended", () =
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const long = { promptId: 0, promptIds: [1, 2], n: 1, sampling: { maxNewTokens: 30 } };
     const short = Array.from({ length: 28 }, (_, i) => ({
-      ...{ promptId: 1 + i, promptIds: [3], n: 1, sampling: { maxNewTokens: 2 } },
+      promptId: 1 + i,
+      promptIds: [3],
+      n: 1,
+      sampling: { maxNewTokens: 2 },
     }));
     let steps = 0;
     const run = device.run;
@@ -154,11 +157,17 @@ Deno.test("an aborted request releases its memory for the others", () =>
     const generation = model.openGeneration(room, { ...options, eosIds: [] });
     const stop = new AbortController(), never = new AbortController();
     const running = generation.add({
-      ...{ promptId: 0, promptIds: [1, 2, 3, 4, 5, 6, 7], n: 5, signal: stop.signal },
+      promptId: 0,
+      promptIds: [1, 2, 3, 4, 5, 6, 7],
+      n: 5,
+      signal: stop.signal,
       onToken: (_branch, _token) => stop.abort(new Error("gone")),
     });
     const waiting = generation.add({
-      ...{ promptId: 1, promptIds: [1, 2, 3, 4, 5, 6, 7], n: 1, signal: never.signal },
+      promptId: 1,
+      promptIds: [1, 2, 3, 4, 5, 6, 7],
+      n: 1,
+      signal: never.signal,
     });
     never.abort(new Error("not wanted"));
     const other = generation.add({ ...requests[3]!, sampling: { eosIds: options.eosIds } });
@@ -175,12 +184,15 @@ Deno.test("a request that leaves between the prompts of others is not computed",
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const room = { branches: 4, promptRows: 40, maxNewTokens: 3 }, leaving = new AbortController();
     const generation = model.openGeneration(room, { ...options, maxNewTokens: 3 }, {
-      ...{ prefillRows: 4, turnMs: 0 },
+      prefillRows: 4,
+      turnMs: 0,
       turn: () => Promise.resolve(leaving.abort(new Error("gone"))),
     });
     const results = [0, 1, 2].map((promptId) =>
       generation.add({
-        ...{ promptId, promptIds: [1 + promptId, 2, 3, 4], n: 1 },
+        promptId,
+        promptIds: [1 + promptId, 2, 3, 4],
+        n: 1,
         ...(promptId === 2 ? { signal: leaving.signal } : {}),
       })
     );
@@ -222,7 +234,9 @@ Deno.test("a callback that throws fails only its own request", () =>
       })
     );
     const bad = generation.add({
-      ...{ promptId: 99, promptIds: [1], n: 2 },
+      promptId: 99,
+      promptIds: [1],
+      n: 2,
       sampling: {
         stopWhen: () => {
           throw new Error("no rule");

@@ -20,7 +20,11 @@ import type { StorageOptions } from "../network/weights/weight_storage.ts";
 // With biases even a model of this size keeps its weights in blocks.
 const config: ModelConfig = {
   ...tinyConfig(true),
-  ...{ hiddenSize: 64, intermediateSize: 128, numHeads: 4, numKvHeads: 2, headDim: 16 },
+  hiddenSize: 64,
+  intermediateSize: 128,
+  numHeads: 4,
+  numKvHeads: 2,
+  headDim: 16,
   architecture: "qwen2",
 };
 
@@ -38,7 +42,9 @@ function blocks(): WeightReader {
 }
 
 const requests = [[1, 5, 7], [2, 6], [9, 3, 4, 8]].map((promptIds, promptId) => ({
-  ...{ promptId, promptIds, n: 2 },
+  promptId,
+  promptIds,
+  n: 2,
 }));
 const options = { maxNewTokens: 10, temperature: 0.8, seed: 4, eosIds: [] } as const;
 

@@ -13,7 +13,11 @@ import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
 /** The branch cache has room for three of the six branches when they are long. */
 const room = {
-  ...{ branches: 6, promptRows: 192, branchRows: 45, maxNewTokens: 14, adjusted: true },
+  branches: 6,
+  promptRows: 192,
+  branchRows: 45,
+  maxNewTokens: 14,
+  adjusted: true,
 };
 
 /** A model and two others with adapters of other sizes on the same base. */
@@ -122,7 +126,9 @@ Deno.test("other passes run between the steps of a generation and change nothing
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
     const requests = [0, 1, 2, 3].map((promptId) => ({
-      ...{ promptId, promptIds: prompt(3 + promptId, 1), n: 2 },
+      promptId,
+      promptIds: prompt(3 + promptId, 1),
+      n: 2,
     }));
     const expected = await model.generate(requests, options);
     const scored = await logprobs(model, prompt(20, 2), 3);
@@ -196,7 +202,9 @@ Deno.test("the host sees the logits of each token before they are changed", () =
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const request: GenerateRequest = {
-      ...{ promptId: 4, promptIds: prompt(5, 2), n: 2 },
+      promptId: 4,
+      promptIds: prompt(5, 2),
+      n: 2,
       sampling: { repetitionPenalty: 1.5, topK: 3 },
     };
     const plain: GenerateRequest = { promptId: 1, promptIds: prompt(4, 2), n: 2 };

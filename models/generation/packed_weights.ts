@@ -95,8 +95,14 @@ function packMergedHead(
     const n = Math.min(part, vocabSize - first);
     device.run("copy", { src: head.value.view(first * k, n * k), out: merged, n: n * k });
     device.run("matmul", {
-      ...{ a: b.view(first * r, n * r), b: a, out: merged, m: n, n: k, k: r },
-      ...{ alpha: scale, accumulate: true },
+      a: b.view(first * r, n * r),
+      b: a,
+      out: merged,
+      m: n,
+      n: k,
+      k: r,
+      alpha: scale,
+      accumulate: true,
     });
     const out = packed.view(first * k, packedLength(n, k));
     device.run("pack_weight", { weight: merged, out, n, k });

@@ -88,7 +88,9 @@ Deno.test("without recordings every step is run", () => {
 
 Deno.test("generation gives the same bits whether steps are recorded or not", async () => {
   const requests: GenerateRequest[] = Array.from({ length: 9 }, (_, r) => ({
-    ...{ promptId: r, promptIds: [r, 2 * r, 5], n: 1 + r % 3 },
+    promptId: r,
+    promptIds: [r, 2 * r, 5],
+    n: 1 + r % 3,
     sampling: { maxNewTokens: 3 + 12 * (r % 4) },
   }));
   for (const [part, config] of TINY_MODELS) {
@@ -112,7 +114,9 @@ Deno.test("generation gives the same bits whether steps are recorded or not", as
 
 Deno.test("recordings do not outlive changed weights or a switched adapter", async () => {
   const requests: GenerateRequest[] = Array.from({ length: 5 }, (_, r) => ({
-    ...{ promptId: r, promptIds: [r, 7, 5], n: 2 },
+    promptId: r,
+    promptIds: [r, 7, 5],
+    n: 2,
     sampling: r === 2 ? { repetitionPenalty: 1.3, maxNewTokens: 4 } : {},
   }));
   const lora = { r: 2, alpha: 4, targetModules: "all-linear" };

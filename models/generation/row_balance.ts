@@ -26,7 +26,9 @@ export function balanceRows<Row extends OrderedRow>(
   const shareRows = shareOfRows(rows.length, threads);
   if (threads === 1 || shareRows === rows.length) return rows;
   const shares = Array.from({ length: Math.ceil(rows.length / shareRows) }, (_, share) => ({
-    ...{ rows: [] as Row[], keys: 0, rounds: 0 },
+    rows: [] as Row[],
+    keys: 0,
+    rounds: 0,
     room: Math.min(shareRows, rows.length - share * shareRows),
   }));
   // Each round gives every share one group, so that shares have about the same number of rows. In a

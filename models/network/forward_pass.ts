@@ -243,10 +243,14 @@ export function packedAttention(
       device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
       device.run("attention", {
         ...shape,
-        ...{ q: last.q, ...store(k, v), out: last.attn, lse: last.lse },
+        q: last.q,
+        ...store(k, v),
+        out: last.attn,
+        lse: last.lse,
         segments: workspace.upload("last.segments", rowSegments(count)),
         rowSegment: workspace.upload("last.row_segment", each),
-        ...{ segmentCount: count, rows: count },
+        segmentCount: count,
+        rows: count,
       });
     },
     backward({ q, k, v, attn, lse }: LayerActivations, scratch: BackwardScratch): void {

@@ -59,7 +59,8 @@ function weightOperand(
 ): Pick<MatmulArgs, "b" | "transB" | "packedB" | "weightType" | "activations"> {
   if (packed !== null) return { b: packed, packedB: true };
   return {
-    ...{ b: weight, ...weightType(storage) },
+    b: weight,
+    ...weightType(storage),
     ...(inOut ? {} : { transB: true }),
     ...(activations === undefined ? {} : { activations }),
   };

@@ -119,7 +119,10 @@ export class HeadPass {
     const low = this.#low = lowRankHead(network, workspace, trunk, this.#hidden);
     this.#args = {
       ...(low === null ? {} : {
-        ...{ xa: low.u, loraB: low.lora.b, r: low.lora.r, loraScale: low.lora.scale },
+        xa: low.u,
+        loraB: low.lora.b,
+        r: low.lora.r,
+        loraScale: low.lora.scale,
       }),
       hidden: this.#hidden.normed,
       weight: weights.head.value,

@@ -110,8 +110,10 @@ export function byteLevelBpe(
       type: "Sequence",
       pretokenizers: [
         ...rule.patterns.map((pattern) => ({
-          ...{ type: "Split", pattern: { Regex: pattern } },
-          ...{ behavior: "Isolated", invert: false },
+          type: "Split",
+          pattern: { Regex: pattern },
+          behavior: "Isolated",
+          invert: false,
         })),
         { ...byteLevel, use_regex: false },
       ],
@@ -162,7 +164,9 @@ export function sentencePieceBpe(
   prefix: boolean,
 ): Record<string, unknown> {
   const replace = (from: string, to: string) => ({
-    ...{ type: "Replace", pattern: { String: from }, content: to },
+    type: "Replace",
+    pattern: { String: from },
+    content: to,
   });
   return {
     ...common(parts),
@@ -200,7 +204,10 @@ function common({ vocab, added, before, after }: TokenizerParts): Record<string,
     padding: null,
     added_tokens: added.map((token) => ({
       ...token,
-      ...{ single_word: false, lstrip: false, rstrip: false, normalized: false },
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
     })),
     post_processor: single.length === 1 ? null : {
       type: "TemplateProcessing",

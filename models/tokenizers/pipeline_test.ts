@@ -14,8 +14,14 @@ const byName = (...tokens: string[]) => Object.fromEntries(tokens.map((token, id
 
 Deno.test("added tokens stand alone, and take spaces along, where they say so", () => {
   const added = (id: number, content: string, flags: Record<string, boolean> = {}) => ({
-    ...{ id, content, single_word: false, lstrip: false, rstrip: false, normalized: true },
-    ...{ special: false, ...flags },
+    id,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: true,
+    special: false,
+    ...flags,
   });
   const words = tokenizer({
     type: "WordLevel",
@@ -121,7 +127,10 @@ Deno.test("byte tokens and marks of spaces are decoded as Hugging Face does", ()
     "\ufffd\ufffdaé\n",
   );
   const metaspace = (scheme: string) => ({
-    ...{ type: "Metaspace", replacement: "▁", prepend_scheme: scheme, split: true },
+    type: "Metaspace",
+    replacement: "▁",
+    prepend_scheme: scheme,
+    split: true,
   });
   assert.equal(decoded(metaspace("always"), ["▁a▁", "▁b"]), "a b");
   assert.equal(decoded(metaspace("never"), ["▁a", "▁b"]), " a b");

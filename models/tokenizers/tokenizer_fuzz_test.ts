@@ -115,7 +115,10 @@ Deno.test("10,000 tokenizer.json files with values of another kind are usable or
       fc.constantFrom(null, true, -1, 0, 0.5, 1e9, "", "ab", "(", [], {}, [null], ["a", "b"]),
       fc.constantFrom(...kinds).map((type) => ({ type })),
       fc.constantFrom("Unigram", "WordPiece", "WordLevel", "BPE").map((type) => ({
-        ...{ type, vocab: { a: 0, b: 1 }, merges: [], unk_id: 0 },
+        type,
+        vocab: { a: 0, b: 1 },
+        merges: [],
+        unk_id: 0,
       })),
     ),
   );

@@ -47,8 +47,10 @@ Deno.test("within a step of srun, mpirun's ranks count", () => {
 
 Deno.test("variables of two launchers are refused, and both are named", () => {
   const both = {
-    ...{ OMPI_COMM_WORLD_SIZE: "2", OMPI_COMM_WORLD_RANK: "0" },
-    ...{ PMI_SIZE: "4", PMI_RANK: "0" },
+    OMPI_COMM_WORLD_SIZE: "2",
+    OMPI_COMM_WORLD_RANK: "0",
+    PMI_SIZE: "4",
+    PMI_RANK: "0",
   };
   assert.throws(() => launch(both), /two launchers.*OMPI_COMM_WORLD_SIZE=2.*PMI_SIZE=4/);
 });

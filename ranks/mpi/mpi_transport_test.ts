@@ -34,8 +34,11 @@ for (const launcher of hasBothMpis ? launchers : []) {
     for (const { size, found } of lines) {
       assert.equal(size, 3);
       assert.deepEqual(found, {
-        ...{ dealt: [0, 1, 2, 3, 4], first: "from 0" },
-        ...{ equal: true, total: 6, fast: [3, 1.5] },
+        dealt: [0, 1, 2, 3, 4],
+        first: "from 0",
+        equal: true,
+        total: 6,
+        fast: [3, 1.5],
       });
     }
   });

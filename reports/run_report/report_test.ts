@@ -292,9 +292,14 @@ Deno.test("a report of an unfinished run states what was measured so far", async
 
 Deno.test("a report says what a judge took", () => {
   const lines = [1, 2].map((step) => ({
-    ...{ step, split: "train", reward: 0.5, "rewards/my_judge/mean": 0.5 },
-    ...{ "rewards/my_judge/requests": 30, "rewards/my_judge/cached": step - 1 },
-    ...{ "rewards/my_judge/total_seconds": 61 * step, "rewards/my_judge/total_cost": 0.125 * step },
+    step,
+    split: "train",
+    reward: 0.5,
+    "rewards/my_judge/mean": 0.5,
+    "rewards/my_judge/requests": 30,
+    "rewards/my_judge/cached": step - 1,
+    "rewards/my_judge/total_seconds": 61 * step,
+    "rewards/my_judge/total_cost": 0.125 * step,
   }));
   const text = lines.map((line) => JSON.stringify(line) + "\n").join("");
   return withRun(async (folder) => {
@@ -310,7 +315,10 @@ Deno.test("answers to the same problems before and after are compared in pairs",
   const rows = (moment: "before" | "after") =>
     [1, 0].flatMap((temperature) =>
       Array.from({ length: 200 }, (_, i) => ({
-        ...{ temperature, question: `q${i}`, expected: "1", extracted: "1" },
+        temperature,
+        question: `q${i}`,
+        expected: "1",
+        extracted: "1",
         // 40 sampled answers are right before, these and 80 others after.
         score: temperature === 0 ? 0.5 : Number(i < (moment === "before" ? 40 : 120)),
         formatted: moment === "after" || i % 2 === 0,

@@ -49,7 +49,9 @@ Deno.test("entries are those of the stream that the program has", () =>
       // Answers of many lengths, also longer than the first size of the shared memory.
       const { value } = task.call(call);
       assert.deepEqual(value, {
-        ...{ question: `${index}: ${n}?`, answer: "a".repeat(n), metadata: {} },
+        question: `${index}: ${n}?`,
+        answer: "a".repeat(n),
+        metadata: {},
       });
     }
     const random = RandomStream.forTask(1, "train", "mine", 0);

@@ -54,8 +54,15 @@ function cardOf(exported: Task): TaskCard {
   const { name, category, description, scoring, params, example, curriculum } = exported;
   const { defaultSize, acceptsBlank } = exported;
   const card = {
-    ...{ name, category, description, scoring, params, example, curriculum },
-    ...{ defaultSize, acceptsBlank },
+    name,
+    category,
+    description,
+    scoring,
+    params,
+    example,
+    curriculum,
+    defaultSize,
+    acceptsBlank,
     functions: FUNCTIONS.filter((key) => typeof exported[key] === "function"),
   };
   return card as TaskCard;

@@ -57,8 +57,13 @@ Deno.test("a config.json alone is planned for a card; without a needed field it 
   withFolder(async (dir) => {
     const path = `${dir}/config.json`, words = ["train", QWEN_7B, "--dry-run", "--gpu", "a100"];
     const sizes = {
-      ...{ model_type: "llama", vocab_size: 32000, hidden_size: 1024, intermediate_size: 4096 },
-      ...{ num_hidden_layers: 8, num_attention_heads: 16, max_position_embeddings: 4096 },
+      model_type: "llama",
+      vocab_size: 32000,
+      hidden_size: 1024,
+      intermediate_size: 4096,
+      num_hidden_layers: 8,
+      num_attention_heads: 16,
+      max_position_embeddings: 4096,
     };
     await Deno.writeTextFile(path, JSON.stringify(sizes));
     for (const model of [path, dir]) {

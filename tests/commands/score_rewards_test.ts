@@ -15,7 +15,9 @@ async function withScores<T>(
 ): Promise<T> {
   const rubric = createRubric(sections), defects: unknown[] = [];
   const server = startScoreServer(rubric, {
-    ...{ hostname: "127.0.0.1", port: 0, maxCompletionLength: 10 },
+    hostname: "127.0.0.1",
+    port: 0,
+    maxCompletionLength: 10,
     onDefect: (error) => defects.push(error),
   });
   try {
@@ -80,11 +82,16 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
       { ...trl, completion: [{ role: "assistant", content: right }], completion_ids: [1, 2, 3, 4] },
       { ...trl, completion: "<answer>x</answer>", completion_ids: [], truncated: true },
       {
-        ...{ data_source, extra_info, solution_str: right, completion_ids: [] },
+        data_source,
+        extra_info,
+        solution_str: right,
+        completion_ids: [],
         ground_truth: reward_model!["ground_truth"],
       },
       {
-        ...{ data_source: "openai/gsm8k", solution_str: "#### 72", ground_truth: "72" },
+        data_source: "openai/gsm8k",
+        solution_str: "#### 72",
+        ground_truth: "72",
         completion_ids: [5],
       },
     ]);
@@ -94,7 +101,10 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
     assert.deepEqual(values.brevity, [0.6, 0, 1, 0]);
     assert.deepEqual(rewards, [1.3, 0, 1.5, 1]);
     assert.deepEqual(await ask([]), {
-      ...{ status: 200, rewards: [], errors: [], values: { correctness: [], brevity: [] } },
+      status: 200,
+      rewards: [],
+      errors: [],
+      values: { correctness: [], brevity: [] },
     });
     const health = await (await fetch(`${url}/health`)).json();
     assert.deepEqual(health, { rewards: ["correctness", "brevity"], weights: [1, 0.5] });
@@ -183,7 +193,9 @@ Deno.test({
     reader.releaseLock();
     try {
       const { stdout, stderr } = await new Deno.Command(python, {
-        ...{ args: ["-c", CALLS], cwd: new URL("examples", root), env: { RGX_SCORE_URL: url } },
+        args: ["-c", CALLS],
+        cwd: new URL("examples", root),
+        env: { RGX_SCORE_URL: url },
       }).output();
       assert.equal(new TextDecoder().decode(stderr), "");
       assert.equal(new TextDecoder().decode(stdout).trim(), "[1, 0] 1\nTrue");

@@ -225,8 +225,15 @@ Deno.test("a job that is restarted many times without making a step gives up wit
     const config = await tinyConfig(folder), run = `${folder}/run`;
     await Deno.mkdir(run);
     const session = {
-      ...{ start: "2026-01-01T00:00:00Z", end: null, status: "stopped", reason: "SIGUSR2" },
-      ...{ host: "n1", pid: 1, job: "4711", from: "the beginning", to: "the beginning" },
+      start: "2026-01-01T00:00:00Z",
+      end: null,
+      status: "stopped",
+      reason: "SIGUSR2",
+      host: "n1",
+      pid: 1,
+      job: "4711",
+      from: "the beginning",
+      to: "the beginning",
     };
     const sessions = Array.from({ length: 20 }, (_, restart) => ({ ...session, restart }));
     await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ sessions }));

@@ -120,7 +120,9 @@ Deno.test({
       for (const [i, [moment, ranks]] of DEATHS.entries()) {
         const RGX_TEST_DEATH = `${dir}/death${i}`;
         const { code, err } = await launch(launchers[i % 2]!, ranks, program, {
-          ...{ RGX_NUM_THREADS: "1", RGX_TEST_MOMENT: moment, RGX_TEST_DEATH },
+          RGX_NUM_THREADS: "1",
+          RGX_TEST_MOMENT: moment,
+          RGX_TEST_DEATH,
         });
         const died = await Deno.readTextFile(RGX_TEST_DEATH).catch(() => assert.fail(moment + err));
         assert.notEqual(code, 0, moment);

@@ -203,7 +203,12 @@ Deno.test("a run, an error and a stop neither print anything nor end the process
   const said = { warning: 0, advice: 0 };
   try {
     const summary = await train({
-      ...{ config: "quickstart", overrides, env, signal, device: "wasm", threads: 1 },
+      config: "quickstart",
+      overrides,
+      env,
+      signal,
+      device: "wasm",
+      threads: 1,
       on: {
         step: ({ phase, step }) => phase === "grpo" && step === 8 && controller.abort(),
         warning: () => said.warning++,

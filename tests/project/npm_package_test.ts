@@ -37,8 +37,8 @@ const entry = rgx.createDataset("chain_sum", { seed: 1 }).entry(0);
 const completion = \`<answer>\${entry.answer}</answer>\`;
 const rubric = rgx.createRubric([{ name: "correctness", weight: 1, params: {} }]);
 const { values } = await rubric.score([{
-  ...{ prompt: "", completion, answer: entry.answer, info: {}, entry, completionIds: [] },
-  ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 10 },
+  prompt: "", completion, answer: entry.answer, info: {}, entry, completionIds: [],
+  messages: null, truncated: false, step: 0, maxCompletionLength: 10,
 }]);
 const { config } = await rgx.loadConfig("gsm8k", { overrides: { training: { max_steps: 7 } } });
 const wrong = await rgx.loadConfig({ _base_: "no_such.yaml" }).catch((error) => error);

@@ -43,7 +43,10 @@ interface Job {
 
 async function askLlamaCpp(jobs: readonly Job[]): Promise<void> {
   const child = new Deno.Command(python!, {
-    ...{ args: ["-c", SCRIPT], stdin: "piped", stdout: "null", stderr: "piped" },
+    args: ["-c", SCRIPT],
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
   }).spawn();
   const input = child.stdin.getWriter();
   await input.write(new TextEncoder().encode(JSON.stringify(jobs)));

@@ -144,8 +144,12 @@ async function train(
     eval: { num_examples: 1 },
     sft: { max_steps: 3, per_device_train_batch_size: 4, learning_rate: learningRate },
     training: {
-      ...{ max_steps: 1, per_device_train_batch_size: 4, num_generations: 4 },
-      ...{ gradient_accumulation_steps: 1, max_completion_length: 4, learning_rate: learningRate },
+      max_steps: 1,
+      per_device_train_batch_size: 4,
+      num_generations: 4,
+      gradient_accumulation_steps: 1,
+      max_completion_length: 4,
+      learning_rate: learningRate,
     },
   };
   // JSON is YAML.
@@ -162,20 +166,29 @@ const RGX_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4 },
   regex: { target_modules: ".*layers\\.1\\.(self_attn|mlp)\\.(v|down)_proj" },
   rslora: {
-    ...{ target_modules: "all-linear", use_rslora: true, r: 4, lora_alpha: 6 },
-    ...{ rank_pattern: { "layers.0.*": 2 }, alpha_pattern: { up_proj: 3 } },
+    target_modules: "all-linear",
+    use_rslora: true,
+    r: 4,
+    lora_alpha: 6,
+    rank_pattern: { "layers.0.*": 2 },
+    alpha_pattern: { up_proj: 3 },
   },
   head: { target_modules: ["v_proj"], modules_to_save: ["lm_head"] },
   ends: { target_modules: "all-linear", modules_to_save: ["embed_tokens", "lm_head", "norm"] },
   embedding: { target_modules: ["q_proj"], modules_to_save: ["embed_tokens"] },
   part: {
-    ...{ target_modules: "all-linear", exclude_modules: ["mlp.up_proj", "k_proj"] },
-    ...{ modules_to_save: ["layers.0.mlp"], init_lora_weights: "gaussian" },
+    target_modules: "all-linear",
+    exclude_modules: ["mlp.up_proj", "k_proj"],
+    modules_to_save: ["layers.0.mlp"],
+    init_lora_weights: "gaussian",
   },
   layers: { target_modules: ["q_proj", "o_proj"], layers_to_transform: [1] },
   logits: {
-    ...{ target_modules: ["lm_head", "down_proj"], rank_pattern: { lm_head: 3 }, r: 4 },
-    ...{ use_rslora: true, lora_dropout: 0.1 },
+    target_modules: ["lm_head", "down_proj"],
+    rank_pattern: { lm_head: 3 },
+    r: 4,
+    use_rslora: true,
+    lora_dropout: 0.1,
   },
 };
 const RGX_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
@@ -187,12 +200,17 @@ const RGX_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
 const PEFT_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4, lora_alpha: 8 },
   everything: {
-    ...{ target_modules: "all-linear", r: 3, lora_alpha: 5, use_rslora: true },
+    target_modules: "all-linear",
+    r: 3,
+    lora_alpha: 5,
+    use_rslora: true,
     modules_to_save: ["lm_head", "norm"],
   },
   part: {
-    ...{ target_modules: ["q_proj", "down_proj"], exclude_modules: ["layers.0.mlp.down_proj"] },
-    ...{ rank_pattern: { q_proj: 2 }, modules_to_save: ["embed_tokens"] },
+    target_modules: ["q_proj", "down_proj"],
+    exclude_modules: ["layers.0.mlp.down_proj"],
+    rank_pattern: { q_proj: 2 },
+    modules_to_save: ["embed_tokens"],
   },
   logits: { target_modules: ["lm_head", "v_proj"], alpha_pattern: { lm_head: 20 } },
   pattern: { target_modules: "lm_head|.*q_proj" },

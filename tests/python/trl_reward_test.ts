@@ -57,7 +57,9 @@ Deno.test({
       };
       const defects: unknown[] = [];
       const server = startScoreServer(counted, {
-        ...{ hostname: "127.0.0.1", port: 0, maxCompletionLength: 12 },
+        hostname: "127.0.0.1",
+        port: 0,
+        maxCompletionLength: 12,
         onDefect: (error) => defects.push(error),
       });
       try {

@@ -32,7 +32,10 @@ const LIMITS = {
 /** A tensor that has only a size; every one has memory of its own. */
 function sized(length: number, dtype: DType = "float"): Tensor {
   return {
-    ...{ device: { name: "card" }, dtype, length, label: "sized" },
+    device: { name: "card" },
+    dtype,
+    length,
+    label: "sized",
     view: (_, part) => sized(part, dtype),
   };
 }
@@ -45,7 +48,9 @@ function dispatchesOf(
 ): Dispatch[] {
   const found: Dispatch[] = [];
   const ctx: WebgpuContext = {
-    ...{ limits: LIMITS, software: false, computeDtype },
+    limits: LIMITS,
+    software: false,
+    computeDtype,
     choose: ({ name }) => chosen[name] ?? null,
     dispatch: (call) => found.push(call),
     scratch: (dtype, length) => sized(length, dtype),
@@ -79,7 +84,14 @@ export function cardKernels(): CardKernel[] {
   const run = <K extends OpName>(op: K, args: Ops[K]) => (ctx: WebgpuContext) =>
     webgpuOps[op](args, ctx);
   const product = (m: number, n: number, k: number, flags: Partial<MatmulArgs> = {}) => ({
-    ...{ a: sized(m * k), b: sized(n * k), out: sized(m * n), m, n, k, transB: true, ...flags },
+    a: sized(m * k),
+    b: sized(n * k),
+    out: sized(m * n),
+    m,
+    n,
+    k,
+    transB: true,
+    ...flags,
   });
   for (const [name, tile] of Object.entries(TILES)) {
     if (name === "software") continue;
@@ -112,9 +124,16 @@ export function cardKernels(): CardKernel[] {
     const q = ROWS * HEADS * headDim, k = ROWS * KV_HEADS * headDim;
     const shape = { heads: HEADS, kvHeads: KV_HEADS, headDim, scale: headDim ** -0.5 };
     const attention = {
-      ...{ q: sized(q), k: sized(k), v: sized(k), out: sized(q), lse: sized(ROWS * HEADS) },
-      ...{ segments: sized(5 * 9, "u32"), rowSegment: sized(ROWS, "u32"), segmentCount: 9 },
-      ...{ rows: ROWS, ...shape },
+      q: sized(q),
+      k: sized(k),
+      v: sized(k),
+      out: sized(q),
+      lse: sized(ROWS * HEADS),
+      segments: sized(5 * 9, "u32"),
+      rowSegment: sized(ROWS, "u32"),
+      segmentCount: 9,
+      rows: ROWS,
+      ...shape,
     };
     add(`attention, heads of ${headDim}`, run("attention", attention));
     const gradients = { dout: sized(q), dq: sized(q), dk: sized(k), dv: sized(k) };
@@ -122,9 +141,16 @@ export function cardKernels(): CardKernel[] {
     add(`attention's gradient, heads of ${headDim}`, backward);
     const count = 64, row = KV_HEADS * headDim, cache = 64 * 256 * row;
     const decoding = run("attention_decode", {
-      ...{ q: sized(count * HEADS * headDim), out: sized(count * HEADS * headDim), count },
-      ...{ prefixK: sized(2048 * row), prefixV: sized(2048 * row), maxNew: 256, ...shape },
-      ...{ branchK: sized(cache), branchV: sized(cache), branches: sized(6 * count, "u32") },
+      q: sized(count * HEADS * headDim),
+      out: sized(count * HEADS * headDim),
+      count,
+      prefixK: sized(2048 * row),
+      prefixV: sized(2048 * row),
+      maxNew: 256,
+      ...shape,
+      branchK: sized(cache),
+      branchV: sized(cache),
+      branches: sized(6 * count, "u32"),
     });
     add(`decoding, heads of ${headDim}`, decoding);
     add(`decoding, heads of ${headDim}, subgroups`, decoding, "float32", {
@@ -134,17 +160,31 @@ export function cardKernels(): CardKernel[] {
   }
   const rows = 256;
   const norm = run("rmsnorm", {
-    ...{ x: sized(ROWS * D), weight: sized(D), out: sized(ROWS * D), rho: sized(ROWS) },
-    ...{ rows: ROWS, d: D, eps: 1e-6 },
+    x: sized(ROWS * D),
+    weight: sized(D),
+    out: sized(ROWS * D),
+    rho: sized(ROWS),
+    rows: ROWS,
+    d: D,
+    eps: 1e-6,
   });
   add("RMSNorm", norm);
   add("RMSNorm, subgroups", norm, "float32", { rmsnorm: "128 subgroups" });
   add("logits of the head", (ctx) => {
     const head = dispatchesOf(
       run("head", {
-        ...{ hidden: sized(rows * D), weight: sized(VOCAB * D), rows, pairs: rows, vocab: VOCAB },
-        ...{ pairStart: sized(rows + 1, "u32"), targets: sized(rows, "u32"), d: D },
-        ...{ logp: sized(rows), lse: sized(rows), entropy: sized(rows), temperature: 1 },
+        hidden: sized(rows * D),
+        weight: sized(VOCAB * D),
+        rows,
+        pairs: rows,
+        vocab: VOCAB,
+        pairStart: sized(rows + 1, "u32"),
+        targets: sized(rows, "u32"),
+        d: D,
+        logp: sized(rows),
+        lse: sized(rows),
+        entropy: sized(rows),
+        temperature: 1,
       }),
       "float32",
     );

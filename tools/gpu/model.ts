@@ -71,7 +71,8 @@ export async function decode(
   weights: StorageOptions = {},
 ) {
   const model = await CausalLM.create(device, config, randomWeights(config), {
-    ...{ trainable: "none", weights },
+    trainable: "none",
+    weights,
   });
   const promptIds = Array.from({ length: 64 }, (_, i) => i % config.vocabSize);
   const host = hostTime(device), rows: DecodeRow[] = [];
@@ -183,8 +184,12 @@ async function plannedBytes(model: CausalLM, step: Sizes["step"]): Promise<numbe
     ],
   });
   const size = stepSize(config, {
-    ...{ prompt: step.promptTokens, answer: 1, ranks: 1, supervisedOnly: false },
-    ...{ copiedReference: false, referenceStorage: ALL_FLOAT },
+    prompt: step.promptTokens,
+    answer: 1,
+    ranks: 1,
+    supervisedOnly: false,
+    copiedReference: false,
+    referenceStorage: ALL_FLOAT,
   });
   const { values, gradients } = planParameterBytes(model.sizes);
   return values + gradients + bytesBesideParameters(model.sizes, size);

@@ -31,7 +31,11 @@ export async function buildNpmPackage(output: string): Promise<void> {
     await build({
       entryPoints: [`${work}/package/${ENTRY.replace(/ts$/, "js")}`],
       outfile: `${made}/mod.js`,
-      ...{ bundle: true, format: "esm", platform: "node", target: "node22", charset: "utf8" },
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node22",
+      charset: "utf8",
       external: Object.keys(PACKAGES).flatMap((name) => [name, `${name}/*`]),
       inject: [new URL("tools/package/deno_for_node.js", ROOT).pathname],
       legalComments: "none",
@@ -40,7 +44,11 @@ export async function buildNpmPackage(output: string): Promise<void> {
     });
     const types = `./types/${ENTRY.replace(/ts$/, "d.ts")}`;
     const manifest = {
-      ...{ name, version, license, type: "module", types },
+      name,
+      version,
+      license,
+      type: "module",
+      types,
       description: "Reasoning tasks, rewards, scoring and configurations of rgx",
       exports: { ".": { types, default: "./mod.js" } },
       engines: { node: ">=22" },

@@ -43,7 +43,9 @@ export async function storyPrompts(
 export async function convertModel(model: string, output: string): Promise<void> {
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "main.ts", "convert", model, "--output", output],
-    ...{ cwd: ROOT, stdout: "null", stderr: "inherit" },
+    cwd: ROOT,
+    stdout: "null",
+    stderr: "inherit",
   }).output();
   if (!success) throw new Error("the model was not converted");
 }

@@ -78,7 +78,10 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   // Opened once, like in a server, so that copies of weights do not count for every request.
   const room = { promptRows: 2 * promptTokens, branches: sequences, maxNewTokens: newTokens };
   const generation = model.openGeneration(room, {
-    ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
+    maxNewTokens: newTokens,
+    temperature: 0,
+    seed: 1,
+    eosIds: [],
     ...(activations === undefined ? {} : { activations }),
   });
   const generate = (prompts: number[][], maxNewTokens: number) =>
@@ -116,7 +119,10 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
   const { values } = planParameterBytes(model.sizes);
   const plannedBytes = values + planGenerationBytes(model.sizes, room);
   const generation = model.openGeneration(room, {
-    ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
+    maxNewTokens: newTokens,
+    temperature: 0,
+    seed: 1,
+    eosIds: [],
   });
   /** Milliseconds of the first and the last tokens. Recorded steps do not show their operations. */
   const times = async (recorded: boolean) => {
@@ -125,7 +131,9 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
     (device as Device).record = recorded ? record : undefined;
     const at: { clock: number; attention: number }[] = [];
     await generation.add({
-      ...{ promptId: 0, promptIds: [1], n: 1 },
+      promptId: 0,
+      promptIds: [1],
+      n: 1,
       onToken: () => at.push({ clock: performance.now(), attention }),
     });
     const between = (from: number, to: number) => ({
@@ -140,7 +148,8 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
     return {
       first: { ...whole.first, attention: parts.first.attention },
       last: { ...whole.last, attention: parts.last.attention },
-      ...{ plannedBytes, usedBytes: device.peakBytes },
+      plannedBytes,
+      usedBytes: device.peakBytes,
     };
   };
 }

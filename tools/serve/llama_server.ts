@@ -80,7 +80,8 @@ async function hasServer(python: string): Promise<boolean> {
   try {
     const { success } = await new Deno.Command(python, {
       args: ["-c", "import llama_cpp.server.app"],
-      ...{ stdout: "null", stderr: "null" },
+      stdout: "null",
+      stderr: "null",
     }).output();
     return success;
   } catch {
@@ -97,13 +98,21 @@ async function withLlama(
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 }), { port } = listener.addr;
   listener.close();
   const options = {
-    ...{ model, host: "127.0.0.1", port, n_threads: threads, n_threads_batch: threads },
-    ...{ n_ctx: 2048, interrupt_requests: false, logits_all: false, verbose: false },
+    model,
+    host: "127.0.0.1",
+    port,
+    n_threads: threads,
+    n_threads_batch: threads,
+    n_ctx: 2048,
+    interrupt_requests: false,
+    logits_all: false,
+    verbose: false,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]);
   const child = new Deno.Command(python, {
     args: ["-m", "llama_cpp.server", ...args],
-    ...{ stdout: "null", stderr: "piped" },
+    stdout: "null",
+    stderr: "piped",
   }).spawn();
   const errors = new Response(child.stderr).text(), url = `http://127.0.0.1:${port}/v1`;
   let hasEnded = false;

@@ -35,7 +35,9 @@ export const COMPANIES: readonly Company[] = [
   ...COUNTS.map((count) => company("loops", count, true)),
   {
     name: `a quota of ${QUOTA} CPUs`,
-    ...{ kind: null, count: 0, groups: true },
+    kind: null,
+    count: 0,
+    groups: true,
     fair: (cores) => Math.min(1, QUOTA / cores),
   },
 ];

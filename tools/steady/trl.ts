@@ -17,7 +17,10 @@ export async function withTrlCommand<T>(
     await convertModel(model, converted);
     const promptIds = await textPrompts(model, 1, promptTokens);
     const job: StepJob = {
-      ...{ model: converted, threads, promptIds, ...shape },
+      model: converted,
+      threads,
+      promptIds,
+      ...shape,
       computeDtype: "float32",
     };
     return await work([python, "tools/peers/trl_step.py", JSON.stringify(job)]);

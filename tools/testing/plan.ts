@@ -59,6 +59,7 @@ export const SLOW = [
   "dashboard/browser_test.ts",
   "evaluation/exported_prompts_test.ts",
   "hub/connections_test.ts",
+  "kernels/conformance/attention_gradients_test.ts",
   "kernels/conformance/gradients_test.ts",
   "kernels/conformance/sample_test.ts",
   "kernels/devices/wasm/device_test.ts",
@@ -163,7 +164,7 @@ export function fullPlan(): PlannedJob[] {
       "kernels with bounds checks",
       [
         "--ignore=kernels/devices/webgpu,kernels/devices/vulkan,kernels/**/webgpu_test.ts," +
-        "kernels/conformance/gradients_test.ts",
+        "kernels/conformance/attention_gradients_test.ts,kernels/conformance/gradients_test.ts",
         "kernels/",
       ],
       { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off" },

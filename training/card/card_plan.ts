@@ -91,16 +91,27 @@ export async function planOnCard(
   const device = cardDevice(card), availableBytes = usableBytes(card);
   const name = config.model.model_name_or_path, about = { card, name, note: planNote(name) };
   const ofShape = ({ parameters, tokens, sizes, memory }: ShapePlan): CardMemory => ({
-    ...{ ...about, isHere: false, parameters, memory },
-    ...{ prompt: tokens.longest.prompt, estimated: tokens.estimated },
+    ...about,
+    isHere: false,
+    parameters,
+    memory,
+    prompt: tokens.longest.prompt,
+    estimated: tokens.estimated,
     context: contextText(sizes.config),
   });
   const ofRun = ({ sizes, needs, memory }: Pick<PlannedRun, "sizes" | "needs" | "memory">) => ({
-    ...{ ...about, isHere: true, parameters: parameterCount(sizes.config), memory },
-    ...{ prompt: needs.prompt, estimated: false, context: contextText(sizes.config) },
+    ...about,
+    isHere: true,
+    parameters: parameterCount(sizes.config),
+    memory,
+    prompt: needs.prompt,
+    estimated: false,
+    context: contextText(sizes.config),
   });
   const shape = await planFromShape(config, device, {
-    ...{ phases, ranks, availableBytes },
+    phases,
+    ranks,
+    availableBytes,
     onPlan: (plan) => onMemory(ofShape(plan)),
   });
   if (shape !== null) {
@@ -109,7 +120,9 @@ export async function planOnCard(
     return { ...ofShape(shape), time };
   }
   const run = await planRun(config, device, {
-    ...{ phases, ranks, availableBytes },
+    phases,
+    ranks,
+    availableBytes,
     planned: (memory, { sizes, needs }) => onMemory(ofRun({ sizes, needs, memory })),
   });
   const { sizes, memory, prompts, problems, trainProblems } = run;
@@ -139,7 +152,8 @@ function cardTime(about: TimeInput): CardTime | null {
   if (trainProblems === null && training.max_steps <= 0) return null;
   const rows = runSizes(config, trainProblems ?? MANY_PROBLEMS, phases);
   const input: EstimateInput = {
-    ...{ config, heldOut: about.heldOut },
+    config,
+    heldOut: about.heldOut,
     ...tokens,
     sizes: phases === "sft" ? { ...rows, totalSteps: 0 } : rows,
   };
@@ -164,7 +178,9 @@ function cardTime(about: TimeInput): CardTime | null {
   const steps = input.sizes.totalSteps, supervised = sft?.max_steps ?? 0;
   return {
     ...usual,
-    ...{ completionTokens: expected, maxTokens, steps },
+    completionTokens: expected,
+    maxTokens,
+    steps,
     longestStep: parts(maxTokens).step,
     run: upload + usual.warmStart + supervised * usual.update + steps * usual.step +
       usual.evaluations,

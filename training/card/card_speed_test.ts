@@ -18,13 +18,26 @@ import {
 
 /** A Llama with layers of 2·(64·64)·2 + 2·(64·32)·2 + 3·(64·128)·2 = 73,728 operations a token. */
 const CONFIG: ModelConfig = {
-  ...{ vocabSize: 1000, hiddenSize: 64, intermediateSize: 128, numLayers: 3 },
-  ...{ numHeads: 4, numKvHeads: 2, headDim: 16, maxPositions: 512 },
-  ...{ ropeTheta: 10_000, ropeScaling: null, rmsNormEps: 1e-5, tieWordEmbeddings: true },
+  vocabSize: 1000,
+  hiddenSize: 64,
+  intermediateSize: 128,
+  numLayers: 3,
+  numHeads: 4,
+  numKvHeads: 2,
+  headDim: 16,
+  maxPositions: 512,
+  ropeTheta: 10_000,
+  ropeScaling: null,
+  rmsNormEps: 1e-5,
+  tieWordEmbeddings: true,
 };
 const LORA = {
-  ...{ r: 8, alpha: 16, dropout: 0, rslora: false },
-  ...{ targetModules: ["q_proj" as const], modulesToSave: [] },
+  r: 8,
+  alpha: 16,
+  dropout: 0,
+  rslora: false,
+  targetModules: ["q_proj" as const],
+  modulesToSave: [],
 };
 const CARD = { flops: 10e12, bandwidth: 1e12 };
 

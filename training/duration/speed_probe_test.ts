@@ -76,7 +76,10 @@ async function measured(
     const speed = await measureModel({
       model: model as LanguageModel,
       promptIds: Array.from({ length: 400 }, (_, i) => i),
-      ...{ lanes: 64, rows: 64, answerTokens: 100, generates: true },
+      lanes: 64,
+      rows: 64,
+      answerTokens: 100,
+      generates: true,
       sampling: { maxNewTokens: 1000, temperature: 1, seed: 1, eosIds: [EOS] },
       ...input,
     });
@@ -87,8 +90,12 @@ async function measured(
 }
 
 const FAST: Costs = {
-  ...{ first: 3000, pass: 1, forwardRow: 0.02, backwardRow: 0.05 },
-  ...{ step: 2, token: 0.1 },
+  first: 3000,
+  pass: 1,
+  forwardRow: 0.02,
+  backwardRow: 0.05,
+  step: 2,
+  token: 0.1,
 };
 
 function near(found: number, expected: number, what: string): void {
@@ -141,7 +148,9 @@ Deno.test("the probe takes a few seconds, or a few rows of a slow model", async 
   // tokens of one generation.
   const { trained, generated } = await measured({
     ...FAST,
-    ...{ pass: 0, forwardRow: 1000, backwardRow: 1000 },
+    pass: 0,
+    forwardRow: 1000,
+    backwardRow: 1000,
   });
   assert.ok(trained.every((rows) => rows === 32) && trained.length === 2, `${trained}`);
   assert.ok(generated.every(([, prompt]) => prompt === 16), `${generated}`);
@@ -153,7 +162,11 @@ Deno.test("ends of completions are counted, and a stop request ends the probe", 
   near(sampled.ended, sampled.tokens / 50, "ends");
   const { generated, took } = await measured({ ...FAST, first: 0 }, {
     sampling: {
-      ...{ maxNewTokens: 1000, minNewTokens: 50, temperature: 1, seed: 1, eosIds: [EOS] },
+      maxNewTokens: 1000,
+      minNewTokens: 50,
+      temperature: 1,
+      seed: 1,
+      eosIds: [EOS],
       shouldStop: () => true,
     },
   });

@@ -92,7 +92,9 @@ async function measure(
 ): Promise<MixedAccuracy> {
   const { temperature } = sampling;
   const problems = entries.map((entry, index) => ({
-    ...{ index, firstSample: 0, samples: 1 },
+    index,
+    firstSample: 0,
+    samples: 1,
     promptIds: prompts.prompt(entry).ids,
   }));
   const completions = await ranks.share(problems.length, async (begin, end) => {
@@ -105,8 +107,15 @@ async function measure(
     const systemPrompt = prompts.settings.system_prompt;
     const { score, extracted, formatted } = scoreCompletion(text, entry, systemPrompt);
     onItem?.({
-      ...{ temperature, question, expected, completion: text, extracted, score },
-      ...{ formatted, truncated, tokens },
+      temperature,
+      question,
+      expected,
+      completion: text,
+      extracted,
+      score,
+      formatted,
+      truncated,
+      tokens,
     });
     return [{ score, formatted, truncated, tokens }];
   });

@@ -123,7 +123,10 @@ export async function evaluateHeldOut(
     for (let first = 0; first < batch.length; first += generations) {
       answers.push(
         batch.slice(first, first + generations).map(({ score, formatted, truncated, ids }) => ({
-          ...{ score, formatted, truncated, tokens: ids.length },
+          score,
+          formatted,
+          truncated,
+          tokens: ids.length,
         })),
       );
     }
@@ -133,7 +136,10 @@ export async function evaluateHeldOut(
   const { accuracy, correct, ci95, mean_score, format_rate } = accuracyOf(answers);
   const metrics: Metrics = {
     loss: loss / rows,
-    ...{ accuracy, correct, mean_score, format_rate },
+    accuracy,
+    correct,
+    mean_score,
+    format_rate,
     ...rolloutMetrics({
       lengths,
       truncated,
@@ -187,14 +193,19 @@ async function sample(
     model,
     prompts,
     encoded.map(({ ids }, i) => ({
-      ...{ index: first + i, promptIds: ids, firstSample: 0, samples: generations },
+      index: first + i,
+      promptIds: ids,
+      firstSample: 0,
+      samples: generations,
     })),
     runSampling(training),
     { seed: runSamplingSeed(training), shouldStop: options.shouldStop },
   );
   const sampled = completions.flatMap((branches, group) =>
     branches.map((completion, branch) => ({
-      ...{ group, branch, ids: completion.ids },
+      group,
+      branch,
+      ids: completion.ids,
       ...prompts.read(completion),
     }))
   );

@@ -74,8 +74,14 @@ for (const recorded of golden.cases) {
 
     const result = grpoLoss(
       {
-        ...{ offsets, advantages: recorded.advantages, logp: policy, oldLogp: old, refLogp: old },
-        ...{ entropy: new Float64Array(policy.length), samplerLogp: sampler, importance: ratio },
+        offsets,
+        advantages: recorded.advantages,
+        logp: policy,
+        oldLogp: old,
+        refLogp: old,
+        entropy: new Float64Array(policy.length),
+        samplerLogp: sampler,
+        importance: ratio,
       },
       training,
       { tokens: policy.length, rows: offsets.length - 1, microBatches: 1, maxCompletionLength: 8 },

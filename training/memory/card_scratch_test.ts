@@ -36,7 +36,11 @@ for (
         try {
           const parts = await assemble(config, device);
           const trainer = new GrpoTrainer({
-            ...{ config, configText: "", device, rubric: VARYING_RUBRIC, eosIds: [] },
+            config,
+            configText: "",
+            device,
+            rubric: VARYING_RUBRIC,
+            eosIds: [],
             ...parts,
           });
           // The second time, the tensors of the generation are there while a pass runs.

@@ -139,16 +139,23 @@ Deno.test("the measured peak is within 10 % of the plan: activations of sampling
 Deno.test("the plan is an upper bound where prompts do not fill the cache's panels", async () => {
   const init = {
     ...tinyRunConfig("").model.init!,
-    ...{ hidden_size: 64, intermediate_size: 128, num_hidden_layers: 4 },
-    ...{ num_attention_heads: 4, num_key_value_heads: 2 },
+    hidden_size: 64,
+    intermediate_size: 128,
+    num_hidden_layers: 4,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
   };
   const { planned, measured } = await take(tinyRunConfig("", {
     model: { init },
     sft: null,
     eval: { num_examples: 5, batch_size: 3 },
     training: {
-      ...{ ...SHORT, gradient_accumulation_steps: 1, steps_per_generation: 2 },
-      ...{ beta: 0.04, max_completion_length: 33, gradient_checkpointing: false },
+      ...SHORT,
+      gradient_accumulation_steps: 1,
+      steps_per_generation: 2,
+      beta: 0.04,
+      max_completion_length: 33,
+      gradient_checkpointing: false,
     },
   }));
   assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
@@ -157,8 +164,11 @@ Deno.test("the plan is an upper bound where prompts do not fill the cache's pane
 Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuning", async () => {
   const init = {
     ...tinyRunConfig("").model.init!,
-    ...{ hidden_size: 192, intermediate_size: 512, num_hidden_layers: 6 },
-    ...{ num_attention_heads: 4, num_key_value_heads: 2 },
+    hidden_size: 192,
+    intermediate_size: 512,
+    num_hidden_layers: 6,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
   };
   const taken = [];
   for (

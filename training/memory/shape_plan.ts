@@ -87,7 +87,9 @@ export async function planFromShape(
   const result = (memory: MemoryPlan): ShapePlan => ({
     name,
     parameters: parameterCount(modelConfig),
-    ...{ tokens, sizes, memory },
+    tokens,
+    sizes,
+    memory,
   });
   return result(
     await planMemory(config, device, sizes, needs, {

@@ -164,7 +164,9 @@ Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory"
 
 Deno.test("full fine-tuning of 3B with KL fits 48 GB with 8-bit moments", async () => {
   const card = {
-    ...{ name: "webgpu", float: "f32", adapter: { name: "a card", software: false } },
+    name: "webgpu",
+    float: "f32",
+    adapter: { name: "a card", software: false },
     allocatedBytes: 0,
   } as unknown as Device;
   const planned = async (availableBytes: number, ...overrides: string[]) => {
@@ -219,8 +221,13 @@ const CONFIG_JSON = {
   architectures: ["LlamaForCausalLM"],
   model_type: "llama",
   torch_dtype: "bfloat16",
-  ...{ vocab_size: 32000, hidden_size: 1024, intermediate_size: 4096, num_hidden_layers: 8 },
-  ...{ num_attention_heads: 16, num_key_value_heads: 4, max_position_embeddings: 4096 },
+  vocab_size: 32000,
+  hidden_size: 1024,
+  intermediate_size: 4096,
+  num_hidden_layers: 8,
+  num_attention_heads: 16,
+  num_key_value_heads: 4,
+  max_position_embeddings: 4096,
 };
 
 Deno.test("a config.json alone is enough for a plan: its path, or a folder with nothing else", () =>

@@ -335,7 +335,8 @@ function keptTypes(sizes: ModelSizes, size: StepSize): MemoryParts["kept"] {
   return {
     trained: isFull ? typesOf(sizes) : ["f32"],
     reference: isFull ? typesOf({ ...sizes, storage }) : ["f32"],
-    ...{ optimizer, shards: size.shards },
+    optimizer,
+    shards: size.shards,
   };
 }
 

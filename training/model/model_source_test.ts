@@ -24,7 +24,9 @@ async function open(model: string, scaling: string) {
 Deno.test("model.rope_scaling takes the place of the model's scaling and keeps its base", async () => {
   const config = await open(STORIES, "{type: dynamic, factor: 4}");
   assert.deepEqual(config.ropeScaling, {
-    ...{ type: "dynamic", factor: 4, originalMaxPositions: 512 },
+    type: "dynamic",
+    factor: 4,
+    originalMaxPositions: 512,
   });
   assert.equal(config.maxPositions, 2048);
   assert.equal(config.ropeTheta, 10000);

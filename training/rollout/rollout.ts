@@ -109,7 +109,12 @@ interface Drawn {
 export async function rollOut(request: RolloutRequest, options: RolloutOptions): Promise<Rollout> {
   const { training, rubric } = options;
   const all: Drawn = {
-    ...{ groups: [], rows: [], errors: [], logged: [], spent: [], warnings: [] },
+    groups: [],
+    rows: [],
+    errors: [],
+    logged: [],
+    spent: [],
+    warnings: [],
     other: false,
   };
   const rounds = training.dynamic_sampling ? training.dynamic_sampling_max_batches : 1;

@@ -173,7 +173,9 @@ export class RunContext {
   createGradientSum(microBatches: number): GradientSum {
     const { device, model, config } = this.options;
     return new GradientSum(model, device, {
-      ...{ reduction: this.reduction(microBatches), ranks: this.ranks, shards: this.shards() },
+      reduction: this.reduction(microBatches),
+      ranks: this.ranks,
+      shards: this.shards(),
       halves: config.training.reduce_dtype === "bfloat16",
     });
   }

@@ -204,7 +204,10 @@ export class RunRecords {
     await this.folder.log(status, why);
     const sessions = this.#sessions.with(-1, {
       ...this.#sessions.at(-1)!,
-      ...{ end, status, reason, to },
+      end,
+      status,
+      reason,
+      to,
     });
     await this.folder.updateRun({
       end,

@@ -24,8 +24,16 @@ function job(id: string, restarts = 0): SlurmJob {
 
 function session(id: string | null, restart: number | null, from: string): Session {
   return {
-    ...{ start: "2026-01-01T00:00:00Z", end: null, status: "running", reason: null },
-    ...{ host: "n1", pid: 1, job: id, restart, from, to: null },
+    start: "2026-01-01T00:00:00Z",
+    end: null,
+    status: "running",
+    reason: null,
+    host: "n1",
+    pid: 1,
+    job: id,
+    restart,
+    from,
+    to: null,
   };
 }
 

@@ -97,7 +97,9 @@ Deno.test("another server gets adapters by path, and the loss is corrected for i
     assert.deepEqual([...Deno.readDirSync(`${at("served")}/rollout_adapters`)], []);
     const { training } = tinyRunConfig("");
     assert.deepEqual(importanceSettings(training), {
-      ...{ mode: "sequence_mask", clipMin: null, clipMax: 3 },
+      mode: "sequence_mask",
+      clipMin: null,
+      clipMax: 3,
     });
   }));
 
@@ -109,7 +111,8 @@ Deno.test("a server of another model is refused before the first step", () =>
       await Promise.resolve();
       const ids = [40, 41, 42], logprobs = [-9, -9, -9];
       const choice = {
-        ...{ finish_reason: "length", token_ids: ids },
+        finish_reason: "length",
+        token_ids: ids,
         logprobs: { token_logprobs: logprobs },
       };
       return Response.json({ choices: [0, 1, 2, 3].map((index) => ({ ...choice, index })) });

@@ -200,8 +200,13 @@ export class RemoteSampler implements Sampler {
     const { server, completions: [completion] } = answer, { model, config } = this.options;
     if (completion === undefined) return;
     const [own] = await policyLogp(model, [{
-      ...{ group: 0, promptId: request.promptId, branch: 0, promptIds: request.promptIds },
-      ...{ ids: completion.ids, advantage: 0, oldLogp: null },
+      group: 0,
+      promptId: request.promptId,
+      branch: 0,
+      promptIds: request.promptIds,
+      ids: completion.ids,
+      advantage: 0,
+      oldLogp: null,
     }], { microBatchSize: 1, temperature: config.training.temperature });
     const differences = completion.logprobs.map((value, t) => Math.abs(value - own![t]!))
       .filter((difference) => !Number.isNaN(difference));

@@ -10,7 +10,10 @@ export function samplerOf(run: RunContext, stale: ReadonlyMap<number, Uint8Array
     return new OwnSampler(model, config.training, () => run.prompts);
   }
   return new RemoteSampler({
-    ...{ config, model, modelWriter, stale },
+    config,
+    model,
+    modelWriter,
+    stale,
     eosIds: run.prompts.eosIds,
     device: device.name,
     // A note that cannot be written to the log is still shown.

@@ -85,7 +85,9 @@ export async function startServer(
       switch (pathname) {
         case "/version":
           return foreign ? failure(404, "Not Found") : Response.json({
-            ...{ version: VERSION, engine: "rgx", device: device.name },
+            version: VERSION,
+            engine: "rgx",
+            device: device.name,
           });
         case "/v1/models":
           return Response.json({ data: [{ id: "base" }] });

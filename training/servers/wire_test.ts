@@ -3,8 +3,14 @@ import { completionBody, readCompletions } from "./wire.ts";
 
 const options = {
   sampling: {
-    ...{ temperature: 0.7, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 },
-    ...{ max_new_tokens: 8, stop: ["\n\n"], min_new_tokens: 2 },
+    temperature: 0.7,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    max_new_tokens: 8,
+    stop: ["\n\n"],
+    min_new_tokens: 2,
   },
   seed: 42,
   eosIds: [2, 5],
@@ -14,11 +20,26 @@ const request = { promptId: 2 ** 40, promptIds: [7, 8], n: 3 };
 Deno.test("a request asks for ids, log-probabilities and the trainer's own ends", () => {
   const body = completionBody(request, options, "rgx-abc", true);
   assert.deepEqual(body, {
-    ...{ model: "rgx-abc", prompt: [7, 8], n: 3, max_tokens: 8, temperature: 0.7, top_p: 1 },
-    ...{ top_k: -1, min_p: 0, repetition_penalty: 1, stop: ["\n\n"], min_tokens: 2 },
-    ...{ ignore_eos: true, stop_token_ids: [2, 5], logprobs: 0 },
-    ...{ return_token_ids: true, return_tokens_as_token_ids: true },
-    ...{ seed: 42, prompt_id: 2 ** 40, first_branch: 0, logprobs_mode: "policy_logprobs" },
+    model: "rgx-abc",
+    prompt: [7, 8],
+    n: 3,
+    max_tokens: 8,
+    temperature: 0.7,
+    top_p: 1,
+    top_k: -1,
+    min_p: 0,
+    repetition_penalty: 1,
+    stop: ["\n\n"],
+    min_tokens: 2,
+    ignore_eos: true,
+    stop_token_ids: [2, 5],
+    logprobs: 0,
+    return_token_ids: true,
+    return_tokens_as_token_ids: true,
+    seed: 42,
+    prompt_id: 2 ** 40,
+    first_branch: 0,
+    logprobs_mode: "policy_logprobs",
   });
 });
 
@@ -35,8 +56,10 @@ Deno.test("a server that is not rgx gets a seed of its own for each prompt", () 
 });
 
 const choice = (index: number, more = {}) => ({
-  ...{ index, finish_reason: "stop", token_ids: [4, 2] },
-  ...{ logprobs: { tokens: ["a", ""], token_logprobs: [-0.5, -1.5] } },
+  index,
+  finish_reason: "stop",
+  token_ids: [4, 2],
+  logprobs: { tokens: ["a", ""], token_logprobs: [-0.5, -1.5] },
   ...more,
 });
 

@@ -66,7 +66,8 @@ export function createMoments(
   }
   const words = Math.ceil(n / 4), blocks = Math.ceil(n / BLOCK);
   return {
-    ...{ m: create("u32", words, "m"), v: create("u32", words, "v") },
+    m: create("u32", words, "m"),
+    v: create("u32", words, "v"),
     mMax: create("float", blocks, "maxima of m"),
     vMax: create("float", blocks, "maxima of v"),
   };
@@ -89,7 +90,10 @@ export function momentTensors(
   const divided = parts === undefined ? {} : { parts };
   if (!has8bitMoments(about, kind)) {
     return (["m", "v"] as const).map((key) => ({
-      ...{ name: `${key}.${name}`, dtype: float, shape, tensor: tensor(key) },
+      name: `${key}.${name}`,
+      dtype: float,
+      shape,
+      tensor: tensor(key),
       ...divided,
     }));
   }
@@ -99,11 +103,17 @@ export function momentTensors(
   };
   return [
     ...(["m", "v"] as const).map((key) => ({
-      ...{ name: `${key}.${name}`, dtype: "U8" as const, shape, tensor: tensor(key) },
+      name: `${key}.${name}`,
+      dtype: "U8" as const,
+      shape,
+      tensor: tensor(key),
       ...divided,
     })),
     ...(["m", "v"] as const).map((key) => ({
-      ...{ name: `${key}.absmax.${name}`, dtype: float, shape: count, tensor: tensor(`${key}Max`) },
+      name: `${key}.absmax.${name}`,
+      dtype: float,
+      shape: count,
+      tensor: tensor(`${key}Max`),
       ...dividedBlocks,
     })),
   ];

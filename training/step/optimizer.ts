@@ -160,7 +160,10 @@ export class AdamW {
     const m = this.#own(this.#device.create("float", stop - start, "optimizer.m"));
     const v = this.#own(this.#device.create("float", stop - start, "optimizer.v"));
     const part = (begin: number, n: number): Moments => ({
-      ...{ m: m.view(begin - start, n), v: v.view(begin - start, n), mMax: null, vMax: null },
+      m: m.view(begin - start, n),
+      v: v.view(begin - start, n),
+      mMax: null,
+      vMax: null,
     });
     for (const parameter of parameters) {
       const offset = arena.offsets.get(parameter.name)!;
@@ -291,7 +294,14 @@ export class AdamW {
   #update({ param, grad, moments, n, decay }: Piece, lr: number, gradScale: number): void {
     const { beta1, beta2, epsilon, weightDecay } = this.settings;
     const shared = {
-      ...{ param, grad, n, lr, beta1, beta2, eps: epsilon, gradScale },
+      param,
+      grad,
+      n,
+      lr,
+      beta1,
+      beta2,
+      eps: epsilon,
+      gradScale,
       weightDecay: decay ? weightDecay : 0,
       correction1: 1 - beta1 ** this.#t,
       correction2: 1 - beta2 ** this.#t,
@@ -386,7 +396,9 @@ function partOf({ m, v, mMax, vMax }: Moments, begin: number, n: number): Moment
   const words = [begin / 4, Math.ceil(n / 4)] as const;
   const blocks = [begin / BLOCK, Math.ceil(n / BLOCK)] as const;
   return {
-    ...{ m: m.view(...words), v: v.view(...words) },
-    ...{ mMax: mMax.view(...blocks), vMax: vMax.view(...blocks) },
+    m: m.view(...words),
+    v: v.view(...words),
+    mMax: mMax.view(...blocks),
+    vMax: vMax.view(...blocks),
   };
 }

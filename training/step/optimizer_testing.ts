@@ -31,7 +31,11 @@ export async function values(model: LanguageModel): Promise<Map<string, Float32A
 /** A model whose matrices have at least 4,096 values, so that their moments may have 8 bits. */
 export const wideConfig = {
   ...tinyConfig(false),
-  ...{ hiddenSize: 64, intermediateSize: 96, vocabSize: 70, headDim: 16, numLayers: 1 },
+  hiddenSize: 64,
+  intermediateSize: 96,
+  vocabSize: 70,
+  headDim: 16,
+  numLayers: 1,
 };
 
 export const KINDS: readonly [string, OptimizerKind, StorageOptions][] = [

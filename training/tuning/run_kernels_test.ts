@@ -99,7 +99,9 @@ webgpuTest(
         await Deno.remove(`${cache}/kernels`, { recursive: true });
         await onGpu(async (device) => {
           await trainOn(device, configOf(`${folder}/parts`), {
-            ...{ ...plan, tuneKernels: false, resume: true },
+            ...plan,
+            tuneKernels: false,
+            resume: true,
           });
           assert.deepEqual(device.kernelChoices, kernels);
         });

@@ -81,7 +81,8 @@ function lowRank({ rows, vocab, d }: Inputs, r: number) {
   return {
     xa: normals(random, rows * r),
     loraB: normals(random, vocab * r, 1 / Math.sqrt(r)),
-    ...{ r, loraScale: random.choice([2, 0.5]) },
+    r,
+    loraScale: random.choice([2, 0.5]),
   };
 }
 
@@ -207,7 +208,9 @@ export async function headBackwardCases(): Promise<Case[]> {
       testCase("head_backward", `${name}, frozen`, base, frozen),
       testCase("head_backward", name, { ...base, dloraB }, { ...frozen, dloraB: ofLargest() }),
       testCase("head_backward", `${name}, dweight`, all, {
-        ...{ ...frozen, dloraB: ofLargest(), dweight: ofLargest() },
+        ...frozen,
+        dloraB: ofLargest(),
+        dweight: ofLargest(),
       }),
     );
   }

@@ -110,7 +110,12 @@ export function storedGatherCase(
   const index = Uint32Array.from({ length: rows }, () => random.below(tableRows));
   const name = `${rows} of [${tableRows}×${d}] ${weightType}`;
   return testCase("gather_rows", name, {
-    ...{ table, weightType, index, out: junk(rows * d), rows, d },
+    table,
+    weightType,
+    index,
+    out: junk(rows * d),
+    rows,
+    d,
   }, { out: exact });
 }
 
@@ -132,11 +137,18 @@ export async function storedHeadCases(
     weightType,
     pairStart,
     targets: Uint32Array.from({ length: pairs }, () => random.below(vocab)),
-    ...{ rows, pairs, vocab, d, temperature: 0.8 },
+    rows,
+    pairs,
+    vocab,
+    d,
+    temperature: 0.8,
   };
   const forward = {
     ...shared,
-    ...{ logp: junk(pairs), lse: junk(rows), entropy: junk(rows), mean: junk(rows * d) },
+    logp: junk(pairs),
+    lse: junk(rows),
+    entropy: junk(rows),
+    mean: junk(rows * d),
   };
   const name = `${rows} rows, vocab ${vocab}, d ${d}, ${weightType}`;
   const widened = { ...shared, weight: unpackStored(weightType, vocab, d, weight) };
@@ -156,18 +168,30 @@ export async function storedHeadCases(
   return [
     head,
     testCase("head_backward", `${name}, adapter`, {
-      ...{ ...backward, ...lora, dlogp, dhidden: junk(rows * d) },
+      ...backward,
+      ...lora,
+      dlogp,
+      dhidden: junk(rows * d),
       dloraB: normals(random, vocab * r),
     }, { ...dhidden, dxa: ofLargest(), dloraB: ofLargest() }),
     testCase("head", `${name}, no mean`, plain, plainOutputs),
     testCase("head_backward", `${name}, from the mean`, {
-      ...{ ...backward, dlogp, mean: after("mean"), dhidden: junk(rows * d) },
+      ...backward,
+      dlogp,
+      mean: after("mean"),
+      dhidden: junk(rows * d),
     }, dhidden),
     testCase("head_backward", `${name}, entropy`, {
-      ...{ ...backward, dlogp, dentropy, dhidden: junk(rows * d) },
+      ...backward,
+      dlogp,
+      dentropy,
+      dhidden: junk(rows * d),
     }, dhidden),
     testCase("head_backward", `${name}, dweight`, {
-      ...{ ...backward, dlogp, dhidden: junk(rows * d), dweight: normals(random, vocab * d) },
+      ...backward,
+      dlogp,
+      dhidden: junk(rows * d),
+      dweight: normals(random, vocab * d),
     }, { ...dhidden, dweight: ofLargest() }),
   ];
 }

@@ -204,8 +204,16 @@ Deno.test("hundreds of recordings share their scratch", async () => {
     device.record!(() => {
       // Private scratch of each thread, and scratch that all threads share.
       device.run("sample", {
-        ...{ logits, counters: counters!, tokens: tokens!, logp, rows: 1 + i % 4, vocab },
-        ...{ temperature: 1, topK: 0, topP: 1, minP: 0 },
+        logits,
+        counters: counters!,
+        tokens: tokens!,
+        logp,
+        rows: 1 + i % 4,
+        vocab,
+        temperature: 1,
+        topK: 0,
+        topP: 1,
+        minP: 0,
       });
       device.run("matmul", { a: logits, b: logits, out, m: 8, n: 1024 - i, k: 512 });
     })!);

@@ -17,12 +17,22 @@ testOnWebgpu(
     const n = 2 * 64 * BLOCK + 700, random = stream("parts"), blocks = Math.ceil(n / BLOCK);
     const codes = new Uint32Array(n / 4).map(() => random.below(2 ** 32));
     const args = {
-      ...{ param: normals(random, n), grad: normals(random, n, 0.1), n, tables: dynamicTables() },
-      ...{ m: codes, v: codes.slice().reverse() },
+      param: normals(random, n),
+      grad: normals(random, n, 0.1),
+      n,
+      tables: dynamicTables(),
+      m: codes,
+      v: codes.slice().reverse(),
       mMax: normals(random, blocks).map(Math.abs),
       vMax: normals(random, blocks).map(Math.abs),
-      ...{ lr: 0.01, beta1: 0.9, beta2: 0.99, eps: 1e-8, weightDecay: 0.1, gradScale: 0.5 },
-      ...{ correction1: 0.3, correction2: 0.03 },
+      lr: 0.01,
+      beta1: 0.9,
+      beta2: 0.99,
+      eps: 1e-8,
+      weightDecay: 0.1,
+      gradScale: 0.5,
+      correction1: 0.3,
+      correction2: 0.03,
     };
     const run = (on: Device): Promise<Map<string, HostArray>> =>
       execute(on, { op: "adamw_8bit", args });

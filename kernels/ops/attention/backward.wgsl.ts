@@ -363,7 +363,10 @@ export function sumSpec(
       dvalues: `write ${type}`,
     },
     params: {
-      ...{ n: "u32", rows: "u32", kv_heads: "u32", parts: "u32" },
+      n: "u32",
+      rows: "u32",
+      kv_heads: "u32",
+      parts: "u32",
       ...(rowParts ? { row_begin: "u32", row_end: "u32" } : {}),
     },
     code: `${PARTS}

@@ -24,10 +24,20 @@ async function attend(
   const lse = device.create("float", rows * HEADS, "lse");
   const { q, k, v, keys } = data;
   device.run("attention", {
-    ...{ q: upload(device, q), k: upload(device, k), v: upload(device, v), out, lse },
+    q: upload(device, q),
+    k: upload(device, k),
+    v: upload(device, v),
+    out,
+    lse,
     ...(keys === undefined ? {} : { keys: upload(device, keys) }),
-    ...{ segments: upload(device, segments), rowSegment: upload(device, rowSegment) },
-    ...{ segmentCount, rows, heads: HEADS, kvHeads: KV_HEADS, headDim: HEAD_DIM, scale: 0.25 },
+    segments: upload(device, segments),
+    rowSegment: upload(device, rowSegment),
+    segmentCount,
+    rows,
+    heads: HEADS,
+    kvHeads: KV_HEADS,
+    headDim: HEAD_DIM,
+    scale: 0.25,
   });
   return { out: await device.read(out), lse: await device.read(lse) };
 }
@@ -68,10 +78,21 @@ Deno.test("keys apart from the rows are refused together with a window", async (
   const tensor = upload(device, new Float32Array(2)), words = upload(device, new Uint32Array(5));
   assert.throws(() =>
     device.run("attention", {
-      ...{ q: tensor, k: tensor, v: tensor, segments: words, rowSegment: words, keys: words },
+      q: tensor,
+      k: tensor,
+      v: tensor,
+      segments: words,
+      rowSegment: words,
+      keys: words,
       out: device.create("float", 2, "out"),
       lse: device.create("float", 1, "lse"),
-      ...{ segmentCount: 1, rows: 1, heads: 1, kvHeads: 1, headDim: 2, scale: 1, window: 3 },
+      segmentCount: 1,
+      rows: 1,
+      heads: 1,
+      kvHeads: 1,
+      headDim: 2,
+      scale: 1,
+      window: 3,
     }), { name: "RgxError", message: /window is 3, expected no keys beside it/ });
   device.close();
 });

@@ -105,8 +105,13 @@ export function splitOperands(
       kernel: split({ headDim, depth }),
       buffers: { vectors, halves, scales },
       params: {
-        ...{ count, rows: rows * perKv, padded_rows: paddedRows, per_kv: perKv, heads },
-        ...{ base, low: at.low },
+        count,
+        rows: rows * perKv,
+        padded_rows: paddedRows,
+        per_kv: perKv,
+        heads,
+        base,
+        low: at.low,
       },
       groups: ctx.grid(Math.ceil(count / SPLIT_ROWS)),
     });

@@ -54,8 +54,13 @@ export function splitSpec({ headDim, depth }: { headDim: number; depth: number }
     name: "attention.split",
     buffers: { vectors: "read f32", halves: "write u32", scales: "write f32" },
     params: {
-      ...{ count: "u32", rows: "u32", padded_rows: "u32", per_kv: "u32", heads: "u32" },
-      ...{ base: "u32", low: "u32" },
+      count: "u32",
+      rows: "u32",
+      padded_rows: "u32",
+      per_kv: "u32",
+      heads: "u32",
+      base: "u32",
+      low: "u32",
     },
     code: `${reduceMax(16)}
 ${SPLIT}

@@ -110,8 +110,15 @@ function smallDecoding({ heads, kvHeads, headDim }: AttentionDecodeArgs) {
   });
   const count = lengths.length, queries = count * heads * headDim;
   return {
-    ...{ q: queries, out: queries, prefixK: 110 * row, prefixV: 110 * row },
-    ...{ branchK: count * maxNew * row, branchV: count * maxNew * row, branches, count, maxNew },
+    q: queries,
+    out: queries,
+    prefixK: 110 * row,
+    prefixV: 110 * row,
+    branchK: count * maxNew * row,
+    branchV: count * maxNew * row,
+    branches,
+    count,
+    maxNew,
   };
 }
 

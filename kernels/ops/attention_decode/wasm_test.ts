@@ -49,9 +49,18 @@ async function attend(device: Device, shape: Shape): Promise<number[]> {
   const out = create("float", count * heads * headDim);
   device.run("attention_decode", {
     q: floats(count * heads * headDim),
-    ...{ prefixK: floats(prompts * kv), prefixV: floats(prompts * kv) },
-    ...{ branchK: floats(count * maxNew * kv), branchV: floats(count * maxNew * kv) },
-    ...{ out, branches, count, maxNew, heads, kvHeads, headDim, scale: 0.3 },
+    prefixK: floats(prompts * kv),
+    prefixV: floats(prompts * kv),
+    branchK: floats(count * maxNew * kv),
+    branchV: floats(count * maxNew * kv),
+    out,
+    branches,
+    count,
+    maxNew,
+    heads,
+    kvHeads,
+    headDim,
+    scale: 0.3,
   });
   const found = [...await device.read(out)];
   for (const tensor of tensors) device.free(tensor);

@@ -272,8 +272,12 @@ Deno.test("the text of the product's kernels has not changed", async () => {
     large: tileKernel({ ...TILES.large, ...layout }),
     skinny_bf16: tileKernel({ ...TILES.skinny, ...layout, bType: "bf16" }),
     small_lora: tileKernel({
-      ...{ ...TILES.small, aligned: false, lora: true },
-      ...{ a: "across", b: "panels", bType: "f32" },
+      ...TILES.small,
+      aligned: false,
+      lora: true,
+      a: "across",
+      b: "panels",
+      bType: "f32",
     }),
     vector: vectorKernel({
       ...plain,
@@ -287,7 +291,11 @@ Deno.test("the text of the product's kernels has not changed", async () => {
     skinny_nf4_across: tileKernel({ ...TILES.skinny, ...layout, b: "across", bType: "nf4" }),
     stored_vector: storedVectorKernel({
       ...plain,
-      ...{ rows: 2, threads: 128, columns: 8, type: "q5_0", lora: true },
+      rows: 2,
+      threads: 128,
+      columns: 8,
+      type: "q5_0",
+      lora: true,
     }),
     panels: panelVectorKernel({ ...plain, rows: 1, threads: 256, columns: 8, lora: false }),
   };

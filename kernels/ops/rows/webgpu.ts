@@ -140,9 +140,13 @@ const scatterAdd = variants(() => ({
     table: "write f32",
   },
   params: {
-    ...{ rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
+    rows: "u32" as const,
+    d: "u32" as const,
+    first: "u32" as const,
+    count: "u32" as const,
     // The rows [src_first, src_first + src_count) of the source are bound.
-    ...{ src_first: "u32" as const, src_count: "u32" as const },
+    src_first: "u32" as const,
+    src_count: "u32" as const,
   },
   code: perRowElement(`
   let at = place[r] - p.first;

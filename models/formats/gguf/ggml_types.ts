@@ -21,11 +21,15 @@ export interface GgmlType {
 /** Types that rgx reads, by ggml's number. */
 export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map([
   [0, {
-    ...{ name: "F32", weights: 1, bytes: 4 },
+    name: "F32",
+    weights: 1,
+    bytes: 4,
     widen: (b, out) => out.set(new Float32Array(b.buffer, b.byteOffset, out.length)),
   }],
   [1, {
-    ...{ name: "F16", weights: 1, bytes: 2 },
+    name: "F16",
+    weights: 1,
+    bytes: 2,
     widen: (b, out) => out.set(widenF16(new Uint16Array(b.buffer, b.byteOffset, out.length))),
   }],
   [2, blockType("Q4_0", "q4_0")],
@@ -35,17 +39,38 @@ export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map([
   [12, blockType("Q4_K", "q4_k")],
   [14, blockType("Q6_K", "q6_k")],
   [30, {
-    ...{ name: "BF16", weights: 1, bytes: 2 },
+    name: "BF16",
+    weights: 1,
+    bytes: 2,
     widen: (b, out) => out.set(widenBF16(new Uint16Array(b.buffer, b.byteOffset, out.length))),
   }],
 ]);
 
 /** Names of types that rgx does not read, for messages. */
 const REFUSED: Readonly<Record<number, string>> = {
-  ...{ 7: "Q5_1", 9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 13: "Q5_K", 15: "Q8_K", 16: "IQ2_XXS" },
-  ...{ 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 20: "IQ4_NL", 21: "IQ3_S", 22: "IQ2_S" },
-  ...{ 23: "IQ4_XS", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M" },
-  ...{ 34: "TQ1_0", 35: "TQ2_0", 39: "MXFP4" },
+  7: "Q5_1",
+  9: "Q8_1",
+  10: "Q2_K",
+  11: "Q3_K",
+  13: "Q5_K",
+  15: "Q8_K",
+  16: "IQ2_XXS",
+  17: "IQ2_XS",
+  18: "IQ3_XXS",
+  19: "IQ1_S",
+  20: "IQ4_NL",
+  21: "IQ3_S",
+  22: "IQ2_S",
+  23: "IQ4_XS",
+  24: "I8",
+  25: "I16",
+  26: "I32",
+  27: "I64",
+  28: "F64",
+  29: "IQ1_M",
+  34: "TQ1_0",
+  35: "TQ2_0",
+  39: "MXFP4",
 };
 
 export function ggmlTypeName(id: number): string {
@@ -55,7 +80,9 @@ export function ggmlTypeName(id: number): string {
 function blockType(name: string, type: BlockType): GgmlType {
   const { weights } = BLOCK_SHAPES[type], { bytes, pack, widen } = BLOCK_CODES[type];
   return {
-    ...{ name, weights, bytes },
+    name,
+    weights,
+    bytes,
     widen(blocks, out) {
       const row = rowBuffer(type);
       for (let at = 0, to = 0; to < out.length; at += bytes, to += weights) {

@@ -88,7 +88,9 @@ Deno.test("10,000 sets of tensors are read back with their sizes, in order", () 
       fc.constantFrom(1, 8, 32, 256),
       async (list, alignment) => {
         const tensors = list.map(({ name, type: [typeId, type], rows, blocks, fill }) => ({
-          ...{ name, typeId, shape: [rows, blocks * type.weights] },
+          name,
+          typeId,
+          shape: [rows, blocks * type.weights],
           data: new Uint8Array(rows * blocks * type.bytes).fill(fill),
         }));
         const file = await readAll(

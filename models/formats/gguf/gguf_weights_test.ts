@@ -105,7 +105,9 @@ const CONFIG: TestMetadata = {
   "llama.attention.layer_norm_rms_epsilon": ["f32", 1e-5],
 };
 const tensor = (name: string, shape: number[], data?: ArrayLike<number>) => ({
-  ...{ name, shape, typeId: 0 },
+  name,
+  shape,
+  typeId: 0,
   data: f32(data ?? Array(shape.reduce((a, b) => a * b, 1)).fill(0.5)),
 });
 const EMBEDDING = tensor("token_embd.weight", [5, 8]);

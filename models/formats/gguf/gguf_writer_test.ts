@@ -35,7 +35,9 @@ Deno.test("metadata and tensors of a written file are read back", async () => {
   await inTempFolder(async (folder) => {
     const values = Float32Array.from({ length: 96 }, (_, i) => i - 40);
     const tensor = (name: string, type: "f32" | "q8_0", shape: number[]): GgufTensorToWrite => ({
-      ...{ name, type, shape },
+      name,
+      type,
+      shape,
       bytes: () =>
         pieces(
           encodePieces(type, { name, shape }, values.subarray(0, shape.reduce((a, b) => a * b))),
@@ -74,7 +76,9 @@ Deno.test("a streamed safetensors file equals the one made in memory", async () 
     await writeSafetensors(
       `${folder}/x`,
       tensors.map(({ name, dtype, shape, data }) => ({
-        ...{ name, dtype, shape },
+        name,
+        dtype,
+        shape,
         bytes: () => pieces(encodePieces(dtype === "F32" ? "f32" : "bf16", { name, shape }, data)),
       })),
     );

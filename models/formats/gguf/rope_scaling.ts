@@ -75,7 +75,9 @@ export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, un
       : times * yarnMagnitude(factor ?? 1);
     return {
       rope_type: type,
-      ...{ factor, original_max_position_embeddings: original, attention_factor: attention },
+      factor,
+      original_max_position_embeddings: original,
+      attention_factor: attention,
       beta_fast: number("scaling.yarn_beta_fast") ?? null,
       beta_slow: number("scaling.yarn_beta_slow") ?? null,
       ...(log === 0 ? {} : { mscale: 1, mscale_all_dim: log }),

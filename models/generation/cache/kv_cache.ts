@@ -111,7 +111,9 @@ export class KvCache {
     const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
     const pack = (table: Tensor, packed: Tensor) =>
       device.run("pack_weight", {
-        ...{ weight: table.view(begin * d, n * d), n, k: d },
+        weight: table.view(begin * d, n * d),
+        n,
+        k: d,
         out: packed.view(begin * d, packedLength(n, d)),
       });
     let layer = 0;

@@ -83,7 +83,9 @@ Deno.test("a shared prefix is computed once, also across batches", async () => {
     run(op, args);
   };
   const sharedPrefix = Array.from({ length: 8 }, (_, i) => ({
-    ...{ promptIds: [...beginning(100, 1), i, 3], promptId: i, n: 1 },
+    promptIds: [...beginning(100, 1), i, 3],
+    promptId: i,
+    n: 1,
   }));
   await model.generate(sharedPrefix, options, { slots: 2 });
   const layers = config.numLayers, total = computed.reduce((sum, rows) => sum + rows, 0);

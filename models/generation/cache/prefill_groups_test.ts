@@ -72,8 +72,9 @@ webgpuTest("a GPU computes a shared prefix once and samples the same tokens", as
     };
     const shared = Array.from({ length: 90 }, (_, i) => (i * i + 3) % 19);
     const requests = Array.from({ length: 6 }, (_, i) => ({
-      ...{ promptIds: [...shared, ...Array.from({ length: 1 + i }, (_, j) => (i + j) % 19)] },
-      ...{ promptId: i, n: 1 + i % 2 },
+      promptIds: [...shared, ...Array.from({ length: 1 + i }, (_, j) => (i + j) % 19)],
+      promptId: i,
+      n: 1 + i % 2,
     }));
     const options = { maxNewTokens: 7, temperature: 0.8, seed: 5, eosIds: [2] };
     for (const slidingWindow of [null, 40]) {

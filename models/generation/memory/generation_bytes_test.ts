@@ -118,7 +118,9 @@ Deno.test("the plan counts prompts that are prefilled a few at a time", () =>
     });
     const before = device.allocatedBytes;
     const requests = Array.from({ length: 12 }, (_, promptId) => ({
-      ...{ promptId, promptIds: groups[promptId % 2]!.promptIds, n: 2 },
+      promptId,
+      promptIds: groups[promptId % 2]!.promptIds,
+      n: 2,
     }));
     const sampling = { maxNewTokens: 12, temperature: 1, seed: 1, eosIds: [] };
     await model.generate(requests, sampling, { prefillRows: 40 });
@@ -150,7 +152,8 @@ Deno.test("the plan for equal requests equals that for a list of them", () => {
       for (const maxSlots of [1, 5, 16, 1000]) {
         for (const [length, prefillRows] of [[1, 8], [40, 64], [33, 1000]] as const) {
           const requests = Array.from({ length: prompts }, () => ({
-            ...{ n: each, promptIds: { length } },
+            n: each,
+            promptIds: { length },
           }));
           const limits = { bytes: Infinity, largestBuffer: Infinity, maxSlots, prefillRows };
           const { promptRows, passRows, branches } = planSlots(

@@ -41,7 +41,8 @@ export function planSlots(
 ): GenerationSizes {
   const align = promptAlignment(sizes.config);
   const sized = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
-    ...{ n, length },
+    n,
+    length,
     rows: Math.ceil(length / align) * align,
   }));
   // A prefill has one row per token; gaps exist only in the cache.
@@ -49,7 +50,10 @@ export function planSlots(
   const passRows = Math.min(longest, sized.reduce((sum, { length }) => sum + length, 0));
   const total = requests.reduce((sum, { n }) => sum + n, 0);
   const shape = (branches: number): GenerationSizes => ({
-    ...{ promptRows: promptRowsFor(sized, branches), passRows, branches, maxNewTokens },
+    promptRows: promptRowsFor(sized, branches),
+    passRows,
+    branches,
+    maxNewTokens,
     adjusted: adjusted ?? false,
   });
   let low = 1, high = Math.max(1, Math.min(total, maxSlots));

@@ -269,7 +269,10 @@ export class DecodeSampler {
       logp: this.#logp.view(place, room),
       rows,
       vocab,
-      ...{ temperature, topK, topP, minP },
+      temperature,
+      topK,
+      topP,
+      minP,
     });
   }
 

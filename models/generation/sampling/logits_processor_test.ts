@@ -39,7 +39,9 @@ Deno.test("a processor on the host affects only its own request", () =>
       { promptId: 1, promptIds: [3], n: 2, sampling: { adjust: only } },
       { promptId: 2, promptIds: [4, 5, 6], n: 2, sampling: { adjust: never } },
       {
-        ...{ promptId: 3, promptIds: [4, 5, 6], n: 2 },
+        promptId: 3,
+        promptIds: [4, 5, 6],
+        n: 2,
         sampling: { adjust: some, repetitionPenalty: 1.3, minNewTokens: 4, eosIds: [2, 9] },
       },
     ];

@@ -57,7 +57,13 @@ export function samplingParams(options: SamplingOptions, vocabSize: number): Sam
   const eos = new Set(options.eosIds);
   const draws = temperature === 0 ? [] : [topK, topP, minP];
   return {
-    ...{ maxNewTokens, minNewTokens, temperature, topK, topP, minP, penalty },
+    maxNewTokens,
+    minNewTokens,
+    temperature,
+    topK,
+    topP,
+    minP,
+    penalty,
     seed: seedWords(seed),
     ends: Uint32Array.from([...eos].filter((id) => id < vocabSize)),
     endsWith: (ids) =>

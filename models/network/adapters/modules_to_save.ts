@@ -81,6 +81,10 @@ export function savedTensors(
   return places
     .filter(({ name }) => isSavedModule(modulePathOf(name), modules))
     .map(({ name, base, shape, decay }) => ({
-      ...{ base, replaces: name, name: PEFT_PREFIX + name, shape, decay },
+      base,
+      replaces: name,
+      name: PEFT_PREFIX + name,
+      shape,
+      decay,
     }));
 }

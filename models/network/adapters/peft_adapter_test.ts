@@ -132,8 +132,13 @@ Deno.test("missing keys have PEFT's defaults, unknown keys are ignored", () => {
   assert.equal(read.targetModules, "all-linear");
   const one = readPeftConfig(
     {
-      ...{ peft_type: "LORA", target_modules: ["q_proj"], layers_to_transform: 3 },
-      ...{ modules_to_save: [], exclude_modules: [], layers_pattern: ["layers"], use_bdlora: null },
+      peft_type: "LORA",
+      target_modules: ["q_proj"],
+      layers_to_transform: 3,
+      modules_to_save: [],
+      exclude_modules: [],
+      layers_pattern: ["layers"],
+      use_bdlora: null,
     },
     "c",
   );

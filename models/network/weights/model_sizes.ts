@@ -75,7 +75,15 @@ export function modelSizes(
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
   return {
-    ...{ config, lora: placed, saved, trainable, storage, recompute, dropout },
-    ...{ floatBytes, computeDtype, card },
+    config,
+    lora: placed,
+    saved,
+    trainable,
+    storage,
+    recompute,
+    dropout,
+    floatBytes,
+    computeDtype,
+    card,
   };
 }

@@ -211,7 +211,9 @@ Deno.test("weights outside the CPU device's memory give the same bits", async ()
         const config = roomy(tinyConfig(false));
         const source = initWeights(config, 5, 0.3);
         const model = await CausalLM.create(device, config, source, {
-          ...{ trainable: "lora", lora, weights },
+          trainable: "lora",
+          lora,
+          weights,
         });
         const before = device.allocatedBytes;
         const { logp } = await model.forward(groups, { temperature: 0.9, train: true });

@@ -47,7 +47,13 @@ const PROPERTIES: Readonly<Record<string, string>> = {
 /** Contents of character classes, by the letter of the escape; upper case letters negate them. */
 const SETS: Readonly<Record<string, string>> = { d: String.raw`\p{Nd}`, s: SPACE, w: WORD, h: HEX };
 const CONTROLS: Readonly<Record<string, number>> = {
-  ...{ t: 0x09, n: 0x0a, v: 0x0b, f: 0x0c, r: 0x0d, a: 0x07, e: 0x1b },
+  t: 0x09,
+  n: 0x0a,
+  v: 0x0b,
+  f: 0x0c,
+  r: 0x0d,
+  a: 0x07,
+  e: 0x1b,
 };
 
 const WORD_BOUNDARY =

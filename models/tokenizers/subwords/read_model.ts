@@ -8,7 +8,10 @@ import { WordLevel } from "./word_level.ts";
 import { WordPiece } from "./word_piece.ts";
 
 const MODELS: Readonly<Record<string, new (json: Json, vocabulary: Vocabulary) => SubwordModel>> = {
-  ...{ BPE: Bpe, Unigram, WordPiece, WordLevel },
+  BPE: Bpe,
+  Unigram,
+  WordPiece,
+  WordLevel,
 };
 
 /** The kind of a model. Older files do not say it, but the fields of a model tell. */

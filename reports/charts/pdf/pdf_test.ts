@@ -83,7 +83,10 @@ Deno.test("an arc ends where it must, and each of its points is on the circle", 
 
 Deno.test("an element that the writer does not know is an error", () => {
   const element = (tagName: string, children: Element[]): Element => ({
-    ...{ tagName, textContent: "", parentElement: null, children },
+    tagName,
+    textContent: "",
+    parentElement: null,
+    children,
     getAttribute: (name) => name === "width" || name === "height" ? "10" : null,
   });
   const picture = element("svg", [element("g", [element("image", [])])]);

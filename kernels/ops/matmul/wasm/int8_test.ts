@@ -98,7 +98,14 @@ Deno.test("int8 activations are refused for other types of weights", () => {
   const q8 = upload(device, randomStored(stream("q8"), "q8_0", 1, 64));
   const run = (args: Partial<MatmulArgs>) =>
     device.run("matmul", {
-      ...{ a, b: q4, out, m: 1, n: 1, k: 64, transB: true, activations: "int8" },
+      a,
+      b: q4,
+      out,
+      m: 1,
+      n: 1,
+      k: 64,
+      transB: true,
+      activations: "int8",
       ...args,
     });
   run({ weightType: "q4_0" });

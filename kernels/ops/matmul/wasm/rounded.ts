@@ -130,8 +130,16 @@ function packColumns(ctx: WasmContext, g: GemmArgs): number {
 function manyRows(ctx: WasmContext, g: GemmArgs, columns: number): void {
   const { m, n, k, lora } = g, mark = ctx.mark(), packed = packColumns(ctx, g);
   const adapter: GemmArgs | undefined = lora && {
-    ...{ a: lora.xa, b: lora.b, out: g.out, m, n, k: lora.r, alpha: 1 },
-    ...{ transA: false, transB: true, accumulate: true },
+    a: lora.xa,
+    b: lora.b,
+    out: g.out,
+    m,
+    n,
+    k: lora.r,
+    alpha: 1,
+    transA: false,
+    transB: true,
+    accumulate: true,
   };
   const loraB = adapter === undefined ? 0 : packColumns(ctx, adapter);
   ctx.parallel({

@@ -55,7 +55,9 @@ export function packHalvesKernel({ layout, type, rounding }: PackOptions): Kerne
       row_scales: "write f32",
     },
     params: {
-      ...{ rows: "u32", k: "u32", padded_k: "u32" },
+      rows: "u32",
+      k: "u32",
+      padded_k: "u32",
       ...(inBlocks ? { ...BLOCK_PARAMS, b_column: "u32" } : { ldb: "u32", b_base: "u32" }),
     } as KernelSpec["params"],
     code: `${roundFunction(rounding)}
@@ -134,8 +136,13 @@ export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
       mat_out: "write f32",
     },
     params: {
-      ...{ m: "u32", n: "u32", padded_k: "u32", ldo: "u32", m_first: "u32" },
-      ...{ add: "u32", alpha: "f32" },
+      m: "u32",
+      n: "u32",
+      padded_k: "u32",
+      ldo: "u32",
+      m_first: "u32",
+      add: "u32",
+      alpha: "f32",
     } as KernelSpec["params"],
     code: `
 var<workgroup> tile_a: array<f16, ${MATRIX_TILE * LINE}>;

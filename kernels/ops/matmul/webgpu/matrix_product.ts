@@ -67,8 +67,13 @@ export function matrixProduct(
       mat_out: args.out,
     },
     params: {
-      ...{ m, n, padded_k: padded(k, MATRIX_TERMS), ldo: n, m_first: m <= n ? 1 : 0 },
-      ...{ add: args.accumulate ? 1 : 0, alpha: args.alpha ?? 1 },
+      m,
+      n,
+      padded_k: padded(k, MATRIX_TERMS),
+      ldo: n,
+      m_first: m <= n ? 1 : 0,
+      add: args.accumulate ? 1 : 0,
+      alpha: args.alpha ?? 1,
     },
     groups: ctx.grid(groups),
     flops: 2 * m * n * k,
@@ -91,7 +96,9 @@ function packed(
     kernel: packHalves(kind),
     buffers: { mat_b: operand, packed_halves: halves, row_scales: scales },
     params: {
-      ...{ rows, k, padded_k: padded(k, MATRIX_TERMS) },
+      rows,
+      k,
+      padded_k: padded(k, MATRIX_TERMS),
       ...(type !== "f32" && isBlockType(type)
         ? { ...blockParams(type, length, 0), b_column: 0 }
         : { ldb: length, b_base: 0 }),

@@ -43,9 +43,16 @@ export function plainKernel({ a, b, bType, lora, rounding }: PlainOptions): Kern
       mat_out: "write f32",
     },
     params: {
-      ...{ m: "u32", n: "u32", k: "u32", lda: "u32", ldo: "u32", a_base: "u32", out_base: "u32" },
+      m: "u32",
+      n: "u32",
+      k: "u32",
+      lda: "u32",
+      ldo: "u32",
+      a_base: "u32",
+      out_base: "u32",
       ...(inBlocks ? { ...BLOCK_PARAMS, b_column: "u32" } : { ldb: "u32", b_base: "u32" }),
-      ...{ add: "u32", alpha: "f32" },
+      add: "u32",
+      alpha: "f32",
       ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
     } as KernelSpec["params"],
     code: `${roundFunction(rounding)}

@@ -164,7 +164,9 @@ export function vectorKernel(options: VectorOptions): KernelSpec {
   const { rows, threads, exchange, bType, aligned, lora, rounding } = options;
   const f32: Elements = { type: "f32", aligned, rounding };
   const weight: Elements = {
-    ...{ type: bType, aligned, rounding: roundingOfStored(rounding, bType) },
+    type: bType,
+    aligned,
+    rounding: roundingOfStored(rounding, bType),
   };
   const each = range(rows), columns = range(VECTOR_COLUMNS);
   const sums = each.flatMap((i) => columns.map((j) => `c${i}_${j}`));
