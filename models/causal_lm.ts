@@ -381,7 +381,7 @@ export class CausalLM implements LanguageModel {
 
   /**
    * Opens a generation that takes requests while it runs (generation/generate.ts).
-   * @param room the most that it holds at the same time
+   * @param room the maximum of what it holds at the same time
    */
   openGeneration(
     room: GenerationSizes,

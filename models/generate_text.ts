@@ -44,7 +44,7 @@ export interface TextOptions {
   temperature?: number;
   /** The number of likeliest tokens that may be sampled; 0 = off (default). */
   topK?: number;
-  /** The least probability of the likeliest tokens that may be sampled; 1 = off (default). */
+  /** Only the likeliest tokens with at least this probability together are sampled; default 1. */
   topP?: number;
   /** Least probability relative to that of the likeliest token; 0 = off (default). */
   minP?: number;

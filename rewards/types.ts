@@ -25,7 +25,7 @@ export interface RewardSample {
   truncated: boolean;
   /** The optimizer step; 0 outside of training. */
   step: number;
-  /** The most tokens that a completion can have. */
+  /** Maximum number of tokens of a completion. */
   maxCompletionLength: number;
 }
 

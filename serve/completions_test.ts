@@ -92,7 +92,7 @@ Deno.test("echo scores the prompt as rgx logprobs does, then generates", () =>
       const own = [tokens[i], expected.logprobs[i]];
       assert.deepEqual(top[i], Object.fromEntries([...best, own]));
     }
-    // The generated token is the likeliest one, and that is told by comparing numbers.
+    // The generated token is the likeliest one.
     assert.equal(found.at(-1), Math.max(...Object.values(top.at(-1)) as number[]));
     assert.ok(Math.abs(found.at(-1) - expected.next_top[0]!.logprob) < 1e-4);
     assert.ok(choice.text.startsWith(tokenizer.decode(promptIds, { skipSpecialTokens: true })));

@@ -24,15 +24,15 @@ const COPIES = [2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 26, 2
 /** Size of the square product that is measured. */
 const PRODUCT = 768;
 /** Milliseconds that each of these is measured for, and the minimum number of runs. */
-const MEASURE_MS = 150, LEAST_RUNS = 5;
+const MEASURE_MS = 150, MIN_RUNS = 5;
 /** Operations with a smaller share of the time are one row together. */
-const LEAST_SHARE = 0.005;
+const MIN_SHARE = 0.005;
 
 /** The fastest of many runs, in milliseconds. */
 function fastest(run: () => void): number {
   const begin = performance.now();
   let best = Infinity;
-  for (let i = 0; i < LEAST_RUNS || performance.now() - begin < MEASURE_MS; i++) {
+  for (let i = 0; i < MIN_RUNS || performance.now() - begin < MEASURE_MS; i++) {
     const start = performance.now();
     run();
     best = Math.min(best, performance.now() - start);
@@ -128,7 +128,7 @@ async function table(
   const all = [...best].sort(([, a], [, b]) => b.ms - a.ms);
   const sum = (of: (total: Total) => number) => all.reduce((ms, [, total]) => ms + of(total), 0);
   const whole = sum(({ ms }) => ms);
-  const shown = all.filter(([, { ms }]) => ms >= LEAST_SHARE * whole);
+  const shown = all.filter(([, { ms }]) => ms >= MIN_SHARE * whole);
   const rate = (amount: number, ms: number) => amount === 0 ? "–" : (amount / ms / 1e6).toFixed(1);
   const rows = shown.map(([op, { calls, ms, flops, bytes, bound, arithmetic }]) => [
     `\`${op}\``,

@@ -19,7 +19,7 @@ Deno.test("kernels leave room for a second workgroup on a multiprocessor", () =>
 
 const kernelOf = (name: string) => KERNELS.find((kernel) => kernel.name === name)!;
 
-/** Kernels, the most bank cycles, and the least share of the sectors that reads use. */
+/** Kernels, their maximum of bank cycles, and the minimum share of the sectors that reads use. */
 const TRAFFIC: readonly [name: string, conflicts: number, reads: number][] = [
   ["x·Wᵀ, tile medium", 1, 1],
   ["dy·W, tile medium", 1, 1],
@@ -44,7 +44,7 @@ Deno.test("a subgroup's accesses have few conflicts, and use what they read", ()
   }
 });
 
-/** Kernels and the most vector registers that they may take on an AMD card, without a spill. */
+/** Kernels and their maximum of vector registers on an AMD card, without a spill. */
 const BOUNDS: readonly [name: string, registers: number][] = [
   ["x·Wᵀ, tile large", 128],
   ["x·Wᵀ, tile medium", 64],

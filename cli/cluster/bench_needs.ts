@@ -9,7 +9,7 @@ import {
   CORES_WITH_CARD,
   inFolder,
   type JobPlanOptions,
-  MOST_CORES,
+  MAX_CORES,
   noteOrThrow,
   PROGRAM_BYTES,
   PROGRAM_WITH_CARD_BYTES,
@@ -64,7 +64,7 @@ export async function planBench(
         cpus: CORES_WITH_CARD,
         memory: PROGRAM_WITH_CARD_BYTES + Math.min(largest, STAGED_BYTES),
       }
-      : { cpus: MOST_CORES, memory: PROGRAM_BYTES + MEMORY_PER_WEIGHT_BYTE * largest };
+      : { cpus: MAX_CORES, memory: PROGRAM_BYTES + MEMORY_PER_WEIGHT_BYTE * largest };
   });
 }
 

@@ -23,8 +23,8 @@ export const PROGRAM_WITH_CARD_BYTES = 4 * 2 ** 30;
 const ROOM_FACTOR = 1.1;
 /** Cores of a process with a card: one for the card, others for rewards, decoding and files. */
 export const CORES_WITH_CARD = 4;
-/** The most cores of a process without a card. */
-export const MOST_CORES = 16;
+/** Maximum number of cores of a process without a card. */
+export const MAX_CORES = 16;
 /** Columns of the widest matrix for which one more core is worth while. */
 const COLUMNS_PER_CORE = 96;
 
@@ -132,7 +132,7 @@ async function needsOfRun(
   }
   const columns = Math.max(hiddenSize, intermediateSize);
   return {
-    cpus: Math.min(MOST_CORES, Math.max(2, Math.ceil(columns / COLUMNS_PER_CORE))),
+    cpus: Math.min(MAX_CORES, Math.max(2, Math.ceil(columns / COLUMNS_PER_CORE))),
     memory: PROGRAM_BYTES + ROOM_FACTOR * peak,
   };
 }

@@ -84,15 +84,15 @@ export function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
     ["job", [job.id, ...where].join(", ")],
     [
       "job cores",
-      `${job.cpus ?? "not told"}, ${job.usable_cpus} usable, ${job.threads} threads`,
+      `${job.cpus ?? "not known"}, ${job.usable_cpus} usable, ${job.threads} threads`,
     ],
     [
       "job memory",
-      (job.memory_bytes === null ? "no limit told" : gib(job.memory_bytes)) +
+      (job.memory_bytes === null ? "no limit known" : gib(job.memory_bytes)) +
       (by === "job" ? "" : `; the ${limit} leaves ${gib(bytes)}`),
     ],
     ["job GPUs", gpus + visible],
-    ["job time", job.seconds_left === null ? "not told" : `${duration(job.seconds_left)} left`],
+    ["job time", job.seconds_left === null ? "not known" : `${duration(job.seconds_left)} left`],
   ];
 }
 

@@ -1,7 +1,7 @@
 /**
  * Uploads of a run to the Hub: of checkpoints while it trains, and of the model when it is
  * complete. A checkpoint is uploaded by a process of its own, since the training leaves this one no
- * time. A failed upload never fails the run: it is told, with the command that uploads later.
+ * time. A failed upload never fails the run: a warning says the command that uploads later.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { messageOf, RgxError } from "../../core/errors.ts";

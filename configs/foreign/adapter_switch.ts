@@ -1,7 +1,7 @@
 /** TRL's switch for adapters: without it, TRL's keys of an adapter have no effect there. */
 import type { Translation } from "./translation.ts";
 
-/** Keys that TRL and rgx write alike. */
+/** Keys with the same names in TRL and in rgx. */
 const SAME = ["lora_alpha", "lora_dropout"];
 
 /** Notes that an adapter is trained where only TRL's keys of one are written, not `use_peft`. */

@@ -27,7 +27,7 @@ export interface OtherWork {
 /** The counters of /proc/stat are in hundredths of seconds, on all machines. */
 const TICKS_PER_SECOND = 100;
 /** Counters are too coarse for less than this number of seconds of all CPUs together. */
-const LEAST_SECONDS = 0.2;
+const MIN_SECONDS = 0.2;
 /** Milliseconds between two readings of a meter. */
 const READ_MS = 1000;
 /** A smaller share of others is not mentioned. */
@@ -66,7 +66,7 @@ export function cpuTimes(root = "", own = ownSeconds()): CpuTimes | null {
 export function otherWork(from: CpuTimes | null, to: CpuTimes | null): OtherWork | null {
   if (from === null || to === null) return null;
   const all = to.all - from.all;
-  if (!(all >= LEAST_SECONDS)) return null;
+  if (!(all >= MIN_SECONDS)) return null;
   const share = (seconds: number) => Math.min(1, Math.max(0, seconds / all));
   return {
     others: share(all - (to.idle - from.idle) - (to.own - from.own)),

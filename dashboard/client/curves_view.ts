@@ -8,8 +8,8 @@ import { ask } from "./server.ts";
 
 /** Number of runs that are shown when none was chosen. */
 const AT_FIRST = 6;
-/** Points of all runs together in a chart, and the fewest and the most of one run. */
-const POINTS = 9000, FEWEST = 120, MOST = 700;
+/** Points of all runs together in a chart, and the minimum and maximum of one run. */
+const POINTS = 9000, MIN_POINTS = 120, MAX_POINTS = 700;
 /** Requests that run at the same time. */
 const REQUESTS = 6;
 
@@ -59,7 +59,9 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
     if (isAnew) round++;
     const number = round, waiting = [...runs];
-    const points = Math.round(Math.max(FEWEST, Math.min(MOST, POINTS / Math.max(1, chosen.size))));
+    const points = Math.round(
+      Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, chosen.size))),
+    );
     let failure = "";
     const worker = async () => {
       for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {

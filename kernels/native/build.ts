@@ -15,7 +15,7 @@ export const ZIG_VERSION = "0.17.1";
 
 const FOLDER = new URL("./c/", import.meta.url);
 
-/** A library: the processors that it is for, and what the compiler is told about them. */
+/** A library: the processors that it is for, and the compiler's options for them. */
 interface Target {
   file: URL;
   /** zig's name of the processor and the system. */

@@ -34,7 +34,7 @@ export async function writeAdapterFolder(
   target: string,
 ): Promise<string[]> {
   if (!await isAdapterFolder(folder)) {
-    // A folder that is no model at all is told what it is.
+    // Throws a clearer error for a folder that is no model at all.
     await readModelFolder(folder);
     throw new UsageError(`${folder}: no adapter to export: looked for ${ADAPTER_CONFIG}`, {
       advice: "A full model is exported to hf or to gguf.",

@@ -6,7 +6,7 @@ const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
 
 /**
  * @param resolve gives the schema that a schema refers to
- * @returns false also when it cannot be told
+ * @returns false also when it is not known
  */
 export function areDisjoint(
   a: unknown,

@@ -51,7 +51,7 @@ export interface WatchRequest {
 }
 
 /**
- * What it is told later: this rank ends with the others, or it has failed, has said why, and ends
+ * A later message to it: this rank ends with the others, or it has failed, has said why, and ends
  * them.
  */
 export type WatchOrder = "end" | "failed";

@@ -29,7 +29,7 @@ export interface PanelArea {
   units: boolean;
 }
 
-/** Length of a bar of 0 %, in pixels: it keeps its colour, and is told from no result. */
+/** Length of a bar of 0 %, in pixels: its colour shows that there is a result. */
 const ZERO_MARK = 5;
 /** Percentages at which a scale may end. */
 const SCALE_ENDS = [10, 20, 40, 60, 80, 100];

@@ -3,7 +3,7 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 
 /** [state, bytes of the answer], before the answer itself. */
 const HEADER = 2 * Int32Array.BYTES_PER_ELEMENT;
-const FIRST_BYTES = 2 ** 16, MOST_BYTES = 2 ** 28;
+const FIRST_BYTES = 2 ** 16, MAX_BYTES = 2 ** 28;
 
 /** A call for the relay. */
 export interface Request {
@@ -17,7 +17,7 @@ export interface Request {
 }
 
 export function createReply(): SharedArrayBuffer {
-  return new SharedArrayBuffer(FIRST_BYTES, { maxByteLength: MOST_BYTES });
+  return new SharedArrayBuffer(FIRST_BYTES, { maxByteLength: MAX_BYTES });
 }
 
 /** Says that no answer is there yet. */
@@ -28,8 +28,8 @@ export function clearReply(reply: SharedArrayBuffer): void {
 /** Writes an answer and wakes the thread that waits. */
 export function writeReply(reply: SharedArrayBuffer, answer: FromWorker): void {
   let bytes = new TextEncoder().encode(JSON.stringify(answer));
-  if (bytes.length + HEADER > MOST_BYTES) {
-    const message = `its answer has ${bytes.length} bytes, ${MOST_BYTES - HEADER} is the most`;
+  if (bytes.length + HEADER > MAX_BYTES) {
+    const message = `its answer has ${bytes.length} bytes, the maximum is ${MAX_BYTES - HEADER}`;
     bytes = new TextEncoder().encode(JSON.stringify({ type: "error", message }));
   }
   if (bytes.length + HEADER > reply.byteLength) reply.grow(bytes.length + HEADER);

@@ -19,9 +19,9 @@ async function output(cwd: string, program: string, ...args: string[]): Promise<
   return text;
 }
 
-async function isThere(program: string, leastVersion: number): Promise<boolean> {
+async function isThere(program: string, minVersion: number): Promise<boolean> {
   const version = await output(".", program, "--version").catch(() => "");
-  return Number(/(\d+)\./.exec(version)?.[1] ?? 0) >= leastVersion;
+  return Number(/(\d+)\./.exec(version)?.[1] ?? 0) >= minVersion;
 }
 
 /** A problem of each task, and the score of its answer. Its text also runs in Node. */

@@ -5,7 +5,7 @@ export interface StepsJob {
   model: string | null;
   /** Null is what the device takes by itself. */
   threads: number | null;
-  /** The least time of a measurement. */
+  /** The minimum time of a measurement. */
   seconds: number;
 }
 

@@ -26,7 +26,7 @@ interface Work {
   wave: GenerationSizes;
 }
 
-/** The most bytes that one operation takes; 0 on a CPU. */
+/** Maximum number of bytes that one operation takes; 0 on a CPU. */
 export function cardScratchBytes(sizes: ModelSizes, { rows, pairs, wave }: Work): number {
   const { config, card, lora, computeDtype } = sizes;
   if (card === null) return 0;

@@ -100,7 +100,7 @@ export class RunTracking {
   }
 }
 
-/** Time, memory and throughput of the steps since the last log: means, and the most of memory. */
+/** Time, memory and throughput of the steps since the last log: means, and the peak of memory. */
 class Resources {
   readonly #values = new Map<string, number[]>();
 

@@ -9,7 +9,7 @@ import {
 const near = (found: number, expected: number, tolerance: number) =>
   assert.ok(Math.abs(found / expected - 1) <= tolerance, `${found}, expected ${expected}`);
 
-/** The interval with the least expected time, by trying. */
+/** The interval with the smallest expected time, by trying. */
 function bestInterval(times: SaveTimes): number {
   let best = 1, least = Infinity;
   for (let interval = 1; interval < 20 * times.betweenFailures; interval *= 1.001) {

@@ -35,8 +35,8 @@ const BYTES_PER_TOKEN = 32;
 const DISK_BYTES = 1e9;
 /** Seconds from a failure to the start of the program: SLURM's credential, the queue. Assumed. */
 const QUEUE_SECONDS = 180;
-/** Simulated runs, and the most steps of a simulated run. */
-const RUNS = 200, MOST_STEPS = 20_000;
+/** Number of simulated runs, and their maximum number of steps. */
+const RUNS = 200, MAX_STEPS = 20_000;
 
 /** Bytes that a rank sends in a step; it receives as many. */
 export interface WireBytes {
@@ -89,7 +89,7 @@ export interface ScalingPlan {
   single: number;
   speedup: number;
   efficiency: number;
-  /** The most prompts and micro-batches of a rank, and those of all. */
+  /** Maximum numbers of prompts and micro-batches of a rank, and the numbers of all ranks. */
   prompts: number;
   microBatches: number;
   allPrompts: number;
@@ -114,7 +114,7 @@ export function scalingPlan(
   const microBatches = Math.ceil(micro / ranks);
   const bytes = memory.parts.gradients;
   const reduction = reductionOf(training.reduction, micro, bytes), exact = reduction === "exact";
-  const nodes = exact ? mostNodes(micro, ranks) : 1;
+  const nodes = exact ? maxNodes(micro, ranks) : 1;
   const { trained } = memory.parts;
   const wire = wireBytes({ bytes, trained, nodes, exact }, time, training, layout);
   const step = stepSeconds({
@@ -166,13 +166,13 @@ function hostBytes(
   return 2 * nodes * (window + messages) + (zero === 1 ? bytes / ranks : 0);
 }
 
-/** The most nodes of the tree that a rank sends. */
-function mostNodes(micro: number, ranks: number): number {
-  let most = 0;
+/** Maximum number of nodes of the tree that a rank sends. */
+function maxNodes(micro: number, ranks: number): number {
+  let max = 0;
   for (let rank = 0; rank < ranks; rank++) {
-    most = Math.max(most, nodesOf(...shareOf(micro, rank, ranks), micro).length);
+    max = Math.max(max, nodesOf(...shareOf(micro, rank, ranks), micro).length);
   }
-  return most;
+  return max;
 }
 
 /** What is summed: gradients and trained values in bytes, and the partial sums of a rank. */
@@ -287,7 +287,7 @@ function savePlan(
   const inSteps = (seconds: number) => Math.min(steps, Math.max(1, Math.round(seconds / step)));
   const recommended = inSteps(dalyInterval(times));
   const now = Math.min(steps, stepInterval(training.save_steps, steps));
-  const simulatedSteps = Math.min(steps, MOST_STEPS), ranks = nodes * gpus;
+  const simulatedSteps = Math.min(steps, MAX_STEPS), ranks = nodes * gpus;
   const sigma = STRAGGLER_SIGMA, base = step / meanSlowest(ranks, sigma);
   const simulated = (saveSteps: number) =>
     simulate({ ...times, ranks, steps: simulatedSteps, step: base, saveSteps, sigma }, RUNS);

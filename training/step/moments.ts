@@ -135,20 +135,20 @@ export function planOptimizerBytes(sizes: ModelSizes, kind: OptimizerKind, ranks
     ? baseSpecs(config, true, storage)
     : adapterSpecs(config, sizes, trainable === "lora");
   const tables = specs.some((spec) => has8bitMoments(spec, kind)) ? 4 * TABLES.words : 0;
-  let bytes = 0, largestHalf = 0, mostForOne = 0;
+  let bytes = 0, largestHalf = 0, largestOne = 0;
   for (const spec of specs) {
     const n = elementCount(spec.shape), isHalf = storage.has(spec.name) && trainable === "full";
     bytes += floatBytes * Math.ceil(arenaElements(spec.shape) / SUM_CHUNK);
     bytes += has8bitMoments(spec, kind)
       ? 2 * (4 * Math.ceil(n / 4) + floatBytes * Math.ceil(n / BLOCK))
       : 2 * floatBytes * arenaElements(spec.shape);
-    mostForOne = Math.max(mostForOne, stateBytes(spec, kind, isHalf, floatBytes));
+    largestOne = Math.max(largestOne, stateBytes(spec, kind, isHalf, floatBytes));
     if (!isHalf) continue;
     largestHalf = Math.max(largestHalf, n);
     if (kind.rounding !== "kahan") continue;
     bytes += 4 * storedWords("bf16", spec.shape[0]!, spec.shape[1]!);
   }
   // Parts end at whole blocks.
-  const own = ranks === 1 ? bytes : Math.ceil(bytes / ranks) + 2 * BLOCK * mostForOne;
+  const own = ranks === 1 ? bytes : Math.ceil(bytes / ranks) + 2 * BLOCK * largestOne;
   return tables + own + floatBytes * Math.min(largestHalf, CHUNK);
 }

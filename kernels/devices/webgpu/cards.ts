@@ -78,13 +78,11 @@ export function cardEnvironment(
       DRI_PRIME: `pci-${address.replace(/[:.]/g, "_")}`,
     };
   }
-  const twins = cards.filter((other) => other.vendor === vendor && other.device === device);
-  if (twins.length > 1) {
+  const same = cards.filter((other) => other.vendor === vendor && other.device === device);
+  if (same.length > 1) {
     throw new UsageError(
-      `card ${card} cannot be told from its ${
-        twins.length - 1
-      } twins without Mesa's Vulkan layer ` +
-        `${LAYER}`,
+      `card ${card} cannot be selected: this machine has ${same.length} of its model, which only ` +
+        `Mesa's Vulkan layer ${LAYER} distinguishes`,
       {
         advice:
           "install it (apt-get install mesa-vulkan-drivers), or start one process a card that " +

@@ -47,7 +47,7 @@ Deno.test("a missing card, or one that cannot be distinguished from another, is 
       (error: Error) => error instanceof UsageError && pattern.test(error.message),
     );
   refuses(2, /no graphics card 2: this machine has 2\n\s+webgpu:0 is 10de:2330 at 0000:41:00\.0/);
-  refuses(0, /cannot be told from its 1 twins/);
+  refuses(0, /card 0 cannot be selected: this machine has 2 of its model/);
 });
 
 function machine(files: string[], closed: string[] = [], os = "linux"): Machine {

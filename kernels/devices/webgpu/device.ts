@@ -249,11 +249,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
   choose<Args>(point: ChoicePoint<Args>, args: Args): string | null {
     this.#rehearsal?.chooses(point, args, this);
     const { kernelChoices } = this;
-    for (const _ in kernelChoices) {
-      const name = point.classOf(args, this);
-      return name === null ? null : kernelChoices[name] ?? null;
-    }
-    return null;
+    // With an empty table no call needs its class.
+    if (!hasKeys(kernelChoices)) return null;
+    const name = point.classOf(args, this);
+    return name === null ? null : kernelChoices[name] ?? null;
   }
 
   /**
@@ -392,6 +391,12 @@ export class WebgpuDevice implements Device, WebgpuContext {
   #fail(message: string): void {
     this.#failure ??= new RgxError(`the GPU refused what it was given: ${message}`);
   }
+}
+
+/** Whether an object has a key. Unlike `Object.keys`, it makes no list: every operation asks. */
+function hasKeys(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What the GPU device tells: that it was lost, its counters, and how long its kernels took. */
+/** Reports of the GPU device: that it was lost, its counters, and how long its kernels took. */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import type { MatrixUnits } from "../../ops/common/webgpu_op.ts";
 import { formatTrace, type KernelTime } from "./trace.ts";

@@ -24,7 +24,7 @@ export function gradientParts(rows: number, elements: number, bindingElements: n
   return Math.max(1, Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), fitting));
 }
 
-/** The most elements of scratch that the gradient takes, with any of its kernels. */
+/** Maximum number of scratch elements that the gradient takes, with any of its kernels. */
 export function gradientScratch(
   shape: Shape,
   traits: Pick<WebgpuTraits, "limits" | "matrixUnits">,

@@ -11,7 +11,7 @@ interface Work extends Pick<AttentionDecodeArgs, "heads" | "headDim"> {
   maxNewTokens: number;
 }
 
-/** The most elements that the pieces take, on a card that binds the caches whole. */
+/** Maximum number of elements that the pieces take, on a card that binds the caches whole. */
 export function decodeScratch({ branches, promptRows, maxNewTokens, heads, headDim }: Work) {
   const pieces = (keys: number) => Math.min(MAX_PIECES, Math.ceil(keys / MIN_PIECE_KEYS));
   const each = branches * heads * (headDim + 2);

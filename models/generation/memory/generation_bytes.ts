@@ -22,7 +22,7 @@ import { headAdapter } from "../../network/weights/model_weights.ts";
 import { bufferCapacity } from "../../network/workspace.ts";
 import { packsLayers } from "../packed_weights.ts";
 
-/** The most that a generation holds at the same time. */
+/** The maximum of what a generation holds at the same time. */
 export interface GenerationSizes {
   /** Rows of the prompt cache. */
   promptRows: number;

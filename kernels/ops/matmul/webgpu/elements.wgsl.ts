@@ -5,8 +5,8 @@
 import { MIN_MAGNITUDE } from "../bf16.ts";
 import { widenPair } from "../../../weights/widen.wgsl.ts";
 
-/** The bits of the least magnitude that is not rounded to zero. */
-const LEAST = new Uint32Array(Float32Array.of(MIN_MAGNITUDE).buffer)[0]!;
+/** The bits of the smallest magnitude that is not rounded to zero. */
+const SMALLEST = new Uint32Array(Float32Array.of(MIN_MAGNITUDE).buffer)[0]!;
 
 export type ElementType = "f32" | "f16" | "bf16";
 
@@ -27,7 +27,7 @@ fn round_bf16(v: vec4f) -> vec4f {
   let magnitude = bits & vec4u(0x7fffffffu);
   let nearest = bits + vec4u(0x7fffu) + ((bits >> vec4u(16u)) & vec4u(1u));
   let number = select(nearest, bits | vec4u(0x400000u), magnitude > vec4u(0x7f800000u));
-  let kept = select(vec4u(0u), number & vec4u(0xffff0000u), magnitude >= vec4u(${LEAST}u));
+  let kept = select(vec4u(0u), number & vec4u(0xffff0000u), magnitude >= vec4u(${SMALLEST}u));
   return bitcast<vec4f>(kept);
 }`;
 
