@@ -2,6 +2,7 @@
 import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
@@ -16,6 +17,49 @@ import { log, print } from "../terminal/terminal.ts";
 /** @param stdin "-" if the command line names stdin as the source of the prompt */
 export async function generateText(stdin: string | undefined, flags: GenerateFlags): Promise<void> {
   refuseOtherRanks();
+  checkFlags(stdin, flags);
+  const form = await readForm(flags);
+  if (form !== null && flags.minNewTokens > 0) {
+    throw new UsageError(`${form.flag} and --min-new-tokens exclude each other: a form has an end`);
+  }
+  if (flags.baseUrl !== undefined) {
+    const { generateRemotely } = await import("./remote_generate.ts");
+    return await generateRemotely(flags.baseUrl, flags, form);
+  }
+  const { idsFile } = flags;
+  const text = flags.prompt ?? await readInput(idsFile ?? flags.file ?? "-");
+  await withModel(flags, async ({ model, tokenizer, eosIds }, adapter) => {
+    const promptIds = idsFile === undefined
+      ? promptOf(text, flags, tokenizer!)
+      : parseIds(text, idsFile, model.vocabSize);
+    checkPrompt(promptIds, model.config);
+    if (tokenizer === null && flags.stop.length > 0) {
+      throw new UsageError(`--stop: ${flags.model} has no tokenizer, and so no texts`);
+    }
+    const timings: GenerationTiming[] = [];
+    const stopWhen = tokenizer === null ? null : stopStrings(tokenizer, flags.stop);
+    const constraint = form === null ? null : constraintOf(form, tokenizer, model.vocabSize);
+    const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
+      maxNewTokens: flags.maxNewTokens,
+      temperature: flags.temperature,
+      topK: flags.topK,
+      topP: flags.topP,
+      minP: flags.minP,
+      repetitionPenalty: flags.repetitionPenalty,
+      minNewTokens: flags.minNewTokens,
+      ...(stopWhen === null ? {} : { stopWhen }),
+      ...(constraint === null ? {} : { constraint }),
+      seed: flags.seed,
+      eosIds: flags.ignoreEos ? [] : eosIds,
+      ...(flags.activations === undefined ? {} : { activations: flags.activations }),
+      onTiming: (timing) => timings.push(timing),
+    });
+    show({ adapter, promptIds, completions: completions!, tokenizer, timings }, flags);
+  });
+}
+
+/** @throws UsageError for flags that exclude or need each other */
+function checkFlags(stdin: string | undefined, flags: GenerateFlags): void {
   if (stdin !== undefined && stdin !== "-") {
     throw new UsageError(`${JSON.stringify(stdin)}: a prompt is given by --prompt or --file`, {
       advice: "Only - may stand alone: the prompt is read from stdin.",
@@ -40,88 +84,71 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
     );
   }
-  const form = await readForm(flags);
-  if (form !== null && flags.minNewTokens > 0) {
-    throw new UsageError(`${form.flag} and --min-new-tokens exclude each other: a form has an end`);
-  }
-  if (flags.baseUrl !== undefined) {
-    const { generateRemotely } = await import("./remote_generate.ts");
-    return await generateRemotely(flags.baseUrl, flags, form);
-  }
-  const { idsFile } = flags;
-  const text = flags.prompt ?? await readInput(idsFile ?? flags.file ?? "-");
-  await withModel(flags, async ({ model, tokenizer, eosIds }, adapter) => {
-    const promptIds = idsFile === undefined
-      ? promptOf(text, flags, tokenizer!)
-      : parseIds(text, idsFile, model.vocabSize);
-    if (promptIds.length === 0) {
-      throw new UsageError("the prompt is empty: there is nothing to go on from", {
-        advice: "Give a text, or the model's beginning-of-text token.",
-      });
-    }
-    const { maxPositions, architecture } = model.config;
-    if (promptIds.length >= maxPositions) {
-      const stretch = architecture === "gpt2"
-        ? ""
-        : ", or stretch the model: rope_scaling in its config.json (see docs/models.md)";
-      throw new UsageError(
-        `the prompt has ${promptIds.length} tokens, and the model ${maxPositions} positions, of ` +
-          `which an answer needs at least one`,
-        { advice: `Shorten the prompt${stretch}.` },
-      );
-    }
-    const timings: GenerationTiming[] = [];
-    if (tokenizer === null && flags.stop.length > 0) {
-      throw new UsageError(`--stop: ${flags.model} has no tokenizer, and so no texts`);
-    }
-    const stopWhen = tokenizer === null ? null : stopStrings(tokenizer, flags.stop);
-    const constraint = form === null ? null : constraintOf(form, tokenizer, model.vocabSize);
-    const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
-      maxNewTokens: flags.maxNewTokens,
-      temperature: flags.temperature,
-      topK: flags.topK,
-      topP: flags.topP,
-      minP: flags.minP,
-      repetitionPenalty: flags.repetitionPenalty,
-      minNewTokens: flags.minNewTokens,
-      ...(stopWhen === null ? {} : { stopWhen }),
-      ...(constraint === null ? {} : { constraint }),
-      seed: flags.seed,
-      eosIds: flags.ignoreEos ? [] : eosIds,
-      ...(flags.activations === undefined ? {} : { activations: flags.activations }),
-      onTiming: (timing) => timings.push(timing),
+}
+
+/** @throws UsageError for a prompt that is empty, or leaves no room for an answer */
+function checkPrompt(ids: readonly number[], { maxPositions, architecture }: ModelConfig): void {
+  if (ids.length === 0) {
+    throw new UsageError("the prompt is empty: there is nothing to go on from", {
+      advice: "Give a text, or the model's beginning-of-text token.",
     });
-    const texts = completions!.map(({ ids }) =>
-      tokenizer?.decode(ids, { skipSpecialTokens: true }) ?? null
-    );
-    const cut = completions!.find(({ ids, finishReason }) =>
-      finishReason === "length" && ids.length < flags.maxNewTokens
-    );
-    if (cut !== undefined) {
-      const positions = promptIds.length + cut.ids.length;
-      log(`note: cut off where the model's ${positions} positions are full`);
-    }
-    const speed = tokensPerSecond(timings);
-    if (flags.json) {
-      print(JSON.stringify({
-        ...(adapter === null ? {} : { adapter }),
-        prompt_ids: promptIds,
-        completions: completions!.map((completion, i) => json(completion, texts[i]!)),
-        tokens_per_second: speed,
-      }));
-      return;
-    }
-    if (adapter !== null) print(`# ${adapter}`);
-    texts.forEach((text, i) => {
-      const shown = text ?? JSON.stringify(completions![i]!.ids);
-      print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
-    });
-    log(
-      `${counted(promptIds.length, "prompt token")} at ${speed.prefill.toFixed(0)}/s, ` +
-        `${completions!.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
-        `${speed.decode.toFixed(0)}/s`,
-    );
+  }
+  if (ids.length < maxPositions) return;
+  const stretch = architecture === "gpt2"
+    ? ""
+    : ", or stretch the model: rope_scaling in its config.json (see docs/models.md)";
+  throw new UsageError(
+    `the prompt has ${ids.length} tokens, and the model ${maxPositions} positions, of ` +
+      `which an answer needs at least one`,
+    { advice: `Shorten the prompt${stretch}.` },
+  );
+}
+
+/** What was generated for a prompt. */
+interface Generated {
+  adapter: string | null;
+  promptIds: readonly number[];
+  completions: readonly Completion[];
+  /** null: the ids are shown in place of texts. */
+  tokenizer: Tokenizer | null;
+  timings: readonly GenerationTiming[];
+}
+
+/** Prints the texts, or all of it as JSON, and notes to stderr. */
+function show(
+  { adapter, promptIds, completions, tokenizer, timings }: Generated,
+  flags: GenerateFlags,
+): void {
+  const texts = completions.map(({ ids }) =>
+    tokenizer?.decode(ids, { skipSpecialTokens: true }) ?? null
+  );
+  const cut = completions.find(({ ids, finishReason }) =>
+    finishReason === "length" && ids.length < flags.maxNewTokens
+  );
+  if (cut !== undefined) {
+    const positions = promptIds.length + cut.ids.length;
+    log(`note: cut off where the model's ${positions} positions are full`);
+  }
+  const speed = tokensPerSecond(timings);
+  if (flags.json) {
+    print(JSON.stringify({
+      ...(adapter === null ? {} : { adapter }),
+      prompt_ids: promptIds,
+      completions: completions.map((completion, i) => json(completion, texts[i]!)),
+      tokens_per_second: speed,
+    }));
+    return;
+  }
+  if (adapter !== null) print(`# ${adapter}`);
+  texts.forEach((text, i) => {
+    const shown = text ?? JSON.stringify(completions[i]!.ids);
+    print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
   });
+  log(
+    `${counted(promptIds.length, "prompt token")} at ${speed.prefill.toFixed(0)}/s, ` +
+      `${completions.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
+      `${speed.decode.toFixed(0)}/s`,
+  );
 }
 
 /** @param text null = the model has no tokenizer */
