@@ -109,7 +109,7 @@ function first<K, V>(map: ReadonlyMap<K, V>): [K, V] | null {
 }
 
 /** Remembers what the files looked like when they were last looked at. */
-export class Watcher {
+class Watcher {
   readonly #looks = new Map<string, Look>();
   #list: string | null = null;
 

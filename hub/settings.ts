@@ -147,6 +147,6 @@ function seconds(name: string, env: Environment): number {
 }
 
 /** Whether a switch is on, by the rules of huggingface_hub. */
-export function isTrue(value: string | undefined): boolean {
+function isTrue(value: string | undefined): boolean {
   return value !== undefined && ["1", "ON", "YES", "TRUE"].includes(value.trim().toUpperCase());
 }

@@ -35,7 +35,7 @@ export function tracedTraffic({ name, text, dispatch }: CardKernel): Traffic | n
   return trafficOf(text, { ...dispatch, params }, ONE_PROMPT, isAttention ? [0, 0] : undefined);
 }
 
-export function staticSection(
+function staticSection(
   kernels: readonly CardKernel[],
   registers: readonly Registers[] | string,
 ): string {

@@ -148,13 +148,13 @@ function balancedRewards(size: number, step: number, prompt: number): number[][]
 }
 
 /** The linear layers that have an adapter. */
-export const ADAPTERS: Record<string, "all-linear" | string[]> = {
+const ADAPTERS: Record<string, "all-linear" | string[]> = {
   "all linear layers": "all-linear",
   "q, v (TRL's default)": ["q_proj", "v_proj"],
 };
 
 /** tinystories-656k with adapters of rank 16, and four prompts of 64 tokens that it generated. */
-export async function tinystoriesStep(
+async function tinystoriesStep(
   device: Device,
   targetModules: "all-linear" | string[],
 ): Promise<{ step: BenchStep; shape: StepShape }> {

@@ -79,19 +79,6 @@ export function withoutReason(names: string): Record<string, string> {
   return Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, ""]));
 }
 
-/**
- * Replaces the words of another project. Values that are no text are left to the check of the key.
- */
-export function words(values: Readonly<Record<string, string | boolean>>): ValueRule {
-  return (node) => {
-    if (node.kind !== "scalar" || typeof node.value !== "string") return node;
-    if (!Object.hasOwn(values, node.value)) {
-      return `expected ${Object.keys(values).join(" or ")}, found ${JSON.stringify(node.value)}`;
-    }
-    return { kind: "scalar", value: values[node.value]!, at: node.at };
-  };
-}
-
 /** Checks that a number is a ratio: rgx would read 1 and more as whole steps. */
 export function ratio(node: ConfigNode): ConfigNode | string {
   if (node.kind !== "scalar" || typeof node.value !== "number" || node.value < 1) return node;

@@ -125,7 +125,7 @@ function partsOf(text: string): NameParts {
 const CARD_PARTS = KNOWN_CARDS.map((card) => ({ card, parts: partsOf(card.id) }));
 
 /** The names of all known cards, for messages. */
-export function cardNames(): string {
+function cardNames(): string {
   return KNOWN_CARDS.map(({ id }) => id).join(", ");
 }
 

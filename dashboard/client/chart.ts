@@ -28,7 +28,7 @@ export function lineStyle(index: number): { color: string; dash: number[] } {
   };
 }
 
-export function isDark(): boolean {
+function isDark(): boolean {
   return document.documentElement.dataset["theme"] === "dark";
 }
 

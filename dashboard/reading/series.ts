@@ -77,7 +77,7 @@ export class Series {
  * The exponential running mean; its beginning is corrected, so that it does not start from 0 (the
  * rule of TensorBoard).
  */
-export function smoothed(values: Float32Array, weight: number): Float64Array {
+function smoothed(values: Float32Array, weight: number): Float64Array {
   const means = new Float64Array(values.length);
   let sum = 0, weights = 0;
   for (let i = 0; i < values.length; i++) {

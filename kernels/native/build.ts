@@ -11,7 +11,7 @@
 import { RgxError } from "../../core/errors.ts";
 
 /** The version of ziglang that gives the committed bytes. */
-export const ZIG_VERSION = "0.17.1";
+const ZIG_VERSION = "0.17.1";
 
 const FOLDER = new URL("./c/", import.meta.url);
 
@@ -37,7 +37,7 @@ const sourcesFor = (processor: string, others: Record<string, string>) => ({
 });
 
 /** The libraries that are committed. */
-export const TARGETS: readonly Target[] = [
+const TARGETS: readonly Target[] = [
   {
     file: new URL("./x86_64.so", import.meta.url),
     target: "x86_64-linux-gnu",
@@ -69,7 +69,7 @@ const OPTIONS = `
 `.trim().split(/\s+/);
 
 /** The command that runs zig. */
-export function zigCommand(): string[] {
+function zigCommand(): string[] {
   const zig = Deno.env.get("RGX_ZIG");
   const python = Deno.env.get("RGX_TEST_PYTHON") ?? "python3";
   return zig === undefined ? [python, "-m", "ziglang"] : [zig];
@@ -107,7 +107,7 @@ export async function hasZig(): Promise<boolean> {
 }
 
 /** Compiles a library. @throws Error with the compiler's diagnostics */
-export async function buildNative({ target, options, sources }: Target): Promise<Uint8Array> {
+async function buildNative({ target, options, sources }: Target): Promise<Uint8Array> {
   const folder = await Deno.makeTempDir();
   try {
     const objects = await Promise.all(

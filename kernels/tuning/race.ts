@@ -9,7 +9,7 @@ import { createWebgpuDevice } from "../devices/webgpu/device.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { CallBench, difference } from "./tune_call.ts";
 
-export const RACERS = ["webgpu", "vulkan"] as const;
+const RACERS = ["webgpu", "vulkan"] as const;
 type ByDevice<T> = Record<typeof RACERS[number], T>;
 
 export interface RaceJob {

@@ -55,7 +55,7 @@ export function decodeJob(text: string): TuneJob | RaceJob {
 }
 
 /** Measures the calls of a job as long as there is time. */
-export async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise<void> {
+async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise<void> {
   const found = await subgroupsOf(job, tell);
   tell({ event: "subgroups", found });
   let exactHalves: boolean | null = null;

@@ -69,7 +69,7 @@ const OTHER_FORMATS: readonly [RegExp, string][] = [
   [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],
 ];
 
-export class WeightFiles implements WeightReader {
+class WeightFiles implements WeightReader {
   constructor(
     /** The folder, for messages. */
     readonly label: string,

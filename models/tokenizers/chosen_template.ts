@@ -5,7 +5,7 @@ import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 
 /** Whether a value is a template itself, and not the path of one. */
-export function isTemplateText(value: string): boolean {
+function isTemplateText(value: string): boolean {
   return value.includes("{{") || value.includes("{%");
 }
 

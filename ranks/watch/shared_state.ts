@@ -14,7 +14,7 @@ export const WORD = {
 } as const;
 
 /** How a rank is lost, in words. */
-export const LOSSES = [
+const LOSSES = [
   "its process has ended or was killed",
   "it has been silent for too long: its process or its machine hangs",
   "it has made no progress for too long",

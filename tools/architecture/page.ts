@@ -68,7 +68,7 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
 };
 
 /** Rooms of which a picture shows the inside. */
-export const PICTURED = ["kernels", "models", "training", "bench", "configs"] as const;
+const PICTURED = ["kernels", "models", "training", "bench", "configs"] as const;
 
 /** The SVG text of every picture, by path. */
 export function pictures(graph: ImportGraph): Map<string, string> {

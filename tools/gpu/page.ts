@@ -42,7 +42,7 @@ function table(head: readonly string[], rows: readonly Cell[][]): string {
 const fixed = (n: number, digits = 2) => n.toFixed(digits);
 
 /** The text of the section, without its title. */
-export function cardSection(found: CampaignResult): string {
+function cardSection(found: CampaignResult): string {
   const { conformance, tuning, left } = found;
   const parts = [
     `_${found.date}, rgx ${found.rgx}, Deno ${found.deno}, device ${found.device}, driver ` +

@@ -83,7 +83,7 @@ async function assets(): Promise<string> {
 }
 
 /** The path from one module of the package to another. */
-export function relative(from: string, to: string): string {
+function relative(from: string, to: string): string {
   const up = "../".repeat(from.split("/").length - 1);
   return `${up === "" ? "./" : up}${to}`;
 }

@@ -26,7 +26,7 @@ import {
 type Weights = Required<Pick<StorageOptions, "dtype">> & Pick<GenerateOptions, "activations">;
 
 /** The peak of this process's resident memory, in bytes. */
-export async function peakBytes(): Promise<number> {
+async function peakBytes(): Promise<number> {
   const status = await Deno.readTextFile("/proc/self/status").catch(() => "");
   return 1024 * Number(status.match(/VmHWM:\s*(\d+)/)?.[1] ?? NaN);
 }

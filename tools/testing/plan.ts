@@ -48,7 +48,7 @@ const CHECKS: PlannedJob[] = [
  * on larger models, or try very many inputs. (`deno test --ignore` obeys only below the first of
  * several folders, so the plan lists files.)
  */
-export const SLOW = [
+const SLOW = [
   "bench/published_benchmark_test.ts",
   "bench/remote/",
   "bench/workers/",

@@ -44,7 +44,7 @@ export interface Invocation {
 const LANES: Readonly<Record<string, number>> = { x: 0, y: 1, z: 2, w: 3, r: 0, g: 1, b: 2, a: 3 };
 
 /** Invocations of a subgroup, as on NVIDIA cards. */
-export const SUBGROUP = 32;
+const SUBGROUP = 32;
 
 /** Runs an invocation to its end. @throws Error for WGSL that it does not know */
 export function runInvocation(module: Module, invocation: Invocation): Access[] {

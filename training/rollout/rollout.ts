@@ -199,7 +199,7 @@ export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
 }
 
 /** Number of prompts of the next round: as many as should fill the batch, at most a whole batch. */
-export function nextDraw(wanted: number, withSignal: number, drawn: number): number {
+function nextDraw(wanted: number, withSignal: number, drawn: number): number {
   if (drawn === 0) return wanted;
   const share = Math.max(withSignal, 1) / drawn;
   return Math.min(wanted, Math.ceil((wanted - withSignal) / share));

@@ -35,7 +35,7 @@ export const MESSAGE = 2 ** 25;
  * Maximum number of copies of the gradients that an exact sum has at a time on one rank; on
  * several, no rank has more.
  */
-export function sumCopies(microBatches: number): number {
+function sumCopies(microBatches: number): number {
   return microBatches < 2 ? 0 : Math.floor(Math.log2(microBatches)) + 1;
 }
 

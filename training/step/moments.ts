@@ -32,7 +32,7 @@ export function optimizerKind({ optim, bf16_rounding }: RunConfig["training"]): 
 }
 
 /** Smaller tensors have float moments (`min_8bit_size` of bitsandbytes). */
-export const MIN_8BIT = 4096;
+const MIN_8BIT = 4096;
 
 /** Elements of a bfloat16 weight that a step widens at once: a multiple of 64 blocks of maxima. */
 export const CHUNK = 2 ** 22;

@@ -20,7 +20,7 @@ export const QAT = inside(
 );
 
 /** How mixtures of experts choose their experts again. */
-export const ROUTER_REPLAY = inside("router_replay", {
+const ROUTER_REPLAY = inside("router_replay", {
   refused: { mode: refused("mixtures of experts can not be trained", "disabled") },
   dormant: each("record_file replay_file", "router_replay.mode"),
 });

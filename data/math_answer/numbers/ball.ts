@@ -87,7 +87,7 @@ export function rootOfBall(a: Ball, degree: bigint, bits: number): Ball {
 }
 
 /** The ball from low·2^e to high·2^e. */
-export function between(low: bigint, high: bigint, e: number, bits: number): Ball {
+function between(low: bigint, high: bigint, e: number, bits: number): Ball {
   return ball(low + high, high - low, e - 1, bits);
 }
 

@@ -22,7 +22,7 @@ const GENERATED: Readonly<Record<string, () => string>> = {
   "weights/codes.as.ts": codesSource,
 };
 
-export const WASM_FILE = new URL("./kernels.wasm", import.meta.url);
+const WASM_FILE = new URL("./kernels.wasm", import.meta.url);
 
 /** Options of the compiler. The memory is imported, shared, and can grow to 4 GiB. */
 const OPTIONS = [
@@ -41,7 +41,7 @@ const OPTIONS = [
 ];
 
 /** Compiles all kernels. @throws Error with the compiler's diagnostics. */
-export async function buildWasm(): Promise<Uint8Array> {
+async function buildWasm(): Promise<Uint8Array> {
   let binary: Uint8Array | undefined;
   let diagnostics = "";
   const result = await asc.main([ENTRY, "-o", "kernels.wasm", ...OPTIONS], {

@@ -9,7 +9,7 @@ import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 const bits = new DataView(new ArrayBuffer(4));
 
 /** The key of x: u32 numbers that have the same order as the f32 nearest to x. */
-export function orderedKey(x: number): number {
+function orderedKey(x: number): number {
   bits.setFloat32(0, x === 0 ? 0 : x); // −0 and 0 are one value
   const word = bits.getUint32(0);
   return (word & 0x8000_0000 ? ~word : word | 0x8000_0000) >>> 0;

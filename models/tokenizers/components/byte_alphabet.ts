@@ -1,7 +1,7 @@
 /** The characters that byte-level tokenizers write for bytes. */
 
 /** The character of each byte: the byte's own where that can be seen, else one from U+0100 on. */
-export const BYTE_CHARACTERS: readonly string[] = (() => {
+const BYTE_CHARACTERS: readonly string[] = (() => {
   const isVisible = (byte: number) =>
     byte > 0x20 && byte < 0x7f || byte > 0xa0 && byte < 0x100 && byte !== 0xad;
   let next = 0x100;

@@ -43,7 +43,7 @@ export default defineTask({
 });
 
 /** The prime factors in ascending order, by trial division. */
-export function primeFactors(number: number): number[] {
+function primeFactors(number: number): number[] {
   const factors: number[] = [];
   for (let p = 2; p * p <= number; p += p === 2 ? 1 : 2) {
     while (number % p === 0) {

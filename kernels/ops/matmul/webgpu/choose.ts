@@ -90,7 +90,7 @@ export function chooseTile(m: number, n: number, software: boolean): TileShape {
 }
 
 /** The type of both sides of a product: activations in bytes are not rounded once more. */
-export function roundingOf(
+function roundingOf(
   { activations }: Pick<MatmulArgs, "activations">,
   { computeDtype }: Pick<WebgpuTraits, "computeDtype">,
 ): ComputeDtype {
@@ -145,7 +145,7 @@ function supportsVector({ m, transA, transB, packedB }: MatmulArgs): boolean {
 }
 
 /** The name of a kernel, for {@link kernelNamed}. */
-export function kernelName(choice: Choice): string {
+function kernelName(choice: Choice): string {
   if (typeof choice === "string") return choice;
   if (isVector(choice)) {
     const { threads, columns, exchange = "memory" } = choice;

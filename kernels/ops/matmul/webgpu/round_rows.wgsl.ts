@@ -7,7 +7,7 @@ import { GROUP } from "../../common/wgsl/reduce.ts";
 import type { WebgpuContext } from "../../common/webgpu_op.ts";
 import { ACTIVATION_BLOCK, MIN_MAGNITUDE } from "../int8_rows.ts";
 
-export const roundRowsKernel = kernel({
+const roundRowsKernel = kernel({
   name: "matmul.round_rows",
   buffers: { rows_in: "read f32", rows_out: "write f32" },
   params: { n: "u32" },

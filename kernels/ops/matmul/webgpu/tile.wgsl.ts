@@ -73,7 +73,7 @@ export function threadsOf({ bm, bn, tm, tn, slices }: Omit<TileShape, "parts">):
  * Number of vec4 of workgroup memory: for the tiles of both operands, or for the sums of the
  * slices.
  */
-export function sharedVectors(shape: Omit<TileShape, "parts">): number {
+function sharedVectors(shape: Omit<TileShape, "parts">): number {
   const { bm, bn, bk, slices } = shape;
   return Math.max(bk * (bm + bn), slices > 1 ? bm * bn * slices : 0) / 4;
 }
