@@ -14,6 +14,7 @@ import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
 import page from "./client/index.html" with { type: "text" };
 import metricGroups from "./client/metric_groups.ts" with { type: "text" };
+import runChooser from "./client/run_chooser.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
 import runsView from "./client/runs_view.ts" with { type: "text" };
 import server from "./client/server.ts" with { type: "text" };
@@ -30,6 +31,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "curves_view.ts": curvesView,
   "dom.ts": dom,
   "metric_groups.ts": metricGroups,
+  "run_chooser.ts": runChooser,
   "run_view.ts": runView,
   "runs_view.ts": runsView,
   "server.ts": server,

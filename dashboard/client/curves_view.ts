@@ -1,9 +1,10 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
 import type { Curve, CurvesOfRun } from "../api.ts";
 import type { PageState, View } from "./view.ts";
-import { Chart, lineStyle, type ShownRun } from "./chart.ts";
-import { debounced, field, h, problemBox, svg } from "./dom.ts";
+import { Chart, type ShownRun } from "./chart.ts";
+import { debounced, field, h, problemBox } from "./dom.ts";
 import { groupMetrics } from "./metric_groups.ts";
+import { RunChooser } from "./run_chooser.ts";
 import { ask } from "./server.ts";
 
 /** Number of runs that are shown when none was chosen. */
@@ -19,7 +20,11 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   const newest = overview.runs.toSorted((a, b) =>
     (b.lastSign ?? "").localeCompare(a.lastSign ?? "")
   );
-  const chosen = new Set(asked?.length ? asked : newest.slice(0, AT_FIRST).map(({ id }) => id));
+  const first = asked?.length ? asked : newest.slice(0, AT_FIRST).map(({ id }) => id);
+  const chooser = new RunChooser(all, first, (ids) => {
+    remember({ runs: ids.join(",") });
+    reload();
+  });
   const closed = new Set((parameters.get("closed") ?? "").split("|"));
   const opened = new Set((parameters.get("open") ?? "").split("|"));
   let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
@@ -49,7 +54,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     void load(shown());
   }
 
-  const shown = () => all.filter(({ id }) => chosen.has(id));
+  const shown = () => chooser.chosen;
   const reload = debounced(() => void load(shown()), 120);
 
   /**
@@ -60,7 +65,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     if (isAnew) round++;
     const number = round, waiting = [...runs];
     const points = Math.round(
-      Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, chosen.size))),
+      Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, shown().length))),
     );
     let failure = "";
     const worker = async () => {
@@ -161,63 +166,6 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     problems.replaceChildren(...(box === null ? [] : [box]));
   }
 
-  const choices = h("div", { class: "choices" });
-  function drawChoices(): void {
-    choices.replaceChildren(...all.map((run) => {
-      const box = h("input", { type: "checkbox", "data-run": run.id });
-      box.checked = chosen.has(run.id);
-      box.addEventListener(
-        "change",
-        () => choose(box.checked ? [run] : [], box.checked ? [] : [run]),
-      );
-      const { color, dash } = lineStyle(run.index);
-      const line = svg("line", {
-        x1: 0,
-        y1: 5,
-        x2: 26,
-        y2: 5,
-        stroke: color,
-        "stroke-width": 3,
-        "stroke-dasharray": dash.join(" "),
-      });
-      const swatch = svg(
-        "svg",
-        { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" },
-        line,
-      );
-      return h("label", {}, box, swatch, run.name);
-    }));
-  }
-
-  function choose(added: readonly ShownRun[], removed: readonly ShownRun[]): void {
-    for (const { id } of added) chosen.add(id);
-    for (const { id } of removed) chosen.delete(id);
-    for (const box of choices.querySelectorAll<HTMLInputElement>("input")) {
-      box.checked = chosen.has(box.dataset["run"]!);
-    }
-    remember({ runs: [...chosen].join(",") });
-    reload();
-  }
-
-  drawChoices();
-  const chooser = h(
-    "details",
-    { class: "chooser", open: all.length <= 12 },
-    h("summary", {}, "Runs"),
-    h(
-      "fieldset",
-      {},
-      h("legend", { class: "hidden" }, "Runs to show"),
-      choices,
-      h(
-        "p",
-        {},
-        h("button", { type: "button", onclick: () => choose(all, []) }, "All"),
-        " ",
-        h("button", { type: "button", onclick: () => choose([], all) }, "None"),
-      ),
-    ),
-  );
   void load(shown());
   return {
     title: "Curves",
@@ -225,7 +173,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
       "div",
       {},
       problems,
-      chooser,
+      chooser.element,
       h(
         "div",
         { class: "controls" },
@@ -241,7 +189,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
       if (runs.length > 0) void load(runs, false);
     },
     redraw() {
-      drawChoices();
+      chooser.draw();
       for (const metric of open()) charts.get(metric)?.redraw();
     },
     leave() {

@@ -38,11 +38,6 @@ export class DecodeRounds {
     this.#overlaps = network.device.readLater !== undefined;
   }
 
-  /** Whether a step has run whose tokens the host has not read. */
-  get isAhead(): boolean {
-    return this.#ahead !== null;
-  }
-
   /**
    * A round for each model.
    * @param mayGoOn whether the same branches decode next, but for those that end

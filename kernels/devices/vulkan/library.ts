@@ -20,7 +20,6 @@ function result<const A extends Deno.NativeType[]>(parameters: A) {
 const SYMBOLS = {
   vkCreateInstance: result([B, P, B]),
   vkDestroyInstance: fn([H, P]),
-  vkEnumerateInstanceVersion: result([B]),
   vkEnumeratePhysicalDevices: result([H, B, B]),
   vkGetPhysicalDeviceProperties2: fn([H, B]),
   vkGetPhysicalDeviceFeatures2: fn([H, B]),
