@@ -8,9 +8,17 @@ import type { RepositoryKind } from "./repository.ts";
 
 /** Files in the top folder of a model's repository that rgx reads. */
 const MODEL_FILES = [
-  ...["config.json", "generation_config.json", "adapter_config.json", "special_tokens_map.json"],
-  ...["added_tokens.json", "vocab.json", "merges.txt", "tokenizer*", "chat_template*"],
-  ...["*.safetensors", "*.safetensors.index.json"],
+  "config.json",
+  "generation_config.json",
+  "adapter_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "vocab.json",
+  "merges.txt",
+  "tokenizer*",
+  "chat_template*",
+  "*.safetensors",
+  "*.safetensors.index.json",
 ];
 /** A second copy of the weights in Mistral's layout, which its repositories also contain. */
 const OTHER_LAYOUT = /^consolidated.*\.safetensors/;

@@ -94,8 +94,14 @@ export interface RubricOptions {
 
 /** Columns of the table of completions that are no rewards. */
 export const TABLE_COLUMNS: readonly string[] = [
-  ...["step", "prompt", "expected", "completion", "advantage"],
-  ...["entry", "completion_ids", "truncated"],
+  "step",
+  "prompt",
+  "expected",
+  "completion",
+  "advantage",
+  "entry",
+  "completion_ids",
+  "truncated",
 ];
 
 /**

@@ -142,11 +142,26 @@ async function table(
     (ms / bound).toFixed(2),
   ]);
   rows.push([
-    ...["all", "", whole.toFixed(1), "", "", "", sum(({ bound }) => bound).toFixed(1), ""],
+    "all",
+    "",
+    whole.toFixed(1),
+    "",
+    "",
+    "",
+    sum(({ bound }) => bound).toFixed(1),
+    "",
     (whole / sum(({ bound }) => bound)).toFixed(2),
   ]);
   const columns = [
-    ...["operation", "calls", "ms", "share", "GFLOP/s", "GB/s", "bound, ms", "by", "of the bound"],
+    "operation",
+    "calls",
+    "ms",
+    "share",
+    "GFLOP/s",
+    "GB/s",
+    "bound, ms",
+    "by",
+    "of the bound",
   ];
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const gb = (bytes: number) => (speeds.copy(bytes) / 1e6).toFixed(0);

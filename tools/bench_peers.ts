@@ -128,8 +128,14 @@ async function stepSection(
       `. Seconds of the fastest of ${rounds} steps; processor: of all ` +
       "threads together. Memory: the peak of the process.",
       table([
-        ...["", "step", "generate", "train", "processor", "GB"],
-        ...["× TRL's speed", "the same of the processor"],
+        "",
+        "step",
+        "generate",
+        "train",
+        "processor",
+        "GB",
+        "× TRL's speed",
+        "the same of the processor",
         ...(hasUnit ? ["× TRL's speed in bf16"] : []),
         "of TRL's memory",
       ], rows),

@@ -97,7 +97,11 @@ class Cast {
       const job: StepsJob = { model, threads, seconds };
       const command: Command = [
         Deno.execPath(),
-        ...["run", "-A", V8_FLAGS, "tools/steady/steps.ts", JSON.stringify(job)],
+        "run",
+        "-A",
+        V8_FLAGS,
+        "tools/steady/steps.ts",
+        JSON.stringify(job),
       ];
       const name = threads === null ? "rgx" : "rgx, one thread";
       return this.#contestant({ name, command: within(this.#pinned(command)) });

@@ -27,11 +27,30 @@ const ROOT = new URL("../", import.meta.url);
 
 /** The keys of `training` that mean the same in TRL's GRPOConfig. */
 const SHARED_KEYS = [
-  ...["learning_rate", "lr_scheduler_type", "warmup_steps", "weight_decay", "max_grad_norm"],
-  ...["adam_beta1", "adam_beta2", "adam_epsilon", "max_steps", "per_device_train_batch_size"],
-  ...["gradient_accumulation_steps", "gradient_checkpointing", "num_generations"],
-  ...["max_completion_length", "temperature", "top_p", "top_k", "num_iterations", "loss_type"],
-  ...["importance_sampling_level", "beta", "use_bias_correction_kl", "epsilon", "scale_rewards"],
+  "learning_rate",
+  "lr_scheduler_type",
+  "warmup_steps",
+  "weight_decay",
+  "max_grad_norm",
+  "adam_beta1",
+  "adam_beta2",
+  "adam_epsilon",
+  "max_steps",
+  "per_device_train_batch_size",
+  "gradient_accumulation_steps",
+  "gradient_checkpointing",
+  "num_generations",
+  "max_completion_length",
+  "temperature",
+  "top_p",
+  "top_k",
+  "num_iterations",
+  "loss_type",
+  "importance_sampling_level",
+  "beta",
+  "use_bias_correction_kl",
+  "epsilon",
+  "scale_rewards",
 ];
 
 /** Every run's reward; the program for TRL computes the same one. */
@@ -157,9 +176,15 @@ if (import.meta.main) {
       const at = `${folder}/${seed}`;
       ours.push(
         await rgxRun(at, [
-          ...[...recipe, "model.init=null", `model.model_name_or_path=${model}`, "sft=null"],
-          ...[`training.seed=${seed}`, `training.max_steps=${values.steps}`],
-          ...["training.logging_steps=1", "eval.num_examples=1", `--threads=${threads}`],
+          ...recipe,
+          "model.init=null",
+          `model.model_name_or_path=${model}`,
+          "sft=null",
+          `training.seed=${seed}`,
+          `training.max_steps=${values.steps}`,
+          "training.logging_steps=1",
+          "eval.num_examples=1",
+          `--threads=${threads}`,
         ]),
       );
       const completions = await completionsOf(at);

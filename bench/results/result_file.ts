@@ -322,8 +322,14 @@ function checkTask(value: Record<string, unknown>, place: string): void {
 }
 
 const NUMBERS = [
-  ...["accuracy", "correct", "total", "mean_score", "format_rate", "truncated_rate"],
-  ...["mean_completion_tokens", "num_examples"],
+  "accuracy",
+  "correct",
+  "total",
+  "mean_score",
+  "format_rate",
+  "truncated_rate",
+  "mean_completion_tokens",
+  "num_examples",
 ];
 
 const SHARES = ["accuracy", "format_rate", "truncated_rate"];

@@ -111,7 +111,9 @@ function sampleRows(result: AllTasksResultFile): string[][] {
   return [
     ["task", "model", ...(isPart ? ["n"] : []), ...passes, `avg@${k}`, `maj@${k}`],
     ...all.map(({ task, name, samples: { problems, pass_at, avg_at_k, majority_at_k } }) => [
-      ...[task, name, ...(isPart ? [String(problems)] : [])],
+      task,
+      name,
+      ...(isPart ? [String(problems)] : []),
       ...[...Object.values(pass_at), avg_at_k, majority_at_k].map(percent),
     ]),
   ];
@@ -209,15 +211,36 @@ export function csvTable(result: AllTasksResultFile): string {
   const levels = Object.keys(all.find(({ samples }) => samples)?.samples?.pass_at ?? {});
   const isSampled = levels.length > 0;
   const header = [
-    ...["task", "model", "accuracy", "ci95_low", "ci95_high", "correct", "total", "mean_score"],
-    ...["format_rate", "truncated_rate", "mean_completion_tokens", "overlap", "errors"],
+    "task",
+    "model",
+    "accuracy",
+    "ci95_low",
+    "ci95_high",
+    "correct",
+    "total",
+    "mean_score",
+    "format_rate",
+    "truncated_rate",
+    "mean_completion_tokens",
+    "overlap",
+    "errors",
     "too_long",
     ...(isSampled ? [...levels.map((k) => `pass_at_${k}`), "avg_at_k", "majority_at_k"] : []),
   ];
   const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
     Object.entries(models).map(([name, r]) => [
-      ...[task, name, r.accuracy, ...r.ci95, r.correct, r.total, r.mean_score],
-      ...[r.format_rate, r.truncated_rate, r.mean_completion_tokens, r.overlap ?? "", r.errors],
+      task,
+      name,
+      r.accuracy,
+      ...r.ci95,
+      r.correct,
+      r.total,
+      r.mean_score,
+      r.format_rate,
+      r.truncated_rate,
+      r.mean_completion_tokens,
+      r.overlap ?? "",
+      r.errors,
       r.too_long,
       ...levels.map((k) => r.samples?.pass_at[k] ?? ""),
       ...(isSampled ? [r.samples?.avg_at_k ?? "", r.samples?.majority_at_k ?? ""] : []),

@@ -54,7 +54,8 @@ export async function runRanks(
     args: [
       // Outside of a job there is one place.
       ...(places === null || slurmJob() === null ? [] : launcher.placed(places)),
-      ...[...launcher.args, String(count)],
+      ...launcher.args,
+      String(count),
       ...programCommand(),
       ...args,
     ],

@@ -111,10 +111,17 @@ class Uploads implements HubUploads {
     const { repoId, revision, strategy } = this.asked, [program, ...first] = programCommand();
     const isWhole = strategy !== "every_save";
     const args = [
-      ...[...first, "upload", path, "--repo-id", repoId, "--quiet"],
-      ...["--optimizer-save-mode", isWhole ? "full" : "none"],
+      ...first,
+      "upload",
+      path,
+      "--repo-id",
+      repoId,
+      "--quiet",
+      "--optimizer-save-mode",
+      isWhole ? "full" : "none",
       ...(strategy === "checkpoint" ? ["--checkpoint-folder", "last-checkpoint"] : []),
-      ...["--commit-message", `Training in progress, step ${step}`],
+      "--commit-message",
+      `Training in progress, step ${step}`,
       ...(this.asked.private === true ? ["--private"] : []),
       ...(revision === null ? [] : ["--revision", revision]),
     ];

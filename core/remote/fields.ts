@@ -8,8 +8,17 @@ export type Body = Record<string, unknown>;
 
 /** Fields that a server may not know. */
 const OPTIONAL = [
-  ...["stream_options", "seed", "top_p", "temperature", "top_k", "min_p", "repetition_penalty"],
-  ...["stop", "stream", "n", "provider"],
+  "stream_options",
+  "seed",
+  "top_p",
+  "temperature",
+  "top_k",
+  "min_p",
+  "repetition_penalty",
+  "stop",
+  "stream",
+  "n",
+  "provider",
 ];
 /** Matches "use another field", but not "the value is too large". */
 const WRONG_NAME =

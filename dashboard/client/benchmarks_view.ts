@@ -96,14 +96,25 @@ function contents(details: BenchmarkDetails, state: PageState): Node[] {
       "Numbers",
       ["task", "model"],
       [
-        ...["accuracy [95 %]", "correct", "mean score", "with format", "cut off"],
-        ...["tokens", "failed"],
+        "accuracy [95 %]",
+        "correct",
+        "mean score",
+        "with format",
+        "cut off",
+        "tokens",
+        "failed",
       ],
       results.flatMap(({ task, models: ofTask }) =>
         ofTask.map((one) => [
-          ...[task, one.model, accuracyText(one), `${one.correct} / ${one.total}`],
-          ...[short(one.meanScore), percent(one.formatRate), percent(one.truncatedRate)],
-          ...[short(one.meanTokens), String(one.errors)],
+          task,
+          one.model,
+          accuracyText(one),
+          `${one.correct} / ${one.total}`,
+          short(one.meanScore),
+          percent(one.formatRate),
+          percent(one.truncatedRate),
+          short(one.meanTokens),
+          String(one.errors),
         ])
       ),
     ),
@@ -114,7 +125,9 @@ function contents(details: BenchmarkDetails, state: PageState): Node[] {
         ["task", "first", "second"],
         ["difference in points [95 %]", "p"],
         comparisons.map(({ task, first, second, difference, ci95: [low, high], p }) => [
-          ...[task, first, second],
+          task,
+          first,
+          second,
           `${(100 * difference).toFixed(1)} [${(100 * low).toFixed(1)}, ${
             (100 * high).toFixed(1)
           }]`,

@@ -6,7 +6,15 @@ import { ask } from "./server.ts";
 import { short } from "./text.ts";
 
 const FILTERS = [
-  ...["from", "to", "prompt", "text", "answer", "advantage", "reward", "min", "max"],
+  "from",
+  "to",
+  "prompt",
+  "text",
+  "answer",
+  "advantage",
+  "reward",
+  "min",
+  "max",
 ];
 
 export function completionsView({ overview, parameters, remember }: PageState): View {

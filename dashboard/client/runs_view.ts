@@ -90,8 +90,18 @@ export function runsView({ overview, parameters, remember }: PageState): View {
   }
 
   const heads = [
-    ...["chosen", "run", "state", "step", "time left", "reward", "accuracy before", "after"],
-    ...["task", "job", "restarts", "last sign"],
+    "chosen",
+    "run",
+    "state",
+    "step",
+    "time left",
+    "reward",
+    "accuracy before",
+    "after",
+    "task",
+    "job",
+    "restarts",
+    "last sign",
   ];
   const numbers = ["step", "time left", "reward", "accuracy before", "after", "restarts"];
   const table = h(

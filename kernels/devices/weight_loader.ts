@@ -86,8 +86,14 @@ export class WeightLoader {
       kernel: "quantize_panels",
       scratchBytes: QUANTIZE_BYTES,
       args: (from: number, count: number, to: number) => [
-        ...[typeCode(type), source, from, count, k, to],
-        ...[MAGNITUDE_LIMIT[rows.type], cpu.pointer(unusual)],
+        typeCode(type),
+        source,
+        from,
+        count,
+        k,
+        to,
+        MAGNITUDE_LIMIT[rows.type],
+        cpu.pointer(unusual),
       ],
     };
     const isUsual = () => cpu.u32(unusual)[0] === 0;

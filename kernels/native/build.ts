@@ -27,8 +27,19 @@ interface Target {
 
 /** The kernels; int8.c, which needs dot products of bytes, is beside them. */
 const KERNELS = [
-  ...["tiles.c", "blocks.c", "products.c", "stored.c", "dots.c", "few_rows.c", "attention.c"],
-  ...["attention_backward.c", "attention_decode.c", "decode_layer.c", "head.c", "rows.c", "sums.c"],
+  "tiles.c",
+  "blocks.c",
+  "products.c",
+  "stored.c",
+  "dots.c",
+  "few_rows.c",
+  "attention.c",
+  "attention_backward.c",
+  "attention_decode.c",
+  "decode_layer.c",
+  "head.c",
+  "rows.c",
+  "sums.c",
 ];
 
 const sourcesFor = (processor: string, others: Record<string, string>) => ({

@@ -77,8 +77,22 @@ export const BLOCK_SHAPES: Readonly<Record<BlockType, BlockShape>> = {
 
 /** Levels of nf4: the 16 levels of NormalFloat in units of 1/127, so that each is a byte. */
 export const NF4_LEVELS: readonly number[] = [
-  ...[-127, -88, -67, -50, -36, -23, -12, 0],
-  ...[10, 20, 31, 43, 56, 71, 92, 127],
+  -127,
+  -88,
+  -67,
+  -50,
+  -36,
+  -23,
+  -12,
+  0,
+  10,
+  20,
+  31,
+  43,
+  56,
+  71,
+  92,
+  127,
 ];
 
 /**

@@ -11,14 +11,28 @@ import { UsageError } from "../../core/errors.ts";
 import type { ModelConfig } from "./model_config.ts";
 
 const KEYS = [
-  ...["vocab_size", "n_embd", "n_inner", "n_layer", "n_head", "n_positions", "n_ctx"],
-  ...["layer_norm_epsilon", "tie_word_embeddings", "activation_function"],
+  "vocab_size",
+  "n_embd",
+  "n_inner",
+  "n_layer",
+  "n_head",
+  "n_positions",
+  "n_ctx",
+  "layer_norm_epsilon",
+  "tie_word_embeddings",
+  "activation_function",
 ];
 
 /** Keys without effect here. Dropout is for training from scratch; adapters have their own. */
 const WITHOUT_BEARING = [
-  ...["attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout"],
-  ...["summary_proj_to_labels", "summary_type", "summary_use_proj"],
+  "attn_pdrop",
+  "embd_pdrop",
+  "resid_pdrop",
+  "summary_activation",
+  "summary_first_dropout",
+  "summary_proj_to_labels",
+  "summary_type",
+  "summary_use_proj",
 ];
 
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {

@@ -83,11 +83,27 @@ function readArchitecture(json: Json, where: string): Architecture {
 
 /** Keys of the Llama family that are read below. */
 const FAMILY_KEYS = [
-  ...["vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
-  ...["num_attention_heads", "num_key_value_heads", "head_dim", "max_position_embeddings"],
-  ...["rms_norm_eps", "tie_word_embeddings", "attention_bias", "mlp_bias", "hidden_act"],
-  ...["rope_theta", "rope_scaling", "rope_parameters", "original_max_position_embeddings"],
-  ...["sliding_window", "use_sliding_window", "max_window_layers", "layer_types"],
+  "vocab_size",
+  "hidden_size",
+  "intermediate_size",
+  "num_hidden_layers",
+  "num_attention_heads",
+  "num_key_value_heads",
+  "head_dim",
+  "max_position_embeddings",
+  "rms_norm_eps",
+  "tie_word_embeddings",
+  "attention_bias",
+  "mlp_bias",
+  "hidden_act",
+  "rope_theta",
+  "rope_scaling",
+  "rope_parameters",
+  "original_max_position_embeddings",
+  "sliding_window",
+  "use_sliding_window",
+  "max_window_layers",
+  "layer_types",
 ];
 
 const FAMILY_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {

@@ -22,8 +22,13 @@ import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
 /** Files of a folder besides its weights. */
 const OTHER_FILES = [
-  ...["config.json", "generation_config.json", ...TOKENIZER_FILES, ...VOCABULARY_FILES],
-  ...["tokenizer.model", "README.md", "LICENSE"],
+  "config.json",
+  "generation_config.json",
+  ...TOKENIZER_FILES,
+  ...VOCABULARY_FILES,
+  "tokenizer.model",
+  "README.md",
+  "LICENSE",
 ];
 
 /**

@@ -18,8 +18,21 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Keywords that say nothing about which values are accepted. */
 const NOTES = [
-  ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"],
-  ...["$schema", "$id", "$comment", "$anchor", "$defs", "definitions", "discriminator", "nullable"],
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "$schema",
+  "$id",
+  "$comment",
+  "$anchor",
+  "$defs",
+  "definitions",
+  "discriminator",
+  "nullable",
 ];
 /** Keywords of each type. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {

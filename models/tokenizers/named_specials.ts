@@ -7,9 +7,14 @@
 import type { Json } from "./components/component.ts";
 
 const ROLES = [
-  ...["bos_token", "eos_token", "pad_token", "unk_token"],
+  "bos_token",
+  "eos_token",
+  "pad_token",
+  "unk_token",
   // Only chat templates use these.
-  ...["sep_token", "cls_token", "mask_token"],
+  "sep_token",
+  "cls_token",
+  "mask_token",
 ];
 
 /** The tokens that these files name. */

@@ -30,7 +30,10 @@ const BLOCKS: Readonly<Record<string, readonly string[]>> = {
 const STATEMENTS = [
   ...Object.keys(BLOCKS),
   ...Object.keys(BLOCKS).map((name) => `end${name}`),
-  ...["elif", "else", "break", "continue"],
+  "elif",
+  "else",
+  "break",
+  "continue",
 ];
 
 /** A text such as `line 3, column 5: {% if %} cannot be read`; null where no tag is wrong. */

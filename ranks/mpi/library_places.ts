@@ -13,9 +13,20 @@ const NAMES: Readonly<Record<Abi, readonly string[]>> = {
 
 /** Variables by which modules say where a library is installed. */
 const ROOTS = [
-  ...["MPI_HOME", "MPI_ROOT", "MPI_DIR", "OPAL_PREFIX", "OMPI_DIR", "OPENMPI_ROOT"],
-  ...["EBROOTOPENMPI", "EBROOTMPICH", "EBROOTIMPI", "I_MPI_ROOT", "MPICH_DIR", "MPICH_HOME"],
-  ...["CRAY_MPICH_DIR", "MVAPICH_HOME"],
+  "MPI_HOME",
+  "MPI_ROOT",
+  "MPI_DIR",
+  "OPAL_PREFIX",
+  "OMPI_DIR",
+  "OPENMPI_ROOT",
+  "EBROOTOPENMPI",
+  "EBROOTMPICH",
+  "EBROOTIMPI",
+  "I_MPI_ROOT",
+  "MPICH_DIR",
+  "MPICH_HOME",
+  "CRAY_MPICH_DIR",
+  "MVAPICH_HOME",
 ];
 
 /** Folders of Linux distributions beside those that the dynamic linker searches. */

@@ -65,7 +65,13 @@ export function importsIn(text: string, path: string): string[] {
 
 /** What is no part of the project's text: results, packages, git's own files, recorded values. */
 const NO_SOURCES = new Set([
-  ...[".cache", ".git", "benchmark_results", "dist", "experiments", "logs", "node_modules"],
+  ".cache",
+  ".git",
+  "benchmark_results",
+  "dist",
+  "experiments",
+  "logs",
+  "node_modules",
   "tests/golden",
 ]);
 

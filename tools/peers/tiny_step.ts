@@ -96,8 +96,15 @@ export async function tinySection(python: string, rounds: number): Promise<strin
     `Milliseconds of the fastest of ${rounds} steps; processor: of all threads together. Memory: ` +
     "the peak of the process.",
     table([
-      ...["", "threads", "step", "generate", "train", "processor", "GB"],
-      ...["× TRL's speed", "the same of the processor"],
+      "",
+      "threads",
+      "step",
+      "generate",
+      "train",
+      "processor",
+      "GB",
+      "× TRL's speed",
+      "the same of the processor",
       ...(hasUnit ? ["of the processor, × TRL in bf16"] : []),
     ], rows),
     ...deaths(died),

@@ -36,13 +36,18 @@ function keysOf(architecture: string): Readonly<Record<string, string>> {
 /** Keys that are read below, or that do not affect the results. */
 const GPT2_OTHERS = new Set(["vocab_size", "attention.head_count_kv", "tensor_data_layout"]);
 const FAMILY_OTHERS = new Set([
-  ...["vocab_size", "attention.value_length", "rope.dimension_count"],
-  ...["rope.scaling.type", "rope.scaling.factor", "rope.scale_linear"],
-  ...["rope.scaling.original_context_length", "rope.scaling.finetuned"],
+  "vocab_size",
+  "attention.value_length",
+  "rope.dimension_count",
+  "rope.scaling.type",
+  "rope.scaling.factor",
+  "rope.scale_linear",
+  "rope.scaling.original_context_length",
+  "rope.scaling.finetuned",
   ...["attn_factor", "yarn_ext_factor", "yarn_attn_factor", "yarn_beta_fast", "yarn_beta_slow"]
     .map((key) => `rope.scaling.${key}`),
   "rope.scaling.yarn_log_multiplier",
-  ...["tensor_data_layout"],
+  "tensor_data_layout",
 ]);
 
 /** Architectures whose tensors and metadata are known. */

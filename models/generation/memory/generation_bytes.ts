@@ -63,7 +63,10 @@ export function planInferenceBytes(
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
     ...angleBuffers(sizes, rows),
-    ...[heads * d, heads * d, heads * d, heads],
+    heads * d,
+    heads * d,
+    heads * d,
+    heads,
   ]);
   return Math.min(planGenerationBytes(sizes, generation), room) +
     planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
@@ -98,7 +101,11 @@ function generationBuffers(
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
     ...angleBuffers(sizes, rows),
-    ...[branches * d, branches * d, branches * d, branches], // final norm
+    // The final norm.
+    branches * d,
+    branches * d,
+    branches * d,
+    branches,
     branches * config.vocabSize, // logits
     history, // log-probabilities
     ...cacheBuffers(sizes, generation),

@@ -96,8 +96,13 @@ class Pen implements Outline {
 function arc(
   pen: Pen,
   ...[rx, ry, degrees, isLarge, isClockwise, x, y]: [
-    ...[rx: number, ry: number, degrees: number],
-    ...[isLarge: boolean, isClockwise: boolean, x: number, y: number],
+    rx: number,
+    ry: number,
+    degrees: number,
+    isLarge: boolean,
+    isClockwise: boolean,
+    x: number,
+    y: number,
   ]
 ): void {
   if (rx === 0 || ry === 0) return pen.line(x, y);

@@ -146,7 +146,11 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
     grain: Math.max(1, Math.round(1 / (unitWork / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
     args: [
       ...storedArguments(g, type, unitRows, unitPanels, slice, kBlock, tiles),
-      ...[lora.xa, lora.b, lora.r, termsInOrder(lora.r), lora.scale],
+      lora.xa,
+      lora.b,
+      lora.r,
+      termsInOrder(lora.r),
+      lora.scale,
     ],
     // The native kernel does neighbouring units together, up to MAX_UNIT_PANELS panels.
     scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 +
