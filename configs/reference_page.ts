@@ -144,6 +144,7 @@ function showDefault(name: string, spec: KeySpec): string {
     if (name === "output_dir") return "`./experiments/{run_name}`";
     return name === "run_name" ? "the file's name" : "required";
   }
+  if (name === "num_key_value_heads") return "`num_attention_heads`";
   const value = typeof spec.default === "function" ? spec.default({}) : spec.default;
   if (name === "alphabet") return "printable ASCII and the line break";
   return value === null ? "null" : code(typeof value === "string" ? value : JSON.stringify(value));

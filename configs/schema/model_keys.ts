@@ -93,7 +93,7 @@ export const INIT: Section<Omit<ModelInit, "tokenizer">> = {
     num_key_value_heads: key(
       int({ min: 1 }),
       (init) => (init.num_attention_heads as number | undefined) ?? 1,
-      "key and value heads; default: as many as query heads",
+      "key and value heads",
     ),
     max_position_embeddings: key(int({ min: 2 }), 512, "longest sequence, prompt and completion"),
     rope_theta: key(float({ above: 0 }), 10000, "base of the rotary angles"),

@@ -30,7 +30,7 @@ export interface InitKeys {
   num_hidden_layers?: ModelInit["num_hidden_layers"];
   /** Query heads. Expected: an integer ≥ 1. */
   num_attention_heads?: ModelInit["num_attention_heads"];
-  /** Key and value heads; default: as many as query heads. Expected: an integer ≥ 1; default 1. */
+  /** Key and value heads. Expected: an integer ≥ 1; default num_attention_heads. */
   num_key_value_heads?: ModelInit["num_key_value_heads"];
   /** Longest sequence, prompt and completion. Expected: an integer ≥ 2; default 512. */
   max_position_embeddings?: ModelInit["max_position_embeddings"];

@@ -157,7 +157,11 @@ function interfaceText({ name, about, section, type, more = {} }: Interface): st
 
 /** What a key means, what it takes and its default. */
 function meaning(name: string, { doc, default: fallback, type }: KeySpec): string {
-  const value = typeof fallback === "function" ? fallback({}) : fallback;
+  const value = name === "num_key_value_heads"
+    ? "num_attention_heads"
+    : typeof fallback === "function"
+    ? fallback({})
+    : fallback;
   const shown = value === REQUIRED || name === "alphabet"
     ? ""
     : `; default ${typeof value === "string" ? value : JSON.stringify(value)}`;
