@@ -2,6 +2,7 @@
  * Attention: its backward against central differences (gradients_test.ts), and its forward in
  * packed groups and while decoding against separate sequences.
  */
+import type { HostArray } from "../tensor.ts";
 import { assertWithin, packLengths } from "../testing.ts";
 import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
 

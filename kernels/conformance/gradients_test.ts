@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import type { HostArray } from "../tensor.ts";
-import { assertWithin } from "../testing.ts";
+import { assertWithin, largest } from "../testing.ts";
 import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
 
 Deno.test("the gradients of a linear layer are matrix products", async () => {

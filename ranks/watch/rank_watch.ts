@@ -64,11 +64,11 @@ export class RankWatch {
     this.#worker = worker;
     const { rank, size } = this;
     const request = { words: this.#words, rank, size, token, at, starter: starterOf() };
-    return await this.#ask(worker, request, CONNECT_MS);
+    return await this.#exchange(worker, request, CONNECT_MS);
   }
 
   /** Sends the Worker a message, and waits for its answer; null if none comes in time. */
-  async #ask(
+  async #exchange(
     worker: Worker,
     what: WatchRequest | WatchOrder,
     ms: number,
@@ -118,7 +118,7 @@ export class RankWatch {
 
   /** Tells the others that this rank has said why it fails, and ends them. */
   async fails(): Promise<void> {
-    if (this.#worker !== null) await this.#ask(this.#worker, "failed", TELL_MS);
+    if (this.#worker !== null) await this.#exchange(this.#worker, "failed", TELL_MS);
   }
 
   /** The orderly end; the others do not take it for a loss. */

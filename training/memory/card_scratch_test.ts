@@ -7,7 +7,7 @@ import { createWebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { assemble } from "../assemble.ts";
-import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { tinyRunConfig, withTempDir } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 
 const SMALL_MODEL = goldenPath("models/tinystories-656k");
@@ -39,8 +39,6 @@ for (
             config,
             configText: "",
             device,
-            rubric: VARYING_RUBRIC,
-            eosIds: [],
             ...parts,
           });
           // The second time, the tensors of the generation are there while a pass runs.
