@@ -268,7 +268,7 @@ Deno.test("attention of random shapes writes only its results, with the same bit
 });
 
 function head(random: RandomStream): GuardedCase[] {
-  const rows = random.int(1, 100), vocab = random.int(1, 1200), d = random.int(1, 90);
+  const rows = random.int(1, 200), vocab = random.int(1, 1200), d = random.int(1, 90);
   const floats = (n: number) => normals(random, n), pairs = rows;
   const args = {
     hidden: floats(rows * d),

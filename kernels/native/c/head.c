@@ -5,6 +5,12 @@
 
 /** Number of rows in a work unit of the forward. */
 #define UNIT_ROWS 48
+/** Max number of units that are done together: their logits fit the second-level cache. */
+#define UNITS_TOGETHER 3
+/** Panels of V that are multiplied by all rows of these units. */
+#define PANELS_AT_ONCE 4
+/** Bytes between rows of logits, so that they are not a multiple of 4 KB apart (max_rows). */
+#define PADDING CACHE_LINE
 /** Parts of a thread's scratch before the logits (HEAD_BYTES of wasm.as.ts). */
 #define HEAD_BYTES (64 + UNIT_ROWS * 64)
 
@@ -138,23 +144,45 @@ typedef struct {
   float alpha, loraAlpha;
 } Head;
 
+/**
+ * out [rows, columns] = (with `add` +=) alpha · S · V of some units, with V packed. A few panels of
+ * V at a time are multiplied by all rows: V comes from a cache that the cores share, or from memory.
+ */
+static void multiply_units(
+  const char *s, size_t sStep, const char *v, char *out, size_t outStep, int rows, int columns,
+  int k, int kBlock, float alpha, int add
+) {
+  for (int first = 0; first < columns; first += PANELS_AT_ONCE * LANES) {
+    const char *panels = v + (size_t)first * k * 4;
+    const int width = min(PANELS_AT_ONCE * LANES, columns - first);
+    for (int row = 0; row < rows; row += UNIT_ROWS) {
+      multiply_packed(
+        s + (size_t)row * sStep, sStep, panels, out + (size_t)row * outStep + (size_t)first * 4,
+        outStep, min(UNIT_ROWS, rows - row), width, k, kBlock, UNIT_ROWS / TILE_ROWS, alpha, add
+      );
+    }
+  }
+}
+
+/** The units [begin, end). Neighbouring units are done together, so that V is read less often. */
 static void head_units(const Head *h, int begin, int end, char *z) {
-  const int d = h->d, tiles = UNIT_ROWS / TILE_ROWS, valuePanels = ceil_div(d, LANES);
+  const int d = h->d, valuePanels = ceil_div(d, LANES);
   const size_t rowBytes = (size_t)d * 4, low = (size_t)h->r * 4;
-  for (int unit = begin; unit < end; unit++) {
-    const int row = unit * UNIT_ROWS, count = min(UNIT_ROWS, h->rows - row);
+  for (int unit = begin, units; unit < end; unit += units) {
+    units = ceil_div(end - unit, ceil_div(end - unit, UNITS_TOGETHER));
+    const int row = unit * UNIT_ROWS, count = min(units * UNIT_ROWS, h->rows - row);
     char *means = h->mean == NULL ? NULL : h->mean + (size_t)row * rowBytes;
     for (int first = h->firstColumn; first < h->endColumn; first += h->chunk) {
       const int width = min(h->chunk, h->endColumn - first), done = first - h->firstColumn;
-      const size_t step = (size_t)width * 4;
-      multiply_packed(
+      const size_t step = (size_t)h->chunk * 4 + PADDING;
+      multiply_units(
         h->hidden + (size_t)row * rowBytes, rowBytes, h->panels + (size_t)done * rowBytes, z, step,
-        count, width, d, h->kBlock, tiles, h->alpha, 0
+        count, width, d, h->kBlock, h->alpha, 0
       );
       if (h->r > 0) {
-        multiply_packed(
+        multiply_units(
           h->xa + (size_t)row * low, low, h->loraPanels + (size_t)done * low, z, step, count, width,
-          h->r, h->rBlock, tiles, h->loraAlpha, 1
+          h->r, h->rBlock, h->loraAlpha, 1
         );
       }
       for (int i = 0; i < count; i++) {
@@ -164,9 +192,9 @@ static void head_units(const Head *h, int begin, int end, char *z) {
         );
       }
       if (means == NULL) continue;
-      multiply_packed(
+      multiply_units(
         z, step, h->values + (size_t)done * valuePanels * ROW, means, rowBytes, count, d, width,
-        h->chunkBlock, tiles, 1, first > 0
+        h->chunkBlock, 1, first > 0
       );
     }
   }

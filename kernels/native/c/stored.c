@@ -10,13 +10,20 @@
 #define FEW_TOGETHER (MAX_PANELS > 1 ? 2 : 1)
 #define TOGETHER 4
 
+/** What is fetched during a product: `lines` lines for each panel, `panelStep` bytes apart. */
+typedef struct {
+  const char *at;
+  size_t panelStep;
+  int lines;
+} Ahead;
+
 /**
  * out [panels][rows, 16] = (with `add` +=) alpha · a [rows, k] · panel [panels][k, 16] of one or
  * two panels, `kBlock` terms at a time. The panels of out are EDGE bytes apart.
  */
 static void multiply_panels(
   const char *a, size_t aStep, const char *panel, char *out, int rows, int panels, int k,
-  int kBlock, float alpha, int add
+  int kBlock, float alpha, int add, Ahead ahead
 ) {
   Product p = { .s = a, .sRow = aStep, .sTerm = 4, .v = panel, .vTerm = ROW };
   p.vPanel = (size_t)k * ROW;
@@ -24,19 +31,16 @@ static void multiply_panels(
   p.cRow = ROW;
   p.cPanel = EDGE;
   p.alpha = alpha;
+  p.ahead = ahead.at;
+  p.aheadPanel = ahead.panelStep;
   for (int kk = 0; kk < k; kk += kBlock) {
     p.k = min(kBlock, k - kk);
     p.add = add || kk > 0;
-    multiply(rows, panels, &p);
+    if (kk == 0 && ahead.lines > 0) multiply_and_fetch(rows, panels, &p, ahead.lines);
+    else multiply(rows, panels, &p);
     p.s += (size_t)kBlock * 4;
     p.v += (size_t)kBlock * ROW;
   }
-}
-
-/** Brings the next `bytes` bytes into the caches while others are multiplied. */
-static void read_ahead(const char *from, const char *end, size_t bytes) {
-  if (end - from < (ptrdiff_t)bytes) bytes = end > from ? (size_t)(end - from) : 0;
-  prefetch(from, bytes);
 }
 
 /** Copies `rows` rows of 16 floats. */
@@ -54,7 +58,6 @@ KERNEL void matmul_stored(
   const int weights = block_weights(type);
   const size_t step = panel_bytes(type, k), aStep = (size_t)k * 4, outStep = (size_t)n * 4;
   const int panels = ceil_div(n, LANES), groups = ceil_div(panels, unitPanels);
-  const char *last = base + w + (size_t)panels * step;
   for (int unit = begin, units; unit < end; unit += units) {
     const int row = unit / groups * unitRows, rows = min(unitRows, m - row);
     const int first = unit % groups * unitPanels;
@@ -69,6 +72,8 @@ KERNEL void matmul_stored(
     const char *from = base + a + (size_t)row * aStep;
     const char *panel = base + w + (size_t)first * step;
     char *to = base + out + (size_t)row * outStep + (size_t)first * ROW;
+    const size_t lowStep = (size_t)r * 4, lowBytes = (size_t)columns * lowStep;
+    const uint32_t low = loraB + (uint32_t)(first * LANES) * (uint32_t)lowStep;
     if (few && accumulate) {
       for (int p = 0; p < count; p++) copy_rows(to + p * ROW, outStep, edge + p * EDGE, ROW, rows);
     }
@@ -81,16 +86,19 @@ KERNEL void matmul_stored(
         widen_panel(type, panel + (size_t)p * step, missing, k, kk / weights, blocks, wide);
       }
       if (few) {
+        Ahead ahead = { NULL, step, 0 };
         if (type > BF16) {
           const size_t record = record_bytes(type), bytes = (size_t)blocks * record;
-          for (int p = 0; p < count; p++) {
-            const char *at = panel + p * step + (size_t)(kk / weights) * record + bytes;
-            // Behind the end of a panel is the next one of this unit, or the next unit.
-            read_ahead(kk + depth < k ? at : at + (count - 1) * step, last, bytes);
-          }
+          // Behind the end of a panel is the next one of this unit, or the next unit.
+          ahead.at = panel + (size_t)(kk / weights) * record + bytes;
+          if (kk + depth >= k) ahead.at += (size_t)(count - 1) * step;
+          ahead.lines = ceil_div((int)bytes, CACHE_LINE);
         }
-        const char *s = from + (size_t)kk * 4;
-        multiply_panels(s, aStep, packed, edge, rows, count, depth, kBlock, alpha, add);
+        // The adapter's rows of this unit, a part with each slice.
+        prefetch(base + low + lowBytes * kk / k, lowBytes * depth / k);
+        multiply_panels(
+          from + (size_t)kk * 4, aStep, packed, edge, rows, count, depth, kBlock, alpha, add, ahead
+        );
       } else {
         multiply_packed(
           from + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns, depth, kBlock,
@@ -99,15 +107,14 @@ KERNEL void matmul_stored(
       }
     }
     if (r > 0) {
-      const size_t step = (size_t)r * 4;
-      const uint32_t b = loraB + (uint32_t)(first * LANES) * (uint32_t)step;
-      transpose_to_panels(base, b, (uint32_t)step, columns, r, scratch, 0, count, scratch);
-      const char *s = base + xa + (size_t)row * step;
+      transpose_to_panels(base, low, (uint32_t)lowStep, columns, r, scratch, 0, count, scratch);
+      const char *s = base + xa + (size_t)row * lowStep;
       if (few) {
-        multiply_panels(s, step, packed, edge, rows, count, r, rBlock, loraScale, 1);
+        const Ahead none = { NULL, 0, 0 };
+        multiply_panels(s, lowStep, packed, edge, rows, count, r, rBlock, loraScale, 1, none);
       } else {
         multiply_packed(
-          s, step, packed, to, outStep, rows, columns, r, rBlock, blockTiles, loraScale, 1
+          s, lowStep, packed, to, outStep, rows, columns, r, rBlock, blockTiles, loraScale, 1
         );
       }
     }

@@ -6,11 +6,12 @@
     kind(rows, panels, p);                                                     \
   }
 EACH_TILE(DEFINE, tile)
+EACH_TILE(DEFINE, fetching)
 EACH_TILE(DEFINE, chain)
 
 // A copy of the product would be made with wide loads of what has just been stored in small parts,
 // which a processor cannot forward. So its pointers are changed and restored.
-#define IN_TILES(kind, rows, panels, p)                                               \
+#define IN_TILES(kind, rows, panels, p, more)                                         \
   const char *const s = p->s;                                                         \
   char *const c = p->c;                                                               \
   const int tiles = ceil_div(rows, max_rows(panels, p->sRow));                        \
@@ -20,16 +21,23 @@ EACH_TILE(DEFINE, chain)
     kind##_of(height, panels, p);                                                     \
     p->s += (size_t)height * p->sRow;                                                 \
     p->c += (size_t)height * p->cRow;                                                 \
+    more;                                                                             \
   }                                                                                   \
   p->s = s;                                                                           \
   p->c = c;
 
 void multiply(int rows, int panels, Product *p) {
-  IN_TILES(tile, rows, panels, p)
+  IN_TILES(tile, rows, panels, p, (void)0)
+}
+
+void multiply_and_fetch(int rows, int panels, Product *p, int lines) {
+  const int share = ceil_div(lines, ceil_div(rows, max_rows(panels, p->sRow)));
+  p->aheadTerms = max(1, p->k / share);
+  IN_TILES(fetching, rows, panels, p, p->ahead += (size_t)share * CACHE_LINE)
 }
 
 static void chains_of(int rows, int panels, Product *p) {
-  IN_TILES(chain, rows, panels, p)
+  IN_TILES(chain, rows, panels, p, (void)0)
 }
 
 void chains(int rows, int panels, Product *p) {

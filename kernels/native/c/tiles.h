@@ -18,6 +18,11 @@ typedef struct {
   int k;
   float alpha;
   int add;
+  /** Only for tiles that fetch: the first line, and how many terms are added between two lines. */
+  const char *ahead;
+  /** From a line of a panel to that of the next one. */
+  size_t aheadPanel;
+  int aheadTerms;
 } Product;
 
 #ifdef __aarch64__
@@ -42,36 +47,49 @@ typedef struct {
 #define OPAQUE(p) __asm__("" : "+r"(p))
 #endif
 
-/** Adds the terms of `rows` × `panels` of a product; both are constants where it is used. */
+/**
+ * Adds the terms of `rows` × `panels` of a product. With `fetch` it brings lines that are needed
+ * later into the caches, one for each panel every p->aheadTerms terms. All three are constants
+ * where it is used.
+ */
 INLINE void add_terms(
-  const int rows, const int panels, const Product *p, f32x16 sums[MAX_ROWS][MAX_PANELS]
+  const int rows, const int panels, const int fetch, const Product *p,
+  f32x16 sums[MAX_ROWS][MAX_PANELS]
 ) {
   // One pointer serves three rows: the address of a row is pointer + 0, 1 or 2 · sRow.
   const size_t row = p->sRow, term = p->sTerm, vTerm = p->vTerm, vPanel = p->vPanel;
-  const char *s[(MAX_ROWS + 2) / 3], *v = p->v;
+  const char *s[(MAX_ROWS + 2) / 3], *v = p->v, *ahead = p->ahead;
   UNROLL for (int g = 0; 3 * g < rows; g++) s[g] = p->s + (size_t)(3 * g) * row;
-  ONE_BY_ONE for (int k = p->k; k > 0; k--) {
-    f32x16 b[MAX_PANELS];
-    UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
-    UNROLL for (int i = 0; i < rows; i++) {
-      const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * row);
-      UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
+  ONE_BY_ONE for (int left = p->k, count; left > 0; left -= count) {
+    count = left;
+    if (fetch) {
+      count = min(left, p->aheadTerms);
+      UNROLL for (int j = 0; j < panels; j++) prefetch(ahead + j * p->aheadPanel, 1);
+      ahead += CACHE_LINE;
     }
-    UNROLL for (int g = 0; 3 * g < rows; g++) {
-      s[g] += term;
-      OPAQUE(s[g]);
+    ONE_BY_ONE for (int k = count; k > 0; k--) {
+      f32x16 b[MAX_PANELS];
+      UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
+      UNROLL for (int i = 0; i < rows; i++) {
+        const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * row);
+        UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
+      }
+      UNROLL for (int g = 0; 3 * g < rows; g++) {
+        s[g] += term;
+        OPAQUE(s[g]);
+      }
+      v += vTerm;
     }
-    v += vTerm;
   }
 }
 
 /** Computes a tile: the sums are multiplied by alpha, and stored or added. */
-INLINE void tile(const int rows, const int panels, const Product *p) {
+INLINE void sums_of_tile(const int rows, const int panels, const int fetch, const Product *p) {
   f32x16 sums[MAX_ROWS][MAX_PANELS];
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
   }
-  add_terms(rows, panels, p, sums);
+  add_terms(rows, panels, fetch, p, sums);
   const f32x16 alpha = p->alpha;
   char *c = p->c;
   UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
@@ -80,6 +98,14 @@ INLINE void tile(const int rows, const int panels, const Product *p) {
       store16(at, p->add ? fma16(alpha, sums[i][j], load16(at)) : alpha * sums[i][j]);
     }
   }
+}
+
+INLINE void tile(const int rows, const int panels, const Product *p) {
+  sums_of_tile(rows, panels, 0, p);
+}
+
+INLINE void fetching(const int rows, const int panels, const Product *p) {
+  sums_of_tile(rows, panels, 1, p);
 }
 
 /**
@@ -99,7 +125,7 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
       UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
     }
   }
-  add_terms(rows, panels, p, sums);
+  add_terms(rows, panels, 0, p, sums);
   char *c = p->c;
   UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
     UNROLL for (int j = 0; j < panels; j++) store16(c + j * p->cPanel, sums[i][j]);
@@ -123,6 +149,7 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
 
 #define DECLARE(kind, rows, panels) void kind##_##rows##_##panels(const Product *p);
 EACH_TILE(DECLARE, tile)
+EACH_TILE(DECLARE, fetching)
 EACH_TILE(DECLARE, chain)
 
 #define CASE(kind, rows, panels)   \
@@ -150,6 +177,7 @@ EACH_TILE(DECLARE, chain)
   }
 #endif
 DISPATCH(tile)
+DISPATCH(fetching)
 DISPATCH(chain)
 
 #ifdef __aarch64__
@@ -180,6 +208,12 @@ INLINE int panels_at_once(int count, int rows, size_t sRow) {
 
 /** A product of any number of rows, in tiles of about the same height; p is as before after it. */
 void multiply(int rows, int panels, Product *p);
+
+/**
+ * The same, which also fetches `lines` lines for each panel from p->ahead on. They are spread over
+ * the terms: a core waits for the lines before, where it is asked for many at once.
+ */
+void multiply_and_fetch(int rows, int panels, Product *p, int lines);
 
 /** Chains of any number of rows and of neighbouring panels. */
 void chains(int rows, int panels, Product *p);

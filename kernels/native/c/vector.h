@@ -24,6 +24,8 @@ typedef f32x4 loose_f32x4 __attribute__((aligned(4)));
 #define LANES 16
 /** Bytes of a vector of floats, which is also a row of a panel. */
 #define ROW 64
+/** Bytes that a cache fetches at once. */
+#define CACHE_LINE 64
 
 #define KERNEL __attribute__((visibility("default"), used, noinline))
 #define INLINE static inline __attribute__((always_inline))
@@ -158,7 +160,7 @@ INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
  * short streams, which the hardware's prefetchers do not follow. Any address is allowed.
  */
 INLINE void prefetch(const char *at, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+  for (size_t i = 0; i < bytes; i += CACHE_LINE) __builtin_prefetch(at + i, 0, 2);
 }
 
 #ifdef __aarch64__

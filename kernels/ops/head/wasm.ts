@@ -30,6 +30,8 @@ const STATS_BYTES = 24;
 const PART_BYTES = 2 ** 23;
 /** Columns in a chunk of the forward. Its logits are 192 KB, which fit a core's private cache. */
 const UNIT_COLUMNS = 1024;
+/** The native kernel does so many units together, with as many floats between rows of logits. */
+const UNITS_TOGETHER = 3, PADDING = 16;
 /**
  * A chunk of logits of the backward has 1 MB, which fits the caches of two cores between the
  * passes.
@@ -209,7 +211,7 @@ function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
     const work = {
       units: Math.ceil(rows / UNIT_ROWS),
       grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * width * d))),
-      scratchBytes: UNIT_BYTES + 4 * UNIT_ROWS * chunk,
+      scratchBytes: UNIT_BYTES + 4 * UNITS_TOGETHER * UNIT_ROWS * (chunk + PADDING),
     };
     if (adapter === null) {
       const sums = [means, chunk, termsInOrder(d), termsInOrder(chunk)];
