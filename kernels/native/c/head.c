@@ -146,7 +146,7 @@ typedef struct {
 
 /**
  * out [rows, columns] = (with `add` +=) alpha · S · V of some units, with V packed. A few panels of
- * V at a time are multiplied by all rows: V comes from a cache that the cores share, or from memory.
+ * V at a time are multiplied by all rows: V comes from a cache of all cores, or from memory.
  */
 static void multiply_units(
   const char *s, size_t sStep, const char *v, char *out, size_t outStep, int rows, int columns,
