@@ -112,7 +112,7 @@ export class App {
     );
     this.#route("GET", "/v1/models/:id{.+}", ({ context }) => {
       const name = context.req.param("id") ?? "";
-      const model = host.models.find(({ id }) => id === name || id === decodeURIComponent(name));
+      const model = host.models.find(({ id }) => id === name);
       if (model === undefined) throw modelNotFound(name);
       return json(this.#card(model));
     });

@@ -81,6 +81,14 @@ export async function chat(
   };
 }
 
+/** What a chunk says of its choice, beside the text. */
+interface ChunkChoice {
+  logprobs?: { content: ChatLogprob[] };
+  token_ids?: number[];
+  finish_reason?: Choice["finishReason"];
+  stop_reason?: Choice["stopReason"];
+}
+
 /** Sends the answer while it comes. */
 export async function streamChat(
   desk: Desk,
@@ -93,25 +101,30 @@ export async function streamChat(
   const head = headOf(model, "chat.completion.chunk"), { top, sampling } = task;
   const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
   const usage = stream.includeUsage ? { usage: null } : {};
-  const chunk = (index: number, delta: object, content: ChatLogprob[] | null, choice?: Choice) =>
+  const chunk = (index: number, delta: object, choice: ChunkChoice = {}, more = {}) =>
     send({
       ...head,
-      choices: [{
-        index,
-        delta,
-        logprobs: content === null ? null : { content },
-        finish_reason: choice?.finishReason ?? null,
-        ...(choice === undefined ? {} : { stop_reason: choice.stopReason }),
-      }],
+      choices: [{ index, delta, logprobs: null, finish_reason: null, ...choice }],
       ...usage,
+      ...more,
     });
   const answers = await answerAll(desk, model, task, signal, {
-    begin: (_, { choices }) =>
-      choices.forEach((_, index) => chunk(index, { role: "assistant", content: "" }, null)),
+    begin: (_, { choices, promptIds }) =>
+      choices.forEach((_, index) => {
+        const ids = index === 0 && sampling.returnTokenIds ? { prompt_token_ids: promptIds } : {};
+        chunk(index, { role: "assistant", content: "" }, {}, ids);
+      }),
     part(_, index, choice, { text, token }) {
-      const logprobs = top === null || token === null ? null : [chatLogprob(token, name)];
-      if (text !== "" || logprobs !== null) chunk(index, { content: text }, logprobs);
-      if (token === null) chunk(index, {}, null, choice);
+      if (token === null) {
+        if (text !== "") chunk(index, { content: text });
+        const { finishReason: finish_reason, stopReason: stop_reason } = choice;
+        chunk(index, {}, { finish_reason, stop_reason });
+      } else if (text !== "" || top !== null || sampling.returnTokenIds) {
+        chunk(index, { content: text }, {
+          ...top === null ? {} : { logprobs: { content: [chatLogprob(token, name)] } },
+          ...sampling.returnTokenIds ? { token_ids: [token.id] } : {},
+        });
+      }
     },
   });
   if (stream.includeUsage) send({ ...head, choices: [], usage: usageOf(answers) });

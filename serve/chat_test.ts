@@ -80,7 +80,7 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
       [{ messages: [{ role: "user" }] }, "messages[0].content"],
       [{ messages: [{ content: "x" }] }, "messages[0].role"],
       [{ messages: [{ role: "usr", content: "x" }] }, "messages[0].role"],
-      [{ messages: image }, "content[0].type"],
+      [{ messages: image }, "messages[0].content[0].type"],
       [{ messages: [...messages, { role: "assistant", content: "x" }] }, "messages"],
       [{ response_format: { type: "xml" } }, "response_format.type"],
       [{ response_format: { type: "json_schema" } }, "response_format.json_schema"],
@@ -102,6 +102,7 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
       [{ stream_options: { include_usage: true } }, "stream_options"],
       [{ max_tokens: -1 }, "max_tokens"],
       [{ max_tokens: 2, min_tokens: 3 }, "min_tokens"],
+      [{ prompt_logprobs: 1, stream: true }, "prompt_logprobs"],
     ];
     for (const [fields, param] of cases) {
       const { error } = await ask("/v1/chat/completions", { messages, ...fields });
@@ -116,6 +117,9 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
     // Fields that nobody knows are ignored, and null is the same as absent.
     const ignored = { messages, max_tokens: 2, user: "me", metadata: {}, stop: null, tools: null };
     assert.equal((await ask("/v1/chat/completions", ignored)).choices.length, 1);
+    // An empty list of tools asks for nothing, and seeds may have 64 bits.
+    const large = { messages, max_tokens: 2, tools: [], seed: 2 ** 64 - 2 ** 20 };
+    assert.equal((await ask("/v1/chat/completions", large)).choices.length, 1);
   }));
 
 Deno.test("the official client completes, chats, streams and gets its own exceptions", () =>
@@ -154,7 +158,19 @@ Deno.test("the official client completes, chats, streams and gets its own except
       (error) => error instanceof OpenAI.NotFoundError && error.code === "model_not_found",
     );
     await assert.rejects(
-      client.completions.create({ model: "base", prompt: "x", best_of: 3 }),
+      client.completions.create({ model: "base", prompt: "x", n: 3, best_of: 2 }),
       (error) => error instanceof OpenAI.BadRequestError && error.param === "best_of",
     );
+  }));
+
+Deno.test("a streamed chat has the ids of prompt and tokens where they are asked for", () =>
+  withServer(async ({ ask, post }) => {
+    const body = { messages, n: 2, seed: 4, max_tokens: 7, return_token_ids: true };
+    const whole = await ask("/v1/chat/completions", body);
+    const events = await eventsOf(await post("/v1/chat/completions", { ...body, stream: true }));
+    assert.deepEqual(events[0].prompt_token_ids, whole.prompt_token_ids);
+    for (const { index, token_ids } of whole.choices) {
+      const own = events.flatMap(({ choices }) => choices).filter((c) => c.index === index);
+      assert.deepEqual(own.flatMap((choice) => choice.token_ids ?? []), token_ids);
+    }
   }));

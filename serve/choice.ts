@@ -31,6 +31,7 @@ export interface ChoiceContext {
 export class Choice {
   readonly ids: number[] = [];
   readonly tokens: TokenLogprob[] = [];
+  #logprobs = 0;
   readonly #text: StopText;
   readonly #form: ConstrainedText | null;
   #finish: "stop" | "length" | null = null;
@@ -53,6 +54,11 @@ export class Choice {
 
   get finishReason(): "stop" | "length" {
     return this.#finish ?? "length";
+  }
+
+  /** Mean log-probability of its tokens, as they were sampled. */
+  get meanLogprob(): number {
+    return this.#logprobs / Math.max(1, this.ids.length);
   }
 
   /** The stop string or stop token that ended it; null for the model's own end, or another one. */
@@ -83,6 +89,7 @@ export class Choice {
       engineHas(sampling.logprobsMode, sampling) ? logprob : null,
     );
     this.ids.push(token);
+    this.#logprobs += logprob;
     if (logits !== null) this.#form?.push(token);
     if (top !== null) this.tokens.push(entry);
     if (!streams || endIds.has(token)) return { text: "", token: entry };

@@ -21,7 +21,10 @@ import { type StreamFields, streamFields, usageOf } from "./usage.ts";
 const DEFAULT_MAX_TOKENS = 16;
 
 export interface CompletionRequest {
+  /** Its sampling makes `best_of` completions of each prompt. */
   task: Task;
+  /** How many of them are in the answer: the likeliest ones. */
+  n: number;
   echo: boolean;
   stream: StreamFields;
 }
@@ -40,13 +43,15 @@ export function completionRequest(
   if (maxTokens === 0 && !echo && !fields.has("prompt_logprobs")) {
     throw badRequest("max_tokens is 0 and echo is off: there is nothing to answer", "max_tokens");
   }
+  const stream = streamFields(fields), bestOf = bestOfField(fields, sampling.n, limits, stream);
   const addSpecialTokens = fields.boolean("add_special_tokens", true);
   const prompts = promptsOf(fields, vocabSize).map((prompt) =>
     typeof prompt === "string" ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens }) : prompt
   );
-  if (prompts.length * sampling.n > limits.maxChoices) {
+  if (prompts.length * bestOf > limits.maxChoices) {
+    const name = bestOf === sampling.n ? "n" : "best_of";
     throw badRequest(
-      `${prompts.length} prompts × n = ${sampling.n}: at most ${limits.maxChoices} completions ` +
+      `${prompts.length} prompts × ${name} = ${bestOf}: at most ${limits.maxChoices} completions ` +
         "in one request",
       "prompt",
     );
@@ -55,10 +60,25 @@ export function completionRequest(
     fields.has(name) ? fields.integer(name, [0, MAX_LOGPROBS], 0) : null;
   const top = count("logprobs"), promptTop = count("prompt_logprobs") ?? (echo ? top : null);
   return {
-    task: { prompts, sampling: { ...sampling, maxTokens }, top, promptTop },
+    task: { prompts, sampling: { ...sampling, maxTokens, n: bestOf }, top, promptTop },
+    n: sampling.n,
     echo,
-    stream: streamFields(fields),
+    stream,
   };
+}
+
+/** How many completions of each prompt are made, of which the n likeliest are in the answer. */
+function bestOfField(
+  fields: Fields,
+  n: number,
+  { maxN }: Limits,
+  { isOn }: StreamFields,
+): number {
+  const bestOf = fields.integer("best_of", [n, Math.max(n, maxN)], n);
+  if (bestOf > n && isOn) {
+    throw badRequest("best_of chooses among whole completions: it needs stream: false", "best_of");
+  }
+  return bestOf;
 }
 
 type Prompt = string | number[];
@@ -95,14 +115,20 @@ export async function complete(
   signal: AbortSignal,
 ) {
   checkPrompts(desk, request.task.prompts);
-  const answers = await answerAll(desk, model, request.task, signal), { n } = request.task.sampling;
+  const answers = await answerAll(desk, model, request.task, signal), { n } = request;
   const choices = answers.flatMap((answer, prompt) =>
-    answer.choices.map((choice, branch) => ({
+    likeliest(answer.choices, n).map((choice, branch) => ({
       index: prompt * n + branch,
       ...wholeChoice(choice, answer, model, request),
     }))
   );
   return { ...headOf(model), choices, usage: usageOf(answers) };
+}
+
+/** The n choices whose tokens have the highest mean log-probability, the likeliest first. */
+function likeliest(choices: Choice[], n: number): Choice[] {
+  if (n === choices.length) return choices;
+  return choices.toSorted((a, b) => b.meanLogprob - a.meanLogprob).slice(0, n);
 }
 
 function wholeChoice(
@@ -154,11 +180,13 @@ export async function streamCompletion(
   send: Send,
 ): Promise<void> {
   checkPrompts(desk, request.task.prompts);
-  const { echo, stream, task: { sampling, top } } = request, { n } = sampling;
+  const { echo, stream, task: { prompts, sampling, top } } = request, { n } = sampling;
   const head = headOf(model), usage = stream.includeUsage ? { usage: null } : {};
   const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
   /** Characters of the tokens of each choice that were sent. */
   const offsets: number[] = [];
+  /** Choices that have sent the ids of their prompt. */
+  const begun = new Set<number>();
   const chunk = (index: number, text: string, logprobs: CompletionLogprobs | null, more = {}) =>
     send({
       ...head,
@@ -186,8 +214,12 @@ export async function streamCompletion(
         const { finishReason: finish_reason, stopReason: stop_reason } = choice;
         chunk(index, text, null, { finish_reason, stop_reason });
       } else if (text !== "" || top !== null || sampling.returnTokenIds) {
-        const ids = sampling.returnTokenIds ? { token_ids: [token.id] } : {};
-        chunk(index, text, take(index, [token]), ids);
+        const isFirst = sampling.returnTokenIds && !begun.has(index);
+        begun.add(index);
+        chunk(index, text, take(index, [token]), {
+          ...isFirst ? { prompt_token_ids: prompts[prompt] } : {},
+          ...sampling.returnTokenIds ? { token_ids: [token.id] } : {},
+        });
       }
     },
   });

@@ -205,9 +205,39 @@ Deno.test("a stream has the tokens, texts and log-probabilities of the whole ans
       const own = parts[choice.index]!;
       assert.equal(own.map(({ text }) => text).join(""), choice.text);
       assert.deepEqual(own.flatMap(({ token_ids = [] }) => token_ids), choice.token_ids);
+      const prompts = own.flatMap(({ prompt_token_ids: ids }) => ids === undefined ? [] : [ids]);
+      assert.deepEqual(prompts, [choice.prompt_token_ids]);
       for (const [name, values] of Object.entries(choice.logprobs)) {
         assert.deepEqual(own.flatMap(({ logprobs }) => logprobs?.[name] ?? []), values, name);
       }
       assert.equal(own.at(-1).finish_reason, choice.finish_reason);
+    }
+  }));
+
+Deno.test("best_of gives the completions whose tokens are the likeliest", () =>
+  withServer(async ({ ask, post }) => {
+    const body = {
+      prompt: PROMPTS.slice(0, 2),
+      seed: 5,
+      max_tokens: 6,
+      logprobs: 0,
+      ignore_eos: true,
+    };
+    const all = await ask("/v1/completions", { ...body, n: 5 });
+    const best = await ask("/v1/completions", { ...body, n: 2, best_of: 5 });
+    const mean = ({ logprobs: { token_logprobs: each } }: Reply) =>
+      each.reduce((sum: number, x: number) => sum + x, 0) / each.length;
+    for (const p of [0, 1]) {
+      const some: Reply[] = all.choices.slice(5 * p, 5 * p + 5);
+      const expected = some.sort((a, b) => mean(b) - mean(a)).slice(0, 2);
+      const found: Reply[] = best.choices.slice(2 * p, 2 * p + 2);
+      assert.deepEqual(found.map(({ text }) => text), expected.map(({ text }) => text));
+      assert.deepEqual(found.map(({ index }) => index), [2 * p, 2 * p + 1]);
+    }
+    // All that were generated are counted.
+    assert.deepEqual(best.usage, all.usage);
+    for (const more of [{ best_of: 2, stream: true }, { n: 3, best_of: 2 }, { best_of: 17 }]) {
+      const response = await post("/v1/completions", { ...body, ...more });
+      assert.equal((await response.json()).error.param, "best_of");
     }
   }));

@@ -34,9 +34,11 @@ export class Fields {
     return badRequest(`${field} is ${shown(value)}, expected ${expected}`, field);
   }
 
-  /** Refuses a field that the server does not obey. */
+  /** Refuses a field that the server does not obey. An empty text or list asks for nothing. */
   refuse(name: string, why: string): void {
-    if (this.has(name)) {
+    const value = this.raw(name);
+    const isEmpty = (typeof value === "string" || Array.isArray(value)) && value.length === 0;
+    if (value !== undefined && !isEmpty) {
       const field = this.path + name;
       throw badRequest(`${field} is not supported: ${why}`, field);
     }
@@ -46,7 +48,7 @@ export class Fields {
     const value = this.raw(name);
     if (value === undefined) return absent;
     if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
-      throw this.wrong(name, max > 2 ** 50 ? `an integer ≥ ${min}` : `an integer ${min} … ${max}`);
+      throw this.wrong(name, `an integer ${min} … ${max}`);
     }
     return value as number;
   }
@@ -123,6 +125,6 @@ function kindOf(value: unknown): string {
 
 /** A value in a message: its beginning. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "absent";
+  const text = typeof value === "number" ? `${value}` : JSON.stringify(value) ?? "absent";
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -55,7 +55,7 @@ Deno.test("a key is asked for everywhere but at /health", () =>
 
 Deno.test("paths, methods, models and bodies that are wrong get their own errors", () =>
   withServer(async (server) => {
-    const { post, ask, defects } = server;
+    const { post, ask, defects, url } = server;
     const refused = async (path: string, body: unknown, init: RequestInit = {}) => {
       const response = await post(path, body, init), { error } = await response.json();
       assert.equal(typeof error.message, "string");
@@ -74,6 +74,10 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
     for (const [path, message] of advice) {
       assert.match((await ask(path, {})).error.message, message);
     }
+    for (const name of ["other", "%zz", "a%2Fb", "%ff"]) {
+      const response = await fetch(`${url}/v1/models/${name}`);
+      assert.equal((await response.json()).error.code, "model_not_found", name);
+    }
     assert.deepEqual(await refused("/v1/models", {}), [405, "invalid_request_error", null, null]);
     const path = "/v1/completions";
     for (const body of ["", "{", "[]", "null", "3", '"x"', "{} {}", "\xff", "[".repeat(100_000)]) {
@@ -81,6 +85,8 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
     }
     const garbage = crypto.getRandomValues(new Uint8Array(300));
     assert.deepEqual(await refused(path, "", { body: garbage }), [...bad, null, null]);
+    const packed = { body: "{}", headers: { "content-encoding": "gzip" } };
+    assert.deepEqual(await refused(path, "", packed), [...bad, null, null]);
     const large = JSON.stringify({ prompt: "x".repeat(2 ** 20) });
     assert.equal((await refused(path, large))[0], 413);
     const prompts = [undefined, null, [], "", [[]], ["a", []], [-1], [96], [1.5], [["a"]], {}, 5];
@@ -275,7 +281,15 @@ const NAMES = [
     "min_tokens",
   ],
   ...["top_logprobs", "max_completion_tokens", "response_format", "chat_template_kwargs", "tools"],
-  ...["prompt_id", "first_branch", "logprobs_mode", "add_special_tokens", "tokens", "lora_name"],
+  ...[
+    "best_of",
+    "prompt_id",
+    "first_branch",
+    "logprobs_mode",
+    "add_special_tokens",
+    "tokens",
+    "lora_name",
+  ],
   ...[
     "lora_path",
     "lora_files",

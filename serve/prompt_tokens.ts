@@ -88,19 +88,19 @@ function messagesOf(fields: Fields): ChatMessage[] {
     const more = message.string("reasoning_content");
     return {
       role: role === "developer" ? "system" : role,
-      content: contentOf(message),
+      content: contentOf(message, `messages[${i}].content`),
       ...(more === undefined ? {} : { reasoning_content: more }),
     };
   });
 }
 
 /** The text of a message, of which it may have several parts. */
-function contentOf(message: Fields): string {
+function contentOf(message: Fields, path: string): string {
   const content = message.raw("content");
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) throw message.wrong("content", "a text, or a list of text parts");
   return content.map((item, i) => {
-    const part = Fields.of(item, `content[${i}].`), type = part.raw("type");
+    const part = Fields.of(item, `${path}[${i}].`), type = part.raw("type");
     if (type !== "text") throw part.wrong("type", '"text": the model reads nothing else');
     const text = part.string("text");
     if (text === undefined) throw part.wrong("text", "a string");

@@ -22,6 +22,10 @@ export async function readFields(
 ): Promise<Fields> {
   const stated = Number(request.headers.get("content-length") ?? 0);
   if (stated > maxBytes) throw tooLarge(maxBytes);
+  const packing = request.headers.get("content-encoding") ?? "identity";
+  if (packing !== "identity") {
+    throw badRequest(`the body is packed (content-encoding: ${packing}): send it as it is`);
+  }
   const slow = new AbortController();
   const timer = setTimeout(() =>
     slow.abort(

@@ -47,7 +47,6 @@ export function samplingFields(
   maxTokensNames: readonly string[],
   { tokenizer, vocabSize, maxN, logprobsMode }: SamplingLimits,
 ): SamplingFields {
-  fields.refuse("best_of", "every completion is returned; ask for n and choose");
   fields.refuse("use_beam_search", "completions are sampled");
   const given = maxTokensNames.find((name) => fields.has(name));
   const n = fields.integer("n", [1, maxN], 1);
@@ -67,9 +66,7 @@ export function samplingFields(
   if (maxTokens !== null && minTokens > maxTokens) {
     throw badRequest(`min_tokens ${minTokens} is more than ${given} ${maxTokens}`, "min_tokens");
   }
-  const seed = fields.has("seed")
-    ? fields.integer("seed", [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER], 0)
-    : null;
+  const seed = fields.has("seed") ? fields.integer("seed", [-(2 ** 63), 2 ** 64], 0) : null;
   return {
     maxTokens,
     minTokens,

@@ -13,6 +13,9 @@ export function streamFields(fields: Fields): StreamFields {
   if (options !== undefined && !isOn) {
     throw badRequest("stream_options needs stream: true", "stream_options");
   }
+  if (isOn && fields.has("prompt_logprobs")) {
+    throw badRequest("prompt_logprobs are in whole answers only: stream: false", "prompt_logprobs");
+  }
   return { isOn, includeUsage: options?.boolean("include_usage", false) ?? false };
 }
 
