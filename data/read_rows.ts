@@ -1,6 +1,6 @@
 /**
- * Rows of data files: JSON Lines, or parquet as on the Hub. Whole files are read. A file that is
- * damaged, or compressed in an unknown way, is one error that names the file.
+ * Rows of data files: JSON Lines, also packed with gzip or zstd, or parquet as on the Hub. Whole
+ * files are read. A file that is damaged, or packed in an unknown way, is one error that names it.
  */
 import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
@@ -61,6 +61,7 @@ export function readJsonLineRows(path: string): DataRow[] {
   } catch (cause) {
     throw unreadable(path, cause);
   }
+  bytes = unpacked(bytes, path);
   const decode = (piece: Uint8Array) => textOf(piece, path);
   if (/^\s*\[/.test(new TextDecoder().decode(bytes.subarray(0, BEGINNING)))) {
     return parseList(decode(bytes), path);
@@ -74,6 +75,36 @@ export function readJsonLineRows(path: string): DataRow[] {
   return rows;
 }
 
+const startsWith = (bytes: Uint8Array, beginning: readonly number[]) =>
+  beginning.every((byte, i) => bytes[i] === byte);
+
+/** The content of a file that gzip or zstd has packed; other files as they are. */
+function unpacked(bytes: Uint8Array, path: string): Uint8Array {
+  try {
+    if (startsWith(bytes, [0x1f, 0x8b])) return zlib.gunzipSync(bytes);
+    if (startsWith(bytes, [0x28, 0xb5, 0x2f, 0xfd])) return zlib.zstdDecompressSync(bytes);
+  } catch (cause) {
+    throw new UsageError(`${path}: cannot be unpacked: ${(cause as Error).message}`, {
+      advice: "Is it whole?",
+      cause,
+    });
+  }
+  return bytes;
+}
+
+/** What a file that is no text in UTF-8 is, and what to do about it. */
+function notUtf8(bytes: Uint8Array): [what: string, advice: string] {
+  const again = "Save it again with that encoding.";
+  if (isUtf16(bytes)) return ["is UTF-16, expected UTF-8", again];
+  const magic = String.fromCharCode(...bytes.subarray(0, 4));
+  if (magic === "PAR1") return ["is parquet", "Give it a name that ends with .parquet."];
+  if (magic === "ARRO" || magic === "\xff\xff\xff\xff") {
+    const how = 'In Python: datasets.Dataset.from_file(PATH).to_parquet("data.parquet").';
+    return ["is an Arrow file, expected JSON Lines or parquet", how];
+  }
+  return ["is not a text in UTF-8", again];
+}
+
 /** The text of a file, without a byte order mark. */
 function textOf(bytes: Uint8Array, path: string): string {
   if (bytes.length > MAX_CHARACTERS) {
@@ -84,10 +115,8 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new UsageError(
-      `${path}: ${isUtf16(bytes) ? "is UTF-16, expected UTF-8" : "is not a text in UTF-8"}`,
-      { advice: "Save it again with that encoding.", cause },
-    );
+    const [what, advice] = notUtf8(bytes);
+    throw new UsageError(`${path}: ${what}`, { advice, cause });
   }
 }
 

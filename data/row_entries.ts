@@ -61,7 +61,7 @@ export function withoutAnswers(entries: readonly Entry[]): string | null {
     answer === null && metadata["source_dataset"] === FILE_SOURCE;
   const open = entries.filter(isOpen).length, all = entries.length;
   if (open === 0) return null;
-  const column = `(a column ${ANSWER_COLUMNS.join(", ")})`;
+  const column = `(a column ${ANSWER_COLUMNS.join(", ")}, or reward_model.ground_truth)`;
   if (open === all) {
     return `none of the ${all} problems has an answer ${column}, so no completion is right`;
   }
@@ -191,8 +191,16 @@ function withProblemColumns(
     const { question: _, ...others } = entry as Record<string, unknown>;
     return { ...others, prompt: row["prompt"] };
   }
-  const hasAnswer = verl.ground_truth === "" || ANSWER_COLUMNS.some((name) => row[name] != null);
-  return hasAnswer ? { ...row } : { ...row, answer: verl.ground_truth };
+  const truth = onlyOne(verl.ground_truth);
+  // Rewards find any other kind of truth, such as an object, in the column itself.
+  const isAnswer = (typeof truth === "string" && truth !== "") || typeof truth === "number";
+  const hasAnswer = !isAnswer || ANSWER_COLUMNS.some((name) => row[name] != null);
+  return hasAnswer ? { ...row } : { ...row, answer: truth };
+}
+
+/** The value of a list with one value; other values stay as they are. */
+function onlyOne(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value;
 }
 
 /** Parses the JSON text of an object; other values stay as they are. */
@@ -223,6 +231,13 @@ function variablesOf(value: unknown, place: string): Record<string, unknown> | n
 function textOf(value: unknown, place: string): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
+  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one !== "object")) {
+    const only = onlyOne(value);
+    if (typeof only === "string" || typeof only === "number") return String(only);
+    throw new UsageError(`${place}: is a list of ${value.length} values, expected one text`, {
+      advice: "An answer is one text. Rewards see all other columns, so lists can stand there.",
+    });
+  }
   if (Array.isArray(value)) {
     const [message, ...others] = readMessages(value, place);
     if (others.length === 0 && message!.role === "assistant") return message!.content;

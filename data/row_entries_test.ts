@@ -233,6 +233,21 @@ Deno.test("verl's parquet keeps its system message, its prompt and its way to sc
   }
 });
 
+Deno.test("an answer is one text; any other truth of verl stays in its column for rewards", () => {
+  const of = (row: Row) => read({ prompt: [user("Q")], ...row })[0]!;
+  assert.equal(of({ answer: ["5"] }).answer, "5");
+  assert.equal(of({ reward_model: { ground_truth: ["5"] } }).answer, "5");
+  assert.throws(() => of({ answer: ["5", "five"] }), (error) => {
+    assert.ok(error instanceof UsageError);
+    assert.match(error.message, /f\.jsonl:1: answer: is a list of 2 values, expected one text/);
+    return true;
+  });
+  for (const ground_truth of [["5", "five"], { target: 24, numbers: [2, 12] }]) {
+    const { answer, metadata } = of({ reward_model: { ground_truth } });
+    assert.deepEqual([answer, metadata["reward_model"]], [null, { ground_truth }]);
+  }
+});
+
 Deno.test("a parquet file of conversations is read as its JSON Lines are", async () => {
   const path = goldenPath("data/formats/trl_prompts.parquet");
   const rows = await readRows([path]), entries = entriesOf(rows, path);

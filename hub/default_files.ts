@@ -1,7 +1,7 @@
 /**
  * The files of a repository that are fetched by default. Of a model these are the files that a run
- * needs: configuration, tokenizer and safetensors. Of a data set these are the JSON Lines and
- * parquet files. Pickles (`.bin`, `.pt`) and code are never among them.
+ * needs: configuration, tokenizer and safetensors. Of a data set these are the JSON Lines (also
+ * packed: .jsonl.gz, .jsonl.zst) and parquet files. Pickles (`.bin`, `.pt`) and code are never among them.
  */
 import { matcher } from "./file_patterns.ts";
 import type { RepositoryKind } from "./repository.ts";
@@ -25,7 +25,7 @@ const OTHER_LAYOUT = /^consolidated.*\.safetensors/;
 const MODEL_WEIGHTS = /^(?:model|pytorch_model).*\.safetensors$/;
 const CODE_OR_PICKLE = /\.(?:py|bin|pt|pth|ckpt|pkl|h5|msgpack|onnx)$/;
 
-const DATA_FILES = /\.(?:parquet|jsonl)$/;
+const DATA_FILES = /\.(?:parquet|jsonl(?:\.(?:gz|zst))?)$/;
 
 /** Whether a file has a data format that rgx reads. */
 export function isDataFile(name: string): boolean {

@@ -21,7 +21,7 @@ import { isOutside, isThere } from "./code_place.ts";
 import { FILE_KEYS } from "./resolve_paths.ts";
 
 /** These are paths also where no file is found; other texts may be names on the Hub. */
-const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:jsonl?|parquet|jinja|ts|js)$/;
+const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:jsonl?(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;
 
 /**
  * The tree of a run's config.yaml, read from a folder other than the run's: relative paths of files
