@@ -56,6 +56,11 @@ export function decodeUtf8(bytes: Uint8Array, source: Source, problems: Problems
 
 /** The top-level map of a text (empty for an empty text), or null after reporting what is wrong. */
 export function parseYaml(text: string, source: Source, problems: Problems): MapNode | null {
+  if (source.name.endsWith(".toml")) {
+    const what = "TOML is not read; write YAML: a table [model] becomes model: {key: value}";
+    problems.add(nowhere(source), "", what);
+    return null;
+  }
   const root = parseTree(text, source, problems);
   if (root === null) return null;
   if (root.kind === "map") return root;

@@ -92,6 +92,12 @@ for (const [name, text, expected] of BAD) {
   });
 }
 
+Deno.test("a file of TOML is named as such", () => {
+  const problems = new Problems(), source = { ...SOURCE, name: "rl.toml" };
+  assert.equal(parseYaml('[model]\nname = "m"\n', source, problems), null);
+  assert.match(problems.lines()[0]!, /^rl\.toml.*: TOML is not read; write YAML/);
+});
+
 Deno.test("aliases of aliases do not fill the memory", () => {
   let text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (let i = 1; i < 12; i++) {

@@ -240,16 +240,9 @@ const CASES: readonly Case[] = [
     refused: [
       `open_r1_qwen2_5_1_5b.yaml:6:1: dataset_prompt_column: ${NOT} (only prompt, question); the ` +
       "columns are prompt, or question and answer",
-      "open_r1_qwen2_5_1_5b.yaml:9:11: use_vllm: needs vllm_mode: server, for completions from a " +
-      "server; without this key rgx samples in the process of the training, as vllm_mode " +
-      "colocate does in TRL",
-      `open_r1_qwen2_5_1_5b.yaml:30:1: overwrite_output_dir: ${NOT} (only false); rgx train ` +
-      "CONFIG --force",
     ],
     changes: [
       "dataset_prompt_column=null",
-      "use_vllm=false",
-      "overwrite_output_dir=false",
     ],
     obeyed: {
       "data.system_prompt": "Think, then answer.",

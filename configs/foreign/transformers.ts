@@ -58,7 +58,11 @@ const TRAINING: Record<string, RefusedKey> = {
     true,
   ),
   push_to_hub_organization: refused("hub_model_id: ORGANIZATION/NAME"),
-  overwrite_output_dir: refused("rgx train CONFIG --force", false),
+  overwrite_output_dir: noted(
+    "a run is never overwritten unless rgx train CONFIG --force says so",
+    false,
+    true,
+  ),
   auto_find_batch_size: refused(
     "it would break groups; rgx train CONFIG --dry-run says what fits",
     false,

@@ -3,6 +3,7 @@ import {
   allMean,
   flatAndIn,
   type ForeignTable,
+  noted,
   refused,
   type RefusedKey,
   withoutReason,
@@ -16,8 +17,8 @@ const LOGITS = "logits are f32";
 
 const TRAINING: Record<string, RefusedKey> = {
   router_aux_loss_coef: refused("mixtures of experts can not be trained"),
-  log_unique_prompts: refused("all completions are kept, with their prompts", false),
-  wandb_log_unique_prompts: refused("all completions are kept, with their prompts", false),
+  log_unique_prompts: noted("all completions are kept, with their prompts", false, true),
+  wandb_log_unique_prompts: noted("all completions are kept, with their prompts", false, true),
   log_completions_hub_repo: refused(
     "nothing is uploaded; completions are kept in the run's folder",
   ),
@@ -48,7 +49,7 @@ const DATA: Record<string, RefusedKey> = {
     "question",
   ),
   dataset_streaming: refused("a data set is read whole; data.max_examples", false),
-  dataset_config: refused("name the file in data.dataset_name"),
+  dataset_config: refused("name its folder: dataset_name: hf://datasets/ORG/NAME/FOLDER"),
   dataset_train_split: refused("name the file in data.dataset_name", "train"),
   dataset_test_split: refused("name the file in data.dataset_name", "test"),
 };

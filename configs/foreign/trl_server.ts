@@ -1,6 +1,6 @@
 /**
- * TRL's keys of generation on a vLLM server: `use_vllm: true` with `vllm_mode: server`. They are
- * translated into section `generation`. The server is one with OpenAI's API (`vllm serve`, `rgx
+ * TRL's keys of generation on a vLLM server: `use_vllm: true` with `vllm_mode: server`. (The mode
+ * colocate samples in the process of the training, which rgx does without vLLM.) They are translated into section `generation`. The server is one with OpenAI's API (`vllm serve`, `rgx
  * serve`), to which the adapter is sent; that of `trl vllm-serve` has an API of its own.
  */
 import { isNull, toJson } from "../documents/node.ts";
@@ -57,9 +57,9 @@ export function translateTrlServer(translation: Translation): void {
     return noteUnused(translation);
   }
   if (translation.text("training.vllm_mode") !== "server") {
-    const text = "needs vllm_mode: server, for completions from a server; without this key rgx " +
-      "samples in the process of the training, as vllm_mode colocate does in TRL";
-    return translation.refuse(use, "use_vllm", text);
+    const text = "accepted, has no effect in rgx: it samples in the process of the training, as " +
+      "vllm_mode colocate does in TRL; vllm_mode: server asks a server";
+    return translation.note(use, "use_vllm", text);
   }
   const url = translation.given("training.vllm_server_base_url");
   const host = translation.given("training.vllm_server_host");

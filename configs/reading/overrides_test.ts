@@ -198,8 +198,8 @@ const REFUSED: [string[], RegExp][] = [
     /^command line: rewards\.0\.weight: there is no weight in text "correctness"$/,
   ],
   [["lr=[1, 2"], /^command line: lr: can not read the value \[1, 2: Flow/],
-  [["use_vllm=true"], /^command line: use_vllm: needs vllm_mode: server/],
-  [["--use-vllm"], /^command line: use_vllm: needs vllm_mode: server/],
+  [["use_vllm=3"], /^command line: training\.use_vllm: expected true or false/],
+  [["--use-cpu"], /^command line: use_cpu: not supported yet/],
   [["data.learning_rate=1"], /^command line: data\.learning_rate: wrong section/],
   [["model.nam=x"], /^command line: model\.nam: unknown key, did you mean name\?$/],
   [

@@ -74,7 +74,11 @@ Deno.test("TRL's keys of a vLLM server are those of section generation", async (
   assert.deepEqual([base_url, server_timeout], [["http://node7:9000"], 60]);
   const url = "vllm_server_base_url: https://there/v1\n";
   assert.deepEqual((await served(more + url)).base_url, ["https://there/v1"]);
-  assert.match((await errorsOf(base))[0]!, /use_vllm: needs vllm_mode: server/);
+  for (const mode of ["", "vllm_mode: colocate\n"]) {
+    const { notes, config } = await load(base + mode);
+    assert.equal(config.generation.backend, "in_process");
+    assert.match(notes.join("\n"), /use_vllm: accepted, .* as vllm_mode colocate does in TRL/);
+  }
   const { notes, config } = await load(`${MINIMAL}vllm_mode: server\nvllm_server_host: node7\n`);
   assert.equal(config.generation.backend, "in_process");
   assert.equal(notes.filter((note) => /only matters with use_vllm/.test(note)).length, 2);

@@ -97,9 +97,9 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "an adapter is trained in float32",
   ],
   [
-    "moments that are paged out",
-    "optim: paged_adamw_8bit\n",
-    "f.yaml:4:8: training.optim: paged_adamw_8bit is not supported yet",
+    "an optimizer that is not AdamW",
+    "optim: adafactor\n",
+    "f.yaml:4:8: training.optim: adafactor is not supported yet",
     "adamw_torch_fused or adamw_8bit",
   ],
   [

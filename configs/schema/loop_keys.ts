@@ -36,9 +36,14 @@ const OPTIMIZERS = choice(["adamw_torch_fused", "adamw_8bit"], {
   same: [
     ["adamw_torch", "adamw_torch_fused"],
     ["adamw_hf", "adamw_torch_fused"],
+    ["adamw_apex_fused", "adamw_torch_fused"],
     ["adamw_bnb_8bit", "adamw_8bit"],
+    // Paging says where a card keeps the moments, which changes no result.
+    ["paged_adamw", "adamw_torch_fused"],
+    ["paged_adamw_32bit", "adamw_torch_fused"],
+    ["paged_adamw_8bit", "adamw_8bit"],
   ],
-  notYet: ["paged_adamw", "paged_adamw_8bit", "paged_adamw_32bit", "adafactor", "sgd"],
+  notYet: ["adafactor", "sgd"],
 });
 
 export const LOOP_KEYS: Section<LoopSection>["keys"] = {
