@@ -1,7 +1,8 @@
 /**
- * TRL's keys of generation on a vLLM server: `use_vllm: true` with `vllm_mode: server`. (The mode
- * colocate samples in the process of the training, which rgx does without vLLM.) They are translated into section `generation`. The server is one with OpenAI's API (`vllm serve`, `rgx
- * serve`), to which the adapter is sent; that of `trl vllm-serve` has an API of its own.
+ * TRL's keys of generation on a vLLM server: `use_vllm: true` with `vllm_mode: server`. They are
+ * translated into section `generation`. The server is one with OpenAI's API (`vllm serve`, `rgx
+ * serve`), to which the adapter is sent; that of `trl vllm-serve` has an API of its own. The mode
+ * colocate samples in the process of the training, as rgx does without these keys.
  */
 import { isNull, toJson } from "../documents/node.ts";
 import { key, type KeySpec } from "../types/key_spec.ts";
