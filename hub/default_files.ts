@@ -1,7 +1,8 @@
 /**
  * The files of a repository that are fetched by default. Of a model these are the files that a run
- * needs: configuration, tokenizer and safetensors. Of a data set these are the JSON Lines (also
- * packed: .jsonl.gz, .jsonl.zst) and parquet files. Pickles (`.bin`, `.pt`) and code are never among them.
+ * needs: configuration, tokenizer and safetensors. Of a data set these are the parquet files and
+ * the JSON Lines (also packed: .jsonl.gz, .jsonl.zst). Pickles (`.bin`, `.pt`) and code are never
+ * among them.
  */
 import { matcher } from "./file_patterns.ts";
 import type { RepositoryKind } from "./repository.ts";
