@@ -25,10 +25,7 @@ export interface AdvantageInput {
 export interface Advantages {
   /** [N], finite: 0 where a row could not be scored. */
   advantages: Float64Array;
-  /**
-   * [N] weighted sums of the rewards, or of the normalised rewards under "normalize_then_sum"; NaN
-   * where no reward applies.
-   */
+  /** [N] weighted sums of the rewards, under every aggregation; NaN where no reward applies. */
   rewards: Float64Array;
   /** [N] 1 where the standard deviation that belongs to the row is 0: the row teaches nothing. */
   zeroStd: Uint8Array;
@@ -77,22 +74,29 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
     return row.map((value) => value ?? NaN);
   });
   const normalizeFirst = input.aggregation === "normalize_then_sum";
-  const terms = normalizeFirst ? normalizeColumns(table, weights.length, groupSizes) : table;
-  const rewards = Float64Array.from(terms, (row, i) => {
-    // A reward that is the only valid one of its group cannot be normalised: it counts 0, as in
-    // TRL.
-    if (table[i]!.every(Number.isNaN)) return NaN;
-    return row.reduce((sum, value, k) => Number.isNaN(value) ? sum : sum + weights[k]! * value, 0);
-  });
+  const sumsOf = (values: readonly (readonly number[])[]) =>
+    Float64Array.from(values, (row, i) => {
+      // A reward that is the only valid one of its group cannot be normalised: it counts 0, as in
+      // TRL.
+      if (table[i]!.every(Number.isNaN)) return NaN;
+      const add = (sum: number, value: number, k: number) =>
+        Number.isNaN(value) ? sum : sum + weights[k]! * value;
+      return row.reduce(add, 0);
+    });
+  const rewards = sumsOf(table);
+  // What is centred and scaled; the rewards themselves stay what metrics report, as in TRL.
+  const scores = normalizeFirst
+    ? sumsOf(normalizeColumns(table, weights.length, groupSizes))
+    : rewards;
   const result: Advantages = {
     advantages: new Float64Array(rows),
     rewards,
     zeroStd: new Uint8Array(rows),
   };
-  const batch = valid(rewards);
+  const batch = valid(scores);
   const batchStd = deviation(batch, rows);
   if (normalizeFirst) {
-    finish(result, 0, rows, mean(batch), batchStd, batchStd + EPSILON);
+    finish(result, scores, 0, rows, mean(batch), batchStd, batchStd + EPSILON);
     return result;
   }
   let start = 0;
@@ -102,6 +106,7 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
     const std = input.scale === "batch" ? batchStd : groupStd;
     finish(
       result,
+      scores,
       start,
       start + size,
       mean(group),
@@ -116,9 +121,10 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
   return result;
 }
 
-/** Writes the advantages and flags of the rows [begin, end). */
+/** Writes the advantages and flags of the rows [begin, end). @param scores [N] */
 function finish(
   result: Advantages,
+  scores: Float64Array,
   begin: number,
   end: number,
   center: number,
@@ -126,7 +132,7 @@ function finish(
   divisor: number,
 ): void {
   for (let i = begin; i < end; i++) {
-    const advantage = (result.rewards[i]! - center) / divisor;
+    const advantage = (scores[i]! - center) / divisor;
     result.advantages[i] = Number.isNaN(advantage) ? 0 : advantage;
     result.zeroStd[i] = Math.abs(std) <= ZERO_STD ? 1 : 0;
   }
