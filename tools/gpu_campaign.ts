@@ -4,6 +4,10 @@
  * and a GRPO step of Qwen2.5-0.5B's shape (beside transformers, PEFT). On a software adapter the
  * sizes are tiny, and the result only shows that the program works.
  *
+ * Each device is measured in a process of its own. After each part, what was found is written. A
+ * part ends when its share of the time is over; a process that takes much longer than it was given
+ * (a driver hangs) is ended, and the next device is measured.
+ *
  *     deno task gpu:campaign [--device webgpu,vulkan] [--python PATH] [--page docs/gpu.md]
  *                            [--minutes 25] [--json FILE] [part …]
  */
@@ -16,11 +20,12 @@ import { measurableOn } from "../kernels/tuning/kept_choices.ts";
 import { sampleCalls } from "../kernels/tuning/sample_calls.ts";
 import { tune } from "../kernels/tuning/tuner.ts";
 import { conformance } from "./gpu/conformance.ts";
-import { memory, products, rehearsedProducts, stored } from "./gpu/kernels.ts";
+import { memory, products, rehearsedProducts, stored, storedRows } from "./gpu/kernels.ts";
 import { decode, rehearsedStep, step } from "./gpu/model.ts";
 import { type CampaignResult, withCard } from "./gpu/page.ts";
 import { peerProducts, peerStep } from "./gpu/peers.ts";
 import { CARD, type Sizes, SOFTWARE } from "./gpu/sizes.ts";
+import { IN_PROCESS, measuredInProcess } from "./gpu/process.ts";
 import { transfers } from "./gpu/transfers.ts";
 
 export const PARTS = [
@@ -43,12 +48,25 @@ export interface CampaignOptions {
   parts: readonly string[];
   /** Called with a line before each part. */
   tell: (line: string) => void;
+  /** Called after each part with all that was found until then. */
+  progress?: (found: CampaignResult) => void;
   /** Of the tuner: its cache folder and program (tests). */
   tuner?: { cache: string | null; command?: readonly string[] };
 }
 
-/** Shares of the time after which a part that goes on by itself ends. */
-const CONFORMANCE_UNTIL = 0.35, TUNING_SHARE = 0.25;
+type Part = typeof PARTS[number];
+
+/** What each part may take of the time, beside the parts after it. */
+const SHARES: Readonly<Record<Part, number>> = {
+  conformance: 7,
+  tuning: 6,
+  products: 3,
+  stored: 1,
+  memory: 1,
+  transfers: 1,
+  decode: 2,
+  step: 4,
+};
 
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const { device: name, python, tell } = options;
@@ -61,7 +79,12 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     );
   }
   const begin = performance.now(), limit = options.minutes * 60_000;
-  const open = async () => await createDevice(name) as WebgpuDevice;
+  let kernelChoices: Record<string, string> = {};
+  const open = async () => {
+    const opened = await createDevice(name) as WebgpuDevice;
+    opened.kernelChoices = kernelChoices;
+    return opened;
+  };
   let device = await open();
   const { adapter } = device;
   if (adapter === undefined) {
@@ -81,31 +104,42 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       minutes: 0,
       left: [],
     };
-  /** A part fails alone: a lost device is opened again for the next one. */
-  const part = async (what: typeof PARTS[number], work: () => Promise<void>) => {
-    if (options.parts.length > 0 && !options.parts.includes(what)) return;
+  const ahead = PARTS.filter((part) => options.parts.length === 0 || options.parts.includes(part));
+  /**
+   * A part fails alone: a lost device is opened again for the next one.
+   * @param work it ends soon after its deadline, as of performance.now(), and says what it left out
+   */
+  const part = async (what: Part, work: (deadline: number) => Promise<string | void>) => {
+    if (ahead[0] !== what) return;
     const spent = performance.now() - begin;
-    if (spent > limit) {
-      found.left.push(`${what} (no time)`);
-      return;
+    const shares = ahead.reduce((sum, part) => sum + SHARES[part], 0);
+    ahead.shift();
+    if (spent > limit) found.left.push(`${what} (no time)`);
+    else {
+      tell(`${(spent / 60_000).toFixed(1)} min: ${what}`);
+      try {
+        const left = await work(begin + spent + (limit - spent) * SHARES[what] / shares);
+        if (left !== undefined) found.left.push(`${what} (${left})`);
+      } catch (error) {
+        const reason = messageOf(error).split("\n")[0]!;
+        tell(`${what} failed: ${reason}`);
+        found.left.push(`${what} (${reason})`);
+        device.close();
+        device = await open();
+      }
     }
-    tell(`${(spent / 60_000).toFixed(1)} min: ${what}`);
-    try {
-      await work();
-    } catch (error) {
-      const reason = messageOf(error).split("\n")[0]!;
-      tell(`${what} failed: ${reason}`);
-      found.left.push(`${what} (${reason})`);
-      device.close();
-      device = await open();
-    }
+    found.minutes = (performance.now() - begin) / 60_000;
+    const left = [...found.left, ...ahead.map((part) => `${part} (not reached)`)];
+    options.progress?.({ ...found, left });
   };
+  /** Runs the half of a part that is rgx's; a peer has the other half, if it is measured. */
+  const beside = (deadline: number) =>
+    python === null ? deadline : (performance.now() + deadline) / 2;
   try {
-    await part("conformance", async () => {
-      const deadline = begin + CONFORMANCE_UNTIL * limit;
+    await part("conformance", async (deadline) => {
       found.conformance = await conformance(open, sizes.conformance, deadline);
     });
-    await part("tuning", async () => {
+    await part("tuning", async (deadline) => {
       const calls = [
         ...await sampleCalls(device, adapter.software),
         ...await rehearsedProducts(device, sizes),
@@ -115,18 +149,21 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       found.tuning = await tune([...byClass.values()], {
         about,
         card: device.card ?? null,
-        budgetMs: TUNING_SHARE * limit,
+        budgetMs: Math.max(0, deadline - performance.now()),
         ...options.tuner,
       });
       const chosen = Object.entries(found.tuning.choices);
-      device.kernelChoices = Object.fromEntries(chosen.map(([key, { kernel }]) => [key, kernel]));
+      kernelChoices = Object.fromEntries(chosen.map(([key, { kernel }]) => [key, kernel]));
+      device.kernelChoices = kernelChoices;
     });
-    await part("products", async () => {
-      found.products = await products(device, sizes);
-      if (python !== null) found.torch = await peerProducts(python, sizes);
+    await part("products", async (deadline) => {
+      found.products = await products(device, sizes, beside(deadline));
+      if (python !== null) found.torch = await peerProducts(python, sizes, deadline);
+      return without(found.products, 3 * sizes.products.length);
     });
-    await part("stored", async () => {
-      found.stored = await stored(device, sizes);
+    await part("stored", async (deadline) => {
+      found.stored = await stored(device, sizes, deadline);
+      return without(found.stored, storedRows(sizes));
     });
     await part("memory", async () => {
       found.memory = await memory(device, sizes);
@@ -134,18 +171,23 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     await part("transfers", async () => {
       found.transfers = await transfers(device, sizes);
     });
-    await part("decode", async () => {
-      found.decode = await decode(device, sizes);
+    await part("decode", async (deadline) => {
+      found.decode = await decode(device, sizes, deadline);
+      return without(found.decode, sizes.branches.length);
     });
-    await part("step", async () => {
-      found.step = await step(device, sizes);
-      if (python !== null) found.peer = await peerStep(python, sizes);
+    await part("step", async (deadline) => {
+      found.step = await step(device, sizes, beside(deadline));
+      if (python !== null) found.peer = await peerStep(python, sizes, deadline);
     });
   } finally {
     device.close();
   }
-  found.minutes = (performance.now() - begin) / 60_000;
   return found;
+}
+
+/** What a part says that had no time for all of its rows. */
+function without(rows: readonly unknown[], all: number): string | undefined {
+  return rows.length === all ? undefined : `no time for ${all - rows.length} of ${all} rows`;
 }
 
 /** The value of `--name VALUE`, which is taken out of the arguments. */
@@ -166,20 +208,40 @@ async function main(): Promise<void> {
   const page = flag(args, "page") ?? "docs/gpu.md", json = flag(args, "json");
   const devices = (flag(args, "device") ?? "webgpu,vulkan").split(",");
   const python = flag(args, "python"), minutes = Number(flag(args, "minutes") ?? 25);
-  const all: CampaignResult[] = [];
+  if (Deno.env.get(IN_PROCESS) === "1") {
+    const tell = (line: string) => console.error(line);
+    const progress = (found: CampaignResult) => console.log(JSON.stringify(found));
+    await campaign({ device: devices[0]!, python, minutes, parts: args, tell, progress });
+    return;
+  }
+  await Deno.readTextFile(page); // before anything is measured
+  const all = new Map<string, CampaignResult>();
+  let failed = 0;
   for (const [i, device] of devices.entries()) {
     console.error(device);
-    const found = await campaign({
-      device,
-      // Once is enough: it is the same card.
-      python: i === 0 ? python : null,
-      minutes: minutes / devices.length,
-      parts: args,
-      tell: (line) => console.error(line),
-    });
-    all.push(found);
-    await writeFileAtomic(page, withCard(await Deno.readTextFile(page), found));
-    if (json !== null) await writeFileAtomic(json, JSON.stringify(all, null, 1) + "\n");
-    console.error(`written: ${page}`);
+    const share = minutes / devices.length;
+    const ended = await measuredInProcess(
+      import.meta.filename!,
+      [
+        ...["--device", device, "--minutes", `${share}`],
+        // Once is enough: it is the same card.
+        ...(python !== null && i === 0 ? ["--python", python] : []),
+        ...args,
+      ],
+      share * 60_000,
+      async (found) => {
+        all.set(device, found);
+        await writeFileAtomic(page, withCard(await Deno.readTextFile(page), found));
+        if (json !== null) {
+          await writeFileAtomic(json, JSON.stringify([...all.values()], null, 1) + "\n");
+        }
+      },
+    );
+    if (ended !== null) {
+      failed++;
+      console.error(`${device}: ${ended}`);
+    }
+    console.error(all.has(device) ? `written: ${page}` : `nothing was found of ${device}`);
   }
+  if (failed > 0) Deno.exit(1);
 }

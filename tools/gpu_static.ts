@@ -5,6 +5,7 @@
  */
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { type CardKernel, cardKernels } from "./gpu/card_kernels.ts";
+import { CARD } from "./gpu/card_tensors.ts";
 import { FAMILY, type KernelText, type Registers, registersOf } from "./gpu/registers.ts";
 import { workgroupBytes } from "./gpu/workgroup_bytes.ts";
 import { type Traffic, trafficOf } from "./wgsl/traffic.ts";
@@ -22,9 +23,17 @@ export function kernelTextOf({ text, dispatch: { kernel } }: CardKernel): Kernel
 /** Terms of a product that are traced: its accesses repeat after each tile. */
 const TRACED_TERMS = 64;
 /** The loops of these depend on what others have computed. */
-const UNTRACED = /decoding|\.keys$|\.limits$/;
-/** One prompt of many rows; its first tiles have few keys. */
-const ONE_PROMPT = { segments: [0, 4096, 0, 0, 4096] };
+const UNTRACED = /\.keys$|\.limits$/;
+/**
+ * What loops depend on: one prompt of many rows, branches with that
+ * prompt and 128 tokens of their own, and one target, or entry, for each row.
+ */
+const CONTENTS = {
+  segments: [0, CARD.rows, 0, 0, CARD.rows],
+  branches: Array.from({ length: CARD.branches }, (_, b) => [0, 2048, b, 128, 0, 0]).flat(),
+  pair_start: Array.from({ length: CARD.headRows + 1 }, (_, row) => row),
+  runs: Array.from({ length: CARD.rows + 1 }, (_, row) => row),
+};
 
 /** What the accesses of a kernel cost; null where it cannot be traced. */
 export function tracedTraffic({ name, text, dispatch }: CardKernel): Traffic | null {
@@ -32,7 +41,9 @@ export function tracedTraffic({ name, text, dispatch }: CardKernel): Traffic | n
   const params = { ...dispatch.params };
   if ("lda" in params || "b_base" in params) params["k"] = Math.min(params["k"]!, TRACED_TERMS);
   const isAttention = name.startsWith("attention");
-  return trafficOf(text, { ...dispatch, params }, ONE_PROMPT, isAttention ? [0, 0] : undefined);
+  // The first workgroups have the most keys; late ones take a tenth of the time.
+  const late: [number, number] = [Math.max(0, dispatch.groups[0] - 64), 0];
+  return trafficOf(text, { ...dispatch, params }, CONTENTS, isAttention ? late : undefined);
 }
 
 function staticSection(

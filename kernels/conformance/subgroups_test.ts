@@ -11,12 +11,15 @@ import { choicePoint } from "../devices/webgpu/choice_points.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../devices/webgpu/device.ts";
 import { judge, probeSubgroups } from "../devices/webgpu/subgroups.ts";
 import { isWebgpuWanted, webgpuTest } from "../devices/webgpu/testing.ts";
+import type { SampleArgs } from "../ops/sample/spec.ts";
 import { sameBits, stream } from "../testing.ts";
-import { attentionDecodeCases } from "./cases/attention.ts";
+import { attentionCases, attentionDecodeCases } from "./cases/attention.ts";
+import { headCases } from "./cases/head.ts";
 import { layernormCases } from "./cases/layernorm.ts";
 import { productCase } from "./cases/matmul.ts";
 import { rmsnormCases } from "./cases/rmsnorm.ts";
 import { type Case, checkCase, execute } from "./runner.ts";
+import { countersOf, drawTokens, logitsOf, PLAIN } from "./sample_checks.ts";
 
 /** Cases, with the kernel that each choice of the operation is to use. */
 function tries(): [Case, Record<string, string>][] {
@@ -30,6 +33,11 @@ function tries(): [Case, Record<string, string>][] {
   const decode = attentionDecodeCases().find(({ name }) =>
     name === "5 branches, prompt 90, new 40, heads 6,2,64"
   )!;
+  const attend = attentionCases().filter(({ name }) => /^\[\[70,.*heads 6,2,64$/.test(name));
+  const head = (begin: string, kernel: string) =>
+    headCases().filter(({ name }) => name.startsWith(begin)).map((test) =>
+      [test, { "head.rows": kernel }] as [Case, Record<string, string>]
+    );
   return [
     product("vector 64 x8 subgroups", { m: 1, n: 37, k: 600, ...x }),
     product("vector 256 x8 subgroups", { m: 3, n: 21, k: 700, ...x, weightType: "bf16" }, 5),
@@ -42,6 +50,11 @@ function tries(): [Case, Record<string, string>][] {
       "attention_decode.prefix": "16x8x2 256 subgroups",
       "attention_decode.branch": "32x4x1 256 subgroups",
     }],
+    ...attend.map((
+      test,
+    ): [Case, Record<string, string>] => [test, { attention: "16x8x2 subgroups" }]),
+    ...head("sharp", "256 x1 subgroups"),
+    ...head("vocab 2100, d 1100", "256 x4 subgroups"),
   ];
 }
 
@@ -70,10 +83,19 @@ webgpuTest(
       device.subgroups = true;
       if (like !== null) like.subgroups = true;
       const cases = tries();
-      assert.ok(cases.length > 12);
+      assert.ok(cases.length > 15);
       for (const [test, kernels] of cases) {
         choose(device, test, kernels);
         const results = await checkCase(device, test);
+        if (/^(rmsnorm|head)/.test(test.op)) {
+          const inMemory = Object.entries(kernels).map((
+            [point, name],
+          ) => [point, name.replace(" subgroups", point === test.op ? " memory" : "")]);
+          choose(device, test, Object.fromEntries(inMemory));
+          for (const [name, bits] of await execute(device, test)) {
+            assert.ok(sameBits(bits, results.get(name)!), `${test.op} ${test.name}: ${name}`);
+          }
+        }
         if (like === null) continue;
         choose(like, test, kernels);
         for (const [name, bits] of await execute(like, test)) {
@@ -82,7 +104,14 @@ webgpuTest(
       }
       const names = device.kernelTimes().map(({ name }) => name);
       const parts = ["vector1", "vector3.lora", "panels2.lora", "q4_0.vector2", "rmsnorm.residual"];
-      for (const part of [...parts, "layernorm_backward", "decode.prefix", "decode.branch"]) {
+      const others = [
+        "layernorm_backward",
+        "decode.prefix",
+        "decode.branch",
+        "attention.",
+        "head.m",
+      ];
+      for (const part of [...parts, ...others]) {
         assert.ok(names.some((name) => name.includes(part) && name.endsWith(".subgroups")), part);
       }
       assert.equal(device.allocatedBytes, 0);
@@ -92,6 +121,40 @@ webgpuTest(
     }
   },
 );
+
+webgpuTest("draws in subgroups are those in memory, bit by bit", async () => {
+  const found = await probeSubgroups(() => createWebgpuDevice());
+  const devices = [];
+  if ("lanes" in found) devices.push(await createWebgpuDevice());
+  if (hasVulkan) devices.push(await createVulkanDevice());
+  const vocab = 1500, rows = 6, counters = countersOf(rows);
+  const logits = logitsOf("subgroups", rows, vocab), scored = logits.map((x) => x / 2);
+  for (const device of devices) {
+    try {
+      device.subgroups = true;
+      for (
+        const options of [PLAIN, { ...PLAIN, temperature: 0 }, { ...PLAIN, topP: 0.9 }]
+      ) {
+        const draw = () => drawTokens(device, logits, counters, vocab, options, scored);
+        device.kernelChoices = {};
+        const inMemory = await draw(), args = { ...options, rows, vocab } as SampleArgs;
+        const kernels = { "sample.draw": "subgroups", sample: "256 spread x4 subgroups" };
+        device.kernelChoices = Object.fromEntries(
+          Object.entries(kernels).flatMap(([point, kernel]) => {
+            const { classOf, candidates } = choicePoint(point);
+            const name = classOf({ ...args }, device);
+            if (name === null) return [];
+            assert.ok(candidates({ ...args }, device).includes(kernel), kernel);
+            return [[name, kernel]];
+          }),
+        );
+        assert.deepEqual(await draw(), inMemory, `${device.name} ${JSON.stringify(options)}`);
+      }
+    } finally {
+      device.close();
+    }
+  }
+});
 
 /** The test above compares the bits of both; this one is for the validation layer. */
 const isAsked = Deno.env.get("RGX_TEST_VULKAN") === "1" ||
@@ -126,8 +189,10 @@ if (isWebgpuWanted) {
 
 Deno.test("a device whose subgroups are other than kernels rely on is refused", () => {
   const numbers = (lanes: number, id: (local: number) => number) =>
-    Uint32Array.from({ length: 768 }, (_, i) => {
-      if (i >= 512) return id(i - 512);
+    Uint32Array.from({ length: 1024 }, (_, i) => {
+      const local = i % 256;
+      if (i >= 768) return local - local % lanes + (local + 1) % lanes;
+      if (i >= 512) return id(local);
       if (i >= 256) return lanes;
       const first = i - i % 32;
       return Array.from({ length: 32 }, (_, j) => (first + j) ** 2 % 97).reduce((a, b) => a + b);
@@ -139,6 +204,9 @@ Deno.test("a device whose subgroups are other than kernels rely on is refused", 
   });
   const odd = judge(numbers(8, (local) => (local * 3) % 8));
   assert.deepEqual(odd, { reason: "invocations are not in their subgroups by their numbers" });
+  const far = numbers(8, (local) => local % 8);
+  far[768 + 7] = 8;
+  assert.deepEqual(judge(far), { reason: "a neighbour gives 8, expected 0" });
   const wrong = numbers(8, (local) => local % 8);
   wrong[40] = 1;
   assert.match((judge(wrong) as { reason: string }).reason, /a sum is 1, expected/);

@@ -210,12 +210,12 @@ export class CallBench {
     }
   }
 
-  /** Milliseconds of all kernels so far; null: kernels are not timed. */
+  /** Milliseconds of the kernels of the choice so far; null: kernels are not timed. */
   #clock(): number | null {
-    const times = this.device.kernelTimes();
-    return this.device.timesKernels
-      ? times.reduce((sum, { milliseconds }) => sum + milliseconds, 0)
-      : null;
+    const times = this.device.kernelTimes(), { timed = [""] } = this.point;
+    if (!this.device.timesKernels) return null;
+    return times.filter(({ name }) => timed.some((begin) => name.startsWith(begin)))
+      .reduce((sum, { milliseconds }) => sum + milliseconds, 0);
   }
 
   #run(candidate: string): void {

@@ -170,10 +170,12 @@ testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
         "attention_decode.branch",
         "attention_decode.prefix",
         "head",
+        "head.rows",
         "head_backward",
+        "head_backward.rows",
         "layernorm",
       ],
-      ...["layernorm_backward", "rmsnorm", "rmsnorm_backward", "sample"],
+      ...["layernorm_backward", "rmsnorm", "rmsnorm_backward", "sample", "sample.draw"],
     ],
   );
 });

@@ -10,8 +10,9 @@ import { matmulWith } from "../../kernels/ops/matmul/webgpu.ts";
 import type { MatmulArgs } from "../../kernels/ops/matmul/spec.ts";
 import type { OpName, Ops } from "../../kernels/ops/ops.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
-import type { DType, Tensor } from "../../kernels/tensor.ts";
 import { storedWords } from "../../kernels/weights/types.ts";
+import { otherCalls } from "./card_operations.ts";
+import { CARD, sized } from "./card_tensors.ts";
 
 /** A dispatch of a card, by a name that says what it is. */
 export interface CardKernel {
@@ -28,17 +29,6 @@ const LIMITS = {
   workgroupBytes: 49_152,
   invocations: 1024,
 };
-
-/** A tensor that has only a size; every one has memory of its own. */
-function sized(length: number, dtype: DType = "float"): Tensor {
-  return {
-    device: { name: "card" },
-    dtype,
-    length,
-    label: "sized",
-    view: (_, part) => sized(part, dtype),
-  };
-}
 
 /** Runs operations on a card that is not there. @returns what they dispatch */
 function dispatchesOf(
@@ -64,7 +54,7 @@ function dispatchesOf(
   return found;
 }
 
-const D = 896, INNER = 4864, ROWS = 4096, VOCAB = 151_936, HEADS = 14, KV_HEADS = 2;
+const { d: D, inner: INNER, rows: ROWS, heads: HEADS, kvHeads: KV_HEADS } = CARD;
 
 export function cardKernels(): CardKernel[] {
   const made: CardKernel[] = [];
@@ -135,7 +125,10 @@ export function cardKernels(): CardKernel[] {
       rows: ROWS,
       ...shape,
     };
-    add(`attention, heads of ${headDim}`, run("attention", attention));
+    const forward = run("attention", attention);
+    add(`attention, heads of ${headDim}`, forward);
+    const attend = { attention: headDim === 64 ? "8x16x4 subgroups" : "16x8x4 subgroups" };
+    add(`attention, heads of ${headDim}, subgroups`, forward, "float32", attend);
     const gradients = { dout: sized(q), dq: sized(q), dk: sized(k), dv: sized(k) };
     const backward = run("attention_backward", { ...attention, ...gradients });
     add(`attention's gradient, heads of ${headDim}`, backward);
@@ -158,38 +151,17 @@ export function cardKernels(): CardKernel[] {
       "attention_decode.branch": "16x8x1 1024 subgroups",
     });
   }
-  const rows = 256;
-  const norm = run("rmsnorm", {
-    x: sized(ROWS * D),
-    weight: sized(D),
-    out: sized(ROWS * D),
-    rho: sized(ROWS),
-    rows: ROWS,
-    d: D,
-    eps: 1e-6,
-  });
-  add("RMSNorm", norm);
-  add("RMSNorm, subgroups", norm, "float32", { rmsnorm: "128 subgroups" });
-  add("logits of the head", (ctx) => {
-    const head = dispatchesOf(
-      run("head", {
-        hidden: sized(rows * D),
-        weight: sized(VOCAB * D),
-        rows,
-        pairs: rows,
-        vocab: VOCAB,
-        pairStart: sized(rows + 1, "u32"),
-        targets: sized(rows, "u32"),
-        d: D,
-        logp: sized(rows),
-        lse: sized(rows),
-        entropy: sized(rows),
-        temperature: 1,
-      }),
-      "float32",
-    );
-    ctx.dispatch(head.find(({ kernel }) => kernel.name.startsWith("head"))!);
-  });
+  for (const { name, op, args, chosen } of otherCalls()) {
+    // Products are above; the chunks of a row have the same kernels.
+    const seen = new Set<string>();
+    const own = (ctx: WebgpuContext) =>
+      dispatchesOf(run(op, args as never), "float32", chosen).forEach((dispatch) => {
+        const { kernel } = dispatch;
+        if (!kernel.name.startsWith("matmul") && !seen.has(kernel.name)) ctx.dispatch(dispatch);
+        seen.add(kernel.name);
+      });
+    add(name, own);
+  }
   return made;
 }
 

@@ -56,9 +56,15 @@ async function eachProduct(
   device.computeDtype = "float32";
 }
 
-export async function products(device: WebgpuDevice, sizes: Sizes): Promise<ProductRow[]> {
+/** @param deadline no product begins later, as of performance.now() */
+export async function products(
+  device: WebgpuDevice,
+  sizes: Sizes,
+  deadline: number,
+): Promise<ProductRow[]> {
   const rows: ProductRow[] = [];
   await eachProduct(device, sizes, async ({ what, m, n, k, type, out, run }) => {
+    if (performance.now() > deadline) return;
     const ms = await time(device, sizes.budget, out, run);
     rows.push({ what, m, n, k, type, ms, tflops: 2 * m * n * k / ms / 1e9 });
   });
@@ -84,11 +90,20 @@ export interface StoredRow {
   gb_per_s: number;
 }
 
+/** Number of rows of {@link stored}. */
+export const storedRows = ({ stored: { rows } }: Sizes) =>
+  (1 + STORED_TYPES.length) * (rows.length + 1);
+
 /**
  * Products with a weight in float32 and in storage types: x·Wᵀ for each number of rows, and
  * dy·W for the largest one. `gb_per_s` counts the bytes of the weight alone.
+ * @param deadline no product begins later, as of performance.now()
  */
-export async function stored(device: WebgpuDevice, { stored: { n, k, rows }, budget }: Sizes) {
+export async function stored(
+  device: WebgpuDevice,
+  { stored: { n, k, rows }, budget }: Sizes,
+  deadline: number,
+): Promise<StoredRow[]> {
   const found: StoredRow[] = [], maxRows = Math.max(...rows);
   const x = device.create("float", maxRows * k, "x"), y = device.create("float", maxRows * n, "y");
   device.run("fill", { out: x, n: maxRows * k, value: 0.5 });
@@ -96,6 +111,7 @@ export async function stored(device: WebgpuDevice, { stored: { n, k, rows }, bud
     const weightType = type === "f32" ? {} : { weightType: type };
     const b = createWeight(device, type, n, k), bytes = 4 * b.length;
     const add = async (what: string, m: number, call: () => void, out: Tensor) => {
+      if (performance.now() > deadline) return;
       const ms = await time(device, budget / 4, out, call);
       const tflops = 2 * m * n * k / ms / 1e9;
       found.push({ type, what, m, n, k, ms, tflops, gb_per_s: bytes / ms / 1e6 });

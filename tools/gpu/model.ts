@@ -6,7 +6,6 @@ import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
-import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { ALL_FLOAT } from "../../models/formats/stored_weight.ts";
 import { planParameterBytes } from "../../models/network/model_bytes.ts";
@@ -14,7 +13,7 @@ import { bytesBesideParameters, stepSize } from "../../training/memory/step_memo
 import { BenchStep } from "../../training/grpo_step_bench.ts";
 import type { Sizes } from "./sizes.ts";
 
-/** Steps that are taken; the fastest counts. */
+/** Steps that are taken if there is time; the fastest counts. */
 const STEPS = 3;
 
 /** Weights that repeat one block of small numbers, because drawing all of them would take long. */
@@ -65,18 +64,19 @@ export interface DecodeRow {
   submits: number;
 }
 
+/** @param deadline no number of branches begins later, as of performance.now() */
 export async function decode(
   device: WebgpuDevice,
   { model: config, branches, newTokens }: Sizes,
-  weights: StorageOptions = {},
-) {
+  deadline: number,
+): Promise<DecodeRow[]> {
   const model = await CausalLM.create(device, config, randomWeights(config), {
     trainable: "none",
-    weights,
   });
   const promptIds = Array.from({ length: 64 }, (_, i) => i % config.vocabSize);
   const host = hostTime(device), rows: DecodeRow[] = [];
   for (const n of branches) {
+    if (performance.now() > deadline) break;
     let seconds = 0;
     const run = (tokens: number) =>
       model.generate([{ promptId: 0, promptIds, n }], {
@@ -147,12 +147,19 @@ export interface StepResult {
   read_bytes: number;
 }
 
-export async function step(device: WebgpuDevice, sizes: Sizes): Promise<StepResult> {
+/** @param deadline no further step begins later, as of performance.now() */
+export async function step(
+  device: WebgpuDevice,
+  sizes: Sizes,
+  deadline: number,
+): Promise<StepResult> {
   const { model: config, step } = sizes, { model, bench, batch } = await openStep(device, sizes);
   device.resetPeak();
   const readBefore = device.counters.readBytes;
   const times = [];
-  for (let i = 0; i < STEPS; i++) times.push(await bench.run(batch));
+  do times.push(await bench.run(batch)); while (
+    times.length < STEPS && performance.now() < deadline
+  );
   const fastest = times.toSorted((a, b) => sum(a) - sum(b))[0]!;
   const phases = Object.fromEntries(
     Object.entries(fastest).map(([phase, ms]) => [phase, ms / 1000]),

@@ -88,8 +88,10 @@ function speedTexts(found: CampaignResult): string[] {
   if (products !== undefined) {
     const peers = Array.isArray(torch) ? torch : [];
     const of = (what: string) => peers.find((row) => row.what === what);
-    const speeds = (what: string, type: string) =>
-      fixed(products.find((row) => row.what === what && row.type === type)!.tflops, 3);
+    const speeds = (what: string, type: string) => {
+      const row = products.find((row) => row.what === what && row.type === type);
+      return row === undefined ? "–" : fixed(row.tflops, 3);
+    };
     const torchOf = (what: string) => {
       const row = of(what);
       return row === undefined

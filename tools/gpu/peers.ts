@@ -16,24 +16,46 @@ export interface PeerStep {
   [part: string]: unknown;
 }
 
-/** @returns the products, or why there are none, in a sentence */
-export function peerProducts(python: string, { products }: Sizes): Promise<PeerProduct[] | string> {
-  return run(python, "torch_products.py", products);
+/**
+ * @param deadline the program is ended then, as of performance.now(), but not within a minute
+ * @returns the products, or why there are none, in a sentence
+ */
+export function peerProducts(
+  python: string,
+  { products }: Sizes,
+  deadline: number,
+): Promise<PeerProduct[] | string> {
+  return run(python, "torch_products.py", products, deadline);
 }
 
 /** @returns the step, or why there is none, in a sentence */
-export function peerStep(python: string, { model, step }: Sizes): Promise<PeerStep | string> {
-  return run(python, "hf_grpo_step.py", { model, ...step });
+export function peerStep(
+  python: string,
+  { model, step }: Sizes,
+  deadline: number,
+): Promise<PeerStep | string> {
+  return run(python, "hf_grpo_step.py", { model, ...step }, deadline);
 }
 
-async function run<T>(python: string, script: string, argument: unknown): Promise<T | string> {
+/** Importing torch alone may take most of this. */
+const MIN_MS = 60_000;
+
+async function run<T>(
+  python: string,
+  script: string,
+  argument: unknown,
+  deadline: number,
+): Promise<T | string> {
   const path = new URL(`../peers/${script}`, import.meta.url).pathname;
+  const signal = AbortSignal.timeout(Math.max(MIN_MS, deadline - performance.now()));
   try {
     const { success, stdout, stderr } = await new Deno.Command(python, {
       args: [path, JSON.stringify(argument)],
       stdout: "piped",
       stderr: "piped",
+      signal,
     }).output();
+    if (signal.aborted) return `${script} had no time to end`;
     const last = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim().split("\n").at(-1)!;
     return success ? JSON.parse(last(stdout)) : `${script} failed: ${last(stderr)}`;
   } catch (error) {

@@ -146,7 +146,7 @@ export function builtin(name: string, type: Type | null, args: Value[]): Value {
   if (name === "workgroupBarrier" || name === "storageBarrier") return scalar("u", 0);
   // Their first argument has been read, which counts as the access. No address depends on an
   // exchange within a subgroup.
-  if (/^atomic|^workgroupUniformLoad$|^subgroupShuffleXor$/.test(name)) return args[0]!;
+  if (/^atomic|^workgroupUniformLoad$|^subgroupShuffle(Xor)?$/.test(name)) return args[0]!;
   const math = MATH[name];
   if (math !== undefined) return each(args, (...x) => wrap(kind(x), math(...x.map(({ v }) => v))));
   switch (name) {

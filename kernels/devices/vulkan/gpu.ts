@@ -201,7 +201,7 @@ export class VulkanGpu implements Gpu, Host {
     } catch (error) {
       this.#report("validation", messageOf(error));
     }
-    const usesSubgroups = /^enable wgpu_cooperative_matrix;|\bsubgroupShuffleXor\(/m.test(code);
+    const usesSubgroups = /^enable wgpu_cooperative_matrix;|\bsubgroupShuffle(Xor)?\(/m.test(code);
     return { label, spirv, usesSubgroups } as unknown as GPUShaderModule;
   }
 

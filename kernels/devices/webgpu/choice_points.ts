@@ -5,11 +5,16 @@ import {
   forwardChoice,
 } from "../../ops/attention/choose.ts";
 import { branchChoice, prefixChoice } from "../../ops/attention_decode/choose.ts";
-import { backwardChunkChoice, chunkChoice } from "../../ops/head/choose.ts";
+import {
+  backwardChunkChoice,
+  backwardRowChoice,
+  chunkChoice,
+  rowChoice,
+} from "../../ops/head/choose.ts";
 import { layernormBackwardChoice, layernormChoice } from "../../ops/layernorm/choose.ts";
 import { productChoice } from "../../ops/matmul/webgpu/choose.ts";
 import { rmsnormBackwardChoice, rmsnormChoice } from "../../ops/rmsnorm/choose.ts";
-import { searchChoice } from "../../ops/sample/choose.ts";
+import { drawChoice, searchChoice } from "../../ops/sample/choose.ts";
 import type { ChoicePoint } from "../../ops/common/webgpu_op.ts";
 
 type AnyPoint = ChoicePoint<Record<string, unknown>>;
@@ -22,8 +27,11 @@ const POINTS = [
   prefixChoice,
   branchChoice,
   chunkChoice,
+  rowChoice,
   backwardChunkChoice,
+  backwardRowChoice,
   searchChoice,
+  drawChoice,
   rmsnormChoice,
   rmsnormBackwardChoice,
   layernormChoice,

@@ -6,23 +6,27 @@
 import { messageOf } from "../../../core/errors.ts";
 import { entryPoint } from "../../ops/common/wgsl/entry.ts";
 import { kernel } from "../../ops/common/wgsl/kernel.ts";
-import { GROUP } from "../../ops/common/wgsl/reduce.ts";
-import { MIN_SUBGROUP, subgroupSum } from "../../ops/common/wgsl/subgroups.ts";
+import { GROUP, reduceSum } from "../../ops/common/wgsl/reduce.ts";
+import { MIN_SUBGROUP } from "../../ops/common/wgsl/subgroups.ts";
 import type { WebgpuDevice } from "./device.ts";
 
 /** Number of invocations that share a sum: fewer than some subgroups have. */
 const LANES = 32;
 
-/** For each invocation: the sum, the size of its subgroup, its number there; some mixed numbers. */
+/**
+ * For each invocation: the sum of some mixed numbers, the size of its subgroup, its number there,
+ * and the number of the invocation after it, around the subgroup.
+ */
 const probe = kernel({
   name: "subgroups",
   buffers: { found: "write u32" },
   params: {},
-  code: `${subgroupSum(LANES, GROUP)}
+  code: `${reduceSum(LANES, GROUP, "subgroups")}
 ${entryPoint(GROUP, "subgroups").replace(") {", ", @builtin(subgroup_invocation_id) id: u32) {")}
   found[local] = u32(reduce_sum(local, f32(local * local % 97u)));
   found[${GROUP}u + local] = subgroup_lanes;
   found[${2 * GROUP}u + local] = id;
+  found[${3 * GROUP}u + local] = subgroupShuffle(local, (local + 1u) & (subgroup_lanes - 1u));
 }`,
 });
 
@@ -39,7 +43,7 @@ export async function probeSubgroups(open: () => Promise<WebgpuDevice>): Promise
         : "the driver";
       return { reason: `${by} does not offer them` };
     }
-    const tensor = device.create("u32", 3 * GROUP, "subgroups");
+    const tensor = device.create("u32", 4 * GROUP, "subgroups");
     device.dispatch({ kernel: probe, buffers: { found: tensor }, groups: [1] });
     return judge(await device.read(tensor) as Uint32Array);
   } catch (error) {
@@ -65,6 +69,8 @@ export function judge(found: Uint32Array): Subgroups {
     if (found[GROUP + local] !== lanes || found[2 * GROUP + local] !== local % lanes) {
       return { reason: "invocations are not in their subgroups by their numbers" };
     }
+    const next = local - local % lanes + (local + 1) % lanes, given = found[3 * GROUP + local];
+    if (given !== next) return { reason: `a neighbour gives ${given}, expected ${next}` };
   }
   return { lanes };
 }

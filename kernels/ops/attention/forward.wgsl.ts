@@ -8,6 +8,7 @@
  */
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { LOG } from "../common/wgsl/math.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { softmaxDeclarations, softmaxEnd, softmaxStart, softmaxTile } from "./softmax.wgsl.ts";
 import { SEGMENT } from "./spec.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "./tiles.wgsl.ts";
@@ -165,9 +166,9 @@ function storeRow(tiles: Tiles, i: number): string {
 
 /** The forward: one workgroup for each tile of queries and each key head. */
 export function attentionSpec(
-  { headDim, sizes, keyParts = false }: AttentionOptions,
+  { headDim, sizes, exchange, keyParts = false }: AttentionOptions & { exchange: Exchange },
 ): KernelSpec {
-  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim);
+  const tiles = new Tiles(sizes, headDim, 1, exchange), type = headType(headDim);
   const read = ["queries", "keys", "values", ...(keyParts ? ["outputs"] : [])];
   // Invocations of a row share its lse, so all of them read it before one writes it.
   const before = keyParts
@@ -183,7 +184,7 @@ export function attentionSpec(
   `
     : "";
   return {
-    name: keyParts ? "attention.key_part" : "attention",
+    name: `attention${keyParts ? ".key_part" : ""}${exchange === "memory" ? "" : ".subgroups"}`,
     buffers: {
       queries: `read ${type}`,
       keys: `read ${type}`,

@@ -22,6 +22,8 @@ import {
   backwardKeysChoice,
   backwardQueriesChoice,
   forwardChoice,
+  type ForwardTile,
+  forwardTileNamed,
   MATRIX,
   tileNamed,
 } from "./choose.ts";
@@ -47,7 +49,7 @@ export const queryGradient = variants(queryGradientSpec);
 export const keyGradient = variants(keyGradientSpec);
 const sumParts = variants(sumSpec);
 
-/** What was chosen for these arguments: a tile, matrix units, or nothing. */
+/** What was chosen for a gradient: a tile, matrix units, or nothing. */
 function chosenKernel<Args>(
   point: ChoicePoint<Args>,
   args: Args,
@@ -57,6 +59,10 @@ function chosenKernel<Args>(
   return name === null ? undefined : name === MATRIX ? MATRIX : tileNamed(name);
 }
 
+/** The forward's tile; the rule's where matrix units were chosen that the arguments do not fit. */
+const forwardTile = (name: string | null): ForwardTile =>
+  name === null || name === MATRIX ? { exchange: "memory" } : forwardTileNamed(name);
+
 /** The tile that was chosen; none where matrix units were, which these arguments do not fit. */
 const tileOf = (chosen: TileShape | typeof MATRIX | undefined) =>
   chosen === MATRIX ? undefined : chosen;
@@ -65,7 +71,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
   const { heads, kvHeads, headDim, segments, rowSegment } = args;
   const width = heads * headDim, keyWidth = kvHeads * headDim;
-  const chosen = chosenKernel(forwardChoice, args, ctx);
+  const chosen = ctx.choose(forwardChoice, args);
   const units = chosen === MATRIX ? unitsForAttention(args, 1, ctx) : null;
   if (units !== null) {
     const { m, buffers, params } = splitOperands(args, units, ctx);
@@ -79,12 +85,13 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
     });
     return;
   }
-  const sizes = attentionTile(ctx, "queries", headDim, 1, tileOf(chosen));
+  const { tile, exchange } = forwardTile(chosen);
+  const sizes = attentionTile(ctx, "queries", headDim, 1, tile);
   const { m } = new Tiles(sizes, headDim, 1);
   eachQueryAndKeyPart(args, ctx, ({ queries, keys, keyParts }) => {
     const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
     ctx.dispatch({
-      kernel: attentionKernel({ headDim, sizes, ...(keyParts ? { keyParts } : {}) }),
+      kernel: attentionKernel({ headDim, sizes, exchange, ...(keyParts ? { keyParts } : {}) }),
       buffers: {
         queries: queries.of(args.q, width),
         keys: keys.of(args.k, keyWidth),

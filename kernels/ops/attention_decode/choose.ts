@@ -21,11 +21,14 @@ const SHAPES: readonly { upTo: number; shapes: readonly TileShape[] }[] = [
 ];
 
 /** What the tuner tries. */
-const CANDIDATES: readonly TileShape[] = [[32, 4, 1], [16, 4, 1], [16, 8, 1], [16, 8, 2], [
-  16,
-  8,
-  4,
-]];
+const CANDIDATES: readonly TileShape[] = [
+  [32, 4, 1],
+  [32, 8, 1],
+  [16, 4, 1],
+  [16, 8, 1],
+  [16, 8, 2],
+  [16, 8, 4],
+];
 
 /** Number of workgroups that keep a device busy: a card, and a software adapter. */
 const BUSY = { card: 1024, software: 16 } as const;

@@ -78,6 +78,11 @@ export interface ChoicePoint<Args> {
    * held against what the rule takes.
    */
   readonly reference?: string;
+  /**
+   * How the names of the kernels begin whose time the choice changes. The time of the operation's
+   * other kernels would hide a difference. Absent: all of them.
+   */
+  readonly timed?: readonly string[];
   /** The arguments that the operation writes. */
   readonly outputs: readonly (keyof Args & string)[];
   /**

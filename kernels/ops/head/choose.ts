@@ -1,9 +1,11 @@
 /**
- * The sizes of the head's chunks on a GPU: the rule, and the candidates that the tuner
- * (kernels/tuning/) measures on a card.
+ * The sizes of the head's chunks on a GPU, and how a workgroup goes through a row of logits: the
+ * rules, and the candidates that the tuner (kernels/tuning/) measures on a card.
  */
+import { unknownKernel } from "../common/unknown_kernel.ts";
 import { storedAlignment } from "../common/webgpu_parts.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { VIEW_ALIGNMENT } from "../../tensor.ts";
 import { storedWords } from "../../weights/types.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
@@ -72,6 +74,56 @@ function candidates(args: Sizes, traits: WebgpuTraits): string[] {
 /** Rows with two, no, one and two targets. */
 const PAIR_START = [0, 2, 2, 3, 5];
 
+/** How a workgroup reads a row of a chunk, and how its invocations exchange what they found. */
+export interface RowShape {
+  invocations: number;
+  /** Four logits are loaded at a time. */
+  vectors: boolean;
+  exchange: Exchange;
+}
+
+const ROW_INVOCATIONS = [64, 128, 256, 512, 1024] as const;
+
+const rowName = ({ invocations, vectors, exchange }: RowShape) =>
+  `${invocations} x${vectors ? 4 : 1}${exchange === "memory" ? "" : ` ${exchange}`}`;
+
+const ROW_SHAPES = new Map(
+  ROW_INVOCATIONS.flatMap((invocations) =>
+    [true, false].flatMap((vectors) =>
+      (["memory", "subgroups"] as const).map((exchange) => {
+        const shape: RowShape = { invocations, vectors, exchange };
+        return [rowName(shape), shape] as const;
+      })
+    )
+  ),
+);
+
+/**
+ * The rule for a chunk of this width, or what was chosen by name.
+ * @throws RgxError for an unknown name
+ */
+export function rowShape(width: number, chosen: string | null = null): RowShape {
+  const vectors = width % 4 === 0;
+  if (chosen === null) {
+    return { invocations: width <= 512 ? 64 : 256, vectors, exchange: "memory" };
+  }
+  const found = ROW_SHAPES.get(chosen);
+  if (found === undefined) throw unknownKernel(`rows of logits "${chosen}"`);
+  return { ...found, vectors: vectors && found.vectors };
+}
+
+/** @param exchanges whether the kernel exchanges anything */
+function rowCandidates(args: Sizes, traits: WebgpuTraits, exchanges: boolean): string[] {
+  const { width } = chunkSizes(args, traits), rule = rowShape(width);
+  const others = [...ROW_SHAPES.values()].filter(({ invocations, vectors, exchange }) =>
+    invocations <= traits.limits.invocations && (!vectors || rule.vectors) &&
+    // More than half of the invocations have a load.
+    invocations < Math.max(128, 2 * width / (vectors ? 4 : 1)) &&
+    (exchange === "memory" || (exchanges && traits.subgroups === true))
+  );
+  return [...new Set([rule, ...others].map(rowName))];
+}
+
 function smallHead({ vocab: whole, d, r = 0, weightType }: Sizes) {
   const rows = PAIR_START.length - 1, pairs = PAIR_START.at(-1)!, vocab = Math.min(whole, 640);
   return {
@@ -107,6 +159,18 @@ export const chunkChoice: ChoicePoint<HeadArgs> = {
   stored,
 };
 
+/** How the forward goes through the rows of its chunks. */
+export const rowChoice: ChoicePoint<HeadArgs> = {
+  ...chunkChoice,
+  name: "head.rows",
+  classOf: (args) => {
+    const shape = classOf(args);
+    return shape === null ? null : `head.rows ${shape}${args.mean === undefined ? "" : " mean"}`;
+  },
+  candidates: (args, traits) => rowCandidates(args, traits, true),
+  timed: ["head.merge"],
+};
+
 export const backwardChunkChoice: ChoicePoint<HeadBackwardArgs> = {
   name: "head_backward",
   op: "head_backward",
@@ -130,4 +194,16 @@ export const backwardChunkChoice: ChoicePoint<HeadBackwardArgs> = {
     };
   },
   stored,
+};
+
+/** The same for the backward, whose invocations exchange nothing. */
+export const backwardRowChoice: ChoicePoint<HeadBackwardArgs> = {
+  ...backwardChunkChoice,
+  name: "head_backward.rows",
+  classOf: (args) => {
+    const shape = args.mean === undefined ? classOf(args) : null;
+    return shape === null ? null : `head_backward.rows ${shape}`;
+  },
+  candidates: (args, traits) => rowCandidates(args, traits, false),
+  timed: ["head_backward.slopes"],
 };

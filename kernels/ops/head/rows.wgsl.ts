@@ -9,16 +9,17 @@ import type { WeightType } from "../../weights/types.ts";
 import { BLOCK_PARAMS, rowBufferType, rowFour } from "../../weights/widen.wgsl.ts";
 import { EXP, LOG } from "../common/wgsl/math.ts";
 import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 
 export interface RowOptions {
   invocations: number;
-  /** The width is a multiple of four. */
+  /** Four logits are loaded at a time: the width is a multiple of four. */
   vectors: boolean;
 }
 
 /** WGSL: the entry point and `number`, the row of the chunk that this workgroup does. */
-function rowEntry(invocations: number): string {
-  return `${entryPoint(invocations)}
+function rowEntry(invocations: number, exchange: Exchange = "memory"): string {
+  return `${entryPoint(invocations, exchange)}
   let number = group.x + group.y * groups.x;
   if (number >= p.rows) { return; }
   let row = p.row + number;`;
@@ -58,6 +59,12 @@ fn max_load(x: f32) -> f32 { return x; }`
   };
 }
 
+export interface MergeOptions extends RowOptions {
+  mean: boolean;
+  /** How the invocations of a row find its largest logit and its sums. */
+  exchange: Exchange;
+}
+
 /**
  * Merges a chunk of logits, the columns from p.first on, into the running values of its rows: the
  * largest logit m, Σ e^(z−m) and Σ e^(z−m)·(z−m). It also stores the logits of the targets. The
@@ -66,11 +73,11 @@ fn max_load(x: f32) -> f32 { return x; }`
  * to the new m. In the last chunk both are divided by the total sum: then their product only has to
  * be added to the mean.
  */
-export const mergeLogits = variants((options: RowOptions & { mean: boolean }) => {
-  const { invocations, mean } = options;
+export const mergeLogits = variants((options: MergeOptions) => {
+  const { invocations, mean, exchange } = options;
   const { loadType, rowRange, eachLoad, columnLogit, functions } = logitAccess(options);
   return {
-    name: `head.merge${mean ? "_mean" : ""}`,
+    name: `head.merge${mean ? "_mean" : ""}${exchange === "memory" ? "" : ".subgroups"}`,
     buffers: {
       logits: `${mean ? "write" : "read"} ${loadType}`,
       pair_start: "read u32",
@@ -89,10 +96,10 @@ export const mergeLogits = variants((options: RowOptions & { mean: boolean }) =>
       last: "u32" as const,
       d: "u32" as const,
     },
-    code: `${EXP}${LOG}${reduceSum(invocations, invocations)}${
-      reduceMax(invocations, invocations)
+    code: `${EXP}${LOG}${reduceSum(invocations, invocations, exchange)}${
+      reduceMax(invocations, invocations, exchange)
     }${functions}
-${rowEntry(invocations)}
+${rowEntry(invocations, exchange)}
   ${rowRange}
   let pair_end = pair_start[row + 1u];
   for (var pair = pair_start[row] + local; pair < pair_end; pair += ${invocations}u) {

@@ -11,7 +11,15 @@ import { inRowParts, inStoredParts, storedRowsView } from "../common/webgpu_part
 import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
-import { backwardChunkChoice, chunkChoice, type ChunkSize, chunkSizes } from "./choose.ts";
+import {
+  backwardChunkChoice,
+  backwardRowChoice,
+  chunkChoice,
+  type ChunkSize,
+  chunkSizes,
+  rowChoice,
+  rowShape,
+} from "./choose.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /** Rows [row, row + rows) × tokens [first, first + width) of the logits. */
@@ -81,20 +89,16 @@ function eachChunk(
   }
 }
 
-/** How a workgroup reads a row of a chunk. */
-function rowOptions({ width }: Chunk): { invocations: number; vectors: boolean } {
-  return { invocations: width <= 512 ? 64 : 256, vectors: width % 4 === 0 };
-}
-
 export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
   const { pairStart, targets, logp, lse, entropy, mean, vocab, d } = args;
   const size = chunkSizes(args, ctx, ctx.choose(chunkChoice, args));
+  const rowKernel = ctx.choose(rowChoice, args);
   const running = ctx.scratch("float", 4 * size.rows, "running values");
   eachChunk(args, size, ctx, (chunk, logits) => {
     const { row, rows, first, width } = chunk;
     const means = mean?.view(row * d, rows * d);
     ctx.dispatch({
-      kernel: mergeLogits({ ...rowOptions(chunk), mean: means !== undefined }),
+      kernel: mergeLogits({ ...rowShape(width, rowKernel), mean: means !== undefined }),
       buffers: {
         logits,
         pair_start: pairStart,
@@ -130,10 +134,12 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     return;
   }
   const size = chunkSizes(args, ctx, ctx.choose(backwardChunkChoice, args));
+  const rowKernel = ctx.choose(backwardRowChoice, args);
   eachChunk(args, size, ctx, (chunk, logits) => {
-    const { row, rows, first, width } = chunk;
+    const { row, rows, first, width } = chunk,
+      { invocations, vectors } = rowShape(width, rowKernel);
     ctx.dispatch({
-      kernel: logitSlopes({ ...rowOptions(chunk), dentropy: dentropy !== undefined }),
+      kernel: logitSlopes({ invocations, vectors, dentropy: dentropy !== undefined }),
       buffers: {
         logits,
         pair_start: pairStart,

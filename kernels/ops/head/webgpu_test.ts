@@ -67,8 +67,11 @@ testOnWebgpu("the head's memory is bounded", { bindingElements: 2 ** 15 }, async
 
 Deno.test("the text of the head's kernels has not changed", async () => {
   const rows = { invocations: 256, vectors: true };
-  await checkSnapshot(import.meta, "merge", mergeLogits({ ...rows, mean: false }));
-  await checkSnapshot(import.meta, "merge_mean", mergeLogits({ ...rows, mean: true }));
+  const merge = { ...rows, mean: false, exchange: "memory" } as const;
+  await checkSnapshot(import.meta, "merge", mergeLogits(merge));
+  await checkSnapshot(import.meta, "merge_mean", mergeLogits({ ...merge, mean: true }));
+  const inSubgroups = { ...merge, exchange: "subgroups" } as const;
+  await checkSnapshot(import.meta, "merge_subgroups", mergeLogits(inSubgroups));
   await checkSnapshot(import.meta, "slopes", logitSlopes({ ...rows, dentropy: true }));
   await checkSnapshot(import.meta, "from_mean", fromMean({ invocations: 256, type: "f32" }));
   await checkSnapshot(import.meta, "from_mean_q4_1", fromMean({ invocations: 64, type: "q4_1" }));

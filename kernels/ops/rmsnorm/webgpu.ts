@@ -7,14 +7,13 @@ import { entryPoint } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
-import { subgroupSum } from "../common/wgsl/subgroups.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { rmsnormBackwardChoice, rmsnormChoice, type RowShape, rowShape } from "./choose.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
 /** WGSL: the entry point, with the row and the lane of this invocation. */
 export function rowHeader({ lanes, exchange }: RowShape): string {
-  return `${exchange === "memory" ? reduceSum(lanes) : subgroupSum(lanes, GROUP)}
+  return `${reduceSum(lanes, GROUP, exchange)}
 ${entryPoint(GROUP, exchange)}
   let row = (group.x + group.y * groups.x) * ${GROUP / lanes}u + local / ${lanes}u;
   let lane = local % ${lanes}u;

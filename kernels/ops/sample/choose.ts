@@ -1,9 +1,11 @@
 /**
- * The search for the limits of top-k, top-p and min-p on a GPU: the rule by the vocabulary, and the
- * candidates that the tuner (kernels/tuning/) measures on a card. No result depends on the choice.
+ * How sampling works on a GPU: the search for the limits of top-k, top-p and min-p, and how the
+ * invocations of a workgroup exchange what they found. The rules by the vocabulary, and the
+ * candidates that the tuner (kernels/tuning/) measures on a card. No result depends on a choice.
  */
 import { unknownKernel } from "../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 import type { SampleArgs } from "./spec.ts";
 
 /** Invocations of a workgroup, the bits of each round of the search, and loads at once. */
@@ -11,29 +13,60 @@ export interface SearchShape {
   invocations: number;
   digits: number[];
   loads: number;
+  /** The loads are one vector of four logits. */
+  vectors: boolean;
+  exchange: Exchange;
   /** Whether a round comes first in which few logits have the same digit. */
   spread?: true;
 }
 
-/** The two that end in "spread" are the rule. */
-const WIDE: Readonly<Record<string, SearchShape>> = {
-  "256": { invocations: 256, digits: [10, 8, 7, 7], loads: 4 },
-  "1024": { invocations: 1024, digits: [10, 8, 7, 7], loads: 4 },
-  // Fewer bins are cleared and searched, in more rounds over the row.
-  "256 few bins": { invocations: 256, digits: [8, 8, 8, 8], loads: 4 },
-  "1024 few bins": { invocations: 1024, digits: [8, 8, 8, 8], loads: 4 },
+type Rounds = Pick<SearchShape, "digits" | "spread">;
+
+/** Rounds of a search over a large vocabulary, by name. */
+const ROUNDS: Readonly<Record<string, Rounds>> = {
   // Mostly three rounds. In the first one a subgroup's logits have digits of their own.
-  "256 spread": { invocations: 256, digits: [7, 7, 9, 9], loads: 4, spread: true },
-  "1024 spread": { invocations: 1024, digits: [7, 7, 9, 9], loads: 4, spread: true },
+  "spread": { digits: [7, 7, 9, 9], spread: true },
+  "": { digits: [10, 8, 7, 7] },
+  // Fewer bins are cleared and searched, in more rounds over the row.
+  "few bins": { digits: [8, 8, 8, 8] },
 };
+const INVOCATIONS = [1024, 256] as const;
+
+/** The name of a search: "1024 spread x4 subgroups". */
+function searchName(
+  invocations: number,
+  rounds: string,
+  vectors: boolean,
+  exchange: Exchange,
+): string {
+  const parts = [invocations, rounds, vectors ? "x4" : "", exchange === "memory" ? "" : exchange];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+const WIDE = new Map(
+  INVOCATIONS.flatMap((invocations) =>
+    Object.entries(ROUNDS).flatMap(([name, rounds]) =>
+      [true, false].flatMap((vectors) =>
+        (["memory", "subgroups"] as const).map((exchange) => {
+          const shape: SearchShape = { invocations, ...rounds, loads: 4, vectors, exchange };
+          return [searchName(invocations, name, vectors, exchange), shape] as const;
+        })
+      )
+    )
+  ),
+);
+
 /** Workgroup memory that 1024 invocations need. */
 const LARGE_BYTES = 24_576;
 
 const isLarge = ({ limits }: Pick<WebgpuTraits, "limits">) =>
   limits.invocations >= 1024 && limits.workgroupBytes >= LARGE_BYTES;
 
-const ruleOf = (traits: Pick<WebgpuTraits, "limits">) =>
-  isLarge(traits) ? "1024 spread" : "256 spread";
+/** Whether a row of logits can be loaded four at a time. */
+const inVectors = (vocab: number) => vocab % 4 === 0;
+
+const ruleOf = (vocab: number, traits: Pick<WebgpuTraits, "limits">) =>
+  searchName(isLarge(traits) ? 1024 : 256, "spread", inVectors(vocab), "memory");
 
 /** @throws RgxError for an unknown name */
 export function searchShape(
@@ -42,13 +75,38 @@ export function searchShape(
   chosen: string | null = null,
 ): SearchShape {
   if (chosen !== null) {
-    const found = WIDE[chosen];
+    const found = WIDE.get(chosen);
     if (found === undefined) throw unknownKernel(`search "${chosen}"`);
     return found;
   }
-  if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], loads: 1 };
-  if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], loads: 1 };
-  return WIDE[ruleOf(traits)]!;
+  const few = { loads: 1, vectors: false, exchange: "memory" as const };
+  if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], ...few };
+  if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], ...few };
+  return WIDE.get(ruleOf(vocab, traits))!;
+}
+
+/**
+ * How a row is divided into chunks, and read. The bits of sums depend on it, so only the vocabulary
+ * decides it.
+ */
+export interface ChunkShape {
+  invocations: number;
+  /** Number of tokens of a chunk, and number of chunks. */
+  size: number;
+  chunks: number;
+  vectors: boolean;
+}
+
+/**
+ * Min number of tokens of a chunk for each invocation; more, if there were more chunks than those.
+ */
+const MIN_SPAN = 16;
+
+export function chunkShape(vocab: number): ChunkShape {
+  const invocations = vocab <= 128 ? 32 : vocab <= 1024 ? 64 : 256, vectors = inVectors(vocab);
+  const span = 4 * Math.ceil(Math.max(MIN_SPAN, vocab / invocations / invocations) / 4);
+  const size = span * invocations;
+  return { invocations, size, chunks: Math.ceil(vocab / size), vectors };
 }
 
 /** Whether tokens are filtered before the draw, and by what. */
@@ -57,6 +115,8 @@ export function filtersOf({ temperature, topK, topP, minP, vocab }: SampleArgs) 
   return { topK: byCount, filtered: temperature !== 0 && (byCount || topP < 1 || minP > 0) };
 }
 
+const sizeClass = (rows: number) => 2 ** Math.ceil(Math.log2(rows));
+
 export const searchChoice: ChoicePoint<SampleArgs> = {
   name: "sample",
   op: "sample",
@@ -64,15 +124,36 @@ export const searchChoice: ChoicePoint<SampleArgs> = {
   classOf(args) {
     const { rows, vocab, topP } = args, { topK, filtered } = filtersOf(args);
     if (rows === 0 || !filtered || vocab <= 1024) return null;
-    const size = 2 ** Math.ceil(Math.log2(rows));
-    return `sample r${size} v${vocab}${topK ? " top-k" : ""}${topP < 1 ? " top-p" : ""}`;
+    return `sample r${sizeClass(rows)} v${vocab}${topK ? " top-k" : ""}${topP < 1 ? " top-p" : ""}`;
   },
-  candidates(_, traits) {
-    const large = isLarge(traits);
-    const names = Object.keys(WIDE).filter((name) => large || WIDE[name]!.invocations <= 256);
-    const rule = ruleOf(traits);
-    return [rule, ...names.filter((name) => name !== rule)];
+  candidates({ vocab }, traits) {
+    const rule = ruleOf(vocab, traits), large = isLarge(traits);
+    const others = [...WIDE].filter(([name, { invocations, vectors, exchange }]) =>
+      name !== rule && (large || invocations <= 256) && (!vectors || inVectors(vocab)) &&
+      (exchange === "memory" || traits.subgroups === true)
+    );
+    return [rule, ...others.map(([name]) => name)];
   },
   // Every search finds the same limits.
   tolerance: () => ({ absolute: 0, relative: 0 }),
+  timed: ["sample.limits"],
+};
+
+/** Fewer invocations than a subgroup may have would leave a part of it empty. */
+const MIN_INVOCATIONS = 64;
+
+/** How the weights of the chunks, and the draw, are summed. */
+export const drawChoice: ChoicePoint<SampleArgs> = {
+  ...searchChoice,
+  name: "sample.draw",
+  classOf(args) {
+    const { rows, vocab, temperature } = args;
+    if (rows === 0 || chunkShape(vocab).invocations < MIN_INVOCATIONS) return null;
+    const kind = temperature === 0 ? " greedy" : filtersOf(args).filtered ? " filtered" : "";
+    return `sample.draw r${sizeClass(rows)} v${vocab}${kind}`;
+  },
+  candidates: (_, { subgroups }) => subgroups ? ["memory", "subgroups"] : ["memory"],
+  // Both add in the same order.
+  tolerance: () => ({ absolute: 0, relative: 0 }),
+  timed: ["sample.weigh", "sample.draw"],
 };

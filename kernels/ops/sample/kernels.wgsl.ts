@@ -3,14 +3,17 @@
  * most as many as a workgroup has invocations, so that many workgroups share a long row. Each chunk
  * outputs its largest logit and its Σ e^((x − largest)/T). Then one workgroup for each row merges
  * these, chooses the chunk by a prefix sum, and the token within it by another. All sums are fixed
- * trees. The exponents are differences of logits, so that every temperature is safe.
+ * trees, the same ones in memory and in subgroups. The exponents are differences of logits, so that
+ * every temperature is safe.
  */
 import { COUNTER_WORDS } from "./spec.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { EXP, LOG } from "../common/wgsl/math.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
+import { prefixSum } from "../common/wgsl/prefix.ts";
 import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 
 /** WGSL: `ordered_key(x)`, u32 numbers in the order of x; −0 counts as 0. */
 export const ORDERED_KEY = `
@@ -27,8 +30,8 @@ fn finite(x: f32) -> f32 { return max(x, -3.0e38); }
 `;
 
 /** WGSL: the entry point and `number`, the number of this workgroup. */
-export function numberedEntry(invocations: number): string {
-  return `${entryPoint(invocations)}
+export function numberedEntry(invocations: number, exchange: Exchange): string {
+  return `${entryPoint(invocations, exchange)}
   let number = group.x + group.y * groups.x;`;
 }
 
@@ -42,76 +45,74 @@ fn kept(x: f32, best: f32, lowest: u32) -> bool {
 }
 `;
 
+export interface WeighOptions {
+  invocations: number;
+  /** There are row limits. */
+  filtered: boolean;
+  /** Four logits are loaded at a time: the vocabulary is a multiple of four. */
+  vectors: boolean;
+  exchange: Exchange;
+}
+
+/** The end of a kernel's name. */
+export const exchangeSuffix = (exchange: Exchange) => exchange === "memory" ? "" : ".subgroups";
+
 /**
  * Largest logit and weight of each chunk. With `filtered`: the row's largest logit, and the weight
  * of the kept tokens relative to it.
  */
 export const weighChunks = variants((
-  { invocations, filtered }: { invocations: number; filtered: boolean },
-) => ({
-  name: `sample.${filtered ? "weigh_kept" : "weigh"}`,
-  buffers: {
-    logits: "read f32",
-    ...(filtered ? { row_limits: "read u32" } : {}),
-    stats: "write vec2<f32>",
-  },
-  params: {
-    rows: "u32" as const,
-    vocab: "u32" as const,
-    chunks: "u32" as const,
-    size: "u32" as const,
-    inverse: "f32" as const,
-    log_min_p: "f32" as const,
-  },
-  code: `${EXP}${FINITE}${reduceSum(invocations, invocations)}${
-    filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations)
-  }
-${numberedEntry(invocations)}
+  { invocations, filtered, vectors, exchange }: WeighOptions,
+) => {
+  const lanes = vectors ? [".x", ".y", ".z", ".w"] : [""];
+  const [type, divided] = vectors ? ["vec4<f32>", " / 4u"] : ["f32", ""];
+  const eachLoad = (body: string) =>
+    `for (var i = first${divided} + local; i < end${divided}; i += ${invocations}u) { ${body} }`;
+  const weights = lanes.map((lane) => {
+    const weight = `exp_f32((finite(x${lane}) - best) * p.inverse)`;
+    return filtered ? `select(0.0, ${weight}, kept(finite(x${lane}), best, lowest))` : weight;
+  });
+  return {
+    name: `sample.${filtered ? "weigh_kept" : "weigh"}${exchangeSuffix(exchange)}`,
+    buffers: {
+      logits: `read ${type}`,
+      ...(filtered ? { row_limits: "read u32" } : {}),
+      stats: "write vec2<f32>",
+    },
+    params: {
+      rows: "u32" as const,
+      vocab: "u32" as const,
+      chunks: "u32" as const,
+      size: "u32" as const,
+      inverse: "f32" as const,
+      log_min_p: "f32" as const,
+    },
+    code: `${EXP}${FINITE}${reduceSum(invocations, invocations, exchange)}${
+      filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations, exchange)
+    }
+${numberedEntry(invocations, exchange)}
   if (number >= p.rows * p.chunks) { return; }
   let row = number / p.chunks;
   let begin = row * p.vocab;
   let first = begin + (number - row * p.chunks) * p.size;
   let end = min(begin + p.vocab, first + p.size);
   ${
-    filtered
-      ? `let lowest = row_limits[2u * row];
+      filtered
+        ? `let lowest = row_limits[2u * row];
   let best = bitcast<f32>(row_limits[2u * row + 1u]);`
-      : `var high = -3.0e38;
-  for (var i = first + local; i < end; i += ${invocations}u) { high = max(high, logits[i]); }
-  let best = reduce_max(local, high);`
-  }
-  var sum = 0.0;
-  for (var i = first + local; i < end; i += ${invocations}u) {
-    let x = finite(logits[i]);
-    ${filtered ? "if (!kept(x, best, lowest)) { continue; }" : ""}
-    sum += exp_f32((x - best) * p.inverse);
-  }
-  let weight = reduce_sum(local, sum);
+        : `var high = ${type}(-3.0e38);
+  ${eachLoad("high = max(high, logits[i]);")}
+  let best = reduce_max(local, ${
+          vectors ? "max(max(high.x, high.y), max(high.z, high.w))" : "high"
+        });`
+    }
+  var sum = ${type}(0.0);
+  ${eachLoad(`let x = logits[i]; sum += ${type}(${weights.join(", ")});`)}
+  let weight = reduce_sum(local, ${vectors ? "(sum.x + sum.y) + (sum.z + sum.w)" : "sum"});
   if (local == 0u) { stats[number] = vec2f(best, weight); }
 }`,
-}));
-
-/** WGSL: `prefix_sum`, the sum of the values of this invocation and all before it. */
-function prefixSum(invocations: number): string {
-  const steps: string[] = [];
-  for (let step = 1; step < invocations; step *= 2) {
-    steps.push(`if (local >= ${step}u) { sum += prefix_slots[local - ${step}u]; }
-  workgroupBarrier();
-  prefix_slots[local] = sum;
-  workgroupBarrier();`);
-  }
-  return `
-var<workgroup> prefix_slots: array<f32, ${invocations}>;
-fn prefix_sum(local: u32, value: f32) -> f32 {
-  var sum = value;
-  workgroupBarrier();
-  prefix_slots[local] = sum;
-  workgroupBarrier();
-  ${steps.join("\n  ")}
-  return sum;
-}
-`;
-}
+  };
+});
 
 export interface DrawOptions {
   invocations: number;
@@ -119,20 +120,22 @@ export interface DrawOptions {
   filtered: boolean;
   /** Takes the first largest logit instead of drawing. */
   greedy: boolean;
+  exchange: Exchange;
 }
 
 /**
  * One workgroup for each row. `stats` are the weights of the chunks that are drawn from,
  * `all_stats` those of `scored`.
  */
-export const drawTokens = variants(({ invocations, filtered, greedy }: DrawOptions) => {
+export const drawTokens = variants((options: DrawOptions) => {
+  const { invocations, filtered, greedy, exchange } = options;
   const tokenWeight = greedy
     ? "select(0.0, 1.0, x == best)"
     : filtered
     ? "select(0.0, exp_f32((x - best) * p.inverse), kept(x, best, lowest))"
     : "exp_f32((x - best) * p.inverse)";
   return {
-    name: `sample.${greedy ? "greedy" : filtered ? "draw_kept" : "draw"}`,
+    name: `sample.draw${greedy ? "_greedy" : filtered ? "_kept" : ""}${exchangeSuffix(exchange)}`,
     buffers: {
       logits: "read f32",
       scored: "read f32",
@@ -153,8 +156,14 @@ export const drawTokens = variants(({ invocations, filtered, greedy }: DrawOptio
     },
     code: `${EXP}${LOG}${FINITE}${filtered ? `${ORDERED_KEY}${KEPT}` : ""}
 ${greedy ? "" : `${MUL_HIGH}${PHILOX}`}
-${reduceSum(invocations, invocations)}${reduceMax(invocations, invocations)}${
-      prefixSum(invocations)
+${reduceSum(invocations, invocations, exchange)}${reduceMax(invocations, invocations, exchange)}${
+      prefixSum({
+        name: "prefix",
+        type: "f32",
+        add: (a, b) => `${a} + ${b}`,
+        invocations,
+        exchange,
+      })
     }
 var<workgroup> first_beyond: atomic<u32>;
 var<workgroup> last_with_any: atomic<u32>;
@@ -176,7 +185,7 @@ fn pick(local: u32, value: f32, upto: f32, aim: f32) -> u32 {
   let beyond = atomicLoad(&first_beyond);
   return select(atomicLoad(&last_with_any), beyond, beyond < ${invocations}u);
 }
-${numberedEntry(invocations)}
+${numberedEntry(invocations, exchange)}
   if (number >= p.rows) { return; }
   let row = number;
   let begin = row * p.vocab;

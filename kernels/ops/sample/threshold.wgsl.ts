@@ -10,8 +10,10 @@
 import { variants } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
 import { MUL_HIGH } from "../common/wgsl/philox.ts";
+import { prefixSum } from "../common/wgsl/prefix.ts";
 import { reduceMax } from "../common/wgsl/reduce.ts";
-import { FINITE, numberedEntry, ORDERED_KEY } from "./kernels.wgsl.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
+import { exchangeSuffix, FINITE, numberedEntry, ORDERED_KEY } from "./kernels.wgsl.ts";
 
 /** WGSL: 64-bit integers as (low, high). */
 const WIDE = `
@@ -35,6 +37,9 @@ export interface ThresholdOptions {
   spread?: boolean;
   /** Number of logits that an invocation loads before it uses the first: the loads overlap. */
   loads: number;
+  /** These are one vector of four logits: the vocabulary is a multiple of four. */
+  vectors: boolean;
+  exchange: Exchange;
   topK: boolean;
   topP: boolean;
 }
@@ -44,16 +49,9 @@ export interface ThresholdOptions {
  * down reaches `wanted`. It stores that digit, and how much is still wanted within it, in workgroup
  * variables.
  */
-function searchDigits(invocations: number): string {
-  const steps: string[] = [];
-  for (let step = 1; step < invocations; step *= 2) {
-    steps.push(`if (local >= ${step}u) { upto = wide_sum(upto, wide_slots[local - ${step}u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();`);
-  }
-  return `
-var<workgroup> wide_slots: array<vec2u, ${invocations}>;
+function searchDigits({ invocations, exchange }: ThresholdOptions): string {
+  const add = (a: string, b: string) => `wide_sum(${a}, ${b})`;
+  return `${prefixSum({ name: "wide_prefix", type: "vec2u", add, invocations, exchange })}
 var<workgroup> found_digit: u32;
 var<workgroup> found_rest: vec2u;
 fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
@@ -64,14 +62,11 @@ fn sums_from_top(local: u32, size: u32, each: u32) -> vec2u {
     let place = local * each + j;
     if (place < size) { upto = wide_sum(upto, bin(size - 1u - place)); }
   }
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  ${steps.join("\n  ")}
-  return upto;
+  return wide_prefix_sum(local, upto);
 }
 fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
   var above = vec2u(0u);
-  if (local > 0u) { above = wide_slots[local - 1u]; }
+  if (local > 0u) { above = wide_prefix_slots[local - 1u]; }
   if (wide_below(above, wanted) && !wide_below(upto, wanted)) {
     for (var j = 0u; j < each; j++) {
       let digit = size - 1u - (local * each + j);
@@ -156,23 +151,29 @@ function knownDigits(digits: readonly number[]): number {
  */
 function searchKey(
   name: string,
-  { invocations, digits, loads, spread = false }: ThresholdOptions,
+  { invocations, digits, loads, vectors, spread = false }: ThresholdOptions,
   skip: string,
   add: string,
   wanted: string,
 ): string {
   const logitIndex = (load: number) => load === 0 ? "i" : `i + ${load * invocations}u`;
   const loadNumbers = Array.from({ length: loads }, (_, load) => load);
-  const loadAll = loadNumbers.map((load) =>
-    `let x${load} = finite(logits[min(${logitIndex(load)}, end - 1u)]);`
-  );
+  const loadAll = vectors
+    ? ["let four = logits[i];", ...loadNumbers.map((k) => `let x${k} = finite(four[${k}]);`)]
+    : loadNumbers.map((load) =>
+      `let x${load} = finite(logits[min(${logitIndex(load)}, end - 1u)]);`
+    );
+  const isInside = (load: number) => vectors ? "true" : `${logitIndex(load)} < end`;
+  const eachLoad = vectors
+    ? `for (var i = begin / 4u + local; i < end / 4u; i += ${invocations}u)`
+    : `for (var i = begin + local; i < end; i += ${loads * invocations}u)`;
   // Adds the keys for which `counts` (a condition that begins with " && ", or "").
   const sum = (size: string, counts: string, digit: string) => {
     const uses = loadNumbers.map((load) =>
       `{
         let x = x${load};
         let key = ordered_key(x);
-        if (${logitIndex(load)} < end${counts}${skip}) {
+        if (${isInside(load)}${counts}${skip}) {
           let digit = ${digit};
           ${add}
         }
@@ -183,7 +184,7 @@ function searchKey(
       atomicStore(&high[b], 0u);
     }
     workgroupBarrier();
-    for (var i = begin + local; i < end; i += ${loads * invocations}u) {
+    ${eachLoad} {
       ${loadAll.join("\n      ")}
       ${uses.join("\n      ")}
     }
@@ -231,7 +232,7 @@ function searchKey(
  * The limits of each row: the lowest key that is kept (0: all), and the bits of the largest logit.
  */
 export const rowLimits = variants((options: ThresholdOptions) => {
-  const { invocations, digits, topK, topP, spread = false } = options;
+  const { invocations, digits, topK, topP, spread = false, vectors, exchange } = options;
   const bins = Math.max(2 ** Math.max(...digits), spread ? SPREAD_BINS : 0);
   const byCount = topK
     ? searchKey("lowest_by_count", options, "", "atomicAdd(&low[digit], 1u);", "vec2u(p.top_k, 0u)")
@@ -249,12 +250,16 @@ export const rowLimits = variants((options: ThresholdOptions) => {
       let carried = u32(whole) + select(0u, 1u, old + fraction < old);
       if (carried > 0u) { atomicAdd(&high[digit], carried); }
     }`,
-      `share(wide_slots[${invocations - 1}])`,
+      `share(wide_prefix_slots[${invocations - 1}])`,
     )
     : "let lowest_by_mass = 0u;";
   return {
-    name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}`,
-    buffers: { logits: "read f32", stats: "read vec2<f32>", row_limits: "write u32" },
+    name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}${exchangeSuffix(exchange)}`,
+    buffers: {
+      logits: `read ${vectors ? "vec4<f32>" : "f32"}`,
+      stats: "read vec2<f32>",
+      row_limits: "write u32",
+    },
     params: {
       rows: "u32" as const,
       vocab: "u32" as const,
@@ -264,11 +269,11 @@ export const rowLimits = variants((options: ThresholdOptions) => {
       top_p: "u32" as const,
     },
     code: `${topP ? `${EXP}${MUL_HIGH}` : ""}${FINITE}${ORDERED_KEY}${
-      reduceMax(invocations, invocations)
+      reduceMax(invocations, invocations, exchange)
     }${
       topK || topP
         ? `var<workgroup> low: array<atomic<u32>, ${bins}>;
-var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(invocations)}${
+var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(options)}${
           digitTable(digits)
         }${spread ? SPREAD : ""}`
         : ""
@@ -283,7 +288,7 @@ fn share(total: vec2u) -> vec2u {
 }`
         : ""
     }
-${numberedEntry(invocations)}
+${numberedEntry(invocations, exchange)}
   if (number >= p.rows) { return; }
   let begin = number * p.vocab;
   let end = begin + p.vocab;

@@ -6,26 +6,10 @@
  */
 import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import { filtersOf, searchChoice, searchShape } from "./choose.ts";
+import { chunkShape, drawChoice, filtersOf, searchChoice, searchShape } from "./choose.ts";
 import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";
-
-/**
- * Min number of tokens of a chunk for each invocation; more, if there were more chunks than those.
- */
-const MIN_SPAN = 16;
-
-/**
- * How a row is divided into chunks. The bits of sums depend on it, so only the vocabulary decides
- * it.
- */
-function shapeOf(vocab: number): { invocations: number; size: number; chunks: number } {
-  const invocations = vocab <= 128 ? 32 : vocab <= 1024 ? 64 : 256;
-  const span = Math.max(MIN_SPAN, Math.ceil(vocab / invocations / invocations));
-  const size = span * invocations;
-  return { invocations, size, chunks: Math.ceil(vocab / size) };
-}
 
 export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
   const { logits, scored = logits, counters, tokens, logp, rows, vocab, temperature } = args;
@@ -33,7 +17,8 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
   const greedy = temperature === 0;
   const { topK, filtered } = filtersOf(args);
   const search = searchShape(vocab, ctx, ctx.choose(searchChoice, args));
-  const { invocations, size, chunks } = shapeOf(vocab);
+  const { invocations, size, chunks, vectors } = chunkShape(vocab);
+  const exchange = ctx.choose(drawChoice, args) === "subgroups" ? "subgroups" : "memory";
   const shared = {
     vocab,
     chunks,
@@ -47,7 +32,7 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
     const weigh = (weighed: typeof logits, label: string) => {
       const stats = ctx.scratch("float", 2 * count * chunks, label);
       ctx.dispatch({
-        kernel: weighChunks({ invocations, filtered: false }),
+        kernel: weighChunks({ invocations, filtered: false, vectors, exchange }),
         buffers: { logits: part(weighed, vocab), stats },
         params,
         groups: ctx.grid(count * chunks),
@@ -71,14 +56,14 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
         groups: ctx.grid(count),
       });
       ctx.dispatch({
-        kernel: weighChunks({ invocations, filtered }),
+        kernel: weighChunks({ invocations, filtered, vectors, exchange }),
         buffers: { logits: part(logits, vocab), row_limits: limits, stats },
         params,
         groups: ctx.grid(count * chunks),
       });
     }
     ctx.dispatch({
-      kernel: drawTokens({ invocations, filtered, greedy }),
+      kernel: drawTokens({ invocations, filtered, greedy, exchange }),
       buffers: {
         logits: part(logits, vocab),
         scored: part(scored, vocab),

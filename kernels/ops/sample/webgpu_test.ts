@@ -133,7 +133,7 @@ testOnWebgpu(
           await drawTokens(device, logits, counters, vocab, { ...PLAIN, ...options }),
         );
       }
-      assert.ok(found.has("256") && found.has("256 spread"));
+      for (const name of ["256", "256 spread", "256 few bins x4"]) assert.ok(found.has(name), name);
       for (const [name, result] of found) assert.deepEqual(result, found.get("256"), name);
     }
   },
@@ -159,10 +159,13 @@ testOnWebgpu(
 );
 
 Deno.test("the text of the kernels of sampling has not changed", async () => {
-  const plain = { invocations: 256, filtered: false };
+  const plain = { invocations: 256, filtered: false, vectors: true, exchange: "memory" } as const;
   await checkSnapshot(import.meta, "weigh", weighChunks(plain));
   await checkSnapshot(import.meta, "draw", drawKernel({ ...plain, greedy: false }));
-  const search = { invocations: 1024, digits: [10, 8, 7, 7], loads: 4, topK: true, topP: true };
+  const inSubgroups = { ...plain, exchange: "subgroups" } as const;
+  await checkSnapshot(import.meta, "draw_subgroups", drawKernel({ ...inSubgroups, greedy: false }));
+  const loads = { loads: 4, vectors: false, exchange: "memory" } as const;
+  const search = { invocations: 1024, digits: [10, 8, 7, 7], ...loads, topK: true, topP: true };
   await checkSnapshot(import.meta, "limits", rowLimits(search));
   const spread = { ...search, digits: [7, 7, 9, 9], spread: true };
   await checkSnapshot(import.meta, "limits_spread", rowLimits(spread));

@@ -1,9 +1,8 @@
 /**
- * WGSL: sums over neighbouring invocations by the exchange of values within a subgroup (the
- * invocations that a card runs in step), which needs no barrier. What several subgroups share then
- * goes through workgroup memory. The order of a sum depends on the subgroup's size and on nothing
- * else, since every step names its partner. Kernels read the size when they run.
- * `devices/webgpu/subgroups.ts` finds out whether a device can do this.
+ * WGSL: neighbouring invocations exchange values within a subgroup (the invocations that a card
+ * runs in step), which needs no barrier. What subgroups share goes through workgroup memory.
+ * Kernels read the size of a subgroup when they run. `devices/webgpu/subgroups.ts` finds out
+ * whether a device can do this.
  */
 
 /** How neighbouring invocations exchange values. */
@@ -17,7 +16,8 @@ export const subgroupLanes = "var<private> subgroup_lanes: u32;";
 
 /**
  * The steps that combine `variable` over invocations whose numbers differ by multiples of `first`,
- * up to `lanes` and up to the size of a subgroup. All invocations of a subgroup must do them.
+ * up to `lanes` and up to the size of a subgroup. All invocations of a subgroup must do them. The
+ * order depends on that size and on nothing else, since every step names its partner.
  * @param first,lanes powers of two
  */
 export function exchangeSteps(
@@ -36,24 +36,21 @@ export function exchangeSteps(
 }
 
 /**
- * `reduce_sum(local, value)` like `reduceSum` (reduce.ts), with another order of the sum. For an
- * entry point with `exchange: "subgroups"`.
+ * WGSL: `name(local, value, from)`, the value of the invocation `from` of the workgroup. A subgroup
+ * that is large enough needs no memory; smaller ones go through `slots`, with barriers, so all
+ * invocations must call it.
+ * @param span `from` and `local` are in the same group of so many invocations, a power of two
  */
-export function subgroupSum(lanes: number, group: number): string {
-  return `
-var<workgroup> reduce_slots: array<f32, ${group / MIN_SUBGROUP}>;
-fn reduce_sum(local: u32, value: f32) -> f32 {
-  var sum = value;
-  ${exchangeSteps("sum", 1, lanes).join("\n  ")}
+export function fromInvocation(name: string, span: number, type: string, slots: string): string {
+  const inSubgroup = "subgroupShuffle(value, from_local & (subgroup_lanes - 1u))";
+  const shuffles = `fn ${name}(local: u32, value: ${type}, from_local: u32) -> ${type} {
+  if (subgroup_lanes >= ${span}u) { return ${inSubgroup}; }
   workgroupBarrier();
-  if ((local & (subgroup_lanes - 1u)) == 0u) { reduce_slots[local / subgroup_lanes] = sum; }
+  ${slots}[local] = value;
   workgroupBarrier();
-  if (subgroup_lanes < ${lanes}u) {
-    let first = (local & ${0x1_0000_0000 - lanes}u) / subgroup_lanes;
-    sum = reduce_slots[first];
-    for (var i = 1u; i < ${lanes}u / subgroup_lanes; i++) { sum += reduce_slots[first + i]; }
-  }
-  return sum;
-}
-`;
+  return ${slots}[from_local];
+}`;
+  return span > MIN_SUBGROUP
+    ? shuffles
+    : `fn ${name}(local: u32, value: ${type}, from_local: u32) -> ${type} { return ${inSubgroup}; }`;
 }

@@ -122,44 +122,34 @@ fn reduce_max(local: u32, value: f32) -> f32 {
 }
 
 var<workgroup> prefix_slots: array<f32, 256>;
+var<workgroup> prefix_blocks: array<f32, 8>;
 fn prefix_sum(local: u32, value: f32) -> f32 {
-  var sum = value;
   workgroupBarrier();
-  prefix_slots[local] = sum;
+  prefix_slots[local] = value;
   workgroupBarrier();
-  if (local >= 1u) { sum += prefix_slots[local - 1u]; }
+  if ((local & 1u) != 0u) { prefix_slots[local] = prefix_slots[local] + prefix_slots[(local & 4294967294u) + 0u]; }
   workgroupBarrier();
-  prefix_slots[local] = sum;
+  if ((local & 2u) != 0u) { prefix_slots[local] = prefix_slots[local] + prefix_slots[(local & 4294967292u) + 1u]; }
   workgroupBarrier();
-  if (local >= 2u) { sum += prefix_slots[local - 2u]; }
+  if ((local & 4u) != 0u) { prefix_slots[local] = prefix_slots[local] + prefix_slots[(local & 4294967288u) + 3u]; }
   workgroupBarrier();
-  prefix_slots[local] = sum;
+  if ((local & 8u) != 0u) { prefix_slots[local] = prefix_slots[local] + prefix_slots[(local & 4294967280u) + 7u]; }
   workgroupBarrier();
-  if (local >= 4u) { sum += prefix_slots[local - 4u]; }
+  if ((local & 16u) != 0u) { prefix_slots[local] = prefix_slots[local] + prefix_slots[(local & 4294967264u) + 15u]; }
   workgroupBarrier();
-  prefix_slots[local] = sum;
+  if (local < 8u) { prefix_blocks[local] = prefix_slots[32u * local + 31u]; }
   workgroupBarrier();
-  if (local >= 8u) { sum += prefix_slots[local - 8u]; }
+  if (local < 8u && (local & 1u) != 0u) { prefix_blocks[local] = prefix_blocks[local] + prefix_blocks[(local & 4294967294u) + 0u]; }
   workgroupBarrier();
-  prefix_slots[local] = sum;
+  if (local < 8u && (local & 2u) != 0u) { prefix_blocks[local] = prefix_blocks[local] + prefix_blocks[(local & 4294967292u) + 1u]; }
   workgroupBarrier();
-  if (local >= 16u) { sum += prefix_slots[local - 16u]; }
+  if (local < 8u && (local & 4u) != 0u) { prefix_blocks[local] = prefix_blocks[local] + prefix_blocks[(local & 4294967288u) + 3u]; }
   workgroupBarrier();
-  prefix_slots[local] = sum;
+  if (local >= 32u) {
+    prefix_slots[local] = prefix_slots[local] + prefix_blocks[local / 32u - 1u];
+  }
   workgroupBarrier();
-  if (local >= 32u) { sum += prefix_slots[local - 32u]; }
-  workgroupBarrier();
-  prefix_slots[local] = sum;
-  workgroupBarrier();
-  if (local >= 64u) { sum += prefix_slots[local - 64u]; }
-  workgroupBarrier();
-  prefix_slots[local] = sum;
-  workgroupBarrier();
-  if (local >= 128u) { sum += prefix_slots[local - 128u]; }
-  workgroupBarrier();
-  prefix_slots[local] = sum;
-  workgroupBarrier();
-  return sum;
+  return prefix_slots[local];
 }
 
 var<workgroup> first_beyond: atomic<u32>;

@@ -78,7 +78,41 @@ fn wide_below(a: vec2u, b: vec2u) -> bool {
   return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
-var<workgroup> wide_slots: array<vec2u, 1024>;
+var<workgroup> wide_prefix_slots: array<vec2u, 1024>;
+var<workgroup> wide_prefix_blocks: array<vec2u, 32>;
+fn wide_prefix_sum(local: u32, value: vec2u) -> vec2u {
+  workgroupBarrier();
+  wide_prefix_slots[local] = value;
+  workgroupBarrier();
+  if ((local & 1u) != 0u) { wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_slots[(local & 4294967294u) + 0u]); }
+  workgroupBarrier();
+  if ((local & 2u) != 0u) { wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_slots[(local & 4294967292u) + 1u]); }
+  workgroupBarrier();
+  if ((local & 4u) != 0u) { wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_slots[(local & 4294967288u) + 3u]); }
+  workgroupBarrier();
+  if ((local & 8u) != 0u) { wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_slots[(local & 4294967280u) + 7u]); }
+  workgroupBarrier();
+  if ((local & 16u) != 0u) { wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_slots[(local & 4294967264u) + 15u]); }
+  workgroupBarrier();
+  if (local < 32u) { wide_prefix_blocks[local] = wide_prefix_slots[32u * local + 31u]; }
+  workgroupBarrier();
+  if (local < 32u && (local & 1u) != 0u) { wide_prefix_blocks[local] = wide_sum(wide_prefix_blocks[local], wide_prefix_blocks[(local & 4294967294u) + 0u]); }
+  workgroupBarrier();
+  if (local < 32u && (local & 2u) != 0u) { wide_prefix_blocks[local] = wide_sum(wide_prefix_blocks[local], wide_prefix_blocks[(local & 4294967292u) + 1u]); }
+  workgroupBarrier();
+  if (local < 32u && (local & 4u) != 0u) { wide_prefix_blocks[local] = wide_sum(wide_prefix_blocks[local], wide_prefix_blocks[(local & 4294967288u) + 3u]); }
+  workgroupBarrier();
+  if (local < 32u && (local & 8u) != 0u) { wide_prefix_blocks[local] = wide_sum(wide_prefix_blocks[local], wide_prefix_blocks[(local & 4294967280u) + 7u]); }
+  workgroupBarrier();
+  if (local < 32u && (local & 16u) != 0u) { wide_prefix_blocks[local] = wide_sum(wide_prefix_blocks[local], wide_prefix_blocks[(local & 4294967264u) + 15u]); }
+  workgroupBarrier();
+  if (local >= 32u) {
+    wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_blocks[local / 32u - 1u]);
+  }
+  workgroupBarrier();
+  return wide_prefix_slots[local];
+}
+
 var<workgroup> found_digit: u32;
 var<workgroup> found_rest: vec2u;
 fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
@@ -89,53 +123,11 @@ fn sums_from_top(local: u32, size: u32, each: u32) -> vec2u {
     let place = local * each + j;
     if (place < size) { upto = wide_sum(upto, bin(size - 1u - place)); }
   }
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 1u) { upto = wide_sum(upto, wide_slots[local - 1u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 2u) { upto = wide_sum(upto, wide_slots[local - 2u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 4u) { upto = wide_sum(upto, wide_slots[local - 4u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 8u) { upto = wide_sum(upto, wide_slots[local - 8u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 16u) { upto = wide_sum(upto, wide_slots[local - 16u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 32u) { upto = wide_sum(upto, wide_slots[local - 32u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 64u) { upto = wide_sum(upto, wide_slots[local - 64u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 128u) { upto = wide_sum(upto, wide_slots[local - 128u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 256u) { upto = wide_sum(upto, wide_slots[local - 256u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  if (local >= 512u) { upto = wide_sum(upto, wide_slots[local - 512u]); }
-  workgroupBarrier();
-  wide_slots[local] = upto;
-  workgroupBarrier();
-  return upto;
+  return wide_prefix_sum(local, upto);
 }
 fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
   var above = vec2u(0u);
-  if (local > 0u) { above = wide_slots[local - 1u]; }
+  if (local > 0u) { above = wide_prefix_slots[local - 1u]; }
   if (wide_below(above, wanted) && !wide_below(upto, wanted)) {
     for (var j = 0u; j < each; j++) {
       let digit = size - 1u - (local * each + j);
@@ -393,7 +385,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     workgroupBarrier();
     let each = (1024u + 1023u) / 1024u;
     let upto = sums_from_top(local, 1024u, each);
-    lowest_by_mass_rest = share(wide_slots[1023]);
+    lowest_by_mass_rest = share(wide_prefix_slots[1023]);
     search(local, 1024u, each, upto, lowest_by_mass_rest);
     let prefix = spread_prefix(found_digit);
     if (prefix.y == 1u) {

@@ -1,6 +1,6 @@
 struct Params { rows: u32, vocab: u32, chunks: u32, size: u32, inverse: f32, log_min_p: f32 }
 @group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(1) var<storage, read> logits: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> stats: array<vec2<f32>>;
 
 fn exp_f32(value: f32) -> f32 {
@@ -78,15 +78,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let begin = row * p.vocab;
   let first = begin + (number - row * p.chunks) * p.size;
   let end = min(begin + p.vocab, first + p.size);
-  var high = -3.0e38;
-  for (var i = first + local; i < end; i += 256u) { high = max(high, logits[i]); }
-  let best = reduce_max(local, high);
-  var sum = 0.0;
-  for (var i = first + local; i < end; i += 256u) {
-    let x = finite(logits[i]);
-    
-    sum += exp_f32((x - best) * p.inverse);
-  }
-  let weight = reduce_sum(local, sum);
+  var high = vec4<f32>(-3.0e38);
+  for (var i = first / 4u + local; i < end / 4u; i += 256u) { high = max(high, logits[i]); }
+  let best = reduce_max(local, max(max(high.x, high.y), max(high.z, high.w)));
+  var sum = vec4<f32>(0.0);
+  for (var i = first / 4u + local; i < end / 4u; i += 256u) { let x = logits[i]; sum += vec4<f32>(exp_f32((finite(x.x) - best) * p.inverse), exp_f32((finite(x.y) - best) * p.inverse), exp_f32((finite(x.z) - best) * p.inverse), exp_f32((finite(x.w) - best) * p.inverse)); }
+  let weight = reduce_sum(local, (sum.x + sum.y) + (sum.z + sum.w));
   if (local == 0u) { stats[number] = vec2f(best, weight); }
 }

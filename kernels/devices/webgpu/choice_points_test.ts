@@ -1,0 +1,65 @@
+/** What the tuner may choose from on a card, in the sizes of a model of 0.5 billion parameters. */
+import assert from "node:assert/strict";
+import type { WebgpuTraits } from "../../ops/common/webgpu_op.ts";
+import type { Tensor } from "../../tensor.ts";
+import { choicePoint } from "./choice_points.ts";
+
+const TRAITS: WebgpuTraits = {
+  limits: {
+    bindingElements: 2 ** 29 - 64,
+    groupsPerDimension: 65_535,
+    workgroupBytes: 49_152,
+    invocations: 1024,
+  },
+  software: false,
+  computeDtype: "float32",
+  exactHalves: true,
+  subgroups: true,
+};
+
+const D = 896, VOCAB = 151_936, ROWS = 4096;
+const heads = { heads: 14, kvHeads: 2, headDim: 64, scale: 0.125 };
+const tensor = (length: number) => ({ length }) as Tensor;
+const logits = { rows: ROWS, vocab: VOCAB, d: D };
+const draw = { rows: 64, vocab: VOCAB, temperature: 1, topK: 0, topP: 0.95, minP: 0 };
+const decoding = { count: 64, maxNew: 256, prefixK: tensor(2048 * 128), ...heads };
+
+/** Arguments, the sizes of workgroups or tiles, and whether there are candidates with subgroups. */
+const CHOICES: Readonly<Record<string, [args: object, sizes: RegExp[], subgroups: boolean]>> = {
+  matmul: [{ m: 1, n: 4864, k: D, transB: true }, [/64 x8/, /256 x8/], true],
+  attention: [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/], true],
+  "attention_backward.queries": [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/], false],
+  "attention_backward.keys": [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/], false],
+  "attention_decode.prefix": [decoding, [/^16x4x1 256/, /^32x8x1 4096/], true],
+  "attention_decode.branch": [decoding, [/^16x4x1 256/, /^32x8x1 4096/], true],
+  head: [logits, [/^16777216$/, /^2097152$/], false],
+  "head.rows": [logits, [/^64 x4/, /^1024 x4/, /^256 x1/], true],
+  head_backward: [logits, [/^16777216$/, /^2097152$/], false],
+  "head_backward.rows": [logits, [/^64 x4/, /^1024 x4/, /^256 x1/], false],
+  sample: [draw, [/^256 spread/, /^1024 spread x4/, /^1024$/], true],
+  "sample.draw": [draw, [/^memory$/], true],
+  rmsnorm: [{ rows: ROWS, d: D }, [/^32 /, /^256 /], true],
+  layernorm_backward: [{ rows: ROWS, d: D }, [/^32 /, /^256 /], true],
+};
+
+Deno.test("every choice has several sizes on a card, and subgroups where values are exchanged", () => {
+  for (const [name, [args, sizes, subgroups]] of Object.entries(CHOICES)) {
+    const point = choicePoint(name), names = point.candidates({ ...args }, TRAITS);
+    for (const size of sizes) {
+      assert.ok(names.some((other) => size.test(other)), `${name}: ${size}`);
+    }
+    assert.equal(new Set(names).size, names.length, `${name}: a candidate is there twice`);
+    assert.equal(names.some((other) => other.endsWith("subgroups")), subgroups, name);
+    const without = point.candidates({ ...args }, { ...TRAITS, subgroups: false });
+    assert.deepEqual(without, names.filter((other) => !other.endsWith("subgroups")), name);
+    assert.ok(point.classOf({ ...args }, TRAITS)!.startsWith(name), name);
+  }
+});
+
+Deno.test("rounded products are tried with operands of two bytes", () => {
+  const args = { m: ROWS, n: D, k: D, transB: true };
+  for (const computeDtype of ["bfloat16", "float16"] as const) {
+    const names = choicePoint("matmul").candidates(args, { ...TRAITS, computeDtype });
+    assert.ok(names.filter((name) => name.endsWith(" half")).length > 5, computeDtype);
+  }
+});
