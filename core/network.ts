@@ -1,5 +1,5 @@
 /** What all connections share: trusted certificates, and the reasons of failures for messages. */
-import { UsageError } from "./errors.ts";
+import { messageOf, RgxError, UsageError } from "./errors.ts";
 import { whyUnreadable } from "./text_file.ts";
 
 /**
@@ -15,6 +15,21 @@ export function clientTrusting(path: string): Deno.HttpClient {
       cause: error,
     });
   }
+}
+
+/** Why a program of this machine cannot be a server at an address. */
+export function listenError(hostname: string, port: number, cause: unknown): RgxError {
+  if (cause instanceof Deno.errors.AddrInUse) {
+    return new RgxError(`port ${port} of ${hostname} is in use`, {
+      advice: "Choose another one with --port; 0 takes a free one.",
+      cause,
+    });
+  }
+  return new UsageError(`${hostname}:${port}: cannot listen there: ${messageOf(cause)}`, {
+    advice: "--host is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them. " +
+      "Ports below 1024 often belong to the administrator.",
+    cause,
+  });
 }
 
 /** Whether the server is not trusted; repeating the request does not help then. */

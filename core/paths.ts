@@ -35,3 +35,8 @@ export async function exists(path: string): Promise<boolean> {
 export async function isFile(path: string): Promise<boolean> {
   return (await statOrNull(path))?.isFile ?? false;
 }
+
+/** Whether a path is a folder; links are followed. */
+export async function isFolder(path: string): Promise<boolean> {
+  return (await statOrNull(path))?.isDirectory ?? false;
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { exists, fileName, folderOf, isAbsent, isFile } from "./paths.ts";
+import { exists, fileName, folderOf, isAbsent, isFile, isFolder } from "./paths.ts";
 
 Deno.test("files, folders, links to them and missing paths are distinguished", async () => {
   const folder = await Deno.makeTempDir();
@@ -10,15 +10,16 @@ Deno.test("files, folders, links to them and missing paths are distinguished", a
     const found = async (name: string) => [
       await exists(`${folder}/${name}`),
       await isFile(`${folder}/${name}`),
+      await isFolder(`${folder}/${name}`),
     ];
-    assert.deepEqual(await found("a"), [true, true]);
-    assert.deepEqual(await found("link"), [true, true]);
-    assert.deepEqual(await found("."), [true, false]);
-    assert.deepEqual(await found("none"), [false, false]);
-    assert.deepEqual(await found("broken"), [false, false]);
+    assert.deepEqual(await found("a"), [true, true, false]);
+    assert.deepEqual(await found("link"), [true, true, false]);
+    assert.deepEqual(await found("."), [true, false, true]);
+    assert.deepEqual(await found("none"), [false, false, false]);
+    assert.deepEqual(await found("broken"), [false, false, false]);
     await Deno.symlink(`${folder}/round`, `${folder}/round`);
-    assert.deepEqual(await found("a/below"), [false, false]);
-    assert.deepEqual(await found("round"), [false, false]);
+    assert.deepEqual(await found("a/below"), [false, false, false]);
+    assert.deepEqual(await found("round"), [false, false, false]);
     await assert.rejects(exists(`${folder}/${"long".repeat(2000)}`), (e) => !isAbsent(e));
     await assert.rejects(Deno.readTextFile(folder), (e) => isAbsent(e));
   } finally {

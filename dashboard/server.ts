@@ -8,6 +8,7 @@ import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { callerMistake } from "../core/remote/callers.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { listenError } from "../core/network.ts";
 import { VERSION } from "../core/version.ts";
 import { dataRoutes } from "./data_routes.ts";
 import { PAGE, pageFile, preparePage } from "./page.ts";
@@ -84,15 +85,7 @@ function listen(
   try {
     return Deno.serve({ hostname, port, onListen: () => {} }, handler);
   } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new RgxError(`${hostname}:${port}: another program uses this port`, {
-        advice: "Name another one with --port, or 0 for any free one.",
-      });
-    }
-    throw new UsageError(`${hostname}:${port}: cannot listen there: ${(error as Error).message}`, {
-      advice: "--host is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them.",
-      cause: error,
-    });
+    throw listenError(hostname, port, error);
   }
 }
 

@@ -154,7 +154,7 @@ Deno.test("a dashboard changes no file", () =>
 Deno.test("a port that is taken and an address of another machine are refused", () =>
   withDashboard(write, async ({ url }, folder) => {
     const port = Number(new URL(url).port), common = { folders: [folder], token: null };
-    await assert.rejects(startDashboard({ ...common, port }), /another program uses this port/);
+    await assert.rejects(startDashboard({ ...common, port }), /port \d+ of 127\.0\.0\.1 is in use/);
     await assert.rejects(
       startDashboard({ ...common, hostname: "192.0.2.1" }),
       (error: Error) => error instanceof UsageError && /cannot listen there/.test(error.message),

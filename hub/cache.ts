@@ -7,7 +7,7 @@
 import { dirname } from "node:path";
 import { explainFileError, replaceSymlink } from "../core/atomic_file.ts";
 import { RgxError } from "../core/errors.ts";
-import { isAbsent } from "../core/paths.ts";
+import { isAbsent, isFolder } from "../core/paths.ts";
 import { readIfThere } from "../core/text_file.ts";
 import { isCommit, type Repository } from "./repository.ts";
 
@@ -203,15 +203,6 @@ async function makeFolder(path: string): Promise<void> {
     await Deno.mkdir(path, { recursive: true });
   } catch (error) {
     throw explainFileError(error, "make the folder", path);
-  }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isDirectory;
-  } catch (error) {
-    if (isAbsent(error)) return false;
-    throw error;
   }
 }
 

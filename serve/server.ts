@@ -2,7 +2,7 @@
  * Starts the server, and ends it: new requests are refused, those under way have the grace time to
  * finish, and are ended then.
  */
-import { RgxError } from "../core/errors.ts";
+import { listenError } from "../core/network.ts";
 import type { Desk } from "./answer.ts";
 import { App, type AppOptions } from "./app.ts";
 import { FairQueue } from "./fair_queue.ts";
@@ -54,11 +54,7 @@ export function startServer(host: ModelHost, options: ServeOptions): Server {
       },
     });
   } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    throw new RgxError(`port ${port} of ${hostname} is in use`, {
-      advice: "Choose another one with --port; 0 takes a free one.",
-      cause: error,
-    });
+    throw listenError(hostname, port, error);
   }
   const name = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {

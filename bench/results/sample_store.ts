@@ -6,8 +6,9 @@
  * ignored.
  */
 import { explainFileError } from "../../core/atomic_file.ts";
-import { messageOf, RgxError } from "../../core/errors.ts";
+import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import type { LocalTime } from "../../core/local_time.ts";
+import { isFile } from "../../core/paths.ts";
 import { linesOf } from "../../core/text_file.ts";
 import { claimStamp } from "./stamp.ts";
 import type { SampleResult } from "./result_file.ts";
@@ -62,6 +63,11 @@ export class SampleStore {
     { part = "", resume }: { part?: string; resume: boolean },
   ): Promise<SampleStore> {
     const known: Known = new Map();
+    if (await isFile(folder)) {
+      throw new UsageError(`${folder}: it is a file, expected a folder for the results`, {
+        advice: "Name another folder: --output-dir.",
+      });
+    }
     try {
       await Deno.mkdir(folder, { recursive: true });
       if (resume) {

@@ -1,6 +1,6 @@
 /** Answers on disk: when they are written, what a resume finds, and a full disk. */
 import assert from "node:assert/strict";
-import { RgxError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import { type SampleLine, SampleStore } from "./sample_store.ts";
 import { withFolder } from "../testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
@@ -76,6 +76,10 @@ Deno.test("runs that begin in the same second have different, unused time stamps
 Deno.test("an impossible folder is one clear error", () =>
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
+    await assert.rejects(
+      SampleStore.open(`${folder}/file`, { resume: false }),
+      (error: unknown) => error instanceof UsageError && /file: it is a file/.test(error.message),
+    );
     await assert.rejects(
       SampleStore.open(`${folder}/file/results`, { resume: false }),
       (error: unknown) =>

@@ -7,6 +7,7 @@ import { slurmScript } from "../../cluster/train_script.ts";
 import { planJob } from "../cluster/job_needs.ts";
 import { explainFileError, writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
+import { exists, isFolder } from "../../core/paths.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { experiment } from "./experiment.ts";
 import { measureData, measureTask } from "./problem_sizes.ts";
@@ -53,6 +54,11 @@ export async function init(given: string, options: InitOptions): Promise<void> {
     "README.md": written(readme).replace("{{name}}", basename(folder))
       .replace("{{problems}}", problems),
   };
+  if (await exists(folder) && !await isFolder(folder)) {
+    throw new UsageError(`${given}: it is a file, expected a folder`, {
+      advice: "Name an empty folder, or one that does not exist yet.",
+    });
+  }
   for (const path of [...Object.keys(files), "job.sh"]) {
     const found = await Deno.lstat(`${folder}/${path}`).catch(() => null);
     if (found === null) continue;

@@ -2,6 +2,7 @@
 import { writeJsonLines } from "../../data/write_rows.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { rewardMetrics } from "../../configs/schema/metric_names.ts";
+import { counted } from "../../core/counted.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { createRubric } from "../../rewards/rubric.ts";
@@ -110,7 +111,8 @@ function summaryText(summary: RescoreSummary): string {
     percent(without_signal),
   ];
   return [
-    `${completions} completions of ${summary.groups} prompts in ${summary.steps} steps`,
+    `${counted(completions, "completion")} of ${counted(summary.groups, "prompt")} in ` +
+    counted(summary.steps, "step"),
     "",
     table([
       ["", "reward", "weight", "mean", "applied to"],

@@ -3,7 +3,8 @@
  * `{"samples": [{"completion": …, …columns}]}` and answers with one reward for each, in order.
  */
 import { callerMistake } from "../../core/remote/callers.ts";
-import { messageOf, RgxError } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
+import { listenError } from "../../core/network.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";
 
@@ -56,11 +57,7 @@ export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): S
     const name = hostname.includes(":") ? `[${hostname}]` : hostname;
     return { url: `http://${name}:${server.addr.port}`, close: () => server.shutdown() };
   } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    throw new RgxError(`port ${port} of ${hostname} is in use`, {
-      advice: "Choose another one with --port; 0 takes a free one.",
-      cause: error,
-    });
+    throw listenError(hostname, port, error);
   }
 }
 

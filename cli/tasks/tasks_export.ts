@@ -1,5 +1,6 @@
 /** `rgx tasks export`: data sets on disk for other trainers. */
 import { UsageError } from "../../core/errors.ts";
+import { folderOf, isFolder } from "../../core/paths.ts";
 import { SPLIT, type Split } from "../../core/philox.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import {
@@ -16,7 +17,7 @@ import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { readTaskParams } from "./task_params.ts";
-import { log } from "../terminal/terminal.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 export interface ExportOptions {
   output: string;
@@ -63,8 +64,14 @@ export async function exportTasks(given: string[], options: ExportOptions): Prom
   const files = options.output.includes(PLACEHOLDER)
     ? [...sizes].map(([split, size]) => new Map([[split, size]]))
     : [sizes];
+  const pathOf = (splits: ReadonlyMap<Split, number>) =>
+    options.output.replaceAll(PLACEHOLDER, [...splits.keys()][0]!);
+  for (const folder of files.map((splits) => folderOf(pathOf(splits)))) {
+    if (await isFolder(folder)) continue;
+    throw new UsageError(`--output ${options.output}: there is no folder ${folder}`);
+  }
   for (const fileSplits of files) {
-    const path = options.output.replaceAll(PLACEHOLDER, [...fileSplits.keys()][0]!);
+    const path = pathOf(fileSplits);
     const shape = fileSplits.size > 1 && format !== "verl"
       ? withSplit(ROW_FORMATS[format])
       : ROW_FORMATS[format];
@@ -81,6 +88,7 @@ export async function exportTasks(given: string[], options: ExportOptions): Prom
     const counts = [...fileSplits].map(([split, size]) => `${split} ${size * sets.length}`).join(
       ", ",
     );
+    print(path);
     log(`wrote ${path} (${counts})${isThere ? " in place of the file that was there" : ""}`);
   }
   if (format === "raw" && (options.system !== undefined || !options.instructions)) {

@@ -299,6 +299,11 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
         { output: `${folder}/photos/a.txt` },
         /it is a file, expected a folder/,
       );
+      await refused(
+        adapter,
+        { output: `${folder}/photos/a.txt/b` },
+        /a part of the path is a file/,
+      );
 
       await exportModel(adapter, { to: "hf", output });
       await refused(adapter, {}, /out: it is there already/);

@@ -66,6 +66,10 @@ async function lookUp(path: string): Promise<Deno.FileInfo | null> {
     return await Deno.stat(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
+    if (!(error instanceof Deno.errors.NotADirectory)) throw error;
+    throw new UsageError(`${path}: a part of the path is a file, not a folder`, {
+      advice: "Name another output.",
+      cause: error,
+    });
   }
 }

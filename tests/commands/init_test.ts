@@ -72,6 +72,7 @@ Deno.test("init overwrites nothing and refuses what it cannot use, before it wri
     for (
       const [args, message] of [
         [["full"], /full: README\.md is there already/],
+        [["full/README.md"], /full\/README\.md: it is a file, expected a folder/],
         [["new", "--task", "leg_cuonting"], /leg_counting/],
         [["new", "--task", "chain_sum", "--data", "x.jsonl"], /--task and --data/],
         [["new", "--data", "none.jsonl"], /none\.jsonl/],

@@ -21,12 +21,13 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
 Deno.test("every row names its split, and no question is in two splits", () =>
   inFolder(async (folder) => {
     const path = `${folder}/all.jsonl`;
-    const { code, err } = await rgx([
+    const { code, out, err } = await rgx([
       ...["tasks", "export", "spell_backward", "chain_sum", "--output", path],
       ...["--splits", "train=200,test=60", "--seed", "5", "--set", "chain_sum.max_terms=2"],
       ...["--set", "chain_sum.max_digits=2", "--set", "spell_backward.max_word_len=4"],
     ]);
     assert.equal(code, 0, err);
+    assert.equal(out, `${path}\n`);
     assert.match(err, /wrote .*all\.jsonl \(train 400, test 120\)/);
     const rows = lines(await Deno.readTextFile(path)).map((l) => JSON.parse(l) as ExportedRow);
     assert.equal(rows.length, 520);
@@ -89,6 +90,7 @@ Deno.test("impossible exports are refused, and nothing is written", () =>
       [["chain_sum", "--output", "a.csv"], /ends in \.jsonl or \.parquet/],
       [["chain_sun", "--output", "a.jsonl"], /unknown task "chain_sun".*chain_sum/],
       [["chain_sum", "chain_sum", "--output", "a.jsonl"], /named twice/],
+      [["chain_sum", "--output", "none/a.jsonl"], /none\/a\.jsonl: there is no folder none/],
       [["chain_sum", "--output", "a.jsonl", "--format", "csv"], /one of raw, chat, verl, trl/],
       [["chain_sum", "--output", "a.jsonl", "--splits", "trian=3"], /found "trian=3".*train/],
       [["chain_sum", "--output", "a.jsonl", "--splits", "train=0"], /number of entries, found "0"/],
