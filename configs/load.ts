@@ -7,6 +7,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { stringify } from "yaml";
 import { messageOf, UsageError } from "../core/errors.ts";
+import { ConfigMistakes, type NamedParts } from "./config_mistakes.ts";
 import { fileName } from "../core/paths.ts";
 import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/set_addresses.ts";
@@ -131,7 +132,7 @@ export async function loadConfig(
   }
 
   const built = buildRunConfig(tree, problems, options.phases);
-  problems.throwIfAny();
+  if (problems.count > 0) throw new ConfigMistakes(problems.lines(), namedParts(tree, problems));
   const secrets = collectSecrets(tree);
   const set = variables(nodeAt(tree, ["env"]));
   return {
@@ -160,6 +161,22 @@ function withDefault(tree: MapNode, section: string, name: string, value: Scalar
   if (map?.entries.has(name)) return tree;
   const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
   return withEntry(tree, section, filled);
+}
+
+/** What the tree names, but for keys with a mistake: it was reported. */
+function namedParts(tree: MapNode, problems: Problems): NamedParts {
+  const text = (section: string, name: string) => {
+    const node = nodeAt(tree, [section, name]);
+    const isText = node?.kind === "scalar" && typeof node.value === "string";
+    return isText && !problems.has(`${section}.${name}`) ? node.value as string : null;
+  };
+  return {
+    model: {
+      model_name_or_path: text("model", "model_name_or_path"),
+      tokenizer_name_or_path: text("model", "tokenizer_name_or_path"),
+    },
+    data: { dataset_name: text("data", "dataset_name"), task_name: text("data", "task_name") },
+  };
 }
 
 /** Whether the problems come from a file or from a published data set. */

@@ -19,7 +19,8 @@ import { benchCommands } from "../bench/commands.ts";
 import { given } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { planBench } from "./bench_needs.ts";
-import { type JobPlanOptions, planJob } from "./job_needs.ts";
+import { inFolder, type JobPlanOptions, planJob } from "./job_needs.ts";
+import { missingForRun, namingMissing } from "../plans/missing_parts.ts";
 
 /** The flags of both commands. */
 export interface SlurmFlags {
@@ -76,16 +77,24 @@ export async function slurmTrain(
       advice: "For example: rgx slurm my_experiment.yaml my_account --time 04:00:00",
     });
   }
-  const script = await slurmScript(config, account, {
-    ...await commonOptions(flags),
-    args: overrides,
-    sweep: flags.sweep,
-    ...given({ array: flags.array, device: flags.device, tasksPerNode: flags.ntasksPerNode }),
-    ...given({ mpi: flags.mpi }),
-    ...(flags.check
-      ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
-      : {}),
-  });
+  const common = await commonOptions(flags);
+  const write = () =>
+    slurmScript(config, account, {
+      ...common,
+      args: overrides,
+      sweep: flags.sweep,
+      ...given({ array: flags.array, device: flags.device, tasksPerNode: flags.ntasksPerNode }),
+      ...given({ mpi: flags.mpi }),
+      ...(flags.check
+        ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
+        : {}),
+    });
+  // What is not here may be made by the job that this one waits for.
+  const looks = flags.check && flags.dependency === undefined;
+  const script = await namingMissing(
+    write,
+    (named) => looks ? inFolder(flags.workDir, () => missingForRun(named)) : Promise.resolve([]),
+  );
   const output = flags.output ?? `slurm_${script.jobName}.sh`;
   await deliver(script, output, flags, (path) => ["sbatch", "--parsable", path]);
 }

@@ -14,7 +14,12 @@ import { assemble } from "../../training/assemble.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { planFromShape } from "../../training/memory/shape_plan.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
-import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
+import {
+  missingAdvice,
+  missingForRun,
+  missingLines,
+  namingMissing,
+} from "../plans/missing_parts.ts";
 import { measuredRunTime, runTimeText } from "../plans/run_time.ts";
 import { openDevice } from "../open_device.ts";
 import { usableSeconds } from "../stop_control.ts";
@@ -38,7 +43,9 @@ export interface FitReport {
 
 /** @throws UsageError when the configuration itself is wrong */
 export async function fitReport(name: string, overrides: string[]): Promise<FitReport> {
-  const loaded = await loadConfig(name, { overrides, env: Deno.env.toObject() });
+  const loaded = await namingMissing(() =>
+    loadConfig(name, { overrides, env: Deno.env.toObject() })
+  );
   const device = await openDevice({});
   const report: FitReport = {
     config: name,

@@ -9,7 +9,12 @@ import {
   cardPlanJson,
   cardVerdictText,
 } from "../plans/card_plan_text.ts";
-import { missingAdvice, missingForRun, missingLines } from "../plans/missing_parts.ts";
+import {
+  missingAdvice,
+  missingForRun,
+  missingLines,
+  namingMissing,
+} from "../plans/missing_parts.ts";
 import { scalingJson, scalingText } from "../plans/scaling_text.ts";
 import { checkRankCount } from "../../training/run/rank_count.ts";
 import { scalingPlan } from "../../training/scaling/scaling_plan.ts";
@@ -27,7 +32,9 @@ export async function doctorPlan(
   card: PlanCard,
   { json = false, ...flags }: { json?: boolean } & LayoutFlags,
 ): Promise<number> {
-  const { config } = await loadConfig(name, { overrides, env: Deno.env.toObject() });
+  const { config } = await namingMissing(() =>
+    loadConfig(name, { overrides, env: Deno.env.toObject() })
+  );
   const layout = layoutOf(flags, config.training);
   let seen: CardMemory | undefined;
   const show = (text: string) => json || print(text);

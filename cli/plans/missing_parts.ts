@@ -3,8 +3,8 @@
  * downloaded when a job runs, so it is said before the job waits in a queue, all of it at once and
  * with the commands that fetch it.
  */
-import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { RgxError } from "../../core/errors.ts";
+import { ConfigMistakes, type NamedParts } from "../../configs/config_mistakes.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";
 import { findDataFiles } from "../../hub/data_files.ts";
@@ -25,7 +25,7 @@ export interface MissingPart {
 }
 
 /** What a run of this configuration lacks. */
-export async function missingForRun({ model, data }: RunConfig): Promise<MissingPart[]> {
+export async function missingForRun({ model, data }: NamedParts): Promise<MissingPart[]> {
   const { model_name_or_path: name, tokenizer_name_or_path: tokenizer } = model;
   const place = data.dataset_name ??
     (data.task_name === null ? null : publishedPlace(data.task_name));
@@ -105,6 +105,27 @@ export function missingAdvice(parts: readonly MissingPart[]): string {
   if (commands.length === 0) return check;
   const fetch = commands.map((command) => `\n  ${command}`).join("");
   return `${check === "" ? "" : `${check}, and `}fetch it where there is internet:${fetch}`;
+}
+
+/**
+ * Reads a configuration. When it has mistakes, a missing reward file among them, the error also
+ * says which model and data set are missing.
+ * @param lookFor looks for what the configuration names
+ */
+export async function namingMissing<T>(
+  read: () => Promise<T>,
+  lookFor: (named: NamedParts) => Promise<MissingPart[]> = missingForRun,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ConfigMistakes)) throw error;
+    const parts = await lookFor(error.named);
+    if (parts.length === 0) throw error;
+    throw new UsageError([error.message, ...missingLines(parts)].join("\n"), {
+      advice: missingAdvice(parts),
+    });
+  }
 }
 
 /** The error of a run that lacks something; its exit code is 1. */

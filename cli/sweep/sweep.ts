@@ -3,6 +3,7 @@
  * its own, and compares them at the end.
  */
 import { loadConfig } from "../../configs/load.ts";
+import { namingMissing } from "../plans/missing_parts.ts";
 import { splitValues, sweepVariants } from "../../cluster/array.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
@@ -82,7 +83,7 @@ async function planRuns(
       cwd: Deno.cwd(),
     });
   const variants = sweepVariants(axes, "");
-  const base = (await load(variants[0]!.overrides)).config;
+  const base = (await namingMissing(() => load(variants[0]!.overrides))).config;
   const folder = options.outputDir ?? `${base.training.output_dir}_sweep`;
   const runs: SweepRun[] = [];
   for (const { label, overrides: values } of variants) {

@@ -40,6 +40,7 @@ import {
   missingError,
   missingForRun,
   missingLines,
+  namingMissing,
 } from "../plans/missing_parts.ts";
 import { memoryTable, shapePlanText } from "../plans/memory_table.ts";
 import { measuredRunTime } from "../plans/run_time.ts";
@@ -185,6 +186,7 @@ async function trainLoaded(
       }
     });
     if (options.dryRun) await refuseMissing(config, device, options, phases);
+    else await ranks.first(() => refuseSeveral(config));
     if (options.tune && device.rehearse === undefined) {
       throw new UsageError(`--tune: ${device.name} has no choice of kernels`, {
         advice: "It measures the kernels of a graphics card: --device webgpu",
@@ -290,6 +292,12 @@ async function refuseMissing(
   throw missingError(missing);
 }
 
+/** A run that lacks several things names them together. What is wrong with one, opening it says. */
+async function refuseSeveral(config: RunConfig): Promise<void> {
+  const missing = await missingForRun(config);
+  if (missing.length > 1) throw missingError(missing);
+}
+
 /** `--dry-run` for a card that need not be on this machine. */
 async function dryRunOnCard(
   config: RunConfig,
@@ -373,7 +381,8 @@ async function load(
     const all = outputDir === undefined
       ? overrides
       : [...overrides, `--output-dir=${JSON.stringify(outputDir)}`];
-    return loadConfig(name, { overrides: all, commandOptions, env, phases });
+    const read = () => loadConfig(name, { overrides: all, commandOptions, env, phases });
+    return options.printConfig ? read() : namingMissing(read);
   };
   let loaded = await read(options.outputDir);
   const isPlaced = options.outputDir !== undefined ||

@@ -106,6 +106,7 @@ Deno.test("what is missing is said before the queue, with the commands that fetc
       ["slurm", "a.yaml", "acct"],
       ["slurm", "a.yaml", "acct", "--sweep", "lora.r=4,8", "--device", "wasm"],
       ["train", "a.yaml", "--dry-run", "--device", "reference"],
+      ["train", "a.yaml", "--device", "reference"],
       [...bench, "--models", "Qwen/Qwen2.5-1.5B-Instruct"],
     ];
     for (const args of calls) {
@@ -118,6 +119,18 @@ Deno.test("what is missing is said before the queue, with the commands that fetc
     const doctor = await rgx(["doctor", "a.yaml"], "", env, folder);
     assert.equal(doctor.code, 1);
     assert.ok(doctor.out.endsWith(commands), doctor.out);
+    // A missing reward file is a mistake in the configuration: it is named with the rest.
+    for (const command of ["train", "slurm", "doctor", "sweep"]) {
+      const axis = command === "sweep" ? ["seed=1,2"] : [];
+      const account = command === "slurm" ? ["acct"] : [];
+      const args = [command, "a.yaml", ...account, "rewards=[{path: r.ts}]", ...axis];
+      const result = await rgx(args, "", env, folder);
+      assert.equal(result.code, 2, result.err);
+      for (const says of [...lacks, /rewards\.0\.path: no such file: r\.ts/]) {
+        assert.match(result.err, says);
+      }
+      assert.ok(result.err.endsWith(commands), result.err);
+    }
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.yaml"]);
 
     // What an earlier job makes may come later.
