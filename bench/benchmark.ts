@@ -10,7 +10,8 @@ import type { Took } from "./answerer.ts";
 import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local/local_model.ts";
 import { LocalModels } from "./local/local_models.ts";
-import { type AskedModels, isRemoteName, planModels } from "./plan/model_plan.ts";
+import { isRemoteName } from "../core/remote/model_names.ts";
+import { type AskedModels, planModels } from "./plan/model_plan.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TaskRequest } from "./plan/test_set.ts";
 import { RemoteModel } from "./remote/model.ts";
@@ -37,7 +38,10 @@ import { runWorkers, type WorkerOptions } from "./workers/worker_pool.ts";
 
 /** Which models answer which tasks, and how they are asked. */
 export interface BenchmarkOptions {
-  /** Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`. */
+  /**
+   * Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`; each may have a name of
+   * one's own: `tuned=runs/a`.
+   */
   models: readonly string[];
   /** Names or files of tasks, alone or with their parameters. */
   tasks: readonly (string | TaskRequest)[];

@@ -5,6 +5,7 @@
  * are variables at the top of the script, which users can edit.
  */
 import { resolve } from "node:path";
+import { isRemoteName, namedModel } from "../core/remote/model_names.ts";
 import { UsageError } from "../core/errors.ts";
 import { gres, headerLines, type Job, type ProcessNeeds, withNeeds } from "./header.ts";
 import {
@@ -129,7 +130,7 @@ export async function benchScript(
   requireScriptPath(script, "--output");
   const array = kind !== "array" ? null : `0-${gpus - 1}${concurrencyLimit(options.maxParallel)}`;
   const header = headerLines(job, { jobName, log: logs, array });
-  const names = await Promise.all(models.map((model) => placeOf(model, workDir)));
+  const names = await Promise.all(models.map((model) => modelOf(model, workDir)));
   for (const { name, exists } of names) {
     if (exists || !looksLikePath(name)) continue;
     notes.push(`the model ${name} is not there yet (--dependency starts after its training)`);
@@ -148,7 +149,7 @@ export async function benchScript(
       progress: job.requeue ? PROGRESS : "",
       sbatch: header.join("\n"),
       how: HOW[kind],
-      models: names.map(({ name }) => `  ${shellWord(name)}`).join("\n"),
+      models: names.map(({ written }) => `  ${shellWord(written)}`).join("\n"),
       tasks: shellWords(await Promise.all(tasks.map((task) => taskName(task, workDir)))),
       num_examples: String(options.numExamples ?? 100),
       max_new_tokens: options.maxNewTokens == null ? "" : String(options.maxNewTokens),
@@ -177,6 +178,12 @@ export async function benchScript(
 const concurrencyLimit = (maxParallel?: number) =>
   maxParallel === undefined ? "" : `%${maxParallel}`;
 
+/** A model whose place was found by `placeOf`; its own name stays before it. */
+async function modelOf(text: string, workDir: string) {
+  const { name, place } = namedModel(text), found = await placeOf(place, workDir);
+  return { ...found, written: name === place ? found.name : `${name}=${found.name}` };
+}
+
 /** Finds a path from the job's folder, or else from the current folder, and makes this absolute. */
 async function placeOf(name: string, workDir: string): Promise<{ name: string; exists: boolean }> {
   const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
@@ -187,7 +194,7 @@ async function placeOf(name: string, workDir: string): Promise<{ name: string; e
 
 /** Whether a model's name is a path: names on the Hub have at most one slash. */
 function looksLikePath(name: string): boolean {
-  return !name.startsWith("openai:") && (/^[./~]|\.gguf$/.test(name) || name.split("/").length > 2);
+  return !isRemoteName(name) && (/^[./~]|\.gguf$/.test(name) || name.split("/").length > 2);
 }
 
 /**

@@ -5,6 +5,7 @@ import { exists, fileName } from "../core/paths.ts";
 import { programCommand } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
+import { signalLeadNotes } from "./signal_lead.ts";
 import { isMinutesAndSeconds } from "./slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import mpiChoice from "./templates/mpi.sh" with { type: "text" };
@@ -113,7 +114,7 @@ export async function prepare(
   const program = apptainer !== undefined
     ? await inImage(apptainer, workDir, device)
     : options.program ?? programCommand();
-  const notes: string[] = [];
+  const notes = signalLeadNotes(options.warn ?? null);
   if (isMinutesAndSeconds(job.time)) {
     notes.push(
       `--time ${job.time.text} is minutes and seconds to SLURM; hours are ${job.time.text}:00`,

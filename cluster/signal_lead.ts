@@ -10,6 +10,39 @@ const DEFAULT_SIGNAL_LEAD_SECONDS = 600;
 /** The maximum that SLURM accepts for `--signal`. */
 const MAX_SIGNAL_LEAD_SECONDS = 65535;
 
+/** Below it, a lead may be over before SLURM has looked at the clock. */
+const SHORT_SIGNAL_LEAD_SECONDS = 60;
+
+/**
+ * Reads the value of `--warn`: seconds, or as sbatch's `--signal` has it, `B:USR2@SECONDS`.
+ * @throws UsageError
+ */
+export function parseSignalLead(text: string): number {
+  const [, signal, seconds] = /^(?:(?:[BR]{1,2}:)?(?:SIG)?([A-Z0-9]+)@)?(\d{1,6})$/i.exec(text) ??
+    [];
+  if (seconds === undefined || Number(seconds) === 0) {
+    throw new UsageError(`--warn ${text}: expected seconds, as in --warn 600`, {
+      advice: "So long before its time limit the job gets a signal and saves.",
+    });
+  }
+  if (signal !== undefined && !/^(?:USR2|12)$/i.test(signal)) {
+    throw new UsageError(`--warn ${text}: the script waits for USR2`, {
+      advice: `--warn ${seconds} is enough; it stands for --signal=B:USR2@${seconds}.`,
+    });
+  }
+  return Number(seconds);
+}
+
+/** What a user should know of a short lead. */
+export function signalLeadNotes(given: number | null): string[] {
+  if (given === null || given >= SHORT_SIGNAL_LEAD_SECONDS) return [];
+  return [
+    `--warn ${given}: in ${given} seconds the step under way must end and a checkpoint be ` +
+    "written, or the job is killed and loses what came after the last one; SLURM looks at the " +
+    "clock every 30 seconds",
+  ];
+}
+
 /**
  * The signal lead of a job. The default is 600 seconds. For time limits below 40 minutes it is a
  * quarter of the limit, but at least a minute, and at most half of the limit. SLURM checks the time

@@ -98,7 +98,8 @@ export async function checkShell(script: string): Promise<void> {
   });
 }
 
-async function run(command: readonly string[], cwd?: string, env?: Record<string, string>) {
+/** Runs a program to its end. @throws RgxError when there is none */
+export async function run(command: readonly string[], cwd?: string, env?: Record<string, string>) {
   const [program, ...args] = command;
   try {
     const { success, stdout, stderr } = await new Deno.Command(program!, {

@@ -31,14 +31,14 @@ export async function loadAdapter(
 ): Promise<string> {
   checkOn(rules);
   const name = nameOf(fields), replaces = fields.boolean("load_inplace", false);
-  if (host.has(name) && (!replaces || name === host.base.id)) {
+  if (host.has(name) && (!replaces || host.isBase(name))) {
     throw badRequest(
       `there is a model named ${JSON.stringify(name)} already` +
-        (name === host.base.id ? "" : "; load_inplace: true replaces it"),
+        (host.isBase(name) ? "" : "; load_inplace: true replaces it"),
       "lora_name",
     );
   }
-  if (!host.has(name) && host.models.length > rules.max) {
+  if (!host.has(name) && host.adapterCount >= rules.max) {
     throw badRequest(`${rules.max} adapters are loaded, which is the limit; unload one first`);
   }
   const path = fields.string("lora_path"), files = fields.object("lora_files");
@@ -54,7 +54,7 @@ export async function loadAdapter(
 export function unloadAdapter(fields: Fields, host: ModelHost, rules: AdapterRules): string {
   checkOn(rules);
   const name = nameOf(fields);
-  if (name === host.base.id) throw badRequest("the base model cannot be unloaded", "lora_name");
+  if (host.isBase(name)) throw badRequest("the base model cannot be unloaded", "lora_name");
   host.unload(name);
   return `Success: LoRA adapter '${name}' removed successfully.`;
 }

@@ -9,7 +9,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
 import { type AdapterRules, loadAdapter, unloadAdapter } from "./adapters_api.ts";
 import type { Desk } from "./answer.ts";
-import { ApiError, asApiError, modelNotFound, unavailable } from "./api_error.ts";
+import { ApiError, asApiError, unavailable } from "./api_error.ts";
 import { chat, chatRequest, streamChat } from "./chat.ts";
 import { complete, completionRequest, streamCompletion } from "./completions.ts";
 import { eventStream, type Send } from "./event_stream.ts";
@@ -112,9 +112,7 @@ export class App {
     );
     this.#route("GET", "/v1/models/:id{.+}", ({ context }) => {
       const name = context.req.param("id") ?? "";
-      const model = host.models.find(({ id }) => id === name);
-      if (model === undefined) throw modelNotFound(name);
-      return json(this.#card(model));
+      return json(this.#card(host.models.find(({ id }) => id === name) ?? host.find(name)));
     });
     this.#route("GET", "/tokenizer_info", () => json(tokenizerInfo(host.base)));
     const post = (
@@ -184,7 +182,7 @@ export class App {
       rgx_running_completions: ["Completions that are being generated.", queue.running],
       rgx_waiting_requests: ["Requests of which a part waits.", queue.waiting],
       rgx_open_requests: ["Requests under way.", this.#calls.size],
-      rgx_adapters: ["Adapters that are loaded.", host.models.length - 1],
+      rgx_adapters: ["Adapters that are loaded.", host.adapterCount],
       rgx_shared_prompt_tokens_total: [
         "Tokens of prompts that were in the cache already.",
         host.timing.sharedTokens,

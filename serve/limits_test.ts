@@ -31,6 +31,36 @@ async function raw(url: string, bytes: string, cut = false): Promise<string> {
   return new TextDecoder().decode(part.subarray(0, count));
 }
 
+Deno.test("the base answers to its served names, its path and its folder's name", async () => {
+  await withServer(
+    async ({ url, ask, post, host }) => {
+      const listed = await (await fetch(`${url}/v1/models`)).json();
+      const ids = listed.data.map(({ id }: { id: string }) => id);
+      assert.deepEqual(ids, ["first", "second"], "as vLLM lists them");
+      const place = host.base.root;
+      for (const model of ["first", "second", place, "base"]) {
+        const body = { model, prompt: [5, 6], max_tokens: 1 };
+        assert.equal((await ask("/v1/completions", body)).model, "first", model);
+        const card = await fetch(`${url}/v1/models/${encodeURIComponent(model)}`);
+        assert.equal(card.status, 200);
+        await card.body?.cancel();
+      }
+      const malformed = await fetch(`${url}/v1/models/%zz`);
+      assert.equal((await malformed.json()).error.code, "model_not_found");
+      // An adapter that takes the folder's name keeps it also when it has gone.
+      const load = (lora_name: string) =>
+        post("/v1/load_lora_adapter", { lora_name, lora_path: `${place}/../one` });
+      assert.equal((await load("second")).status, 400);
+      assert.equal((await load("base")).status, 200);
+      assert.equal(host.find("base").parent, "first");
+      assert.equal((await post("/v1/unload_lora_adapter", { lora_name: "base" })).status, 200);
+      assert.equal((await post("/v1/completions", { model: "base", prompt: [5] })).status, 404);
+    },
+    undefined,
+    { servedNames: ["first", "second"] },
+  );
+});
+
 Deno.test("a key is asked for everywhere but at /health", () =>
   withServer(async ({ url, post }) => {
     const status = async (path: string, authorization?: string) => {

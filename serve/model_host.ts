@@ -2,6 +2,7 @@
  * The model of a server with its adapters, and the one generation that serves all requests. An
  * adapter that is unloaded stays in memory until the last request that began with it has ended.
  */
+import { basename } from "node:path";
 import { UsageError } from "../core/errors.ts";
 import { memoryRoom } from "../core/machine/memory.ts";
 import type { Device } from "../kernels/device.ts";
@@ -43,8 +44,8 @@ interface Adapter extends ServedModel {
 }
 
 export interface HostOptions extends Pick<LoadOptions, "weights" | "activations" | "onLoad"> {
-  /** The name of the base; default: the model's path as given. */
-  servedName?: string;
+  /** Names of the base, the first of which it is listed by; default: the model's path as given. */
+  servedNames?: readonly string[];
   /** Maximum number of tokens of a prompt and its completion; default: the model's positions. */
   maxModelLength?: number;
   /** A length that the model does not have becomes that of the model, instead of an error. */
@@ -82,6 +83,8 @@ export class ModelHost {
 
   private constructor(
     readonly base: ServedModel,
+    /** Names that the base answers to as long as no adapter has them. */
+    private readonly aliases: Set<string>,
     readonly maxModelLength: number,
     room: GenerationSizes,
     private readonly options: HostOptions,
@@ -122,30 +125,53 @@ export class ModelHost {
           `--max-model-len ${length}: the model has only ${maxPositions} positions`,
         );
       }
-      const room = planRoom(loaded, length, options), id = options.servedName ?? path;
+      const room = planRoom(loaded, length, options), id = options.servedNames?.[0] ?? path;
       const base = { id, root: loaded.base, parent: null, created: now(), loaded };
-      return new ModelHost(base, length, room, options, await IoTurns.open());
+      return new ModelHost(
+        base,
+        new Set([path, basename(path)]),
+        length,
+        room,
+        options,
+        await IoTurns.open(),
+      );
     } catch (error) {
       loaded.model.dispose();
       throw error;
     }
   }
 
-  /** The base and all adapters. */
+  /** The base, under each of its served names, and all adapters. */
   get models(): ServedModel[] {
-    return [this.base, ...this.#adapters.values()];
+    const others = this.options.servedNames?.slice(1).map((id) => ({ ...this.base, id })) ?? [];
+    return [this.base, ...others, ...this.#adapters.values()];
   }
 
-  /** @param name absent = the base @throws ApiError when there is no such model */
+  get adapterCount(): number {
+    return this.#adapters.size;
+  }
+
+  /**
+   * The base answers to its served names, and to its path and the folder's name as well, unless an
+   * adapter has these.
+   * @param name absent = the base
+   * @throws ApiError when there is no such model
+   */
   find(name: string | undefined): ServedModel {
-    if (name === undefined || name === this.base.id) return this.base;
+    if (name === undefined || this.isBase(name)) return this.base;
     const adapter = this.#adapters.get(name);
-    if (adapter === undefined) throw modelNotFound(name);
-    return adapter;
+    if (adapter !== undefined) return adapter;
+    if (this.aliases.has(name)) return this.base;
+    throw modelNotFound(name);
+  }
+
+  /** Whether it is a served name of the base, which no adapter can have. */
+  isBase(name: string): boolean {
+    return name === this.base.id || (this.options.servedNames?.includes(name) ?? false);
   }
 
   has(name: string): boolean {
-    return name === this.base.id || this.#adapters.has(name) || this.#loading.has(name);
+    return this.isBase(name) || this.#adapters.has(name) || this.#loading.has(name);
   }
 
   /**
@@ -203,6 +229,7 @@ export class ModelHost {
       }
       if (this.#adapters.has(name)) this.unload(name);
       const about = { id: name, root: path, parent: base.id, created: now() };
+      this.aliases.delete(name);
       this.#adapters.set(name, { ...about, loaded, joined, users: 0, isUnloaded: false });
     } finally {
       this.#loading.delete(name);

@@ -45,7 +45,7 @@ export function withServer(
     await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);
     for (const name of ["one", "three"]) await writeAdapter(config, folder, device, { name });
     const host = await ModelHost.open(`${folder}/base`, device, {
-      servedName: "base",
+      servedNames: ["base"],
       ...hostOptions,
     });
     const defects: unknown[] = [], copies: LoadedModel[] = [];

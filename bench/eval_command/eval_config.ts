@@ -41,7 +41,7 @@ import {
   MODEL_KEYS,
   type Wanted,
 } from "./eval_keys.ts";
-import { isRemoteName, REMOTE_PREFIX } from "../plan/model_plan.ts";
+import { isRemoteName, namedModel, REMOTE_PREFIX } from "../../core/remote/model_names.ts";
 import type { RemoteOptions } from "../../core/remote/server.ts";
 import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
 import type { TaskRequest } from "../plan/test_set.ts";
@@ -241,7 +241,7 @@ class Reader {
         }
         models.push(name);
         if (prompt !== undefined) {
-          systemPrompts[name] = typeof prompt === "string" && prompt || null;
+          systemPrompts[namedModel(name).name] = typeof prompt === "string" && prompt || null;
         }
       } else {
         const found = describeNode(node);

@@ -28,12 +28,15 @@ import {
   runPromptSettings,
 } from "../../evaluation/prompt_settings.ts";
 import type { PromptRecord, Sampling } from "../results/result_file.ts";
+import {
+  isRemoteName,
+  type NamedModel,
+  namedModel,
+  REMOTE_PREFIX,
+} from "../../core/remote/model_names.ts";
 import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { samplingOf } from "./sampling_plan.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
-
-export const REMOTE_PREFIX = "openai:";
-export const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 /** The user's settings for all models. The rest comes from the checkpoints' runs, else defaults. */
 export interface AskedModels {
@@ -73,12 +76,14 @@ interface Found {
 
 /**
  * All models in the order given, each followed by its base unless the user names that too.
+ * @param texts places, or `NAME=PLACE`
  * @throws UsageError when a model is not there or is named twice
  */
 export async function planModels(
-  names: readonly string[],
+  texts: readonly string[],
   asked: AskedModels,
 ): Promise<{ models: PlannedModel[]; sampling: Sampling; warnings: string[] }> {
+  const named = texts.map(namedModel), names = named.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new UsageError(`the model ${twice} is named twice`);
   if (names.length === 0) {
@@ -86,15 +91,16 @@ export async function planModels(
       advice: "Name one or several: folders, or openai:NAME of a server.",
     });
   }
-  const empty = names.find((name) => name === "" || name === REMOTE_PREFIX);
+  const empty = named.find(({ place }) => place === "" || place === REMOTE_PREFIX);
   if (empty !== undefined) {
-    const advice = `--models ${empty === "" ? "FOLDER" : `${REMOTE_PREFIX}NAME`} …`;
+    const advice = `--models ${empty.place === "" ? "FOLDER" : `${REMOTE_PREFIX}NAME`} …`;
     throw new UsageError("the name of a model is empty", { advice });
   }
   const warnings: string[] = [];
   const found = new Map<string, Found | null>();
-  for (const name of names) {
-    found.set(name, isRemoteName(name) ? null : await locate(name, asked, warnings));
+  for (const [i, model] of named.entries()) {
+    const isRemote = isRemoteName(texts[i]!);
+    found.set(model.name, isRemote ? null : await locate(model, asked, warnings));
   }
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked.sampling ?? {}, runs, warnings);
@@ -113,12 +119,13 @@ export async function planModels(
   }
   const models: PlannedModel[] = [];
   const taken = new Set(local.map(({ where }) => identity(where)));
+  const placeOf = (name: string) => named.find((model) => model.name === name)!.place;
   for (const [name, model] of found) {
     if (model === null) {
       const settings = settingsOf(name, null, asked, sampling);
       models.push({
         name,
-        where: { kind: "remote", model: name.slice(REMOTE_PREFIX.length) },
+        where: { kind: "remote", model: placeOf(name).slice(REMOTE_PREFIX.length) },
         settings: {
           ...settings,
           prompt: { ...settings.prompt, format: asked.remote.format },
@@ -244,10 +251,14 @@ async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | nul
 }
 
 /** @throws UsageError naming the nearest folder when there is none */
-async function locate(name: string, asked: AskedModels, warnings: string[]): Promise<Found> {
-  const found = await findModel(name);
-  warnings.push(...checkpointNotes(name, found));
-  if (found.path === null) throw await notFound(name, found.lookedAt);
+async function locate(
+  { name, place }: NamedModel,
+  asked: AskedModels,
+  warnings: string[],
+): Promise<Found> {
+  const found = await findModel(place);
+  warnings.push(...checkpointNotes(place, found));
+  if (found.path === null) throw await notFound(place, found.lookedAt);
   const path = Deno.realPathSync(found.path);
   const { config, name: runName, promptTime } = await runOf(path, warnings);
   if (config !== null && await isDataGone(config.data)) {
@@ -290,13 +301,13 @@ async function locate(name: string, asked: AskedModels, warnings: string[]): Pro
   }
   const tokenizerName = config?.model.tokenizer_name_or_path ?? null;
   if (tokenizerName === null) return { ...known, base: { name: baseName, where: base } };
-  const place = (await findModel(tokenizerName)).path;
-  if (asked.includeBase && place === null) {
+  const beside = (await findModel(tokenizerName)).path;
+  if (asked.includeBase && beside === null) {
     warnings.push(
       `${name}: the tokenizer of its run, ${tokenizerName}, is not here: its base has its own`,
     );
   }
-  const tokenizerPlace = place === null ? {} : { tokenizer: place };
+  const tokenizerPlace = beside === null ? {} : { tokenizer: beside };
   return { ...known, base: { name: baseName, where: { ...base, ...tokenizerPlace } } };
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { BenchmarkOptions } from "../../bench/benchmark.ts";
 import type { Shard } from "../../bench/benchmark_run.ts";
 import { type EvalDescription, readEvalConfig } from "../../bench/eval_command/eval_config.ts";
-import { isRemoteName } from "../../bench/plan/model_plan.ts";
+import { isRemoteName } from "../../core/remote/model_names.ts";
 import type { Sampling } from "../../bench/results/result_file.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
 import { UsageError } from "../../core/errors.ts";

@@ -8,7 +8,11 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .description("measure models on tasks: accuracy with intervals, paired differences")
     .optionsGroup("Models and tasks:")
     .option("--config <file>", "a YAML file that names models and tasks, as rgx eval takes it")
-    .option("--models <models...>", "folders, runs, checkpoints, adapters, or openai:NAME", [])
+    .option(
+      "--models <models...>",
+      "folders, runs, checkpoints, adapters, or openai:NAME; LABEL=MODEL names it in results",
+      [],
+    )
     .option(
       "--tasks <tasks...>",
       "tasks, task files, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a JSONL file",
@@ -27,6 +31,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     "after",
     examples(
       "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
+      "rgx bench --models before=./base after=runs/a --tasks leg_counting",
       "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
       "rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4",
       "rgx bench --models openai:qwen --tasks gsm8k --base-url http://localhost:8000",

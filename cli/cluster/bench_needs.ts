@@ -1,5 +1,6 @@
 /** What the job of a benchmark needs: whether its models and data sets are here, and its memory. */
-import { isRemoteName, planModels } from "../../bench/plan/model_plan.ts";
+import { isRemoteName, namedModel } from "../../core/remote/model_names.ts";
+import { planModels } from "../../bench/plan/model_plan.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { exists } from "../../core/paths.ts";
 import type { ProcessNeeds } from "../../cluster/header.ts";
@@ -37,7 +38,7 @@ export async function planBench(
   return await inFolder(options.workDir, async () => {
     const local = models.filter((name) => !isRemoteName(name));
     const missing: MissingPart[] = [];
-    for (const name of local) {
+    for (const { place: name } of local.map(namedModel)) {
       const isRun = await exists(`${name}/run.json`);
       const part = isRun ? null : await missingModel("--models", name, true);
       if (part !== null) missing.push(part);

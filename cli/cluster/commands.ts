@@ -85,7 +85,7 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--job-name <name>", "default: the name of the configuration")
     .option("--requeue", "back into the queue when time is nearly up", true)
     .option("--no-requeue", "end when time is up")
-    .option("--warn <seconds>", "how long before its end the job saves (default 600)", integer(1))
+    .option("--warn <seconds>", "how long before its end the job saves (default 600)")
     .option("--max-restarts <n>", "restarts in a row without anything new (default 5)", integer(0))
     .option("--dependency <when>", "start after another job: afterok:1234")
     .option("--no-check", "do not look whether model and data are here, and plan nothing")

@@ -11,6 +11,8 @@ import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
 import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
 import { slurmScript, TRAIN_TEMPLATE } from "../../cluster/train_script.ts";
+import { checkMpiType } from "../../cluster/mpi_type.ts";
+import { parseSignalLead } from "../../cluster/signal_lead.ts";
 import { shellWord } from "../../cluster/quote.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -33,7 +35,8 @@ export interface SlurmFlags {
   memory?: string;
   nodes?: number;
   requeue: boolean;
-  warn?: number;
+  warn?: string;
+  mpi?: string;
   maxRestarts?: number;
   output?: string;
   jobName?: string;
@@ -61,14 +64,13 @@ export interface SlurmBenchFlags extends SlurmFlags {
   maxNewTokens?: number;
   outputDir?: string;
   oneNode?: boolean;
-  mpi?: string;
 }
 
 export async function slurmTrain(
   config: string | undefined,
   account: string | undefined,
   overrides: string[],
-  flags: SlurmFlags & { sweep: string[]; ntasksPerNode?: number; mpi?: string },
+  flags: SlurmFlags & { sweep: string[]; ntasksPerNode?: number },
 ): Promise<void> {
   if (flags.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
   if (flags.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
@@ -194,7 +196,7 @@ async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & Templat
       cpus: flags.cpus,
       memory: flags.memory,
       nodes: flags.nodes,
-      warn: flags.warn,
+      warn: flags.warn === undefined ? undefined : parseSignalLead(flags.warn),
       dependency: flags.dependency,
       jobName: flags.jobName,
       apptainer: flags.apptainer,
@@ -240,13 +242,19 @@ async function readTemplate(path: string): Promise<string> {
   }
 }
 
+/** A script's remarks, and that on an unknown type of `--mpi`. */
+async function notesOf({ notes }: JobScript, { mpi }: SlurmFlags): Promise<string[]> {
+  return mpi === undefined ? notes : [...notes, ...await checkMpiType(mpi)];
+}
+
 async function deliver(
   script: JobScript,
   output: string,
   flags: SlurmFlags,
   command: (path: string) => string[],
 ): Promise<void> {
-  const path = resolve(output), { jobName: job_name, logs, notes } = script;
+  const path = resolve(output), { jobName: job_name, logs } = script;
+  const notes = await notesOf(script, flags);
   if (flags.submit) {
     await checkPartitionTime(flags.partition ?? null, flags.time ?? "04:00:00");
   }

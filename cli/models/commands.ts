@@ -59,6 +59,7 @@ function generateCommand(program: Command): void {
     .option("--base-url <url>", "an OpenAI-compatible server; --model is then a model's name there")
     .option("--api-key-env <name>", "variable with its key (default: OPENAI_API_KEY)")
     .addOption(activations())
+    .option("--quiet", "the text alone: no notes, no speed")
     .option("--json", "a JSON document (for each adapter) with ids, log-probabilities and speed")
     .addHelpText(
       "after",

@@ -125,7 +125,7 @@ function show(
   const cut = completions.find(({ ids, finishReason }) =>
     finishReason === "length" && ids.length < flags.maxNewTokens
   );
-  if (cut !== undefined) {
+  if (cut !== undefined && !flags.quiet) {
     const positions = promptIds.length + cut.ids.length;
     log(`note: cut off where the model's ${positions} positions are full`);
   }
@@ -144,6 +144,7 @@ function show(
     const shown = text ?? JSON.stringify(completions[i]!.ids);
     print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
   });
+  if (flags.quiet) return;
   log(
     `${counted(promptIds.length, "prompt token")} at ${speed.prefill.toFixed(0)}/s, ` +
       `${completions.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +

@@ -22,6 +22,7 @@ export interface ModelFlags extends DeviceFlags {
   loadIn8bit?: boolean;
   loadIn4bit?: boolean;
   activations?: ActivationType;
+  quiet?: boolean;
 }
 
 /**
@@ -36,10 +37,10 @@ export async function withModel(
 ): Promise<void> {
   const weights = storageOf(flags);
   const device = await openDevice(flags), { model, adapter: adapters } = flags;
-  for (const name of [model, ...adapters]) {
+  for (const name of flags.quiet ? [] : [model, ...adapters]) {
     for (const note of checkpointNotes(name, await findModel(name))) log(`note: ${note}`);
   }
-  const progress = new LoadProgress();
+  const progress = new LoadProgress(flags.quiet);
   let last: LoadedIdModel | null = null;
   try {
     for (const adapter of adapters.length === 0 ? [null] : adapters) {

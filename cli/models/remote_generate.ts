@@ -52,7 +52,9 @@ export async function generateRemotely(
     print(choices.length > 1 ? `[${i + 1}] ${choice.text}` : choice.text)
   );
   const usage = reply["usage"] as Json | null | undefined;
-  if (usage) log(`${usage["prompt_tokens"]} prompt tokens, ${usage["completion_tokens"]} new ones`);
+  if (usage && !flags.quiet) {
+    log(`${usage["prompt_tokens"]} prompt tokens, ${usage["completion_tokens"]} new ones`);
+  }
 }
 
 /** Fields that only some servers know are sent where they say something. */

@@ -15,7 +15,12 @@ export function serveCommand(program: Command): void {
     .description("a model behind an OpenAI-compatible API")
     .argument("[model]", "a Hugging Face folder, a GGUF file, a checkpoint or an adapter")
     .option("--model <folder>", "the same as a flag")
-    .option("--served-model-name <name>", "its name for clients (default: as given)")
+    .option(
+      "--served-model-name <name>",
+      "its name for clients (repeatable; default: as given, which is a name in any case)",
+      collect,
+      [],
+    )
     .option("--adapter <name=folder>", "an adapter and its name (repeatable)", collect, [])
     .option("--host <address>", "where to listen; 0.0.0.0: everywhere", "127.0.0.1")
     .option("--port <n>", "0: a free one", integer(0, 65535), 8000)

@@ -14,7 +14,7 @@ import { log, print } from "../terminal/terminal.ts";
 
 interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
   model?: string;
-  servedModelName?: string;
+  servedModelName: string[];
   host: string;
   port: number;
   apiKeyFile?: string;
@@ -53,7 +53,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
       weights,
       onLoad: progress.on,
       ...(activations === undefined ? {} : { activations }),
-      ...(flags.servedModelName === undefined ? {} : { servedName: flags.servedModelName }),
+      ...(flags.servedModelName.length === 0 ? {} : { servedNames: flags.servedModelName }),
       separateAdapters: flags.separateAdapters ?? false,
       ...(flags.maxModelLen === undefined ? {} : { maxModelLength: flags.maxModelLen }),
       ...(flags.maxNumSeqs === undefined ? {} : { maxSequences: flags.maxNumSeqs }),

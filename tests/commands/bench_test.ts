@@ -67,6 +67,11 @@ Deno.test("samples can be written to the folder of the results, which is created
     const done = await rgx([...args, ...small, ...out, `${folder}/out/samples.jsonl`]);
     assert.equal(done.code, 0, done.err);
     assert.equal((await Deno.readTextFile(`${folder}/out/samples.jsonl`)).split("\n").length, 3);
+    // A name of one's own stands in results; the answers are those of the same model.
+    const named = ["bench", "--models", `mine=${folder}/model`, "--tasks", "chain_sum", "--resume"];
+    const again = await rgx([...named, "--no-charts", ...small, "--json", ...out.slice(0, 2)]);
+    const { average, resumed } = JSON.parse(again.out);
+    assert.deepEqual([Object.keys(average), resumed], [["mine"], 2], again.err);
     const elsewhere = await rgx([...args, ...small, ...out, `${folder}/no/samples.jsonl`]);
     assert.equal(elsewhere.code, 2);
     assert.match(elsewhere.err, /--samples-out .*: there is no folder/);

@@ -38,6 +38,10 @@ Deno.test({
     const ids = async (...more: string[]) =>
       JSON.parse((await rgx([...args, "--max-new-tokens", "8", ...more])).out).completions
         .map((c: { ids: number[] }) => c.ids.join());
+    const plain = ["generate", "--model", TINY, "--prompt", "Once", "--max-new-tokens", "4"];
+    const quiet = await rgx([...plain, "--quiet"]);
+    assert.deepEqual([quiet.code, quiet.err, quiet.out.trim() !== ""], [0, "", true]);
+    assert.match((await rgx(plain)).err, /tokens at \d+\/s/);
     const first = await ids("--seed", "1");
     assert.deepEqual(await ids("--seed", "1", "--threads", "1"), first);
     assert.notDeepEqual(await ids("--seed", "2"), first);

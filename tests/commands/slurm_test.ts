@@ -207,6 +207,12 @@ Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
       [[...config, "a", "--work-dir", "nowhere"], /--work-dir nowhere: there is no such folder/],
       [[...config, "a", "--gpus", "-1"], /expected an integer/],
       [[...config, "a", "--warn", "99999"], /--warn 99999: .* at most 7200 seconds/],
+      [[...config, "a", "--warn", "10m"], /--warn 10m: expected seconds/],
+      [[...config, "a", "--mpi", "pmix"], /--mpi pmix: is for several ranks, and this job has one/],
+      [
+        [...config, "a", "--nodes", "2", "--mpi", "none"],
+        /--mpi none: starts processes that do not/,
+      ],
       [[...config, "a", "--template", "no.sh"], /--template no.sh: there is no such file/],
       [[...config, "a", "--template", "."], /--template .: is a folder, expected a file/],
       [[...config, "a", "--partion", "x"], /unknown option '--partion'[^]*--partition/],

@@ -1,0 +1,30 @@
+/** How a user names a model of a benchmark: `PLACE`, or `NAME=PLACE` with a name of their own. */
+import { statSync } from "node:fs";
+
+/** What the place of a model on a server begins with. */
+export const REMOTE_PREFIX = "openai:";
+
+export interface NamedModel {
+  /** How tables, charts and files name it. */
+  name: string;
+  /** A folder, a name on the Hub, or `openai:NAME`. */
+  place: string;
+}
+
+/** A file or folder that has such a name is itself, although its name has a `=`. */
+export function namedModel(text: string): NamedModel {
+  const [, name, place] = /^(?!openai:)([^=/]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || place === undefined || isThere(text)) {
+    return { name: text, place: text };
+  }
+  return { name, place };
+}
+
+/** Whether a server answers for it. */
+export function isRemoteName(text: string): boolean {
+  return namedModel(text).place.startsWith(REMOTE_PREFIX);
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
