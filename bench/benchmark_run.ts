@@ -13,6 +13,7 @@ import type { PlannedModel } from "./plan/model_plan.ts";
 import { OverlapCounter } from "./plan/overlap.ts";
 import {
   type AllTasksResultFile,
+  type Failure,
   type PromptRecord,
   RESULT_FORMAT,
   type SampleResult,
@@ -59,7 +60,7 @@ export class BenchmarkRun {
   errors = 0;
   /** Sum over all models of this call. */
   readonly took: Took = { loading: 0, asking: 0, model: 0 };
-  readonly #failures: AllTasksResultFile["failures"] = [];
+  readonly #failures: Failure[] = [];
   /** Seconds that asking a model took in this call, by its name. */
   readonly #seconds = new Map<string, number>();
 
@@ -163,7 +164,7 @@ export class BenchmarkRun {
       tasks,
       average: averages(tasks),
       parts: [],
-      failures: this.#failures,
+      failures: [...this.#failures, ...found.flatMap(failedRequests)],
     };
   }
 
@@ -250,6 +251,20 @@ export class BenchmarkRun {
     }
     return lines;
   }
+}
+
+/** The requests of a combination that failed, one entry for each reason. */
+function failedRequests(
+  { model, set, lines }: Combination & { lines: readonly SampleLine[] },
+): Failure[] {
+  const problems = new Map<string, Set<number>>();
+  for (const { index, result: { error, too_long } } of lines) {
+    if (error === undefined || too_long) continue;
+    problems.set(error, (problems.get(error) ?? new Set()).add(index));
+  }
+  return [...problems].map(([error, failed]) => ({
+    ...{ model: model.name, task: set.label, error, problems: [...failed] },
+  }));
 }
 
 /** How the questions of a set became prompts. */

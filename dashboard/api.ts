@@ -162,7 +162,7 @@ export interface BenchmarkDetails extends BenchmarkInfo {
     ci95: [number, number];
     p: number;
   }[];
-  failures: { model: string; task: string; error: string }[];
+  failures: { model: string; task: string; error: string; problems?: number[] }[];
 }
 
 export interface ExampleRow {

@@ -65,7 +65,10 @@ export interface Rubric {
    * together; known after `open`. Default false.
    */
   readonly wholeBatch?: boolean;
-  /** For each reward the parts of a sample that it cannot do without; default none. */
+  /**
+   * For each reward the parts of a sample that it cannot do without, of files known after `open`;
+   * default none.
+   */
   readonly needs?: readonly (readonly SamplePart[])[];
   /** The values of all rewards for all completions, in their order. */
   score(samples: readonly RewardSample[]): Promise<RubricScores>;
@@ -126,7 +129,9 @@ export function createRubric(
   return {
     names,
     weights: sections.map(({ weight }) => weight),
-    needs: scorers.map(({ needs = [] }) => needs),
+    get needs() {
+      return scorers.map(({ needs = [] }) => needs);
+    },
     get wholeBatch() {
       return scorers.some((scorer) => scorer.wholeBatch);
     },

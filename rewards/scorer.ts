@@ -14,7 +14,7 @@ export interface Scorer {
   readonly name: string;
   /** Whether values depend on the other samples of the batch; known after `open`. */
   readonly wholeBatch: boolean;
-  /** See RewardBase; default none. */
+  /** See RewardBase; of a file known after `open`. Default none. */
   readonly needs?: readonly SamplePart[];
   /** One outcome per sample, in their order. */
   score(samples: readonly RewardSample[], notes: RewardNotes): Promise<Outcome[]>;

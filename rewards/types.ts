@@ -42,8 +42,9 @@ export interface RewardInput extends RewardSample {
 /** null: the reward does not apply to this sample and adds nothing to its sum, not even 0. */
 export type RewardValue = number | null;
 
-/** A part of a sample that other programs may leave out. */
-export type SamplePart = "completionIds" | "answer";
+/** The parts of a sample that other programs may leave out. */
+export const SAMPLE_PARTS = ["completionIds", "answer"] as const;
+export type SamplePart = typeof SAMPLE_PARTS[number];
 
 /** What every reward declares. */
 export interface RewardBase {

@@ -90,10 +90,13 @@ Deno.test("final failures are unanswered, not wrong; a resume asks only for them
         assert.deepEqual([total, errors], [3, 2]);
         assert.equal(accuracy_of_all, accuracy * 3 / 5);
         assert.match(examples[0]!.error!, /500: always \(2 attempts\)/);
+        const missed = first.result.failures.map(({ problems }) => problems);
+        assert.deepEqual(missed, [[0, 1]], "in the file, with their reason");
         broken = false;
         const before = requests.length;
         const second = await ask(url, folder, {}, { resume: true });
         assert.deepEqual([second.resumed, second.evaluated, second.exitCode], [3, 2, 0]);
+        assert.deepEqual(second.result.failures, []);
         assert.equal(requests.length - before, 2);
       }),
   );

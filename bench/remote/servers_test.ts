@@ -11,6 +11,7 @@ import {
   usage,
   withServer,
 } from "../../core/remote/testing.ts";
+import type { Failure } from "../results/result_file.ts";
 import { ask, MODEL } from "./testing.ts";
 
 const sse = (text: string, type = "text/event-stream") =>
@@ -136,7 +137,10 @@ Deno.test("a question forbidden after others were answered is unanswered", async
       withFolder(async (folder) => {
         const done = await ask(url, folder, { concurrency: 1 });
         assert.deepEqual([done.unanswered, requests.length], [1, 5]);
-        assert.deepEqual(done.result.failures, []);
+        const [{ error, ...failure }, ...more] = done.result.failures as [Failure];
+        assert.deepEqual(failure, { model: MODEL, task: "chain_sum", problems: [2] });
+        assert.match(error, /403: flagged/);
+        assert.deepEqual(more, []);
       }),
   );
 });

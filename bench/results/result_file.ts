@@ -185,8 +185,17 @@ export interface AllTasksResultFile extends RunHeader {
   average: Record<string, ModelAverage>;
   /** Names of the files of the tasks, in the same folder. */
   parts: string[];
-  /** Combinations of a model and a task that failed. */
-  failures: { model: string; task: string; error: string }[];
+  /** Combinations of a model and a task that failed, and single requests that did. */
+  failures: Failure[];
+}
+
+/** What has no answer, and why. */
+export interface Failure {
+  model: string;
+  task: string;
+  error: string;
+  /** The `index` of the problems without an answer for this reason; absent = the whole task. */
+  problems?: number[];
 }
 
 /** A result file: of one task, or of all tasks of a benchmark. */

@@ -4,7 +4,7 @@
  */
 import { percentDigits } from "../../core/counted.ts";
 import { holm } from "../../core/holm.ts";
-import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
+import type { AllTasksResultFile, Failure, ModelResult } from "../../bench/results/result_file.ts";
 import { shownNames } from "../../bench/results/shown_names.ts";
 import { breakWidth, table, wrap } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
@@ -190,10 +190,19 @@ export function textReport(result: AllTasksResultFile, width = breakWidth("stdou
   if (comparisons.length > 0) {
     parts.push("", parted(comparisons, 1, width), ...wrap(testNote(result), width));
   }
-  for (const { model, task, error } of result.failures) {
-    parts.push("", `failed: ${model} on ${task}: ${error}`);
-  }
+  for (const failure of result.failures) parts.push("", failureText(failure));
   return parts.join("\n") + "\n";
+}
+
+/** The most problems without an answer whose numbers are shown. */
+const SHOWN_PROBLEMS = 5;
+
+function failureText({ model, task, error, problems }: Failure): string {
+  if (problems === undefined) return `failed: ${model} on ${task}: ${error}`;
+  const shown = problems.slice(0, SHOWN_PROBLEMS).join(", "),
+    more = problems.length - SHOWN_PROBLEMS;
+  const which = `${problems.length === 1 ? "problem" : "problems"} ${shown}`;
+  return `no answer: ${model} on ${task}, ${which}${more > 0 ? ` and ${more} more` : ""}: ${error}`;
 }
 
 export function markdownTable(result: AllTasksResultFile): string {

@@ -103,10 +103,16 @@ Deno.test("models with the same last name get longer names everywhere", () => {
     only_second: 1,
     p_value: 0.006,
   }];
-  file.failures = [{ model: "b/model", task: "lcm", error: "out of memory" }];
+  const problems = [0, 1, 2, 3, 4, 5, 6];
+  file.failures = [
+    { model: "b/model", task: "lcm", error: "out of memory" },
+    { model: "a/model", task: "gcd", error: "500: always", problems },
+  ];
   const report = textReport(file, 200);
   assert.match(report, /^gcd +b\/model − a\/model /m);
   assert.match(report, /^failed: b\/model on lcm/m);
+  const some = "problems 0, 1, 2, 3, 4 and 2 more: 500: always";
+  assert.ok(report.includes(`\nno answer: a/model on gcd, ${some}\n`), report);
 });
 
 Deno.test("a lopsided interval is shown by its longer side", () => {

@@ -36,7 +36,7 @@ export function reportCommands(program: Command): void {
     .option("--title <text>", "title of the chart")
     .option(
       "--output <path>",
-      "a .png, .svg, .pdf or .html; default: curves.png in the first run's folder",
+      "a .png, .svg, .pdf or .html; default: curves.png in the run's folder, or here",
     )
     .option("--json", "one JSON document: path, metrics, runs, notes")
     .addHelpText(

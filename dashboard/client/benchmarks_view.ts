@@ -86,7 +86,13 @@ function contents(details: BenchmarkDetails, state: PageState): Node[] {
         "lines on them their 95 % intervals.",
     ),
     ...[
-      problemBox(failures.map(({ model, task, error }) => `${model} failed on ${task}: ${error}`)),
+      problemBox(
+        failures.map(({ model, task, error, problems }) =>
+          problems === undefined
+            ? `${model} failed on ${task}: ${error}`
+            : `${model} gave no answer to ${problems.length} of ${task}: ${error}`
+        ),
+      ),
     ]
       .filter((box) => box !== null),
     h("h2", {}, "Accuracy"),

@@ -50,8 +50,8 @@ export interface CurvesOptions {
   /** Names of the runs in the chart, as "run=name"; a run is its path or its name in the chart. */
   rename?: readonly string[];
   /**
-   * A path ending in .png, .svg, .pdf or .html; default `curves.png` in the first run's folder. An
-   * existing file is replaced.
+   * A path ending in .png, .svg, .pdf or .html; default `curves.png`, of one run in its folder, of
+   * several in the current folder. An existing file is replaced.
    */
   output?: string;
 }
@@ -80,7 +80,9 @@ export async function plotCurves(
   const metrics = chooseMetrics(runs, options.metrics);
   const title = options.title ??
     `Training: ${runs.length === 1 ? runs[0]!.name : `${runs.length} runs`}`;
-  const path = options.output ?? await defaultPath(paths[0]!);
+  // A chart of several runs belongs to none of them.
+  const path = options.output ??
+    (paths.length === 1 ? await defaultPath(paths[0]!) : "curves.png");
   const drawn = await writeFigure(path, curvesFigure(runs, metrics, title), title);
   const notes = runs.filter(({ series }) => !metrics.some((metric) => series.has(metric)))
     .map(({ name }) => `${name} has none of the metrics that are drawn`);

@@ -207,7 +207,7 @@ Deno.test("a narrow figure has its panels below each other, with the same data",
   assert.ok(domains(phone, "yaxis")[0]![0] > domains(phone, "yaxis")[1]![1]);
 });
 
-Deno.test("curves of run folders become a picture, by default in the first folder", async () => {
+Deno.test("curves become a picture, by default in the run's folder, of several runs in the current one", async () => {
   const root = await Deno.makeTempDir();
   try {
     for (const name of ["x/run", "y/run"]) {
@@ -215,14 +215,19 @@ Deno.test("curves of run folders become a picture, by default in the first folde
       await Deno.writeTextFile(`${root}/${name}/metrics.jsonl`, metricsText());
     }
     await Deno.writeTextFile(`${root}/empty.jsonl`, line({ step: 1, split: "train", other: 1 }));
-    const drawn = await plotCurves([`${root}/x/run`, `${root}/y/run/metrics.jsonl`]);
-    assert.equal(drawn.path, `${root}/x/run/curves.png`);
+    const alone = await plotCurves([`${root}/x/run/metrics.jsonl`]);
+    assert.equal(alone.path, `${root}/x/run/curves.png`);
+    const before = Deno.cwd();
+    Deno.chdir(root);
+    const drawn = await plotCurves(["x/run", "y/run/metrics.jsonl"])
+      .finally(() => Deno.chdir(before));
+    assert.equal(drawn.path, "curves.png");
     assert.deepEqual(drawn.runs, ["x/run", "y/run"]);
     await Deno.mkdir(`${root}/y/other`);
     await Deno.copyFile(`${root}/y/run/metrics.jsonl`, `${root}/y/other/metrics.jsonl`);
     const named = await readRuns(["x/run", "y/run", "y/other"].map((name) => `${root}/${name}`));
     assert.deepEqual(named.map(({ name }) => name), ["x/run", "y/run", "y/other"]);
-    assert.ok((await Deno.stat(drawn.path)).size > 10_000);
+    assert.ok((await Deno.stat(`${root}/curves.png`)).size > 10_000);
     const { notes } = await plotCurves([`${root}/x/run/`, `${root}/empty.jsonl`], {
       metrics: ["reward"],
       output: `${root}/c.svg`,

@@ -307,7 +307,7 @@ function phases({ run, metrics: { series } }: RunRecord): Table | null {
   };
 }
 
-/** A number with three digits; rounding errors around 0 become 0. */
+/** A number with three digits, and the minus sign of all texts; rounding errors become 0. */
 export function short(value: number): string {
-  return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(3)));
+  return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(3))).replace(/^-/, "−");
 }

@@ -48,7 +48,10 @@ export function customScorer(
   return {
     name,
     get wholeBatch() {
-      return sandbox?.wholeBatch ?? false;
+      return sandbox?.about.wholeBatch ?? false;
+    },
+    get needs() {
+      return sandbox?.about.needs ?? [];
     },
     async open() {
       const opened = await open();

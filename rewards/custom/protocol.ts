@@ -2,7 +2,7 @@
  * The messages between the program and the Worker that runs a user's reward. They are lines of
  * JSON. The process between the two passes them on without reading them.
  */
-import type { ExtraValue, RewardSample, RewardValue } from "../types.ts";
+import type { ExtraValue, RewardSample, RewardValue, SamplePart } from "../types.ts";
 
 export interface Limits {
   /** The time limit for one value, in seconds. */
@@ -34,8 +34,16 @@ export interface Scored {
   cost: number;
 }
 
+/** What the module of a reward says about itself. */
+export interface AboutReward {
+  /** It exports computeBatch. */
+  wholeBatch: boolean;
+  /** Its export `needs`; default none. */
+  needs: readonly SamplePart[];
+}
+
 export type FromWorker =
-  | { type: "loaded"; wholeBatch: boolean }
+  | { type: "loaded"; about: AboutReward }
   | { type: "broken"; message: string }
   | { type: "started"; batch: number; row: number }
   | { type: "scored"; batch: number; row: number; scored: Scored }

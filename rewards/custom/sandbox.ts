@@ -8,7 +8,7 @@ import { messageOf, UsageError } from "../../core/errors.ts";
 import type { RewardSample } from "../types.ts";
 import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
 import { REWARD_HOST } from "../../core/sandbox/host_commands.ts";
-import type { FromWorker, Limits, Scored, ToWorker } from "./protocol.ts";
+import type { AboutReward, FromWorker, Limits, Scored, ToWorker } from "./protocol.ts";
 
 /** Time limit for starting the process and for loading the module, in seconds. */
 const LOAD_TIME = 10;
@@ -33,7 +33,7 @@ interface Ended {
 
 export class Sandbox {
   #process: RewardProcess | null = null;
-  #wholeBatch = false;
+  #about: AboutReward = { wholeBatch: false, needs: [] };
   #batches = 0;
   #lateInARow = 0;
   #closings = 0;
@@ -58,7 +58,7 @@ export class Sandbox {
       let process: RewardProcess | null = null;
       try {
         process = this.#process = new SandboxProcess(HOST, this.net);
-        this.#wholeBatch = await loaded(process, this.url);
+        this.#about = await loaded(process, this.url);
         return;
       } catch (error) {
         const died = process !== null && process.ended !== null;
@@ -69,9 +69,9 @@ export class Sandbox {
     }
   }
 
-  /** Whether the reward scores whole batches; known once it was started. */
-  get wholeBatch(): boolean {
-    return this.#wholeBatch;
+  /** Whether the reward scores whole batches, and what it needs; known once it was started. */
+  get about(): AboutReward {
+    return this.#about;
   }
 
   /** Ends the process, and a batch that is being scored. */
@@ -119,7 +119,7 @@ export class Sandbox {
       if (ended !== null) {
         await this.#end();
         if (this.#closings > closings) { for (const row of rows) fail(row, "scoring was ended"); }
-        else if (this.#wholeBatch) { for (const row of rows) fail(row, ended.message); }
+        else if (this.#about.wholeBatch) { for (const row of rows) fail(row, ended.message); }
         else if (ended.running.length > 1) concurrency = 1; // finds out which sample hangs
         // Killed before it began: no sample is to blame.
         else if (ended.running.length === 0 && !triedAgain) triedAgain = true;
@@ -151,7 +151,7 @@ export class Sandbox {
     if (process === null) return Promise.resolve({ running: [], message: "scoring was ended" });
     const running = new Set<number>();
     const missing = new Set(samples.map(({ row }) => row));
-    const seconds = limits.timeout * (this.#wholeBatch ? samples.length : 1);
+    const seconds = limits.timeout * (this.#about.wholeBatch ? samples.length : 1);
     return new Promise((resolve) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const finish = (end: string | null) => {
@@ -195,8 +195,8 @@ export class Sandbox {
   }
 }
 
-/** Loads the module. True if it scores whole batches. @throws Error if it cannot be loaded */
-function loaded(process: RewardProcess, url: string): Promise<boolean> {
+/** Loads the module. @throws Error if it cannot be loaded */
+function loaded(process: RewardProcess, url: string): Promise<AboutReward> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
       clearTimeout(timer);
@@ -207,7 +207,7 @@ function loaded(process: RewardProcess, url: string): Promise<boolean> {
     const timer = setTimeout(() => fail(`it did not load within ${LOAD_TIME} s`), LOAD_TIME * 1000);
     process.listen((messages, ended) => {
       for (const message of messages) {
-        if (message.type === "loaded") return finish(() => resolve(message.wholeBatch));
+        if (message.type === "loaded") return finish(() => resolve(message.about));
         if (message.type === "broken" || message.type === "uncaught") return fail(message.message);
       }
       if (ended !== null) fail(ended);

@@ -8,7 +8,7 @@ import { explain as explained } from "../../core/sandbox/explain.ts";
 import { lockDown } from "../../core/sandbox/lock_down.ts";
 import { checkValue, RewardNotes, show } from "../scorer.ts";
 import { Late, withinTimeLimit } from "../time_limit.ts";
-import type { RewardInput } from "../types.ts";
+import { type RewardInput, SAMPLE_PARTS, type SamplePart } from "../types.ts";
 import {
   encodeCell,
   type FromWorker,
@@ -68,10 +68,19 @@ async function load(url: string): Promise<void> {
     if (typeof module.computeBatch === "function") computeBatch = module.computeBatch;
     else if (typeof module.default === "function") compute = module.default;
     else throw new TypeError("neither computeBatch nor the default export is a function");
-    post({ type: "loaded", wholeBatch: computeBatch !== null });
+    const about = { wholeBatch: computeBatch !== null, needs: needsOf(module.needs) };
+    post({ type: "loaded", about });
   } catch (error) {
     post({ type: "broken", message: explain(error) });
   }
+}
+
+/** @throws TypeError for anything but a list of parts */
+function needsOf(needs: unknown): SamplePart[] {
+  if (needs === undefined) return [];
+  const parts: readonly unknown[] = SAMPLE_PARTS;
+  if (Array.isArray(needs) && needs.every((part) => parts.includes(part))) return needs;
+  throw new TypeError(`its export needs: expected a list of ${parts.join(", ")}`);
 }
 
 async function score(

@@ -61,6 +61,25 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
   const missing = await rgx(["score", "--reward", "brevity"], short + "\n");
   assert.equal(missing.code, 1);
   assert.match(JSON.parse(missing.out).error, /^line 1: the reward brevity needs completion_ids/);
+  await withFolder(async (folder) => {
+    const own = (needs: string) =>
+      `export const needs = ${needs};\n` +
+      `export default ({ completionIds, info }) => completionIds.length + info.id;\n`;
+    const score = (line: unknown) =>
+      rgx(["score", "--reward", "./own.ts"], `${JSON.stringify(line)}\n`, {}, folder);
+    await Deno.writeTextFile(`${folder}/own.ts`, own('["completionIds"]'));
+    const sample = { ...SUM, id: 7, completion: "2" };
+    const given = await score({ ...sample, completion_ids: [4, 5] });
+    assert.equal(JSON.parse(given.out).reward, 9, given.err);
+    assert.match(
+      JSON.parse((await score(sample)).out).error,
+      /^line 1: the reward own needs completion_ids, found only question, answer, id/,
+    );
+    await Deno.writeTextFile(`${folder}/own.ts`, own('["ids"]'));
+    const wrong = await score(sample);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.err, /export needs: expected a list of completionIds, answer/);
+  });
   const both = await rgx(["score", "--reward", "brevity", "--threads", "2"]);
   assert.match(both.err, /--threads is for scores of answers/);
 });

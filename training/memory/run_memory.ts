@@ -105,6 +105,10 @@ function maxGenerated({ training, eval: heldOut }: RunConfig, supervisedOnly: bo
   return supervisedOnly && heldOut.num_examples === 0 ? 0 : training.max_completion_length;
 }
 
+/** What a run may do with prompts that are too long, as a part of an advice. */
+export const CUT_PROMPTS = "cut prompts to their last tokens: " +
+  "training.truncate_prompts=left with training.max_prompt_length";
+
 /**
  * @throws UsageError when a prompt and its completion have more tokens than the model has positions
  */
@@ -122,7 +126,7 @@ export function checkPositions(
     {
       advice: prompt < maxPositions
         ? `Set training.max_completion_length=${maxPositions - prompt} or less.`
-        : "The prompt alone is too long for this model: choose shorter problems or another model.",
+        : `The prompt alone is too long for this model: leave such problems out, or ${CUT_PROMPTS}.`,
     },
   );
 }

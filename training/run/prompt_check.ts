@@ -1,5 +1,6 @@
 /** Checks before a run that the prompts of all its problems fit. */
 import { UsageError } from "../../core/errors.ts";
+import { CUT_PROMPTS } from "../memory/run_memory.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { RunContext } from "./run_context.ts";
 
@@ -19,8 +20,7 @@ export function checkPrompts(run: RunContext): void {
   const misfit = promptMisfit?.(longest) ?? null;
   if (misfit === null) return;
   throw new UsageError(`${problems.source.name}: ${misfit}`, {
-    advice: "Leave such problems out, or cut prompts to their last tokens: " +
-      "training.truncate_prompts=left with training.max_prompt_length.",
+    advice: `Leave such problems out, or ${CUT_PROMPTS}.`,
   });
 }
 
