@@ -9,7 +9,7 @@ import { RgxError } from "../core/errors.ts";
 import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
 import { RepositoryCache } from "./cache.ts";
 import { chooseFiles, EVERYTHING_NEEDED, type Selection } from "./choose_files.ts";
-import { freeBytes } from "./disk_space.ts";
+import { freeBytes } from "../core/machine/disk_space.ts";
 import {
   bytesKept,
   type ByteWriter,

@@ -20,6 +20,7 @@ import {
   type Restored,
   ROLLOUT_FILE,
 } from "./checkpoint/checkpoint_files.ts";
+import { diskWarning } from "./run/disk_plan.ts";
 import { changedWeights } from "./curriculum/task_weights.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { evaluateAround, evaluateIfDue, loadBest } from "./run/run_evaluations.ts";
@@ -202,6 +203,7 @@ export class GrpoTrainer {
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     if (kernels.event !== null) run.emit(kernels.event);
     warnings.push(...kernels.notes);
+    warnings.push(...await run.ranks.first(() => this.#diskWarnings()));
     for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
     // A wrong address is found before a long warm start.
     await this.#sampler?.open(() => run.stopRequested());
@@ -318,7 +320,14 @@ export class GrpoTrainer {
     const { restored, warnings } = await run.records.checkpoints.restore(options.resume);
     warnings.push(...run.start(restored?.state ?? null));
     this.#checkpoint = restored?.path ?? null;
+    warnings.push(...await this.#diskWarnings());
     return [...refused === null ? [] : [refused], ...warnings, ...this.#notes()];
+  }
+
+  /** Whether the disk may be full before the end. */
+  async #diskWarnings(): Promise<string[]> {
+    const warning = await diskWarning(this.#options.config, this.plan().disk);
+    return warning === null ? [] : [warning];
   }
 
   #checkPrompts(): void {

@@ -5,6 +5,7 @@
 import { bytesText } from "../../core/bytes.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { duration } from "../../core/duration.ts";
+import { freeBytes } from "../../core/machine/disk_space.ts";
 import type { OtherWork } from "../../core/machine/other_work.ts";
 import { RgxError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
@@ -33,6 +34,10 @@ export interface FitReport {
   estimated_seconds: number | null;
   /** What other programs used while the time was measured; null when that is not known. */
   others: OtherWork | null;
+  /** What the run will write; null when the model is not on this machine. */
+  disk_planned_bytes: number | null;
+  /** Of the file system of its folder; null when that is not known. */
+  disk_free_bytes: number | null;
   /** What prevents the run here. */
   misfits: string[];
   /** How to get the model or the data set that is not here; null: nothing is missing. */
@@ -54,6 +59,8 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
     memory_available_bytes: null,
     estimated_seconds: null,
     others: null,
+    disk_planned_bytes: null,
+    disk_free_bytes: await freeBytes(loaded.config.training.output_dir),
     misfits: [],
     fetch: null,
     notes: [],
@@ -81,6 +88,7 @@ export async function fitReport(name: string, overrides: string[]): Promise<FitR
         resume: await exists(loaded.config.training.output_dir),
       });
       report.notes.push(...await trainer.check());
+      report.disk_planned_bytes = trainer.plan().disk.total;
       const time = await measuredRunTime(() => trainer.estimateSeconds());
       report.estimated_seconds = time.seconds;
       report.others = time.others;
@@ -117,6 +125,12 @@ export function fitRows(fit: FitReport): string[][] {
     rows.push([
       "its memory",
       `${size(fit.memory_planned_bytes)} planned of ${size(fit.memory_available_bytes)}`,
+    ]);
+  }
+  if (fit.disk_planned_bytes !== null) {
+    rows.push([
+      "its disk",
+      `at most about ${size(fit.disk_planned_bytes)} planned of ${size(fit.disk_free_bytes)}`,
     ]);
   }
   const { estimated_seconds: seconds, others } = fit;

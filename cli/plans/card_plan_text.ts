@@ -3,6 +3,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import type { CardMemory, CardPlan, CardTime } from "../../training/card/card_plan.ts";
+import { diskText } from "../../training/run/disk_plan.ts";
 import { BANDWIDTH_SHARE, PRODUCT_SHARE } from "../../training/card/card_speed.ts";
 import { cardDevice, type PlanCard, usableBytes } from "../../training/card/plan_card.ts";
 import { table } from "../terminal/terminal.ts";
@@ -39,12 +40,13 @@ function cardText(card: PlanCard): string {
 }
 
 /** The verdict, the largest batch and the times of a plan that fits. */
-export function cardVerdictText({ card, memory, time }: CardPlan): string {
+export function cardVerdictText({ card, memory, time, disk }: CardPlan): string {
   const spare = bytesText(memory.available - memory.peak),
     { key, now, largest } = memory.largestBatch;
   const lines = [
     `fits, with ${spare} to spare`,
     `largest batch that fits: ${key}=${largest} (now ${now})`,
+    ...(disk === null ? [] : [`on the disk ${diskText(disk)}`]),
     "",
   ];
   if (time !== null) return [...lines, timeTable(time)].join("\n");
@@ -102,9 +104,10 @@ function timeTable(time: CardTime): string {
 }
 
 /** The fields of a plan in the JSON documents of `rgx train --dry-run` and `rgx doctor`. */
-export function cardPlanJson({ time, ...plan }: CardPlan) {
+export function cardPlanJson({ time, disk, ...plan }: CardPlan) {
   return {
     ...cardMemoryJson(plan),
+    disk_planned_bytes: disk?.total ?? null,
     estimated_seconds: time?.run ?? null,
     estimated_seconds_per_step: time?.step ?? null,
     time: time === null ? null : {

@@ -8,6 +8,7 @@ import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { renderYaml } from "../../configs/to_yaml.ts";
 import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
+import { freeBytes } from "../../core/machine/disk_space.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -238,8 +239,12 @@ async function trainLoaded(
       const warnings = await trainer.check();
       for (const message of warnings) progress.on({ type: "warning", message });
       const plan = trainer.plan();
-      progress.showDryRun(plan, trainer.samplePrompt());
-      if (options.json) print(JSON.stringify(plannedSummary(config, parts.memory, plan)));
+      const free = await freeBytes(outputDir);
+      progress.showDryRun(plan, trainer.samplePrompt(), free);
+      if (options.json) {
+        const summary = plannedSummary(config, parts.memory, plan);
+        print(JSON.stringify({ ...summary, disk_free_bytes: free }));
+      }
       return EXIT.ok;
     }
     const summary = await trainer.run().finally(() => {
@@ -331,6 +336,7 @@ function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: Trai
       trainable_parameters: plan.trainable,
       train_problems: plan.trainProblems,
       held_out_problems: plan.heldOut,
+      disk_planned_bytes: plan.disk.total,
     }),
     memory_planned_bytes: memory.peak,
     memory_available_bytes: Number.isFinite(memory.available) ? memory.available : null,

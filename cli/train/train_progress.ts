@@ -8,11 +8,13 @@ import { bestMetric } from "../../configs/best_metric.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 
+import { bytesText } from "../../core/bytes.ts";
 import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { OtherWorkMeter, otherWorkText } from "../../core/machine/other_work.ts";
 import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
+import { diskText } from "../../training/run/disk_plan.ts";
 import type { Advice } from "../../training/diagnosis/finding.ts";
 import { MetricAverager, type Metrics } from "../../training/metrics/metrics.ts";
 import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
@@ -121,8 +123,10 @@ export class TrainProgress {
   showDryRun(
     plan: TrainPlan,
     sample: { prompt: string; tokens: number; answer: string | null },
+    freeDisk: number | null,
   ): void {
-    this.#header(plan);
+    const free = freeDisk === null ? "" : `; ${bytesText(freeDisk)} free`;
+    this.#header(plan, [["disk", `${diskText(plan.disk)}${free}`]]);
     log("");
     log(`sample prompt (${sample.tokens} tokens)`);
     for (const line of sample.prompt.split("\n")) log(`  ${line}`);
@@ -195,7 +199,7 @@ export class TrainProgress {
     }
   }
 
-  #header(plan: TrainPlan): void {
+  #header(plan: TrainPlan, more: readonly [name: string, value: string][] = []): void {
     const { config, device, memory } = this, { model, data, training } = config;
     const millions = (n: number) =>
       n >= 1e6 ? `${(n / 1e6).toFixed(1)} M` : `${Math.round(n / 1e3)} K`;
@@ -227,7 +231,7 @@ export class TrainProgress {
     if (memory) {
       rows.push(["memory", memoryText(memory)]);
     }
-    rows.push(["output", plan.outputDir]);
+    rows.push(["output", plan.outputDir], ...more);
     const steps: string[] = [];
     if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, "supervised step"));
     if (plan.heldOut > 0) steps.push(`evaluation on ${heldOutText(plan)}`);

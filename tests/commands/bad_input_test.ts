@@ -410,6 +410,11 @@ Deno.test({
         assertClean(full);
         assert.match(full.err, /run\S*: cannot write \S+ \S+: the disk is full/);
         assert.match(full.err, /help: Free some space/);
+        // It was said before the first step.
+        assert.match(
+          full.err,
+          /warning: the run writes at most about [^]*save_total_limit=2 keeps/,
+        );
         const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
           names(folder).filter((name) => name.startsWith("checkpoint-"))
             .map((name) => `${folder}/${name}`)

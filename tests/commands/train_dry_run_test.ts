@@ -50,9 +50,12 @@ Deno.test("a dry run with --json prints the plan as one document, and writes not
     const config = await tinyConfig(folder), run = `${folder}/run`;
     const dry = await rgx(["train", config, "--dry-run", "--json", "--output-dir", run]);
     assert.equal(dry.code, 0, dry.err);
-    const { memory_planned_bytes, memory_available_bytes, parameters, ...planned } = JSON.parse(
+    const { memory_planned_bytes, memory_available_bytes, parameters, ...others } = JSON.parse(
       dry.out,
     );
+    const { disk_planned_bytes, disk_free_bytes, ...planned } = others;
+    assert.ok(disk_planned_bytes > 4 * parameters && disk_free_bytes > disk_planned_bytes);
+    assert.match(dry.err, /^disk +at most about .* checkpoints of .*; \S+ \wB free$/m);
     assert.deepEqual(planned, {
       output_dir: run,
       status: "planned",

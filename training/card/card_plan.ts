@@ -19,6 +19,7 @@ import type { MemoryPlan } from "../memory/run_memory.ts";
 import { planFromShape, type ShapePlan } from "../memory/shape_plan.ts";
 import { parameterCount } from "../memory/smaller_model.ts";
 import { runSizes } from "../run/run_sizes.ts";
+import { type DiskPlan, planDisk } from "../run/disk_plan.ts";
 import { cardSpeed } from "./card_speed.ts";
 import { cardDevice, type PlanCard, usableBytes } from "./plan_card.ts";
 
@@ -68,6 +69,8 @@ export interface CardMemory {
 export interface CardPlan extends CardMemory {
   /** Null when the card's figures or the number of problems are not known. */
   time: CardTime | null;
+  /** Null when the number of problems is not known. */
+  disk: DiskPlan | null;
 }
 
 /** Options of `planOnCard`. */
@@ -117,7 +120,8 @@ export async function planOnCard(
   if (shape !== null) {
     const { sizes, memory, tokens: { typical: tokens, trainProblems, heldOut } } = shape;
     const time = cardTime({ config, card, phases, sizes, memory, tokens, trainProblems, heldOut });
-    return { ...ofShape(shape), time };
+    const disk = diskOf({ config, phases, memory, trainProblems }, shape.parameters);
+    return { ...ofShape(shape), time, disk };
   }
   const run = await planRun(config, device, {
     phases,
@@ -129,8 +133,26 @@ export async function planOnCard(
   const tokens = typicalTokens(prompts, problems, trainProblems);
   const heldOut = problems.heldOut.length;
   const time = cardTime({ config, card, phases, sizes, memory, tokens, trainProblems, heldOut });
-  return { ...ofRun(run), time };
+  const disk = diskOf({ config, phases, memory, trainProblems }, parameterCount(sizes.config));
+  return { ...ofRun(run), time, disk };
 }
+
+/** @param parameters of the whole model */
+function diskOf(
+  about: Pick<TimeInput, "config" | "phases" | "memory" | "trainProblems">,
+  parameters: number,
+): DiskPlan | null {
+  const { config, phases, memory, trainProblems } = about;
+  if (!hasSteps(config, trainProblems)) return null;
+  const sizes = runSizes(config, trainProblems ?? MANY_PROBLEMS, phases);
+  // Adapters are float32 on a card.
+  const stored = config.lora === null ? parameters : memory.parts.trained / 4;
+  return planDisk({ config, sizes, stored, phases });
+}
+
+/** Whether the number of steps is known. */
+const hasSteps = ({ training }: RunConfig, trainProblems: number | null) =>
+  trainProblems !== null || training.max_steps > 0;
 
 /** What the time depends on. */
 interface TimeInput {
@@ -148,8 +170,7 @@ interface TimeInput {
 function cardTime(about: TimeInput): CardTime | null {
   const { config, card: { figures }, phases, sizes, memory, tokens, trainProblems } = about;
   const { training, sft } = config;
-  if (figures === null) return null;
-  if (trainProblems === null && training.max_steps <= 0) return null;
+  if (figures === null || !hasSteps(config, trainProblems)) return null;
   const rows = runSizes(config, trainProblems ?? MANY_PROBLEMS, phases);
   const input: EstimateInput = {
     config,

@@ -3,6 +3,7 @@
  * trainer itself prints nothing.
  */
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
+import type { DiskPlan } from "./disk_plan.ts";
 import type { Advice } from "../diagnosis/finding.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -49,6 +50,8 @@ export interface TrainPlan {
   heldOutChanged: boolean;
   /** Names of the rewards. */
   rewards: readonly string[];
+  /** What the run will write to its folder. */
+  disk: DiskPlan;
   /** Checkpoint that the run resumes from, or null. */
   resumedFrom: string | null;
   /** Steps that are done already. */

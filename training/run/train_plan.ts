@@ -3,6 +3,7 @@
  */
 import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
 import type { Entry } from "../../tasks/types.ts";
+import { planDisk } from "./disk_plan.ts";
 import type { TrainPlan } from "./events.ts";
 import type { RunContext } from "./run_context.ts";
 
@@ -28,6 +29,15 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     chatTemplate: hasChatTemplate(run.options.tokenizer),
     heldOutChanged: state.heldOut?.changed ?? false,
     rewards: rubric.names,
+    disk: planDisk({
+      config,
+      sizes,
+      stored: count(config.lora === null ? model.parameters : model.trainable),
+      tokenizer: [...run.options.tokenizer.files().values()]
+        .reduce((sum, { length }) => sum + length, 0),
+      phases: run.supervisedOnly ? "sft" : "all",
+      done: { warmStart: state.warmStartStep, steps: state.step },
+    }),
     resumedFrom,
     warmStartDone: state.warmStartStep,
     stepsDone: state.step,

@@ -1,8 +1,13 @@
 /** Free space of a file system. */
 import { statfs } from "node:fs/promises";
 
-/** Bytes that are free for this user where `folder` is or will be; null = unknown. */
+/**
+ * Bytes that are free for this user where `folder` is or will be; null = unknown. A program that
+ * may not ask for it is not stopped to grant it.
+ */
 export async function freeBytes(folder: string): Promise<number | null> {
+  const permission = await Deno.permissions.query({ name: "sys", kind: "statfs" });
+  if (permission.state !== "granted") return null;
   for (let path = folder;; path = path.slice(0, path.lastIndexOf("/"))) {
     try {
       const { bavail, bsize } = await statfs(path === "" ? "." : path);
