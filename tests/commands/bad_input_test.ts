@@ -16,8 +16,6 @@ import {
   withFolder,
 } from "../support.ts";
 import { goldenPath } from "../golden.ts";
-import { NEEDED, needs } from "../skipped.ts";
-import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
 
@@ -385,71 +383,4 @@ Deno.test("data files with a bad line are refused with file and line", async () 
     await refused(args, ["sft: entry 0 of the data file", "sft.max_steps=0"], { cwd });
     assert.deepEqual(names(cwd), ["d.jsonl", "tiny.yaml"]);
   });
-});
-
-Deno.test({
-  name: "a full disk ends the run with 1 and a message, and checkpoints before it stay valid",
-  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
-  fn: () =>
-    withFolder(async (cwd) => {
-      const config = await tinyConfig(cwd);
-      const args = [
-        "train",
-        config,
-        "training.log_completions=false",
-        "training.max_steps=12",
-        "training.save_total_limit=null",
-        "model.init.hidden_size=64",
-      ];
-      const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
-      assert.equal(whole.code, 0, whole.err);
-      await withSmallDisk("4m", async (disk, remount) => {
-        const run = `${disk}/run`;
-        const full = await rgx([...args, "--output-dir", run]);
-        assert.equal(full.code, 1, full.err);
-        assertClean(full);
-        assert.match(full.err, /run\S*: cannot write \S+ \S+: the disk is full/);
-        assert.match(full.err, /help: Free some space/);
-        // It was said before the first step.
-        assert.match(
-          full.err,
-          /warning: the run writes at most about [^]*save_total_limit=2 keeps/,
-        );
-        const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
-          names(folder).filter((name) => name.startsWith("checkpoint-"))
-            .map((name) => `${folder}/${name}`)
-        );
-        assert.ok(checkpoints.length > 0, "the disk is large enough for one checkpoint");
-        for (const path of checkpoints) {
-          assert.match(path, /\/checkpoint-\d+$/, "nothing half-written is left");
-          const check = await new Deno.Command("sha256sum", {
-            args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
-            cwd: path,
-          }).output();
-          assert.ok(check.success, path);
-        }
-        // With more space, the resumed run has the same bits.
-        await remount("size=20m");
-        const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
-        assert.equal(resumed.code, 0, resumed.err);
-        await assertSameRun(run, `${cwd}/whole`);
-      });
-    }),
-});
-
-Deno.test({
-  name: "a folder that cannot be written to is named",
-  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
-  fn: () =>
-    withFolder(async (cwd) => {
-      const config = await tinyConfig(cwd);
-      await withSmallDisk("1m", async (disk, remount) => {
-        await remount("ro");
-        await refused(["train", config, "--output-dir", `${disk}/run`], [
-          `cannot create ${disk}/run`,
-          "read-only",
-          "Name a folder that you may write to",
-        ]);
-      });
-    }),
 });

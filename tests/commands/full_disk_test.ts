@@ -1,0 +1,75 @@
+/** Disks that are full or cannot be written to, under real runs. */
+import assert from "node:assert/strict";
+import { assertClean, assertSameRun, rgx, tinyConfig, withFolder } from "../support.ts";
+import { NEEDED, needs } from "../skipped.ts";
+import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
+
+function names(folder: string): string[] {
+  return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+}
+
+Deno.test({
+  name: "a full disk ends the run with 1 and a message, and checkpoints before it stay valid",
+  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: () =>
+    withFolder(async (cwd) => {
+      const config = await tinyConfig(cwd);
+      const args = [
+        "train",
+        config,
+        "training.log_completions=false",
+        "training.max_steps=12",
+        "training.save_total_limit=null",
+        "model.init.hidden_size=64",
+      ];
+      const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
+      assert.equal(whole.code, 0, whole.err);
+      await withSmallDisk("4m", async (disk, remount) => {
+        const run = `${disk}/run`;
+        const full = await rgx([...args, "--output-dir", run]);
+        assert.equal(full.code, 1, full.err);
+        assertClean(full);
+        assert.match(full.err, /run\S*: cannot write \S+ \S+: the disk is full/);
+        assert.match(full.err, /help: Free some space/);
+        // It was said before the first step.
+        assert.match(
+          full.err,
+          /warning: the run writes at most about [^]*save_total_limit=2 keeps/,
+        );
+        const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
+          names(folder).filter((name) => name.startsWith("checkpoint-"))
+            .map((name) => `${folder}/${name}`)
+        );
+        assert.ok(checkpoints.length > 0, "the disk is large enough for one checkpoint");
+        for (const path of checkpoints) {
+          assert.match(path, /\/checkpoint-\d+$/, "nothing half-written is left");
+          const check = await new Deno.Command("sha256sum", {
+            args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
+            cwd: path,
+          }).output();
+          assert.ok(check.success, path);
+        }
+        // With more space, the resumed run has the same bits.
+        await remount("size=20m");
+        const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
+        assert.equal(resumed.code, 0, resumed.err);
+        await assertSameRun(run, `${cwd}/whole`);
+      });
+    }),
+});
+
+Deno.test({
+  name: "a folder that cannot be written to is named",
+  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: () =>
+    withFolder(async (cwd) => {
+      const config = await tinyConfig(cwd);
+      await withSmallDisk("1m", async (disk, remount) => {
+        await remount("ro");
+        const { code, err } = await rgx(["train", config, "--output-dir", `${disk}/run`]);
+        assert.equal(code, 2, err);
+        assert.ok(err.includes(`cannot create ${disk}/run`), err);
+        assert.match(err, /read-only[^]*Name a folder that you may write to/);
+      });
+    }),
+});
