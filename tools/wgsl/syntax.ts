@@ -46,7 +46,7 @@ export interface Module {
 
 const TOKEN = new RegExp(
   [
-    String.raw`\s+|//[^\n]*`,
+    String.raw`\s+|//[^\n]*|/\*[^]*?\*/`,
     String
       .raw`(0x[0-9a-fA-F]+[ui]?|(?:\d+\.\d*|\d*\.\d+)(?:[eE][-+]?\d+)?[fh]?|\d+[eE][-+]?\d+[fh]?|\d+[uif]?)`,
     String.raw`([A-Za-z_]\w*)`,

@@ -32,6 +32,9 @@ struct Params { n: u32, scale: f32 }
 alias Pair = vec2<u32>;
 const STEP = 3u;
 var<workgroup> lines: array<vec4f, 64>;
+/**
+ * Twice v.
+ */
 fn twice(v: u32) -> u32 { if (v > 100u) { return v; } return v * 2u; }
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,

@@ -152,6 +152,10 @@ export function builtin(name: string, type: Type | null, args: Value[]): Value {
   switch (name) {
     case "select":
       return each(args, (no, yes, test) => test!.v !== 0 ? yes! : no!);
+    case "all": {
+      const [test] = args as [Scalar | Scalar[]];
+      return scalar("b", [test].flat().every(({ v }) => v !== 0) ? 1 : 0);
+    }
     case "dot": {
       const [a, b] = args as [Scalar[], Scalar[]];
       return wrap(a[0]!.t, a.reduce((sum, { v }, i) => sum + v * b[i]!.v, 0));

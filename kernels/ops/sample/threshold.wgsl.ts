@@ -92,15 +92,12 @@ function digitTable(digits: readonly number[]): string {
   const cases = digits.map((bits, pass) => {
     const above = shift === 32 ? 0 : 2 ** 32 - 2 ** shift;
     shift -= bits;
-    return `case ${pass === digits.length - 1 ? "default" : `${pass}u`} {
-      return vec3u(${shift}u, ${2 ** bits}u, ${above}u);
-    }`;
+    const digit = `return vec3u(${shift}u, ${2 ** bits}u, ${above}u);`;
+    return pass === digits.length - 1 ? digit : `if (pass_number == ${pass}u) { ${digit} }`;
   });
   return `
 fn digit_at(pass_number: u32) -> vec3u {
-  switch pass_number {
-    ${cases.join("\n    ")}
-  }
+  ${cases.join("\n  ")}
 }
 `;
 }

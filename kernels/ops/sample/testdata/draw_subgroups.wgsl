@@ -79,7 +79,7 @@ fn reduce_sum(local: u32, value: f32) -> f32 {
   reduce_slots[local] = value;
   workgroupBarrier();
   let column = (local & 4294967040u) + (local & 31u);
-  var result = reduce_slots[column] + reduce_slots[column + 128u] + reduce_slots[column + 64u] + reduce_slots[column + 192u] + reduce_slots[column + 32u] + reduce_slots[column + 160u] + reduce_slots[column + 96u] + reduce_slots[column + 224u];
+  var result = (((reduce_slots[column] + reduce_slots[column + 128u]) + (reduce_slots[column + 64u] + reduce_slots[column + 192u])) + ((reduce_slots[column + 32u] + reduce_slots[column + 160u]) + (reduce_slots[column + 96u] + reduce_slots[column + 224u])));
   if (subgroup_lanes > 16u) { result = result + subgroupShuffleXor(result, 16u); } else {
     workgroupBarrier();
     reduce_slots[local] = result;
@@ -109,7 +109,7 @@ fn reduce_max(local: u32, value: f32) -> f32 {
   max_slots[local] = value;
   workgroupBarrier();
   let column = (local & 4294967040u) + (local & 31u);
-  var result = max(max(max(max_slots[column], max_slots[column + 128u]), max(max_slots[column + 64u], max_slots[column + 192u])), max(max(max_slots[column + 32u], max_slots[column + 160u]), max(max_slots[column + 96u], max_slots[column + 224u])));
+  var result = (max((max((max(max_slots[column], max_slots[column + 128u])), (max(max_slots[column + 64u], max_slots[column + 192u])))), (max((max(max_slots[column + 32u], max_slots[column + 160u])), (max(max_slots[column + 96u], max_slots[column + 224u]))))));
   if (subgroup_lanes > 16u) { result = max(result, subgroupShuffleXor(result, 16u)); } else {
     workgroupBarrier();
     max_slots[local] = result;

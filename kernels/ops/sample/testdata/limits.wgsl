@@ -144,20 +144,10 @@ fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
 }
 
 fn digit_at(pass_number: u32) -> vec3u {
-  switch pass_number {
-    case 0u {
-      return vec3u(22u, 1024u, 0u);
-    }
-    case 1u {
-      return vec3u(14u, 256u, 4290772992u);
-    }
-    case 2u {
-      return vec3u(7u, 128u, 4294950912u);
-    }
-    case default {
-      return vec3u(0u, 128u, 4294967168u);
-    }
-  }
+  if (pass_number == 0u) { return vec3u(22u, 1024u, 0u); }
+  if (pass_number == 1u) { return vec3u(14u, 256u, 4290772992u); }
+  if (pass_number == 2u) { return vec3u(7u, 128u, 4294950912u); }
+  return vec3u(0u, 128u, 4294967168u);
 }
 
 /** p.top_p (in steps of 2^-32) of the total weight; at least the smallest weight. */

@@ -144,20 +144,10 @@ fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
 }
 
 fn digit_at(pass_number: u32) -> vec3u {
-  switch pass_number {
-    case 0u {
-      return vec3u(25u, 128u, 0u);
-    }
-    case 1u {
-      return vec3u(18u, 128u, 4261412864u);
-    }
-    case 2u {
-      return vec3u(9u, 512u, 4294705152u);
-    }
-    case default {
-      return vec3u(0u, 512u, 4294966784u);
-    }
-  }
+  if (pass_number == 0u) { return vec3u(25u, 128u, 0u); }
+  if (pass_number == 1u) { return vec3u(18u, 128u, 4261412864u); }
+  if (pass_number == 2u) { return vec3u(9u, 512u, 4294705152u); }
+  return vec3u(0u, 512u, 4294966784u);
 }
 
 const SMALLEST = 989855744u;
