@@ -12,6 +12,8 @@ export interface BlockCode {
   readonly bytes: number;
   /** Byte offsets of its scales (f16) in the file's block. */
   readonly halves: readonly number[];
+  /** No weight of a file's block is larger than its largest scale times this; 0: no file. */
+  readonly largest: number;
   /** Makes the words of a row of a block from the file's bytes at `at`; `row` must be zeros. */
   pack(b: Uint8Array, at: number, row: Uint32Array): void;
   /** Writes the values of a row of a block to `out`, from `to` on. Only nf4 reads `scale`. */
@@ -68,6 +70,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q4_0: {
     bytes: 18,
     halves: [0],
+    largest: 8,
     pack(b, at, row) {
       packHalves(b, at + 2, row);
       row[4] = halfAt(b, at);
@@ -81,6 +84,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q4_1: {
     bytes: 20,
     halves: [0, 2],
+    largest: 16, // 15 s + m
     pack(b, at, row) {
       packHalves(b, at + 4, row);
       row[4] = word(b, at);
@@ -94,6 +98,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q5_0: {
     bytes: 22,
     halves: [0],
+    largest: 16,
     pack(b, at, row) {
       packHalves(b, at + 6, row);
       const high = word(b, at + 2);
@@ -113,6 +118,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q8_0: {
     bytes: 34,
     halves: [0],
+    largest: 128,
     pack(b, at, row) {
       for (let w = 0; w < 8; w++) row[w] = word(b, at + 2 + 4 * w);
       row[8] = halfAt(b, at);
@@ -126,6 +132,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q4_k: {
     bytes: 144,
     halves: [0, 2],
+    largest: 1008, // 63 · 15 s + 63 m
     pack(b, at, row) {
       for (let j = 0; j < 8; j++) {
         packNibbles(b, at + 16 + 32 * (j >> 1), 32, 4 * (j & 1), row, 4 * j);
@@ -150,6 +157,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q6_k: {
     bytes: 210,
     halves: [208],
+    largest: 4096,
     pack(b, at, row) {
       for (let g = 0; g < 8; g++) {
         const h = g >> 2, quarter = g & 3;
@@ -177,6 +185,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   int8: {
     bytes: 0,
     halves: [],
+    largest: 0,
     pack: noFile,
     widen(row, out, to) {
       float.bits[0] = row[16]!;
@@ -188,6 +197,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   nf4: {
     bytes: 0,
     halves: [],
+    largest: 0,
     pack: noFile,
     widen(row, out, to, scale) {
       for (let e = 0; e < 64; e++) out[to + e] = NF4_LEVELS[nibble(row, e)]! * scale;

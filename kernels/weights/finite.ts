@@ -5,19 +5,22 @@
  * checked, because nothing else in them can be infinite.
  */
 import { inPlace, RgxError } from "../../core/errors.ts";
-import { f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";
+import { f16Of, f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
-import { blockOf, isBlockType, type WeightType } from "./types.ts";
+import { rowBuffer, storedRows, unpackStored } from "./layout.ts";
+import { blockOf, type BlockType, isBlockType, type WeightType } from "./types.ts";
 
 /**
- * The bits of the exponents in a word; `one` adds 1 to each of them. The addition carries into the
- * bit of the sign (which the mask has cleared) exactly where an exponent is all ones.
+ * The bits of the exponents in a word. Adding `infinite` to them carries into the bit of the sign
+ * (which the mask has cleared) exactly where a value is not finite, and `large` where its magnitude
+ * is 2^15 or more.
  */
 const EXPONENTS = {
-  f32: { mask: 0x7f800000, one: 0x00800000, carry: 0x80000000 },
-  f16: { mask: 0x7c007c00, one: 0x04000400, carry: 0x80008000 },
-  bf16: { mask: 0x7f807f80, one: 0x00800080, carry: 0x80008000 },
+  f32: { mask: 0x7f800000, infinite: 0x00800000, large: 0x39000000, carry: 0x80000000 },
+  f16: { mask: 0x7c007c00, infinite: 0x04000400, large: 0x08000800, carry: 0x80008000 },
+  bf16: { mask: 0x7f807f80, infinite: 0x00800080, large: 0x39003900, carry: 0x80008000 },
 };
+type FloatType = keyof typeof EXPONENTS;
 
 /**
  * Checks the values of a tensor. @throws RgxError that names the first element that is not finite
@@ -29,7 +32,7 @@ export function refuseInfinite(
 ): void {
   if (values instanceof Float32Array) {
     const { buffer, byteOffset, length } = values;
-    if (!holdsInfinite("f32", new Int32Array(buffer, byteOffset, length))) return;
+    if (!holds("infinite", "f32", new Int32Array(buffer, byteOffset, length))) return;
   }
   const at = values.findIndex((value) => !Number.isFinite(value));
   if (at >= 0) refuse(`element ${place(shape, firstRow, at)}`, values[at]!);
@@ -47,7 +50,7 @@ export function refuseInfiniteStored(
 ): void {
   if (isBlockType(type)) return refuseInfiniteScales(type, k, bytes, firstRow);
   const { buffer, byteOffset, length } = bytes;
-  if (!holdsInfinite(type, new Int32Array(buffer, byteOffset, length >> 2))) return;
+  if (!holds("infinite", type, new Int32Array(buffer, byteOffset, length >> 2))) return;
   const halves = new Uint16Array(buffer, byteOffset, length >> 1);
   refuseInfinite(type === "f16" ? widenF16(halves) : widenBF16(halves), [0, k], firstRow);
 }
@@ -71,14 +74,14 @@ function refuseInfiniteScales(
   }
 }
 
-function holdsInfinite(type: keyof typeof EXPONENTS, words: Int32Array): boolean {
-  const { mask, one, carry } = EXPONENTS[type], even = words.length & ~1;
+function holds(what: "infinite" | "large", type: FloatType, words: Int32Array): boolean {
+  const { mask, [what]: added, carry } = EXPONENTS[type], even = words.length & ~1;
   let a = 0, b = 0;
   for (let i = 0; i < even; i += 2) {
-    a |= (words[i]! & mask) + one;
-    b |= (words[i + 1]! & mask) + one;
+    a |= (words[i]! & mask) + added;
+    b |= (words[i + 1]! & mask) + added;
   }
-  if (even < words.length) a |= (words[even]! & mask) + one;
+  if (even < words.length) a |= (words[even]! & mask) + added;
   return ((a | b) & carry) !== 0;
 }
 
@@ -103,23 +106,66 @@ export function refuseBeyondF16(
 ): void {
   for (let i = 0; i < values.length; i++) {
     if (Math.abs(values[i]!) < F16_LIMIT) continue;
-    throw new RgxError(
-      `element ${place(shape, firstRow, i)} is ${values[i]}, which is infinite as float16`,
-      { advice: F16_ADVICE[what] },
-    );
+    refuseAsF16(shape, firstRow, i, values[i]!, what);
   }
 }
 
-/** The same for rows of k weights of products, as a file stores them; blocks are not checked. */
+/**
+ * The same for rows of k weights of products, as a file stores them. Of blocks, only those with
+ * large scales are unpacked.
+ */
 export function refuseStoredBeyondF16(
   type: WeightType,
   k: number,
-  { buffer, byteOffset, length }: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array<ArrayBuffer>,
   firstRow: number,
 ): void {
+  if (isBlockType(type)) return refuseBlocksBeyondF16(type, k, bytes, firstRow);
   if (type !== "bf16") return;
+  const { buffer, byteOffset, length } = bytes;
   const halves = new Uint16Array(buffer, byteOffset, length >> 1);
   refuseBeyondF16(widenBF16(halves), [0, k], firstRow, "products");
+}
+
+function refuseBlocksBeyondF16(
+  type: BlockType,
+  k: number,
+  bytes: Uint8Array,
+  firstRow: number,
+): void {
+  const { bytes: size, halves, largest, pack, widen } = BLOCK_CODES[type];
+  // A power of two, rounded down. The bits of halves have the order of their magnitudes.
+  const limit = f16Of(2 ** Math.floor(Math.log2(F16_LIMIT / largest)));
+  const weights = blockOf(type), row = rowBuffer(type), values = new Float32Array(weights);
+  for (const half of halves) {
+    for (let at = half; at < bytes.length; at += size) {
+      if (((bytes[at + 1]! & 0x7f) << 8 | bytes[at]!) < limit) continue;
+      const block = at - half;
+      pack(bytes, block, row.fill(0));
+      widen(row, values, 0, 0);
+      const found = values.findIndex((value) => Math.abs(value) >= F16_LIMIT);
+      if (found < 0) continue;
+      refuseAsF16([0, k], firstRow, block / size * weights + found, values[found]!, "products");
+    }
+  }
+}
+
+/**
+ * The same for the words (types.ts) that rows of k floats are quantised to, from word `at` on: the
+ * rounding of a scale may bring a value to the limit. Null where no row has values near it.
+ */
+export function refuseQuantizedBeyondF16(
+  type: BlockType,
+  k: number,
+  rows: { type: FloatType; bytes: Uint8Array<ArrayBuffer> },
+  firstRow: number,
+): ((words: Uint32Array, at: number) => void) | null {
+  const { buffer, byteOffset, length } = rows.bytes;
+  if (!holds("large", rows.type, new Int32Array(buffer, byteOffset, length >> 2))) return null;
+  return (words, at) => {
+    const first = firstRow + storedRows(type, k, at), n = storedRows(type, k, words.length);
+    refuseBeyondF16(unpackStored(type, n, k, words), [0, k], first, "products");
+  };
 }
 
 /** Runs a check and adds the name of the tensor to its errors. */
@@ -129,6 +175,19 @@ export function ofTensor(name: string, check: () => void): void {
   } catch (error) {
     throw inPlace(`tensor "${name}"`, error);
   }
+}
+
+function refuseAsF16(
+  shape: readonly number[],
+  firstRow: number,
+  at: number,
+  value: number,
+  what: keyof typeof F16_ADVICE,
+): never {
+  throw new RgxError(
+    `element ${place(shape, firstRow, at)} is ${value}, which is infinite as float16`,
+    { advice: F16_ADVICE[what] },
+  );
 }
 
 /** The index of an element, as text. */

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { f16Value, widenBF16 } from "../../core/half_floats.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
-import { refuseInfinite, refuseInfiniteStored, refuseStoredBeyondF16 } from "./finite.ts";
+import {
+  refuseInfinite,
+  refuseInfiniteStored,
+  refuseQuantizedBeyondF16,
+  refuseStoredBeyondF16,
+} from "./finite.ts";
+import { packStored, unpackStored } from "./layout.ts";
+import { quantize } from "./quantize.ts";
 import { BLOCK_SHAPES, blockOf, type BlockType } from "./types.ts";
 
 Deno.test("halves: exactly the bit patterns that are not finite are refused", () => {
@@ -28,6 +35,55 @@ Deno.test("bfloat16 weights of products in float16: those of 65536 and more are 
       else assert.throws(check, /element \[16, 1\] is -?\d.*, which is infinite as float16$/);
     }
   }
+});
+
+Deno.test("blocks of products in float16: exactly those with a value of 65520 or more are refused", () => {
+  for (const type of ["q4_0", "q4_1", "q5_0", "q8_0", "q4_k", "q6_k"] as const) {
+    const { bytes: size, halves } = BLOCK_CODES[type], k = 2 * blockOf(type), n = 3;
+    const found = { refused: 0, taken: 0 };
+    for (let seed = 0; seed < 400; seed++) {
+      let state = seed;
+      const random = () => (state = Math.imul(state, 1664525) + 1013904223 >>> 0) >>> 8;
+      const bytes = Uint8Array.from({ length: n * fileBytes(type, k) }, () => random() & 0xff);
+      for (let at = 0; at < bytes.length; at += size) {
+        // Small scales, and one block with any finite ones.
+        const isLarge = at === size * 3;
+        for (const half of halves) {
+          const magnitude = isLarge ? 0x4800 + random() % 0x3400 : random() % 0x4000;
+          bytes.set([magnitude & 0xff, magnitude >> 8 | random() & 0x80], at + half);
+        }
+      }
+      const values = unpackStored(type, n, k, packStored(type, n, k, bytes));
+      const at = values.findIndex((value) => Math.abs(value) >= 65_520);
+      const check = () => refuseStoredBeyondF16(type, k, bytes, 16);
+      if (at < 0) check();
+      else {
+        const place = `element [${16 + Math.floor(at / k)}, ${at % k}] is ${values[at]}`;
+        assert.throws(check, { message: `${place}, which is infinite as float16` });
+      }
+      found[at < 0 ? "taken" : "refused"]++;
+    }
+    assert.ok(found.refused > 20 && found.taken > 20, `${type}: ${JSON.stringify(found)}`);
+  }
+});
+
+Deno.test("floats that are quantised for products in float16 are refused by what they become", () => {
+  const k = 64, n = 20;
+  const check = (type: "int8" | "nf4" | "q8_0" | "q4_0", largest: number) => {
+    const values = Float32Array.from({ length: n * k }, (_, i) => i % 7 - 3);
+    values[17 * k + 5] = -largest;
+    const words = quantize(type, n, k, values);
+    const rows = { type: "f32" as const, bytes: new Uint8Array(values.buffer) };
+    refuseQuantizedBeyondF16(type, k, rows, 32)?.(words, 0);
+    return unpackStored(type, n, k, words)[17 * k + 5]!;
+  };
+  for (const type of ["int8", "nf4", "q8_0", "q4_0"] as const) {
+    assert.ok(check(type, 60_000) < -59_000);
+    assert.throws(() => check(type, 65_600), /element \[49, 5\] is -6\d+.*, which is infinite/);
+  }
+  // A scale of q8_0 is a half, here rounded up to 516.
+  assert.throws(() => check("q8_0", 65_510), /element \[49, 5\] is -65532, which is infinite/);
+  assert.ok(check("int8", 65_510) > -65_511);
 });
 
 Deno.test("floats: exactly the values that are not finite are refused", () => {

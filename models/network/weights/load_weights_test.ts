@@ -164,6 +164,28 @@ Deno.test("values from a map and values of adapters are checked, too", async () 
         /take compute_dtype bfloat16/.test(advice!),
     );
   }
+  await assert.rejects(
+    CausalLM.create(halved, small, large, { trainable: "none", weights: { quantize: "nf4" } }),
+    /up_proj\.weight": element \[0, 3\] is 70000, which is infinite as float16$/,
+  );
+  for (const [type, options] of [["q8_0", {}], ["f32", { quantize: "int8" }]] as const) {
+    const beyond = file(type, true), up = "model.layers.0.mlp.up_proj.weight";
+    const { bytesInto } = beyond;
+    beyond.bytesInto = async (name, shape, from, out) => {
+      const whole = await bytesInto!(name, shape, from, out);
+      // The scale of row 1's first block, or its first value.
+      const row = type === "q8_0" ? 8 * 34 : 256 * 4;
+      const bits = type === "q8_0" ? [0, 0x7b] : [0, 0, 0x80, 0x47];
+      if (name === up && from === 0) out.set(bits, row);
+      return whole;
+    };
+    await assert.rejects(
+      CausalLM.create(halved, config, beyond, { trainable: "none", weights: options }),
+      ({ message, advice }: RgxError) =>
+        /^a file: tensor ".*up_proj\.weight": element \[1, \d+\] is .*infinite as/.test(message) &&
+        /take compute_dtype bfloat16/.test(advice!),
+    );
+  }
   const usual = initWeights(small, 5, 0.3);
   usual.get(norm)![2] = 70_000;
   (await CausalLM.create(halved, small, usual, { trainable: "full" })).dispose();

@@ -14,13 +14,15 @@ import {
   refuseBeyondF16,
   refuseInfinite,
   refuseInfiniteStored,
+  refuseQuantizedBeyondF16,
   refuseStoredBeyondF16,
 } from "../../../kernels/weights/finite.ts";
-import type {
-  FileType,
-  FloatRows,
-  LoadType,
-  WeightLoader,
+import {
+  type FileType,
+  type FloatRows,
+  floatRows,
+  type LoadType,
+  type WeightLoader,
 } from "../../../kernels/devices/weight_loader.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import {
@@ -180,17 +182,19 @@ export class Parameters {
         { advice: "check that the weights belong to this config.json" },
       );
     }
+    const isHalved = this.#isHalved(shape);
     ofTensor(name, () => {
       refuseInfinite(data, shape);
       if (storage === "f16") refuseBeyondF16(data, shape);
-      else if (this.#isHalved(shape)) refuseBeyondF16(data, shape, 0, "products");
+      else if (isHalved) refuseBeyondF16(data, shape, 0, "products");
     });
-    this.device.write(
-      value,
-      storage === null
-        ? toDevicePrecision(this.device, data)
-        : encodeStored(storage, ...matrixShape(shape), data),
-    );
+    if (storage === null) return this.device.write(value, toDevicePrecision(this.device, data));
+    const [n, k] = matrixShape(shape), words = encodeStored(storage, n, k, data);
+    if (isHalved && isBlockType(storage)) {
+      const rows = floatRows(data);
+      ofTensor(name, () => refuseQuantizedBeyondF16(storage, k, rows, 0)?.(words, 0));
+    }
+    this.device.write(value, words);
   }
 
   /**
@@ -209,7 +213,7 @@ export class Parameters {
   /**
    * Writes a file's bytes from row `first` (a multiple of 16) on, for a tensor that is stored in
    * the file's type. Blocks need a loader.
-   * @throws RgxError as `write`; of blocks only the scales are checked, for finite ones
+   * @throws RgxError as `write`; that blocks are finite, their scales say
    */
   writeStored(
     name: string,
@@ -236,12 +240,16 @@ export class Parameters {
 
   /**
    * Quantises rows and writes them to a tensor in such a type.
-   * @throws RgxError for a value that is not finite
+   * @throws RgxError as `write`
    */
   quantize(name: string, rows: FloatRows, loader: WeightLoader): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
-    const type = storage as LoadType, offset = storedWords(type, rows.first ?? 0, k);
-    const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
+    const type = storage as LoadType, first = rows.first ?? 0, offset = storedWords(type, first, k);
+    const check = this.#isHalved(shape) ? refuseQuantizedBeyondF16(type, k, rows, first) : null;
+    const put = (words: Uint32Array, at: number) => {
+      check?.(words, at);
+      this.device.write(value, words, offset + at);
+    };
     const n = rows.bytes.length / fileBytes(rows.type, k);
     ofTensor(name, () => loader.quantize(type, n, k, rows, put));
   }
