@@ -146,6 +146,7 @@ async function tuneOn(
     card,
     budgetMs: 60_000 * minutes,
     again: true,
+    onWait: () => log("another process measures this kind of card, and is waited for"),
     onSubgroups: (found) => {
       subgroups = found;
       say(subgroupLine(found));

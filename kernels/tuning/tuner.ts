@@ -5,7 +5,7 @@
  * killed goes on where it was.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
-import { lockFolder } from "../../core/lock.ts";
+import { type FolderLock, lockFolder } from "../../core/lock.ts";
 import type { Subgroups } from "../devices/webgpu/subgroups.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { Findings } from "./findings.ts";
@@ -22,8 +22,10 @@ import { SUBGROUPS } from "./worker.ts";
 export interface TuneOptions extends ProcessOptions {
   about: Measurable;
   card: number | null;
-  /** Max milliseconds for all measurements. */
+  /** Max milliseconds for all measurements, and for waiting until they may begin. */
   budgetMs: number;
+  /** Called when another process measures this kind of card, which is waited for. */
+  onWait?: () => void;
   /** Called for each class that was measured. */
   onTuned?: (tuned: TunedClass) => void;
   /** Called when it is known whether kernels can use subgroups. */
@@ -46,14 +48,16 @@ export interface Tuned {
   measured: number;
   known: number;
   left: number;
+  /** Milliseconds for which another process that measures this kind of card was waited for. */
+  waitedMs: number;
   /** What a user should know. */
   notes: string[];
 }
 
 /** How often the process is started again. */
 const MAX_CRASHES = 20;
-/** How long another process that measures the same card is waited for. */
-const WAIT_MS = 20_000, WAIT_STEP_MS = 500;
+/** How often it is looked whether another process still measures. */
+const WAIT_STEP_MS = 500;
 
 /** Never fails because of the card or the cache: what cannot be measured follows its rule. */
 export async function tune(calls: readonly RecordedCall[], options: TuneOptions): Promise<Tuned> {
@@ -64,16 +68,28 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
   const notes: string[] = [];
   const found = new Findings(folder, about, calls.map(({ class: name }) => name), notes);
   await found.read(again);
+  const start = performance.now();
+  let waitedMs = 0;
   const result = (): Tuned => {
     const { choices, bad, measured } = found, known = Object.keys(choices).length - measured;
-    return { choices, bad, measured, known, left: calls.length - known - measured, notes };
+    const left = calls.length - known - measured;
+    return { choices, bad, measured, known, left, waitedMs, notes };
+  };
+  // While another process measures, what it has found may be all that is needed.
+  const isDone = async () => {
+    if (!again) await found.read(again);
+    return found.missing().length === 0;
   };
   if (found.missing().length === 0) return result();
-  const lock = await lockOf(folder, notes);
+  const end = start + options.budgetMs;
+  const lock = await lockOf(folder, notes, { end, isDone, onWait: options.onWait });
+  waitedMs = lock === null ? 0 : performance.now() - start;
+  if (lock === "busy") return result();
   try {
     // Another process may have measured them while this one has waited.
     if (lock !== null) await found.read(again);
-    await measure(byWork(found.missingOf(calls)), found, options, notes);
+    const budgetMs = options.budgetMs - waitedMs;
+    await measure(byWork(found.missingOf(calls)), found, { ...options, budgetMs }, notes);
     await found.finish();
     return result();
   } finally {
@@ -81,8 +97,20 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
   }
 }
 
-/** Lets only one process measure a kind of card at a time; null where that cannot be locked. */
-async function lockOf(folder: string | null, notes: string[]) {
+/**
+ * Lets only one process measure a kind of card at a time, since two would disturb each other's
+ * times. Null where that cannot be locked; "busy" when another process measures until `end`, or
+ * until `isDone`.
+ */
+async function lockOf(
+  folder: string | null,
+  notes: string[],
+  { end, isDone, onWait }: {
+    end: number;
+    isDone: () => Promise<boolean>;
+    onWait: (() => void) | undefined;
+  },
+): Promise<FolderLock | "busy" | null> {
   if (folder === null) return null;
   try {
     await Deno.mkdir(folder, { recursive: true });
@@ -90,7 +118,7 @@ async function lockOf(folder: string | null, notes: string[]) {
     notes.push(`the measured kernels will not be kept: ${folder}: ${messageOf(error)}`);
     return null;
   }
-  for (let waited = 0;; waited += WAIT_STEP_MS) {
+  for (let waits = 0;; waits++) {
     try {
       return await lockFolder(folder);
     } catch (error) {
@@ -98,11 +126,14 @@ async function lockOf(folder: string | null, notes: string[]) {
         notes.push(messageOf(error));
         return null;
       }
-      if (waited >= WAIT_MS) {
+      if (waits === 0) onWait?.();
+      if (await isDone()) return "busy";
+      if (performance.now() >= end) {
         notes.push(
-          `another process measures this kind of card, which disturbs the times: ${folder}`,
+          "another process has measured this kind of card all the time: what it has not found " +
+            `yet follows the rules (${folder})`,
         );
-        return null;
+        return "busy";
       }
       await new Promise((resolve) => setTimeout(resolve, WAIT_STEP_MS));
     }

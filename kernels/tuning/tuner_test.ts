@@ -3,8 +3,9 @@
  * played by shell scripts; tune_call_test.ts measures kernels.
  */
 import assert from "node:assert/strict";
+import { lockFolder } from "../../core/lock.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { choicesFolder, measurableOn, readChoices } from "./kept_choices.ts";
+import { choicesFolder, keepChoices, measurableOn, readChoices } from "./kept_choices.ts";
 import { tune, type TuneOptions } from "./tuner.ts";
 import { decodeJob, encodeJob } from "./worker.ts";
 
@@ -200,6 +201,35 @@ Deno.test("two processes measure a card one after the other", () =>
     assert.deepEqual(both[0]!.choices, both[1]!.choices);
     const folder = choicesFolder(ABOUT, cache)!;
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["choices.json"]);
+  }));
+
+Deno.test("who waits for another process takes what that has found, within the time it has", () =>
+  inCache(async (run, cache) => {
+    const folder = choicesFolder(ABOUT, cache)!;
+    await Deno.mkdir(folder, { recursive: true });
+    const lock = await lockFolder(folder);
+    const never = ["exit 1"];
+    // The other one measures for longer than this one may wait.
+    let waits = 0;
+    const busy = await run(never, ["big"], { budgetMs: 10, onWait: () => waits++ });
+    assert.equal(waits, 1);
+    assert.deepEqual([busy.measured, busy.known, busy.left], [0, 0, 1]);
+    assert.ok(busy.waitedMs >= 10, `${busy.waitedMs}`);
+    assert.match(busy.notes.join(), /another process has measured .* all the time/);
+    // It finds what this one needs, and goes on.
+    const waiting = run(never, ["big"]);
+    const choice = { kernel: "tile", ms: 1, rule: "rule", rule_ms: 2 };
+    await keepChoices(folder, ABOUT, { choices: { big: choice } });
+    const found = await waiting;
+    assert.deepEqual([found.measured, found.known, found.left], [0, 1, 0]);
+    assert.deepEqual([found.choices["big"], found.notes], [choice, []]);
+    // What is left of the time is for the measurement.
+    setTimeout(() => lock.release(), 100);
+    const limit = `ms=$(printf %s "$job" | sed 's/.*"budgetMs":\\([0-9]*\\).*/\\1/')
+      [ "$ms" -le 9950 ] || exit 1`;
+    const after = await run([limit, tuned("small", "tile"), done], ["small"]);
+    assert.equal(after.measured, 1);
+    assert.ok(after.waitedMs >= 50, `${after.waitedMs}`);
   }));
 
 Deno.test("a job is the same after it was written and read, with its tables", () => {

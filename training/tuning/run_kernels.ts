@@ -8,7 +8,7 @@ import type { TrainEvent } from "../run/events.ts";
 import type { RunContext } from "../run/run_context.ts";
 import { canRehearse, rehearseRun, type RehearsingDevice } from "./rehearse_run.ts";
 
-/** Max milliseconds of measurements at the beginning of a run. */
+/** Max milliseconds of measurements at the beginning of a run, waiting for others included. */
 const BUDGET_MS = 20_000;
 /** A card that says nothing for this long hangs. */
 const SILENCE_MS = 30_000;
@@ -63,14 +63,18 @@ async function measured(
   const { tune } = await import("../../kernels/tuning/tuner.ts");
   const start = performance.now();
   const calls = await rehearseRun(run, device);
-  const { choices, measured, known, left, notes } = await tune(calls, {
+  const { choices, measured, known, left, waitedMs, notes } = await tune(calls, {
     about,
     card: device.card ?? null,
     budgetMs: BUDGET_MS,
     silenceMs: SILENCE_MS,
   });
   const changed = Object.values(choices).filter(({ kernel, rule }) => kernel !== rule).length;
-  const seconds = (performance.now() - start) / 1000;
+  const seconds = (performance.now() - start - waitedMs) / 1000;
+  if (waitedMs >= 1000) {
+    const waited = (waitedMs / 1000).toFixed(0);
+    notes.unshift(`waited ${waited} s for another process that measures this kind of card`);
+  }
   const names = Object.entries(choices).map(([name, { kernel }]) => [name, kernel]);
   return {
     kernels: { about, choices: Object.fromEntries(names) },
