@@ -131,6 +131,11 @@ export interface Device {
   weightRoom?: number;
   /** Maximum bytes of one tensor, if less than the device's memory. */
   readonly largestTensor?: number;
+  /**
+   * Bytes of a tensor that the driver gives in one piece for sure, if less than `largestTensor`.
+   * What can be divided stays below it.
+   */
+  readonly promisedTensor?: number;
   /** Bytes that the device has reserved for current and future tensors; absent when unknown. */
   readonly reservedBytes?: number;
   /** Stops threads and frees all memory. Further calls do nothing. */

@@ -144,8 +144,9 @@ function vulkanReport(): VulkanReport {
   }
 }
 
-const vulkanText = ({ name, driver, robust, matrixUnits }: VulkanAdapter) =>
+const vulkanText = ({ name, driver, robust, matrixUnits, largestTensor }: VulkanAdapter) =>
   `${name}, driver ${driver}, products in bfloat16 by ${unitName(matrixUnits)}` +
+  `, tensors of at most ${gib(largestTensor)}` +
   (robust ? "" : ", no robust access (kernels check indices)");
 
 const gib = (bytes: number) =>

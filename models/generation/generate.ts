@@ -46,7 +46,7 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
   const onGpu = device.adapter !== undefined;
   return {
     bytes,
-    largestBuffer: device.largestTensor ?? Infinity,
+    largestBuffer: device.promisedTensor ?? device.largestTensor ?? Infinity,
     slots: null,
     stepsPerRead: onGpu ? 16 : 1,
     prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,

@@ -1,6 +1,6 @@
 /**
- * The largest single buffer of a run. WebGPU limits a buffer to less than the memory of a card, so
- * a run can fail there although all of its buffers together would fit.
+ * The largest single buffer of a run. WebGPU, and some drivers, limit a buffer to less than the
+ * memory of a card, so a run can fail there although all of its buffers together would fit.
  */
 import { bytesText } from "../../core/bytes.ts";
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
@@ -58,6 +58,6 @@ export function bufferMisfit(
   },
 ): string | null {
   if (bytes <= largestTensor) return null;
-  return `the run needs a buffer of ${bytesText(bytes)} (${what}), and WebGPU gives ` +
-    `${adapter?.name ?? "the device"} buffers of at most ${bytesText(largestTensor)}`;
+  return `the run needs a buffer of ${bytesText(bytes)} (${what}), and ` +
+    `${adapter?.name ?? "the device"} has buffers of at most ${bytesText(largestTensor)}`;
 }

@@ -3,6 +3,7 @@
  * each other only where they use the same buffer and one of them writes it.
  */
 import type {
+  GpuBindEntry,
   GpuBindGroup,
   GpuBuffer,
   GpuEncoder,
@@ -11,12 +12,15 @@ import type {
   GpuPassDescriptor,
   GpuQuerySet,
 } from "../webgpu/gpu.ts";
+import { type AddressedBuffer, pushConstants } from "./addressed.ts";
 import type { CardMemory } from "./memory.ts";
 import { u64Array, zeros } from "./memory_layout.ts";
 import type { Core, Queue } from "./queue.ts";
+import * as vk from "./structs.ts";
 
 const COMPUTE_BIND_POINT = 1;
-const STAGE_COMPUTE = 0x800;
+/** Of VkPipelineStageFlags, and of VkShaderStageFlags. */
+const STAGE_COMPUTE = 0x800, COMPUTE_STAGE = 0x20;
 
 /** How the parts of a device reach it. */
 export interface Host {
@@ -34,6 +38,7 @@ export class VulkanBuffer implements GpuBuffer {
   /** The number of the last submit that copies to it, for the host to read. */
   copiedBy = 0;
   #destroyed = false;
+  #address: bigint | null = null;
 
   constructor(
     readonly host: Host,
@@ -44,6 +49,13 @@ export class VulkanBuffer implements GpuBuffer {
     readonly usage: number,
     public label: string,
   ) {}
+
+  /** Where kernels that take addresses find the buffer. */
+  get address(): bigint {
+    const { vulkan, device } = this.host.core;
+    const info = vk.VkBufferDeviceAddressInfo.make({ buffer: this.handle });
+    return this.#address ??= vulkan.vkGetBufferDeviceAddress(device, info);
+  }
 
   /** Waits for the copy to this buffer, not for what was submitted after it. */
   mapAsync(): Promise<void> {
@@ -98,6 +110,8 @@ export class VulkanBindGroup implements GpuBindGroup {
     readonly set: bigint,
     readonly reads: readonly VulkanBuffer[],
     readonly writes: readonly VulkanBuffer[],
+    /** The ranges of the buffers by binding, if a kernel must reach them by address. */
+    readonly ranges: ReadonlyMap<number, GpuBindEntry["resource"]> | null = null,
   ) {
     this.sets = u64Array([set]);
   }
@@ -110,6 +124,12 @@ export class VulkanBindGroup implements GpuBindGroup {
 export interface VulkanPipeline extends GpuObject {
   readonly handle: bigint;
   readonly layout: bigint;
+  /** The same kernel with addresses, which is compiled when it is first needed. */
+  addressed(): AddressedPipeline;
+}
+
+export interface AddressedPipeline extends Pick<VulkanPipeline, "handle" | "layout"> {
+  readonly buffers: readonly AddressedBuffer[];
 }
 
 export interface VulkanQuerySet extends GpuQuerySet {
@@ -133,7 +153,7 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
   readonly #read = new Set<VulkanBuffer>();
   readonly #forHost = new Set<VulkanBuffer>();
   #pipeline: VulkanPipeline | null = null;
-  #bound: VulkanPipeline | null = null;
+  #bound: bigint | null = null;
   #group: VulkanBindGroup | null = null;
   #endStamp: { set: VulkanQuerySet; index: number } | null = null;
 
@@ -168,18 +188,29 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
   }
 
   dispatchWorkgroups(x: number, y: number, z: number): void {
-    const { vulkan } = this.#host.core, pipeline = this.#pipeline!, group = this.#group!;
+    const { vulkan } = this.#host.core, group = this.#group!;
     // A kernel that does not compile has no pipeline; this was reported.
-    if (this.#host.isDead || pipeline.handle === 0n) return;
+    if (this.#host.isDead || this.#pipeline!.handle === 0n) return;
+    const addressed = group.ranges === null ? null : this.#pipeline!.addressed();
+    const { handle, layout } = addressed ?? this.#pipeline!;
+    if (handle === 0n) return;
     this.#order(group.reads, group.writes);
-    if (this.#bound !== pipeline) {
-      vulkan.vkCmdBindPipeline(this.#commands, COMPUTE_BIND_POINT, pipeline.handle);
-      this.#bound = pipeline;
+    if (this.#bound !== handle) {
+      vulkan.vkCmdBindPipeline(this.#commands, COMPUTE_BIND_POINT, handle);
+      this.#bound = handle;
+    }
+    if (addressed !== null) {
+      const pushed = pushConstants(addressed.buffers, (binding) => {
+        const { buffer, offset, size } = group.ranges!.get(binding)!;
+        return { address: (buffer as VulkanBuffer).address + BigInt(offset), size };
+      });
+      const length = pushed.length;
+      vulkan.vkCmdPushConstants(this.#commands, layout, COMPUTE_STAGE, 0, length, pushed);
     }
     vulkan.vkCmdBindDescriptorSets(
       this.#commands,
       COMPUTE_BIND_POINT,
-      pipeline.layout,
+      layout,
       0,
       1,
       group.sets,

@@ -15,18 +15,26 @@ import {
   requestFeatures,
 } from "./physical.ts";
 
+export interface VulkanDeviceOptions extends WebgpuDeviceOptions {
+  /** Kernels reach longer ranges of buffers by address. Default: what descriptors can bind. */
+  descriptorBytes?: number;
+}
+
 /**
  * Creates a device on a card; without one, on a CPU behind Vulkan.
  * @throws RgxError (exit 2, with what to install) when there is no Vulkan, no such card, or the
  *   card lacks what the kernels need
  */
-export async function createVulkanDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
+export async function createVulkanDevice(
+  options: VulkanDeviceOptions = {},
+): Promise<WebgpuDevice> {
   const opened = createInstance();
   try {
     const found = listPhysical(opened.vulkan, opened.instance);
     const physical = choosePhysical(found, options.card ?? null);
     const { info } = physical;
-    return await deviceOn("vulkan", info, options, () => new VulkanGpu(opened, physical));
+    const open = () => new VulkanGpu(opened, physical, options.descriptorBytes);
+    return await deviceOn("vulkan", info, options, open);
   } catch (error) {
     opened.destroy();
     if (error instanceof VulkanError) throw noVulkanError(error.message);
@@ -52,6 +60,8 @@ export interface VulkanAdapter extends AdapterInfo, Features {
   /** "0000:41:00.0" on the PCI bus; null when unknown. */
   address: string | null;
   extensions: string[];
+  /** Max bytes of a tensor. */
+  largestTensor: number;
 }
 
 /**
@@ -65,6 +75,7 @@ export function vulkanAdapters(): VulkanAdapter[] {
       ...physical.info,
       address: physical.address,
       extensions: [...physical.extensions].sort(),
+      largestTensor: physical.maxBuffer,
       ...requestFeatures(vulkan, instance, physical).features,
     }));
   } finally {

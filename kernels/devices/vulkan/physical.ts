@@ -28,7 +28,10 @@ export interface Physical {
   readonly extensions: ReadonlySet<string>;
   /** VkPhysicalDeviceLimits. */
   readonly limits: Bytes;
+  /** Bytes that the driver gives in one allocation. Some drivers give more. */
   readonly maxAllocation: number;
+  /** Bytes that a buffer may have, and that are there for it. */
+  readonly maxBuffer: number;
   readonly subgroupSize: number;
   /** Kernels can exchange values within subgroups. */
   readonly shuffles: boolean;
@@ -85,7 +88,8 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
   const pci = vk.VkPhysicalDevicePCIBusInfoPropertiesEXT.make();
   const hasPci = extensions.has(PCI_BUS_INFO);
   const driver = vk.VkPhysicalDeviceDriverProperties.make({}, hasPci ? pci : null);
-  const memory = vk.VkPhysicalDeviceMaintenance3Properties.make({}, driver);
+  const buffers = vk.VkPhysicalDeviceMaintenance4Properties.make({}, driver);
+  const memory = vk.VkPhysicalDeviceMaintenance3Properties.make({}, buffers);
   const subgroups = vk.VkPhysicalDeviceSubgroupProperties.make({}, memory);
   const all = vk.VkPhysicalDeviceProperties2.make({}, subgroups);
   vulkan.vkGetPhysicalDeviceProperties2(handle, all);
@@ -114,6 +118,10 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
       memory,
       "maxMemoryAllocationSize",
     ),
+    maxBuffer: Math.min(
+      vk.VkPhysicalDeviceMaintenance4Properties.number(buffers, "maxBufferSize"),
+      largestHeap(vulkan, handle),
+    ),
     subgroupSize: S.number(subgroups, "subgroupSize"),
     shuffles: (S.number(subgroups, "supportedStages") & COMPUTE_STAGE) !== 0 &&
       (S.number(subgroups, "supportedOperations") & SHUFFLE) !== 0,
@@ -121,6 +129,19 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
       ? `${hex("pciDomain", 4)}:${hex("pciBus", 2)}:${hex("pciDevice", 2)}.${hex("pciFunction", 1)}`
       : null,
   };
+}
+
+/** Bytes of the largest heap of the card's own memory. */
+function largestHeap(vulkan: Vulkan, handle: bigint): number {
+  const { VkPhysicalDeviceMemoryProperties: P, VkMemoryHeap: H } = vk, LOCAL = 1;
+  const properties = zeros(P.size);
+  vulkan.vkGetPhysicalDeviceMemoryProperties(handle, properties);
+  const heaps = Array.from({ length: P.number(properties, "memoryHeapCount") }, (_, i) => {
+    const at = P.offsets.memoryHeaps + H.size * i;
+    const isLocal = (H.number(properties, "flags", 0, at) & LOCAL) !== 0;
+    return isLocal ? H.number(properties, "size", 0, at) : 0;
+  });
+  return Math.max(...heaps);
 }
 
 function extensionsOf(vulkan: Vulkan, handle: bigint): Set<string> {
@@ -240,6 +261,7 @@ export function requestFeatures(
   chain = v12.make({
     shaderFloat16: half,
     timelineSemaphore: 1,
+    bufferDeviceAddress: 1,
     vulkanMemoryModel: 1,
     vulkanMemoryModelDeviceScope: 1,
   }, chain);

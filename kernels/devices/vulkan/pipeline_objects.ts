@@ -14,10 +14,20 @@ const SETS = 64;
 /** VkShaderStageFlags. */
 const COMPUTE = 0x20;
 /** VkDescriptorType. */
-const STORAGE = 7, DYNAMIC_UNIFORM = 8;
+export const STORAGE_BUFFER = 7;
+const DYNAMIC_UNIFORM = 8;
 
 /** VkPipelineShaderStageCreateFlags. */
 const FULL_SUBGROUPS = 2;
+
+/** Bytes of push constants that every driver has. */
+const PUSHED_BYTES = 128;
+
+export interface PipelineLayout extends GpuObject {
+  readonly handle: bigint;
+  /** The layout of the kernels that take addresses. */
+  addressed(): bigint;
+}
 
 export class PipelineObjects {
   readonly #core: Pick<Core, "vulkan" | "device">;
@@ -53,7 +63,7 @@ export class PipelineObjects {
   setLayout(entries: readonly GpuLayoutEntry[]): SetLayout {
     const { vulkan, device } = this.#core;
     const types = new Map(entries.map(({ binding, buffer: { type } }) => [binding, {
-      type: type === "uniform" ? DYNAMIC_UNIFORM : STORAGE,
+      type: type === "uniform" ? DYNAMIC_UNIFORM : STORAGE_BUFFER,
       writes: type === "storage",
     }]));
     const bindings = [...types].map(([binding, { type }]) =>
@@ -76,18 +86,30 @@ export class PipelineObjects {
     return { label: "", handle, types, idle: [] };
   }
 
-  pipelineLayout({ handle: setLayout }: SetLayout): GpuObject & { handle: bigint } {
+  pipelineLayout(setLayout: SetLayout): PipelineLayout {
+    let addressed: bigint | null = null;
+    return {
+      label: "",
+      handle: this.#layout(setLayout, 0),
+      addressed: () => addressed ??= this.#layout(setLayout, PUSHED_BYTES),
+    };
+  }
+
+  /** @param pushed bytes of push constants */
+  #layout({ handle: setLayout }: SetLayout, pushed: number): bigint {
     const { vulkan, device } = this.#core;
+    const range = vk.VkPushConstantRange.make({ stageFlags: COMPUTE, size: pushed });
     const info = vk.VkPipelineLayoutCreateInfo.make({
       setLayoutCount: 1,
       pSetLayouts: u64Array([setLayout]),
+      pushConstantRangeCount: pushed > 0 ? 1 : 0,
+      pPushConstantRanges: pushed > 0 ? range : null,
     });
-    const handle = this.#create(
+    return this.#create(
       "vkCreatePipelineLayout",
       (out) => vulkan.vkCreatePipelineLayout(device, info, null, out),
       (handle) => vulkan.vkDestroyPipelineLayout(device, handle, null),
     );
-    return { label: "", handle };
   }
 
   /** A set of descriptors for these buffers. */
@@ -154,7 +176,7 @@ export class PipelineObjects {
 
   #allocate({ handle, types }: SetLayout): bigint[] {
     const { vulkan, device } = this.#core;
-    const sizes = [STORAGE, DYNAMIC_UNIFORM].flatMap((type) => {
+    const sizes = [STORAGE_BUFFER, DYNAMIC_UNIFORM].flatMap((type) => {
       const count = [...types.values()].filter((entry) => entry.type === type).length;
       if (count === 0) return [];
       return [vk.VkDescriptorPoolSize.make({ type, descriptorCount: SETS * count })];

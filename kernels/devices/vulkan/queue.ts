@@ -14,7 +14,13 @@ const STAGING_BYTES = 4 * 2 ** 20;
 const KEPT_STAGING_BYTES = 160 * 2 ** 20;
 
 /** Bits of VkBufferUsageFlags. */
-export const BUFFER_USAGE = { copySource: 1, copyTarget: 2, uniform: 0x10, storage: 0x20 } as const;
+export const BUFFER_USAGE = {
+  copySource: 1,
+  copyTarget: 2,
+  uniform: 0x10,
+  storage: 0x20,
+  address: 0x20000,
+} as const;
 /** Bits of VkPipelineStageFlags and VkAccessFlags. */
 const STAGE = { compute: 0x800, copy: 0x1000, host: 0x4000 };
 const ACCESS = {

@@ -49,6 +49,10 @@ export const VkMemoryAllocateInfo = new Struct("VkMemoryAllocateInfo", 5, {
   allocationSize: "u64",
   memoryTypeIndex: "u32",
 });
+export const VkMemoryAllocateFlagsInfo = new Struct("VkMemoryAllocateFlagsInfo", 1000060000, {
+  flags: "u32",
+  deviceMask: "u32",
+});
 export const VkSemaphoreCreateInfo = new Struct("VkSemaphoreCreateInfo", 9, { flags: "u32" });
 export const VkQueryPoolCreateInfo = new Struct("VkQueryPoolCreateInfo", 11, {
   flags: "u32",
@@ -63,6 +67,9 @@ export const VkBufferCreateInfo = new Struct("VkBufferCreateInfo", 12, {
   sharingMode: "u32",
   queueFamilyIndexCount: "u32",
   pQueueFamilyIndices: "pointer",
+});
+export const VkBufferDeviceAddressInfo = new Struct("VkBufferDeviceAddressInfo", 1000244001, {
+  buffer: "u64",
 });
 export const VkShaderModuleCreateInfo = new Struct("VkShaderModuleCreateInfo", 16, {
   flags: "u32",
@@ -94,6 +101,11 @@ export const VkPipelineLayoutCreateInfo = new Struct("VkPipelineLayoutCreateInfo
   pSetLayouts: "pointer",
   pushConstantRangeCount: "u32",
   pPushConstantRanges: "pointer",
+});
+export const VkPushConstantRange = new Struct("VkPushConstantRange", null, {
+  stageFlags: "u32",
+  offset: "u32",
+  size: "u32",
 });
 export const VkDescriptorSetLayoutCreateInfo = new Struct("VkDescriptorSetLayoutCreateInfo", 32, {
   flags: "u32",
@@ -272,6 +284,11 @@ export const VkPhysicalDeviceMaintenance3Properties = new Struct(
   "VkPhysicalDeviceMaintenance3Properties",
   1000168000,
   { maxPerSetDescriptors: "u32", maxMemoryAllocationSize: "u64" },
+);
+export const VkPhysicalDeviceMaintenance4Properties = new Struct(
+  "VkPhysicalDeviceMaintenance4Properties",
+  1000413001,
+  { maxBufferSize: "u64" },
 );
 export const VkPhysicalDeviceSubgroupProperties = new Struct(
   "VkPhysicalDeviceSubgroupProperties",

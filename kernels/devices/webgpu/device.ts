@@ -77,6 +77,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly #tracer: Tracer | null;
   readonly #live = new Set<Block>();
   readonly largestTensor: number;
+  readonly promisedTensor: number;
   #scratch: WebgpuTensor[] = [];
   #running = "";
   #allocated = 0;
@@ -102,7 +103,9 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.offersSubgroups = gpu.features.has("subgroups");
     this.bf16Unit = unitName(this.matrixUnits);
     // A multiple of a vector of four, like the sizes of bindings.
-    this.largestTensor = Math.floor(gpu.limits.maxBufferSize / 16) * 16;
+    const { maxBufferSize, maxAllocationSize = maxBufferSize } = gpu.limits;
+    this.largestTensor = Math.floor(maxBufferSize / 16) * 16;
+    this.promisedTensor = Math.min(this.largestTensor, Math.floor(maxAllocationSize / 16) * 16);
     this.limits = {
       bindingElements: Math.floor(gpu.limits.maxStorageBufferBindingSize / 4 / 64) * 64,
       groupsPerDimension: gpu.limits.maxComputeWorkgroupsPerDimension,
@@ -351,7 +354,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
       if (error === null) return;
       this.#failure ??= new RgxError(
         `out of memory on ${this.adapter.name}: tensor "${label}" needs ${size} bytes beside the ` +
-          `${this.heldBytes - size} that rgx holds`,
+          `${this.heldBytes - size} that rgx holds` +
+          (size <= this.promisedTensor
+            ? ""
+            : `, and its driver promises at most ${this.promisedTensor} in one piece`),
         {
           advice:
             "make the batch, the sequences or the model smaller, or end other programs that " +

@@ -92,6 +92,8 @@ export interface GpuBindEntry {
 export interface Gpu {
   readonly limits: {
     readonly maxBufferSize: number;
+    /** Bytes that the driver surely gives in one piece, if that is less than a buffer may have. */
+    readonly maxAllocationSize?: number;
     readonly maxStorageBufferBindingSize: number;
     readonly maxComputeWorkgroupsPerDimension: number;
     readonly maxComputeWorkgroupStorageSize: number;

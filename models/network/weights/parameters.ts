@@ -59,7 +59,8 @@ type ArenaLayout = Pick<TrainableArena, "length" | "decayedLength" | "offsets">;
 
 /** Divides trained parameters into arenas that a device can hold, in order. */
 function arenaLayouts(specs: readonly ParameterSpec[], device: Device): ArenaLayout[] {
-  const most = Math.floor((device.largestTensor ?? Infinity) / floatBytes(device));
+  const { promisedTensor, largestTensor = Infinity } = device;
+  const most = Math.floor((promisedTensor ?? largestTensor) / floatBytes(device));
   const layouts: (ArenaLayout & { offsets: Map<string, number> })[] = [];
   for (const { name, shape, decay } of specs) {
     const size = arenaElements(shape);
