@@ -31,15 +31,40 @@ const FIRST_KEYS_BYTES = 2 * 4 * (TILE + 16);
  * The first parameters of the kernel `attention`, in order; `window` and `firstKeysOffset` follow.
  */
 const FORWARD_PARAMETERS = [
-  ...["q", "k", "v", "out", "lse", "segments", "rowSegment", "keys"] as const,
-  ...["rows", "heads", "kvHeads", "headDim", "scale"] as const,
-];
+  "q",
+  "k",
+  "v",
+  "out",
+  "lse",
+  "segments",
+  "rowSegment",
+  "keys",
+  "rows",
+  "heads",
+  "kvHeads",
+  "headDim",
+  "scale",
+] as const;
 
 /** The first parameters of the kernel `attention_backward`, in order; `window` follows. */
 const BACKWARD_PARAMETERS = [
-  ...["q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv", "segments", "rowSegment"] as const,
-  ...["segmentCount", "heads", "kvHeads", "headDim", "scale"] as const,
-];
+  "q",
+  "k",
+  "v",
+  "out",
+  "lse",
+  "dout",
+  "dq",
+  "dk",
+  "dv",
+  "segments",
+  "rowSegment",
+  "segmentCount",
+  "heads",
+  "kvHeads",
+  "headDim",
+  "scale",
+] as const;
 
 export const attentionWasm: WasmOp<AttentionForwardArgs> = (args, ctx) => {
   const group = queryGroup("attention", args.heads, args.kvHeads);

@@ -9,11 +9,36 @@ const TILE_ROWS = 6;
 
 /** The first parameters of the kernel, in order; those that say how the work is divided follow. */
 const PARAMETERS = [
-  ...["x", "inputNorm", "wq", "wk", "wv", "wo", "postNorm", "wGate", "wUp", "wDown"] as const,
-  ...["cos", "sin", "positions", "cacheRow", "branches"] as const,
-  ...["prefixK", "packedPrefixK", "prefixV", "branchK", "branchV"] as const,
-  ...["count", "maxNew", "d", "f", "heads", "kvHeads", "headDim", "scale", "eps"] as const,
-];
+  "x",
+  "inputNorm",
+  "wq",
+  "wk",
+  "wv",
+  "wo",
+  "postNorm",
+  "wGate",
+  "wUp",
+  "wDown",
+  "cos",
+  "sin",
+  "positions",
+  "cacheRow",
+  "branches",
+  "prefixK",
+  "packedPrefixK",
+  "prefixV",
+  "branchK",
+  "branchV",
+  "count",
+  "maxNew",
+  "d",
+  "f",
+  "heads",
+  "kvHeads",
+  "headDim",
+  "scale",
+  "eps",
+] as const;
 
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const { count, d, f, heads, kvHeads, headDim } = args;

@@ -50,9 +50,12 @@ function draw(pen: Pen, kind: string, values: number[], isRelative: boolean): vo
   } else if (kind === "Q") {
     const { x, y } = pen, [cx, cy, ex, ey] = [x0 + v(0), y0 + v(1), x0 + v(2), y0 + v(3)];
     pen.curve(
-      ...[x + 2 / 3 * (cx - x), y + 2 / 3 * (cy - y)] as const,
-      ...[ex + 2 / 3 * (cx - ex), ey + 2 / 3 * (cy - ey)] as const,
-      ...[ex, ey] as const,
+      x + 2 / 3 * (cx - x),
+      y + 2 / 3 * (cy - y),
+      ex + 2 / 3 * (cx - ex),
+      ey + 2 / 3 * (cy - ey),
+      ex,
+      ey,
     );
   } else arc(pen, v(0), v(1), v(2), v(3) !== 0, v(4) !== 0, x0 + v(5), y0 + v(6));
 }
@@ -95,15 +98,13 @@ class Pen implements Outline {
 /** An arc of an ellipse as curves of at most a quarter each. */
 function arc(
   pen: Pen,
-  ...[rx, ry, degrees, isLarge, isClockwise, x, y]: [
-    rx: number,
-    ry: number,
-    degrees: number,
-    isLarge: boolean,
-    isClockwise: boolean,
-    x: number,
-    y: number,
-  ]
+  rx: number,
+  ry: number,
+  degrees: number,
+  isLarge: boolean,
+  isClockwise: boolean,
+  x: number,
+  y: number,
 ): void {
   if (rx === 0 || ry === 0) return pen.line(x, y);
   const angle = degrees * Math.PI / 180, cos = Math.cos(angle), sin = Math.sin(angle);
