@@ -66,6 +66,11 @@ async function everyView(browser: Browser, url: string, kind: string): Promise<v
     assert.deepEqual(await findings(page), [], `${kind} ${view}`);
     const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(excess <= 0, `${kind} ${view} is ${excess} pixels too wide`);
+    const cut = view !== "runs" ? 0 : await page.evaluate(() => {
+      const table = document.querySelector(".wide")!;
+      return table.scrollWidth - table.clientWidth;
+    });
+    assert.ok(cut <= 0, `${kind}: ${cut} pixels of the runs are cut off`);
     const folder = Deno.env.get("RGX_TEST_SCREENSHOTS");
     if (folder) await page.screenshot({ path: `${folder}/${kind}_${view.split("?")[0]}.png` });
   }
@@ -93,7 +98,12 @@ async function keyboardAlone(page: Page, url: string): Promise<void> {
     page.evaluate(() =>
       document.activeElement?.parentElement?.querySelector(".reading")?.textContent ?? ""
     );
-  assert.match(await reading(), /^step 1: one 0\.01 /);
+  assert.match(await reading(), /^step 1: one 0\.01 \(smoothed 0\.01\) two /);
+  // Each name has its line beside it.
+  const keys = await page.evaluate(() =>
+    document.activeElement?.parentElement?.querySelectorAll(".reading .key .swatch line").length
+  );
+  assert.equal(keys, 2);
   await page.keyboard.press("ArrowRight");
   assert.match(await reading(), /^step 2: /);
   await page.keyboard.press("End");

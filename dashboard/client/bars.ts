@@ -13,10 +13,10 @@ export interface Bar {
   total?: number;
 }
 
-const MAX_WIDTH = 640, ROW = 46, TOP = 4, RIGHT = 72, BOTTOM = 26;
+/** About the width of a column, so that letters keep their size. */
+const MAX_WIDTH = 390, ROW = 46, TOP = 4, RIGHT = 72, BOTTOM = 26;
 
 export function barChart(title: string, bars: readonly Bar[]): SVGElement {
-  // Letters keep their size on a narrow screen.
   const width = Math.max(240, Math.min(MAX_WIDTH, innerWidth - 48)), plot = width - RIGHT;
   const height = TOP + bars.length * ROW + BOTTOM;
   const text = bars.map(({ label, ...value }) => `${label}: ${accuracyText(value)}`).join("; ");

@@ -5,7 +5,7 @@
  */
 import uPlot from "uplot";
 import type { Curve } from "../api.ts";
-import { h } from "./dom.ts";
+import { h, svg } from "./dom.ts";
 import { bytesText, metricText, percent, short } from "./text.ts";
 
 export interface ShownRun {
@@ -19,6 +19,16 @@ const LIGHT = ["#1f5fa6", "#b85600", "#187a58", "#a8265a", "#6546a8", "#4d5964",
 const DARK = ["#6db3f2", "#f5a352", "#5fd0a4", "#f285b0", "#b9a2f5", "#c0c8d0", "#dcc34e"];
 const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
+/** A short piece of a run's line, as the key of its colour. */
+export function swatch(index: number): SVGElement {
+  const { color, dash } = lineStyle(index);
+  const line = svg("line", {
+    ...{ x1: 0, y1: 5, x2: 26, y2: 5, stroke: color, "stroke-width": 3 },
+    "stroke-dasharray": dash.join(" "),
+  });
+  return svg("svg", { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" }, line);
+}
+
 /** Colour and dashes of a run; they repeat after 28 runs. */
 export function lineStyle(index: number): { color: string; dash: number[] } {
   const colors = isDark() ? DARK : LIGHT;
@@ -30,6 +40,14 @@ export function lineStyle(index: number): { color: string; dash: number[] } {
 
 function isDark(): boolean {
   return document.documentElement.dataset["theme"] === "dark";
+}
+
+/** What a chart says of a run at a step. */
+interface Reading {
+  run: ShownRun;
+  value: string;
+  /** null: the curve is not smoothed. */
+  smooth: string | null;
 }
 
 const cursors = uPlot.sync("steps");
@@ -169,20 +187,24 @@ export class Chart {
     this.#plot.setAttribute(
       "aria-label",
       `Curves of ${this.metric}, ${range}. ${
-        parts.slice(0, 10).map(([name, value]) => `${name}: ${value}`).join("; ")
+        parts.slice(0, 10).map(({ run, value }) => `${run.name}: ${value}`).join("; ")
       }. Arrow keys read values.`,
     );
     this.#show("newest", parts);
   }
 
   /** The value of each run at the last of its steps up to `step`. */
-  #latest(step: number): [name: string, value: string][] {
+  #latest(step: number): Reading[] {
     return this.#curves.flatMap((curve, r) => {
       if (curve === undefined) return [];
       const at = curve.steps.findLastIndex((one) => one <= step);
-      const value = (isSmoothed(curve) ? curve.smooth! : curve.values)[at];
+      const value = curve.values[at], smooth = isSmoothed(curve) ? curve.smooth![at] : null;
       if (at < 0 || value === null || value === undefined) return [];
-      return [[this.#runs[r]!.name, this.#value(value)] as [string, string]];
+      return [{
+        run: this.#runs[r]!,
+        value: this.#value(value),
+        smooth: smooth === null || smooth === undefined ? null : this.#value(smooth),
+      }];
     });
   }
 
@@ -192,16 +214,22 @@ export class Chart {
     else this.#show(`step ${step}`, this.#latest(step));
   }
 
-  #show(where: string, parts: readonly [string, string][]): void {
+  /** One line for each run: its colour, its name, its value. */
+  #show(where: string, parts: readonly Reading[]): void {
     const few = parts.slice(0, 8), more = parts.length - few.length;
     this.#reading.replaceChildren(
-      `${where}: `,
-      ...few.flatMap(([name, value], i) => [
-        i === 0 ? "" : " · ",
-        this.#runs.length === 1 ? "" : `${name} `,
-        h("b", {}, value),
-      ]),
-      more > 0 ? ` · and ${more} more` : "",
+      h("span", {}, `${where}: `),
+      ...few.map(({ run, value, smooth }) =>
+        h(
+          "span",
+          { class: "key" },
+          this.#runs.length === 1 ? null : swatch(run.index),
+          this.#runs.length === 1 ? "" : `${run.name} `,
+          h("b", {}, value),
+          smooth === null ? " " : ` (smoothed ${smooth}) `,
+        )
+      ),
+      more > 0 ? h("span", {}, `and ${more} more`) : "",
     );
   }
 

@@ -1,6 +1,6 @@
 /** Chooses the runs whose curves are shown: a box for each, with the colour of its lines. */
-import { lineStyle, type ShownRun } from "./chart.ts";
-import { h, svg } from "./dom.ts";
+import { type ShownRun, swatch } from "./chart.ts";
+import { h } from "./dom.ts";
 
 /** With more runs than this the list is closed at first. */
 const OPEN_UP_TO = 12;
@@ -61,22 +61,7 @@ export class RunChooser {
         "change",
         () => this.#choose(box.checked ? [run] : [], box.checked ? [] : [run]),
       );
-      const { color, dash } = lineStyle(run.index);
-      const line = svg("line", {
-        x1: 0,
-        y1: 5,
-        x2: 26,
-        y2: 5,
-        stroke: color,
-        "stroke-width": 3,
-        "stroke-dasharray": dash.join(" "),
-      });
-      const swatch = svg(
-        "svg",
-        { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" },
-        line,
-      );
-      return h("label", {}, box, swatch, run.name);
+      return h("label", {}, box, swatch(run.index), run.name);
     }));
   }
 

@@ -1,9 +1,16 @@
 /** The list of runs, with the state of each, and links to curves of several. */
-import type { Overview, RunInfo } from "../api.ts";
+import type { AccuracyInfo, Overview, RunInfo } from "../api.ts";
 import type { PageState, View } from "./view.ts";
 import { debounced, field, h, problemBox } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, agoText, short, timeText } from "./text.ts";
+
+/** The interval goes to a line of its own where the table is narrow. */
+function accuracyCell(value: AccuracyInfo | null): HTMLElement {
+  const [share, ...interval] = accuracyText(value).split(" [");
+  const rest = interval.length === 0 ? [] : [" ", h("span", { class: "ci" }, `[${interval[0]}`)];
+  return h("span", {}, h("span", { class: "ci" }, share!), ...rest);
+}
 
 export function runsView({ overview, parameters, remember }: PageState): View {
   let { runs } = overview;
@@ -53,9 +60,10 @@ export function runsView({ overview, parameters, remember }: PageState): View {
       draw();
       body.querySelector<HTMLInputElement>(`[data-run="${id}"] input`)?.focus();
     });
-    const restarts = run.restarts + (run.job?.restarts ?? 0) === 0
+    const count = Math.max(run.restarts, run.job?.restarts ?? 0);
+    const restarts = count === 0
       ? "–"
-      : `${run.restarts}${
+      : `${count}${
         run.restartsWithoutProgress > 0 ? `, ${run.restartsWithoutProgress} without progress` : ""
       }`;
     const cell = (label: string, content: Node | string, isNumber = false) =>
@@ -80,8 +88,8 @@ export function runsView({ overview, parameters, remember }: PageState): View {
       ),
       cell("time left", status === "running" ? timeText(run.secondsLeft) : "–", true),
       cell("reward", short(run.latest["reward"]), true),
-      cell("accuracy before", accuracyText(run.before), true),
-      cell("after", accuracyText(run.after), true),
+      cell("accuracy before", accuracyCell(run.before), true),
+      cell("after", accuracyCell(run.after), true),
       cell("task", run.task ?? "–"),
       cell("job", run.job === null ? "–" : run.job.id),
       cell("restarts", restarts, true),

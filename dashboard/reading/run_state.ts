@@ -49,7 +49,7 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
     after: accuracyOf(run["eval_after"]),
     model: text(object(config["model"])["model_name_or_path"]) ??
       (object(config["model"])["init"] ? "a new model" : null),
-    task: text(object(config["data"])["task_name"]) ?? text(object(config["data"])["dataset_name"]),
+    task: taskOf(object(config["data"])),
     device: text(run["adapter"]) ?? text(run["device"]),
     job: text(job["id"]) === null ? null : {
       id: text(job["id"])!,
@@ -85,6 +85,14 @@ export async function readRunDetails(
     remarks: remarksOf(log),
     error: text(run["error"]),
   };
+}
+
+/** The task, the data set, or the names of several tasks. */
+function taskOf({ task_name, dataset_name, tasks }: Json): string | null {
+  const several = Array.isArray(tasks)
+    ? tasks.flatMap((part) => text(object(part)["task_name"]) ?? text(object(part)["name"]) ?? [])
+    : Object.keys(object(tasks));
+  return several.length > 0 ? several.join(", ") : text(task_name) ?? text(dataset_name);
 }
 
 /** Reads an object; what is wrong with the file goes to `problems`. */

@@ -48,6 +48,10 @@ Deno.test("half-written files and a newer format are told, and the rest is shown
     const cut = await readRunInfo(found(folder));
     assert.deepEqual([cut.status, cut.step, cut.problems.length], ["unknown", 7, 2]);
     for (const problem of cut.problems) assert.match(problem, /is damaged or half-written/);
+    const several =
+      "data: {task_name: null, tasks: [{task_name: gcd, weight: 2}, {task_name: lcm}]}";
+    await writeRun(folder, 2, { "config.yaml": several });
+    assert.equal((await readRunInfo({ id: "1", name: "x", folder })).task, "gcd, lcm");
     await writeRun(folder, 7, { "run.json": '{"format": 99, "status": "stopped"}' });
     const newer = await readRunInfo(found(folder));
     assert.equal(newer.status, "stopped");
