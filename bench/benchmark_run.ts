@@ -263,7 +263,10 @@ function failedRequests(
     problems.set(error, (problems.get(error) ?? new Set()).add(index));
   }
   return [...problems].map(([error, failed]) => ({
-    ...{ model: model.name, task: set.label, error, problems: [...failed] },
+    model: model.name,
+    task: set.label,
+    error,
+    problems: [...failed],
   }));
 }
 

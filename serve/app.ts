@@ -218,7 +218,9 @@ export class App {
     };
     let goesOn = false, response: Response;
     const given: Call = {
-      ...{ context, signal, leave },
+      context,
+      signal,
+      leave,
       goesOn: () => {
         goesOn = true;
         return () => ended(200);

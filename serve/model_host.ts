@@ -92,7 +92,10 @@ export class ModelHost {
   ) {
     const { loaded: { model, eosIds } } = base, { activations, turnMs = TURN_MS } = options;
     this.#generation = model.openGeneration(room, {
-      ...{ maxNewTokens: room.maxNewTokens, temperature: 1, seed: 0, eosIds },
+      maxNewTokens: room.maxNewTokens,
+      temperature: 1,
+      seed: 0,
+      eosIds,
       ...(activations === undefined ? {} : { activations }),
     }, { turnMs, turn: () => turns.turn(), keptPrompts: KEPT_PROMPTS });
   }
@@ -217,7 +220,9 @@ export class ModelHost {
     this.#loading.add(name);
     try {
       const loaded = await loadModel(base.loaded.base, base.loaded.model.device, {
-        ...{ adapter: path, sharing: base.loaded, ...int8 },
+        adapter: path,
+        sharing: base.loaded,
+        ...int8,
       });
       let joined: JoinedModel;
       try {
@@ -284,7 +289,9 @@ function planRoom(
   const room = (branches: number, rows: number): GenerationSizes => ({
     promptRows: rows,
     passRows: Math.max(length, prefillRows),
-    ...{ branches, maxNewTokens: length - 1, adjusted: true },
+    branches,
+    maxNewTokens: length - 1,
+    adjusted: true,
     ...(onGpu ? {} : { branchRows: rows }),
   });
   const fits = (branches: number, rows: number) =>

@@ -50,11 +50,15 @@ export function withServer(
     });
     const defects: unknown[] = [], copies: LoadedModel[] = [];
     const server = startServer(host, {
-      ...{ hostname: "127.0.0.1", port: 0, apiKey: null, cors: null },
+      hostname: "127.0.0.1",
+      port: 0,
+      apiKey: null,
+      cors: null,
       limits: { maxN: 16, maxChoices: 64, logprobsMode: "raw_logprobs" },
       body: { maxBytes: 2 ** 20, seconds: 10 },
       adapters: { folders: [folder], uploads: true, max: 4 },
-      ...{ requestSeconds: 60, maxWaiting: 64 },
+      requestSeconds: 60,
+      maxWaiting: 64,
       onDefect: (error) => defects.push(error),
       ...options(folder),
     });

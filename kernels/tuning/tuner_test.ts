@@ -116,7 +116,9 @@ Deno.test("what is found is in the file at once, and the next measurement goes o
   inCache(async (run, cache) => {
     const begin = [tuned("big", "tile"), trying("small", "one"), checked("small", "one")];
     const killed = run([...begin, trying("small", "two"), "exec sleep 60"], undefined, {
-      ...{ again: true, silenceMs: 1000, budgetMs: 500 },
+      again: true,
+      silenceMs: 1000,
+      budgetMs: 500,
     });
     // While the process still runs:
     let kept = await fileOf(cache);

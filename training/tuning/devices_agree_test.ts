@@ -70,9 +70,18 @@ webgpuTest("a run with the same kernels has the same bits on webgpu and vulkan",
 /** A step and a generation: the tokens, and every gradient and weight after the step. */
 async function outcome(descriptorBytes?: number) {
   const config = {
-    ...{ vocabSize: 300, hiddenSize: 32, intermediateSize: 48, numLayers: 2, numHeads: 4 },
-    ...{ numKvHeads: 2, headDim: 8, maxPositions: 128, ropeTheta: 10000, ropeScaling: null },
-    ...{ rmsNormEps: 1e-5, tieWordEmbeddings: true },
+    vocabSize: 300,
+    hiddenSize: 32,
+    intermediateSize: 48,
+    numLayers: 2,
+    numHeads: 4,
+    numKvHeads: 2,
+    headDim: 8,
+    maxPositions: 128,
+    ropeTheta: 10000,
+    ropeScaling: null,
+    rmsNormEps: 1e-5,
+    tieWordEmbeddings: true,
   };
   const device = await createVulkanDevice({
     trace: "stamps",

@@ -143,7 +143,12 @@ function smallBatch({ heads, kvHeads, headDim }: AttentionArgs) {
   ];
   const rows = 121, keys = rows * kvHeads * headDim, queries = rows * heads * headDim;
   return {
-    ...{ q: queries, k: keys, v: keys, out: queries, lse: rows * heads, rows },
+    q: queries,
+    k: keys,
+    v: keys,
+    out: queries,
+    lse: rows * heads,
+    rows,
     segments: Uint32Array.from(segments.flat()),
     rowSegment: Uint32Array.from(
       segments.flatMap(([begin, end], i) => Array(end! - begin!).fill(i)),

@@ -272,7 +272,9 @@ function keyGradients(
           }
           : {
             kernel: keyGradient({
-              ...{ headDim, sizes, windowed },
+              headDim,
+              sizes,
+              windowed,
               ...(inPieces ? { rowParts: true } : {}),
             }),
             buffers: { ...boundInputs(args, inputs, { queries, keys }), ...outputs, ...tables },
@@ -285,7 +287,9 @@ function keyGradients(
         buffers: {
           dkey_parts: outputs.dkeys,
           dvalue_parts: outputs.dvalues,
-          ...{ limits, dkeys, dvalues },
+          limits,
+          dkeys,
+          dvalues,
         },
         params: { n, rows, kv_heads: kvHeads, parts, ...piece },
         groups: ctx.grid(Math.ceil(n / 256)),

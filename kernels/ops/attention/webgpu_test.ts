@@ -47,18 +47,27 @@ for (
   const { bindingElements, heads, parts, forward, backward } of [
     // Seven parts of the queries attend to one, two and three parts of the keys.
     {
-      ...{ bindingElements: 64 * 6 * 64, heads: "6,2,64", parts: "64 queries, 192 keys" },
-      ...{ forward: 3 * 1 + 3 * 2 + 3, backward: 7 + 12 + 1 + 12 },
+      bindingElements: 64 * 6 * 64,
+      heads: "6,2,64",
+      parts: "64 queries, 192 keys",
+      forward: 3 * 1 + 3 * 2 + 3,
+      backward: 7 + 12 + 1 + 12,
     },
     // Rows of padded vectors; as many rows in a part of the keys.
     {
-      ...{ bindingElements: 64 * 2 * 12, heads: "2,1,12", parts: "64 queries, 128 keys" },
-      ...{ forward: 2 * 1 + 2 * 2 + 2 * 3 + 4, backward: 7 + 16 + 1 + 16 },
+      bindingElements: 64 * 2 * 12,
+      heads: "2,1,12",
+      parts: "64 queries, 128 keys",
+      forward: 2 * 1 + 2 * 2 + 2 * 3 + 4,
+      backward: 7 + 16 + 1 + 16,
     },
     // Windows; all keys fit, and the sums of keys are in three parts for each part of the queries.
     {
-      ...{ bindingElements: 192 * 7 * 6, heads: "7,1,6", parts: "192 queries, all keys" },
-      ...{ forward: 3, backward: 3 + 3 + 1 + 2 * 3 },
+      bindingElements: 192 * 7 * 6,
+      heads: "7,1,6",
+      parts: "192 queries, all keys",
+      forward: 3,
+      backward: 3 + 3 + 1 + 2 * 3,
     },
   ]
 ) {

@@ -127,7 +127,12 @@ function rowCandidates(args: Sizes, traits: WebgpuTraits, exchanges: boolean): s
 function smallHead({ vocab: whole, d, r = 0, weightType }: Sizes) {
   const rows = PAIR_START.length - 1, pairs = PAIR_START.at(-1)!, vocab = Math.min(whole, 640);
   return {
-    ...{ rows, pairs, vocab, hidden: rows * d, lse: rows, entropy: rows },
+    rows,
+    pairs,
+    vocab,
+    hidden: rows * d,
+    lse: rows,
+    entropy: rows,
     weight: weightType === undefined ? vocab * d : storedWords(weightType, vocab, d),
     pairStart: Uint32Array.from(PAIR_START),
     targets: Uint32Array.from({ length: pairs }, (_, i) => (97 * i) % vocab),
@@ -186,7 +191,8 @@ export const backwardChunkChoice: ChoicePoint<HeadBackwardArgs> = {
     const small = smallHead(args), { d, r = 0 } = args, { rows, vocab, pairs } = small;
     return {
       ...small,
-      ...{ dlogp: pairs, dhidden: rows * d },
+      dlogp: pairs,
+      dhidden: rows * d,
       ...(args.dentropy === undefined ? {} : { dentropy: rows }),
       ...(args.dweight === undefined ? {} : { dweight: vocab * d }),
       ...(args.dxa === undefined ? {} : { dxa: rows * r }),

@@ -196,7 +196,12 @@ function backwardFromMean(
           dhidden: part(dhidden, d),
         },
         params: {
-          ...{ rows: count, row, d, first, tokens, scale: 1 / args.temperature },
+          rows: count,
+          row,
+          d,
+          first,
+          tokens,
+          scale: 1 / args.temperature,
           ...(weightType === undefined ? {} : rowParams(weightType, d)),
         },
         groups: ctx.grid(count),

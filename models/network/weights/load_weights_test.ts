@@ -19,8 +19,13 @@ import type { StorageOptions } from "./weight_storage.ts";
 const config: ModelConfig = {
   ...tinyConfig(true),
   architecture: "qwen2",
-  ...{ numLayers: 1, hiddenSize: 256, intermediateSize: 20_032, vocabSize: 20_007 },
-  ...{ numHeads: 4, numKvHeads: 2, headDim: 64 },
+  numLayers: 1,
+  hiddenSize: 256,
+  intermediateSize: 20_032,
+  vocabSize: 20_007,
+  numHeads: 4,
+  numKvHeads: 2,
+  headDim: 64,
 };
 const VALUES = initWeights(config, 5, 0.3);
 
