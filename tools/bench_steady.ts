@@ -4,32 +4,33 @@
  *     deno task bench:steady [--large] [--trl PYTHON] [--rounds 5] [--seconds 2] [--cores 0,1]
  *       [--only TEXT] [--write]
  *
- * The company is 1, 2 or 4 busy processes of three kinds (steady/busy.ts), loops that are in groups
- * of their own (as with sessions, containers and jobs), or a quota of 1.5 CPUs. Groups need the
- * right to make cgroups; without it these companies are left out. All programs are loaded first and
- * run on the same cores. In each round and for each company, the measured program works alone and
- * then in this company. 100 % is its throughput alone times the fair share of processor time.
+ * A situation is 1, 2 or 4 busy processes of one of three kinds (steady/busy.ts), loops that are in
+ * groups of their own (as with sessions, containers and jobs), or a quota of 1.5 CPUs. Groups need
+ * the right to make cgroups; without it these situations are left out. All programs are loaded
+ * first and run on the same cores. In each round and for each situation, the measured program works
+ * alone and then in this situation. 100 % is its throughput alone times the fair share of processor
+ * time.
  *
- * Beside it, in turns, as many processes of one thread work that never wait for each other. What
- * they reach in a company is what can be reached in it: caches and the memory are shared, too, and
+ * As many processes of one thread, which never wait for each other, are measured in turns with it.
+ * What they reach is what can be reached in a situation: caches and the memory are shared, too, and
  * other work on the machine disturbs both. With `--trl`, a Python with trl, peft and torch, steps
- * of TRL are measured in the same company.
+ * of TRL are measured in the same situations.
  *
- * `--large` measures SmolLM2-135M, too. `--only` is a part of a company's name. `--write` puts the
- * tables into docs/performance.md.
+ * `--large` measures SmolLM2-135M, too. `--only` is a part of a situation's name. `--write` puts
+ * the tables into docs/performance.md.
  */
 import { parseArgs } from "node:util";
 import { largeModel } from "../tests/large_model.ts";
 import { Contestant, type Entry } from "./peers/contestant.ts";
 import { writeSection } from "./performance_page.ts";
 import { type Cgroup, type Command, makeCgroup, NoCgroup } from "./steady/cgroup.ts";
-import { Companion } from "./steady/companion.ts";
-import { COMPANIES, type Company, QUOTA } from "./steady/companies.ts";
+import { BusyProcess } from "./steady/busy_process.ts";
+import { QUOTA, type Situation, SITUATIONS } from "./steady/situations.ts";
 import { type StepsJob, stepsOf, type StepsTimes } from "./steady/steps_job.ts";
 import { withTrlCommand } from "./steady/trl.ts";
 import { V8_FLAGS } from "../core/program_command.ts";
 
-/** Milliseconds until the scheduler has settled after the company has come. */
+/** Milliseconds until the scheduler has settled in a new situation. */
 const SETTLE_MS = 300;
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
@@ -43,8 +44,8 @@ interface Program {
 }
 
 interface Measured {
-  company: Company;
-  /** For each program, the share of its throughput without company, one for each round. */
+  situation: Situation;
+  /** For each program, the share of its throughput alone, one for each round. */
   shares: Map<Program["name"], number[]>;
 }
 
@@ -66,7 +67,7 @@ async function throughput({ processes }: Program): Promise<number> {
 /** What is started for a measurement, so that all of it can be ended. */
 class Cast {
   readonly #contestants: Steps[] = [];
-  readonly #companions: Companion[] = [];
+  readonly #busy: BusyProcess[] = [];
   readonly #groups: Cgroup[] = [];
   /** What the device of rgx is. */
   version = "";
@@ -120,38 +121,38 @@ class Cast {
     return programs;
   }
 
-  async companions(
-    { kind, count }: Company,
+  async startBusy(
+    { kind, count }: Situation,
     within: (i: number, command: Command) => Command,
-  ): Promise<Companion[]> {
-    const all: Companion[] = [];
+  ): Promise<BusyProcess[]> {
+    const all: BusyProcess[] = [];
     for (let i = 0; i < count; i++) {
-      const command = within(i, this.#pinned(Companion.command(kind!)));
-      const one = await Companion.start(command);
-      this.#companions.push(one);
+      const command = within(i, this.#pinned(BusyProcess.command(kind!)));
+      const one = await BusyProcess.start(command);
+      this.#busy.push(one);
       all.push(one);
     }
     return all;
   }
 
   async end(): Promise<void> {
-    for (const one of this.#companions) await one.end();
+    for (const one of this.#busy) await one.end();
     for (const one of this.#contestants) await one.end();
     for (const group of this.#groups) await group.remove();
   }
 }
 
-/** Measures all companies in turns. */
+/** Measures all situations in turns. */
 async function measure(
   settings: Settings,
 ): Promise<{ measured: Measured[]; version: string; skipped: string | null }> {
   const { cores, rounds } = settings, cast = new Cast(settings);
-  const wanted = COMPANIES.filter(({ name }) => name.includes(settings.only));
+  const wanted = SITUATIONS.filter(({ name }) => name.includes(settings.only));
   const measured: Measured[] = [];
-  const plans: { found: Measured; programs: Program[]; companions: Companion[] }[] = [];
+  const plans: { found: Measured; programs: Program[]; busy: BusyProcess[] }[] = [];
   let skipped: string | null = null;
   try {
-    // One group for all that are in no other, so that nothing differs but the company.
+    // One group for all that are in no other, so that nothing differs but the situation.
     const common = await cast.group("common", null).catch((error) => {
       if (!(error instanceof NoCgroup)) throw error;
       skipped = error.message;
@@ -159,43 +160,43 @@ async function measure(
     });
     const inCommon = (command: Command) => common?.within(command) ?? command;
     const free = await cast.programs(inCommon);
-    for (const company of wanted) {
-      const found = { company, shares: new Map(free.map(({ name }) => [name, []])) };
-      if (company.groups && common === null) continue;
-      if (company.kind === null) {
+    for (const situation of wanted) {
+      const found = { situation, shares: new Map(free.map(({ name }) => [name, []])) };
+      if (situation.groups && common === null) continue;
+      if (situation.kind === null) {
         const group = await cast.group("quota", QUOTA);
         const programs = await cast.programs(group.within);
-        plans.push({ found, programs, companions: [] });
-      } else if (company.groups) {
+        plans.push({ found, programs, busy: [] });
+      } else if (situation.groups) {
         const groups: Cgroup[] = [];
-        for (let i = 0; i < company.count; i++) {
-          groups.push(await cast.group(`${company.kind}-${company.count}-${i}`, null));
+        for (let i = 0; i < situation.count; i++) {
+          groups.push(await cast.group(`${situation.kind}-${situation.count}-${i}`, null));
         }
-        const companions = await cast.companions(
-          company,
+        const busy = await cast.startBusy(
+          situation,
           (i, command) => groups[i]!.within(command),
         );
-        plans.push({ found, programs: free, companions });
+        plans.push({ found, programs: free, busy });
       } else {
-        const companions = await cast.companions(company, (_, command) => inCommon(command));
-        plans.push({ found, programs: free, companions });
+        const busy = await cast.startBusy(situation, (_, command) => inCommon(command));
+        plans.push({ found, programs: free, busy });
       }
       measured.push(found);
     }
     for (let round = 1; round <= rounds; round++) {
-      for (const { found: { company, shares }, programs, companions } of plans) {
+      for (const { found: { situation, shares }, programs, busy } of plans) {
         for (const [i, { name }] of free.entries()) {
           const alone = await throughput(free[i]!);
-          companions.forEach((one) => one.work());
+          busy.forEach((one) => one.work());
           await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
           const together = await throughput(programs[i]!);
-          companions.forEach((one) => one.rest());
+          busy.forEach((one) => one.rest());
           shares.get(name)!.push(together / alone);
         }
-        const fair = company.fair(cores.split(",").length);
+        const fair = situation.fair(cores.split(",").length);
         const last = [...shares].map(([name, all]) => `${name} ${(all.at(-1)! / fair).toFixed(2)}`);
         console.error(
-          `round ${round} of ${rounds}, ${company.name}: of the fair share ${last.join(", ")}`,
+          `round ${round} of ${rounds}, ${situation.name}: of the fair share ${last.join(", ")}`,
         );
       }
     }
@@ -208,10 +209,10 @@ async function measure(
 function table(measured: readonly Measured[], cores: number): string {
   const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
   const names = [...measured[0]!.shares.keys()];
-  const rows = measured.map(({ company, shares }) => {
-    const fair = company.fair(cores);
+  const rows = measured.map(({ situation, shares }) => {
+    const fair = situation.fair(cores);
     const cells = names.map((name) => percent(median(shares.get(name)!) / fair));
-    return [company.name, percent(fair), percent(median(shares.get("rgx")!)), ...cells];
+    return [situation.name, percent(fair), percent(median(shares.get("rgx")!)), ...cells];
   });
   const columns = ["beside", "fair", "rgx", ...names.map((name) => `${name}, of the fair share`)];
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
@@ -237,8 +238,8 @@ if (import.meta.main) {
     console.error("no model: set RGX_TEST_LARGE=1, or name SmolLM2's file in RGX_TEST_MODEL");
     Deno.exit(2);
   }
-  if (!COMPANIES.some(({ name }) => name.includes(only))) {
-    console.error(`no company has "${only}" in its name: ${COMPANIES.map(({ name }) => name)}`);
+  if (!SITUATIONS.some(({ name }) => name.includes(only))) {
+    console.error(`no situation has "${only}" in its name: ${SITUATIONS.map(({ name }) => name)}`);
     Deno.exit(2);
   }
   const parts: string[] = [];

@@ -22,6 +22,6 @@ export async function measuredRunTime(estimate: () => Promise<number>): Promise<
 
 /** For example "about 7 min 39 s while others use 63 % of this machine". */
 export function runTimeText({ seconds, others }: RunTime): string {
-  const company = otherWorkText(others);
-  return `about ${duration(seconds)} ${company === null ? "on this machine" : `while ${company}`}`;
+  const busy = otherWorkText(others);
+  return `about ${duration(seconds)} ${busy === null ? "on this machine" : `while ${busy}`}`;
 }

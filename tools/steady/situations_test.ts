@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { COMPANIES } from "./companies.ts";
+import { SITUATIONS } from "./situations.ts";
 import { makeCgroup, NoCgroup } from "./cgroup.ts";
 
-Deno.test("each company leaves a fair share, and groups leave less than threads", () => {
-  const fair = (name: string) => COMPANIES.find((one) => one.name === name)!.fair(2);
-  assert.equal(new Set(COMPANIES.map(({ name }) => name)).size, COMPANIES.length);
-  for (const { name, fair } of COMPANIES) assert.ok(fair(2) > 0 && fair(2) < 1, name);
+Deno.test("each situation leaves a fair share, and groups leave less than threads", () => {
+  const fair = (name: string) => SITUATIONS.find((one) => one.name === name)!.fair(2);
+  assert.equal(new Set(SITUATIONS.map(({ name }) => name)).size, SITUATIONS.length);
+  for (const { name, fair } of SITUATIONS) assert.ok(fair(2) > 0 && fair(2) < 1, name);
   assert.equal(fair("2 × loops"), 1 / 2);
   assert.equal(fair("2 × loops, each in a group"), 1 / 3);
   assert.equal(fair("1 × bursts"), 3 / 4);

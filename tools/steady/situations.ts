@@ -1,4 +1,4 @@
-/** The companies in which `deno task bench:steady` measures. */
+/** The situations in which `deno task bench:steady` measures. */
 import { DEMAND, type Kind, KINDS } from "./busy.ts";
 import { fairShare } from "./fair_share.ts";
 
@@ -7,7 +7,7 @@ export const QUOTA = 1.5;
 
 const COUNTS = [1, 2, 4];
 
-export interface Company {
+export interface Situation {
   name: string;
   /** Null: no process, but a quota. */
   kind: Kind | null;
@@ -19,20 +19,20 @@ export interface Company {
 }
 
 /** Linux divides among threads, and first among groups if there are any. */
-function fairOf(kind: Kind, count: number, groups: boolean): Company["fair"] {
+function fairOf(kind: Kind, count: number, groups: boolean): Situation["fair"] {
   const others = Array<number>(count).fill(DEMAND[kind]);
   return (cores) =>
     fairShare(cores, groups ? [cores, ...others] : [...Array<number>(cores).fill(1), ...others]);
 }
 
-function company(kind: Kind, count: number, groups: boolean): Company {
+function situation(kind: Kind, count: number, groups: boolean): Situation {
   const name = `${count} × ${kind}${groups ? ", each in a group" : ""}`;
   return { name, kind, count, groups, fair: fairOf(kind, count, groups) };
 }
 
-export const COMPANIES: readonly Company[] = [
-  ...KINDS.flatMap((kind) => COUNTS.map((count) => company(kind, count, false))),
-  ...COUNTS.map((count) => company("loops", count, true)),
+export const SITUATIONS: readonly Situation[] = [
+  ...KINDS.flatMap((kind) => COUNTS.map((count) => situation(kind, count, false))),
+  ...COUNTS.map((count) => situation("loops", count, true)),
   {
     name: `a quota of ${QUOTA} CPUs`,
     kind: null,

@@ -4,7 +4,7 @@ import type { Command } from "./cgroup.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-export class Companion {
+export class BusyProcess {
   private constructor(private readonly child: Deno.ChildProcess) {}
 
   static command(kind: Kind): Command {
@@ -12,15 +12,15 @@ export class Companion {
   }
 
   /** Starts it, waits until it works, and stops it. */
-  static async start([program, ...args]: Command): Promise<Companion> {
+  static async start([program, ...args]: Command): Promise<BusyProcess> {
     const options = { args, cwd: ROOT, stdin: "null", stdout: "piped" } as const;
-    const companion = new Companion(new Deno.Command(program, options).spawn());
-    const reader = companion.child.stdout.getReader();
+    const busy = new BusyProcess(new Deno.Command(program, options).spawn());
+    const reader = busy.child.stdout.getReader();
     const { done } = await reader.read();
     reader.releaseLock();
     if (done) throw new Error(`${program} ${args.join(" ")} ended`);
-    companion.rest();
-    return companion;
+    busy.rest();
+    return busy;
   }
 
   work(): void {
