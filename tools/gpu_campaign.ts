@@ -228,7 +228,6 @@ async function main(): Promise<void> {
         ...(python !== null && i === 0 ? ["--python", python] : []),
         ...args,
       ],
-      share * 60_000,
       async (found) => {
         all.set(device, found);
         await writeFileAtomic(page, withCard(await Deno.readTextFile(page), found));
@@ -236,6 +235,8 @@ async function main(): Promise<void> {
           await writeFileAtomic(json, JSON.stringify([...all.values()], null, 1) + "\n");
         }
       },
+      // By itself it ends soon after its time.
+      AbortSignal.timeout(1.1 * share * 60_000 + 30_000),
     );
     if (ended !== null) {
       failed++;

@@ -73,6 +73,8 @@ function staticSection(
     "invocations was simulated with the kernel's text (`tools/wgsl/`): bank cycles are those of " +
     "workgroup memory over those without conflicts; reads and writes say what share of the 32-byte " +
     "sectors of buffers is used at once (caches keep the rest). A dash: it was not simulated. " +
+    "Kernels on matrix units are not here: neither the simulation nor the compiler knows them. " +
+    "Kernels with the text of one above are left out. " +
     (known
       ? `Registers of an invocation, values that do not fit into them, and waves on a SIMD are of an ` +
         `AMD card (${FAMILY}, RDNA 2): Mesa's compiler gives them without a card.`

@@ -152,13 +152,13 @@ export function cardKernels(): CardKernel[] {
     });
   }
   for (const { name, op, args, chosen } of otherCalls()) {
-    // Products are above; the chunks of a row have the same kernels.
-    const seen = new Set<string>();
+    // Products are above. Other chunks of a row, and other calls, may have the same kernels.
+    const seen = new Set(made.map(({ dispatch: { kernel } }) => kernel));
     const own = (ctx: WebgpuContext) =>
       dispatchesOf(run(op, args as never), "float32", chosen).forEach((dispatch) => {
         const { kernel } = dispatch;
-        if (!kernel.name.startsWith("matmul") && !seen.has(kernel.name)) ctx.dispatch(dispatch);
-        seen.add(kernel.name);
+        if (!kernel.name.startsWith("matmul") && !seen.has(kernel)) ctx.dispatch(dispatch);
+        seen.add(kernel);
       });
     add(name, own);
   }

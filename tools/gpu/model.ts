@@ -1,4 +1,5 @@
 /** Decoding and a GRPO step with a model of random weights; the step's memory beside its plan. */
+import { counted } from "../../core/counted.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
@@ -10,6 +11,7 @@ import { loadConfig } from "../../configs/load.ts";
 import { ALL_FLOAT } from "../../models/formats/stored_weight.ts";
 import { planParameterBytes } from "../../models/network/model_bytes.ts";
 import { bytesBesideParameters, stepSize } from "../../training/memory/step_memory.ts";
+import { decodeBytes } from "../../training/card/card_speed.ts";
 import { BenchStep } from "../../training/grpo_step_bench.ts";
 import type { Sizes } from "./sizes.ts";
 
@@ -59,6 +61,8 @@ export interface DecodeRow {
   branches: number;
   tokens_per_s: number;
   ms_per_step: number;
+  /** Weights, keys and values that a step reads. */
+  gb_per_s: number;
   host_us_per_step: number;
   dispatches_per_step: number;
   submits: number;
@@ -95,6 +99,8 @@ export async function decode(
       branches: n,
       tokens_per_s: n * steps / seconds,
       ms_per_step: 1000 * seconds / steps,
+      // On average half of the new tokens are in the cache.
+      gb_per_s: decodeBytes(model.sizes, n, newTokens / 2) * steps / seconds / 1e9,
       host_us_per_step: 1000 * host() / steps,
       dispatches_per_step: (after.dispatches - before.dispatches) / steps,
       submits: after.submits - before.submits,
@@ -168,7 +174,8 @@ export async function step(
   bench.dispose();
   return {
     shape: `${step.prompts} × ${step.completions} completions, ${step.promptTokens} + ` +
-      `${step.newTokens} tokens, hidden size ${config.hiddenSize}, ${config.numLayers} layers`,
+      `${step.newTokens} tokens, hidden size ${config.hiddenSize}, ` +
+      counted(config.numLayers, "layer"),
     seconds: sum(fastest) / 1000,
     phases,
     peak_bytes: device.peakBytes,

@@ -1,4 +1,7 @@
 /** The section of docs/gpu.md for a card: what a campaign has found, as Markdown. */
+import { counted } from "../../core/counted.ts";
+import { findCard, type KnownCard } from "../../core/machine/known_cards.ts";
+import { bytesText } from "../../core/bytes.ts";
 import type { Tuned } from "../../kernels/tuning/tuner.ts";
 import { withSection } from "../performance_page.ts";
 import type { Conformance } from "./conformance.ts";
@@ -45,9 +48,9 @@ const fixed = (n: number, digits = 2) => n.toFixed(digits);
 function cardSection(found: CampaignResult): string {
   const { conformance, tuning, left } = found;
   const parts = [
-    `_${found.date}, rgx ${found.rgx}, Deno ${found.deno}, device ${found.device}, driver ` +
-    `${found.driver}; ${fixed(found.minutes, 1)} minutes._` +
-    (found.software ? "\n\n**A CPU emulates this card: its times say nothing.**" : ""),
+    `_${found.date}, rgx ${found.rgx}, Deno ${found.deno}, device ${found.device}; driver: ` +
+    `${found.driver}; ${fixed(found.minutes, 1)} minutes._`,
+    found.software ? "**A CPU emulates this card: its times say nothing.**" : goalsText(found),
   ];
   if (conformance !== undefined) {
     const { cases, wrong, left: unrun } = conformance;
@@ -63,7 +66,55 @@ function cardSection(found: CampaignResult): string {
   return parts.join("\n\n");
 }
 
-function tuningText({ choices, bad, measured, left }: Tuned): string[] {
+/** Figures that the project wants to reach, and what was found. */
+function goalsText({ card, products, decode, torch, step, peer }: CampaignResult): string {
+  const known = knownCard(card), percent = (share: number) => `${Math.round(100 * share)} %`;
+  const ofPeak = (share: ((card: KnownCard) => number) | null) =>
+    share === null
+      ? "not measured"
+      : known === null
+      ? "the card's peak is not known"
+      : percent(share(known));
+  const fastest = (type: string) =>
+    Math.max(...(products ?? []).filter((row) => row.type === type).map(({ tflops }) => tflops));
+  const ofTorch = (products ?? []).filter(({ type }) => type === "bfloat16").flatMap((row) => {
+    const other = Array.isArray(torch) ? torch.find(({ what }) => what === row.what) : undefined;
+    return other === undefined ? [] : [row.tflops / other.bfloat16];
+  });
+  const decoding = Math.max(...(decode ?? []).map(({ gb_per_s }) => gb_per_s));
+  const rows = [
+    [
+      "products in float32: 60 % of the peak",
+      ofPeak(products === undefined ? null : ({ flops }) => 1e12 * fastest("float32") / flops),
+    ],
+    [
+      "products in bfloat16: half of torch's speed",
+      ofTorch.length === 0 ? "not measured" : percent(Math.max(...ofTorch)),
+    ],
+    [
+      "decoding: 40 % of the memory's bandwidth",
+      ofPeak(decode === undefined ? null : ({ bandwidth }) => 1e9 * decoding / bandwidth),
+    ],
+    [
+      "a GRPO step: faster than transformers and PEFT",
+      step === undefined || typeof peer !== "object"
+        ? "not measured"
+        : `${fixed(peer.seconds / step.seconds)} times as fast`,
+    ],
+  ];
+  return table(["goal", "best of this card"], rows);
+}
+
+/** The card in the table of data sheets; null where it is not in it. */
+function knownCard(name: string): KnownCard | null {
+  try {
+    return findCard(name);
+  } catch {
+    return null;
+  }
+}
+
+function tuningText({ choices, bad, measured, known, left }: Tuned): string[] {
   const faster = Object.entries(choices).filter(([, { kernel, rule }]) => kernel !== rule);
   const rows = faster.map(([name, { kernel, ms, rule, rule_ms }]) => [
     name,
@@ -75,9 +126,15 @@ function tuningText({ choices, bad, measured, left }: Tuned): string[] {
     Object.entries(reasons).map(([kernel, why]) => `- ${name}, ${kernel}: ${why}`)
   );
   return [
-    `Kernels: ${measured} shapes measured${left > 0 ? `, ${left} not` : ""}; another kernel than ` +
-    `the rule's for ${faster.length} of them.`,
-    ...(rows.length > 0 ? [table(["shape", "kernel", "rule's", "times as fast"], rows)] : []),
+    `Kernels: ${counted(measured, "shape")} measured` +
+    `${known > 0 ? `, ${known} known from before` : ""}` +
+    `${
+      left > 0 ? `, no time for ${left}` : ""
+    }; for ${faster.length} of them another kernel than ` +
+    "the rule's is faster, and used below.",
+    ...(rows.length > 0
+      ? [table(["shape", "kernel", "kernel of the rule", "times as fast"], rows)]
+      : []),
     ...(wrong.length > 0 ? [`Kernels that are not used:\n\n${wrong.join("\n")}`] : []),
   ];
 }
@@ -122,7 +179,7 @@ function speedTexts(found: CampaignResult): string[] {
         stored.map(({ type, what, m, ms, tflops, gb_per_s }) => [
           `${type} ${what}, ${m}`,
           fixed(ms, 3),
-          fixed(tflops),
+          fixed(tflops, 3),
           fixed(gb_per_s, 1),
         ]),
       ),
@@ -144,10 +201,10 @@ function speedTexts(found: CampaignResult): string[] {
   if (transfers !== undefined) {
     const { dispatch_us, empty_dispatch_us, to_card, from_card, look_us } = transfers;
     texts.push(
-      `A dispatch costs the host ${fixed(dispatch_us, 1)} µs, and ${fixed(empty_dispatch_us, 1)} ` +
-        `µs in all. To the card ${fixed(to_card)} GB/s, from it ${
-          fixed(from_card)
-        } GB/s; reading ` +
+      `A dispatch takes ${fixed(dispatch_us, 1)} µs of the host, and ` +
+        `${fixed(empty_dispatch_us, 1)} µs until the card has done it. To the card ${
+          fixed(to_card)
+        } GB/s, from it ${fixed(from_card)} GB/s; reading ` +
         `four bytes takes ${fixed(look_us, 0)} µs.`,
     );
   }
@@ -155,11 +212,12 @@ function speedTexts(found: CampaignResult): string[] {
     texts.push(
       "Decoding:",
       table(
-        ["branches", "tokens/s", "ms a step", "dispatches", "host µs a step"],
+        ["branches", "tokens/s", "ms a step", "GB/s", "dispatches a step", "host µs a step"],
         decode.map((row) => [
           row.branches,
           fixed(row.tokens_per_s, 0),
           fixed(row.ms_per_step),
+          fixed(row.gb_per_s, 1),
           fixed(row.dispatches_per_step, 0),
           fixed(row.host_us_per_step, 0),
         ]),
@@ -172,7 +230,6 @@ function speedTexts(found: CampaignResult): string[] {
 
 function stepText(step: StepResult, peer: PeerStep | string | undefined): string {
   const { seconds, phases, peak_bytes, planned_bytes, read_bytes, shape } = step;
-  const gib = (bytes: number) => `${fixed(bytes / 2 ** 30)} GiB`;
   const times = Object.entries(phases).map(([name, s]) => `${name} ${fixed(s)} s`).join(", ");
   const beside = peer === undefined
     ? ""
@@ -181,10 +238,8 @@ function stepText(step: StepResult, peer: PeerStep | string | undefined): string
     : ` transformers and PEFT take ${fixed(peer.seconds)} s: ` +
       `${fixed(peer.seconds / seconds)} times as long.`;
   return `A GRPO step of ${shape}: ${fixed(seconds)} s (${times}). Memory ` +
-    `${gib(peak_bytes)} at most, ${gib(planned_bytes)} planned; ${
-      (read_bytes / 1e6).toFixed(2)
-    } MB ` +
-    `read from the card.${beside}`;
+    `${bytesText(peak_bytes)} at most, ${bytesText(planned_bytes)} planned; ` +
+    `${bytesText(read_bytes)} read from the card.${beside}`;
 }
 
 /** The page with the new section of this card. */

@@ -6,21 +6,17 @@ import type { CampaignResult } from "./page.ts";
 /** Set in the environment of such a process. It prints a result, in one line, after each part. */
 export const IN_PROCESS = "RGX_CAMPAIGN_PROCESS";
 
-/** A process ends by itself soon after its time; one that does not has this much more. */
-const MORE_TIME = 0.1, MIN_MORE_MS = 30_000;
-
 /**
  * Runs `script` with `args`.
- * @param limitMs what the process was told to take
  * @param on called with all that was found, after each part
+ * @param signal ends the process, which may hang in a driver
  * @returns null when it has come to its end, else what happened to it
  */
 export async function measuredInProcess(
   script: string,
   args: readonly string[],
-  limitMs: number,
   on: (found: CampaignResult) => Promise<void>,
-  moreMs = Math.max(MIN_MORE_MS, MORE_TIME * limitMs),
+  signal: AbortSignal,
 ): Promise<string | null> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", "--no-check", V8_FLAGS, script, ...args],
@@ -28,21 +24,24 @@ export async function measuredInProcess(
     stdin: "null",
     stdout: "piped",
   }).spawn();
-  let late = false;
-  const clock = setTimeout(() => {
-    late = true;
-    child.kill("SIGKILL");
-  }, limitMs + moreMs);
+  const kill = () => {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It has ended in this moment.
+    }
+  };
+  signal.addEventListener("abort", kill);
   try {
     for await (const lines of readLines(child.stdout)) {
       const results = lines.filter((line) => line.startsWith("{"));
       if (results.length > 0) await on(JSON.parse(results.at(-1)!));
     }
-    const { code, signal } = await child.status;
-    if (late) return `ended after ${((limitMs + moreMs) / 60_000).toFixed(1)} minutes: no answer`;
-    if (signal !== null) return `its process was ended by ${signal}`;
+    const { code, signal: by } = await child.status;
+    if (signal.aborted) return "it took longer than its time, and was ended";
+    if (by !== null) return `its process was ended by ${by}`;
     return code === 0 ? null : `its process ended with code ${code}`;
   } finally {
-    clearTimeout(clock);
+    signal.removeEventListener("abort", kill);
   }
 }
