@@ -97,6 +97,11 @@ const RESERVED_OPTIONS: Readonly<Record<string, string>> = {
   wrap: "--template FILE",
 };
 
+const CONDITION = "(?:singleton|(?:after(?:any|burstbuffer|corr|notok|ok)?|expand)" +
+  String.raw`(?::\d+(?:_(?:\d+|\*))?(?:\+\d+)?)+)`;
+/** Conditions such as `afterok:12:13_4`: all of them (`,`) or one of them (`?`). */
+const DEPENDENCY = new RegExp(`^${CONDITION}(?:[,?]${CONDITION})*$`);
+
 /** Checks a request and fills in defaults. @throws UsageError for what SLURM or a shell misreads */
 export function checkJob(account: string, request: JobRequest): Job {
   const time = parseTimeLimit(request.time ?? "04:00:00");
@@ -107,7 +112,7 @@ export function checkJob(account: string, request: JobRequest): Job {
   }
   if (gpuType !== "") plainName("--gpu-type", gpuType, /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/);
   const dependency = request.dependency ?? null;
-  if (dependency !== null && !/^(singleton|[a-z]+:[0-9_+:,?a-z]+)$/.test(dependency)) {
+  if (dependency !== null && !DEPENDENCY.test(dependency)) {
     throw new UsageError(`--dependency ${dependency}: expected for example afterok:1234`);
   }
   return {

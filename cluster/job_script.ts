@@ -77,7 +77,13 @@ export function launchOf(
   type: string | null,
 ): Launch {
   const ranks = nodes * tasksPerNode, launch = ranksLaunch(nodes, [ranks, tasksPerNode], type);
-  return ranks === 1 ? ONE_PROCESS : launch;
+  if (ranks > 1) return launch;
+  if (type !== null) {
+    throw new UsageError(`--mpi ${type}: is for several ranks, and the job has one`, {
+      advice: "--nodes, --gpus and --ntasks-per-node say how many there are.",
+    });
+  }
+  return ONE_PROCESS;
 }
 
 /**

@@ -105,7 +105,8 @@ export async function slurmScript(
   overrides.push(...rankOverrides(base.config.training, placed, notes));
   notes.push(...base.notes, ...idle(asked, gpus, tasksPerNode));
   const array = options.array === undefined ? null : parseArray(options.array);
-  const variants = variantsOf(sweep, array, base.config.training.seed);
+  const variants = variantsOf(sweep, array, base.config.training.seed)
+    .map((variant) => inOwnFolder(variant, base.config));
   const runs = variants.length === 0 ? [base.config] : [];
   for (const { overrides } of variants) runs.push((await load(overrides)).config);
   const needs = await options.plan?.(runs, placed.nodes * tasksPerNode, notes) ?? null;
@@ -269,24 +270,32 @@ function variantsOf(sweep: readonly string[], array: ArraySpec | null, seed: num
   );
 }
 
+/** An element with a run of its own, whose name and folder begin with those of `base`. */
+function inOwnFolder(variant: Variant, base: RunConfig): Variant {
+  const name = fileName(`${base.logging.run_name}_${variant.label}`);
+  return {
+    ...variant,
+    overrides: [
+      ...variant.overrides,
+      `logging.run_name=${JSON.stringify(name)}`,
+      `training.output_dir=${JSON.stringify(`${folderOf(base)}_${variant.label}`)}`,
+    ],
+  };
+}
+
+const folderOf = ({ training }: RunConfig) => training.output_dir.replace(/(.)\/+$/, "$1");
+
 /** Shell lines that set the run's folder, and for an array also the overrides of each element. */
 function runLines(
   { config }: LoadedConfig,
   variants: readonly Variant[],
   requeue: boolean,
 ): string {
-  const folder = config.training.output_dir.replace(/(.)\/+$/, "$1");
+  const folder = folderOf(config);
   if (variants.length === 0) return requeue ? `run=${shellWord(folder)}` : "";
-  const { run_name } = config.logging;
   const lines = variants.map(({ index, overrides, label }) => {
-    const run = `${folder}_${label}`;
-    const elementOverrides = [
-      ...overrides,
-      `logging.run_name=${JSON.stringify(fileName(`${run_name}_${label}`))}`,
-      `training.output_dir=${JSON.stringify(run)}`,
-    ];
-    const where = requeue ? `run=${shellWord(run)} && ` : "";
-    return `  ${index}) ${where}set -- ${shellWords(elementOverrides)} "$@" ;;`;
+    const where = requeue ? `run=${shellWord(`${folder}_${label}`)} && ` : "";
+    return `  ${index}) ${where}set -- ${shellWords(overrides)} "$@" ;;`;
   });
   return [
     "# The overrides of each element of the array.",

@@ -1,6 +1,7 @@
 /** What a job will find in the folder of its run: a person may have meant another folder. */
 import { stringify } from "yaml";
 import { compareConfigs } from "../../configs/config_difference.ts";
+import { asDocument } from "../../configs/to_yaml.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { readRun } from "../../training/run/run_folder.ts";
 
@@ -20,7 +21,7 @@ export async function folderNotes(config: RunConfig): Promise<string[]> {
   if (run === null) return [];
   const earlier = await Deno.readTextFile(`${folder}/config.yaml`).catch(() => "");
   // Keys that only one of them has are those of another version.
-  const changed = compareConfigs(earlier, stringify(config))
+  const changed = compareConfigs(earlier, stringify(asDocument(config)))
     .filter(({ key, before, after }) =>
       before !== null && after !== null && before !== after && !NOT_COMPARED.test(key)
     );

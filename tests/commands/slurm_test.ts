@@ -186,6 +186,14 @@ Deno.test("a run that is in the folder already is named, with what differs", asy
     const said = await slurm();
     assert.match(said, /experiments\/quickstart holds a finished run: the job trains only/);
     assert.match(said, /other values: training\.learning_rate \(there 0\.5, here 0\.0/);
+    // What a run writes is what the job will find, and elements of an array have other folders.
+    const { out } = await rgx(["train", "quickstart", "--print-config"], "", {}, cwd);
+    await Deno.writeTextFile(`${run}/config.yaml`, out);
+    assert.doesNotMatch(await slurm(), /other values/);
+    await Deno.rename(run, `${run}_seed-43`);
+    const array = await slurm("--array", "0-1");
+    assert.match(array, /quickstart_seed-43 holds a finished run/);
+    assert.doesNotMatch(array, /quickstart holds|seed-42|other values: logging/);
   });
 });
 
