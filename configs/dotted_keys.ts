@@ -49,7 +49,7 @@ export function leaves(config: RunConfig): [key: string, value: Json][] {
 }
 
 /**
- * The origin of every value: `file:line`, `command line`, `RGX_…` or `default`; behind it the key
+ * The origin of every value: `file:line`, `command line`, `RGX_…` or `default`; after it the key
  * that was written, where it is one of another project.
  */
 export function collectOrigins(config: RunConfig, tree: MapNode): Map<string, string> {

@@ -4,7 +4,7 @@ import type { Json } from "./documents/node.ts";
 import { leaves } from "./dotted_keys.ts";
 import type { LoadedConfig } from "./load.ts";
 
-/** Lines `key: value   # file:line`. The comments are aligned, except behind very long lines. */
+/** Lines `key: value   # file:line`. The comments are aligned, except after very long lines. */
 export function renderOrigins(loaded: LoadedConfig): string {
   const rows = leaves(loaded.config).map(([key, value]) => {
     const shown = loaded.secrets.get(key) ?? value;

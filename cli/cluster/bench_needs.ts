@@ -24,7 +24,7 @@ const MEMORY_PER_WEIGHT_BYTE = 2;
 /**
  * Checks that the benchmark can start.
  * @param tasks as `rgx bench` takes them, one each
- * @param further flags of `rgx bench` behind `--`
+ * @param further flags of `rgx bench` after `--`
  * @returns null where nothing can be planned, since a model is still to be made, or is on a server
  * @throws RgxError that names what is not here and the commands that fetch it
  */

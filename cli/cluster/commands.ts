@@ -44,7 +44,7 @@ export function slurmCommands(program: Command): void {
   const bench = slurm.command("bench")
     .description("write the job script of a benchmark: models × tasks, dealt over graphics cards")
     .argument("[account]", "the account that the job is charged to")
-    .argument("[flags...]", "behind --: further flags of rgx bench")
+    .argument("[flags...]", "after --: further flags of rgx bench")
     .option("--models <models...>", "as rgx bench takes them", [])
     .option("--tasks <tasks...>", "as rgx bench takes them", [])
     .option("--num-examples <n>", "problems of each task (default 100)", integer(1))

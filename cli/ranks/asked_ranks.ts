@@ -1,5 +1,5 @@
 /**
- * How many ranks a run shall have, and where: `--ranks`, or the keys training.nnodes and
+ * How many ranks a run gets, and where: `--ranks`, or the keys training.nnodes and
  * training.n_gpus_per_node, which a machine or job must be able to place. The keys count graphics
  * cards. Where a recipe for cards runs on a CPU that cannot start as many ranks, one process does
  * the run, with the same bits, and a note says so.
@@ -41,7 +41,7 @@ export interface RankMachine {
 }
 
 /**
- * The ranks that a process that no launcher has started shall start; null = it trains alone.
+ * The ranks to start, for a process without a launcher; null = it trains alone.
  * @param flag the value of `--ranks`
  * @throws UsageError when flag and keys differ, or this machine or job has no place for the ranks
  */

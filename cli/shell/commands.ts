@@ -15,7 +15,7 @@ export function shellCommands(program: Command): void {
       ),
     )
     .action(async (shell) => (await import("./completions.ts")).printCompletions(shell));
-  // The scripts of the shells call it with the words behind `rgx` up to the cursor.
+  // The scripts of the shells call it with the words after `rgx` up to the cursor.
   program.command("__complete", { hidden: true })
     .argument("[words...]")
     .allowUnknownOption()

@@ -23,7 +23,7 @@ export function printCandidates(program: Command, words: readonly string[]): voi
 }
 
 /**
- * @param words the words behind `rgx` up to the cursor; the last one is incomplete or empty
+ * @param words the words after `rgx` up to the cursor; the last one is incomplete or empty
  * @returns none where only the name of a file can stand, or nothing is known
  */
 export function candidates(program: Command, words: readonly string[]): Candidate[] {

@@ -24,7 +24,7 @@ Deno.test("commands complete by their beginning, hidden ones do not", () => {
   assert.deepEqual(candidates(program(), ["tr"]), [{ word: "train", what: "train a model" }]);
 });
 
-Deno.test("flags complete behind a dash, and a flag's values behind it", () => {
+Deno.test("flags complete after a dash, and a flag's values after it", () => {
   assert.deepEqual(words("train", "--d"), ["--device"]);
   assert.deepEqual(words("train", "--device", "w"), ["webgpu", "wasm"]);
   assert.deepEqual(words("train", "--device=w"), ["--device=webgpu", "--device=wasm"]);
@@ -61,7 +61,7 @@ Deno.test("a task's name completes", () => {
   assert.deepEqual(words("tasks", "show", "chain_s"), ["chain_sum"]);
 });
 
-Deno.test("the script for bash completes in bash, also behind = and with a key that goes on", {
+Deno.test("the script for bash completes in bash, also after = and with a key that goes on", {
   ignore: !(await hasBash()),
 }, async () => {
   await withFolder(async (folder) => {

@@ -95,7 +95,7 @@ async function readStep(
     return [];
   }
   const format = publishedFormat(source), names = Object.keys(rows[0] ?? {});
-  // Rewards stand before the advantage, and columns that they have written behind it.
+  // Rewards stand before the advantage, and columns that they have written after it.
   const rewardNames = names.slice(0, Math.max(0, names.indexOf("advantage")))
     .filter((name) => !OTHER_COLUMNS.has(name));
   const extraNames = names.slice(names.indexOf("advantage") + 1)

@@ -18,7 +18,7 @@ import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { nativeLibrary } from "./library.ts";
 
-/** Words before and behind a tensor; more than the largest vector that a kernel stores. */
+/** Words before and after a tensor; more than the largest vector that a kernel stores. */
 const GUARD = 64;
 const GUARD_WORD = 0x7fc0_1234; // a NaN as a float, so reading it spoils a result
 

@@ -240,7 +240,7 @@ function halfRecordScales(type: "q4_0" | "q4_1", vectors: number): string {
 
 /**
  * Dot products with nibbles. Of every 32 terms 8 rows are done, then the other 8: so the records
- * are read in order, and the prefetcher has the next ones. Of q4_k, whose scales are behind 256
+ * are read in order, and the prefetcher has the next ones. Of q4_k, whose scales are after 256
  * terms, only the sums of codes are made.
  */
 function dotNibbles(type: "q4_0" | "q4_1" | "q4_k", rows: number): string {

@@ -9,7 +9,7 @@
  *   one record for each block of k, in order. A row's part of a block is a string of bits:
  *   `fullWords` words, then `tailBits` more bits. In the record, word w of the panel's row r is at
  *   w·PANEL + r.
- *   Behind these come the tails, of 32/tailBits rows in each word: that of row r is in word
+ *   After these come the tails, of 32/tailBits rows in each word: that of row r is in word
  *   r mod (PANEL·tailBits/32), lower rows in the lower bits. So 16 neighbouring words are the same
  *   word of 16 rows, and the rows can be processed side by side in the lanes of vectors.
  * - The bits of a row (low bits first, element e of the block before element e + 1; codes are
@@ -30,7 +30,7 @@
  *   the high bit of element e at bit 8·j + 2·i + o of its word; q6_k has the two high bits of
  *   element 16·t + e at bit 8·j + 4·i + 2·o of word t.
  *   Every bracket and every product is rounded to float32.
- *   Behind the records of a panel, an nf4 weight has four words for every 16 blocks of k and all
+ *   After the records of a panel, an nf4 weight has four words for every 16 blocks of k and all
  *   rows of the panel: step (f32), offset (f32), two zeros. step·c is exact.
  *
  * The types that are named like ggml's have the values of a GGUF file, bit for bit. int8 and nf4

@@ -55,7 +55,7 @@ interface BlockText {
 
 /** Loads word `w` of the rows. */
 const loadWord = (w: string) => `words[at + 4u * (${w}) + quad]`;
-/** Loads the 16-bit tails behind `full` words, into the lower halves. */
+/** Loads the 16-bit tails after `full` words, into the lower halves. */
 const halfTail = (full: number) =>
   `words[at + ${4 * full}u + (quad & 1u)] >> vec4u((quad >> 1u) << 4u)`;
 

@@ -25,7 +25,7 @@ export const GPT2_MODULES = ["attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_pr
 /** A linear module of a layer. Each of them can have an adapter. */
 export type Module = typeof LLAMA_MODULES[number] | typeof GPT2_MODULES[number];
 
-/** The linear module behind the layers, which computes the logits. It can have an adapter, too. */
+/** The linear module after the layers, which computes the logits. It can have an adapter, too. */
 export const HEAD_MODULE = "lm_head";
 export type HeadModule = typeof HEAD_MODULE;
 

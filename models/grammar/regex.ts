@@ -71,7 +71,7 @@ export function patternNode(g: Grammar, source: string, options: PatternOptions)
         throw fail(`${part.kind === "start" ? "^" : "$"} within it`);
     }
   };
-  /** With what may stand before and behind, where no anchor is. */
+  /** With what may stand before and after, where no anchor is. */
   const whole = (part: Pattern): Node => {
     if (part.kind === "alt") return g.alt(...part.options.map(whole));
     const parts = part.kind === "seq" ? part.parts : [part];

@@ -158,7 +158,7 @@ export function checkVariables(
 }
 
 /**
- * Put behind the content of a message that is continued, to find its end in the rendered text. It
+ * Put after the content of a message that is continued, to find its end in the rendered text. It
  * ends with a blank: a template that removes blanks from the content removes this one too.
  */
 const CONTINUED = "\ufdd1 ";

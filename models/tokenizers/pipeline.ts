@@ -83,7 +83,7 @@ export class TokenizerPipeline {
   }
 
   /**
-   * The ids of a text behind others.
+   * The ids of a text after others.
    * @throws MissingToken when something in it has no token
    */
   encode(text: string, before: readonly number[] = []): number[] {

@@ -4,7 +4,7 @@
  * before that, so that the tokenizer can tell the two kinds apart.
  */
 
-/** Put behind the first character of a token. Unicode reserves this code point for internal use. */
+/** Put after the first character of a token. Unicode reserves this code point for internal use. */
 const MARK = "\ufdd0";
 
 export interface TextPiece {
@@ -62,7 +62,7 @@ export class SpecialTokens {
     return pieces;
   }
 
-  /** The text, cut behind the first character of each special token: no part holds a long one. */
+  /** The text, cut after the first character of each special token: no part holds a long one. */
   apart(text: string): string[] {
     return this.mark(text).split(MARK);
   }

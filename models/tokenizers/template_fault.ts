@@ -59,7 +59,7 @@ function* tagsOf(template: string): Generator<Tag> {
   }
 }
 
-/** The offset behind a tag. What stands in quotes does not end it, except in a comment. */
+/** The offset after a tag. What stands in quotes does not end it, except in a comment. */
 function tagEnd(template: string, at: number): number {
   const end = ENDS[template.slice(at, at + 2)]!;
   if (end === "#}") {

@@ -115,7 +115,7 @@ Deno.test("a completion that repeats its tags is scored in no time", () => {
   });
 });
 
-Deno.test("the gold answer is behind ####; without an answer the rewards do not apply", () => {
+Deno.test("the gold answer is after ####; without an answer the rewards do not apply", () => {
   assert.equal(goldAnswer("a\n#### 72"), "72");
   assert.equal(goldAnswer("a #### 7 #### 8"), "7");
   assert.equal(goldAnswer(" 72 "), "72");

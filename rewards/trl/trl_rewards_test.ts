@@ -59,7 +59,7 @@ Deno.test("accuracy_reward compares the stated formula with the gold answer", ()
   assert.equal(valueOf("accuracy_reward", input("\\boxed{4}", { answer: null })), null);
 });
 
-Deno.test("reasoning_accuracy_reward looks behind the reasoning only", () => {
+Deno.test("reasoning_accuracy_reward looks after the reasoning only", () => {
   const value = (text: string, params = {}) =>
     valueOf("reasoning_accuracy_reward", input(text, { answer: "4" }), params);
   assert.equal(value("<think>\\boxed{5}</think> \\boxed{4}"), 1);

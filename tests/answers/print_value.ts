@@ -99,7 +99,7 @@ function printTerm(part: Term, random: RandomStream): string {
   return product([...coefficient, ...factors], times);
 }
 
-/** A command must not run into the letter behind it. */
+/** A command must not run into the letter after it. */
 const product = (factors: readonly string[], times: string) =>
   factors.join(times).replace(/\\pi(?=[A-Za-z])/g, "\\pi ");
 
@@ -125,7 +125,7 @@ function printPower(name: string, n: number, random: RandomStream): string {
   return n > 9 || n < 0 || random.chance(0.5) ? `${name}^{${n}}` : `${name}^${n}`;
 }
 
-/** @param alone nothing is before or behind it, so that mixed numbers are clear */
+/** @param alone nothing is before or after it, so that mixed numbers are clear */
 function printFraction(
   { above, below }: { above: bigint; below: bigint },
   random: RandomStream,

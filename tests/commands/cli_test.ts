@@ -85,7 +85,7 @@ Deno.test("a config error names file, line and the nearest key, and exits with 2
   }
 });
 
-Deno.test("config check takes overrides behind its files", async () => {
+Deno.test("config check takes overrides after its files", async () => {
   const check = (...args: string[]) => rgx(["config", "check", ...args]);
   const files = ["quickstart", "configs/experiments/gsm8k.yaml"];
   const fine = await check(...files, "max_steps=3", "--seed", "4");

@@ -1,7 +1,7 @@
 /** What a program may expect of a machine that it shares. */
 
 /**
- * Divides cores fairly: nobody gets more than he wants, and what one leaves goes to the others.
+ * Divides cores fairly: none gets more than it wants, and what one leaves goes to the others.
  * @param wishes cores that each of them wants; the first is the program in question
  * @returns the share of its wish that the program gets
  */

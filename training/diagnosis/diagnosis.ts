@@ -149,7 +149,7 @@ export class Diagnosis {
     return {
       finding: "gradient",
       text: `The gradient was not finite in ${skipped} of ${lastSteps(window.length)}, and these ` +
-        `steps were left out: the weights have gone astray.`,
+        `steps were left out: the weights have diverged.`,
       tries: [`training.learning_rate=${short(rate / 10)}`, "training.max_grad_norm=0.2"],
     };
   }
@@ -348,7 +348,7 @@ export class Diagnosis {
         text: `${same} The problems are solved: ${
           task === null && data.tasks === null
             ? "more or harder ones would teach more. If the held-out accuracy is low, they are " +
-              "learned by heart: then stop earlier, or have more problems."
+              "memorised: then stop earlier, or have more problems."
             : "harder ones would teach more."
         }`,
         tries: [...curriculum, ...(task === null ? [] : ["data.task_config={…}"])],

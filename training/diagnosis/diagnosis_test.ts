@@ -128,7 +128,7 @@ Deno.test("solved: rewards with another maximum; data sets without harder proble
     ).flat();
   };
   assert.deepEqual([1.5, 3].map((value) => adviceFor(value)[0]!.finding), ["no_signal", "solved"]);
-  assert.match(adviceFor(3)[0]!.text, /held-out accuracy is low, they are learned by heart/);
+  assert.match(adviceFor(3)[0]!.text, /held-out accuracy is low, they are memorised/);
   const tries = [1.5, 3].flatMap((value) => adviceFor(value)[0]!.tries);
   assert.deepEqual(tries.filter((key) => /curriculum|task_config/.test(key)), []);
 });

@@ -37,7 +37,7 @@ export interface WebgpuCounters {
   /** Bytes copied to the host, and the number of copies. */
   readBytes: number;
   reads: number;
-  /** Copies behind which operations were ready, so that the card did not wait for the host. */
+  /** Copies after which operations were ready, so that the card did not wait for the host. */
   hiddenReads: number;
   pipelines: number;
 }

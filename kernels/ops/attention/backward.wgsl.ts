@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   };
 }
 
-/** Writes the limits of the keys, and behind them those of the tiles of `tileKeys` keys. */
+/** Writes the limits of the keys, and after them those of the tiles of `tileKeys` keys. */
 export function limitsSpec({ tileKeys }: { tileKeys: number }): KernelSpec {
   return {
     name: "attention_backward.limits",

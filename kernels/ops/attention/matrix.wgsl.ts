@@ -19,7 +19,7 @@ const MATRIX_PARAMS = {
   keys_from: "u32",
   values_from: "u32",
   douts_from: "u32",
-  /** Elements of the high parts, behind which the low parts are. */
+  /** Elements of the high parts, after which the low parts are. */
   low: "u32",
 } as const;
 

@@ -18,7 +18,7 @@ export function queryGroup(op: string, heads: number, kvHeads: number): number {
   return group;
 }
 
-/** Bytes of the online softmax's scratch (softmax.as.ts), and of a register tile behind its end. */
+/** Bytes of the online softmax's scratch (softmax.as.ts), and of a register tile after its end. */
 export function softmaxScratch(headDim: number): number {
   const padded = Math.ceil(headDim / 16) * 16;
   return 4 * (TILE * (TILE + 5 + 4 * padded) + 64) + 512;

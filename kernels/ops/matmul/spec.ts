@@ -4,7 +4,7 @@
  * dx = dy·W (no transposition) and dW += dyᵀ·x (`transA`, `accumulate`).
  *
  * A weight that many small products read (in decoding) can be packed once, into panels of PANEL
- * rows. In a panel, element p of row j is at p·PANEL + j. Behind the last row there are zeros.
+ * rows. In a panel, element p of row j is at p·PANEL + j. After the last row there are zeros.
  *
  * A frozen weight may stay in its storage type (kernels/weights/types.ts). b is then a u32 tensor,
  * which is widened (exactly) where it is read, for y = x·Wᵀ and for dx = dy·W. The product of a

@@ -27,7 +27,7 @@ async function product(device: WasmDevice, shape: Shape): Promise<Float32Array> 
   const { m, n, k } = shape;
   const a = device.create("float", m * k, "a");
   const b = device.create("float", k * n, "b");
-  // The elements behind the result show whether anything is stored there.
+  // The elements after the result show whether anything is stored there.
   const out = device.create("float", m * n + 16, "out");
   device.write(a, noise(m * k, 1));
   device.write(b, noise(k * n, 2));

@@ -257,7 +257,7 @@ class Translator {
     return "set" in item ? `[${item.set}]` : escaped(item.char);
   }
 
-  /** What stands behind a backslash, where it means characters. */
+  /** What stands after a backslash, where it means characters. */
   #escape(): Item {
     const hex = this.#match(/x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})/y);
     if (hex !== null) return { char: parseInt((hex[1] ?? hex[2] ?? hex[3])!, 16) };
@@ -295,7 +295,7 @@ class Translator {
     throw this.#error(`the property ${JSON.stringify(name)}, which is not known`);
   }
 
-  /** A character class, behind its opening bracket. */
+  /** A character class, after its opening bracket. */
   #characterClass(): string {
     const isNegated = this.#skip("^"), operands: string[] = [];
     let items = "";

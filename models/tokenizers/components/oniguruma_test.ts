@@ -30,7 +30,7 @@ Deno.test("possessive quantifiers and atomic groups give nothing back", () => {
   assert.deepEqual(matches("a{1,2}+", "aaaaa"), ["aaaaa"]);
 });
 
-Deno.test("empty matches: never behind another match, nor inside of a character", () => {
+Deno.test("empty matches: never after another match, nor inside of a character", () => {
   const text = "a😀b", found: [number, number][] = [];
   eachMatch(text, translateExpression("a|$|(?=😀)"), (from, to) => found.push([from, to]));
   assert.deepEqual(found, [[0, 1], [4, 4]]);

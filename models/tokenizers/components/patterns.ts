@@ -18,7 +18,7 @@ export function patternOf(pattern: unknown, owner: string): RegExp {
 }
 
 /**
- * Calls back for each match in turn. As in Oniguruma's bindings, an empty match directly behind
+ * Calls back for each match in turn. As in Oniguruma's bindings, an empty match directly after
  * another match does not count, and an empty text has no matches.
  */
 export function eachMatch(

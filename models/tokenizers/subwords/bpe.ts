@@ -21,7 +21,7 @@ export class Bpe implements SubwordModel {
   readonly #ignoresMerges: boolean;
   /** Put before every character of a word but the first. */
   readonly #prefix: string;
-  /** Put behind the last character of a word. */
+  /** Put after the last character of a word. */
   readonly #suffix: string;
 
   /**

@@ -15,7 +15,7 @@ import type { Vocabulary } from "./vocabulary.ts";
 /** Pieces of more code units are seldom met again. */
 const MAX_LENGTH = 256;
 
-/** The ids of a text, behind others; null for texts that have to be encoded in the general way. */
+/** The ids of a text, after others; null for texts that have to be encoded in the general way. */
 export type WholeTextEncoder = (text: string, before: readonly number[]) => number[] | null;
 
 export interface NormalizerPart {
