@@ -357,7 +357,7 @@ function proxyHint(url: string): string | null {
   const around = variable("NO_PROXY");
   return proxy === null || (around !== null && Deno.env.get(around)!.includes(hostname))
     ? null
-    : `It is asked through the proxy of ${proxy}; NO_PROXY=${hostname} would go there straight.`;
+    : `It is asked through the proxy of ${proxy}; NO_PROXY=${hostname} would connect to it directly.`;
 }
 
 function reasonOf(error: unknown): string {

@@ -12,6 +12,6 @@ export async function until(
   isDone: () => Promise<boolean> | boolean,
 ): Promise<void> {
   for (const end = Date.now() + seconds * 1000; !await isDone(); await delay(250)) {
-    if (Date.now() > end) throw new Error(`waited ${seconds} s in vain: ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${seconds} s without success: ${what}`);
   }
 }
