@@ -162,6 +162,22 @@ Deno.test("links between pages lead to files and headings that exist", () => {
   assert.deepEqual(broken, []);
 });
 
+/** A file that a page shows how to write. */
+const SHOWN_FILE = "tasks/categories/arithmetic/digit_sum.ts";
+
+Deno.test("files that pages name exist", () => {
+  const missing: string[] = [];
+  for (const path of PATHS) {
+    // The log names files as they were.
+    if (!path.endsWith(".md") || path.startsWith("docs/log/")) continue;
+    for (const [, name] of read(path).matchAll(/`(\w[\w.-]*(?:\/[\w.-]+)+\.(?:ts|c|sh|py))`/g)) {
+      const isThere = PATHS.some((one) => one === name || one.endsWith(`/${name}`));
+      if (!isThere && name !== SHOWN_FILE) missing.push(`${path}: ${name}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
 Deno.test("the command line starts without loading what only some commands need", () => {
   const loaded = new Set<string>(), waiting = [new URL("main.ts", ROOT)];
   const staticImport =
