@@ -28,6 +28,9 @@ interface Box {
 /** The start of a box: before a brace, or before a number without braces. */
 const BOX = /\\(?:boxed|fbox)(?:\s*\{|\s*(?=[-+]?\d))/g;
 
+/** A minus that belongs to the box after it: x = -\boxed{4}. No dash of a text. */
+const SIGN = /(?:=|\$|\\[(\[])\s{0,3}[-−]\s?$/;
+
 /** What is between boxes that stand together: `$ and $x =`, a comma, `\text{ for (a) and }`. */
 const SPACE = String.raw`(?:\s|\\q?quad(?![A-Za-z])|\\[,;! ])*`;
 const BETWEEN = new RegExp(
@@ -61,12 +64,15 @@ function lastBoxes(text: string): Box[] {
 
 function boxAt(text: string, match: RegExpExecArray, ends: Map<number, number>): Box | null {
   const start = match.index, from = start + match[0].length;
+  const signed = (content: string) =>
+    SIGN.test(text.slice(Math.max(0, start - 10), start)) ? `-(${content})` : content;
   if (!match[0].endsWith("{")) {
     const content = /^[-+]?[\d.,/]*\d/.exec(text.slice(from, from + 100))![0];
-    return { start, end: from + content.length, content };
+    return { start, end: from + content.length, content: signed(content) };
   }
   const end = ends.get(from);
-  return end === undefined ? null : { start, end: end + 1, content: text.slice(from, end) };
+  if (end === undefined) return null;
+  return { start, end: end + 1, content: signed(text.slice(from, end)) };
 }
 
 /** The text from the first to the last of the boxes that stand together; null for a single box. */

@@ -48,6 +48,12 @@ Deno.test("TRL's rewards find a formula near the word answer; the data sets' sco
     ["Solving gives $5$", null],
   ];
   for (const [text, answer] of cases) assert.equal(findMathAnswerNear(text), answer, text);
+  for (const sign of ["$x = -", "\\[-", "$- ", "= −"]) {
+    assert.equal(findMathAnswer(`${sign}\\boxed{4}$`), "-(4)", sign);
+  }
+  for (const dash of ["- ", "so -", "5-", "$5 - "]) {
+    assert.equal(findMathAnswer(`${dash}\\boxed{4}`), "4", dash);
+  }
   assert.equal(findMathAnswer("Answer: she earns $18 and then $20"), null);
   for (const opening of ["$", "$$", "\\(", "\\["]) {
     const text = `answer is ${opening}`.repeat(10_000);

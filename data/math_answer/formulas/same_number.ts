@@ -7,7 +7,7 @@
 import { radiusBit, topBit } from "../numbers/ball.ts";
 import { type Complex, isReal, subtract } from "../numbers/complex.ts";
 import { constantPlace, evaluate, Undecided } from "./evaluate.ts";
-import { type Expr, infinite, minus, written } from "./expression.ts";
+import { call, type Expr, infinite, minus, number, written } from "./expression.ts";
 import { bitsOf, magnitude } from "../numbers/rational.ts";
 import { isExact, signOf, toBall } from "../numbers/real.ts";
 
@@ -154,29 +154,29 @@ function powerBound(expr: Expr, a: Bound, by: Expr, roots: Map<string, bigint>):
   return exponent.n < 0n ? { u: up.l, l: up.u } : up;
 }
 
-const SIGNIFICANT = 7, AFTER = 4;
+/** A rounded decimal differs from a number by at most this part of it. */
+const PART = 1_000_000n;
+/** Digits that a decimal needs after the point. */
+const AFTER = 4;
 
 /**
  * Whether a decimal is an irrational number, rounded or cut off at the decimal's last digit. It
- * needs 7 significant digits and 4 after the point: 3.14 is no answer for π.
+ * needs 4 digits after the point, and differs from the number by at most a millionth of it: 3.14159
+ * is an answer for π, 3.1416 is none.
  */
 export function isRounded(decimal: Expr, exact: Expr): boolean {
-  const negative = decimal.kind === "call" && decimal.name === "negate";
-  const literal = negative ? decimal.args[0]! : decimal;
+  const negated = decimal.kind === "call" && decimal.name === "negate";
+  const literal = negated ? decimal.args[0]! : decimal;
   if (literal.kind !== "number" || literal.digits === undefined) return false;
   const { after, significant } = literal.digits;
-  if (after < AFTER || significant < SIGNIFICANT || after > 200) return false;
+  if (after < AFTER || after > 200) return false;
   const value = valueOf(exact, 64 + 4 * (after + significant));
   if (value === null || !isReal(value) || isExact(value.re)) return false;
   if (signOf(value.re) !== signOf(valueOf(decimal)!.re)) return false;
-  // The number less the decimal, in units of its last digit: from −1/2 to 1.
-  const unit: Expr = { kind: "number", value: { n: 1n, d: 10n ** BigInt(after) } };
-  const [size, written_] = [negative, negative].map((turned, i) => {
-    const expr = [exact, decimal][i]!;
-    return turned ? minus({ kind: "number", value: { n: 0n, d: 1n } }, expr) : expr;
-  });
-  const rest: Expr = { kind: "call", name: "/", args: [minus(size!, written_!), unit] };
-  const half: Expr = { kind: "number", value: { n: -1n, d: 2n } };
-  const one: Expr = { kind: "number", value: { n: 1n, d: 1n } };
-  return compareNumbers(rest, half) === 1 && compareNumbers(rest, one) === -1;
+  const size = negated ? call("negate", exact) : exact;
+  const error = minus(size, literal), unit = number(1n, 10n ** BigInt(after));
+  const between = (low: Expr, high: Expr) =>
+    compareNumbers(error, low) === 1 && compareNumbers(error, high) === -1;
+  const most = call("/", size, number(PART));
+  return between(call("/", unit, number(-2n)), unit) && between(call("negate", most), most);
 }

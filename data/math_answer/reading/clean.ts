@@ -21,6 +21,9 @@ const WRAPPERS = [
 /** Bold type around the whole answer, which may have braces of one level. */
 const BOLD = /^\\(?:mathbf|boldsymbol|bm|underline)\s*\{((?:[^{}\\]|\\[^]|\{[^{}]*\})*)\}$/;
 
+/** A block of code around the whole answer: ```latex … ``` */
+const FENCED = /^```[a-z]*\s([^`]*)```$/;
+
 /** Stands for LaTeX's end of a matrix row, `\\`, which looks like the start of a command. */
 export const ROW_END = "⏎";
 
@@ -140,14 +143,14 @@ const TITLE = new RegExp(
     "radius|amount|profit|ratio|answer)(?: [A-Za-z'’-]+){0,4}\\s*\\}\\s*=(?!.*=)\\s*",
   "i",
 );
-const REPEATING = /(?<!\d)(\d*)\.(\d*)\s*\\overline\s*\{\s*(\d+)\s*\}/g;
+const REPEATING = /(?<!\d)(\d*)\.(\d*)\s*\\(?:overline|bar)\s*\{\s*(\d+)\s*\}/g;
 
 /** Longer texts are left as they are, so that no pattern runs over them: answers are short. */
 export const MAX_CHARACTERS = 3000;
 
 /** @param named keep the name of the answer: y = 2x + 3 may also be an equation */
 export function cleanMath(text: string, named = false): string {
-  let t = lines(text.replace(INVISIBLE, "")).replace(/\s+/g, " ");
+  let t = lines(strip(text.replace(INVISIBLE, "")).replace(FENCED, "$1")).replace(/\s+/g, " ");
   if (t.length > MAX_CHARACTERS) return t;
   t = unwrap(t);
   t = t.replace(WIDE, (sign) => sign.normalize("NFKC")).replace(FRACTION_SIGN, (sign) => {
@@ -221,7 +224,7 @@ function unnamed(text: string): string {
   return text.split("=").length > 2 ? text : text.replace(VARIABLE, "");
 }
 
-/** Writes a repeating decimal such as 0.1\overline{6} as a fraction. */
+/** Writes a repeating decimal such as 0.1\overline{6} or 0.1\bar{6} as a fraction. */
 function repeating(_: string, whole: string, fixed: string, period: string): string {
   const all = BigInt(`${whole}${fixed}${period}`), before = BigInt(`${whole}${fixed}` || "0");
   const nines = `${"9".repeat(period.length)}${"0".repeat(fixed.length)}`;

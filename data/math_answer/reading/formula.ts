@@ -2,7 +2,14 @@
  * A recursive-descent parser for formulas: numbers, powers, roots, fractions, functions and
  * unknowns, and tuples, intervals, sets, lists and ± of these.
  */
-import { call, type Expr, hasNames, number, type Operation } from "../formulas/expression.ts";
+import {
+  call,
+  type Expr,
+  hasNames,
+  number,
+  type Operation,
+  written,
+} from "../formulas/expression.ts";
 import { literal } from "./literal.ts";
 import { type Token, Unreadable } from "./tokens.ts";
 import type { MathValue } from "../formulas/value.ts";
@@ -26,6 +33,9 @@ const STARTS = [
   "(",
 ];
 const ANGLES = /^(?:sin|cos|tan|cot|sec|csc)$/;
+/** Functions with a known inverse, \arcsin and so on. */
+const INVERTED = /^(?:sin|cos|tan)$/;
+const MINUS_ONE = written(call("negate", number(1n)));
 
 export class Parser {
   #at = 0;
@@ -273,15 +283,16 @@ export class Parser {
     this.#enter();
     const base = name === "log" && this.#take("_") ? this.#argument() : number(10n);
     const exponent = this.#take("^") ? this.#exponent() : null;
-    // sin⁻¹ may be the inverse function or the reciprocal.
-    if (exponent !== null && (exponent.kind === "call" || hasNames(exponent))) {
+    // sin⁻¹ is the inverse function: the reciprocal is written csc or (sin x)⁻¹. csc⁻¹ may be either.
+    const inverse = exponent !== null && written(exponent) === MINUS_ONE && INVERTED.test(name);
+    if (!inverse && exponent !== null && (exponent.kind === "call" || hasNames(exponent))) {
       throw new Unreadable();
     }
     const value = name === "min" || name === "max"
       ? this.#extreme(name)
-      : this.#applied(name, base);
+      : this.#applied(inverse ? `arc${name}` : name, base);
     this.#depth--;
-    return exponent === null ? value : call("^", value, exponent);
+    return exponent === null || inverse ? value : call("^", value, exponent);
   }
 
   #applied(name: string, base: Expr): Expr {
