@@ -283,7 +283,7 @@ export class Parser {
     this.#enter();
     const base = name === "log" && this.#take("_") ? this.#argument() : number(10n);
     const exponent = this.#take("^") ? this.#exponent() : null;
-    // sin⁻¹ is the inverse function: the reciprocal is written csc or (sin x)⁻¹. csc⁻¹ may be either.
+    // sin⁻¹ is the inverse function (the reciprocal is csc or (sin x)⁻¹); csc⁻¹ may be either.
     const inverse = exponent !== null && written(exponent) === MINUS_ONE && INVERTED.test(name);
     if (!inverse && exponent !== null && (exponent.kind === "call" || hasNames(exponent))) {
       throw new Unreadable();
