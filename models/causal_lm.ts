@@ -284,10 +284,13 @@ export class CausalLM implements LanguageModel {
 
   writeParameter(name: string, data: Float32Array | Float64Array): void {
     this.#parameters.write(name, data);
+    this.#base.copies.claim({});
   }
 
   async forward(groups: readonly Group[], options: PassOptions): Promise<ForwardResult> {
     const { temperature, train, kept } = options, adapter = options.adapter ?? true;
+    // The weights change after such a pass, so a generation makes its copies again.
+    if (train) this.#base.copies.claim({});
     checkPass(options, {
       trainable: this.options.trainable,
       dropout: this.sizes.dropout !== null,

@@ -2,8 +2,9 @@
  * The network for generation: float weights are packed for products with few rows, with adapters
  * merged in. A decode step is short; its cost is mostly the number of operations and reading the
  * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
- * take several times the memory. With products in bfloat16 see rounded_weights.ts; with those in
- * float16 all weights stay as they are, and products round them.
+ * take several times the memory. On a CPU the adapters' A are packed, too. With products in bfloat16
+ * see rounded_weights.ts; with those in float16 all weights stay as they are, and products round
+ * them.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
@@ -40,11 +41,15 @@ export function packsLayers(sizes: ModelSizes): boolean {
 export function packedBytes(sizes: ModelSizes): number {
   if (sizes.computeDtype === "bfloat16") return roundedBytes(sizes);
   if (sizes.computeDtype === "float16") return 0;
-  const { config, lora, saved, storage, floatBytes } = sizes;
+  const { config, lora, saved, storage, floatBytes, card } = sizes;
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
   const headStored = storage.has(headName(config)) &&
     !saved.some(({ replaces }) => replaces === LM_HEAD);
   let elements = headStored ? 0 : packedLength(vocabSize, hiddenSize);
+  const kept = card === null
+    ? layerAdapters(lora).filter(({ path }) => isStored(sizes, `${path}.weight`))
+    : [];
+  for (const { module, r } of kept) elements += packedLength(r, linearDims(config, module)[0]);
   const mergesHead = !headStored && headAdapter(lora) !== null;
   if (mergesHead) elements += headPart(config) * hiddenSize;
   const adapted = layerAdapters(lora).filter(({ path }) => !storage.has(`${path}.weight`));
@@ -109,6 +114,20 @@ function packMergedHead(
   }
 }
 
+/** A stored weight, whose adapter has a packed copy of A on a CPU. */
+function withPackedA(
+  linear: Linear,
+  layer: number,
+  module: Module,
+  { workspace }: WeightCopies,
+): Linear {
+  const { lora, inDim: k } = linear, { device } = workspace;
+  if (lora === null || device.adapter !== undefined) return linear;
+  const packedA = workspace.fixed(`${layer}.${module}.a`, packedLength(lora.r, k));
+  device.run("pack_weight", { weight: lora.a, out: packedA, n: lora.r, k });
+  return { ...linear, lora: { ...lora, packedA } };
+}
+
 /** What packed weights are made with. */
 export interface PackOptions {
   /** Whether adapters count; otherwise they are left out. */
@@ -151,7 +170,10 @@ export function packWeights(
       const same = shared?.linear(linear, layer, module);
       if (same) return { ...same, lora };
     }
-    if (linear.storage !== null) return adapter ? linear : { ...linear, lora: null };
+    if (linear.storage !== null) {
+      const stored = { ...linear, lora };
+      return separate ? stored : withPackedA(stored, layer, module, copies);
+    }
     if (linear.inOut) {
       // Only [out, in] weights can be packed: these are merged only.
       if (lora === null) return { ...linear, lora };

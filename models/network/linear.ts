@@ -19,6 +19,8 @@ import type { Parameter } from "./types.ts";
 
 export interface LoraWeights {
   a: Tensor; // [r, in]
+  /** A in packed form, for products of more than DOT_ROWS rows; null = not packed. */
+  packedA: Tensor | null;
   b: Tensor; // [out, r]
   /** Null when the adapter is frozen. */
   da: Tensor | null;
@@ -28,6 +30,9 @@ export interface LoraWeights {
   /** The module's number in the model, which keys its dropout masks. */
   site: number;
 }
+
+/** Up to this many rows, x·Aᵀ reads A where it is: its sums have another order there. */
+const DOT_ROWS = 8;
 
 export interface Linear {
   weight: Tensor; // [out, in], or [in, out] with inOut
@@ -129,8 +134,11 @@ export function lowRankInput(
   lora: LoraWeights,
   { x, u, rows, inDim, dropout }: LowRank & { u: Tensor },
 ): void {
-  const a = dropped(device, dropout, lora, x, rows, inDim);
-  device.run("matmul", { a, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
+  const { packedA } = lora, a = dropped(device, dropout, lora, x, rows, inDim);
+  const b = packedA !== null && rows > DOT_ROWS
+    ? { b: packedA, packedB: true }
+    : { b: lora.a, transB: true };
+  device.run("matmul", { a, ...b, out: u, m: rows, n: lora.r, k: inDim });
 }
 
 /** dx[rows, inDim] += dropout(du·A). */

@@ -247,7 +247,7 @@ export function arrangeWeights(
     if (adapter === undefined) return null;
     const names = loraNames(path), a = parameters.get(names.a), b = parameters.get(names.b);
     const { r, scale } = adapter, site = loraSite(config, adapter);
-    return { a: a.value, b: b.value, da: a.grad, db: b.grad, r, scale, site };
+    return { a: a.value, packedA: null, b: b.value, da: a.grad, db: b.grad, r, scale, site };
   };
   const linear = (layer: number, module: Module): Linear => {
     const path = modulePath(config, layer, module);
