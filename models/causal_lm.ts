@@ -291,11 +291,8 @@ export class CausalLM implements LanguageModel {
     const { temperature, train, kept } = options, adapter = options.adapter ?? true;
     // The weights change after such a pass, so a generation makes its copies again.
     if (train) this.#base.copies.claim({});
-    checkPass(options, {
-      trainable: this.options.trainable,
-      dropout: this.sizes.dropout !== null,
-      nothing: this.#parameters.arenas.length === 0,
-    });
+    const { trainable } = this.options, nothing = this.#parameters.arenas.length === 0;
+    checkPass(options, { trainable, dropout: this.sizes.dropout !== null, nothing });
     const packed = packGroups(groups, this.config);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {

@@ -2,8 +2,8 @@
  * The network for generation: float weights are packed for products with few rows, with adapters
  * merged in. A decode step is short; its cost is mostly the number of operations and reading the
  * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
- * take several times the memory. On a CPU the adapters' A are packed, too. With products in bfloat16
- * see rounded_weights.ts; with those in float16 all weights stay as they are, and products round
+ * take several times the memory. On a CPU the adapters' A are packed, too. For products in bfloat16
+ * see rounded_weights.ts; for those in float16 all weights stay as they are, and products round
  * them.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
