@@ -321,10 +321,30 @@ function rowOperations(random: RandomStream): GuardedCase[] {
   ];
 }
 
+function draws(random: RandomStream): GuardedCase[] {
+  const rows = random.int(1, 12), vocab = random.choice([random.int(1, 40), random.int(1, 700)]);
+  const d = random.int(1, 70), n = rows * vocab, floats = (count: number) => normals(random, count);
+  const order = Uint32Array.from({ length: rows }, (_, i) => rows - 1 - i);
+  const sample = {
+    ...{ logits: floats(n).map((x) => 4 * x), logp: floats(rows), rows, vocab },
+    ...(random.chance(0.5) ? { scored: floats(n) } : {}),
+    counters: Uint32Array.from({ length: 5 * rows }, () => random.u32()),
+    ...{ tokens: new Uint32Array(rows), temperature: random.choice([0, 0.6, 1, 1.7]) },
+    ...(random.chance(0.2) ? { topK: 3, topP: 0.9, minP: 0.01 } : { topK: 0, topP: 1, minP: 0 }),
+  };
+  const moved = { rows, d, index: order };
+  return [
+    { op: "sample", args: sample },
+    { op: "gather_rows", args: { ...moved, table: floats(rows * d), out: floats(rows * d) } },
+    { op: "scatter_rows", args: { ...moved, table: floats(rows * d), src: floats(rows * d) } },
+  ];
+}
+
 Deno.test("heads and rows of random shapes write only their results, with the same bits", async () => {
   const random = stream("guards of rows");
   const heads = Array.from({ length: 40 }, () => head(random)).flat();
-  await compare([...heads, ...Array.from({ length: 30 }, () => rowOperations(random)).flat()]);
+  const others = Array.from({ length: 30 }, () => [...rowOperations(random), ...draws(random)]);
+  await compare([...heads, ...others.flat()]);
 });
 
 const SPECIAL = [NaN, Infinity, -Infinity, -0, 1e-42, -1e-42, 3e38, -3e38, 1e-30];
@@ -336,6 +356,7 @@ Deno.test("infinite, huge, tiny numbers and NaN give the same results", async ()
     decoding(random),
     ...head(random),
     ...rowOperations(random),
+    ...draws(random),
   ]).flat();
   for (const { args } of cases) {
     for (const values of Object.values(args)) {

@@ -40,6 +40,7 @@ const KERNELS = [
   "head.c",
   "rows.c",
   "sums.c",
+  "sample.c",
 ];
 
 const sourcesFor = (processor: string, others: Record<string, string>) => ({

@@ -283,6 +283,24 @@ function rowOperations(numbers: Numbers): Check[] {
   ];
 }
 
+/** Rows of a table, and draws without a filter: by themselves, with other scores, and greedily. */
+function rowsAndDraws(numbers: Numbers): Check[] {
+  const rows = 5, vocab = 333, d = 37, floats = (count: number) => numbers.floats(count);
+  const index = Uint32Array.from({ length: rows }, (_, i) => (i * 3 + 1) % 7);
+  const table = floats(7 * d), moved = floats(rows * d), n = rows * vocab;
+  const logits = floats(n).map((x) => 9 * x), logp = floats(rows);
+  const counters = Uint32Array.from({ length: 5 * rows }, (_, i) => Math.imul(i + 1, 0x9e3779b1));
+  const tokens = new Uint32Array(rows), plain = { topK: 0, topP: 1, minP: 0 };
+  const draws = { logits, counters, tokens, logp, rows, vocab, ...plain };
+  return [
+    check("gather_rows", { table, index, out: moved, rows, d }, ["out"]),
+    check("scatter_rows", { src: moved, index, table, rows, d }, ["table"]),
+    check("sample", { ...draws, temperature: 0.9 }, ["tokens", "logp"]),
+    check("sample", { ...draws, scored: floats(n), temperature: 1.1 }, ["tokens", "logp"]),
+    check("sample", { ...draws, temperature: 0 }, ["tokens", "logp"]),
+  ];
+}
+
 /** Products in bfloat16 with all layouts, and the head's running values. */
 const BF16_SHAPES: readonly Shape[] = [
   { m: 33, n: 70, k: 340 },
@@ -317,4 +335,5 @@ export function* checks(): Generator<Check> {
   yield decodeLayer(numbers);
   yield* heads(numbers);
   yield* rowOperations(numbers);
+  yield* rowsAndDraws(numbers);
 }

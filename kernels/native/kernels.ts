@@ -5,7 +5,7 @@
 
 import type { CpuFeatures } from "./cpu.ts";
 
-const P = "pointer", U = "u32", I = "i32", F = "f32";
+const P = "pointer", U = "u32", I = "i32", F = "f32", D = "f64";
 
 /**
  * The memory's first byte, then the arguments of the WASM kernels: addresses and strides are
@@ -101,6 +101,15 @@ const SYMBOLS = {
   swiglu_backward_and_forward: {
     parameters: [P, U, U, U, U, U, U, I, I, I, U], result: "void",
   },
+  gather_rows: {
+    parameters: [P, U, U, U, I, I, I, U], result: "void",
+  },
+  scatter_rows: {
+    parameters: [P, U, U, U, I, I, I, U], result: "void",
+  },
+  sample_plain: {
+    parameters: [P, U, U, U, U, U, I, D, I, I, U], result: "void",
+  },
 } as const;
 
 /** Native code that this processor can run. */
@@ -151,6 +160,9 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory) {
     swiglu,
     swiglu_backward,
     swiglu_backward_and_forward,
+    gather_rows,
+    scatter_rows,
+    sample_plain,
   } = native;
   const layer = new Float64Array(DECODE_LAYER_ARGUMENTS);
   const layerAt = Deno.UnsafePointer.of(layer);
@@ -312,6 +324,22 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory) {
       dout, gate, up, dgate, dup, out, n, begin, end, scratch,
     ) => swiglu_backward_and_forward(
       base, dout!, gate!, up!, dgate!, dup!, out!, n!, begin!, end!, scratch!,
+    ),
+    gather_rows: (
+      table, index, out, d, begin, end, scratch,
+    ) => gather_rows(
+      base, table!, index!, out!, d!, begin!, end!, scratch!,
+    ),
+    scatter_rows: (
+      src, index, table, d, begin, end, scratch,
+    ) => scatter_rows(
+      base, src!, index!, table!, d!, begin!, end!, scratch!,
+    ),
+    sample_plain: (
+      logits, scored, counters, tokens, distances, vocab, temperature, begin, end, scratch,
+    ) => sample_plain(
+      base, logits!, scored!, counters!, tokens!, distances!, vocab!, temperature!, begin!, end!,
+      scratch!,
     ),
   };
   const found = new Map<string, KernelFunction>(Object.entries(functions));

@@ -13,8 +13,9 @@ typedef struct {
   size_t queryStride, keyStride;
   /** In the scratch: P and dS [TILE][TILE], lse and δ of the queries, and tables of offsets. */
   char *p, *ds, *lses, *deltas, *offsets, *keyOffsets, *lseOffsets;
-  /** Tiles, transposed (T) or in panels. */
-  char *keysT, *valuesT, *keys, *dkeys, *dvalues, *queriesT, *doutsT, *queries, *douts, *dqueries;
+  /** Tiles: transposed (T), or rows of `width` bytes, which are padded with zeros. */
+  char *keysT, *valuesT, *keys, *dkeys, *dvalues, *queries, *douts, *dqueries;
+  size_t width;
   /** Counts of keys that the window hides. */
   int32_t *hidden;
 } Gradient;
@@ -24,6 +25,7 @@ typedef struct {
 
 static void divide_scratch(Gradient *g, char *scratch) {
   const size_t tile = tile_bytes(g->headDim);
+  g->width = (size_t)round_up16(g->headDim) * 4;
   g->p = scratch;
   g->ds = scratch + SCORES;
   g->lses = g->ds + SCORES;
@@ -32,11 +34,10 @@ static void divide_scratch(Gradient *g, char *scratch) {
   g->keyOffsets = g->offsets + OFFSETS;
   g->lseOffsets = g->keyOffsets + OFFSETS;
   char **const tiles[] = {
-    &g->keysT, &g->valuesT, &g->keys, &g->dkeys, &g->dvalues, &g->queriesT, &g->doutsT,
-    &g->queries, &g->douts, &g->dqueries,
+    &g->keysT, &g->valuesT, &g->keys, &g->dkeys, &g->dvalues, &g->queries, &g->douts, &g->dqueries,
   };
   char *at = g->lseOffsets + OFFSETS;
-  for (int i = 0; i < 10; i++, at += tile) *tiles[i] = at;
+  for (int i = 0; i < 8; i++, at += tile) *tiles[i] = at;
   g->hidden = (int32_t *)(at + PAST_END);
 }
 
@@ -100,62 +101,112 @@ static void query_gradients(const Gradient *g, int i, int visible) {
 /** The scores of `rows` queries from query i on with the first `reach` keys. */
 static void gradient_scores(const Gradient *g, int i, int rows, int reach) {
   Product p = {
-    .sRow = 4, .sTerm = TILE_ROW, .vTerm = TILE_ROW, .vPanel = ROW, .cRow = TILE_ROW,
+    .sRow = g->width, .sTerm = 4, .vTerm = TILE_ROW, .vPanel = ROW, .cRow = TILE_ROW,
     .cPanel = ROW, .k = g->headDim,
   };
   const int panels = ceil_div(reach, LANES);
-  p.s = g->queriesT + (size_t)i * 4;
+  p.s = g->queries + (size_t)i * g->width;
   p.v = g->keysT;
   p.c = g->p + (size_t)i * TILE_ROW;
   chains(rows, panels, &p);
-  p.s = g->doutsT + (size_t)i * 4;
+  p.s = g->douts + (size_t)i * g->width;
   p.v = g->valuesT;
   p.c = g->ds + (size_t)i * TILE_ROW;
   chains(rows, panels, &p);
 }
 
-/** dq of `rows` queries from query i on += dS·K of the first `reach` keys. */
-static void query_products(const Gradient *g, int i, int rows, int reach) {
+/** dq of `rows` queries from query i on += (without `add` =) dS·K of the first `reach` keys. */
+static void query_products(const Gradient *g, int i, int rows, int reach, int add) {
   Product p = {
-    .s = g->ds + (size_t)i * TILE_ROW, .sRow = TILE_ROW, .sTerm = 4, .v = g->keys, .vTerm = ROW,
-    .vPanel = PANEL, .c = g->dqueries + (size_t)i * ROW, .cRow = ROW, .cPanel = PANEL, .k = reach,
-    .add = 1,
+    .s = g->ds + (size_t)i * TILE_ROW, .sRow = TILE_ROW, .sTerm = 4, .v = g->keys,
+    .vTerm = g->width, .vPanel = ROW, .c = g->dqueries + (size_t)i * g->width, .cRow = g->width,
+    .cPanel = ROW, .k = reach, .add = add,
   };
   chains(rows, ceil_div(g->headDim, LANES), &p);
 }
 
+/** Queries (or keys) that end (or begin) at the same key (or query), as in the WASM kernel. */
+#define TOGETHER 6
+
+#ifdef __aarch64__
+#define two_chains(rows, a, b) (chains(rows, 1, a), chains(rows, 1, b))
+#else
+/**
+ * c += s·v of two products of one panel and the same k, whose chains run beside one another: six
+ * chains do not fill the time that an addition takes.
+ */
+INLINE void add_both(const int rows, const Product *a, const Product *b) {
+  const Product *const both[2] = { a, b };
+  f32x16 sums[2][TOGETHER];
+  const char *s[2], *v[2];
+  UNROLL for (int t = 0; t < 2; t++) {
+    s[t] = both[t]->s;
+    v[t] = both[t]->v;
+    UNROLL for (int i = 0; i < rows; i++) {
+      sums[t][i] = load16(both[t]->c + (size_t)i * both[t]->cRow);
+    }
+  }
+  const size_t row = a->sRow, term = a->sTerm, vTerm = a->vTerm;
+  ONE_BY_ONE for (int k = a->k; k > 0; k--) {
+    UNROLL for (int t = 0; t < 2; t++) {
+      const f32x16 w = load16(v[t]);
+      UNROLL for (int i = 0; i < rows; i++) {
+        sums[t][i] = fma16((f32x16)load1(s[t] + (size_t)i * row), w, sums[t][i]);
+      }
+      s[t] += term;
+      v[t] += vTerm;
+    }
+  }
+  UNROLL for (int t = 0; t < 2; t++) {
+    UNROLL for (int i = 0; i < rows; i++) {
+      store16(both[t]->c + (size_t)i * both[t]->cRow, sums[t][i]);
+    }
+  }
+}
+
+/** The same for up to TOGETHER rows; both products have the same steps. */
+static __attribute__((noinline)) void two_chains(int rows, const Product *a, const Product *b) {
+#define BOTH(rows) case rows: add_both(rows, a, b); return;
+  switch (rows) { BOTH(1) BOTH(2) BOTH(3) BOTH(4) BOTH(5) BOTH(6) }
+}
+#endif
+
 /** dv and dk of `rows` keys from key j on += Pᵀ·dO and dSᵀ·Q of the queries [skip, n). */
 static void key_products(const Gradient *g, int j, int rows, int skip, int n) {
   if (skip >= n) return;
-  const size_t from = (size_t)j * 4 + (size_t)skip * TILE_ROW;
-  Product p = {
-    .sRow = 4, .sTerm = TILE_ROW, .vTerm = ROW, .vPanel = PANEL, .cRow = ROW, .cPanel = PANEL,
-    .k = n - skip, .add = 1,
+  const size_t width = g->width, from = (size_t)j * 4 + (size_t)skip * TILE_ROW;
+  const size_t query = (size_t)skip * width, key = (size_t)j * width;
+  Product dv = {
+    .s = g->p + from, .sRow = 4, .sTerm = TILE_ROW, .v = g->douts + query, .vTerm = width,
+    .vPanel = ROW, .c = g->dvalues + key, .cRow = width, .cPanel = ROW, .k = n - skip, .add = 1,
+  };
+  Product dk = {
+    .s = g->ds + from, .sRow = 4, .sTerm = TILE_ROW, .v = g->queries + query, .vTerm = width,
+    .vPanel = ROW, .c = g->dkeys + key, .cRow = width, .cPanel = ROW, .k = n - skip, .add = 1,
   };
   const int panels = ceil_div(g->headDim, LANES);
-  p.s = g->p + from;
-  p.v = g->douts + (size_t)skip * ROW;
-  p.c = g->dvalues + (size_t)j * ROW;
-  chains(rows, panels, &p);
-  p.s = g->ds + from;
-  p.v = g->queries + (size_t)skip * ROW;
-  p.c = g->dkeys + (size_t)j * ROW;
-  chains(rows, panels, &p);
+  if (panels == 1 && rows <= TOGETHER) {
+    two_chains(rows, &dv, &dk);
+  } else {
+    chains(rows, panels, &dv);
+    chains(rows, panels, &dk);
+  }
 }
+
+/** Queries whose scores are computed and used together, while the first-level cache holds them. */
+#define CHUNK (2 * TOGETHER)
 
 /**
  * P and dS of `n` queries × `count` keys, and their part of dq. `lead` is the first row − the first
- * key; with a window g->hidden says how many keys it hides.
+ * key; with a window g->hidden says how many keys it hides. Without `add` dq begins with this part.
  */
-static void tile_gradients(const Gradient *g, int lead, int n, int count) {
-  // Six queries at a time end at the same key, unless all of them attend to all keys.
-  const int step = lead + 1 >= count ? n : 6;
-  for (int i = 0; i < n; i += step) {
-    const int end = min(i + step, n);
-    const int reach = min(count, lead + (end - 1) / g->group + 1);
-    gradient_scores(g, i, end - i, reach);
+static void tile_gradients(const Gradient *g, int lead, int n, int count, int add) {
+#define REACH(end) min(count, lead + ((end) - 1) / g->group + 1)
+  for (int i = 0; i < n; i += CHUNK) {
+    const int end = min(i + CHUNK, n);
+    gradient_scores(g, i, end - i, REACH(end));
     for (int t = i; t < end; t++) {
-      query_gradients(g, t, min(count, lead + t / g->group + 1));
+      query_gradients(g, t, REACH(t + 1));
       if (g->window != 0) {
         const int keys = min(count, g->hidden[t / g->group]);
         ONE_BY_ONE for (int j = 0; j < keys; j++) {
@@ -164,49 +215,56 @@ static void tile_gradients(const Gradient *g, int lead, int n, int count) {
         }
       }
     }
-    query_products(g, i, end - i, reach);
+    // Six queries at a time end at the same key, unless all of them attend to all keys.
+    const int step = REACH(i + TOGETHER) == count ? CHUNK : TOGETHER;
+    for (int t = i; t < end; t += step) {
+      const int last = min(t + step, end);
+      query_products(g, t, last - t, REACH(last), add);
+    }
   }
+#undef REACH
 }
 
-/** dk and dv of the keys [key, key + count), and their part of dq, from the rows [key, rowEnd). */
-static void key_tile(const Gradient *g, int key, int count, int rowEnd) {
+/**
+ * dk and dv of the keys [key, key + count), and their part of dq, from the rows [key, rowEnd).
+ * Without `add` these are the first keys that the rows attend to.
+ */
+static void key_tile(const Gradient *g, int key, int count, int rowEnd, int add) {
   const int group = g->group, headDim = g->headDim, blockRows = TILE / group;
   const size_t keyOffset = (size_t)key * g->keyStride + (size_t)g->head * headDim * 4;
   pack_transposed(g->k + keyOffset, g->keyOffsets, count, headDim, 1, g->keysT);
   pack_transposed(g->v + keyOffset, g->keyOffsets, count, headDim, 1, g->valuesT);
-  pack_rows(g->k + keyOffset, g->keyOffsets, count, headDim, g->scale, g->keys);
-  for (int c = 0; c < headDim; c += LANES) {
-    zero_rows(g->dkeys + (size_t)(c / LANES) * PANEL, count);
-    zero_rows(g->dvalues + (size_t)(c / LANES) * PANEL, count);
-  }
+  copy_rows(g->k + keyOffset, g->keyOffsets, count, headDim, g->scale, g->keys);
+  zero_rows(g->dkeys, (size_t)count * g->width / ROW);
+  zero_rows(g->dvalues, (size_t)count * g->width / ROW);
 
   for (int row = key; row < rowEnd; row += blockRows) {
     const int rows = min(rowEnd - row, blockRows), n = rows * group;
     if (g->window != 0 && hidden_keys(g, row, rows, key) >= count) continue;
     const size_t offset =
       (size_t)row * g->queryStride + (size_t)g->head * group * headDim * 4;
-    pack_transposed(g->q + offset, g->offsets, n, headDim, g->scale, g->queriesT);
-    pack_transposed(g->dout + offset, g->offsets, n, headDim, 1, g->doutsT);
-    pack_rows(g->q + offset, g->offsets, n, headDim, g->scale, g->queries);
-    pack_rows(g->dout + offset, g->offsets, n, headDim, 1, g->douts);
-    pack_rows(g->dq + offset, g->offsets, n, headDim, 1, g->dqueries);
+    copy_rows(g->q + offset, g->offsets, n, headDim, g->scale, g->queries);
+    copy_rows(g->dout + offset, g->offsets, n, headDim, 1, g->douts);
+    if (add) copy_rows(g->dq + offset, g->offsets, n, headDim, 1, g->dqueries);
     const char *lse = g->lse + ((size_t)row * g->heads + g->head * group) * 4;
     for (int i = 0; i < n; i++) {
       const size_t at = offset + offset_of(g->offsets, i);
       store1(g->lses + (size_t)i * 4, load1(lse + offset_of(g->lseOffsets, i)));
       store1(g->deltas + (size_t)i * 4, dot(g->dout + at, g->out + at, headDim));
     }
-    tile_gradients(g, row - key, n, count);
+    tile_gradients(g, row - key, n, count, add);
     // Rows before key j do not attend to it. Six keys at a time begin at the same row, unless all
     // rows attend to all keys.
-    const int step = row - key + 1 >= count ? count : 6;
-    for (int j = 0; j < count; j += step) {
-      key_products(g, j, min(step, count - j), max(key + j - row, 0) * group, n);
+    const int all = (min(row - key + 1, count) / TOGETHER) * TOGETHER;
+    const int whole = row - key + 1 >= count ? count : all;
+    if (whole > 0) key_products(g, 0, whole, 0, n);
+    for (int j = whole; j < count; j += TOGETHER) {
+      key_products(g, j, min(TOGETHER, count - j), max(key + j - row, 0) * group, n);
     }
-    unpack_rows(g->dqueries, g->dq + offset, g->offsets, n, headDim);
+    put_rows(g->dqueries, g->dq + offset, g->offsets, n, headDim);
   }
-  unpack_rows(g->dkeys, g->dk + keyOffset, g->keyOffsets, count, headDim);
-  unpack_rows(g->dvalues, g->dv + keyOffset, g->keyOffsets, count, headDim);
+  put_rows(g->dkeys, g->dk + keyOffset, g->keyOffsets, count, headDim);
+  put_rows(g->dvalues, g->dv + keyOffset, g->keyOffsets, count, headDim);
 }
 
 KERNEL void attention_backward(
@@ -235,7 +293,8 @@ KERNEL void attention_backward(
     // The branches of an empty prompt are done by units of their own.
     const int first = segment->begin, groupEnd = segment->groupEnd;
     if (first == segment->end || segment->prefixBegin != segment->prefixEnd) continue;
-    for (int row = first; row < groupEnd; row++) {
+    // With a window, a row's first keys may be in any tile.
+    for (int row = first; window != 0 && row < groupEnd; row++) {
       char *to = g.dq + (size_t)row * g.queryStride + (size_t)g.head * bytes;
       size_t at = 0;
       for (; at + ROW <= bytes; at += ROW) store16(to + at, (f32x16)0.0f);
@@ -245,7 +304,8 @@ KERNEL void attention_backward(
       if (segment->begin >= groupEnd && s > leader) break;
       if (s > leader && segment->prefixBegin == segment->prefixEnd) break;
       for (int j = segment->begin; j < segment->end; j += TILE) {
-        key_tile(&g, j, min(segment->end - j, TILE), segment->groupEnd);
+        const int add = window != 0 || j != first;
+        key_tile(&g, j, min(segment->end - j, TILE), segment->groupEnd, add);
       }
     }
   }

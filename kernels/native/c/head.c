@@ -1,6 +1,7 @@
 // The fused head: head_forward and head_dlogits of kernels/ops/head/wasm.as.ts, which explains the
 // running values and the arguments.
 #include "blocks.h"
+#include "eights.h"
 #include "exp.h"
 
 /** Number of rows in a work unit of the forward. */
@@ -18,24 +19,6 @@
 typedef struct {
   double m, l, s;
 } Stats;
-
-INLINE f32x8 low8(f32x16 x) {
-  return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-INLINE f32x8 high8(f32x16 x) {
-  return __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
-}
-
-/** Eight floats, twice. */
-INLINE f32x16 load8(const char *at) {
-  const f32x8 x = *(const loose_f32x8 *)at;
-  return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-INLINE void store8(char *at, f32x16 x) {
-  *(loose_f32x8 *)at = low8(x);
-}
 
 /** The sum of eight lanes in the order of sum4 of wasm.as.ts. */
 INLINE double sum8(f32x8 x) {

@@ -1,6 +1,7 @@
 // Tiles of queries and keys in scratch: the forms of kernels/ops/attention/{tile,pack}.as.ts.
-//   transposed [d][TILE], for scores;
-//   panels [d/16][TILE][16]: rows in pieces of 16 columns, padded with zeros.
+//   transposed [d][TILE], for the operand of scores whose elements fill the lanes;
+//   rows, padded with zeros to whole vectors;
+//   panels [d/16][TILE][16]: rows in pieces of 16 columns.
 #pragma once
 #include "tiles.h"
 
@@ -75,20 +76,6 @@ static inline void pack_transposed(
   }
 }
 
-/** Panels of scale · source; columns from headDim to the next multiple of 16 become 0. */
-static inline void pack_rows(
-  const char *source, const char *offsets, int count, int headDim, float scale, char *target
-) {
-  const f32x16 s = scale;
-  for (int i = 0; i < count; i++) {
-    const char *from = source + offset_of(offsets, i);
-    char *to = target + (size_t)i * ROW;
-    int c = headDim;
-    for (; c >= LANES; c -= LANES, from += ROW, to += PANEL) store16(to, load16(from) * s);
-    if (c > 0) store16(to, load_lanes(from, c) * s);
-  }
-}
-
 /** Copies one row out of panels: target = scale · row. */
 INLINE void unpack_row(const char *panel, char *target, int headDim, float scale) {
   const f32x16 s = scale;
@@ -97,11 +84,33 @@ INLINE void unpack_row(const char *panel, char *target, int headDim, float scale
   if (c > 0) store_lanes(target, load16(panel) * s, c);
 }
 
-/** The inverse of `pack_rows` without the padding: target = panels. */
-static inline void unpack_rows(
-  const char *panels, char *target, const char *offsets, int count, int headDim
+/** Rows of scale · source, one after the other; each is padded with zeros to whole vectors. */
+static inline void copy_rows(
+  const char *source, const char *offsets, int count, int headDim, float scale, char *target
+) {
+  const f32x16 s = scale;
+  for (int i = 0; i < count; i++) {
+    const char *from = source + offset_of(offsets, i);
+    int c = headDim;
+    for (; c >= LANES; c -= LANES, from += ROW, target += ROW) store16(target, load16(from) * s);
+    if (c > 0) {
+      store16(target, load_lanes(from, c) * s);
+      target += ROW;
+    }
+  }
+}
+
+/** The inverse of `copy_rows` without the padding: target = rows. */
+static inline void put_rows(
+  const char *rows, char *target, const char *offsets, int count, int headDim
 ) {
   for (int i = 0; i < count; i++) {
-    unpack_row(panels + (size_t)i * ROW, target + offset_of(offsets, i), headDim, 1);
+    char *to = target + offset_of(offsets, i);
+    int c = headDim;
+    for (; c >= LANES; c -= LANES, rows += ROW, to += ROW) store16(to, load16(rows));
+    if (c > 0) {
+      store_lanes(to, load16(rows), c);
+      rows += ROW;
+    }
   }
 }

@@ -267,12 +267,36 @@ KERNEL void swiglu_backward_and_forward(
   gate_gradients(&g, n, begin, end);
 }
 
+INLINE void copy_row(const char *from, char *to, size_t bytes) {
+  size_t c = 0;
+  for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(from + c));
+  ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(from + c));
+}
+
 void scatter(const char *source, const uint32_t *index, char *table, int rows, int d) {
   const size_t bytes = (size_t)d * 4;
-  for (int row = 0; row < rows; row++, source += bytes) {
-    char *to = table + index[row] * bytes;
-    size_t c = 0;
-    for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(source + c));
-    ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(source + c));
+  for (int row = 0; row < rows; row++) {
+    copy_row(source + (size_t)row * bytes, table + index[row] * bytes, bytes);
+  }
+}
+
+KERNEL void scatter_rows(
+  char *base, uint32_t src, uint32_t index, uint32_t table, int d, int begin, int end,
+  uint32_t scratch
+) {
+  (void)scratch;
+  const uint32_t *to = (const uint32_t *)(base + index) + begin;
+  scatter(base + src + (size_t)begin * d * 4, to, base + table, end - begin, d);
+}
+
+KERNEL void gather_rows(
+  char *base, uint32_t table, uint32_t index, uint32_t out, int d, int begin, int end,
+  uint32_t scratch
+) {
+  (void)scratch;
+  const size_t bytes = (size_t)d * 4;
+  const uint32_t *from = (const uint32_t *)(base + index);
+  for (int row = begin; row < end; row++) {
+    copy_row(base + table + from[row] * bytes, base + out + (size_t)row * bytes, bytes);
   }
 }

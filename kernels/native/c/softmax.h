@@ -18,13 +18,15 @@ typedef struct {
   int headDim, panels;
   /** Scores, running maxima m, running sums l, offsets of the queries and of the keys. */
   char *scores, *m, *l, *queryOffsets, *keyOffsets;
-  /** Qᵀ (scaled), Kᵀ, V, and the unnormalised outputs O. */
+  /** Qᵀ (scaled), K and V as rows of `width` bytes, and the unnormalised outputs O in panels. */
   char *q, *k, *v, *o;
+  size_t width;
 } Softmax;
 
 /** Divides the scratch, which has softmaxScratch bytes (kernels/ops/attention/wasm.ts). */
 static inline Softmax softmax_scratch(char *scratch, int headDim) {
   Softmax s = { .headDim = headDim, .panels = ceil_div(headDim, LANES), .scores = scratch };
+  s.width = (size_t)s.panels * ROW;
   const size_t tile = tile_bytes(headDim);
   s.m = scratch + SCORES + ROW;
   s.l = s.m + STATE;
@@ -48,8 +50,8 @@ static inline void softmax_begin(const Softmax *s, int count) {
 
 /** Copies `count` ≤ TILE keys and values into the scratch. */
 static inline void softmax_keys(const Softmax *s, const char *k, const char *v, int count) {
-  pack_transposed(k, s->keyOffsets, count, s->headDim, 1, s->k);
-  pack_rows(v, s->keyOffsets, count, s->headDim, 1, s->v);
+  copy_rows(k, s->keyOffsets, count, s->headDim, 1, s->k);
+  copy_rows(v, s->keyOffsets, count, s->headDim, 1, s->v);
 }
 
 /** Multiplies O of query i by c. */
@@ -122,7 +124,7 @@ INLINE void mask_earlier(
 /** Scores of the queries [i, i + 16·panels) with the first `reach` keys. */
 INLINE void softmax_scores(const Softmax *s, int i, int panels, int reach) {
   Product p = {
-    .s = s->k, .sRow = 4, .sTerm = TILE_ROW, .v = s->q + (size_t)i * 4, .vTerm = TILE_ROW,
+    .s = s->k, .sRow = s->width, .sTerm = 4, .v = s->q + (size_t)i * 4, .vTerm = TILE_ROW,
     .vPanel = ROW, .c = s->scores + (size_t)i * 4, .cRow = TILE_ROW, .cPanel = ROW,
     .k = s->headDim,
   };
@@ -132,8 +134,8 @@ INLINE void softmax_scores(const Softmax *s, int i, int panels, int reach) {
 /** O of the queries [i, i + count) += P·V of the first `reach` keys. */
 INLINE void softmax_values(const Softmax *s, int i, int count, int reach) {
   Product p = {
-    .s = s->scores + (size_t)i * 4, .sRow = 4, .sTerm = TILE_ROW, .v = s->v, .vTerm = ROW,
-    .vPanel = PANEL, .c = s->o + (size_t)i * ROW, .cRow = ROW, .cPanel = PANEL, .k = reach,
+    .s = s->scores + (size_t)i * 4, .sRow = 4, .sTerm = TILE_ROW, .v = s->v, .vTerm = s->width,
+    .vPanel = ROW, .c = s->o + (size_t)i * ROW, .cRow = ROW, .cPanel = PANEL, .k = reach,
     .add = 1,
   };
   chains(count, s->panels, &p);

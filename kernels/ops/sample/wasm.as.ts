@@ -12,17 +12,59 @@ const BLOCK: usize = 256;
 const BLOCK_SUMS: usize = 32;
 
 /**
- * Scratch: 256 f64 bins; weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8;
- * the running sums of each block and of one more.
+ * Draws without a filter, or takes the most probable token where the temperature is 0. For each row
+ * it leaves z − max of the token and Σ e^(z − max), both f64, in `distances`.
+ * Scratch: weights f32 [vocab], padded to a multiple of 8; the running sums of each block and of
+ * one more.
  */
-export function sample(
+export function sample_plain(
   logits: usize,
   scored: usize,
   counters: usize,
   tokens: usize,
-  logp: usize,
+  distances: usize,
   vocab: i32,
   temperature: f64,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  const bytes = (vocab as usize) << 2, weights = scratch;
+  const sums = scratch + ((bytes + 31) & ~31);
+  const t: f64 = temperature == 0 ? 1 : temperature, inverse = inverse_of(t);
+  for (let row = begin; row < end; row++) {
+    const x = logits + (row as usize) * bytes, y = scored + (row as usize) * bytes;
+    let scoredBest: f32 = 0, scoredTotal: f64 = 0;
+    if (y != x) {
+      scoredBest = maximum(y, bytes);
+      scoredTotal = exponentials(y, weights, sums, bytes, scoredBest, inverse);
+    }
+    const best = maximum(x, bytes);
+    const total = exponentials(x, weights, sums, bytes, best, inverse);
+    if (y == x) {
+      scoredBest = best;
+      scoredTotal = total;
+    }
+    const at = temperature == 0
+      ? first_equal(x, bytes, best)
+      : draw_by_blocks(weights, sums, bytes, uniform(counters, row) * total);
+    note(tokens, distances, row, y, at, t, scoredBest, scoredTotal);
+  }
+}
+
+/**
+ * Draws from the tokens that top-k, top-p and min-p keep.
+ * Scratch: 256 f64 bins; weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8;
+ * the running sums of each block and of one more.
+ */
+export function sample_filtered(
+  logits: usize,
+  scored: usize,
+  counters: usize,
+  tokens: usize,
+  distances: usize,
+  vocab: i32,
+  t: f64,
   topK: i32,
   topP: f64,
   minP: f64,
@@ -33,10 +75,7 @@ export function sample(
   const bytes = (vocab as usize) << 2;
   const padded = (bytes + 31) & ~31;
   const bins = scratch, weights = scratch + 2048, keys = weights + padded, sums = keys + padded;
-  const t: f64 = temperature == 0 ? 1 : temperature;
-  // Finite for every temperature, so that 0 times it is 0.
-  const inverse = min(1 / t, 3e38) as f32;
-  const filtered = temperature != 0 && ((topK > 0 && topK < vocab) || topP < 1);
+  const inverse = inverse_of(t);
   for (let row = begin; row < end; row++) {
     const x = logits + (row as usize) * bytes, y = scored + (row as usize) * bytes;
     let scoredBest: f32 = 0, scoredTotal: f64 = 0;
@@ -45,43 +84,71 @@ export function sample(
       scoredTotal = exponentials(y, weights, sums, bytes, scoredBest, inverse);
     }
     const best = maximum(x, bytes);
-    const max = (best as f64) / t;
-    const total = exponentials(x, weights, sums, bytes, best, inverse);
+    let mass = exponentials(x, weights, sums, bytes, best, inverse);
     if (y == x) {
       scoredBest = best;
-      scoredTotal = total;
+      scoredTotal = mass;
     }
-    let at: usize;
-    if (temperature == 0) {
-      at = first_equal(x, bytes, best);
-    } else {
-      let mass = total;
-      if (filtered) {
-        ordered_keys(x, keys, bytes, t);
-        if (topK > 0 && topK < vocab) {
-          const threshold = count_threshold(keys, bytes, bins, topK);
-          mass = drop_below(keys, weights, bytes, threshold);
-        }
-        if (topP < 1) {
-          const threshold = mass_threshold(keys, weights, bytes, bins, topP * mass);
-          mass = drop_below(keys, weights, bytes, threshold);
-        }
-      }
-      if (minP > 0) mass = drop_unlikely(x, weights, bytes, t, max + Math.log(minP));
-      const c = counters + (row as usize) * 20;
-      const seedLow = load<u32>(c, 12), seedHigh = load<u32>(c, 16);
-      const word = philox_word(load<u32>(c), load<u32>(c, 4), load<u32>(c, 8), seedLow, seedHigh);
-      const u = ((word >>> 9) as f64 + 0.5) * (1.0 / 8388608.0);
-      const target = u * mass;
-      at = filtered || minP > 0
-        ? draw(weights, 0, bytes, 0, target)
-        : draw_by_blocks(weights, sums, bytes, target);
+    const some = topK > 0 && topK < vocab;
+    if (some || topP < 1) ordered_keys(x, keys, bytes, t);
+    if (some) {
+      mass = drop_below(keys, weights, bytes, count_threshold(keys, bytes, bins, topK));
     }
-    store<u32>(tokens + ((row as usize) << 2), (at >> 2) as u32);
-    const z = (load<f32>(y + at) as f64) / t;
-    const distance = z - (scoredBest as f64) / t;
-    store<f32>(logp + ((row as usize) << 2), (distance - Math.log(scoredTotal)) as f32);
+    if (topP < 1) {
+      const threshold = mass_threshold(keys, weights, bytes, bins, topP * mass);
+      mass = drop_below(keys, weights, bytes, threshold);
+    }
+    if (minP > 0) {
+      mass = drop_unlikely(x, weights, bytes, t, (best as f64) / t + Math.log(minP));
+    }
+    const at = draw(weights, 0, bytes, 0, uniform(counters, row) * mass);
+    note(tokens, distances, row, y, at, t, scoredBest, scoredTotal);
   }
+}
+
+/** logp = (z − max) − log Σ e^(z − max), for each row. */
+export function sample_logp(
+  distances: usize,
+  logp: usize,
+  begin: i32,
+  end: i32,
+  _scratch: usize,
+): void {
+  for (let row = begin; row < end; row++) {
+    const from = distances + ((row as usize) << 4);
+    const value = load<f64>(from) - Math.log(load<f64>(from, 8));
+    store<f32>(logp + ((row as usize) << 2), value as f32);
+  }
+}
+
+/** 1/t, finite for every temperature, so that 0 times it is 0. */
+function inverse_of(t: f64): f32 {
+  return min(1 / t, 3e38) as f32;
+}
+
+/** The random number of a row, between 0 and 1. */
+function uniform(counters: usize, row: i32): f64 {
+  const c = counters + (row as usize) * 20;
+  const seedLow = load<u32>(c, 12), seedHigh = load<u32>(c, 16);
+  const word = philox_word(load<u32>(c), load<u32>(c, 4), load<u32>(c, 8), seedLow, seedHigh);
+  return ((word >>> 9) as f64 + 0.5) * (1.0 / 8388608.0);
+}
+
+/** Stores the token of a row, at byte `at` of its logits, and what sample_logp needs. */
+function note(
+  tokens: usize,
+  distances: usize,
+  row: i32,
+  y: usize,
+  at: usize,
+  t: f64,
+  best: f32,
+  total: f64,
+): void {
+  store<u32>(tokens + ((row as usize) << 2), (at >> 2) as u32);
+  const to = distances + ((row as usize) << 4);
+  store<f64>(to, (load<f32>(y + at) as f64) / t - (best as f64) / t);
+  store<f64>(to, total, 8);
 }
 
 // @ts-ignore: decorator of AssemblyScript

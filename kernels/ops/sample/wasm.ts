@@ -4,26 +4,32 @@ import type { SampleArgs } from "./spec.ts";
 
 /** Number of logits in a chunk: about 2.5 µs. */
 const CHUNK = 4096;
+/** Number of logarithms in a chunk. */
+const LOG_ROWS = 128;
+
+/** Bytes of the two f64 that a row leaves for its log-probability. */
+const DISTANCE_BYTES = 16;
 
 export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
-  const padded = Math.ceil(args.vocab / 8) * 32;
+  const { logits, scored = logits, counters, tokens, logp, rows, vocab } = args;
+  const { temperature, topK, topP, minP } = args;
+  if (rows === 0) return;
+  const distances = ctx.scratch(DISTANCE_BYTES * rows);
+  const pointers = [logits, scored, counters, tokens].map((tensor) => ctx.pointer(tensor));
+  const filters = temperature !== 0 && ((topK > 0 && topK < vocab) || topP < 1 || minP > 0);
+  // The parts of the scratch are explained in wasm.as.ts.
+  const padded = Math.ceil(vocab / 8) * 32, sums = 32 * (Math.ceil(vocab / 64) + 1);
   ctx.parallel({
-    kernel: "sample",
-    units: args.rows,
-    grain: Math.ceil(CHUNK / args.vocab),
-    // Bins, weights, keys and block sums (wasm.as.ts).
-    scratchBytes: 2048 + 2 * padded + 32 * (Math.ceil(args.vocab / 64) + 1),
+    kernel: filters ? "sample_filtered" : "sample_plain",
+    units: rows,
+    grain: Math.ceil(CHUNK / vocab),
+    scratchBytes: filters ? 2048 + 2 * padded + sums : padded + sums,
     args: [
-      ctx.pointer(args.logits),
-      ctx.pointer(args.scored ?? args.logits),
-      ctx.pointer(args.counters),
-      ctx.pointer(args.tokens),
-      ctx.pointer(args.logp),
-      args.vocab,
-      args.temperature,
-      args.topK,
-      args.topP,
-      args.minP,
+      ...[...pointers, distances, vocab, temperature],
+      ...(filters ? [topK, topP, minP] : []),
     ],
   });
+  // Logarithms are those of WebAssembly also where the draw was native.
+  const last = [distances, ctx.pointer(logp)];
+  ctx.parallel({ kernel: "sample_logp", units: rows, grain: LOG_ROWS, args: last });
 };
