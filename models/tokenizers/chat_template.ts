@@ -3,7 +3,7 @@
  * a user's message the text ends where the assistant's answer begins
  * (`add_generation_prompt=True`); an assistant's last message is continued
  * (`continue_final_message=True`), as TRL does for prompts. The library's `strip` ignores its
- * argument, so the templates call functions of ours instead.
+ * argument, and its white space is that of JavaScript, so the templates call functions of ours.
  * Left out: tools and documents, which a template sees as none.
  */
 import { Template } from "@huggingface/jinja";
@@ -87,7 +87,8 @@ export function compileChatTemplate(
   const variables = freeVariables(program);
   callOurStrips(program);
   const render = (messages: readonly ChatMessage[], given: Readonly<Record<string, unknown>>) => {
-    const last = messages.at(-1), isContinued = last?.role === "assistant";
+    const all = messages.map(withReasoning), last = all.at(-1);
+    const isContinued = last?.role === "assistant";
     const text = renderProgram(program, {
       ...specialTokens,
       ...STRIPS,
@@ -95,8 +96,8 @@ export function compileChatTemplate(
       tools: null,
       documents: null,
       messages: isContinued
-        ? [...messages.slice(0, -1), { ...last, content: last.content + CONTINUED }]
-        : messages,
+        ? [...all.slice(0, -1), { ...last, content: last.content + CONTINUED }]
+        : all,
       add_generation_prompt: !isContinued,
     });
     return isContinued ? beforeMark(text, last.content) : text;
@@ -176,21 +177,33 @@ function beforeMark(text: string, content: string): string {
   return text.startsWith(CONTINUED, at) ? before : stripEnd(before);
 }
 
+/** Names that models have for an assistant's thoughts. */
+const REASONING = ["reasoning_content", "thinking", "reasoning"] as const;
+
+/** A message with its thoughts under the names that templates read, as transformers gives them. */
+function withReasoning(message: ChatMessage): ChatMessage {
+  const fields: ChatMessage & Record<string, unknown> = { ...message };
+  const reasoning = REASONING.map((name) => fields[name]).find((text) => text != null);
+  if (reasoning === undefined) return message;
+  return { thinking: reasoning, ...fields, reasoning_content: reasoning } as ChatMessage;
+}
+
 /** Python's methods that remove characters, or else white space, from the ends of a text. */
-const STRIPS: Readonly<Record<string, (text: string, characters?: string) => string>> = {
+const STRIPS: Readonly<Record<string, (text: unknown, characters?: string) => string>> = {
   rgx_strip: (text, characters) => stripOf(text, characters, true, true),
   rgx_lstrip: (text, characters) => stripOf(text, characters, true, false),
   rgx_rstrip: (text, characters) => stripOf(text, characters, false, true),
 };
 
+/** @param text what Jinja shows of another value: nothing where it is not there, None for null */
 function stripOf(
-  text: string,
+  text: unknown,
   characters: string | undefined,
   left: boolean,
   right: boolean,
 ): string {
   const isOff = characters === undefined ? isBlank : (one: string) => characters.includes(one);
-  const all = Array.from(text);
+  const all = Array.from(text === null ? "None" : String(text ?? ""));
   let from = 0, to = all.length;
   while (left && from < to && isOff(all[from]!)) from++;
   while (right && from < to && isOff(all[to - 1]!)) to--;
@@ -206,19 +219,34 @@ interface TemplateNode {
   object?: unknown;
   property?: TemplateNode;
   computed?: boolean;
+  operand?: unknown;
+  filter?: TemplateNode;
 }
 
-/** Turns `text.strip(characters)` into `rgx_strip(text, characters)` in a node and below it. */
+/**
+ * Turns `text.strip(characters)` into `rgx_strip(text, characters)`, and `text | trim` into
+ * `rgx_strip(text)`, in a node and below it.
+ */
 function callOurStrips(node: unknown): void {
   if (node === null || typeof node !== "object") return;
   const call: TemplateNode = node, method = call.callee;
   const name = method?.type === "MemberExpression" && method.computed !== true
     ? method.property!.value
     : null;
-  if (call.type === "CallExpression" && call.args!.length === 1 && `rgx_${name}` in STRIPS) {
+  if (call.type === "CallExpression" && call.args!.length <= 1 && `rgx_${name}` in STRIPS) {
     call.args!.unshift(method!.object);
     call.callee = method!.property!;
     call.callee.value = `rgx_${name}`;
+  }
+  const { filter } = call;
+  if (
+    call.type === "FilterExpression" && filter?.type === "Identifier" && filter.value === "trim"
+  ) {
+    call.type = "CallExpression";
+    call.callee = { ...filter, type: "Identifier", value: "rgx_strip" };
+    call.args = [call.operand];
+    delete call.operand;
+    delete call.filter;
   }
   const parts = node instanceof Map ? [...node].flat() : Object.values(node);
   parts.forEach(callOurStrips);

@@ -4,6 +4,7 @@
  * - The work is limited. A template is a program of a stranger, and it may loop without end.
  * - `selectattr` and `rejectattr` also test attributes that an object does not have. The library
  *   leaves such objects out, so `selectattr("tool_calls", "undefined")` would select none.
+ * - `==` compares as Python does: `"0" == false` is false, and lists are equal by their items.
  * - `range` has at most 100,000 numbers.
  * - `strftime_now` writes English names, whatever the language of the machine is.
  */
@@ -72,9 +73,11 @@ class LimitedInterpreter extends Interpreter {
     this.#depth++;
     try {
       const filter = attributeFilter(node);
-      return filter === null
-        ? super.evaluate(node, environment)
-        : this.#filterByAttribute(filter, environment);
+      if (filter !== null) return this.#filterByAttribute(filter, environment);
+      const sides = comparedSides(node);
+      if (sides === null) return super.evaluate(node, environment);
+      const [left, right] = sides.map((side) => this.evaluate(side, environment));
+      return new Environment().set("result", equal(left!, right!) === (operatorOf(node) === "=="));
     } finally {
       // Also when a `continue` of the template leaves the node as an exception.
       this.#depth--;
@@ -126,6 +129,36 @@ class LimitedInterpreter extends Interpreter {
     found.value = kept;
     return found;
   }
+}
+
+/** The operator of a node with two operands; else undefined. */
+function operatorOf(node: Node): unknown {
+  if (node?.type !== "BinaryExpression") return undefined;
+  return (node as unknown as { operator: { value: unknown } }).operator.value;
+}
+
+/** Both sides of a node `left == right` or `left != right`; else null. */
+function comparedSides(node: Node): readonly [Node, Node] | null {
+  const operator = operatorOf(node);
+  if (operator !== "==" && operator !== "!=") return null;
+  const { left, right } = node as unknown as { left: Node; right: Node };
+  return [left, right];
+}
+
+/** Whether two values are equal in Python, where true is 1 and a text is no number. */
+function equal(left: Value, right: Value): boolean {
+  const [a, b]: unknown[] = [left.value, right.value];
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, i) => equal(item, b[i]));
+  }
+  if (a instanceof Map && b instanceof Map) {
+    return a.size === b.size &&
+      [...a].every(([name, item]) => b.has(name) && equal(item, b.get(name)));
+  }
+  // The library has the same value for null and for what is not there.
+  if (left.type !== right.type && (a == null || b == null)) return false;
+  const number = (value: unknown) => typeof value === "boolean" ? Number(value) : value;
+  return number(a) === number(b);
 }
 
 interface AttributeFilter {
