@@ -14,7 +14,13 @@ type Json = Record<string, unknown>;
 
 /** Flags about the model of this process, which a server has not. */
 const LOCAL = [
-  ...["adapter", "dtype", "loadIn8bit", "loadIn4bit", "activations", "device", "threads"],
+  "adapter",
+  "dtype",
+  "loadIn8bit",
+  "loadIn4bit",
+  "activations",
+  "device",
+  "threads",
   "computeDtype",
 ] as const;
 

@@ -21,42 +21,45 @@ const VERL_MODEL = "actor_rollout_ref.model";
 const VERL_ACTOR = "actor_rollout_ref.actor";
 const VERL_ROLLOUT = "actor_rollout_ref.rollout";
 
+/** Names that are separated by white space. */
+const names = (text: string): readonly string[] => text.trim().split(/\s+/);
+
 /** The keys that most files of a project have. */
 const USED: Readonly<Record<string, readonly string[]>> = {
-  TRL: [
-    ...["model_name_or_path", "dataset_name", "reward_funcs", "reward_weights", "learning_rate"],
-    ...["per_device_train_batch_size", "gradient_accumulation_steps", "generation_batch_size"],
-    ...["num_generations", "max_prompt_length", "max_completion_length", "temperature", "beta"],
-    ...["epsilon", "epsilon_high", "loss_type", "scale_rewards", "num_iterations", "max_steps"],
-    ...["mask_truncated_completions", "chat_template_kwargs", "gradient_checkpointing"],
-    ...["warmup_ratio", "lr_scheduler_type", "report_to", "output_dir", "load_in_4bit"],
-    ...["use_peft", "lora_r", "lora_alpha", "lora_target_modules", "bf16", "attn_implementation"],
-    ...["use_vllm", "vllm_mode", "deepspeed", "fsdp", "num_processes", "dataset_train_split"],
-    ...["dataset_prompt_column", "push_to_hub", "tools", "packing"],
-  ],
-  verl: [
-    ...["algorithm.adv_estimator", "algorithm.use_kl_in_reward", "algorithm.filter_groups.enable"],
-    ...["data.train_files", "data.val_files"],
-    ...["data.train_batch_size", "data.max_prompt_length", "data.max_response_length"],
-    ...["data.truncation", "data.filter_overlong_prompts", "data.prompt_key"],
-    ...[`${VERL_MODEL}.path`, `${VERL_MODEL}.lora_rank`],
-    ...[`${VERL_ACTOR}.optim.lr`, `${VERL_ACTOR}.ppo_mini_batch_size`],
-    ...[`${VERL_ACTOR}.ppo_micro_batch_size_per_gpu`, `${VERL_ACTOR}.use_dynamic_bsz`],
-    ...[`${VERL_ACTOR}.use_kl_loss`, `${VERL_ACTOR}.kl_loss_coef`, `${VERL_ACTOR}.kl_loss_type`],
-    ...[`${VERL_ACTOR}.clip_ratio_high`, `${VERL_ACTOR}.loss_agg_mode`],
-    ...[`${VERL_ACTOR}.policy_loss.loss_mode`],
-    ...[`${VERL_ACTOR}.fsdp_config.param_offload`, `${VERL_ROLLOUT}.n`, `${VERL_ROLLOUT}.name`],
-    ...[`${VERL_ROLLOUT}.temperature`, `${VERL_ROLLOUT}.tensor_model_parallel_size`],
-    ...[`${VERL_ROLLOUT}.val_kwargs.temperature`, `${VERL_ROLLOUT}.multi_turn.enable`],
-    ...["reward_model.enable", "custom_reward_function.path", "trainer.total_epochs"],
-    ...["trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq"],
-    ...["trainer.logger", "trainer.default_local_dir", "trainer.n_gpus_per_node"],
-  ],
-  "reasoning-gym": [
-    ...["reasoning_gym.datasets", "reasoning_gym.dataset_size"],
-    ...["reasoning_gym.developer_prompt", "reasoning_gym.developer_role", "curriculum.enabled"],
-    ...["reward.use_accuracy", "reward.secondary_rewards"],
-  ],
+  TRL: names(`
+    model_name_or_path dataset_name reward_funcs reward_weights learning_rate
+    per_device_train_batch_size gradient_accumulation_steps generation_batch_size
+    num_generations max_prompt_length max_completion_length temperature beta
+    epsilon epsilon_high loss_type scale_rewards num_iterations max_steps
+    mask_truncated_completions chat_template_kwargs gradient_checkpointing
+    warmup_ratio lr_scheduler_type report_to output_dir load_in_4bit
+    use_peft lora_r lora_alpha lora_target_modules bf16 attn_implementation
+    use_vllm vllm_mode deepspeed fsdp num_processes dataset_train_split
+    dataset_prompt_column push_to_hub tools packing
+  `),
+  verl: names(`
+    algorithm.adv_estimator algorithm.use_kl_in_reward algorithm.filter_groups.enable
+    data.train_files data.val_files
+    data.train_batch_size data.max_prompt_length data.max_response_length
+    data.truncation data.filter_overlong_prompts data.prompt_key
+    ${VERL_MODEL}.path ${VERL_MODEL}.lora_rank
+    ${VERL_ACTOR}.optim.lr ${VERL_ACTOR}.ppo_mini_batch_size
+    ${VERL_ACTOR}.ppo_micro_batch_size_per_gpu ${VERL_ACTOR}.use_dynamic_bsz
+    ${VERL_ACTOR}.use_kl_loss ${VERL_ACTOR}.kl_loss_coef ${VERL_ACTOR}.kl_loss_type
+    ${VERL_ACTOR}.clip_ratio_high ${VERL_ACTOR}.loss_agg_mode
+    ${VERL_ACTOR}.policy_loss.loss_mode
+    ${VERL_ACTOR}.fsdp_config.param_offload ${VERL_ROLLOUT}.n ${VERL_ROLLOUT}.name
+    ${VERL_ROLLOUT}.temperature ${VERL_ROLLOUT}.tensor_model_parallel_size
+    ${VERL_ROLLOUT}.val_kwargs.temperature ${VERL_ROLLOUT}.multi_turn.enable
+    reward_model.enable custom_reward_function.path trainer.total_epochs
+    trainer.total_training_steps trainer.save_freq trainer.test_freq
+    trainer.logger trainer.default_local_dir trainer.n_gpus_per_node
+  `),
+  "reasoning-gym": names(`
+    reasoning_gym.datasets reasoning_gym.dataset_size
+    reasoning_gym.developer_prompt reasoning_gym.developer_role curriculum.enabled
+    reward.use_accuracy reward.secondary_rewards
+  `),
 };
 
 /** The page. @throws Error when a key of `USED` is in no list */
