@@ -4,7 +4,7 @@
  * memory and grows it. Steps that allocate and free the same sizes in the same order always get the
  * same blocks, so memory use stays constant.
  */
-export const ALIGNMENT = 64;
+const ALIGNMENT = 64;
 
 export class Allocator {
   /** Free blocks in address order. */

@@ -10,7 +10,7 @@
  */
 
 /** Code of 0 in the signed map. */
-export const SIGNED_ZERO = 127;
+const SIGNED_ZERO = 127;
 
 const f32 = Math.fround;
 const DECADES = 7;
@@ -90,9 +90,9 @@ function cells({ bounds }: DynamicMap): Uint8Array<ArrayBuffer> {
 }
 
 /** The upper half of a float32 below all bounds but 0's; see {@link dynamicTables}. */
-export const FIRST_CELL = 0x3400;
+const FIRST_CELL = 0x3400;
 /** Up to the upper half of 1.0. */
-export const CELLS = 0x3f80 - FIRST_CELL + 1;
+const CELLS = 0x3f80 - FIRST_CELL + 1;
 
 /** First word of each part of {@link dynamicTables}, and their number. */
 export const TABLES = {
