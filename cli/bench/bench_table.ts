@@ -194,7 +194,7 @@ export function textReport(result: AllTasksResultFile, width = breakWidth("stdou
   return parts.join("\n") + "\n";
 }
 
-/** The most problems without an answer whose numbers are shown. */
+/** Maximum number of problems without an answer whose numbers are shown. */
 const SHOWN_PROBLEMS = 5;
 
 function failureText({ model, task, error, problems }: Failure): string {

@@ -56,7 +56,7 @@ export interface Tuned {
 
 /** How often the process is started again. */
 const MAX_CRASHES = 20;
-/** How often it is looked whether another process still measures. */
+/** Milliseconds between two looks whether another process still measures. */
 const WAIT_STEP_MS = 500;
 
 /** Never fails because of the card or the cache: what cannot be measured follows its rule. */

@@ -14,7 +14,7 @@ import { optimizerKind } from "../step/moments.ts";
 export interface DiskPlan {
   /** Of one checkpoint. */
   checkpoint: number;
-  /** The most checkpoints that the run will add to its folder; one more while it is written. */
+  /** Maximum number of checkpoints that the run adds to its folder; one more while it is written. */
   checkpoints: number;
   /** Weights and tokenizer at the end of the run. */
   model: number;
@@ -43,7 +43,7 @@ const TOKEN = 4;
 /** Bytes of a step in metrics.jsonl, run.log and the report. */
 const STEP = 4096;
 
-/** What a run, or the rest of it, writes at the most. */
+/** The maximum of what a run, or the rest of it, writes. */
 export function planDisk(
   { config, sizes, stored, tokenizer = 0, phases, done = { warmStart: 0, steps: 0 } }:
     DiskPlanInput,

@@ -75,7 +75,7 @@ export function pushConstants(
 
 interface Instruction {
   readonly op: number;
-  /** The words behind the first one. */
+  /** The words after the first one. */
   readonly args: readonly number[];
 }
 
@@ -132,7 +132,7 @@ export function byAddress(spirv: Bytes): AddressedKernel {
       case OP.store:
         emit(op, ...args.slice(0, 2), ...aligned(args.slice(2), module.alignment(args[0]!)));
         continue;
-      // Behind the pointer: the layout, and the stride of rows.
+      // After the pointer: the layout, and the stride of rows.
       case OP.cooperativeMatrixLoad:
         emit(op, ...args.slice(0, 5), ...aligned(args.slice(5), module.alignment(args[2]!)));
         continue;
