@@ -1,4 +1,4 @@
-/** `deno.json` has the flags of `program_command.ts` in all its tasks. */
+/** `deno.json` has the flags of `program_command.ts`. */
 import assert from "node:assert/strict";
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "./program_command.ts";
