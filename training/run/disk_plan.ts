@@ -14,7 +14,7 @@ import { optimizerKind } from "../step/moments.ts";
 export interface DiskPlan {
   /** Of one checkpoint. */
   checkpoint: number;
-  /** Maximum number of checkpoints that the run adds to its folder; one more while it is written. */
+  /** Maximum number of checkpoints that the run adds; one more while it is written. */
   checkpoints: number;
   /** Weights and tokenizer at the end of the run. */
   model: number;
