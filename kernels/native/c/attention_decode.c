@@ -27,11 +27,37 @@ typedef struct {
   int prefetches;
   /** The head's place in a row: whole rows are read before their use. Negative: they are not. */
   ptrdiff_t lead;
+  /** The first rows of the next branch, which the last rows of this one prefetch; or NULL. */
+  const char *nextK, *nextV;
+  int nextCount;
 } Keys;
 
-/** How many of the rows [j, j + n) prefetch the one that is AHEAD of them. */
-static int prefetching(const Keys *keys, int j, int n) {
-  return keys->prefetches ? max(0, min(n, keys->count - AHEAD - j)) : 0;
+/**
+ * The rows that a loop prefetches: row j fetches row j of `own`, from row `turn` on that of `next`,
+ * and from row `end` on nothing.
+ */
+typedef struct {
+  const char *own, *next;
+  int turn, end;
+} Ahead;
+
+static const Ahead NOTHING = { NULL, NULL, 0, 0 };
+
+/** What the rows [j, j + n) of `rows` (keys or values) prefetch; `next` is nextK or nextV. */
+static Ahead rows_ahead(const Keys *keys, const char *rows, const char *next, int j, int n) {
+  if (!keys->prefetches) return NOTHING;
+  const ptrdiff_t stride = (ptrdiff_t)keys->stride;
+  const int distance = min(AHEAD, keys->count), rest = keys->count - distance - j;
+  const int turn = max(0, min(n, rest));
+  return (Ahead){
+    .own = rows + (j + distance) * stride, .turn = turn, .next = next - rest * stride,
+    .end = next == NULL ? turn : max(turn, min(n, rest + keys->nextCount)),
+  };
+}
+
+/** The row that row j prefetches. */
+INLINE const char *row_ahead(const Ahead *ahead, int j, size_t stride) {
+  return (j < ahead->turn ? ahead->own : ahead->next) + (size_t)j * stride;
 }
 
 /** Reads a word of every cache line, so that all of them are on their way from memory. */
@@ -81,8 +107,7 @@ typedef struct {
   const char *v;
   size_t stride;
   int count, columns;
-  /** The first rows, which prefetch the ones that are AHEAD of them. */
-  int prefetching;
+  Ahead ahead;
 } Values;
 
 /**
@@ -100,10 +125,9 @@ INLINE void add_values(
     UNROLL for (int c = 0; c < panels; c++) sums[r][c] = load16(o + r * ROW + c * PANEL);
   }
   const char *p = part->p, *v = part->v;
-  const size_t ahead = AHEAD * part->stride;
   ONE_BY_ONE for (int j = 0; j < part->count; j++, p += 4, v += part->stride) {
     f32x16 row[VALUE_PANELS];
-    if (j < part->prefetching) prefetch(v + ahead, panels * ROW);
+    if (j < part->ahead.end) prefetch(row_ahead(&part->ahead, j, part->stride), panels * ROW);
     UNROLL for (int c = 0; c < panels; c++) {
       const int whole = !partly || c < panels - 1;
       row[c] = whole ? load16(v + c * ROW) : load_lanes(v + c * ROW, part->columns);
@@ -151,12 +175,12 @@ static void values_of(
 
 /**
  * Queries [i, i + count) attend to the keys [j, j + n), whose scores are rows of the scratch. The
- * values of the first `shared` keys are rows from vShared on, the others from v on. The first rows
- * of these prefetch others.
+ * values of the first `shared` keys are rows from vShared on, the others from v on. These prefetch
+ * the rows `ahead`.
  */
 static void attend_queries(
   const Softmax *s, int i, int count, int n, int shared, const char *vShared, const char *v,
-  size_t stride, int prefetching
+  size_t stride, Ahead ahead
 ) {
   const int whole = round_up16(n);
   for (int r = 0; r < count; r++) {
@@ -167,10 +191,11 @@ static void attend_queries(
       store16(row + j * 4, exp16(load16(row + j * 4) - (f32x16)m));
     }
   }
+  const size_t there = (size_t)shared * stride;
   Values parts[2] = {
     { .p = s->scores, .v = vShared, .stride = stride, .count = shared },
-    { .p = s->scores + shared * 4, .v = v + (size_t)shared * stride, .stride = stride,
-      .count = n - shared, .prefetching = prefetching - shared },
+    { .p = s->scores + shared * 4, .v = v + there, .stride = stride, .count = n - shared,
+      .ahead = { ahead.own + there, ahead.next + there, ahead.turn - shared, ahead.end - shared } },
   };
   char *o = s->o + (size_t)i * ROW;
   float added[TOGETHER];
@@ -182,6 +207,8 @@ static void attend_queries(
       values->columns = left > panels ? LANES : s->headDim - (s->panels - 1) * LANES;
       values_of(count, panels, values, o, added);
       values->v += panels * ROW;
+      values->ahead.own += panels * ROW;
+      values->ahead.next += panels * ROW;
     }
     o += (size_t)panels * PANEL;
   }
@@ -221,8 +248,8 @@ static void attend_few(
       p.v = (packed == NULL ? s->k : packed + offset) + (size_t)sharedPanels * p.vPanel;
       p.c = s->scores + (size_t)sharedPanels * ROW;
       chains(count, ceil_div(n, LANES) - sharedPanels, &p);
-      const int some = i == from ? prefetching(keys, j, n) : 0;
-      attend_queries(s, i, count, n, there, vShared + offset, keys->v + offset, stride, some);
+      const Ahead ahead = i == from ? rows_ahead(keys, keys->v, keys->nextV, j, n) : NOTHING;
+      attend_queries(s, i, count, n, there, vShared + offset, keys->v + offset, stride, ahead);
     }
   }
 }
@@ -262,13 +289,13 @@ INLINE f32x16 four_times(const char *at) {
  */
 INLINE void row_scores(
   const int queries, const char *q, const char *k, size_t stride, int n, int headDim, float scale,
-  int prefetching, char *scores
+  const Ahead *ahead, char *scores
 ) {
   for (int j = 0; j < n; j += 4) {
     const char *rows[4];
     UNROLL for (int t = 0; t < 4; t++) rows[t] = k + (size_t)min(j + t, n - 1) * stride;
-    if (j < prefetching) {
-      UNROLL for (int t = 0; t < 4; t++) prefetch(rows[t] + AHEAD * stride, (size_t)headDim * 4);
+    if (j < ahead->end) {
+      for (int t = 0; t < 4; t++) prefetch(row_ahead(ahead, j + t, stride), (size_t)headDim * 4);
     }
     f32x16 sums[TOGETHER];
     UNROLL for (int r = 0; r < queries; r++) sums[r] = (f32x16)0.0f;
@@ -304,10 +331,10 @@ INLINE void row_scores(
 }
 
 #define ROW_SCORES(queries) \
-  case queries: row_scores(queries, q, k, stride, n, headDim, scale, prefetching, scores); return;
+  case queries: row_scores(queries, q, k, stride, n, headDim, scale, ahead, scores); return;
 static __attribute__((noinline)) void scores_of(
   int queries, const char *q, const char *k, size_t stride, int n, int headDim, float scale,
-  int prefetching, char *scores
+  const Ahead *ahead, char *scores
 ) {
   switch (queries) { ROW_SCORES(1) ROW_SCORES(2) ROW_SCORES(3) ROW_SCORES(4) }
 }
@@ -324,9 +351,10 @@ static void attend_rows(
     for (int g = 0; g < group; g += TOGETHER) {
       const int count = min(group - g, TOGETHER);
       const char *k = keys->k + offset, *v = keys->v + offset;
-      const int some = g == 0 ? prefetching(keys, j, n) : 0;
-      scores_of(count, q + (size_t)g * bytes, k, stride, n, s->headDim, scale, some, s->scores);
-      attend_queries(s, i + g, count, n, 0, v, v, stride, some);
+      const Ahead aheadK = g == 0 ? rows_ahead(keys, keys->k, keys->nextK, j, n) : NOTHING;
+      const Ahead aheadV = g == 0 ? rows_ahead(keys, keys->v, keys->nextV, j, n) : NOTHING;
+      scores_of(count, q + (size_t)g * bytes, k, stride, n, s->headDim, scale, &aheadK, s->scores);
+      attend_queries(s, i + g, count, n, 0, v, v, stride, aheadV);
     }
   }
 }
@@ -339,6 +367,18 @@ static void attend_tiles(const Softmax *s, const Keys *keys, int from, int to) {
     softmax_keys(s, keys->k + offset, keys->v + offset, reach.count);
     softmax_attend(s, from, to, &reach);
   }
+}
+
+/** The keys and values of branch b that a head attends to, whose place in a row is `keyOffset`. */
+static void branch_keys(
+  const Decode *d, int b, size_t keyOffset, const char **k, const char **v, int *count
+) {
+  const Branch *branch = d->branches + b;
+  *count = d->window == 0 ? branch->length : min(branch->length, d->window);
+  const size_t row = (size_t)branch->slot * d->maxNew + (size_t)(branch->length - *count);
+  const size_t offset = keyOffset + row * (size_t)d->kvHeads * d->headDim * 4;
+  *k = d->branchK + offset;
+  *v = d->branchV + offset;
 }
 
 void decode_attention(const Decode *d, int begin, int end, char *scratch) {
@@ -398,12 +438,10 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
     }
 
     for (int b = first; b < last; b++) {
-      const Branch *branch = d->branches + b;
-      keys.count = d->window == 0 ? branch->length : min(branch->length, d->window);
-      const int from = (b - first) * some, skipped = branch->length - keys.count;
-      const size_t row = (size_t)branch->slot * d->maxNew + skipped;
-      keys.k = d->branchK + keyOffset + row * stride;
-      keys.v = d->branchV + keyOffset + row * stride;
+      const int from = (b - first) * some;
+      branch_keys(d, b, keyOffset, &keys.k, &keys.v, &keys.count);
+      keys.nextK = keys.nextV = NULL;
+      if (b + 1 < last) branch_keys(d, b + 1, keyOffset, &keys.nextK, &keys.nextV, &keys.nextCount);
       if (byRows) {
         const char *q = d->q + queryOffset + offset_of(s->queryOffsets, from);
         attend_rows(s, &keys, q, d->scale, from, some);
