@@ -1,8 +1,7 @@
 /**
  * Speed of attention on the CPU device, in the shapes of training and generation:
  *
- *     deno run -A --v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize \
- *       kernels/ops/attention/wasm_bench.ts [part of a case's name]
+ *     deno task fast kernels/ops/attention/wasm_bench.ts [part of a case's name]
  *
  * The best of many runs. GFLOP/s counts 4 (forward, decode) or 10 (backward) · heads · headDim
  * operations for each pair of a row and a row that it attends to.

@@ -1,8 +1,7 @@
 /**
  * Speed of the elementwise and rowwise operations on the CPU device:
  *
- *     deno run -A --v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize \
- *       kernels/ops/elementwise/row_operations_bench.ts [part of an operation's name]
+ *     deno task fast kernels/ops/elementwise/row_operations_bench.ts [part of an operation's name]
  *
  * The best of many runs. GB/s counts every tensor element that is read or written once; for
  * sampling it counts the logits.
