@@ -236,15 +236,7 @@ async function trainLoaded(
     control.jobEnds(progress.secondsLeft);
     control.begin();
     if (options.dryRun) {
-      const warnings = await trainer.check();
-      for (const message of warnings) progress.on({ type: "warning", message });
-      const plan = trainer.plan();
-      const free = await freeBytes(outputDir);
-      progress.showDryRun(plan, trainer.samplePrompt(), free);
-      if (options.json) {
-        const summary = plannedSummary(config, parts.memory, plan);
-        print(JSON.stringify({ ...summary, disk_free_bytes: free }));
-      }
+      await showDryRun(trainer, parts.memory, progress, config, options.json ?? false);
       return EXIT.ok;
     }
     const summary = await trainer.run().finally(() => {
@@ -264,6 +256,21 @@ async function trainLoaded(
     control.ended();
     device.close();
   }
+}
+
+/** Shows what a run would do, with its warnings; nothing is written. */
+async function showDryRun(
+  trainer: GrpoTrainer,
+  memory: MemoryPlan,
+  progress: TrainProgress,
+  config: RunConfig,
+  json: boolean,
+): Promise<void> {
+  for (const message of await trainer.check()) progress.on({ type: "warning", message });
+  const plan = trainer.plan(), free = await freeBytes(config.training.output_dir);
+  progress.showDryRun(plan, trainer.samplePrompt(), free);
+  if (!json) return;
+  print(JSON.stringify({ ...plannedSummary(config, memory, plan), disk_free_bytes: free }));
 }
 
 /**
