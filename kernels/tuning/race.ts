@@ -7,7 +7,7 @@ import { createVulkanDevice } from "../devices/vulkan/device.ts";
 import { choicePoint } from "../devices/webgpu/choice_points.ts";
 import { createWebgpuDevice } from "../devices/webgpu/device.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { CallBench, difference } from "./tune_call.ts";
+import { CallBench, disagreement } from "./tune_call.ts";
 
 const RACERS = ["webgpu", "vulkan"] as const;
 type ByDevice<T> = Record<typeof RACERS[number], T>;
@@ -68,13 +68,10 @@ async function raceCall(
       benches.push({ name, kernel, bench: new CallBench(device, call, point) });
     }
     const [first, second] = benches as [typeof benches[0], typeof benches[0]];
-    const { absolute, relative } = point.tolerance(args);
+    const found = await second.bench.outputs(second.kernel);
+    const expected = await first.bench.outputs(first.kernel);
     // Both kernels may differ from the right result by the tolerance.
-    const wrong = difference(
-      await second.bench.outputs(second.kernel),
-      await first.bench.outputs(first.kernel),
-      { absolute: 2 * absolute, relative: 2 * relative },
-    );
+    const wrong = disagreement(point, args, found, expected, 2);
     const times: ByDevice<number[]> = { webgpu: [], vulkan: [] };
     let repeat = 1;
     for (let round = 0; round <= ROUNDS; round++) {

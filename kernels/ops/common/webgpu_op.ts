@@ -7,7 +7,7 @@
  * order (there are no atomics on floats), so that the same call always gives the same bits.
  */
 import type { ComputeDtype } from "./compute_dtype.ts";
-import type { DType, Tensor } from "../../tensor.ts";
+import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { WeightType } from "../../weights/types.ts";
 import type { Kernel } from "./wgsl/kernel.ts";
 
@@ -90,11 +90,16 @@ export interface ChoicePoint<Args> {
    * relative to the largest result.
    */
   tolerance(args: Args): { absolute: number; relative: number };
+  /** Compares results in place of the tolerance. @returns what is wrong; null: they agree */
+  compare?(found: Results, expected: Results): string | null;
   /** The scalars of a smaller call of the same kind, and the lengths of its tensors. */
   small?(args: Args): SmallCall<Args>;
   /** The argument that is a weight in a storage type, [rows, length]; null: there is none. */
   stored?(args: Args): { name: string; type: WeightType; rows: number; length: number } | null;
 }
+
+/** Outputs by name; a long one in parts. */
+export type Results = ReadonlyMap<string, readonly HostArray[]>;
 
 /** Replaces arguments: tensors by their length (contents are random), or by their words. */
 export type SmallCall<Args> = {

@@ -4,9 +4,9 @@
  * candidates that the tuner (kernels/tuning/) measures on a card. No result depends on a choice.
  */
 import { unknownKernel } from "../common/unknown_kernel.ts";
-import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
+import type { ChoicePoint, Results, WebgpuTraits } from "../common/webgpu_op.ts";
 import type { Exchange } from "../common/wgsl/subgroups.ts";
-import type { SampleArgs } from "./spec.ts";
+import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 
 /** Invocations of a workgroup, the bits of each round of the search, and loads at once. */
 export interface SearchShape {
@@ -115,6 +115,47 @@ export function filtersOf({ temperature, topK, topP, minP, vocab }: SampleArgs) 
   return { topK: byCount, filtered: temperature !== 0 && (byCount || topP < 1 || minP > 0) };
 }
 
+/** Largest difference of two log-probabilities of a token. */
+const LOGP_ERROR = 2e-5;
+
+/**
+ * Where a driver computes a sum in another way, a number near the boundary of two tokens may draw
+ * the other one: at most a quarter of the rows. Equal tokens have equal log-probabilities.
+ */
+function compareDraws(found: Results, expected: Results): string | null {
+  const of = (results: Results) =>
+    ["tokens", "logp"].map((name) => results.get(name)!.flatMap((part) => [...part]));
+  const [tokens, logp] = of(found) as [number[], number[]];
+  const [rightTokens, rightLogp] = of(expected) as [number[], number[]];
+  let others = 0;
+  for (const [row, token] of tokens.entries()) {
+    if (token !== rightTokens[row]) others++;
+    // Not ">", which is false for NaN.
+    else if (!(Math.abs(logp[row]! - rightLogp[row]!) <= LOGP_ERROR)) {
+      return `logp: row ${row} is ${logp[row]}, expected ${rightLogp[row]} ± ${LOGP_ERROR}`;
+    }
+  }
+  return others <= Math.max(1, tokens.length / 4)
+    ? null
+    : `tokens: ${others} of ${tokens.length} rows have another one`;
+}
+
+/** Eight rows, each with another number, of as many tokens as the search needs. */
+function smallDraw({ vocab: whole, scored }: SampleArgs) {
+  const rows = 8, vocab = whole <= 1500 ? whole : 1500 + whole % 4;
+  const counters = new Uint32Array(rows * COUNTER_WORDS);
+  for (let row = 0; row < rows; row++) counters.set([row, 1, 2, 3, 4], row * COUNTER_WORDS);
+  return {
+    rows,
+    vocab,
+    logits: rows * vocab,
+    counters,
+    tokens: rows,
+    logp: rows,
+    ...(scored === undefined ? {} : { scored: rows * vocab }),
+  };
+}
+
 const sizeClass = (rows: number) => 2 ** Math.ceil(Math.log2(rows));
 
 export const searchChoice: ChoicePoint<SampleArgs> = {
@@ -136,6 +177,8 @@ export const searchChoice: ChoicePoint<SampleArgs> = {
   },
   // Every search finds the same limits.
   tolerance: () => ({ absolute: 0, relative: 0 }),
+  compare: compareDraws,
+  small: smallDraw,
   timed: ["sample.limits"],
 };
 
@@ -153,7 +196,5 @@ export const drawChoice: ChoicePoint<SampleArgs> = {
     return `sample.draw r${sizeClass(rows)} v${vocab}${kind}`;
   },
   candidates: (_, { subgroups }) => subgroups ? ["memory", "subgroups"] : ["memory"],
-  // Both add in the same order.
-  tolerance: () => ({ absolute: 0, relative: 0 }),
   timed: ["sample.weigh", "sample.draw"],
 };

@@ -122,20 +122,25 @@ testOnWebgpu(
     const rows = 4 * shapes.length, logits = logitsOf("searches", rows, vocab);
     logits.forEach((x, i) => logits[i] = shapes[Math.floor(i / vocab / 4)]!(x));
     const counters = countersOf(rows);
-    for (const options of [{ topK: 20 }, { topP: 0.6 }, { topK: 700, topP: 0.9 }]) {
+    const tried = new Set<string>();
+    for (const [i, options] of [{ topK: 20 }, { topP: 0.6 }, { topK: 700, topP: 0.9 }].entries()) {
       const found = new Map<string, unknown>();
       const { topK = 0, topP = 1 } = options;
       const shape = { ...PLAIN, topK, topP, rows, vocab } as SampleArgs;
-      for (const name of searchChoice.candidates(shape, device)) {
+      // A software adapter takes a second for each kernel: a third of them for each setting.
+      const names = searchChoice.candidates(shape, device);
+      for (const name of ["256", ...names.filter((name, j) => j % 3 === i && name !== "256")]) {
+        tried.add(name);
         device.kernelChoices = { [searchChoice.classOf(shape, device)!]: name };
         found.set(
           name,
           await drawTokens(device, logits, counters, vocab, { ...PLAIN, ...options }),
         );
       }
-      for (const name of ["256", "256 spread", "256 few bins x4"]) assert.ok(found.has(name), name);
+      assert.ok(found.size > 2 && names.includes("256"));
       for (const [name, result] of found) assert.deepEqual(result, found.get("256"), name);
     }
+    for (const name of ["256 spread x4", "256 few bins"]) assert.ok(tried.has(name), name);
   },
 );
 

@@ -48,7 +48,9 @@ function inMemory({ name, type, add, invocations }: PrefixOptions): string {
   workgroupBarrier();`;
   };
   const others = blocks > 1
-    ? `if (local < ${blocks}u) { ${sums}[local] = ${slots}[${BLOCK}u * local + ${BLOCK - 1}u]; }
+    ? `if ((local & ${BLOCK - 1}u) == ${
+      BLOCK - 1
+    }u) { ${sums}[local / ${BLOCK}u] = ${slots}[local]; }
   workgroupBarrier();
   ${levels(blocks).map((half) => level(sums, half, `local < ${blocks}u && `)).join("\n  ")}
   if (local >= ${BLOCK}u) {

@@ -137,7 +137,7 @@ fn prefix_sum(local: u32, value: f32) -> f32 {
   workgroupBarrier();
   if ((local & 16u) != 0u) { prefix_slots[local] = prefix_slots[local] + prefix_slots[(local & 4294967264u) + 15u]; }
   workgroupBarrier();
-  if (local < 8u) { prefix_blocks[local] = prefix_slots[32u * local + 31u]; }
+  if ((local & 31u) == 31u) { prefix_blocks[local / 32u] = prefix_slots[local]; }
   workgroupBarrier();
   if (local < 8u && (local & 1u) != 0u) { prefix_blocks[local] = prefix_blocks[local] + prefix_blocks[(local & 4294967294u) + 0u]; }
   workgroupBarrier();

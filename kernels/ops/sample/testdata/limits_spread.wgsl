@@ -94,7 +94,7 @@ fn wide_prefix_sum(local: u32, value: vec2u) -> vec2u {
   workgroupBarrier();
   if ((local & 16u) != 0u) { wide_prefix_slots[local] = wide_sum(wide_prefix_slots[local], wide_prefix_slots[(local & 4294967264u) + 15u]); }
   workgroupBarrier();
-  if (local < 32u) { wide_prefix_blocks[local] = wide_prefix_slots[32u * local + 31u]; }
+  if ((local & 31u) == 31u) { wide_prefix_blocks[local / 32u] = wide_prefix_slots[local]; }
   workgroupBarrier();
   if (local < 32u && (local & 1u) != 0u) { wide_prefix_blocks[local] = wide_sum(wide_prefix_blocks[local], wide_prefix_blocks[(local & 4294967294u) + 0u]); }
   workgroupBarrier();
