@@ -1,6 +1,6 @@
 /**
- * Calls to tune a card with where no run says which: operations as a model of 0.5 billion parameters
- * has them in training and decoding; tiny ones for a software adapter.
+ * Calls to tune a card with where no run says which: operations of a model of 0.5 billion
+ * parameters in training and decoding; tiny ones for a software adapter.
  */
 import type { Device } from "../device.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
