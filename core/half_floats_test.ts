@@ -16,7 +16,7 @@ Deno.test("every 16-bit pattern is unchanged by widening and narrowing, NaNs sta
   }
 });
 
-Deno.test("known values", () => {
+Deno.test("known values are widened exactly", () => {
   const f16 = [0x3c00, 0xc000, 0x7bff, 0x0001, 0x0400, 0x7c00, 0x3555];
   assert.deepEqual(
     [...widenF16(Uint16Array.from(f16))],

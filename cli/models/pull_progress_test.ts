@@ -18,7 +18,7 @@ Deno.test("the line of a pull fits 80 columns however large things are", () => {
   assert.match(progressText({ present: 0, bytes: 0 }, { done: 1, all: 1 }, 0), /100 %$/);
 });
 
-Deno.test("times in words", () => {
+Deno.test("times are shown in two units at most", () => {
   const times: [number, string][] = [[0.2, "1 s"], [59, "59 s"], [60, "1 min 0 s"]];
   times.push([3599, "59 min 59 s"], [7260, "2 h 1 min"]);
   for (const [seconds, text] of times) assert.equal(timeText(seconds), text);

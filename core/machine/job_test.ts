@@ -37,7 +37,7 @@ const STEP = {
   SLURM_STEP_TASKS_PER_NODE: "1",
 };
 
-Deno.test("the environment of a batch script", () => {
+Deno.test("the environment of a batch script describes its job", () => {
   assert.deepEqual(slurmJob(from(BATCH)), {
     id: "17",
     name: "rgx-train",

@@ -196,7 +196,7 @@ Deno.test("the same in bfloat16, with the first unit that the processor has", as
   await compare(bf16Products(), withoutNan, "bfloat16");
 });
 
-Deno.test("the same in bfloat16 with AVX512-BF16", {
+Deno.test("the same in bfloat16, with AVX512-BF16 where the processor has it", {
   ignore: needs((nativeLibrary().code?.bf16 ?? null) !== null, NEEDED.bf16),
 }, async () => {
   await compare(bf16Products(), withoutNan, "bfloat16", "avx512");

@@ -32,7 +32,7 @@ async function printed(work: (folder: string) => Promise<void>): Promise<string[
   }
 }
 
-Deno.test("example: a custom task with a custom reward", async () => {
+Deno.test("the example of a custom task with a custom reward works", async () => {
   const lines = await printed((folder) =>
     customTask({ ...TINY, training: { ...TINY_TRAINING, output_dir: `${folder}/run` } })
   );
@@ -40,7 +40,7 @@ Deno.test("example: a custom task with a custom reward", async () => {
   assert.match(lines.at(-1)!, /^accuracy \S+ → \S+; the model: .+\/run$/);
 });
 
-Deno.test("example: the GSM8K recipe with a custom reward and selected problems", async () => {
+Deno.test("the example of the GSM8K recipe with a custom reward and selected problems works", async () => {
   const model = goldenPath("models/stories260k"), data = goldenPath("data/gsm8k");
   const lines = await printed(async (folder) => {
     const summary = await gsm8k(model, {
@@ -67,7 +67,7 @@ Deno.test("example: the GSM8K recipe with a custom reward and selected problems"
   assert.match(lines.at(-1)!, /^report: .+\/run\/report\.md$/);
 });
 
-Deno.test("example: a sweep over learning rates", async () => {
+Deno.test("the example of a sweep over learning rates works", async () => {
   const lines = await printed(async (folder) => {
     const results = await sweep([1e-3, 2e-3], {
       ...TINY,
@@ -78,7 +78,7 @@ Deno.test("example: a sweep over learning rates", async () => {
   assert.deepEqual(lines.map((line) => line.split(":")[0]), ["0.001", "0.002"]);
 });
 
-Deno.test("example: evaluating a server, which is asked only once", async () => {
+Deno.test("the example that evaluates a server works, and asks it only once", async () => {
   let asked = 0, refuses = false;
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
     if (request.method === "GET") return Response.json({ data: [{ id: "m" }] });

@@ -233,7 +233,7 @@ Deno.test("an unknown metric is refused at the first evaluation, with the known 
     )
   ));
 
-Deno.test("resume_from_checkpoint: true and a path", () =>
+Deno.test("resume_from_checkpoint takes true and a path", () =>
   withWasm(async (device, dir) => {
     const path = `${dir}/run`, rubric = VARYING_RUBRIC;
     await trainOn(device, config(path, { max_steps: 2 }), { rubric });

@@ -253,7 +253,7 @@ Deno.test("the optimizer, the checkpoints and the resume of verl", async () => {
   assert.match(errors.join("\n"), /resume_mode: resume_path needs resume_from_path/);
 });
 
-Deno.test("the data and the evaluation of verl", async () => {
+Deno.test("verl's data and evaluation become keys of rgx", async () => {
   const yaml = (more: string) =>
     "model: m\nrewards: [correctness]\nactor_rollout_ref: {rollout: {n: 4, val_kwargs: " +
     "{do_sample: true, temperature: 0.6, n: 2}}}\n" +
