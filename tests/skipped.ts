@@ -24,6 +24,7 @@ export const NEEDED = {
   vulkan: "no Vulkan driver (a card's, or Mesa's software Vulkan)",
   vulkanHeaders: "Vulkan's headers (1.3.255 or later) are not here (libvulkan-dev)",
   validationLayer: "Vulkan's validation layer was not asked for (RGX_TEST_VULKAN=1)",
+  longVulkan: "tensors of some GiB on Vulkan were not asked for (RGX_TEST_VULKAN=1)",
   lavapipe: "no driver with cooperative matrices (tools/testing/lavapipe.sh)",
   largeModel: "SmolLM2-135M is not here (RGX_TEST_LARGE=1 fetches it)",
   executable: "dist/rgx is not built (deno task compile)",
