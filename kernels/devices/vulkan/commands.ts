@@ -14,7 +14,7 @@ import type {
 } from "../webgpu/gpu.ts";
 import { type AddressedBuffer, pushConstants } from "./addressed.ts";
 import type { CardMemory } from "./memory.ts";
-import { u64Array, zeros } from "./memory_layout.ts";
+import { type Bytes, u64Array, zeros } from "./memory_layout.ts";
 import type { Core, Queue } from "./queue.ts";
 import * as vk from "./structs.ts";
 
@@ -65,11 +65,19 @@ export class VulkanBuffer implements GpuBuffer {
   }
 
   getMappedRange(offset = 0, size = this.size - offset): ArrayBuffer {
+    return this.#readable(offset, size).slice().buffer;
+  }
+
+  copyMapped(to: Uint8Array): void {
+    to.set(this.#readable(0, to.length));
+  }
+
+  #readable(offset: number, size: number): Bytes {
     const bytes = this.memory?.bytes ?? null;
     if (bytes === null || this.#destroyed || this.host.isDead || offset + size > this.size) {
       throw new Error(`the buffer "${this.label}" cannot be read by the host`);
     }
-    return bytes.slice(offset, offset + size).buffer;
+    return bytes.subarray(offset, offset + size) as Bytes;
   }
 
   unmap(): void {

@@ -220,6 +220,49 @@ async function reachesByAddress(): Promise<void> {
 
 if (isWebgpuWanted) {
   Deno.test({
+    name: "a long write goes through a ring of few staging buffers (vulkan)",
+    ignore: needs(hasVulkan, NEEDED.vulkan),
+    fn: writesThroughRing,
+  });
+}
+
+async function writesThroughRing(): Promise<void> {
+  const opened = createInstance();
+  const physical = choosePhysical(listPhysical(opened.vulkan, opened.instance), null);
+  const calls = { buffers: 0, submits: 0 };
+  const vulkan: typeof opened.vulkan = {
+    ...opened.vulkan,
+    vkCreateBuffer: (...args) => {
+      calls.buffers++;
+      return opened.vulkan.vkCreateBuffer(...args);
+    },
+    vkQueueSubmit: (...args) => {
+      calls.submits++;
+      return opened.vulkan.vkQueueSubmit(...args);
+    },
+  };
+  const gpu = new VulkanGpu({ ...opened, vulkan }, physical);
+  const device = await deviceOn("vulkan", physical.info, {}, () => gpu);
+  try {
+    const n = 30 * 2 ** 20, data = Uint32Array.from({ length: n }, (_, i) => i);
+    const tensor = device.create("u32", n, "long");
+    calls.buffers = calls.submits = 0;
+    device.write(tensor, data); // 120 MiB
+    assert.ok(calls.buffers > 0 && calls.buffers <= 16, `${calls.buffers} buffers`);
+    // The card begins long before the end.
+    assert.ok(calls.submits >= 7, `${calls.submits} submits`);
+    const found = await device.read(tensor) as Uint32Array;
+    assert.equal(found.findIndex((x, i) => x !== i), -1);
+    // Writes to the same place keep their order.
+    for (let i = 0; i < 9; i++) device.write(tensor, Uint32Array.of(i, 2 * i, 3 * i), i % 3);
+    assert.deepEqual([...await device.read(tensor, 0, 5)], [6, 7, 8, 16, 24]);
+  } finally {
+    device.close();
+  }
+}
+
+if (isWebgpuWanted) {
+  Deno.test({
     name: "a tensor as large as a buffer of the driver is right at all of its ends (vulkan)",
     ignore: needs(hasVulkan && Deno.env.get("RGX_TEST_VULKAN") === "1", NEEDED.longVulkan),
     fn: reachesEveryEnd,

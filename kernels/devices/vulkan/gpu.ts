@@ -67,6 +67,7 @@ export class VulkanGpu implements Gpu, Host {
   readonly core: Core;
   readonly work: Queue;
   readonly limits: Gpu["limits"];
+  readonly leavesMemory = true;
   readonly features: { has(name: string): boolean };
   readonly timestampPeriod: number;
   readonly matrixUnits: Features["matrixUnits"];
@@ -185,7 +186,6 @@ export class VulkanGpu implements Gpu, Host {
       const { handle, memory } = createBufferIn(this.core, bytes, bits, use);
       made = new VulkanBuffer(this, handle, memory, bytes, usage, label);
       this.#buffers.add(made);
-      if (use === "card") this.work.clear(handle, bytes);
     });
     return made ?? new VulkanBuffer(this, 0n, null, bytes, usage, label);
   }

@@ -1,17 +1,20 @@
 /**
  * The queue of the card. Each submit has a number, which a timeline semaphore reaches when its
- * commands are done; what they use is freed then. Host writes go through staging buffers, whose
- * copies are recorded in commands of their own that run before the next submit.
+ * commands are done; what they use is freed then. Host writes go through a ring of staging buffers,
+ * whose copies are recorded in commands of their own that run before the next submit. The host
+ * fills one while the card copies others, and waits only when all of the ring is on its way.
  */
 import { check, handleOf, type Vulkan } from "./library.ts";
 import { type CardMemory, createBufferIn, type MemoryPool } from "./memory.ts";
 import { u64Array, zeros } from "./memory_layout.ts";
 import * as vk from "./structs.ts";
 
-/** Bytes of a staging buffer; a larger write has a larger one. */
+/** Bytes of a staging buffer; a larger write takes several. */
 const STAGING_BYTES = 4 * 2 ** 20;
-/** Staging buffers up to this sum are kept for later writes. */
-const KEPT_STAGING_BYTES = 160 * 2 ** 20;
+/** Staging buffers of the ring. */
+const MAX_STAGING = 16;
+/** After this many of them, the card begins to copy. */
+const STAGING_A_SUBMIT = 4;
 
 /** Bits of VkBufferUsageFlags. */
 export const BUFFER_USAGE = {
@@ -66,8 +69,12 @@ export class Queue {
   /** What is released when a submit is done, in the order of their numbers. */
   #waiting: { after: number; release: () => void }[] = [];
   #prologue: bigint | null = null;
-  #staging: Staging | null = null;
-  #idleStaging: Staging[] = [];
+  /** Buffers that the prologue writes since its last barrier, and where the last write ended. */
+  readonly #written = new Map<bigint, number>();
+  /** The staging buffers of the prologue; the last one has room. */
+  #filled: Staging[] = [];
+  readonly #idleStaging: Staging[] = [];
+  #stagingCount = 0;
 
   constructor(core: Core, family: number) {
     this.#core = core;
@@ -158,17 +165,16 @@ export class Queue {
     this.#core.vulkan.vkCmdCopyBuffer(commands, source, target, 1, this.#copy);
   }
 
-  /** Fills a new buffer with zeros before the next submit. */
-  clear(buffer: bigint, size: number): void {
-    this.#core.vulkan.vkCmdFillBuffer(this.#before(), buffer, 0n, BigInt(size), 0);
-  }
-
   /** Copies bytes to a buffer before the next submit. */
   write(buffer: bigint, offset: number, data: Uint8Array): void {
-    const staging = this.#stagingFor(data.length);
-    staging.memory.bytes!.set(data, staging.used);
-    this.copy(this.#before(), staging.handle, staging.used, buffer, offset, data.length);
-    staging.used += Math.ceil(data.length / 16) * 16;
+    for (let done = 0; done < data.length; done += STAGING_BYTES) {
+      const part = data.subarray(done, done + STAGING_BYTES), at = offset + done;
+      const staging = this.#stagingFor(part.length);
+      staging.memory.bytes!.set(part, staging.used);
+      const commands = this.#before(buffer, at, at + part.length);
+      this.copy(commands, staging.handle, staging.used, buffer, at, part.length);
+      staging.used += Math.ceil(part.length / 16) * 16;
+    }
   }
 
   /** Calls `release` when the commands of the next submit, and all before them, are done. */
@@ -184,6 +190,7 @@ export class Queue {
       this.end(this.#prologue, false);
       all.unshift(this.#prologue);
       this.#prologue = null;
+      this.#written.clear();
     }
     this.#collect();
     if (all.length === 0) return this.#submitted;
@@ -200,10 +207,12 @@ export class Queue {
     }, timeline);
     check("vkQueueSubmit", vulkan.vkQueueSubmit(this.#queue, 1, info, 0n));
     this.later(() => this.#idleCommands.push(...all));
-    const staging = this.#staging;
-    if (staging !== null) {
-      this.#staging = null;
-      this.later(() => this.#keep(staging));
+    const filled = this.#filled.splice(0);
+    if (filled.length > 0) {
+      this.later(() => {
+        for (const staging of filled) staging.used = 0;
+        this.#idleStaging.push(...filled);
+      });
     }
     return this.#submitted = value;
   }
@@ -225,48 +234,44 @@ export class Queue {
   close(): void {
     const { vulkan, device } = this.#core;
     this.#release(Infinity);
-    for (const staging of [...this.#idleStaging, this.#staging]) {
-      if (staging !== null) this.#destroy(staging);
+    for (const { handle, memory } of [...this.#idleStaging, ...this.#filled]) {
+      vulkan.vkDestroyBuffer(device, handle, null);
+      this.#core.pool.give(memory);
     }
     vulkan.vkDestroySemaphore(device, this.#timeline, null);
     vulkan.vkDestroyCommandPool(device, this.#commandPool, null);
   }
 
-  /** Commands that run before those of the next submit. */
-  #before(): bigint {
+  /** Commands that run before those of the next submit, to write bytes [begin, end) of a buffer. */
+  #before(buffer: bigint, begin: number, end: number): bigint {
     if (this.#prologue === null) this.#prologue = this.begin();
-    else this.barrier(this.#prologue);
+    else if (begin < (this.#written.get(buffer) ?? 0)) {
+      // It may have written the same bytes before.
+      this.barrier(this.#prologue);
+      this.#written.clear();
+    }
+    this.#written.set(buffer, end);
     return this.#prologue;
   }
 
+  /** A staging buffer with room for `bytes`, of the prologue. */
   #stagingFor(bytes: number): Staging {
-    const current = this.#staging;
-    if (current !== null) {
-      if (current.used + bytes <= current.memory.size) return current;
-      this.later(() => this.#keep(current));
+    const last = this.#filled.at(-1);
+    if (last !== undefined && last.used + bytes <= STAGING_BYTES) return last;
+    if (this.#filled.length >= STAGING_A_SUBMIT) this.submit([]);
+    else this.#collect();
+    // The ring is on its way: its oldest part comes back first.
+    while (this.#idleStaging.length === 0 && this.#stagingCount >= MAX_STAGING) {
+      this.wait(this.#waiting[0]!.after);
     }
-    const fits = this.#idleStaging.filter(({ memory }) => memory.size >= bytes);
-    const found = fits.sort((a, b) => a.memory.size - b.memory.size)[0];
-    if (found !== undefined) {
-      this.#idleStaging.splice(this.#idleStaging.indexOf(found), 1);
-      return this.#staging = found;
+    let staging = this.#idleStaging.pop();
+    if (staging === undefined) {
+      const use = BUFFER_USAGE.copySource;
+      staging = { ...createBufferIn(this.#core, STAGING_BYTES, use, "upload"), used: 0 };
+      this.#stagingCount++;
     }
-    const size = Math.max(STAGING_BYTES, bytes);
-    const buffer = createBufferIn(this.#core, size, BUFFER_USAGE.copySource, "upload");
-    return this.#staging = { ...buffer, used: 0 };
-  }
-
-  #keep(staging: Staging): void {
-    const kept = this.#idleStaging.reduce((sum, { memory }) => sum + memory.size, 0);
-    staging.used = 0;
-    if (kept + staging.memory.size <= KEPT_STAGING_BYTES) this.#idleStaging.push(staging);
-    else this.#destroy(staging);
-  }
-
-  #destroy({ handle, memory }: Staging): void {
-    const { vulkan, device, pool } = this.#core;
-    vulkan.vkDestroyBuffer(device, handle, null);
-    pool.give(memory);
+    this.#filled.push(staging);
+    return staging;
   }
 
   #collect(): void {

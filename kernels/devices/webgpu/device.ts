@@ -159,7 +159,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
       );
     }
     const { buffer, isNew } = this.#pool.take(bytes, label);
-    const block: Block = { buffer, freed: false, stale: !isNew };
+    const stale = !isNew || this.#gpu.leavesMemory === true;
+    const block: Block = { buffer, freed: false, stale, filled: 0 };
     this.#live.add(block);
     this.#allocated += bytes;
     if (this.#allocated > this.#peak) this.#peak = this.#allocated;
@@ -176,9 +177,11 @@ export class WebgpuDevice implements Device, WebgpuContext {
       );
     }
     if (data.length === 0) return;
-    const whole = !checked.isView && offset === 0 && data.length === checked.length;
-    if (whole) checked.block.stale = false;
-    else this.#clearIfStale(checked);
+    const { block } = checked;
+    if (checked.offset + offset === block.filled) {
+      block.filled += data.length;
+      if (!checked.isView && block.filled === checked.length) block.stale = false;
+    } else this.#clearIfStale(checked);
     const words = data instanceof Float64Array ? Float32Array.from(data) : data;
     const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
     const start = 4 * (checked.offset + offset);
@@ -371,7 +374,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   #clearIfStale({ block }: WebgpuTensor): void {
     if (!block.stale) return;
     block.stale = false;
-    this.#recorder.clear(block.buffer);
+    this.#recorder.clear(block.buffer, 4 * block.filled);
   }
 
   #checked(tensor: Tensor): WebgpuTensor {

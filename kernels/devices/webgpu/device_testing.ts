@@ -63,12 +63,48 @@ export function testGpuDevice(
   gpuTest("a large write is staged in parts", async (device) => {
     const words = Uint32Array.from({ length: 17 * 2 ** 20 + 3 }, (_, i) => i);
     const tensor = device.create("u32", words.length, "large"), before = device.counters.submits;
-    device.write(tensor, words.subarray(1), 1);
+    device.write(tensor, words.subarray(0, -1));
     assert.equal(device.counters.submits, before + 1);
-    for (const at of [0, 1, 2 ** 24, 2 ** 24 + 1, words.length - 1]) {
+    for (const at of [0, 1, 2 ** 24, 2 ** 24 + 1, words.length - 2]) {
       assert.deepEqual([...await device.read(tensor, at, 1)], [at]);
     }
+    // The rest of a new tensor is zeros.
+    assert.deepEqual([...await device.read(tensor, words.length - 1, 1)], [0]);
   });
+
+  gpuTest(
+    "a tensor that is written in parts has zeros where nothing was written",
+    async (device) => {
+      const n = 5000, ones = new Float32Array(n).fill(1);
+      // Each tensor takes the memory of the one before it, which is full of ones.
+      const written = async (write: (tensor: Tensor) => void) => {
+        const tensor = device.create("float", n, "parts");
+        write(tensor);
+        const found = await device.read(tensor) as Float32Array;
+        device.write(tensor, ones);
+        device.run("add", { a: tensor, b: tensor, out: tensor, n });
+        device.free(tensor);
+        return found.reduce((text, x, i) => x === found[i - 1] ? text : `${text} ${i}:${x}`, "");
+      };
+      const put = (from: number, to: number) => (tensor: Tensor) =>
+        device.write(tensor, ones.subarray(from, to), from);
+      for (let round = 0; round < 2; round++) {
+        assert.equal(await written(() => {}), " 0:0");
+        assert.equal(await written(put(0, n)), " 0:1");
+        assert.equal(await written(put(0, 700)), " 0:1 700:0");
+        assert.equal(await written(put(700, n)), " 0:0 700:1");
+        const both = (tensor: Tensor) =>
+          [put(0, 700), put(700, 900)].forEach((part) => part(tensor));
+        assert.equal(await written(both), " 0:1 900:0");
+        const apart = (tensor: Tensor) => [put(0, 9), put(10, 20)].forEach((part) => part(tensor));
+        assert.equal(await written(apart), " 0:1 9:0 10:1 20:0");
+        const again = (tensor: Tensor) => [put(0, 9), put(0, 9)].forEach((part) => part(tensor));
+        assert.equal(await written(again), " 0:1 9:0");
+        const view = (tensor: Tensor) => device.write(tensor.view(0, 64), ones.subarray(0, 64));
+        assert.equal(await written(view), " 0:1 64:0");
+      }
+    },
+  );
 
   gpuTest(
     "a tensor in memory of a freed one waits for the commands that still use it",

@@ -10,7 +10,7 @@ export interface GpuObject {
   label: string;
 }
 
-/** A buffer. Its memory is full of zeros when it is new. */
+/** A buffer. */
 export interface GpuBuffer {
   label: string;
   readonly size: number;
@@ -18,7 +18,10 @@ export interface GpuBuffer {
   readonly mapState: "unmapped" | "pending" | "mapped";
   /** Resolves when all submitted work is done and the buffer can be read. */
   mapAsync(mode: number): Promise<void>;
+  /** A copy of the bytes. */
   getMappedRange(offset?: number, size?: number): ArrayBuffer;
+  /** Copies the first bytes to an array. Absent: `getMappedRange` gives them. */
+  copyMapped?(to: Uint8Array): void;
   unmap(): void;
   /** Frees the memory, after the submitted work that uses it. */
   destroy(): void;
@@ -99,6 +102,8 @@ export interface Gpu {
     readonly maxComputeWorkgroupStorageSize: number;
     readonly maxComputeInvocationsPerWorkgroup: number;
   };
+  /** New buffers hold what was in their memory before. Absent: they are full of zeros. */
+  readonly leavesMemory?: boolean;
   readonly features: { has(name: string): boolean };
   /** Nanoseconds of a tick of the time stamps; absent where they are not known. */
   readonly timestampPeriod?: number;

@@ -5,8 +5,11 @@
 import type { Gpu, GpuBuffer } from "./gpu.ts";
 import { mapsAtOnce } from "./quirks.ts";
 
-/** Maximum bytes of one copy; longer ranges are read in parts. */
-const MAX_COPY_BYTES = 64 * 2 ** 20;
+/**
+ * Maximum bytes of one copy; longer ranges are read in parts. While the host reads a part, the card
+ * copies the next one.
+ */
+const MAX_COPY_BYTES = 16 * 2 ** 20;
 const MIN_BUFFER_BYTES = 4096;
 
 /** A mappable buffer of `size` bytes for a copy of `bytes`. */
@@ -31,11 +34,18 @@ export class Readback {
    */
   async read(source: GpuBuffer, offset: number, length: number): Promise<ArrayBuffer> {
     const result = new Uint8Array(length);
-    for (let done = 0; done < length; done += MAX_COPY_BYTES) {
-      const part = Math.min(MAX_COPY_BYTES, length - done);
-      const finish = this.begin(source, offset + done, await this.staging(part));
-      result.set(await finish(), done);
+    const begin = async (done: number) => {
+      const bytes = Math.min(MAX_COPY_BYTES, length - done);
+      const finish = this.begin(source, offset + done, await this.staging(bytes));
+      return () => finish(result.subarray(done, done + bytes));
+    };
+    let finish = await begin(0);
+    for (let next = MAX_COPY_BYTES; next < length; next += MAX_COPY_BYTES) {
+      const later = await begin(next);
+      await finish();
+      finish = later;
     }
+    await finish();
     return result.buffer;
   }
 
@@ -47,26 +57,28 @@ export class Readback {
 
   /**
    * Submits a copy from byte `offset` of `source` on. What it returns waits for it, and for
-   * everything else that was submitted until then: Deno's `mapAsync` waits for the whole queue.
+   * everything else that was submitted until then: Deno's `mapAsync` waits for the whole queue. It
+   * gives the bytes, in the array that it is given or in one of its own.
    */
   begin(
     source: GpuBuffer,
     offset: number,
     { buffer: staging, size, bytes }: Staging,
-  ): () => Promise<Uint8Array<ArrayBuffer>> {
+  ): (to?: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>> {
     const encoder = this.#device.createCommandEncoder();
     encoder.copyBufferToBuffer(source, offset, staging, 0, bytes);
     this.#device.queue.submit([encoder.finish()]);
-    return async () => {
+    return async (to = new Uint8Array(bytes)) => {
       const mapped = staging.mapAsync(GPUMapMode.READ);
       if (this.#mapsAtOnce) mapped.catch(() => {});
       else await mapped;
-      const copy = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
+      if (staging.copyMapped !== undefined) staging.copyMapped(to);
+      else to.set(new Uint8Array(staging.getMappedRange(0, bytes)));
       staging.unmap();
       const list = this.#idle.get(size);
       if (list === undefined) this.#idle.set(size, [staging]);
       else list.push(staging);
-      return copy;
+      return to;
     };
   }
 

@@ -89,9 +89,11 @@ export class Recorder {
     this.dispatches++;
   }
 
-  clear(buffer: PooledBuffer): void {
+  /** Fills a buffer with zeros from byte `begin` on. */
+  clear(buffer: PooledBuffer, begin: number): void {
+    if (begin === buffer.bytes) return;
     this.#endPass();
-    this.#open().clearBuffer(buffer.gpu, 0, buffer.bytes);
+    this.#open().clearBuffer(buffer.gpu, begin, buffer.bytes - begin);
     buffer.usedIn = this.#recording;
   }
 

@@ -19,8 +19,10 @@ export interface PooledBuffer {
 export interface Block {
   readonly buffer: PooledBuffer;
   freed: boolean;
-  /** Whether it contains data of an earlier tensor and must be cleared before use. */
+  /** Whether it contains data of an earlier tensor behind `filled`, to be cleared before use. */
   stale: boolean;
+  /** Number of elements that the host has written one after the other, from the first one on. */
+  filled: number;
 }
 
 export class WebgpuTensor implements Tensor {
