@@ -23,7 +23,12 @@ const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3
 export function swatch(index: number): SVGElement {
   const { color, dash } = lineStyle(index);
   const line = svg("line", {
-    ...{ x1: 0, y1: 5, x2: 26, y2: 5, stroke: color, "stroke-width": 3 },
+    x1: 0,
+    y1: 5,
+    x2: 26,
+    y2: 5,
+    stroke: color,
+    "stroke-width": 3,
     "stroke-dasharray": dash.join(" "),
   });
   return svg("svg", { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" }, line);

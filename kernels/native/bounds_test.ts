@@ -326,10 +326,14 @@ function draws(random: RandomStream): GuardedCase[] {
   const d = random.int(1, 70), n = rows * vocab, floats = (count: number) => normals(random, count);
   const order = Uint32Array.from({ length: rows }, (_, i) => rows - 1 - i);
   const sample = {
-    ...{ logits: floats(n).map((x) => 4 * x), logp: floats(rows), rows, vocab },
+    logits: floats(n).map((x) => 4 * x),
+    logp: floats(rows),
+    rows,
+    vocab,
     ...(random.chance(0.5) ? { scored: floats(n) } : {}),
     counters: Uint32Array.from({ length: 5 * rows }, () => random.u32()),
-    ...{ tokens: new Uint32Array(rows), temperature: random.choice([0, 0.6, 1, 1.7]) },
+    tokens: new Uint32Array(rows),
+    temperature: random.choice([0, 0.6, 1, 1.7]),
     ...(random.chance(0.2) ? { topK: 3, topP: 0.9, minP: 0.01 } : { topK: 0, topP: 1, minP: 0 }),
   };
   const moved = { rows, d, index: order };
