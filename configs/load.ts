@@ -29,6 +29,7 @@ import { type Environment, interpolate, stem } from "./reading/interpolation.ts"
 import {
   DEFAULTS,
   emptyMap,
+  isNull,
   type MapNode,
   nodeAt,
   nowhere,
@@ -113,12 +114,14 @@ export async function loadConfig(
     tree = applyOverride(tree, override, problems);
   }
   environment = withVariables(options.env ?? {}, tree, problems);
-  tree = withDefault(tree, "logging", "run_name", file.kind === "text" ? "run" : stem(file.path));
+  const name = file.kind === "text" ? "run" : stem(file.path);
+  tree = withDefault(tree, "logging", "run_name", name, { forNull: true });
   tree = interpolate(tree, environment, problems);
   const runName = nodeAt(tree, ["logging", "run_name"]);
   if (runName?.kind === "scalar" && runName.value !== null) {
     const folder = fileName(String(runName.raw ?? runName.value)).replace(/^\.\.?$/, "_");
-    tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
+    const path = `./experiments/${folder}`;
+    tree = withDefault(tree, "training", "output_dir", path, { forNull: true });
   }
   reportForeignKeys(tree, problems);
   tree = translateForeignKeys(tree, problems);
@@ -153,12 +156,22 @@ function withVariables(base: Environment, tree: MapNode, problems: Problems): En
   return { ...base, ...variables(nodeAt(interpolate(only, base, problems, tree), ["env"])) };
 }
 
-/** The tree with a key set if it is unset. Its position says that it is a default. */
-function withDefault(tree: MapNode, section: string, name: string, value: Scalar): MapNode {
+/**
+ * The tree with a key set if it is unset. Its position says that it is a default.
+ * @param options.forNull null is no value of the key: it takes the default too
+ */
+function withDefault(
+  tree: MapNode,
+  section: string,
+  name: string,
+  value: Scalar,
+  { forNull = false } = {},
+): MapNode {
   const at = nowhere(DEFAULTS);
   const map = tree.entries.get(section)?.node;
   if (map !== undefined && map.kind !== "map") return tree;
-  if (map?.entries.has(name)) return tree;
+  const given = map?.entries.get(name)?.node;
+  if (given !== undefined && !(forNull && isNull(given))) return tree;
   const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
   return withEntry(tree, section, filled);
 }

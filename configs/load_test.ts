@@ -327,6 +327,12 @@ Deno.test("a run name becomes a folder name without odd characters", async () =>
   assert.equal(dots.config.training.output_dir, "./experiments/_");
 });
 
+Deno.test("a run without a name or a folder, as TRL's null says it, has the defaults", async () => {
+  const { config } = await load(MINIMAL + "run_name: null\noutput_dir: null\n");
+  assert.equal(config.logging.run_name, "f");
+  assert.equal(config.training.output_dir, "./experiments/f");
+});
+
 Deno.test("~ at the beginning of a path is the home folder, in files and arguments", async () => {
   const home = Deno.env.get("HOME") ?? "~";
   const { config } = await load(
