@@ -34,13 +34,19 @@ export interface SplitProblems {
   readonly source: ProblemSource;
   /** Entries with different questions, in the order of the split. */
   readonly heldOut: readonly Entry[];
-  /** Says when there are fewer held-out problems than were asked for; else empty. */
+  /**
+   * Says when there are fewer held-out problems than were asked for, and when a file trains on what
+   * its own test split holds; else empty.
+   */
   readonly notes: readonly string[];
   /** Training entry `index`; its question is never a held-out one. */
   trainEntry(index: number): Entry;
   /** How many of the training entries asked for so far had to be redrawn. */
   readonly redrawn: number;
-  /** How many training entries with a held-out question were returned; always 0. */
+  /**
+   * How many different training entries with a held-out question were returned. Only a file whose
+   * test split repeats its training split has such.
+   */
   readonly overlap: number;
 }
 
@@ -60,12 +66,11 @@ export function splitProblems(
 ): SplitProblems {
   const { heldOut, notes } = distinctEntries(source, heldOutSplit, heldOutCount, onDraw);
   const questions = new Set(heldOut.map((entry) => entry.question));
-  const redrawnIndices = new Set<number>();
-  let overlap = 0;
+  const redrawnIndices = new Set<number>(), shared = new Set<number>();
   return {
     source,
     heldOut,
-    notes,
+    notes: [...notes, ...sharedNote(source, questions)],
     trainEntry(index) {
       let entry = source.entry("train", index);
       for (let redraw = 1; source.endless && questions.has(entry.question); redraw++) {
@@ -73,16 +78,32 @@ export function splitProblems(
         redrawnIndices.add(index);
         entry = source.entry("train", index, redraw);
       }
-      if (questions.has(entry.question)) overlap++;
+      if (questions.has(entry.question)) shared.add(index);
       return entry;
     },
     get redrawn() {
       return redrawnIndices.size;
     },
     get overlap() {
-      return overlap;
+      return shared.size;
     },
   };
+}
+
+/** A note about the rows of a file that are in both of its splits. */
+function sharedNote(source: ProblemSource, questions: ReadonlySet<string>): string[] {
+  if (source.endless || questions.size === 0) return [];
+  const rows = source.length("train");
+  let shared = 0;
+  for (let index = 0; index < rows; index++) {
+    if (questions.has(source.entry("train", index).question)) shared++;
+  }
+  if (shared === 0) return [];
+  const are = shared === 1 ? "problem is" : "problems are";
+  return [
+    `${source.name}: ${shared} of the ${rows} training ${are} held out too, since the test split ` +
+    "has the same questions: accuracies say less about new problems",
+  ];
 }
 
 /** Maximum number of held-out problems of a task: each is drawn, kept and asked twice. */

@@ -201,3 +201,18 @@ Deno.test("the data section must name exactly one source and a positive number o
   assert.throws(() => openSource({ ...TASK, num_examples: 0 }), /num_examples: .*found 0/);
   assert.throws(() => openSource({ ...TASK, task_config: { min_word_len: 0 } }), /min_word_len/);
 });
+
+Deno.test("rows that are in both splits of a file are counted once, and a note names them", () => {
+  const entry = (n: number) => ({ question: `${n}?`, answer: `${n}`, metadata: {} });
+  const source = openSource({
+    ...{ ...TASK, task_name: null, dataset_name: "f", num_examples: null },
+    entries: [0, 1, 2, 3, 4, 0].map(entry),
+    testEntries: [0, 1, 7, 8].map(entry),
+  });
+  const problems = splitProblems({ source, heldOutCount: 4 });
+  assert.match(problems.notes.join(), /3 of the 6 training problems are held out too/);
+  assert.equal(problems.overlap, 0);
+  for (const index of [0, 0, 1, 2, 0]) problems.trainEntry(index);
+  assert.equal(problems.overlap, 2);
+  assert.deepEqual(splitProblems({ source, heldOutCount: 0 }).notes, []);
+});

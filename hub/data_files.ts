@@ -79,12 +79,17 @@ async function choose(
   split: DataSplit,
   label: string,
 ): Promise<string[]> {
-  const all = (await filesOf(folder)).filter(isDataFile);
+  const present = await filesOf(folder), all = present.filter(isDataFile);
   const named = path === null ? all : all.filter(matcher(path));
   if (named.length === 0) {
     const where = path === null ? label : `${label}/${path}`;
     throw new UsageError(`${where}: there are no .parquet and .jsonl files`, {
-      advice: all.length === 0 ? `Looked in ${folder}.` : `There are: ${listText(all)}.`,
+      advice: all.length > 0
+        ? `There are: ${listText(all)}.`
+        : present.some((name) => name.endsWith(".arrow"))
+        ? "Arrow files are not read. In Python: " +
+          `datasets.load_from_disk("${folder}").to_parquet("data.parquet").`
+        : `Looked in ${folder}.`,
     });
   }
   const isExact = path !== null && (isDataFile(path) || /[*?[]/.test(path));
@@ -98,13 +103,19 @@ function ofSplit(files: readonly string[], split: DataSplit, label: string): str
     ? split
     : split === "test" && splits.includes("validation")
     ? "validation"
-    : splits.includes(null)
+    // Beside files for training, one without a split in its name is not held out.
+    : splits.includes(null) && !(split === "test" && splits.includes("train"))
     ? null
     : undefined;
   if (wanted === undefined) {
-    throw new UsageError(`${label}: there is no split "${split}", only ${splits.join(", ")}`, {
-      advice: `Name the files, for example ${label}/${files[0]}.`,
-    });
+    throw new UsageError(
+      `${label}: there is no split "${split}", only ${
+        splits.filter((name) => name !== null).join(", ")
+      }`,
+      {
+        advice: `Name the files, for example ${label}/${files[0]}.`,
+      },
+    );
   }
   const found = files.filter((file) => splitOf(file) === wanted);
   const sets = Map.groupBy(found, setOf);

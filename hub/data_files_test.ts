@@ -50,6 +50,10 @@ Deno.test("files of a split are found by name in the usual layouts of the Hub", 
     [["latest.jsonl", "contest.jsonl"], "contest.jsonl latest.jsonl", "contest.jsonl latest.jsonl"],
     [["train.jsonl", "train.parquet", "dev.jsonl"], "train.parquet", "dev.jsonl"],
     [["only_test.parquet"], 'no split "train", only test', "only_test.parquet"],
+    [["train.jsonl.gz", "test.jsonl.zst"], "train.jsonl.gz", "test.jsonl.zst"],
+    [["train.parquet", "other.jsonl"], "train.parquet", 'no split "test", only train'],
+    [["problems.jsonl", "test.jsonl"], "problems.jsonl", "test.jsonl"],
+    [["data-00000-of-00001.arrow"], "Arrow files are not read", "to_parquet"],
   ];
   for (const [names, train, test] of layouts) {
     await withFiles(names, async (snapshot, find) => {
