@@ -31,7 +31,8 @@ export async function dashboard(
     if (options.json) print(JSON.stringify({ url: started.url, folders }));
     else {
       print(started.url);
-      log(`Shows ${folders.join(", ")}. Open this address; Ctrl-C ends the dashboard.`);
+      const shown = folders.map((folder) => folder === "." ? "this folder" : folder).join(", ");
+      log(`Shows the runs in ${shown}. Open this address; Ctrl-C ends the dashboard.`);
       if (host === "127.0.0.1" || host === "localhost") {
         const there = new URL(started.url).port || "80";
         log(`From another machine: ssh -L ${there}:127.0.0.1:${there} ${Deno.hostname()}`);

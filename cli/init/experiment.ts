@@ -18,7 +18,7 @@ export function experiment(
   source: { task?: string; data?: string },
   params: Readonly<Record<string, unknown>>,
   reward: string,
-  { count, question, answer, others }: ProblemSizes,
+  { count, question, answer, others, hasHeldOut }: ProblemSizes,
 ): string {
   const completion = Math.ceil((answer ?? DEFAULT_COMPLETION) * MARGIN) + TAGS;
   const positions = 2 ** Math.ceil(Math.log2(question * MARGIN + completion));
@@ -58,7 +58,7 @@ rewards:
 
 ${supervised}
 eval:
-  num_examples: 200
+  num_examples: ${hasHeldOut ? "200" : "0 # too few problems to hold some out"}
 
 training:
   output_dir: runs/first

@@ -66,6 +66,7 @@ export async function init(given: string, options: InitOptions): Promise<void> {
       advice: "Name an empty folder, or one that does not exist yet.",
     });
   }
+  const wasThere = await exists(folder);
   await makeFolder(`${folder}/rewards`);
   for (const [path, text] of Object.entries(files)) {
     await writeFileAtomic(`${folder}/${path}`, text);
@@ -75,6 +76,13 @@ export async function init(given: string, options: InitOptions): Promise<void> {
     gpus: 0,
     plan: (runs, ranks, notes) =>
       planJob(runs, { device: "wasm", workDir: folder, mayComeLater: true, ranks }, notes),
+  }).catch(async (error) => {
+    // Problems that cannot be trained on are found by the plan: no half of a project is left.
+    const written = wasThere ? [...Object.keys(files), "rewards"] : ["."];
+    for (const path of written) {
+      await Deno.remove(`${folder}/${path}`, { recursive: !wasThere }).catch(() => {});
+    }
+    throw error;
   });
   await Deno.mkdir(script.logs, { recursive: true });
   await writeFileAtomic(`${folder}/job.sh`, script.text);

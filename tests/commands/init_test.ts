@@ -84,6 +84,12 @@ Deno.test("init overwrites nothing and refuses what it cannot use, before it wri
       assert.match(err, message);
     }
     assert.ok(!await exists(`${folder}/new`));
+    // Of one problem nothing can be held out.
+    await Deno.writeTextFile(`${folder}/one.jsonl`, '{"question": "1+1", "answer": "2"}\n');
+    const one = await rgx(["init", "one", "--data", "one.jsonl"], "", {}, folder);
+    assert.equal(one.code, 0, one.err);
+    const yaml = await Deno.readTextFile(`${folder}/one/experiment.yaml`);
+    assert.match(yaml, /^ {2}num_examples: 0 # too few problems to hold some out$/m);
     assert.deepEqual([...Deno.readDirSync(`${folder}/full`)].map(({ name }) => name), [
       "README.md",
     ]);
