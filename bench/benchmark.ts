@@ -80,7 +80,10 @@ export interface BenchmarkOptions {
   device?: ModelDevice;
   /** Worker processes for the models on this machine; default: they run in this process. */
   workers?: WorkerOptions | null;
-  /** Ranks that share the models on this machine; on all but the first, `assistBenchmark` runs. */
+  /**
+   * Ranks that share the models on this machine; on all but the first, `assistBenchmark` runs.
+   * @internal
+   */
   ranks?: Ranks;
   /** The server that answers for `openai:NAME`. */
   remote?: RemoteOptions;

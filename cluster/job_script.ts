@@ -24,6 +24,7 @@ export interface JobScript {
   notes: string[];
 }
 
+/** The options that jobs of training and of benchmarks share. */
 export interface CommonOptions extends JobRequest {
   /** The folder in which the job runs; default: the current folder. */
   workDir?: string;

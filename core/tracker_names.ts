@@ -2,4 +2,5 @@
 
 export const TRACKERS = ["tensorboard", "trackio", "wandb", "mlflow"] as const;
 
+/** The name of a tracker, as `report_to` has it. */
 export type TrackerName = typeof TRACKERS[number];

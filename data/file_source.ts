@@ -8,6 +8,7 @@ import type { Entry } from "../tasks/types.ts";
 import { readJsonLines } from "./row_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
 
+/** What is read from a file of problems, and what of it is held out. */
 export interface FileSourceOptions {
   /** The file's entries, where they were read already; else it is read as JSON Lines. */
   entries?: readonly Entry[] | null;

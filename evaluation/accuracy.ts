@@ -27,6 +27,7 @@ export interface Accuracy {
   mean_completion_tokens: number;
 }
 
+/** How many answers to the problems of one task were right. */
 export type TaskAccuracy = Pick<Accuracy, "accuracy" | "correct" | "total" | "ci95" | "mean_score">;
 
 /** A completion after scoring. */

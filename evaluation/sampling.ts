@@ -9,6 +9,7 @@ import type { GenerateOptions } from "../models/generation/types.ts";
 import type { ActivationType } from "../models/network/types.ts";
 import type { PromptEncoder } from "./prompt_encoder.ts";
 
+/** How completions are drawn. */
 export interface SamplingSettings {
   /** 0 = greedy. */
   temperature: number;

@@ -10,6 +10,7 @@ import { matcher } from "./file_patterns.ts";
 import { parseNamed, pullCommand } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
 
+/** The split of a data set. */
 export type DataSplit = "train" | "test";
 
 export interface FoundData {

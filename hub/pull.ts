@@ -30,7 +30,10 @@ export interface PullOptions {
   revision?: string | null;
   /** Default: the files of a model that rgx needs, or the data files of a data set. */
   selection?: Selection;
-  /** Default: read from the environment. */
+  /**
+   * Default: read from the environment.
+   * @internal
+   */
   settings?: HubSettings;
   /** Maximum number of parallel downloads; default 4. */
   maxWorkers?: number;
@@ -44,6 +47,7 @@ export interface PullOptions {
   /** As in HttpOptions. */
   attempts?: number;
   firstDelay?: number;
+  /** @internal */
   write?: ByteWriter;
   freeBytes?: (folder: string) => Promise<number | null>;
 }

@@ -1,6 +1,7 @@
 /** The result of a pull: the revision, its files and where they are. */
 import type { RepositoryKind } from "./repository.ts";
 
+/** A file in the cache. */
 export interface PulledFile {
   name: string;
   path: string;

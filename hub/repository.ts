@@ -5,6 +5,7 @@
  */
 import { UsageError } from "../core/errors.ts";
 
+/** What a repository of the Hub holds. */
 export type RepositoryKind = "model" | "dataset";
 
 /** A model or a data set of the Hub. */

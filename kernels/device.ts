@@ -61,6 +61,7 @@ export interface Device {
   /**
    * Only devices of graphics cards: calls `work` without computing, and returns the calls in which
    * operations had a choice of kernels. What is read meanwhile is zeros.
+   * @internal
    */
   rehearse?(work: () => Promise<unknown>): Promise<RecordedCall[]>;
   /** Why `auto` took this device of a card; absent where it was named. */
@@ -71,7 +72,10 @@ export interface Device {
   readonly threads: number;
   /** Only `wasm`: what computes matrix products, for people, as "AVX-512 tiles". */
   readonly tiles?: string;
-  /** Only devices of graphics cards: units for products of matrices, where kernels reach them. */
+  /**
+   * Only devices of graphics cards: units for products of matrices, where kernels reach them.
+   * @internal
+   */
   readonly matrixUnits?: MatrixUnits | null;
   /** What computes products in bfloat16, for people: "AMX", "matrix units (16 × 16)". */
   readonly bf16Unit?: string;
@@ -79,13 +83,18 @@ export interface Device {
    * Creates a tensor filled with zeros. With `use` "weight", operations may only read it. A device
    * with little memory may then store it elsewhere and copy it in for each operation.
    * @throws RgxError out of memory, with the label and the size.
+   * @internal
    */
   create(dtype: DType, length: number, label: string, use?: "weight"): Tensor;
-  /** Copies `data` to elements [offset, offset + data.length), before any later `run`. */
+  /**
+   * Copies `data` to elements [offset, offset + data.length), before any later `run`.
+   * @internal
+   */
   write(tensor: Tensor, data: HostArray, offset?: number): void;
   /**
    * Waits for all enqueued work, then copies elements to a new array: Uint32Array for u32, else
    * Float32Array or Float64Array by `float`.
+   * @internal
    */
   read(tensor: Tensor, offset?: number, length?: number): Promise<HostArray>;
   /**
@@ -93,6 +102,7 @@ export interface Device {
    * returns waits for the copies; operations that were run in between begin before the host goes
    * on. Only on devices that compute while the host does other things. Not for long tensors: the
    * copies take memory until then.
+   * @internal
    */
   readLater?(
     tensors: readonly { tensor: Tensor; length: number }[],
@@ -100,21 +110,29 @@ export interface Device {
   /**
    * The elements of a float tensor themselves, to be read and written until the next `run`. Only on
    * devices that compute in the memory of the host; `read` and `write` do it on all.
+   * @internal
    */
   direct?(tensor: Tensor): Float32Array;
-  /** Frees the tensor's memory. Its views must not be used any more; freeing a view is an error. */
+  /**
+   * Frees the tensor's memory. Its views must not be used any more; freeing a view is an error.
+   * @internal
+   */
   free(tensor: Tensor): void;
   /**
    * Called before every `run`. If it throws, the operation is not run, and the error reaches the
    * caller of `run`. So long work can be stopped even if it does not handle events.
    */
   beforeRun?: (() => void) | null;
-  /** Enqueues an operation. The arguments are validated on the host before anything is enqueued. */
+  /**
+   * Enqueues an operation. The arguments are validated on the host before anything is enqueued.
+   * @internal
+   */
   run<K extends keyof Ops>(op: K, args: Ops[K]): void;
   /**
    * Records the operations that `work` runs, without running them. `work` may not create, write,
    * read or free tensors. Returns null when an operation cannot be recorded. Absent on devices that
    * do not benefit from recordings.
+   * @internal
    */
   record?: ((work: () => void) => Recording | null) | undefined;
   /** Starts all enqueued work without waiting for it. `read` does this too. */

@@ -19,13 +19,26 @@ export type { ModelDevice } from "../bench/local/local_model.ts";
 export type { AskedModels } from "../bench/plan/model_plan.ts";
 export {
   type AllTasksResultFile,
+  type ExampleResult,
+  type Failure,
+  type Interval,
   type ModelAverage,
+  type ModelResult,
+  type PairedComparison,
+  type PromptRecord,
   readResultFile,
+  type RESULT_FORMAT,
   type ResultFile,
+  type RunHeader,
+  type SampleResult,
+  type SampleStatistics,
   type Sampling,
   type TaskResultFile,
   type TaskResults,
 } from "../bench/results/result_file.ts";
+export type { Took } from "../bench/answerer.ts";
+export type { SamplingSettings } from "../evaluation/sampling.ts";
+export type { LocalTime } from "../core/local_time.ts";
 export type { PromptSettings } from "../evaluation/prompt_settings.ts";
 export { type Plot, type PlotOptions, plotResults } from "../reports/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "../reports/charts/curves.ts";

@@ -48,7 +48,9 @@ export type {
   SftKeys,
   TokenizerKeys,
 } from "../configs/typed/sections.ts";
-export type { TrainingKeys } from "../configs/typed/training_keys.ts";
+export type { LOSS_TYPE_PARAMETERS, LossType } from "../configs/schema/loss_types.ts";
+export type { TrackerName, TRACKERS } from "../core/tracker_names.ts";
+export type { Training, TrainingKeys } from "../configs/typed/training_keys.ts";
 export type {
   Curricula,
   FileReward,
@@ -62,6 +64,8 @@ export type {
   AlgorithmSection,
   CurriculumSection,
   GenerationSection,
+  HfUploadSection,
+  HubSection,
   ImportanceMode,
   LoopSection,
   LoraSection,

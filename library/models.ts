@@ -68,10 +68,19 @@
  * Files of models, `pull` and `shareModel`: see docs/library.md.
  * @module
  */
-export { createDevice, type DeviceName } from "../kernels/mod.ts";
+export { createDevice, type DEVICE_NAMES, type DeviceName } from "../kernels/mod.ts";
+export type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
+export type { ARCHITECTURE_NAMES, ArchitectureName } from "../models/architectures/architecture.ts";
+export type { ModelConfig } from "../models/architectures/model_config.ts";
+export type { Parameter } from "../models/network/types.ts";
 export type { AdapterInfo, Device } from "../kernels/device.ts";
 export type { CausalLM } from "../models/causal_lm.ts";
-export { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
+export {
+  type LoadedIdModel,
+  type LoadedModel,
+  loadModel,
+  type LoadOptions,
+} from "../models/load_model.ts";
 export {
   generate,
   type StructuredOutputs,
@@ -102,12 +111,12 @@ export {
 
 // Files of models (adapters, Hugging Face folders, GGUF) and the Hub.
 export { type Exported, exportModel, type ExportOptions } from "../models/export/export.ts";
-export type { ExportTarget } from "../models/export/export_targets.ts";
-export type { WeightType } from "../models/formats/weight_types.ts";
+export type { EXPORT_TARGETS, ExportTarget } from "../models/export/export_targets.ts";
+export type { WEIGHT_TYPES, WeightType } from "../models/formats/weight_types.ts";
 export { convertModel } from "../models/export/convert.ts";
 export { pull, type PullEvent, type PullOptions } from "../hub/pull.ts";
-export type { Pulled } from "../hub/pulled.ts";
+export type { Pulled, PulledFile } from "../hub/pulled.ts";
 export { shareModel, type ShareOptions } from "../reports/sharing/share_model.ts";
 export type { Uploaded, UploadEvent } from "../hub/upload/upload.ts";
-export type { Repository } from "../hub/repository.ts";
+export type { Repository, RepositoryKind } from "../hub/repository.ts";
 export type { Selection } from "../hub/choose_files.ts";

@@ -42,10 +42,14 @@ export {
   type RubricScores,
   type RubricSection,
 } from "../rewards/rubric.ts";
+export type { SAMPLE_PARTS } from "../rewards/types.ts";
+export type { RewardFile } from "../rewards/custom/reward_file.ts";
+export type { ScorerReward } from "../rewards/scorer.ts";
 export type {
   BatchReward,
   ExtraValue,
   Reward,
+  RewardBase,
   RewardInput,
   RewardSample,
   RewardValue,

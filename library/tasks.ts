@@ -69,11 +69,19 @@
  */
 export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "../tasks/dataset.ts";
 export { CompositeDataset } from "../tasks/composite_dataset.ts";
-export type { RandomStream, Split } from "../core/philox.ts";
+export type { CompositePart, CompositeParts } from "../tasks/categories/other/composite_parts.ts";
+export type { RandomStream, SPLIT, Split } from "../core/philox.ts";
 export { getTask, registerTask, taskNames, unregisterTask } from "../tasks/registry.ts";
 export type { ParamSpec, ParamValue } from "../core/named_params.ts";
-export type { CurriculumAttribute, Entry, Generated, ScorableEntry, Task } from "../tasks/types.ts";
+export type {
+  CurriculumAttribute,
+  Entry,
+  Generated,
+  OpenOptions,
+  ScorableEntry,
+  Task,
+} from "../tasks/types.ts";
 export type { ChatMessage } from "../core/chat_message.ts";
 export { bool, defineTask, float, int, rangeAttribute, text, texts } from "../tasks/define.ts";
-export type { ConfigOf, Param } from "../tasks/define.ts";
+export type { Bounds, ConfigOf, Param } from "../tasks/define.ts";
 export { decimalScore, defaultScore } from "../tasks/scoring_rules.ts";

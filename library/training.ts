@@ -85,9 +85,10 @@ export type {
   TrainPlan,
   TrainSummary,
 } from "../training/run/events.ts";
-export type { Advice } from "../training/diagnosis/finding.ts";
-export type { EvalResult } from "../training/evaluation/before_and_after.ts";
-export type { SecondsByPhase } from "../training/metrics/phase_clock.ts";
+export type { Advice, Finding } from "../training/diagnosis/finding.ts";
+export type { TaskAccuracy } from "../evaluation/accuracy.ts";
+export type { EvalResult, MixedAccuracy } from "../training/evaluation/before_and_after.ts";
+export type { ClockPhase, PHASES, SecondsByPhase } from "../training/metrics/phase_clock.ts";
 export type { Metrics } from "../training/metrics/metrics.ts";
 export { readRun, type Run, type RunCompletion } from "../reports/run_report/read_run.ts";
 export type { Point } from "../reports/charts/run_metrics.ts";
@@ -99,6 +100,13 @@ export { GrpoTrainer } from "../training/trainer.ts";
 export type { TrainerOptions } from "../training/run/trainer_options.ts";
 export type { TrainControl } from "../training/run/train_control.ts";
 export type { MemoryParts } from "../training/memory/step_memory.ts";
+export type { DiskPlan } from "../training/run/disk_plan.ts";
+export type { LevelChange } from "../tasks/curriculum/coach.ts";
+export type { PlannedRunOptions } from "../training/memory/planned_run.ts";
+export type { LargestBatch } from "../training/memory/fitting_settings.ts";
+export type { LargestBuffer } from "../training/memory/largest_buffer.ts";
+export type { OptimizerKind } from "../training/step/moments.ts";
+export type { SlurmJob } from "../core/machine/job.ts";
 export type { MemoryPlan } from "../training/memory/run_memory.ts";
 // Plans.
 export {

@@ -111,7 +111,10 @@ export class CausalLM implements LanguageModel {
    * adapter's full copies.
    */
   readonly #plain: Network;
-  /** The sizes that decide how much memory the model needs, for network/model_bytes.ts. */
+  /**
+   * The sizes that decide how much memory the model needs, for network/model_bytes.ts.
+   * @internal
+   */
   readonly sizes: ModelSizes;
   /**
    * Maximum number of bytes that generation takes besides the copies of weights; see
@@ -123,6 +126,7 @@ export class CausalLM implements LanguageModel {
 
   private constructor(
     base: ModelBase,
+    /** @internal */
     readonly options: CausalLMOptions,
     parameters: Parameters,
     sizes: ModelSizes,
@@ -210,6 +214,7 @@ export class CausalLM implements LanguageModel {
    * All models of a base share the buffers of their passes, so one call must end before the next
    * one begins. They can be disposed in any order; the last one frees the base.
    * @throws UsageError for options that are not supported, or when the base's weights are trained
+   * @internal
    */
   async withAdapter(lora: LoraOptions | null): Promise<CausalLM> {
     if (this.options.trainable === "full") {
@@ -223,6 +228,7 @@ export class CausalLM implements LanguageModel {
     return await CausalLM.#on(this.#base, options, sizes);
   }
 
+  /** @internal */
   async frozenCopy({ storage, writable = false, empty = false }: CopyOptions): Promise<CausalLM> {
     const { device, config } = this, { lora, trainable: what } = this.options;
     const frozen = { trainable: "none", ...(lora === undefined ? {} : { lora }) } as const;
@@ -274,6 +280,7 @@ export class CausalLM implements LanguageModel {
     return this.#parameters.trainable;
   }
 
+  /** @internal */
   get trainableArenas(): readonly TrainableArena[] {
     return this.#parameters.arenas;
   }
@@ -287,6 +294,7 @@ export class CausalLM implements LanguageModel {
     this.#base.copies.claim({});
   }
 
+  /** @internal */
   async forward(groups: readonly Group[], options: PassOptions): Promise<ForwardResult> {
     const { temperature, train, kept } = options, adapter = options.adapter ?? true;
     // The weights change after such a pass, so a generation makes its copies again.
@@ -353,6 +361,7 @@ export class CausalLM implements LanguageModel {
     this.#parameters.zeroGrad();
   }
 
+  /** @internal */
   generate(
     requests: readonly GenerateRequest[],
     options: GenerateOptions,
@@ -367,7 +376,10 @@ export class CausalLM implements LanguageModel {
     );
   }
 
-  /** The limits of a generation that is opened without others. */
+  /**
+   * The limits of a generation that is opened without others.
+   * @internal
+   */
   get generationLimits(): GeneratorLimits {
     return defaultLimits(this.device, this.generationLimit);
   }
@@ -382,6 +394,7 @@ export class CausalLM implements LanguageModel {
   /**
    * Opens a generation that takes requests while it runs (generation/generate.ts).
    * @param room the maximum of what it holds at the same time
+   * @internal
    */
   openGeneration(
     room: GenerationSizes,
@@ -395,11 +408,15 @@ export class CausalLM implements LanguageModel {
     });
   }
 
-  /** Lets a generation of another model with the same base use this one, until it leaves. */
+  /**
+   * Lets a generation of another model with the same base use this one, until it leaves.
+   * @internal
+   */
   joinGeneration(to: Generation, options: JoinOptions): JoinedModel {
     return joinGeneration(to, this.#network, this.sizes, options, this.generationLimits);
   }
 
+  /** @internal */
   activationStore(): ActivationStore {
     return new ActivationStore(this.device, this.config);
   }
@@ -425,6 +442,7 @@ export class CausalLM implements LanguageModel {
 
   /**
    * Calls `visit` with the logits after each position of a sequence, in order, starting at `from`.
+   * @internal
    */
   positionLogits(
     ids: readonly number[],

@@ -39,7 +39,10 @@ export interface LanguageModel {
   readonly parameters: readonly Parameter[];
   /** The trainable tensors, sorted by name: the adapter's, or all of them in full fine-tuning. */
   readonly trainable: readonly Parameter[];
-  /** Empty when nothing is trainable. */
+  /**
+   * Empty when nothing is trainable.
+   * @internal
+   */
   readonly trainableArenas: readonly TrainableArena[];
   /**
    * A copy of a parameter's values.
@@ -58,6 +61,7 @@ export interface LanguageModel {
     ids: readonly number[],
     options?: { adapter?: boolean },
   ): Promise<Float32Array | Float64Array>;
+  /** @internal */
   forward(groups: readonly Group[], options: PassOptions): Promise<ForwardResult>;
   /**
    * Adds the gradient of Σ dlogp·logp + Σ dentropy·entropy to the `grad` of every trainable
@@ -68,10 +72,14 @@ export interface LanguageModel {
   /**
    * A frozen model with the present values of what is trained, for passes without gradient. It
    * shares everything else with this one, which must not run at the same time.
+   * @internal
    */
   frozenCopy(options: CopyOptions): Promise<LanguageModel>;
   generate(requests: readonly GenerateRequest[], options: GenerateOptions): Promise<Completion[][]>;
-  /** A store for the activations of sampling, which the caller disposes. */
+  /**
+   * A store for the activations of sampling, which the caller disposes.
+   * @internal
+   */
   activationStore(): ActivationStore;
   /** Frees the buffers of training passes; the next one allocates what it needs. */
   releasePasses(): void;

@@ -32,6 +32,7 @@ export interface ScorerReward extends RewardBase {
    * @param name name in metrics and tables
    * @param timeout seconds for one value, where the section has one
    * @throws UsageError for parameters that do not fit together
+   * @internal
    */
   createScorer(name: string, params: Record<string, unknown>, timeout?: number): Scorer;
 }

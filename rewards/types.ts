@@ -44,6 +44,7 @@ export type RewardValue = number | null;
 
 /** The parts of a sample that other programs may leave out. */
 export const SAMPLE_PARTS = ["completionIds", "answer"] as const;
+/** A part of a sample that other programs may leave out. */
 export type SamplePart = typeof SAMPLE_PARTS[number];
 
 /** What every reward declares. */

@@ -26,7 +26,8 @@ export type ConfigOf<P extends Record<string, ParamSpec>> = {
   [K in keyof P]: P[K]["default"];
 };
 
-interface Bounds {
+/** The least and the largest value of a parameter. */
+export interface Bounds {
   min?: number;
   max?: number;
 }

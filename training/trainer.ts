@@ -353,6 +353,7 @@ export class GrpoTrainer {
   /**
    * The calls of the run in which operations have a choice of kernels; none on a device without
    * such operations. Nothing is computed.
+   * @internal
    */
   rehearse(): Promise<RecordedCall[]> {
     const { device } = this.#options;

@@ -13,6 +13,7 @@ import type { SamplingSettings } from "../../evaluation/sampling.ts";
 /** Increased when the meaning of the file changes, so that older programs refuse it. */
 export const RESULT_FORMAT = 1;
 
+/** The ends of an interval. */
 export type Interval = [low: number, high: number];
 
 /** How completions were drawn. */
@@ -144,7 +145,8 @@ export interface TaskResults {
   comparisons: PairedComparison[];
 }
 
-interface RunHeader {
+/** What all result files begin with. */
+export interface RunHeader {
   format: typeof RESULT_FORMAT;
   /** ISO 8601, UTC. */
   created: string;

@@ -14,6 +14,7 @@ export const LOSS_TYPE_PARAMETERS = {
   vespo: { vespo_k_pos: 2, vespo_lambda_pos: 3, vespo_k_neg: 3, vespo_lambda_neg: 2 },
 } as const;
 
+/** The name of a loss. */
 export type LossType = keyof typeof LOSS_TYPE_PARAMETERS;
 
 /** All names of loss types. */

@@ -3,7 +3,8 @@
  */
 import type { RunConfig } from "../schema/run_config.ts";
 
-type Training = RunConfig["training"];
+/** The section `training` of a configuration that was read. */
+export type Training = RunConfig["training"];
 
 /** The training loop, sampling and GRPO: `training`. */
 export interface TrainingKeys {

@@ -131,7 +131,8 @@ export function typeFiles(): Map<string, string> {
     [
       "training_keys.ts",
       head("The keys of section `training`.") + `import type { RunConfig } ${run}\n` +
-      'type Training = RunConfig["training"];\n\n' +
+      "/** The section `training` of a configuration that was read. */\n" +
+      'export type Training = RunConfig["training"];\n\n' +
       interfaceText(TRAINING_INTERFACE),
     ],
     [

@@ -7,10 +7,14 @@ import type { ArchitectureName, Module } from "./architecture.ts";
 import { ropeFrequencies } from "./rope_frequencies.ts";
 import { type RopeScaling, ropeScalingProblems } from "./rope_scaling.ts";
 
+/** The sizes and settings of a model, as its config.json has them. */
 export interface ModelConfig {
   /** The model's architecture; absent = "llama". */
   readonly architecture?: ArchitectureName;
-  /** Linear modules with a bias; absent = those that always have one in the architecture. */
+  /**
+   * Linear modules with a bias; absent = those that always have one in the architecture.
+   * @internal
+   */
   readonly biases?: readonly Module[];
   /**
    * Number of positions that a position attends to, including itself; absent or null = all before
@@ -34,6 +38,7 @@ export interface ModelConfig {
   readonly statedPositions?: number;
   /** Base of the rotary frequencies; without effect for learned positions. */
   readonly ropeTheta: number;
+  /** @internal */
   readonly ropeScaling: RopeScaling | null;
   /** Epsilon of RMSNorm, or of LayerNorm where the architecture has that. */
   readonly rmsNormEps: number;

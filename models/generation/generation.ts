@@ -90,9 +90,11 @@ export class Generation {
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
+    /** @internal */
     readonly shape: GenerationShape,
     private readonly defaults: GenerateOptions,
     private readonly prepare: () => void,
+    /** @internal */
     readonly shared: SharedWeights,
   ) {
     const { adapter = true, keep } = defaults;
@@ -112,6 +114,7 @@ export class Generation {
   /**
    * Lets requests name another model, whose network has the same sizes and another adapter.
    * @param release frees what the network needs for itself
+   * @internal
    */
   join(network: Network, release: () => void): JoinedModel {
     const decoder = new Decoder(network, this.workspace, this.shape, true);

@@ -103,6 +103,7 @@ export interface GenerateOptions extends SamplingOptions {
   /**
    * Keeps the activations of all tokens for the training pass. Not with rounded activations. A
    * store has room for each prompt and for the maximum length of each completion.
+   * @internal
    */
   keep?: ActivationStore | undefined;
   /**

@@ -44,12 +44,18 @@ export class TokenConstraint {
     this.#start = this.#machine.stateOf(this.#machine.place(root, null));
   }
 
-  /** A completion before its first token. @param ends tokens that end it */
+  /**
+   * A completion before its first token. @param ends tokens that end it
+   * @internal
+   */
   begin(ends: readonly number[]): ConstrainedText {
     return new ConstrainedText(this, ends, this.#start);
   }
 
-  /** The state after a token, or null when it is not possible. */
+  /**
+   * The state after a token, or null when it is not possible.
+   * @internal
+   */
   after(state: State, token: number): State | null {
     const bytes = this.tokenizer.tokenBytes(token);
     if (bytes === null) return null;
@@ -58,7 +64,10 @@ export class TokenConstraint {
     return next;
   }
 
-  /** The tokens that may come in a state: bit t mod 32 of word ⌊t/32⌋. Not to be changed. */
+  /**
+   * The tokens that may come in a state: bit t mod 32 of word ⌊t/32⌋. Not to be changed.
+   * @internal
+   */
   allowed(state: State, ends: readonly number[]): Uint32Array {
     const mask = this.#masks.of(state);
     if (!state.accepts) return mask;

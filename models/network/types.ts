@@ -35,10 +35,17 @@ export interface Parameter {
   /** Name of the tensor in Hugging Face's (or PEFT's) format. */
   name: string;
   shape: readonly number[];
-  /** u32 for weights in a storage type. */
+  /**
+   * u32 for weights in a storage type.
+   * @internal
+   */
   value: Tensor;
-  /** Storage type of a weight, which products widen; null = float. A trained one is bf16. */
+  /**
+   * Storage type of a weight, which products widen; null = float. A trained one is bf16.
+   * @internal
+   */
   storage: WeightType | null;
+  /** @internal */
   grad: Tensor | null;
   /** False for norms and biases, which AdamW does not decay. */
   decay: boolean;

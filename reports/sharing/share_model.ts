@@ -18,7 +18,10 @@ import { filesToShare, findModel, type ModelToShare, wholeFolder } from "./model
 
 /** Where a model is uploaded, and what its card says. */
 export interface ShareOptions {
-  /** With a token; default: read from the environment. */
+  /**
+   * With a token; default: read from the environment.
+   * @internal
+   */
   settings?: HubSettings;
   repoId: string;
   /** Of a run's checkpoints the one to take. */

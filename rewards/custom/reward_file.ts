@@ -2,6 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { loadCode } from "../../core/sandbox/code_file.ts";
 
+/** A reward's file, and how it is run. */
 export interface RewardFile {
   /** Relative to the working directory. */
   path: string;

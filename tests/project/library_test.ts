@@ -144,6 +144,18 @@ Deno.test("every export has a comment, and every function is in an example that 
   assert.deepEqual(unused, []);
 });
 
+Deno.test("what public signatures name is exported, or marked @internal", async () => {
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--lint", "mod.ts"],
+    cwd: root,
+    env: { NO_COLOR: "1" },
+  }).output();
+  const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+  assert.match(said, /missing-jsdoc/, "it has looked");
+  const found = [...said.matchAll(/error\[private-type-ref\]: public type (.*)/g)];
+  assert.deepEqual(found.map(([, what]) => what), []);
+});
+
 Deno.test("the documentation of the library begins with its sections, and each is an export", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "mod.ts"],

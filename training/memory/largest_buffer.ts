@@ -13,6 +13,7 @@ import { bufferCapacity } from "../../models/network/workspace.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
 import { largestPasses, type StepSize } from "./step_memory.ts";
 
+/** The largest tensor of a run. */
 export interface LargestBuffer {
   bytes: number;
   /** What it holds, for messages. */

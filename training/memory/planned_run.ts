@@ -31,6 +31,7 @@ import { referenceStorage } from "./reference_storage.ts";
 import { fourBitStorage, smallerModel } from "./smaller_model.ts";
 import type { RunNeeds } from "./step_memory.ts";
 
+/** What the plan of a run depends on besides its configuration. */
 export interface PlannedRunOptions {
   /** Bytes that the run may take; default: what the machine has. */
   availableBytes?: number;
@@ -42,7 +43,10 @@ export interface PlannedRunOptions {
   entries?: readonly Entry[];
   /** Called while many held-out problems are drawn. */
   onDraw?: HeldOutOptions["onDraw"];
-  /** Called with the memory plan, even if it does not fit. */
+  /**
+   * Called with the memory plan, even if it does not fit.
+   * @internal
+   */
   planned?: (plan: MemoryPlan, about: Pick<PlannedRun, "sizes" | "needs">) => void;
 }
 

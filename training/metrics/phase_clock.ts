@@ -2,7 +2,7 @@
  * Wall-clock seconds of each phase of a run, and of the current step.
  */
 
-const PHASES = [
+export const PHASES = [
   "problems",
   "generate",
   "score",
@@ -11,6 +11,7 @@ const PHASES = [
   "eval",
   "checkpoint",
 ] as const;
+/** A phase of a run whose time is measured. */
 export type ClockPhase = typeof PHASES[number];
 /** Seconds of each phase of a run: sampling, scoring, training and others. */
 export type SecondsByPhase = Record<ClockPhase, number>;

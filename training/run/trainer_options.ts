@@ -21,6 +21,7 @@ export interface TrainerOptions {
   device: Device;
   /** On `device`, with trainable parameters. A resume replaces its weights. */
   model: LanguageModel;
+  /** @internal */
   modelWriter: ModelWriter;
   tokenizer: Tokenizer;
   /** Token ids that end a completion; default: the tokenizer's end token. */
@@ -34,7 +35,10 @@ export interface TrainerOptions {
    * then a copy of it.
    */
   continuesAdapter?: boolean;
-  /** Storage types of that copy in full fine-tuning; a weight that they round is float. */
+  /**
+   * Storage types of that copy in full fine-tuning; a weight that they round is float.
+   * @internal
+   */
   referenceStorage?: WeightStorage;
   /**
    * Says why prompts of `tokens` tokens do not fit beside their completions; null: they do.
@@ -66,6 +70,7 @@ export interface TrainerOptions {
   /**
    * The ranks of the run: all make a trainer with the same configuration. The first one writes the
    * run's folder. Default: this process alone.
+   * @internal
    */
   ranks?: Ranks;
   /** The number of ranks that a plan is for; default: those of the run. */

@@ -50,6 +50,7 @@ interface OpenPart extends CompositePart {
 /** Number of the newest versions whose entries can still be fetched by id. */
 const KEPT_VERSIONS = 10;
 
+/** The tasks of a composite, with their weights. */
 export class CompositeParts {
   readonly #parts: OpenPart[] = [];
   readonly #versions = new Map<number, OpenPart["entries"]>();
