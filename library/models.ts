@@ -69,6 +69,7 @@
  * @module
  */
 export { createDevice, type DEVICE_NAMES, type DeviceName } from "../kernels/mod.ts";
+export type { GeneratorLimits } from "../models/generation/generate.ts";
 export type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 export type { ARCHITECTURE_NAMES, ArchitectureName } from "../models/architectures/architecture.ts";
 export type { ModelConfig } from "../models/architectures/model_config.ts";

@@ -39,12 +39,7 @@ import {
   layerAdapters,
   maxLayerRank,
 } from "./network/weights/model_weights.ts";
-import {
-  checkWeights,
-  type LoadListener,
-  loadWeights,
-  weightFile,
-} from "./network/weights/load_weights.ts";
+import { checkWeights, loadWeights, weightFile } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import { mergeAdapters, mergedBytes } from "./network/merged_copies.ts";
 import {
@@ -52,7 +47,7 @@ import {
   type GenerationSizes,
 } from "./generation/memory/generation_bytes.ts";
 import { planPassBytes } from "./network/model_bytes.ts";
-import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
+import { planStorage } from "./network/weights/weight_storage.ts";
 import { copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
@@ -73,25 +68,11 @@ import type {
   TrainableArena,
 } from "./network/types.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
+import type { CausalLMOptions } from "./causal_lm_options.ts";
 import type { CopyOptions, LanguageModel, PassOptions } from "./language_model.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { Workspace } from "./network/workspace.ts";
-
-export interface CausalLMOptions {
-  /**
-   * LoRA adapters. Required for `trainable: "lora"`, refused for "full", frozen but active for
-   * "none".
-   */
-  lora?: LoraOptions;
-  trainable: "lora" | "full" | "none";
-  /** Keep only the inputs of the layers for the backward and recompute the rest. Default false. */
-  recompute?: boolean;
-  /** How frozen weights are stored. Default: in the type of their file, or float without a file. */
-  weights?: StorageOptions;
-  /** Called while the base's weights are loaded. */
-  onLoad?: LoadListener;
-}
 
 interface Pending {
   packed: PackedBatch;
@@ -361,7 +342,6 @@ export class CausalLM implements LanguageModel {
     this.#parameters.zeroGrad();
   }
 
-  /** @internal */
   generate(
     requests: readonly GenerateRequest[],
     options: GenerateOptions,
@@ -376,10 +356,7 @@ export class CausalLM implements LanguageModel {
     );
   }
 
-  /**
-   * The limits of a generation that is opened without others.
-   * @internal
-   */
+  /** The limits of a generation that is opened without others. */
   get generationLimits(): GeneratorLimits {
     return defaultLimits(this.device, this.generationLimit);
   }

@@ -20,6 +20,7 @@ import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
 import { WeightCopies } from "../network/weights/weight_copies.ts";
 import type { Completion, GenerateOptions, GenerateRequest, JoinedModel } from "./types.ts";
 
+/** The limits of a generation. */
 export interface GeneratorLimits {
   /** Maximum number of bytes besides the copies of weights. At least one branch always runs. */
   bytes: number;
