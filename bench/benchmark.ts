@@ -29,8 +29,8 @@ import { SampleStore } from "./results/sample_store.ts";
 import {
   fewCategories,
   fewerThanAsked,
-  heldOutOnly,
   planTasks,
+  rowsLeftOut,
   withoutAnswers,
 } from "./plan/task_plan.ts";
 import { trainedOtherwise } from "./plan/parameter_notes.ts";
@@ -251,7 +251,7 @@ async function prepare(options: BenchmarkOptions): Promise<Prepared> {
   const notes = [
     ...warnings,
     ...fewerThanAsked(options, sets),
-    ...heldOutOnly(sets),
+    ...rowsLeftOut(sets),
     ...unanswerable,
     ...fewCategories(sets),
     ...trainedOtherwise(models, sets),

@@ -136,16 +136,19 @@ function parseList(text: string, path: string): DataRow[] {
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** Answers that are integers too large for a double become text, as such numbers in parquet do. */
+/**
+ * Answers that are integers too large for a double become text, as such numbers in parquet do, and
+ * so does what is no double at all, such as 1e400.
+ */
 const exact: Reviver = (name, value, { source }) =>
   (name === "answer" || name === "solution") && typeof value === "number" &&
-    !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "")
+    !Number.isSafeInteger(value) && (/^-?\d+$/.test(source ?? "") || !Number.isFinite(value))
     ? source
     : value;
 
 function parseExactly(text: string): unknown {
   // The reviver is slow and rarely needed.
-  return /\d{16}/.test(text)
+  return /\d{16}|\d[eE]\+?\d{3}/.test(text)
     ? JSON.parse(text, exact as Parameters<typeof JSON.parse>[1])
     : JSON.parse(text);
 }

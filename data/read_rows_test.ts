@@ -42,9 +42,11 @@ Deno.test("files that gzip or zstd has packed are read; other packings are named
 });
 
 Deno.test("answers that are whole numbers are exact, however long they are", async () => {
-  const rows = '{"answer": 12345678901234567890, "n": 9007199254740991}\n{"answer": 1.5e300}';
+  const rows = '{"answer": 12345678901234567890, "n": 9007199254740991}\n{"answer": 1.5e300}\n' +
+    '{"answer": 1e400, "n": 2}';
   assert.deepEqual(await rowsOf(rows), [
     [{ answer: "12345678901234567890", n: 9007199254740991 }, ":1"],
     [{ answer: 1.5e300 }, ":2"],
+    [{ answer: "1e400", n: 2 }, ":3"],
   ]);
 });

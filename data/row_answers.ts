@@ -4,7 +4,7 @@ import { MATH_SOURCE } from "./published_formats.ts";
 import { FILE_SOURCE } from "./score_completion.ts";
 
 /** An answer that ends with its result after "####", as in GSM8K. */
-const MARKED = /(?:^|\n)####[ \t]*(\S[^\n]*?)\s*$/;
+const MARKED = /(?:^|\s)####[ \t]*(\S[^\n]*?)\s*$/;
 const BOXED = /\\(?:boxed|fbox)\s*\{/;
 /** A command of LaTeX, or a formula between dollars. */
 const LATEX = /\\[A-Za-z]{2,}|\$[^$\n]+\$/;

@@ -153,6 +153,12 @@ const PUBLIC: Record<string, { row: Row; question: string; right: string[]; wron
     right: ["So 5.\n#### 5", "<answer>5</answer>", "The answer is \\boxed{5}"],
     wrong: "#### 6",
   },
+  "GSM8K in one line": {
+    row: { question: "Two and three?", answer: "2 + 3 = 5 #### 5" },
+    question: "Two and three?",
+    right: ["So 5.\n#### 5", "<answer>5</answer>"],
+    wrong: "#### 6",
+  },
   "trl-lib/DeepMath-103K": {
     row: { prompt: [user("Half of a half?")], solution: "$\\frac{1}{4}$" },
     question: "Half of a half?",

@@ -5,6 +5,7 @@
  */
 import { basename } from "node:path";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
@@ -136,14 +137,18 @@ async function placeOf(files: readonly string[]): Promise<string> {
   return places.sort().join("\0");
 }
 
-/** Notes for files of which only the held-out questions are asked. */
-export function heldOutOnly(sets: readonly TestSet[]): string[] {
-  return sets.flatMap(({ label, entries, heldOutOf }) =>
-    heldOutOf === undefined ? [] : [
+/** Notes for files of which not all rows are asked. */
+export function rowsLeftOut(sets: readonly TestSet[]): string[] {
+  return sets.flatMap(({ label, entries, heldOutOf, repeats }) => [
+    ...(heldOutOf === undefined ? [] : [
       `${label}: a model was trained on it, so ${entries.length} of its ${heldOutOf} questions ` +
       "are asked, which its training held out",
-    ]
-  );
+    ]),
+    ...(repeats === undefined ? [] : [
+      `${label}: questions are asked once; ${counted(repeats, "row repeats", "rows repeat")} the ` +
+      "question of an earlier one",
+    ]),
+  ]);
 }
 
 /** @throws UsageError when two tasks would have the same result file */

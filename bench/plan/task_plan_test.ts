@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tinyRunConfig, withTempDir } from "../../training/testing.ts";
-import { heldOutOnly, planTasks } from "./task_plan.ts";
+import { planTasks, rowsLeftOut } from "./task_plan.ts";
 
 Deno.test("a task is also named by its file, and no task has no problems", () =>
   withTempDir(async (folder) => {
@@ -34,8 +34,14 @@ Deno.test("a file with the name of a run's data that is gone is asked as that da
       await planTasks({ tasks, numExamples: 100 }, 1, runs);
     const sets = await asked([run]);
     assert.ok(sets[0]!.entries.length < 30, "only what its training held out");
-    assert.match(heldOutOnly(sets).join(), /a model was trained on it, so \d+ of its 60 questions/);
+    assert.match(rowsLeftOut(sets).join(), /a model was trained on it, so \d+ of its 60 questions/);
     assert.equal((await asked([]))[0]!.entries.length, 60);
+    assert.deepEqual(rowsLeftOut(await asked([])), []);
+    await Deno.writeTextFile(path, [...rows, rows[3]].join("\n"));
+    assert.match(
+      rowsLeftOut(await asked([])).join(),
+      /1 row repeats the question of an earlier one/,
+    );
     const other = { ...run, data: { ...run.data, dataset_name: "/nowhere/others.jsonl" } };
     assert.equal((await asked([other]))[0]!.entries.length, 60);
   }));

@@ -48,6 +48,8 @@ export interface TestSet {
   isOwn: boolean;
   /** Number of all questions of a file, of which only those are asked that training holds out. */
   heldOutOf?: number;
+  /** Number of rows of a file that ask what an earlier row asks, which are left out. */
+  repeats?: number;
   /** Number of categories among all problems of a file, those that are not asked included. */
   categories?: number;
   /**
@@ -99,10 +101,12 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     }
     const kept = options.heldOut ? all.filter(({ question }) => isHeldOut(question)) : [];
     const heldOut = kept.length > 0, asked = heldOut ? kept : all;
+    const repeats = asked.length - new Set(asked.map(({ question }) => question)).size;
     return {
       ...common,
       parameters: { ...parameters, path: request.path, ...(heldOut && { split: "test" }) },
       ...(heldOut && { heldOutOf: total }),
+      ...(repeats > 0 && { repeats }),
       category: category ?? "data set",
       isOwn: false,
       entries: distinct((i) => asked[i] ?? null, size),

@@ -63,7 +63,7 @@ Deno.test("arguments that mean nothing are refused, with a suggestion", async ()
       [["train", "quickstart", "--resum"], ["--resum", "--resume"]],
       [["train", "quickstart", "training.max_steps"], ['"training.max_steps"', "key.path=value"]],
       [["train", "quickstart", "checkpoint-3"], ['"checkpoint-3"', "no override"]],
-      [["train", "quickstart", "lr=1e-4,2e-4"], ["learning_rate", '"1e-4,2e-4"', "sweeps"]],
+      [["train", "quickstart", "lr=1e-4,2e-4"], ["learning_rate", '"1e-4,2e-4"', "rgx sweep"]],
       [["train", "quickstart", "training.temperature=0"], ["temperature", "> 0, found 0"]],
       [["train", "quickstart", "--output-dir", ""], ["output_dir", "empty"]],
       [["train", "quickstart", "--threads", "0"], ["--threads", "'0'", "from 1 to 1024"]],
