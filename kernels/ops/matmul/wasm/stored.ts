@@ -32,8 +32,11 @@ const TILE_TERMS = 16;
 const SLICED_ROWS = 96;
 /** Max number of terms that are widened at once for more rows. */
 const MAX_SLICE = 2048;
-/** Max number of rows in a unit: their slice stays in the second-level cache. */
-const MAX_UNIT_ROWS = 288;
+/**
+ * Max number of rows in a unit: they stay in the second-level cache, beside the widened weights and
+ * the result, while they are multiplied by all columns.
+ */
+const MAX_UNIT_ROWS = 132;
 /**
  * This number of units is enough for many threads. If there would be more, units may have more
  * panels or columns, so that rows are read less often.
