@@ -23,7 +23,7 @@ export function kernelTextOf({ text, dispatch: { kernel } }: CardKernel): Kernel
 /** Terms of a product that are traced: its accesses repeat after each tile. */
 const TRACED_TERMS = 64;
 /** The loops of these depend on what others have computed. */
-const UNTRACED = /\.keys$|\.limits$/;
+const UNTRACED = /\.keys$|\.limits$|\.merge$/;
 /**
  * What loops depend on: one prompt of many rows, branches with that
  * prompt and 128 tokens of their own, and one target, or entry, for each row.

@@ -1,7 +1,8 @@
 /**
  * Runs one invocation of a kernel and notes which elements of workgroup memory and of buffers it
- * reads and writes. Invocations run one after the other, and memory holds zeros, except for the
- * tables that are given: addresses and loops of these kernels do not depend on anything else.
+ * reads and writes. Invocations run one after the other. Buffers hold zeros, except for the tables
+ * that are given, and floats in workgroup memory are ones: addresses and loops of these kernels do
+ * not depend on anything else.
  */
 import type { Expr, Module, Statement, Type } from "./syntax.ts";
 import {
@@ -11,6 +12,7 @@ import {
   converted,
   isTrue,
   kindOf,
+  one,
   type Scalar,
   scalar,
   type Structure,
@@ -262,7 +264,11 @@ class Run {
   #content(expr: Extract<Expr, { kind: "index" }>): Value {
     const { name } = expr.of as { name: string }, element = this.#memories.get(name)!.type.of[0]!;
     const table = this.given.tables?.[name];
-    if (table === undefined) return zero(element, this.module);
+    if (table === undefined) {
+      // What others have left there is not known: a sum of weights, for one, is not 0.
+      const { space } = this.#memories.get(name)!;
+      return (space === "workgroup" ? one : zero)(element, this.module);
+    }
     const at = this.accesses.at(-1)!.offset / 4;
     return scalar(kindOf(element), table[at] ?? 0);
   }

@@ -49,6 +49,14 @@ export function zero(type: Type, module: Module): Value {
   return { fields: new Map(struct.map(({ name, type }) => [name, zero(type, module)])) };
 }
 
+/** Ones where the type is made of floats; zeros for all others. */
+export function one(type: Type, module: Module): Value {
+  const shape = shapeOf(type);
+  if (shape?.[0] !== "f") return zero(type, module);
+  const ones = Array.from({ length: shape[1] }, () => scalar("f", 1));
+  return shape[1] === 1 ? ones[0]! : ones;
+}
+
 const zeros = (t: Scalar["t"], n: number) => Array.from({ length: n }, () => scalar(t, 0));
 
 /** A literal without a suffix takes the type that it is given to. */
