@@ -85,7 +85,7 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "beta: -0.1\n",
     "f.yaml:4:7: training.beta: expected a number ≥ 0, found -0.1",
   ],
-  ["top_k below 0", "top_k: -1\n", "f.yaml:4:8: training.top_k: expected an integer ≥ 0, found -1"],
+  ["top_k below 0", "top_k: -2\n", "f.yaml:4:8: training.top_k: expected an integer ≥ 0, found -2"],
   [
     "top_p of 0",
     "top_p: 0\n",
@@ -272,6 +272,8 @@ Deno.test("an unknown task or reward is named with the nearest one", async () =>
   );
   assert.match(lines[1]!, /^f\.yaml:6:5: rewards\.1\.wieght: unknown field of reward brevity/);
   assert.match(lines[1]!, /, did you mean weight\?$/);
+  const [python] = await errorsOf("model: m\ntask: chain_sum\nreward_funcs: [mine.short]\n");
+  assert.match(python!, /unknown reward "mine\.short": Python is not run; .*\{path: /);
 });
 
 Deno.test("a reward list of a wrong form is refused", async () => {

@@ -327,6 +327,12 @@ Deno.test("a run name becomes a folder name without odd characters", async () =>
   assert.equal(dots.config.training.output_dir, "./experiments/_");
 });
 
+Deno.test("top_k is switched off as in vLLM and in older TRL, too", async () => {
+  for (const off of ["top_k: -1", "top_k: null", "generation_kwargs: {top_k: -1}"]) {
+    assert.equal((await load(`${MINIMAL}${off}\n`)).config.training.top_k, 0, off);
+  }
+});
+
 Deno.test("a run without a name or a folder, as TRL's null says it, has the defaults", async () => {
   const { config } = await load(MINIMAL + "run_name: null\noutput_dir: null\n");
   assert.equal(config.logging.run_name, "f");

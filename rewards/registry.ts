@@ -103,6 +103,13 @@ export function getReward(name: string): BuiltInReward {
     throw new UsageError(`reward "${name}" has two meanings: ${AMBIGUOUS[name]}`);
   }
   const known = [...rewards.keys(), ...Object.keys(REWARD_ALIASES)];
+  // TRL and others name functions by their place: module.function.
+  if (/^[\w-]+(?:[./:][\w-]+)+$/.test(name)) {
+    throw new UsageError(
+      `unknown reward "${name}": Python is not run; a reward of your own is a file of TypeScript ` +
+        "or JavaScript, {path: ./my_reward.ts} (docs/rewards.md)",
+    );
+  }
   throw new UsageError(
     `unknown reward "${name}"${didYouMean(name, known)} (known: ${rewardNames().join(", ")})`,
   );

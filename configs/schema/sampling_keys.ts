@@ -28,6 +28,16 @@ const STOP: ValueType<string[]> = {
   },
 };
 
+const FROM_0 = int({ min: 0 });
+/** 0 switches it off; in other programs −1 (vLLM, verl) or null (older TRL) does. */
+const TOP_K: ValueType<number> = {
+  expected: FROM_0.expected,
+  read(node, complain) {
+    const isOff = node.kind === "scalar" && (node.value === -1 || node.value === null);
+    return isOff ? 0 : FROM_0.read(node, complain);
+  },
+};
+
 export const SAMPLING_KEYS: Section<SamplingSection>["keys"] = {
   num_generations: key(int({ min: 2 }), 8, "completions of one prompt"),
   num_generations_eval: key(
@@ -55,7 +65,7 @@ export const SAMPLING_KEYS: Section<SamplingSection>["keys"] = {
   ),
   temperature: key(float({ above: 0 }), 1, "softmax temperature of sampling"),
   top_p: key(float({ above: 0, max: 1 }), 1, "nucleus sampling; 1 = off"),
-  top_k: key(int({ min: 0 }), 0, "only the k likeliest tokens; 0 = off"),
+  top_k: key(TOP_K, 0, "only the k likeliest tokens; 0 = off"),
   min_p: key(
     nullable(float({ min: 0, max: 1 })),
     null,
