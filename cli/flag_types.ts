@@ -38,7 +38,18 @@ export function collect(value: string, previous: string[]): string[] {
 }
 
 export function examples(...lines: string[]): string {
-  return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
+  const shown = lines.map((line) => `  $ ${line.split("\n").map(folded).join("\n")}`);
+  return "\nExamples:\n" + shown.join("\n");
+}
+
+/** Columns of a terminal, less those before a command. */
+const WIDTH = 80 - 4;
+
+/** A long command goes on in another line, from a flag on. */
+function folded(line: string): string {
+  if (line.length <= WIDTH) return line;
+  const at = line.lastIndexOf(" --", WIDTH - 2);
+  return at <= 0 ? line : `${line.slice(0, at)} \\\n${folded(`      ${line.slice(at + 1)}`)}`;
 }
 
 /** What the weights of a model are held in: --dtype, --load-in-8bit and --load-in-4bit. */

@@ -282,7 +282,8 @@ async function locate(
   const { tokenizer } = folder, where = { kind: "local" as const, path, weights, ...held };
   const known = { name, where, tokenizer, run: config, promptTime };
   if (made !== null) {
-    const base = { name: `${runName} (untrained)`, where: { kind: "untrained" as const, made } };
+    const ownName = name === place ? runName : name;
+    const base = { name: `${ownName} (untrained)`, where: { kind: "untrained" as const, made } };
     return { ...known, base };
   }
   if (asked.includeBase && config !== null && basePath === null) {

@@ -58,6 +58,9 @@ Deno.test("a run from a seed is compared with its first model, as in eval_before
       assert.ok(!isToldDifferent, "it is asked as its base is");
       const again = await collected({ ...options, resume: true });
       assert.deepEqual([again.evaluated, again.resumed], [0, 24]);
+      const named = await collected({ ...options, models: [`mine=${run}`], resume: true });
+      assert.deepEqual(Object.keys(named.result.average), ["mine", "mine (untrained)"]);
+      assert.equal(named.evaluated, 0, "the answers are those of the same models");
       const without = await collected({ ...options, includeBase: false, resume: true });
       assert.deepEqual(Object.keys(without.result.average), [run]);
     } finally {

@@ -42,8 +42,8 @@ export function chatCommand(program: Command, setExit: (code: number) => void): 
         "echo 'Reverse the letters: deno' | rgx chat experiments/quickstart",
       ) +
         "\n\nEach line is a message, also in a pipe; one that ends with \\ goes on on the next\n" +
-        "line. /help lists the commands: /reset, /again, /system, /adapter, /set, /history,\n" +
-        "/exit. Ctrl-C ends an answer.",
+        "line. /help lists the commands: /reset, /again, /system, /adapter, /set,\n" +
+        "/history, /exit. Ctrl-C ends an answer.",
     )
     .action(async (model, options) =>
       setExit(await (await import("./chat.ts")).chat(model, options))

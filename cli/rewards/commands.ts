@@ -35,9 +35,10 @@ export function rewardCommands(program: Command, setExit: (code: number) => void
         "rgx rewards test few_vowels.ts",
         "rgx rewards test cosine_scaled cases.jsonl --set max_len=256",
       ) +
-        '\n\nA case is a line such as {"completion": "…", "answer": "4", "expected": 1}. Other\n' +
-        "fields are those that a reward gets: prompt, messages, question, info,\n" +
-        "completionIds, truncated, step, maxCompletionLength. Exit code 1 if a case fails.",
+        '\n\nA case is a line such as {"completion": "…", "answer": "4", "expected": 1}.\n' +
+        "Other fields are those that a reward gets: prompt, messages, question, info,\n" +
+        "completionIds, truncated, step, maxCompletionLength. Exit code 1 if a case\n" +
+        "fails.",
     )
     .action(async (reward, cases, options) =>
       setExit(await (await import("./test_reward.ts")).testReward(reward, cases, options))

@@ -22,7 +22,7 @@ export function sweepCommand(program: Command, setExit: (code: number) => void):
         "rgx sweep my.yaml lora.r=4,16,64 training.max_steps=200 --jobs auto",
       ) +
         "\n\nThe same command again goes on: completed runs are kept, stopped ones resumed.\n" +
-        "On a cluster, rgx slurm CONFIG ACCOUNT --sweep key=a,b does it with an array job.",
+        "On a cluster, rgx slurm CONFIG ACCOUNT --sweep key=a,b makes an array job.",
     )
     .action(async (config, overrides, options) =>
       setExit(await (await import("./sweep.ts")).sweep(config, overrides, options))
