@@ -39,7 +39,8 @@ Deno.test("a run on the activations of sampling is the run without, but for roun
         assert.ok(Number(line.grad_norm) > 0.01, `${line.grad_norm}`);
         for (const name of ["loss", "grad_norm", "entropy", "num_tokens"]) {
           const other = found![step]![name];
-          assert.ok(close(other, line[name], 1e-9), `${i} ${step} ${name} ${other} ${line[name]}`);
+          // A decoding layer in one operation rounds its sums once less.
+          assert.ok(close(other, line[name], 1e-6), `${i} ${step} ${name} ${other} ${line[name]}`);
         }
       }
     }

@@ -207,6 +207,14 @@ function decodeLayer(numbers: Numbers): Check {
     prefixV: numbers.floats(rows * kv),
     branchK: numbers.floats(count * maxNew * kv),
     branchV: numbers.floats(count * maxNew * kv),
+    keptRow: Uint32Array.from({ length: count }, (_, b) => b),
+    keptH: numbers.floats(count * d),
+    keptQ: numbers.floats(count * width),
+    keptK: numbers.floats(count * kv),
+    keptV: numbers.floats(count * kv),
+    keptMid: numbers.floats(count * d),
+    keptGate: numbers.floats(count * f),
+    keptUp: numbers.floats(count * f),
     branches,
     count,
     maxNew,
@@ -217,7 +225,7 @@ function decodeLayer(numbers: Numbers): Check {
     headDim,
     scale: 0.3,
     eps: 1e-5,
-  }, ["x", "branchK", "branchV"]);
+  }, ["x", "branchK", "branchV", "keptQ", "keptMid", "keptUp"]);
 }
 
 /** The head's forward, with a mean, with an adapter or without, and its backward. */

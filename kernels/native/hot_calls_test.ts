@@ -17,7 +17,7 @@ const { nativeLibrary } = await import(${MODULES[0]});
 const { nativeKernels } = await import(${MODULES[1]});
 const memory = new WebAssembly.Memory({ initial: 64, maximum: 128, shared: true });
 for (const [name, kernel] of nativeKernels(nativeLibrary().code, memory)) {
-  const count = name === "decode_layer" ? 38 : kernel.length;
+  const count = name === "decode_layer" ? 46 : kernel.length;
   const call = new Array(count).fill(64);
   call[count - 3] = call[count - 2] = 0;
   call[count - 1] = 65536;

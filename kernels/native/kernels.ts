@@ -124,7 +124,7 @@ const BF16_UNITS = { amx: 1, avx512: 2 } as const;
 /** The kernels that need a unit. */
 const BF16_KERNELS = ["bf16_pack_rows", "matmul_bf16", "bf16_pack_columns", "matmul_bf16_rows"];
 /** Number of arguments of decode_layer. */
-const DECODE_LAYER_ARGUMENTS = 38;
+const DECODE_LAYER_ARGUMENTS = 46;
 
 export type KernelFunction = (...args: number[]) => void;
 

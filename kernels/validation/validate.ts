@@ -230,6 +230,24 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("prefixV", args.prefixV, 0);
     call.output("branchK", args.branchK, oneSlot);
     call.output("branchV", args.branchV, oneSlot);
+    const tables = {
+      keptH: d,
+      keptQ: width,
+      keptK: kv,
+      keptV: kv,
+      keptMid: d,
+      keptGate: f,
+      keptUp: f,
+    };
+    if (args.keptRow !== undefined) call.input("keptRow", args.keptRow, count, "u32");
+    for (const [name, n] of Object.entries(tables)) {
+      const table = args[name as keyof typeof tables];
+      if ((table === undefined) !== (args.keptRow === undefined)) {
+        call.fail(name, table === undefined ? "missing" : "given", "given with keptRow only");
+      }
+      // The number of the table's rows is known to the caller only.
+      if (table !== undefined) call.output(name, table, count > 0 ? n : 0);
+    }
   },
 
   gather_rows({ table, weightType, index, out, rows, d }, call) {

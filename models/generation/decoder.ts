@@ -127,8 +127,7 @@ export class Decoder {
     const length = rowsFor(maxNewTokens);
     this.#cacheUnit = branchRows === null ? length : 1;
     this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheUnit);
-    // One operation for a whole layer keeps nothing.
-    this.#fused = keep === undefined && isFused(network);
+    this.#fused = isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
     const rows = { prompts: promptRows, branches: branchRows ?? slots * length };
     this.#cache = new KvCache(network, workspace, rows, packsKeys);
@@ -305,12 +304,12 @@ export class Decoder {
   }
 
   /** Runs one operation per layer. Returns the normed rows that the head reads. */
-  #runFusedLayers(fed: Tensor, step: StepRows): Tensor {
+  #runFusedLayers(fed: Tensor, { keptRow, ...step }: StepRows): Tensor {
     const { network: { device, config, weights }, workspace } = this, { count: rows } = step;
     const { hiddenSize: d, rmsNormEps: eps } = config;
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
-    const { packedKeys } = this.#cache;
+    const { packedKeys } = this.#cache, store = this.#kept?.store;
     weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
       const prefix = this.#cache.prompts[layer]!, branches = this.#cache.branches[layer]!;
       device.run("decode_layer", {
@@ -325,6 +324,7 @@ export class Decoder {
         wGate: linears.gate_proj.packed!,
         wUp: linears.up_proj.packed!,
         wDown: linears.down_proj.packed!,
+        ...(store === undefined ? {} : { keptRow, ...store.tablesOf(layer) }),
         prefixK: prefix.k,
         ...(packedKeys === null ? {} : { packedPrefixK: packedKeys[layer]! }),
         prefixV: prefix.v,
@@ -340,6 +340,7 @@ export class Decoder {
         eps,
       });
     });
+    store?.saveOutput(x, keptRow, rows);
     const normed = workspace.get("n1", rows * d), rho = workspace.get("rho1", rows);
     normForward(device, weights.finalNorm, { x, out: normed, rho, mean: null, rows, d, eps });
     return normed;

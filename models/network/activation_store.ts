@@ -6,6 +6,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
+import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { activationWidths, type LayerActivations } from "./layer_buffers.ts";
@@ -19,6 +20,12 @@ const KEPT = {
 } as const satisfies Record<LayerPart, readonly string[]>;
 
 type KeptName = typeof KEPT[LayerPart][number];
+
+/** The tables of a layer that decode_layer writes to. */
+type KeptTables = Pick<
+  DecodeLayerArgs,
+  "keptH" | "keptQ" | "keptK" | "keptV" | "keptMid" | "keptGate" | "keptUp"
+>;
 
 const NAMES: readonly KeptName[] = [...KEPT.attention, ...KEPT.mlp];
 
@@ -138,6 +145,20 @@ export class ActivationStore {
         });
       }
       if (part === "mlp") layer++;
+    };
+  }
+
+  /** Where a decoding layer in one operation stores its rows. */
+  tablesOf(layer: number): KeptTables {
+    const { h, q, k, v, mid, gate, up } = this.#layers[layer]!;
+    return {
+      keptH: h!,
+      keptQ: q!,
+      keptK: k!,
+      keptV: v!,
+      keptMid: mid!,
+      keptGate: gate!,
+      keptUp: up!,
     };
   }
 

@@ -43,6 +43,16 @@ function sharedPrefix(
   return [before, Math.min(end - begin, stop - before)];
 }
 
+const toleranceOfTables = {
+  keptH: ofLargest(1e-5),
+  keptQ: ofLargest(1e-5),
+  keptK: ofLargest(1e-5),
+  keptV: ofLargest(1e-5),
+  keptMid: ofLargest(1e-5),
+  keptGate: ofLargest(1e-5),
+  keptUp: ofLargest(1e-5),
+};
+
 export function decodeLayerCases(): Case[] {
   return [...casesOf(PROMPTS, false), ...casesOf(PACKED_PROMPTS, true)];
 }
@@ -72,6 +82,17 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
       }
     }
     const table = (promptRows + MAX_NEW) * headDim / 2;
+    const kept = (d: number) => normals(random, (count + 3) * d);
+    const tables = {
+      keptRow: Uint32Array.from({ length: count }, (_, b) => count + 2 - b),
+      keptH: kept(d),
+      keptQ: kept(width),
+      keptK: kept(kv),
+      keptV: kept(kv),
+      keptMid: kept(d),
+      keptGate: kept(f),
+      keptUp: kept(f),
+    };
     return testCase("decode_layer", name, {
       x: normals(random, count * d),
       inputNorm: normals(random, d),
@@ -93,6 +114,7 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
       prefixV,
       branchK: normals(random, count * MAX_NEW * kv),
       branchV: normals(random, count * MAX_NEW * kv),
+      ...(packs ? tables : {}),
       count,
       maxNew: MAX_NEW,
       d,
@@ -102,6 +124,11 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
       headDim,
       scale: 1 / Math.sqrt(headDim),
       eps: 1e-5,
-    }, { x: ofLargest(1e-5), branchK: ofLargest(1e-5), branchV: ofLargest(1e-5) });
+    }, {
+      x: ofLargest(1e-5),
+      branchK: ofLargest(1e-5),
+      branchV: ofLargest(1e-5),
+      ...(packs ? toleranceOfTables : {}),
+    });
   });
 }

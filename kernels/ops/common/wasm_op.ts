@@ -35,7 +35,7 @@ export interface WasmJob {
 }
 
 /** Maximum number of a kernel's parameters, without the last three. */
-export const MAX_ARGS = 40;
+export const MAX_ARGS = 44;
 
 /** The device as an operation sees it. Addresses are byte offsets in the device's memory. */
 export interface WasmContext {

@@ -21,11 +21,18 @@ export function decodeLayer(args: DecodeLayerArgs): void {
     matmul({ a, b, out, m: rows, n, k, packedB: true, accumulate: out === x });
     return out;
   };
+  const keep = (src: Tensor, table: Tensor | undefined, d: number) => {
+    if (table !== undefined) scatterRows({ src, index: args.keptRow!, table, rows, d });
+  };
+  keep(x, args.keptH, d);
   const normed = make(rows * d), rho = make(rows);
   rmsnorm({ x, weight: args.inputNorm, out: normed, rho, rows, d, eps });
   const q = project(normed, args.wq, width, d);
   const k = project(normed, args.wk, kv, d);
   const v = project(normed, args.wv, kv, d);
+  keep(q, args.keptQ, width);
+  keep(k, args.keptK, kv);
+  keep(v, args.keptV, kv);
   const { cos, sin, positions, cacheRow: index } = args;
   rope({ x: q, cos, sin, positions, rows, heads, headDim });
   rope({ x: k, cos, sin, positions, rows, heads: kvHeads, headDim });
@@ -34,8 +41,11 @@ export function decodeLayer(args: DecodeLayerArgs): void {
   const out = make(rows * width);
   attentionDecode({ ...args, q, out });
   project(out, args.wo, d, width, x);
+  keep(x, args.keptMid, d);
   rmsnorm({ x, weight: args.postNorm, out: normed, rho, rows, d, eps });
   const gate = project(normed, args.wGate, f, d), up = project(normed, args.wUp, f, d);
+  keep(gate, args.keptGate, f);
+  keep(up, args.keptUp, f);
   swiglu({ gate, up, out: gate, n: rows * f });
   project(gate, args.wDown, d, f, x);
 }

@@ -4,6 +4,8 @@
  * one operation because each of those is tiny here.
  *   n = rmsnorm(x);  q, k, v = n·Wᵀ;  q and k are rotated; k and v are written to the branch cache;
  *   x += attention·Woᵀ;  n = rmsnorm(x);  g, u = n·Wᵀ;  x += (silu(g)·u)·Wdownᵀ
+ * With `keptRow` the results of its products, from which a backward pass can be computed, are also
+ * written to rows of tables.
  */
 import type { Tensor } from "../../tensor.ts";
 
@@ -35,6 +37,15 @@ export interface DecodeLayerArgs {
   prefixV: Tensor; // [promptRows, kvHeads·headDim]
   branchK: Tensor; // [slots, maxNew, kvHeads·headDim], one row per branch overwritten
   branchV: Tensor; // [slots, maxNew, kvHeads·headDim], one row per branch overwritten
+  /** Row of the tables below for each branch. Either all of them are given or none. */
+  keptRow?: Tensor; // u32 [count]
+  keptH?: Tensor; // [keptRows, d], x before the layer
+  keptQ?: Tensor; // [keptRows, heads·headDim], q before its rotation
+  keptK?: Tensor; // [keptRows, kvHeads·headDim], k before its rotation
+  keptV?: Tensor; // [keptRows, kvHeads·headDim]
+  keptMid?: Tensor; // [keptRows, d], x after attention
+  keptGate?: Tensor; // [keptRows, f]
+  keptUp?: Tensor; // [keptRows, f]
   count: number;
   maxNew: number;
   d: number;

@@ -38,7 +38,8 @@ export function decode_layer(
   x: usize, inputNorm: usize, wq: usize, wk: usize, wv: usize, wo: usize, postNorm: usize,
   wGate: usize, wUp: usize, wDown: usize, cos: usize, sin: usize, positions: usize,
   cacheRow: usize, branches: usize, prefixK: usize, packedPrefixK: usize, prefixV: usize,
-  branchK: usize, branchV: usize, count: i32, maxNew: i32, d: i32, f: i32, heads: i32, kvHeads: i32,
+  branchK: usize, branchV: usize, keptRow: usize, keptH: usize, keptQ: usize, keptK: usize,
+  keptV: usize, keptMid: usize, keptGate: usize, keptUp: usize, count: i32, maxNew: i32, d: i32, f: i32, heads: i32, kvHeads: i32,
   headDim: i32, scale: f32, eps: f32, kBlockD: i32, kBlockQ: i32, kBlockF: i32,
   unitRows: i32, blockBranches: i32, attentionBytes: usize,
   begin: i32, end: i32, scratch: usize,
@@ -57,10 +58,15 @@ export function decode_layer(
     const first = unit * unitRows;
     const rows = min(unitRows, count - first);
     const h = x + ((first * d) as usize) * 4;
+    const kept = keptRow + (first as usize) * 4;
+    keep(h, kept, keptH, rows, d);
     rmsnorm(h, 0, 0, inputNorm, normed, rho, d, eps, 0, rows, 0);
     project(normed, wq, q, rows, width, d, kBlockD, false, edge);
     project(normed, wk, k, rows, kv, d, kBlockD, false, edge);
     project(normed, wv, v, rows, kv, d, kBlockD, false, edge);
+    keep(q, kept, keptQ, rows, width);
+    keep(k, kept, keptK, rows, kv);
+    keep(v, kept, keptV, rows, kv);
     const at = positions + (first as usize) * 4;
     rope(q, cos, sin, at, heads, headDim, 1, 0, rows, 0);
     rope(k, cos, sin, at, kvHeads, headDim, 1, 0, rows, 0);
@@ -74,13 +80,21 @@ export function decode_layer(
       ((rows + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );
     project(attn, wo, h, rows, d, width, kBlockQ, true, edge);
+    keep(h, kept, keptMid, rows, d);
     rmsnorm(h, 0, 0, postNorm, normed, rho, d, eps, 0, rows, 0);
     project(normed, wGate, gate, rows, f, d, kBlockD, false, edge);
     project(normed, wUp, up, rows, f, d, kBlockD, false, edge);
+    keep(gate, kept, keptGate, rows, f);
+    keep(up, kept, keptUp, rows, f);
     const n = rows * f;
     swiglu(gate, up, gate, n, 0, (n + SWIGLU_BLOCK - 1) / SWIGLU_BLOCK, 0);
     project(gate, wDown, h, rows, d, f, kBlockF, true, edge);
   }
+}
+
+/** Copies rows to the rows `index` of a table, if there is one. */
+function keep(from: usize, index: usize, table: usize, rows: i32, d: i32): void {
+  if (table != 0) scatter_rows(from, index, table, d, 0, rows, 0);
 }
 
 /** The address behind `floats` floats, whose bytes are rounded up to a multiple of 64. */

@@ -92,11 +92,19 @@ export const decodeLayerWebgpu: WebgpuOp<DecodeLayerArgs> = (args, ctx) => {
   };
   const addProjection = (a: Tensor, b: Tensor, k: number) =>
     ctx.runPart(matmulWebgpu, { a, b, out: x, m: rows, n: d, k, packedB: true, accumulate: true });
+  const keep = (src: Tensor, table: Tensor | undefined, d: number) => {
+    if (table === undefined) return;
+    ctx.runPart(scatterRowsWebgpu, { src, index: args.keptRow!, table, rows, d });
+  };
 
+  keep(x, args.keptH, d);
   ctx.runPart(rmsnormWebgpu, { x, weight: args.inputNorm, out: normed, rho, rows, d, eps });
   const q = project(normed, args.wq, width, d, "q");
   const k = project(normed, args.wk, kv, d, "k");
   const v = project(normed, args.wv, kv, d, "v");
+  keep(q, args.keptQ, width);
+  keep(k, args.keptK, kv);
+  keep(v, args.keptV, kv);
   const { cos, sin, positions, branches, prefixK, prefixV, branchK, branchV } = args;
   ctx.runPart(ropeWebgpu, { x: q, cos, sin, positions, rows, heads, headDim });
   place(k, v, args, ctx);
@@ -105,9 +113,12 @@ export const decodeLayerWebgpu: WebgpuOp<DecodeLayerArgs> = (args, ctx) => {
   const out = ctx.scratch("float", rows * width, "attention");
   ctx.runPart(attentionDecodeWebgpu, { q, out, branches, ...caches, ...shape });
   addProjection(out, args.wo, width);
+  keep(x, args.keptMid, d);
   ctx.runPart(rmsnormWebgpu, { x, weight: args.postNorm, out: normed, rho, rows, d, eps });
   const gate = project(normed, args.wGate, f, d, "gate");
   const up = project(normed, args.wUp, f, d, "up");
+  keep(gate, args.keptGate, f);
+  keep(up, args.keptUp, f);
   ctx.runPart(swigluWebgpu, { gate, up, out: gate, n: rows * f });
   addProjection(gate, args.wDown, f);
 };
