@@ -19,11 +19,25 @@ static void project(
   );
 }
 
-/** Copies rows to the rows `index` of a table, if there is one. */
+/**
+ * Copies rows to the rows `index` of a table, if there is one. It is read much later, so whole lines
+ * pass by the caches, which weights and keys need.
+ */
 static void keep(
   char *base, const char *from, const uint32_t *index, uint32_t table, int rows, int d
 ) {
-  if (table != 0) scatter(from, index, base + table, rows, d);
+  if (table == 0) return;
+  const size_t bytes = (size_t)d * 4;
+  if (bytes % ROW != 0 || table % ROW != 0) {
+    scatter(from, index, base + table, rows, d);
+    return;
+  }
+  for (int row = 0; row < rows; row++, from += bytes) {
+    char *to = base + table + index[row] * bytes;
+    for (size_t c = 0; c < bytes; c += ROW) {
+      __builtin_nontemporal_store(load16(from + c), (f32x16 *)(to + c));
+    }
+  }
 }
 
 static void decode_rows(
@@ -83,6 +97,8 @@ static void decode_rows(
     gate_elements(gate, up, gate, (size_t)rows * f);
     project(gate, base + wDown, h, rows, d, f, kBlockF, 1);
   }
+  // Stores that pass by the caches are not in the order of others.
+  if (keptH != 0) __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /**
