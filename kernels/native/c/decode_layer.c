@@ -20,8 +20,8 @@ static void project(
 }
 
 /**
- * Copies rows to the rows `index` of a table, if there is one. It is read much later, so whole lines
- * pass by the caches, which weights and keys need.
+ * Copies rows to the rows `index` of a table, if there is one. It is read much later, so whole
+ * lines pass by the caches, which weights and keys need.
  */
 static void keep(
   char *base, const char *from, const uint32_t *index, uint32_t table, int rows, int d
@@ -41,14 +41,14 @@ static void keep(
 }
 
 static void decode_rows(
-  char *base, int prefetches, uint32_t x, uint32_t inputNorm, uint32_t wq, uint32_t wk, uint32_t wv, uint32_t wo,
-  uint32_t postNorm, uint32_t wGate, uint32_t wUp, uint32_t wDown, uint32_t cos, uint32_t sin,
+  char *base, int prefetches, uint32_t x, uint32_t inputNorm, uint32_t wq, uint32_t wk,
+  uint32_t wv, uint32_t wo, uint32_t postNorm, uint32_t wGate, uint32_t wUp, uint32_t wDown, uint32_t cos, uint32_t sin,
   uint32_t positions, uint32_t cacheRow, uint32_t branches, uint32_t prefixK,
   uint32_t packedPrefixK, uint32_t prefixV, uint32_t branchK, uint32_t branchV, uint32_t keptRow,
   uint32_t keptH, uint32_t keptQ, uint32_t keptK, uint32_t keptV, uint32_t keptMid,
-  uint32_t keptGate, uint32_t keptUp, int count, int maxNew, int d, int f, int heads, int kvHeads, int headDim, float scale, float eps,
-  int kBlockD, int kBlockQ, int kBlockF, int unitRows, int blockBranches, uint32_t attentionBytes,
-  int begin, int end, uint32_t scratch
+  uint32_t keptGate, uint32_t keptUp, int count, int maxNew, int d, int f, int heads, int kvHeads,
+  int headDim, float scale, float eps, int kBlockD, int kBlockQ, int kBlockF, int unitRows,
+  int blockBranches, uint32_t attentionBytes, int begin, int end, uint32_t scratch
 ) {
   const int width = heads * headDim, kv = kvHeads * headDim;
   char *edge = base + scratch + attentionBytes;

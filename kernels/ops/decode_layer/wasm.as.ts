@@ -39,9 +39,9 @@ export function decode_layer(
   wGate: usize, wUp: usize, wDown: usize, cos: usize, sin: usize, positions: usize,
   cacheRow: usize, branches: usize, prefixK: usize, packedPrefixK: usize, prefixV: usize,
   branchK: usize, branchV: usize, keptRow: usize, keptH: usize, keptQ: usize, keptK: usize,
-  keptV: usize, keptMid: usize, keptGate: usize, keptUp: usize, count: i32, maxNew: i32, d: i32, f: i32, heads: i32, kvHeads: i32,
-  headDim: i32, scale: f32, eps: f32, kBlockD: i32, kBlockQ: i32, kBlockF: i32,
-  unitRows: i32, blockBranches: i32, attentionBytes: usize,
+  keptV: usize, keptMid: usize, keptGate: usize, keptUp: usize, count: i32, maxNew: i32, d: i32,
+  f: i32, heads: i32, kvHeads: i32, headDim: i32, scale: f32, eps: f32, kBlockD: i32,
+  kBlockQ: i32, kBlockF: i32, unitRows: i32, blockBranches: i32, attentionBytes: usize,
   begin: i32, end: i32, scratch: usize,
 ): void {
   const width = heads * headDim, kv = kvHeads * headDim;
