@@ -107,6 +107,9 @@ Deno.test("MMLU-Pro: options have letters; worked examples are not asked", async
         "<answer>B, a number</answer>",
         "**Answer:** B",
         "Final Answer: (B)",
+        "The answer is B\n\nC is wrong because it is not even.",
+        "<answer>B A number</answer>",
+        "<answer>B is right</answer>",
       ]
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 1, text);
@@ -124,6 +127,15 @@ Deno.test("MMLU-Pro: options have letters; worked examples are not asked", async
         "Answer: B, C",
         "\\boxed{C} or \\boxed{B}",
         "<answer>The answer is B or C</answer>",
+        "<answer>B; C</answer>",
+        "<answer>B C</answer>",
+        "<answer>B\nC</answer>",
+        "<answer>B+C</answer>",
+        "<answer>B++</answer>",
+        "<answer>B, or C</answer>",
+        "The answer is B, or maybe C.",
+        "<answer>B is incorrect</answer>",
+        "<answer>(B) isn't right</answer>",
       ]
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 0, text);

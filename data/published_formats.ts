@@ -32,8 +32,13 @@ export interface PublishedFormat {
 /** The words that announce an answer in a text. */
 const STATES = "[Aa]nswer(?:\\s+is|\\*{0,2}:)";
 const STATED_LETTER = new RegExp(`${STATES}[\\s:(*]*([A-Z])\\b`, "g");
-/** A second letter after the first one. */
-const SECOND_LETTER = /^\)?(?:\s*[,/&]|\s+and|\s+or)\s*\(?[A-Z](?![A-Za-z'])/;
+/** A second letter after the first one: "C or D", "(C); (D)"; "C D" only at the end of a text. */
+const SECOND_LETTER = new RegExp(
+  "^[)\\]]?(?:(?:\\s*[,;/&+|]\\s*(?:(?:and|or)\\s+)?|\\s+(?:and|or)\\s+)" +
+    "(?:(?:maybe|perhaps)\\s+)?\\(?[A-Z](?![A-Za-z'])|\\s+\\(?[A-Z][).]?\\s*$)",
+);
+/** "C is wrong" does not choose C. */
+const DENIED = /^[)\]]?\s+(?:is|are)(?:n't\b|\s+(?:not|in|un|wrong|false))/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 const FORMATS: Readonly<Record<string, PublishedFormat>> = {
@@ -120,9 +125,10 @@ export function publishedFormat(name: unknown): PublishedFormat | null {
 function chosenLetter(answer: string): string | undefined {
   const text = boxedLetter(answer) ?? statedLetter(answer) ?? answer;
   const match =
-    /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'])/i
+    /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'#]|\+\+)/i
       .exec(text);
-  if (match === null || SECOND_LETTER.test(text.slice(match[0].length))) return undefined;
+  const rest = text.slice(match?.[0].length ?? 0);
+  if (match === null || SECOND_LETTER.test(rest) || DENIED.test(rest)) return undefined;
   return match[1]!.toUpperCase();
 }
 
