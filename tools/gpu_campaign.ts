@@ -11,6 +11,7 @@
  *     deno task gpu:campaign [--device webgpu,vulkan] [--python PATH] [--page docs/gpu.md]
  *                            [--minutes 25] [--json FILE] [part …]
  */
+import { parseArgs } from "node:util";
 import { VERSION } from "../core/version.ts";
 import { messageOf, UsageError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
@@ -68,16 +69,18 @@ const SHARES: Readonly<Record<Part, number>> = {
   step: 4,
 };
 
+/** @throws UsageError for a part that does not exist, or no time */
+function check({ parts, minutes }: Pick<CampaignOptions, "parts" | "minutes">): void {
+  const unknown = parts.find((part) => !(PARTS as readonly string[]).includes(part));
+  if (unknown !== undefined) {
+    throw new UsageError(`${unknown}: the parts are ${PARTS.join(", ")}`);
+  }
+  if (!(minutes > 0)) throw new UsageError(`--minutes ${minutes}: expected a number above 0`);
+}
+
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const { device: name, python, tell } = options;
-  const unknown = options.parts.find((part) => !(PARTS as readonly string[]).includes(part));
-  if (unknown !== undefined || !(options.minutes > 0)) {
-    throw new UsageError(
-      unknown === undefined
-        ? `--minutes ${options.minutes}: expected a number above 0`
-        : `${unknown}: the parts are ${PARTS.join(", ")}`,
-    );
-  }
+  check(options);
   const begin = performance.now(), limit = options.minutes * 60_000;
   let kernelChoices: Record<string, string> = {};
   const open = async () => {
@@ -190,12 +193,6 @@ function without(rows: readonly unknown[], all: number): string | undefined {
   return rows.length === all ? undefined : `no time for ${all - rows.length} of ${all} rows`;
 }
 
-/** The value of `--name VALUE`, which is taken out of the arguments. */
-function flag(args: string[], name: string): string | null {
-  const at = args.indexOf(`--${name}`);
-  return at < 0 ? null : args.splice(at, 2)[1] ?? null;
-}
-
 if (import.meta.main) {
   await main().catch((error) => {
     console.error(`error: ${messageOf(error)}`);
@@ -204,17 +201,23 @@ if (import.meta.main) {
 }
 
 async function main(): Promise<void> {
-  const args = [...Deno.args];
-  const page = flag(args, "page") ?? "docs/gpu.md", json = flag(args, "json");
-  const devices = (flag(args, "device") ?? "webgpu,vulkan").split(",");
-  const python = flag(args, "python"), minutes = Number(flag(args, "minutes") ?? 25);
+  const text = { type: "string" } as const;
+  const { values, positionals: args } = parseArgs({
+    options: { device: text, python: text, page: text, minutes: text, json: text },
+    allowPositionals: true,
+  });
+  const { page = "docs/gpu.md", python = null, json = null } = values;
+  const devices = (values.device ?? "webgpu,vulkan").split(",");
+  const minutes = Number(values.minutes ?? 25);
   if (Deno.env.get(IN_PROCESS) === "1") {
     const tell = (line: string) => console.error(line);
     const progress = (found: CampaignResult) => console.log(JSON.stringify(found));
     await campaign({ device: devices[0]!, python, minutes, parts: args, tell, progress });
     return;
   }
-  await Deno.readTextFile(page); // before anything is measured
+  // Before anything is measured.
+  check({ parts: args, minutes });
+  await Deno.readTextFile(page);
   const all = new Map<string, CampaignResult>();
   let failed = 0;
   for (const [i, device] of devices.entries()) {
@@ -235,8 +238,8 @@ async function main(): Promise<void> {
           await writeFileAtomic(json, JSON.stringify([...all.values()], null, 1) + "\n");
         }
       },
-      // By itself it ends soon after its time.
-      AbortSignal.timeout(1.1 * share * 60_000 + 30_000),
+      // By itself it ends soon after its time; programs in Python may have two minutes more.
+      AbortSignal.timeout((1.1 * share + 2.5) * 60_000),
     );
     if (ended !== null) {
       failed++;
