@@ -4,7 +4,8 @@
  * writes no such SPIR-V, so what it has written for descriptors is changed here:
  *
  * - The variables of storage buffers go. A block of push constants has their addresses, and then
- *   the numbers of their elements (u32); functions load them in place of the variables.
+ *   the numbers of their elements (u32). Each function loads what it needs of them at its beginning,
+ *   since not all compilers take such loads out of loops.
  * - Pointers to buffers are of the class PhysicalStorageBuffer. Reads and writes through them say
  *   their alignment.
  * - Lengths of arrays, with which naga bounds every index, are those of the push constants. So an
@@ -27,6 +28,8 @@ const OP = {
   typePointer: 32,
   constant: 43,
   function: 54,
+  functionParameter: 55,
+  functionEnd: 56,
   variable: 59,
   load: 61,
   store: 62,
@@ -35,6 +38,8 @@ const OP = {
   arrayLength: 68,
   decorate: 71,
   memberDecorate: 72,
+  copyObject: 83,
+  label: 248,
   cooperativeMatrixLoad: 4457,
   cooperativeMatrixStore: 4458,
 } as const;
@@ -91,8 +96,13 @@ export function byAddress(spirv: Bytes): AddressedKernel {
   };
   const block = new PushBlock(module, () => bound++);
   let isDeclared = false, isDecorated = false;
+  /** What the function has loaded; null before its first instruction. */
+  let loaded: Loaded | null = null;
   emit(OP.capability, ADDRESSES_CAPABILITY);
-  for (const { op, args } of parsed) {
+  for (const [i, { op, args }] of parsed.entries()) {
+    if (isDeclared && loaded === null && !BEFORE_INSTRUCTIONS.includes(op)) {
+      loaded = block.load(emit, usedBuffers(parsed, i, module));
+    }
     switch (op) {
       case OP.memoryModel:
         emit(op, ADDRESSES_MODEL, args[1]!);
@@ -115,16 +125,17 @@ export function byAddress(spirv: Bytes): AddressedKernel {
       case OP.function:
         if (!isDeclared) block.declare(emit);
         isDeclared = true;
+        loaded = null;
         break;
       case OP.accessChain:
       case OP.inBoundsAccessChain:
         if (module.buffers.has(args[2]!)) {
-          emit(op, args[0]!, args[1]!, block.load(emit, args[2]!, "address"), ...args.slice(3));
+          emit(op, args[0]!, args[1]!, loaded!.get(args[2]!)!.address, ...args.slice(3));
           continue;
         }
         break;
       case OP.arrayLength:
-        block.load(emit, args[2]!, "length", args[1]!);
+        emit(OP.copyObject, args[0]!, args[1]!, loaded!.get(args[2]!)!.length);
         continue;
       case OP.load:
         emit(op, ...args.slice(0, 3), ...aligned(args.slice(3), module.alignment(args[2]!)));
@@ -144,6 +155,28 @@ export function byAddress(spirv: Bytes): AddressedKernel {
   }
   out[BOUND] = bound;
   return { spirv: new Uint8Array(Uint32Array.from(out).buffer), buffers: block.buffers };
+}
+
+/** What stands before the instructions of a function. */
+const BEFORE_INSTRUCTIONS: readonly number[] = [
+  OP.function,
+  OP.functionParameter,
+  OP.label,
+  OP.variable,
+];
+
+/** Ids of values by the buffers' variables. */
+type Loaded = ReadonlyMap<number, { address: number; length: number }>;
+
+/** The buffers that a function uses from instruction `begin` to its end. */
+function usedBuffers(parsed: readonly Instruction[], begin: number, module: Module): number[] {
+  const used = new Set<number>();
+  for (let i = begin; parsed[i]!.op !== OP.functionEnd; i++) {
+    const { op, args } = parsed[i]!;
+    const reads = op === OP.accessChain || op === OP.inBoundsAccessChain || op === OP.arrayLength;
+    if (reads && module.buffers.has(args[2]!)) used.add(args[2]!);
+  }
+  return [...used];
 }
 
 const classOf = (storage: number) =>
@@ -271,20 +304,19 @@ class PushBlock {
     emit(OP.variable, pointer, this.variable, CLASS.pushConstant);
   }
 
-  /** Loads the address or the length of a buffer; returns its id, a new one by default. */
-  load(
-    emit: Emit,
-    buffer: number,
-    what: "address" | "length",
-    id = this.#newId(),
-  ): number {
-    const i = this.#members.indexOf(buffer), at = this.#newId();
-    const { type } = this.#module.buffers.get(buffer)!;
-    const isAddress = what === "address";
-    const pointer = isAddress ? this.#addressPointers.get(type)! : this.#ids.lengthPointer;
-    const index = this.#indices[isAddress ? i : this.#members.length + i]!;
-    emit(OP.accessChain, pointer, at, this.variable, index);
-    emit(OP.load, isAddress ? type : this.#module.u32, id, at);
-    return id;
+  /** Loads the addresses and lengths of buffers. */
+  load(emit: Emit, buffers: readonly number[]): Loaded {
+    const { u32, buffers: all } = this.#module, n = this.#members.length;
+    const member = (index: number, type: number, pointer: number) => {
+      const at = this.#newId(), id = this.#newId();
+      emit(OP.accessChain, pointer, at, this.variable, this.#indices[index]!);
+      emit(OP.load, type, id, at);
+      return id;
+    };
+    return new Map(buffers.map((buffer) => {
+      const i = this.#members.indexOf(buffer), { type } = all.get(buffer)!;
+      const address = member(i, type, this.#addressPointers.get(type)!);
+      return [buffer, { address, length: member(n + i, u32, this.#ids.lengthPointer) }];
+    }));
   }
 }
