@@ -4,8 +4,8 @@
  * writes no such SPIR-V, so what it has written for descriptors is changed here:
  *
  * - The variables of storage buffers go. A block of push constants has their addresses, and then
- *   the numbers of their elements (u32). Each function loads what it needs of them at its beginning,
- *   since not all compilers take such loads out of loops.
+ *   the numbers of their elements (u32). Each function loads at its beginning what it needs of
+ *   them, since not all compilers take such loads out of loops.
  * - Pointers to buffers are of the class PhysicalStorageBuffer. Reads and writes through them say
  *   their alignment.
  * - Lengths of arrays, with which naga bounds every index, are those of the push constants. So an
