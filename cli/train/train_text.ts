@@ -89,8 +89,8 @@ export function grpoText(plan: TrainPlan, noun: string): string {
   if (each === 1) return `${what} of ${size}`;
   return `${what}, ` +
     (each > 1
-      ? `${each} on each generation of ${size}`
-      : `${1 / each} generations of ${size} each`);
+      ? `${significant(each)} on each generation of ${size}`
+      : `${significant(1 / each)} generations of ${size} each`);
 }
 
 /** An accuracy with its interval, in percent. */

@@ -346,11 +346,10 @@ export class TrainingRules extends RuleContext {
       const has = taken.length === 0 ? "it has none" : `it has ${taken.join(", ")}`;
       this.fail(`no parameter of ${schedule} (${has})`, `${kwargs}.${name}`);
     }
-    const hasMinRate = given.min_lr !== undefined || given.min_lr_rate !== undefined;
-    if (given.min_lr !== undefined && given.min_lr_rate !== undefined) {
-      this.fail("min_lr and min_lr_rate: expected one of them", kwargs);
-    }
-    if (schedule.endsWith("with_min_lr") && !hasMinRate) {
+    const lowest = (["min_lr", "min_lr_rate", "min_lr_ratio"] as const)
+      .filter((name) => given[name] !== undefined);
+    if (lowest.length > 1) this.fail(`${lowest.join(" and ")}: expected one of them`, kwargs);
+    if (schedule.endsWith("with_min_lr") && lowest.length === 0) {
       const text = `${schedule} needs its lowest rate: ` +
         "lr_scheduler_kwargs: {min_lr_rate: 0.1} or {min_lr: 1e-7}";
       this.fail(text, kwargs, type);
@@ -378,7 +377,10 @@ const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs
   cosine_warmup_with_min_lr: ["num_cycles", "warmup_lr_rate", ...MIN_RATES],
   polynomial: ["power", "lr_end"],
   inverse_sqrt: ["timescale"],
-  warmup_stable_decay: ["num_decay_steps", "num_stable_steps", "num_cycles", ...MIN_RATES],
+  warmup_stable_decay: [
+    ...["num_decay_steps", "num_stable_steps", "warmup_type", "decay_type", "num_cycles"] as const,
+    ...["min_lr_ratio", ...MIN_RATES] as const,
+  ],
 };
 
 /**

@@ -99,7 +99,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     SCHEDULE_KWARGS,
     () => ({}),
     "parameters of the schedule: min_lr, min_lr_rate, num_cycles, power, lr_end, timescale, " +
-      "num_decay_steps, num_stable_steps",
+      "num_decay_steps, num_stable_steps, min_lr_ratio, warmup_type, decay_type",
   ),
   warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps"),
   optim: key(

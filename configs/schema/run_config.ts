@@ -85,6 +85,9 @@ export type SchedulerType =
   | "warmup_stable_decay";
 
 /** Parameters of a schedule. Which names each schedule has is checked in `configs/rules/`. */
+/** The form of a rise or fall of the rate; by default the warm-up is linear, the decay a cosine. */
+export type RampType = "linear" | "cosine" | "1-sqrt";
+
 export interface SchedulerKwargs {
   /**
    * Lowest learning rate, absolute or as a share of learning_rate (cosine…min_lr,
@@ -105,6 +108,10 @@ export interface SchedulerKwargs {
   /** warmup_stable_decay: steps of the decay (required) and of the plateau (default: the rest). */
   num_decay_steps?: number;
   num_stable_steps?: number;
+  /** warmup_stable_decay: its lowest rate as a share of learning_rate, and how it gets there. */
+  min_lr_ratio?: number;
+  warmup_type?: RampType;
+  decay_type?: RampType;
   /** cosine_warmup_with_min_lr: learning rate of the first step as a share of learning_rate. */
   warmup_lr_rate?: number;
 }

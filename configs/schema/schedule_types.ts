@@ -18,6 +18,8 @@ export const SCHEDULES = choice([
   "warmup_stable_decay",
 ], { notYet: ["reduce_lr_on_plateau", "greedy"] });
 
+const RAMPS = choice(["linear", "cosine", "1-sqrt"]);
+
 export const SCHEDULE_KWARGS = fields<SchedulerKwargs>({
   min_lr: float({ min: 0 }),
   min_lr_rate: float({ min: 0, max: 1 }),
@@ -27,6 +29,9 @@ export const SCHEDULE_KWARGS = fields<SchedulerKwargs>({
   timescale: float({ above: 0 }),
   num_decay_steps: int({ min: 1 }),
   num_stable_steps: int({ min: 0 }),
+  min_lr_ratio: float({ min: 0, max: 1 }),
+  warmup_type: RAMPS,
+  decay_type: RAMPS,
   warmup_lr_rate: float({ min: 0, max: 1 }),
 }, "a map of parameters of the schedule");
 

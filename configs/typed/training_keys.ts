@@ -62,7 +62,8 @@ export interface TrainingKeys {
   lr_scheduler_type?: Training["lr_scheduler_type"];
   /**
    * Parameters of the schedule: min_lr, min_lr_rate, num_cycles, power, lr_end, timescale,
-   * num_decay_steps, num_stable_steps. Expected: a map of parameters of the schedule; default {}.
+   * num_decay_steps, num_stable_steps, min_lr_ratio, warmup_type, decay_type. Expected: a map of
+   * parameters of the schedule; default {}.
    */
   lr_scheduler_kwargs?: Training["lr_scheduler_kwargs"];
   /** Steps of linear warm-up; < 1 = ratio of all steps. Expected: a number ≥ 0; default 0. */

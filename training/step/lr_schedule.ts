@@ -4,7 +4,7 @@
  * has rate 0. The exception is cosine_warmup_with_min_lr, whose first step has a rate above 0. Left
  * out: reduce_lr_on_plateau, which needs evaluations.
  */
-import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/run_config.ts";
+import type { RampType, SchedulerKwargs, SchedulerType } from "../../configs/schema/run_config.ts";
 
 export interface Schedule {
   type: SchedulerType;
@@ -57,7 +57,8 @@ export function rateFactor(schedule: Schedule, k: number): number {
     return above(lowest, cosine((k - warmup + 1) / decay, kwargs.num_cycles));
   }
   if (k < warmup) {
-    return type === "warmup_stable_decay" ? above(lowest, k / warmup) : k / warmup;
+    if (type !== "warmup_stable_decay") return k / warmup;
+    return above(lowest, rise(kwargs.warmup_type ?? "linear", k / warmup));
   }
   const progress = (k - warmup) / decay;
   switch (type) {
@@ -85,9 +86,22 @@ export function rateFactor(schedule: Schedule, k: number): number {
       const stable = kwargs.num_stable_steps ?? Math.max(0, totalSteps - warmup - steps);
       if (k < warmup + stable) return 1;
       if (k >= warmup + stable + steps) return lowest;
-      return above(lowest, cosine((k - warmup - stable) / steps, kwargs.num_cycles));
+      const progress = (k - warmup - stable) / steps, form = kwargs.decay_type ?? "cosine";
+      return above(lowest, fall(form, progress, kwargs.num_cycles));
     }
   }
+}
+
+/** A warm-up from 0 to 1. */
+function rise(form: RampType, progress: number): number {
+  if (form === "linear") return progress;
+  return 1 - (form === "cosine" ? cosine(progress) : Math.sqrt(1 - progress));
+}
+
+/** A decay from 1 to 0; a cosine with other cycles may end elsewhere. */
+function fall(form: RampType, progress: number, cycles?: number): number {
+  if (form === "cosine") return cosine(progress, cycles);
+  return 1 - (form === "linear" ? progress : Math.sqrt(progress));
 }
 
 /** A cosine wave between 1 and 0; by default half a wave, which falls from 1 to 0. */
@@ -100,7 +114,7 @@ function above(lowest: number, factor: number): number {
 }
 
 function lowestFactor(schedule: Schedule): number {
-  const { min_lr_rate: relative, min_lr: absolute } = schedule.kwargs;
+  const { min_lr_ratio, min_lr_rate: relative = min_lr_ratio, min_lr: absolute } = schedule.kwargs;
   return relative ?? (absolute === undefined ? 0 : share(schedule, absolute));
 }
 

@@ -69,6 +69,51 @@ Deno.test("parameters of the schedules", () => {
     [.1, .55, 1, 1, .55, .1, .1, .1],
     "stable steps",
   );
+  // transformers' get_wsd_schedule with 4 steps of warm-up, 10 steps, and these arguments.
+  const wsd = (kwargs: SchedulerKwargs) =>
+    at("warmup_stable_decay", { num_decay_steps: 4, ...kwargs }, {
+      warmupSteps: 4,
+      totalSteps: 10,
+    });
+  const ramps: [SchedulerKwargs, number[]][] = [
+    [{ min_lr_ratio: 0.1, warmup_type: "cosine", decay_type: "linear" }, [
+      0.1,
+      0.2318019,
+      0.55,
+      0.8681981,
+      1.0,
+      1.0,
+      1.0,
+      0.775,
+      0.55,
+      0.325,
+    ]],
+    [{ min_lr_ratio: 0.2, warmup_type: "1-sqrt", decay_type: "1-sqrt" }, [
+      0.2,
+      0.3071797,
+      0.4343146,
+      0.6,
+      1.0,
+      1.0,
+      1.0,
+      0.6,
+      0.4343146,
+      0.3071797,
+    ]],
+    [{ warmup_type: "linear", decay_type: "cosine", num_cycles: 1.5 }, [
+      0.0,
+      0.25,
+      0.5,
+      0.75,
+      1.0,
+      1.0,
+      1.0,
+      0.1464466,
+      0.5,
+      0.8535534,
+    ]],
+  ];
+  for (const [kwargs, values] of ramps) assertClose(wsd(kwargs), values, JSON.stringify(kwargs));
 });
 
 Deno.test("a warm-up below 1 is a share of all steps, rounded up", () => {
