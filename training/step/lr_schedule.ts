@@ -114,7 +114,8 @@ function above(lowest: number, factor: number): number {
 }
 
 function lowestFactor(schedule: Schedule): number {
-  const { min_lr_ratio, min_lr_rate: relative = min_lr_ratio, min_lr: absolute } = schedule.kwargs;
+  const { min_lr_rate, min_lr_ratio, min_lr: absolute } = schedule.kwargs;
+  const relative = min_lr_rate ?? min_lr_ratio;
   return relative ?? (absolute === undefined ? 0 : share(schedule, absolute));
 }
 
