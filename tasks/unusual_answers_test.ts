@@ -25,6 +25,8 @@ const rows: [task: string, entry: ScorableEntry, scores: [answer: string, score:
     ['[["tea", "ate"]]', 1],
     ['[[["tea", "ate"]]]', 0.01],
     ['[[["tea"], "ate"]]', 0],
+    ["{}", 0],
+    ['""', 0],
   ]],
   ["manipulate_matrix", { answer: "1 2\n3 4" }, [
     [" 1  2 \n3\t4 ", 1],
