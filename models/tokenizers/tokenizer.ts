@@ -45,10 +45,15 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
-  if (!files.has("tokenizer.json") && await hasTokenizer(folder)) {
+  if (!files.has("tokenizer.json") && await hasAny(folder, VOCABULARY_FILES)) {
     return tokenizerFromFiles(await tokenizerFromVocabulary(folder, files), folder);
   }
   if (!files.has("tokenizer.json")) {
+    if (await hasAny(folder, ["tokenizer.json"])) {
+      throw new RgxError(`${folder}/tokenizer.json: it is a link that leads to no file`, {
+        advice: "Mend the link, or fetch the file.",
+      });
+    }
     throw noTokenizer(
       folder,
       "Name the folder of a Hugging Face model, or set tokenizer_name_or_path.",
@@ -67,7 +72,10 @@ export function noTokenizer(where: string, advice: string): UsageError {
 
 /** Whether a folder has any file of a tokenizer's vocabulary. */
 export async function hasTokenizer(folder: string): Promise<boolean> {
-  const names: readonly string[] = ["tokenizer.json", ...VOCABULARY_FILES];
+  return await hasAny(folder, ["tokenizer.json", ...VOCABULARY_FILES]);
+}
+
+async function hasAny(folder: string, names: readonly string[]): Promise<boolean> {
   for await (const { name } of Deno.readDir(folder)) {
     if (names.includes(name)) return true;
   }

@@ -257,6 +257,12 @@ Deno.test("vocab.json without merges, of an unknown kind or damaged is refused",
   const gpt2 = { tokenizer_class: "GPT2TokenizerFast" };
   try {
     await assert.rejects(loadTokenizer(folder), /no tokenizer/);
+    await Deno.symlink(`${folder}/gone`, `${folder}/tokenizer.json`);
+    await assert.rejects(
+      loadTokenizer(folder),
+      /tokenizer\.json: it is a link that leads to no file/,
+    );
+    await Deno.remove(`${folder}/tokenizer.json`);
     await Deno.writeTextFile(`${folder}/vocab.json`, `{"a": 0, "b": 1, "ab": 2}`);
     await assert.rejects(loadTokenizer(folder), /vocab\.json is there, merges\.txt is not/);
     await Deno.writeTextFile(`${folder}/merges.txt`, "#version: 0.2\n");
