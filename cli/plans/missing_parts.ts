@@ -18,7 +18,7 @@ export interface MissingPart {
   /** Where it is asked for: a key of the configuration, or a flag. */
   where: string;
   name: string;
-  /** What is wrong with it. */
+  /** What is wrong with it, as the rest of a sentence. */
   why: string;
   /** The command that fetches it; null = it is a path, which no command fetches. */
   fetch: string | null;
@@ -51,7 +51,12 @@ export async function missingModel(
   if (path === null) return { where, name, why: lookedIn(lookedAt), fetch };
   if (!weights) return null;
   if (!await hasWeights(path)) {
-    return { where, name, why: `there are no weights in ${path}`, fetch };
+    return {
+      where,
+      name,
+      why: path === name ? "has no weights" : `has no weights in ${path}`,
+      fetch,
+    };
   }
   const base = await baseOfAdapter(path);
   return base === null ? null : await missingModel(`${where} (base of ${name})`, base, true);
@@ -79,7 +84,7 @@ export async function missingData(
   return { where, name, why: lookedIn(lookedAt), fetch: fetchCommand(place, "dataset") };
 }
 
-const lookedIn = (places: readonly string[]) => `looked in ${places.at(-1)}`;
+const lookedIn = (places: readonly string[]) => `is not here (looked in ${places.at(-1)})`;
 
 /** The command that fetches a repository of the Hub; null for a path. */
 function fetchCommand(name: string, kind: RepositoryKind): string | null {
@@ -92,7 +97,7 @@ function fetchCommand(name: string, kind: RepositoryKind): string | null {
 
 /** One line for each part. */
 export function missingLines(parts: readonly MissingPart[]): string[] {
-  return parts.map(({ where, name, why }) => `${where}: ${name} is not here (${why})`);
+  return parts.map(({ where, name, why }) => `${where}: ${name} ${why}`);
 }
 
 /** What to do about it: the last lines are the commands, for copying. */

@@ -209,7 +209,6 @@ Deno.test("training, generation and benchmarks say how to pull a model that is m
     const config = await tinyConfig(home, "");
     const commands = [
       ["train", config, "model.init=null", "model.model_name_or_path=org/tiny"],
-      ["train", config, "model.init=null", "model.model_name_or_path=.", `${TOKENIZER}=org/tiny`],
       ["generate", "--model", "org/tiny", "--prompt", "x"],
       ["bench", "--models", "org/tiny", "--tasks", "chain_sum"],
       ["export", "org/tiny", "--to", "hf", "--output", "out"],
@@ -221,6 +220,16 @@ Deno.test("training, generation and benchmarks say how to pull a model that is m
       assert.match(result.err, /If it is on the Hub: rgx pull org\/tiny fetches it\./);
       assertClean(result);
     }
+    const place = "model.model_name_or_path=.";
+    const both = ["train", config, "model.init=null", place, `${TOKENIZER}=org/tiny`];
+    const two = await rgx(both, "", env, home);
+    assert.deepEqual([two.code, two.out], [1, ""], two.err);
+    assert.match(
+      two.err,
+      /model\.model_name_or_path: \. has no weights$/m,
+    );
+    assert.match(two.err, /model\.tokenizer_name_or_path: org\/tiny is not here/);
+    assert.match(two.err, /check the path of model\.model_name_or_path[^]*rgx pull org\/tiny\n$/);
     assert.equal(hub.seen.length, 0, "no request is sent");
   });
 });
