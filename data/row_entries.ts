@@ -6,8 +6,8 @@
  * - `chat_template_kwargs`: values for the chat template with this prompt.
  *
  * Rules about the form of the columns:
- * - `prompt` may be a list of chat messages: a conversation, which becomes the prompt as it is. A
- *   `completion` may be a list with one assistant's message.
+ * - `prompt` may be a list of chat messages, or its JSON text, as in tables: a conversation, which
+ *   becomes the prompt as it is. A `completion` may be a list with one assistant's message.
  * - `messages` (or ShareGPT's `conversations`) hold a prompt and, where the last message is an
  *   assistant's, a completion.
  * - In verl's rows `reward_model.ground_truth` is the answer. `rgx tasks export` puts the whole
@@ -156,7 +156,8 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
 }
 
 /** @throws UsageError for an empty prompt, or messages after which no answer comes */
-function promptOf(cell: unknown, place: string): RowPrompt {
+function promptOf(given: unknown, place: string): RowPrompt {
+  const cell = chatOf(given);
   if (!Array.isArray(cell)) {
     const question = textOf(cell, place);
     if (isBlank(question)) throw new UsageError(`${place} is empty`);
@@ -174,17 +175,17 @@ function withProblemColumns(
   row: Readonly<Record<string, unknown>>,
   place: string,
 ): Record<string, unknown> {
-  const chat = CHAT_COLUMNS.find((name) => Array.isArray(row[name]));
+  const chat = CHAT_COLUMNS.find((name) => Array.isArray(chatOf(row[name])));
   if (QUESTION_COLUMNS.every((name) => row[name] == null) && chat !== undefined) {
     const { [chat]: cell, ...rest } = row;
-    const messages = readMessages(cell as unknown[], `${place}: ${chat}`);
+    const messages = readMessages(chatOf(cell) as unknown[], `${place}: ${chat}`);
     if (messages.at(-1)!.role !== "assistant") return { ...rest, prompt: messages };
     if (messages.length === 1) {
       throw new UsageError(`${place}: ${chat}: an assistant's message alone, without a prompt`);
     }
     return { ...rest, prompt: messages.slice(0, -1), completion: messages.slice(-1) };
   }
-  const verl = row["reward_model"] as { ground_truth?: unknown } | undefined;
+  const verl = objectOf(row["reward_model"]) as { ground_truth?: unknown } | undefined;
   if (typeof verl !== "object" || verl?.ground_truth == null) return { ...row };
   const entry = objectOf((row["extra_info"] as { entry?: unknown } | undefined)?.entry);
   if (typeof (entry as { question?: unknown } | null)?.question === "string") {
@@ -208,6 +209,18 @@ function objectOf(value: unknown): unknown {
   if (typeof value !== "string" || !value.startsWith("{")) return value;
   try {
     return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** Parses the JSON text of a list of messages, as tables have it; other values stay as they are. */
+function chatOf(value: unknown): unknown {
+  if (typeof value !== "string" || !/^\s*\[\s*\{\s*"/.test(value)) return value;
+  try {
+    const list = JSON.parse(value), first = list[0] as Record<string, unknown>;
+    const isChat = Object.hasOwn(first, "role") && Object.hasOwn(first, "content");
+    return isChat ? list : value;
   } catch {
     return value;
   }

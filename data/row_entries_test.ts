@@ -239,6 +239,24 @@ Deno.test("verl's parquet keeps its system message, its prompt and its way to sc
   }
 });
 
+Deno.test("JSON texts of conversations and of verl's truth are read, as tables have them", () => {
+  const chat = [system("S"), user("Q")], reward_model = { style: "rule", ground_truth: "5" };
+  const [entry] = read({
+    prompt: JSON.stringify(chat, null, 1),
+    reward_model: JSON.stringify(reward_model),
+  });
+  assert.deepEqual([entry!.messages, entry!.answer], [chat, "5"]);
+  const [whole] = read({ messages: JSON.stringify([user("Q"), assistant("A")]) });
+  assert.deepEqual([whole!.question, whole!.answer], ["Q", "A"]);
+  // Other texts that look like it are texts.
+  for (const text of ['[{"a": 1}]', '[{"role": ', "[1, 2]"]) {
+    assert.deepEqual([read({ prompt: text })[0]!.question, read({ prompt: text })[0]!.messages], [
+      text,
+      undefined,
+    ]);
+  }
+});
+
 Deno.test("an answer is one text; any other truth of verl stays in its column for rewards", () => {
   const of = (row: Row) => read({ prompt: [user("Q")], ...row })[0]!;
   assert.equal(of({ answer: ["5"] }).answer, "5");

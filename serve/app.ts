@@ -194,7 +194,8 @@ export class App {
 
   #route(method: string, path: string, handler: Handler): void {
     this.#methods.set(path, [...this.#methods.get(path) ?? [], method]);
-    this.hono.on(method, path, (context) => this.#respond(context, path, handler));
+    const label = path.replace(/:(\w+)\{.+\}$/, "{$1}");
+    this.hono.on(method, path, (context) => this.#respond(context, label, handler));
   }
 
   /** Does what every request goes through. @param route the path without values */

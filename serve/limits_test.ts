@@ -108,6 +108,8 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
       const response = await fetch(`${url}/v1/models/${name}`);
       assert.equal((await response.json()).error.code, "model_not_found", name);
     }
+    const counters = await (await fetch(`${url}/metrics`)).text();
+    assert.match(counters, /rgx_requests_total\{path="\/v1\/models\/\{id\}",status="404"\} 4/);
     assert.deepEqual(await refused("/v1/models", {}), [405, "invalid_request_error", null, null]);
     const path = "/v1/completions";
     for (const body of ["", "{", "[]", "null", "3", '"x"', "{} {}", "\xff", "[".repeat(100_000)]) {
