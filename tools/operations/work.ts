@@ -98,12 +98,13 @@ const WORK: { [K in OpName]?: (args: Ops[K], read: ReadTable) => Work } = {
       bytes: 8 * (kvHeads * keys.read + heads * count) * headDim,
     };
   },
-  decode_layer: ({ count, d, f, heads, kvHeads, headDim, branches }, read) => {
+  decode_layer: ({ count, d, f, heads, kvHeads, headDim, branches, keptRow }, read) => {
     const keys = decodedKeys(read(branches), count), q = heads * headDim, kv = kvHeads * headDim;
     const weights = d * (2 * q + 2 * kv + 3 * f);
+    const kept = keptRow === undefined ? 0 : 2 * d + q + 2 * kv + 2 * f;
     return {
       flops: 2 * count * weights + 4 * q * keys.all,
-      bytes: 4 * weights + 8 * (count * d + kv * keys.read),
+      bytes: 4 * weights + 8 * (count * d + kv * keys.read) + 4 * count * kept,
     };
   },
   rmsnorm: ({ rows, d, add }) => ({ flops: 0, bytes: 4 * rows * d * (add === undefined ? 2 : 4) }),
