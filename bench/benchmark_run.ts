@@ -2,6 +2,7 @@
  * The state of a running benchmark: which model has answered what. Every answer is scored and goes
  * to the store. At the end the result is made from the store, with the samples of earlier runs.
  */
+import { counted } from "../core/counted.ts";
 import { fnv1a } from "../core/philox.ts";
 import { VERSION } from "../core/version.ts";
 import { DATASET_NAMES } from "../data/dataset_entries.ts";
@@ -174,8 +175,9 @@ export class BenchmarkRun {
       for (const [model, { examples }] of Object.entries(models)) {
         const long = examples.filter((example) => example.too_long);
         if (long.length === 0) continue;
-        const message = `${model} was not asked ${long.length} of ${examples.length} questions ` +
-          `of ${task}: their prompts are too long for it (${long[0]!.error})`;
+        const message = `${model} was not asked ${long.length} of ` +
+          `${counted(examples.length, "question")} of ${task}: too long for it ` +
+          `(${long[0]!.error})`;
         this.emit({ type: "warning", message });
       }
     }
@@ -183,8 +185,8 @@ export class BenchmarkRun {
       const examples = Object.values(tasks).flatMap(({ models }) => models[name]?.examples ?? []);
       const asked = examples.filter(({ error }) => error === undefined);
       if (asked.length > 0 && asked.every(({ completion }) => completion.trim() === "")) {
-        const message =
-          `${name} answered none of ${asked.length} problems: every completion is empty`;
+        const message = `${name} answered none of ${counted(asked.length, "problem")}: ` +
+          "every completion is empty";
         this.emit({ type: "warning", message });
       }
     }

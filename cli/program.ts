@@ -155,7 +155,7 @@ function withSuggestion(text: string, command: Command): string {
   if (name === undefined) return text;
   const names = what === "option"
     ? [...command.options.flatMap(({ long }) => long ?? []), "--help"]
-    : command.commands.map((child) => child.name());
+    : command.createHelp().visibleCommands(command).map((child) => child.name());
   return text.trimEnd() + didYouMean(name, names) + "\n";
 }
 

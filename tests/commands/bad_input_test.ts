@@ -57,6 +57,7 @@ Deno.test("arguments that mean nothing are refused, with a suggestion", async ()
       [["tasks", "sample", "gcd", "--num-examples", "3"], ["did you mean --size?"]],
       [["bench", "--size", "3"], ["did you mean --num-examples?"]],
       [["tasks", "smaple"], ["unknown command", "did you mean sample?"]],
+      [["_tune"], ["unknown command '_tune' (--help"]],
       [["train", "quickstart", "--steps", "3"], ["did you mean --max-steps?"]],
       [["train", "quickstart", "trainig.max_steps=3"], ["did you mean training.max_steps?"]],
       [["train", "quickstart", "--max-step", "3"], ["--max-step", "--max-steps"]],
