@@ -70,26 +70,38 @@ static void multiply_long(const Blocks *g, Product p, int rows, int panels, char
   p.vPanel = ROW;
   p.cRow = across ? ROW : g->outStep;
   p.cPanel = across ? LANES * ROW : ROW;
+  p.aheadStep = p.vTerm;
+  for (int i = 0; i < min(g->kBlock, g->k); i++) {
+    prefetch(v + i * p.vTerm, (size_t)min(group, panels) * ROW);
+  }
   for (int kk = 0; kk < g->k; kk += g->kBlock) {
     p.k = min(g->kBlock, g->k - kk);
     p.add = kk > 0 || g->accumulate;
     p.s = s + (size_t)kk * p.sTerm;
     const char *block = v + (size_t)kk * p.vTerm;
-    for (int panel = 0, count; panel < panels; panel += count) {
-      if (panel % group == 0) {
-        const size_t bytes = (size_t)min(group, panels - panel) * ROW;
-        for (int i = 0; i < p.k; i++) prefetch(block + i * p.vTerm + (size_t)panel * ROW, bytes);
-      }
-      count = panels_at_once(min(panels - panel, group - panel % group), rows, p.sRow);
-      p.v = block + (size_t)panel * ROW;
-      p.c = across ? edge : out + (size_t)panel * ROW;
-      char *to = out + (size_t)panel * LANES * g->outStep;
-      for (int j = 0; across && p.add && j < count; j++) {
-        transpose_block(to + (size_t)j * LANES * g->outStep, g->outStep, edge + j * p.cPanel, ROW);
-      }
-      multiply(rows, count, &p);
-      for (int j = 0; across && j < count; j++) {
-        transpose_block(edge + j * p.cPanel, ROW, to + (size_t)j * LANES * g->outStep, g->outStep);
+    for (int first = 0; first < panels; first += group) {
+      const int last = min(first + group, panels), isLast = last == panels;
+      // While this group is multiplied, the next one is fetched: the one beside or below it.
+      const char *next = isLast ? block + (size_t)p.k * p.vTerm : block + (size_t)last * ROW;
+      int terms = isLast ? min(g->kBlock, g->k - kk - p.k) : p.k;
+      p.aheadLines = isLast ? min(group, panels) : min(group, panels - last);
+      for (int panel = first, count; panel < last; panel += count) {
+        count = panels_at_once(last - panel, rows, p.sRow);
+        p.v = block + (size_t)panel * ROW;
+        p.c = across ? edge : out + (size_t)panel * ROW;
+        char *to = out + (size_t)panel * LANES * g->outStep;
+        for (int j = 0; across && p.add && j < count; j++) {
+          transpose_block(to + (size_t)j * LANES * g->outStep, g->outStep, edge + j * p.cPanel, ROW);
+        }
+        const int times = ceil_div(terms, ceil_div(last - panel, count));
+        p.ahead = next;
+        if (times > 0) multiply_fetching_rows(rows, count, &p, times);
+        else multiply(rows, count, &p);
+        next += (size_t)times * p.vTerm;
+        terms -= times;
+        for (int j = 0; across && j < count; j++) {
+          transpose_block(edge + j * p.cPanel, ROW, to + (size_t)j * LANES * g->outStep, g->outStep);
+        }
       }
     }
   }

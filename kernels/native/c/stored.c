@@ -32,11 +32,11 @@ static void multiply_panels(
   p.cPanel = EDGE;
   p.alpha = alpha;
   p.ahead = ahead.at;
-  p.aheadPanel = ahead.panelStep;
+  p.aheadStep = ahead.panelStep;
   for (int kk = 0; kk < k; kk += kBlock) {
     p.k = min(kBlock, k - kk);
     p.add = add || kk > 0;
-    if (kk == 0 && ahead.lines > 0) multiply_and_fetch(rows, panels, &p, ahead.lines);
+    if (kk == 0 && ahead.lines > 0) multiply_fetching_panels(rows, panels, &p, ahead.lines);
     else multiply(rows, panels, &p);
     p.s += (size_t)kBlock * 4;
     p.v += (size_t)kBlock * ROW;

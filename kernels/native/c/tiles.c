@@ -6,7 +6,8 @@
     kind(rows, panels, p);                                                     \
   }
 EACH_TILE(DEFINE, tile)
-EACH_TILE(DEFINE, fetching)
+EACH_TILE(DEFINE, fetch_panels)
+EACH_TILE(DEFINE, fetch_rows)
 EACH_TILE(DEFINE, chain)
 
 // A copy of the product would be made with wide loads of what has just been stored in small parts,
@@ -30,10 +31,21 @@ void multiply(int rows, int panels, Product *p) {
   IN_TILES(tile, rows, panels, p, (void)0)
 }
 
-void multiply_and_fetch(int rows, int panels, Product *p, int lines) {
-  const int share = ceil_div(lines, ceil_div(rows, max_rows(panels, p->sRow)));
+/** Divides the times among the tiles; returns how many of them a tile has. */
+static int divide_times(int rows, int panels, Product *p, int times) {
+  const int share = ceil_div(times, ceil_div(rows, max_rows(panels, p->sRow)));
   p->aheadTerms = max(1, p->k / share);
-  IN_TILES(fetching, rows, panels, p, p->ahead += (size_t)share * CACHE_LINE)
+  return share;
+}
+
+void multiply_fetching_panels(int rows, int panels, Product *p, int times) {
+  const int share = divide_times(rows, panels, p, times);
+  IN_TILES(fetch_panels, rows, panels, p, p->ahead += (size_t)share * CACHE_LINE)
+}
+
+void multiply_fetching_rows(int rows, int panels, Product *p, int times) {
+  const int share = divide_times(rows, panels, p, times);
+  IN_TILES(fetch_rows, rows, panels, p, p->ahead += (size_t)share * p->aheadStep)
 }
 
 static void chains_of(int rows, int panels, Product *p) {

@@ -18,11 +18,15 @@ typedef struct {
   int k;
   float alpha;
   int add;
-  /** Only for tiles that fetch: the first line, and how many terms are added between two lines. */
+  /**
+   * Only for tiles that fetch: the first line that they fetch, and how many terms they add between
+   * two times. FETCH_PANELS: a line of each panel, which are aheadStep bytes apart, and the next
+   * time those behind them. FETCH_ROWS: aheadLines lines, and the next time those aheadStep bytes
+   * on.
+   */
   const char *ahead;
-  /** From a line of a panel to that of the next one. */
-  size_t aheadPanel;
-  int aheadTerms;
+  size_t aheadStep;
+  int aheadLines, aheadTerms;
 } Product;
 
 #ifdef __aarch64__
@@ -37,6 +41,9 @@ typedef struct {
 #define MAX_ROWS_OF_4 6
 #endif
 
+/** What a tile fetches while it adds its terms. */
+enum { FETCH_NOTHING, FETCH_PANELS, FETCH_ROWS };
+
 /**
  * Hides from the compiler where a pointer comes from. Otherwise it makes one pointer of all, which
  * goes from row to row, and each load waits for the addition before it.
@@ -49,8 +56,7 @@ typedef struct {
 
 /**
  * Adds the terms of `rows` × `panels` of a product. With `fetch` it brings lines that are needed
- * later into the caches, one for each panel every p->aheadTerms terms. All three are constants
- * where it is used.
+ * later into the caches. All three are constants where it is used.
  */
 INLINE void add_terms(
   const int rows, const int panels, const int fetch, const Product *p,
@@ -64,8 +70,13 @@ INLINE void add_terms(
     count = left;
     if (fetch) {
       count = min(left, p->aheadTerms);
-      UNROLL for (int j = 0; j < panels; j++) prefetch(ahead + j * p->aheadPanel, 1);
-      ahead += CACHE_LINE;
+      if (fetch == FETCH_PANELS) {
+        UNROLL for (int j = 0; j < panels; j++) prefetch(ahead + j * p->aheadStep, 1);
+        ahead += CACHE_LINE;
+      } else {
+        prefetch(ahead, (size_t)p->aheadLines * CACHE_LINE);
+        ahead += p->aheadStep;
+      }
     }
     ONE_BY_ONE for (int k = count; k > 0; k--) {
       f32x16 b[MAX_PANELS];
@@ -101,11 +112,15 @@ INLINE void sums_of_tile(const int rows, const int panels, const int fetch, cons
 }
 
 INLINE void tile(const int rows, const int panels, const Product *p) {
-  sums_of_tile(rows, panels, 0, p);
+  sums_of_tile(rows, panels, FETCH_NOTHING, p);
 }
 
-INLINE void fetching(const int rows, const int panels, const Product *p) {
-  sums_of_tile(rows, panels, 1, p);
+INLINE void fetch_panels(const int rows, const int panels, const Product *p) {
+  sums_of_tile(rows, panels, FETCH_PANELS, p);
+}
+
+INLINE void fetch_rows(const int rows, const int panels, const Product *p) {
+  sums_of_tile(rows, panels, FETCH_ROWS, p);
 }
 
 /**
@@ -125,7 +140,7 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
       UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
     }
   }
-  add_terms(rows, panels, 0, p, sums);
+  add_terms(rows, panels, FETCH_NOTHING, p, sums);
   char *c = p->c;
   UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
     UNROLL for (int j = 0; j < panels; j++) store16(c + j * p->cPanel, sums[i][j]);
@@ -149,7 +164,8 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
 
 #define DECLARE(kind, rows, panels) void kind##_##rows##_##panels(const Product *p);
 EACH_TILE(DECLARE, tile)
-EACH_TILE(DECLARE, fetching)
+EACH_TILE(DECLARE, fetch_panels)
+EACH_TILE(DECLARE, fetch_rows)
 EACH_TILE(DECLARE, chain)
 
 #define CASE(kind, rows, panels)   \
@@ -177,7 +193,8 @@ EACH_TILE(DECLARE, chain)
   }
 #endif
 DISPATCH(tile)
-DISPATCH(fetching)
+DISPATCH(fetch_panels)
+DISPATCH(fetch_rows)
 DISPATCH(chain)
 
 #ifdef __aarch64__
@@ -210,10 +227,12 @@ INLINE int panels_at_once(int count, int rows, size_t sRow) {
 void multiply(int rows, int panels, Product *p);
 
 /**
- * The same, which also fetches `lines` lines for each panel from p->ahead on. They are spread over
- * the terms: a core waits for the lines before, where it is asked for many at once.
+ * The same, which also fetches lines `times` times, from p->ahead on: those of each panel, or those
+ * of rows. They are spread over the terms: a core waits for the lines before, where it is asked for
+ * many at once.
  */
-void multiply_and_fetch(int rows, int panels, Product *p, int lines);
+void multiply_fetching_panels(int rows, int panels, Product *p, int times);
+void multiply_fetching_rows(int rows, int panels, Product *p, int times);
 
 /** Chains of any number of rows and of neighbouring panels. */
 void chains(int rows, int panels, Product *p);
