@@ -207,7 +207,8 @@ function listed(text: string): string {
   if (/[<>≤≥≠]/.test(text)) return text;
   if (!/\d|π|(?<![A-Za-z\\])[A-Z](?![A-Za-z])/.test(text)) return text;
   const AND = new RegExp(
-    `\\s*,?\\s*(?:\\\\text\\s*\\{\\s*(?:and|or)\\s*\\}|\\\\(?:lor|vee)(?![A-Za-z])|∨|(?<=[\\d\\s})πi!%°])(?:and|or)` +
+    `\\s*,?\\s*(?:\\\\text\\s*\\{\\s*(?:and|or)\\s*\\}|\\\\(?:lor|vee)(?![A-Za-z])|∨|` +
+      `(?<=[\\d\\s})πi!%°])(?<!\\\\text\\s*\\{[\\s,]*)(?:and|or)` +
       `(?=[\\s\\d\\\\(-]|${NAME}\\s*=))\\s*`,
     "g",
   );

@@ -14,12 +14,12 @@ const SQUARED = "(?:sq(?:uare|\\.)?|cu(?:bic|\\.)?)";
 const EXPONENT = "(?:\\s*\\^\\s*\\{?\\s*\\d\\s*\\}?)?";
 /** Words that belong to the value, or that make the text something other than a value. */
 const MEANT =
-  "(?:hundreds?|thousands?|millions?|billions?|trillions?|dozens?|score|and|or|not|mod(?:ulo)?|" +
+  "(?:tens|hundreds?|thousands?|millions?|billions?|trillions?|dozens?|score|and|or|not|mod(?:ulo)?|" +
   "to|times\\s+(?!a\\s)[A-Za-z]|plus|minus|divided|over|of|choose|remainder|am|pm|a\\.m|p\\.m|" +
   "AD|BC|BCE|halves|half|thirds?|fourths?|" +
   "fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?|thousandths?|squared|cubed|" +
   "factorial|root|if|when|for|quadrillions?|lakhs?|crores?|zillions?|googols?|negative|" +
-  "(?:below|under)\\s+zero|less\\s+than|more\\s+than|repeating|recurring|base|basis|infinity|" +
+  "(?:below|under)\\s+zero|less\\s+than|more\\s+than|at\\s+(?:least|most)|repeating|recurring|base|basis|infinity|" +
   "inverse|imaginary|(?:st|nd|rd|th)\\s+(?:root|power)|twice|thrice|doubled?|tripled?|halved|fold|maybe|perhaps)" +
   "(?![A-Za-z])";
 /** Up to five words. The first has three letters or more: two may be a product of unknowns. */
