@@ -1,6 +1,6 @@
 /** Whether an answer is right: whether two texts have the same mathematical meaning. */
 import { isBlank } from "../../tasks/python/text.ts";
-import { call, type Expr } from "./formulas/expression.ts";
+import { call, type Expr, written } from "./formulas/expression.ts";
 import type { MathValue } from "./formulas/value.ts";
 import { fraction, same } from "./numbers/rational.ts";
 import { sameChoice } from "./choice.ts";
@@ -32,6 +32,8 @@ export function sameAnswer(answer: string, gold: string, question = ""): boolean
     return sameText(answer, gold) ||
       answersOf(golds).some((part) => sameAnswer(answer, part, question));
   }
+  const repeated = beforeBrackets(answer);
+  if (repeated !== null && sameAnswer(repeated, gold, question)) return true;
   if (differInUnit(answer, gold)) return false;
   if (sameChoice(answer, gold)) return true;
   if (isTime(gold)) return sameText(answer, gold);
@@ -66,6 +68,20 @@ function answersOf(parts: readonly string[]): string[] {
   if (exact?.kind !== "number" || near?.kind !== "number") return [];
   if (!isRoundingOf(near.expr, exact.expr)) return [];
   return /\.\d\d/.test(rounded) ? [first!, rounded] : [first!];
+}
+
+/** A value, and something in brackets after it. */
+const BRACKETS = /^([^()]*[^()\s])\s+\((?:or\s|i\.e\.,?|=|≈)?\s*([^()]+)\)\s*$/;
+
+/** The value before brackets that repeat it in another form, as in "3/4 (0.75)"; else null. */
+function beforeBrackets(answer: string): string | null {
+  const [, first, second] = BRACKETS.exec(answer) ?? [];
+  if (first === undefined || second === undefined) return null;
+  const a = parseMath(first), b = parseMath(second);
+  if (a?.kind !== "number" || b?.kind !== "number" || written(a.expr) === written(b.expr)) {
+    return null;
+  }
+  return sameMath(a, b) || isRoundingOf(b.expr, a.expr) ? first : null;
 }
 
 /** 3:30 is a time: as a ratio it would have a common factor. */
