@@ -16,8 +16,9 @@ async function plan(
   const card = /GB$/.test(gpu) ? planCard({ deviceMemory: gpu }) : planCard({ gpu });
   try {
     const plan = await planOnCard(config, card, { onMemory: (memory) => seen = memory });
-    const { time: _, ...rest } = plan;
+    const { time: _, disk, ...rest } = plan;
     assert.deepEqual(rest, seen);
+    assert.ok(disk === null || disk.total >= disk.model);
     return { seen: seen!, plan, error: null };
   } catch (error) {
     if (!(error instanceof UsageError) || seen === undefined) throw error;

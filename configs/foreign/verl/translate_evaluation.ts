@@ -50,9 +50,9 @@ function translateSampling(translation: Translation): void {
 function checkSame(translation: Translation, name: string, none: number, off: number): void {
   const path = `${VAL}.${name}`, found = translation.number(path);
   if (found === null) return;
-  const wanted = found.value === off ? none : found.value;
-  const value = translation.number(`training.${name}`)?.value ?? none;
-  if (wanted === value) return;
+  const meant = (value: number) => value === off ? none : value;
+  const value = meant(translation.number(`training.${name}`)?.value ?? none);
+  if (meant(found.value) === value) return;
   const text = `must be that of training, which is ${value}, or val_kwargs.temperature 0`;
   translation.refuse(found.node, path, text);
 }
