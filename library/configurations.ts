@@ -70,6 +70,7 @@ export type {
   LoopSection,
   LoraSection,
   ModelInit,
+  RampType,
   RewardSection,
   RunConfig,
   SamplingSection,

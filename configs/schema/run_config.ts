@@ -84,10 +84,10 @@ export type SchedulerType =
   | "inverse_sqrt"
   | "warmup_stable_decay";
 
-/** Parameters of a schedule. Which names each schedule has is checked in `configs/rules/`. */
 /** The form of a rise or fall of the rate; by default the warm-up is linear, the decay a cosine. */
 export type RampType = "linear" | "cosine" | "1-sqrt";
 
+/** Parameters of a schedule. Which names each schedule has is checked in `configs/rules/`. */
 export interface SchedulerKwargs {
   /**
    * Lowest learning rate, absolute or as a share of learning_rate (cosine…min_lr,
