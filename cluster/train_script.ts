@@ -12,6 +12,7 @@ import {
   type Variant,
 } from "./array.ts";
 import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.ts";
+import { deviceOfConfig } from "../configs/run_device.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { ConfigOverrides } from "../configs/typed/config_object.ts";
@@ -92,7 +93,8 @@ export async function slurmScript(
     const env = { ...options.env ?? Deno.env.toObject(), ...jobVariables(id) };
     return loadConfig(path, { overrides: [...overrides, ...more], env, cwd: workDir });
   };
-  const base = await load([]);
+  const base = await load([]), device = deviceOfConfig(base.config.training, options.device);
+  if (device !== undefined) options = { ...options, device };
   // A run stores its configuration as config.yaml, which is no useful name for a job.
   const jobName = checkJobName(
     options.jobName,

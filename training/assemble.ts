@@ -2,6 +2,7 @@
  * Makes the parts of a run from its configuration: model (from a folder or from a seed), tokenizer,
  * problems, rewards, and the writer of the model's files.
  */
+import { deviceOfConfig } from "../configs/run_device.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { Device } from "../kernels/device.ts";
 import { CausalLM } from "../models/causal_lm.ts";
@@ -47,6 +48,7 @@ export async function assemble(
   device: Device,
   options: AssembleOptions = {},
 ): Promise<TrainingParts> {
+  deviceOfConfig(config.training, device.name, "device");
   // The cheap parts first, so that their errors are found before a large model is loaded.
   const rubric = createRubric(config.rewards, {
     rewardTimeout: config.training.reward_timeout,

@@ -63,7 +63,8 @@ export async function planJob(
       noteOrThrow(missing, options, notes);
       return null;
     }
-    const card = needsCard(options.device) ? cardOf(options.gpuType) : null;
+    const onCpu = runs.every(({ training }) => training.use_cpu);
+    const card = needsCard(options.device) && !onCpu ? cardOf(options.gpuType) : null;
     const needs = await each(distinct(runs, planOf), async (config) => {
       return [await needsOfRun(config, card, ranks, notes)];
     });

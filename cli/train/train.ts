@@ -3,6 +3,7 @@
  * shows its progress.
  */
 import { requireAsked } from "../../configs/rank_layout.ts";
+import { deviceOfConfig } from "../../configs/run_device.ts";
 import { withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -93,6 +94,7 @@ export async function train(
   const read = async () => {
     loaded = await load(name, overrides, options, commandOptions, phases);
     if (phases === "sft" && !options.printConfig) requireWarmStart(loaded.config);
+    options = withDevice(options, loaded.config.training, card);
   };
   const isAlone = !isRank(options.ranks);
   let asked: AskedRanks | null = null;
@@ -375,6 +377,24 @@ async function resumeOf(
     return { resume: true, force: false };
   }
   return { resume: resume === "latest" ? true : resume ?? false, force };
+}
+
+/** The options with the device that the configuration asks for. */
+function withDevice(
+  options: TrainOptions,
+  training: RunConfig["training"],
+  card: PlanCard | null,
+): TrainOptions {
+  if (card !== null) {
+    const flag = options.gpu === undefined ? "--device-memory" : "--gpu";
+    deviceOfConfig(training, "webgpu", `${flag} plans for`);
+    return options;
+  }
+  const [source, named] = options.device === undefined
+    ? ["RGX_DEVICE", Deno.env.get("RGX_DEVICE")]
+    : ["--device", options.device];
+  const device = deviceOfConfig(training, named, source);
+  return device === undefined ? options : { ...options, device };
 }
 
 async function load(

@@ -70,7 +70,6 @@ Deno.test("what is expected to act and does not is refused with what to do inste
     ["dataset_streaming: true", /dataset_streaming: .*\(only false\).*data\.max_examples/],
     ["optim_args: betas=(0.9,0.95)", /optim_args: .*adam_beta1/],
     ["train_sampling_strategy: sequential", /\(only random\); shuffle_dataset: false/],
-    ["use_cpu: true", /use_cpu: .*--device wasm/],
     ["group_by_length: true", /group_by_length: .*shuffle_dataset/],
     ["packing: true", /packing: .*warm start/],
   ];
@@ -78,15 +77,15 @@ Deno.test("what is expected to act and does not is refused with what to do inste
     const errors = await errorsOf(MINIMAL + yaml + "\n");
     assert.match(errors.join("\n"), expected);
   }
-  const neutral = "fsdp: []\ndeepspeed: null\ntrackio_space_id: trackio\nuse_cpu: false\n" +
+  const neutral = "fsdp: []\ndeepspeed: null\ntrackio_space_id: trackio\n" +
     "dataset_streaming: false\noptim_args: ''\n";
   assert.deepEqual((await load(MINIMAL + neutral)).notes, []);
 });
 
 Deno.test("a flat key and the same key in its section are one, and the later one counts", async () => {
-  const files = { "base.yaml": "training: {deepspeed: zero3.json, use_cpu: true}\n" };
-  const yaml = `_base_: base.yaml\n${MINIMAL}deepspeed: null\nuse_cpu: false\n`;
+  const files = { "base.yaml": "training: {deepspeed: zero3.json, group_by_length: true}\n" };
+  const yaml = `_base_: base.yaml\n${MINIMAL}deepspeed: null\ngroup_by_length: false\n`;
   assert.deepEqual(await errorsOf(yaml, {}, files), []);
-  const overrides = ["--deepspeed", "null", "training.use_cpu=false"];
+  const overrides = ["--deepspeed", "null", "training.group_by_length=false"];
   assert.deepEqual(await errorsOf(`_base_: base.yaml\n${MINIMAL}`, { overrides }, files), []);
 });

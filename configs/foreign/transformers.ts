@@ -48,8 +48,6 @@ const TRAINING: Record<string, RefusedKey> = {
   optim_target_modules: refused("AdamW trains all of it; lora.target_modules", []),
   train_sampling_strategy: refused("shuffle_dataset: false keeps the order", "random"),
   group_by_length: refused("shuffle_dataset: false keeps the order", false),
-  use_cpu: refused("rgx train CONFIG --device wasm", false),
-  no_cuda: refused("rgx train CONFIG --device wasm", false),
   trackio_space_id: refused(SPACE, "trackio"),
   trackio_bucket_id: refused(SPACE),
   trackio_static_space_id: refused(SPACE),
@@ -163,6 +161,7 @@ export const TRANSFORMERS: ForeignTable = {
       load_in_8bit: "model.load_in_8bit",
     }),
     ...allMean("training.compute_dtype", "bf16", "training.bf16"),
+    ...allMean("training.use_cpu", "no_cuda", "training.no_cuda"),
     ...allMean("training.warmup_steps", "warmup_ratio", "training.warmup_ratio"),
     ...allMean(
       "training.gradient_checkpointing",

@@ -199,7 +199,7 @@ const REFUSED: [string[], RegExp][] = [
   ],
   [["lr=[1, 2"], /^command line: lr: can not read the value \[1, 2: Flow/],
   [["use_vllm=3"], /^command line: training\.use_vllm: expected true or false/],
-  [["--use-cpu"], /^command line: use_cpu: not supported yet/],
+  [["--group-by-length"], /^command line: group_by_length: not supported yet/],
   [["data.learning_rate=1"], /^command line: data\.learning_rate: wrong section/],
   [["model.nam=x"], /^command line: model\.nam: unknown key, did you mean name\?$/],
   [

@@ -89,6 +89,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
       "--ranks does; null: as many as --ranks says, or as a launcher has started",
   ),
   nnodes: key(COUNT, null, "nodes of the ranks; more than 1 within a job of so many nodes"),
+  use_cpu: key(bool(), false, "true: computes on the CPU, as --device wasm does"),
   num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
     "training.num_epochs",
     "num_epochs",

@@ -223,6 +223,8 @@ export interface LoopSection {
   n_gpus_per_node: number | null;
   /** Nodes on which the run starts ranks; null = 1. */
   nnodes: number | null;
+  /** The CPU, also where there is a graphics card. */
+  use_cpu: boolean;
   num_train_epochs: number;
   max_steps: number;
   lr_scheduler_type: SchedulerType;

@@ -50,6 +50,8 @@ export interface TrainingKeys {
    * null; default null.
    */
   nnodes?: Training["nnodes"];
+  /** True: computes on the CPU, as --device wasm does. Expected: true or false; default false. */
+  use_cpu?: Training["use_cpu"];
   /** Passes over the data. Expected: a number > 0; default 3. */
   num_train_epochs?: Training["num_train_epochs"];
   /** Optimizer steps; -1: num_train_epochs decides. Expected: an integer ≥ -1; default -1. */
