@@ -131,6 +131,9 @@ function summaryText(summary: RescoreSummary): string {
     number(summary.correlation_in_groups),
     `groups with another best completion     ${percent(summary.other_best)}`,
     `advantages with another sign            ${percent(summary.other_sign)}`,
+    ...after.rewards.filter(({ applied }) => applied === 0).map(({ name }) =>
+      `\n${name} applies to none of these completions: its value is null for each`
+    ),
     ...(summary.errors === 0 ? [] : ["", `${summary.errors} values failed and count 0`]),
   ].join("\n");
 }

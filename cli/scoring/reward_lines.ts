@@ -3,11 +3,11 @@
  * that are there together are scored together; each line is answered before more are read, so that
  * another program can ask and wait.
  */
-import { EXIT } from "../../core/errors.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 import { writeResult } from "../terminal/terminal.ts";
+import { scoreExit } from "./score_exit.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";
 
 /** @returns the exit code: 1 when no line could be scored */
@@ -48,7 +48,7 @@ export async function scoreRewardLines(
     scored += samples.length;
     if (text.length > 0) writeResult(new TextEncoder().encode(text.join("\n") + "\n"));
   }
-  return scored === 0 && failed > 0 ? EXIT.failure : EXIT.ok;
+  return scoreExit({ scored, failed });
 }
 
 const parse = (line: string): unknown => JSON.parse(line);

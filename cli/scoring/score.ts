@@ -12,6 +12,7 @@ import { stopSignal } from "../stop_signal.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
 import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
 import { scoreRewardLines } from "./reward_lines.ts";
+import { scoreExit } from "./score_exit.ts";
 import { scoreLines } from "./score_lines.ts";
 import { startScoreServer } from "./score_server.ts";
 import { ScorePool } from "./score_pool.ts";
@@ -119,7 +120,7 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   } finally {
     pool?.close();
   }
-  return total.scored === 0 && total.failed > 0 ? EXIT.failure : EXIT.ok;
+  return scoreExit(total);
 }
 
 /** @throws UsageError for a file that is none */

@@ -13,6 +13,8 @@ Deno.test("a run scored again with its own rewards has the same values; others d
         "  if (!entry.question || info.source_dataset !== 'spell_backward' || step < 1) throw 1;\n" +
         "  return truncated ? null : -completionIds.length;\n};\n",
     );
+    const never = `${folder}/never.ts`;
+    await Deno.writeTextFile(never, "export default () => null;\n");
     assert.equal((await rgx(["train", config, "--output-dir", run, "--quiet"])).code, 0);
     const files = () =>
       Object.fromEntries(
@@ -31,11 +33,12 @@ Deno.test("a run scored again with its own rewards has the same values; others d
     const output = `${folder}/scores.jsonl`;
     const other = await rgx([
       ...["rescore", run, "--steps", "2-3", "--output", output],
-      ...["--reward", reward, "--reward", "{name: format_answer, weight: 2}"],
+      ...["--reward", reward, "--reward", "{name: format_answer, weight: 2}", "--reward", never],
     ]);
     assert.equal(other.code, 0, other.err);
     assert.match(other.out, /^32 completions of 8 prompts in 2 steps$/m);
     assert.match(other.out, /^now +mine +1 +-\d+\.\d+ +\d+$/m);
+    assert.match(other.out, /^never applies to none of these completions/m);
     assert.match(other.out, /^rank correlation over all completions +-?\d\.\d+$/m);
     const rows = lines(await Deno.readTextFile(output)).map((line) => JSON.parse(line));
     assert.equal(rows.length, 32);

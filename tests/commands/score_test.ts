@@ -112,6 +112,14 @@ Deno.test("several threads score megabytes in order and with the results of one 
   }
 });
 
+Deno.test("an input without lines is no failure, and is not passed over in silence", async () => {
+  for (const args of [[], ["--reward", "correctness"]]) {
+    const { code, out, err } = await rgx(["score", ...args], "\n");
+    assert.deepEqual([code, out], [0, ""]);
+    assert.equal(err.trim(), "nothing was scored: the input has no lines");
+  }
+});
+
 Deno.test("a line is answered before the next one arrives", async () => {
   const entry = createDataset("chain_sum", { seed: 8 }).entry(0);
   const child = spawnRgx(["score"], { stdin: "piped" });
