@@ -7,9 +7,10 @@ import { RandomStream, type Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
 import { readJsonLines } from "./row_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
+import { hasSplitSizes, splitCounts, type SplitSizes } from "./split_sizes.ts";
 
 /** What is read from a file of problems, and what of it is held out. */
-export interface FileSourceOptions {
+export interface FileSourceOptions extends SplitSizes {
   /** The file's entries, where they were read already; else it is read as JSON Lines. */
   entries?: readonly Entry[] | null;
   /** The file's own test split; without one, questions are held out by their hashes. */
@@ -38,12 +39,17 @@ export class FileSource implements ProblemSource {
   /** @throws UsageError when the file cannot be read, or has no training entries */
   constructor(
     readonly name: string,
-    { num_examples, max_examples = null, entries, testEntries, hold_out = true }: FileSourceOptions,
+    options: FileSourceOptions,
     notes: readonly string[],
   ) {
-    for (const entry of entries ?? readJsonLines(name)) {
-      const isTest = !testEntries && hold_out && isHeldOut(entry.question);
-      this.#entries[isTest ? "test" : "train"].push(entry);
+    const { num_examples, max_examples = null, entries, testEntries, hold_out = true } = options;
+    const all = entries ?? readJsonLines(name);
+    if (hasSplitSizes(options)) notes = [...notes, ...this.#divide(all, options)];
+    else {
+      for (const entry of all) {
+        const isTest = !testEntries && hold_out && isHeldOut(entry.question);
+        this.#entries[isTest ? "test" : "train"].push(entry);
+      }
     }
     if (testEntries) this.#entries.test = [...testEntries];
     const left = this.#entries.train.splice(max_examples ?? num_examples ?? Infinity).length;
@@ -56,6 +62,44 @@ export class FileSource implements ProblemSource {
         { advice: HELD_OUT_RULE },
       );
     }
+  }
+
+  /**
+   * Divides the entries by the sizes that the options ask for. The questions are put in the order
+   * of their hashes; the first are for the test, the next for the validation, the last are trained
+   * on. Equal questions count once and share a split.
+   * @returns a note about entries that are in no split
+   * @throws UsageError when there are fewer questions than are asked for
+   */
+  #divide(entries: readonly Entry[], options: FileSourceOptions): string[] {
+    const { testEntries, test_examples = null, hold_out = true } = options;
+    const places = new Map(entries.map(({ question }) => [question, placeOf(question)]));
+    const questions = [...places.keys()].sort((a, b) => places.get(a)! - places.get(b)!);
+    const held = hold_out ? questions.filter(isHeldOut).length : 0;
+    const test = testEntries ? null : held;
+    const counts = splitCounts(questions.length, options, { name: this.name, test });
+    const inTest = new Set(testEntries?.map(({ question }) => question)).size;
+    if (testEntries && test_examples !== null && test_examples > inTest) {
+      throw new UsageError(
+        `data.test_examples ${test_examples}: more than the ${inTest} different problems of the ` +
+          `test split of ${this.name}`,
+        { advice: "Ask for fewer problems." },
+      );
+    }
+    const splits = new Map<string, Split>();
+    for (const [i, question] of questions.entries()) {
+      if (i < counts.test) splits.set(question, "test");
+      else if (i < counts.test + counts.validation) splits.set(question, "validation");
+      else if (i >= questions.length - counts.train) splits.set(question, "train");
+    }
+    for (const entry of entries) {
+      const split = splits.get(entry.question);
+      if (split !== undefined) this.#entries[split].push(entry);
+    }
+    const left = questions.length - splits.size;
+    return left === 0
+      ? []
+      : [`${this.name}: ${left} of the ${questions.length} different problems are in no split`];
   }
 
   entry(split: Split, index: number, redraw = 0): Entry {
@@ -83,5 +127,10 @@ export class FileSource implements ProblemSource {
  * so adding lines to the file moves no question to the other split.
  */
 export function isHeldOut(question: string): boolean {
-  return RandomStream.forPurpose(0, "split", question).random() < HELD_OUT;
+  return placeOf(question) < HELD_OUT;
+}
+
+/** A number in [0, 1) that depends on the question alone. */
+function placeOf(question: string): number {
+  return RandomStream.forPurpose(0, "split", question).random();
 }

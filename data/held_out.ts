@@ -24,6 +24,8 @@ export interface HeldOutOptions {
    */
   heldOutCount: number;
   heldOutSplit?: Split;
+  /** Number of problems of a task for the validation, default 0; a file's split says its own. */
+  validationCount?: number;
   /** Called now and then while many problems are drawn, with how many different ones there are. */
   onDraw?: (found: number, wanted: number) => void;
 }
@@ -34,6 +36,8 @@ export interface SplitProblems {
   readonly source: ProblemSource;
   /** Entries with different questions, in the order of the split. */
   readonly heldOut: readonly Entry[];
+  /** Entries that are asked while training in place of the held-out ones; may be empty. */
+  readonly validation: readonly Entry[];
   /**
    * Says when there are fewer held-out problems than were asked for, and when a file trains on what
    * its own test split holds; else empty.
@@ -50,6 +54,13 @@ export interface SplitProblems {
   readonly overlap: number;
 }
 
+/** The problems that evaluations while training ask. */
+export function askedWhileTraining(
+  { heldOut, validation }: Pick<SplitProblems, "heldOut" | "validation">,
+): readonly Entry[] {
+  return validation.length > 0 ? validation : heldOut;
+}
+
 /** After this many draws in a row without a new question the split counts as exhausted. */
 const FRUITLESS_DRAWS = 10_000;
 /** After this many redraws of one training entry every problem counts as held out. */
@@ -62,14 +73,17 @@ const ONE_IN = 5;
  * @throws UsageError when the source has no problems to hold out
  */
 export function splitProblems(
-  { source, heldOutCount, heldOutSplit = "test", onDraw }: HeldOutOptions,
+  { source, heldOutCount, heldOutSplit = "test", validationCount = 0, onDraw }: HeldOutOptions,
 ): SplitProblems {
   const { heldOut, notes } = distinctEntries(source, heldOutSplit, heldOutCount, onDraw);
   const questions = new Set(heldOut.map((entry) => entry.question));
+  const validation = validationEntries(source, validationCount, questions);
+  for (const { question } of validation) questions.add(question);
   const redrawnIndices = new Set<number>(), shared = new Set<number>();
   return {
     source,
     heldOut,
+    validation,
     notes: [...notes, ...sharedNote(source, questions)],
     trainEntry(index) {
       let entry = source.entry("train", index);
@@ -90,6 +104,33 @@ export function splitProblems(
   };
 }
 
+/**
+ * Entries of the validation split with different questions, none of which is held out.
+ * @throws UsageError when a task has too few
+ */
+function validationEntries(
+  source: ProblemSource,
+  count: number,
+  heldOut: ReadonlySet<string>,
+): Entry[] {
+  if (source.endless) requireFew("data.validation_examples", count);
+  const found = new Map<string, Entry>();
+  const wanted = source.endless ? count : Infinity, length = source.length("validation");
+  for (let index = 0, fruitless = 0; found.size < wanted && index < length; index++) {
+    if (fruitless >= FRUITLESS_DRAWS) {
+      throw new UsageError(
+        `data.validation_examples ${count}: ${source.name} has only ${found.size} different ` +
+          "problems beside the held-out ones",
+        { advice: "Ask for fewer, or set parameters with more variety." },
+      );
+    }
+    const entry = source.entry("validation", index), { question } = entry;
+    fruitless = found.has(question) || heldOut.has(question) ? fruitless + 1 : 0;
+    if (fruitless === 0) found.set(question, entry);
+  }
+  return [...found.values()];
+}
+
 /** A note about the rows of a file that are in both of its splits. */
 function sharedNote(source: ProblemSource, questions: ReadonlySet<string>): string[] {
   if (source.endless || questions.size === 0) return [];
@@ -108,6 +149,15 @@ function sharedNote(source: ProblemSource, questions: ReadonlySet<string>): stri
 
 /** Maximum number of held-out problems of a task: each is drawn, kept and asked twice. */
 const MAX_HELD_OUT = 100_000;
+/** @throws UsageError for more problems of a task than can be kept */
+function requireFew(key: string, count: number): void {
+  if (count <= MAX_HELD_OUT) return;
+  throw new UsageError(
+    `${key}: ${count} held-out problems are wanted, ${MAX_HELD_OUT} is the most of a task`,
+    { advice: "An interval is narrow with some thousands: ± 1 point takes 10000." },
+  );
+}
+
 /** Draws between two reports of the progress. */
 const DRAWS_SHOWN = 100;
 
@@ -120,13 +170,7 @@ function distinctEntries(
   count: number,
   onDraw?: HeldOutOptions["onDraw"],
 ): { heldOut: Entry[]; notes: string[] } {
-  if (source.endless && count > MAX_HELD_OUT) {
-    throw new UsageError(
-      `eval.num_examples: ${count} held-out problems are wanted, ${MAX_HELD_OUT} is the most of ` +
-        "a task",
-      { advice: "An interval is narrow with some thousands: ± 1 point takes 10000." },
-    );
-  }
+  if (source.endless) requireFew("eval.num_examples", count);
   const found = new Map<string, Entry>();
   const length = source.length(split);
   // An endless source needs one problem more, so that something is left to train on.

@@ -8,6 +8,7 @@ import { UsageError } from "../core/errors.ts";
 import { resolveTaskConfig } from "../tasks/registry.ts";
 import { FileSource, type FileSourceOptions } from "./file_source.ts";
 import type { ProblemSource } from "./problem_source.ts";
+import { trainShare } from "./split_sizes.ts";
 import { type StartingLevels, type TaskShare, TaskSource } from "./task_source.ts";
 
 /** Which problems are asked for; the keys are those of the `data` section. */
@@ -53,8 +54,15 @@ export function openSource(options: SourceOptions, notes: readonly string[] = []
   }
   const single = { task_name, weight: 1, config: options.task_config };
   const curricula = options.curriculum?.curricula ?? null;
-  const isMixed = tasks !== null;
-  return new TaskSource({ tasks: tasks ?? [single], isMixed, curricula, seed, num_examples });
+  const isMixed = tasks !== null, ratio = options.train_ratio ?? null;
+  const length = ratio === null ? num_examples : trainShare(num_examples, ratio);
+  return new TaskSource({
+    tasks: tasks ?? [single],
+    isMixed,
+    curricula,
+    seed,
+    num_examples: length,
+  });
 }
 
 /** The parts of the task "composite", as its own parameters name them; null for another task. */

@@ -23,7 +23,11 @@ async function trainingQuestions(run: RunConfig, seconds: number): Promise<Quest
     curriculum: null,
     hold_out: run.eval.num_examples > 0,
   });
-  const problems = splitProblems({ source, heldOutCount: run.eval.num_examples });
+  const problems = splitProblems({
+    source,
+    heldOutCount: run.eval.num_examples,
+    validationCount: run.data.validation_examples ?? 0,
+  });
   const total = source.length("train");
   const questions = new Set<string>(), end = performance.now() + 1000 * seconds;
   for (let i = 0; i < total; i++) {

@@ -345,6 +345,7 @@ function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: Trai
       trainable_parameters: plan.trainable,
       train_problems: plan.trainProblems,
       held_out_problems: plan.heldOut,
+      validation_problems: plan.validation,
       disk_planned_bytes: plan.disk.total,
     }),
     memory_planned_bytes: memory.peak,

@@ -9,14 +9,10 @@ import {
   type RefusedKey,
 } from "./foreign_table.ts";
 
-const SPLITS = "eval.num_examples held-out problems never overlap with training";
 const ROLE = refused("data.system_prompt", "system");
 
 const DATA: Record<string, RefusedKey> = {
   developer_role: ROLE,
-  train_ratio: refused(SPLITS),
-  validation_examples: refused(SPLITS),
-  test_examples: refused(SPLITS),
 };
 
 /** Sections that are refused whole. */

@@ -8,6 +8,7 @@ import { checkRepositoryName } from "../../hub/repository.ts";
 import { DataRules } from "./data_rules.ts";
 import type { MapNode, Problems } from "../documents/node.ts";
 import { GenerationRules } from "./generation_rules.ts";
+import { SplitRules } from "./split_rules.ts";
 import { TrainingRules } from "./training_rules.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { ModelInit, RunConfig } from "../schema/run_config.ts";
@@ -22,6 +23,7 @@ export function checkRules(
   const rules = new Rules(config, tree, problems);
   rules.model();
   new DataRules(config, tree, problems).check();
+  new SplitRules(config, tree, problems).check();
   if (phases === "all") rules.rewards();
   rules.lengths(maxSeqLength);
   rules.uploads();

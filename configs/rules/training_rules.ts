@@ -127,8 +127,9 @@ export class TrainingRules extends RuleContext {
   #evaluation(): void {
     const names = [inTraining("eval_strategy"), inTraining("eval_on_start")] as const;
     if (!this.valid(...names, inTraining("eval_steps"), "eval")) return;
-    const { training, eval: evaluation } = this.config;
-    if (this.#evaluates() && evaluation.num_examples === 0) {
+    const { training, data, eval: evaluation } = this.config;
+    const isAsked = evaluation.num_examples > 0 || data.validation_examples !== null;
+    if (this.#evaluates() && !isAsked) {
       const name = training.eval_strategy !== "no" ? names[0] : names[1];
       this.fail("needs held-out problems: set eval.num_examples, for example 100", name);
     }

@@ -66,6 +66,24 @@ export const DATA: Section<RunConfig["data"]> = {
       null,
       "only the first so many rows of a file; null: all",
     ),
+    train_ratio: key(
+      nullable(float({ above: 0, max: 1 })),
+      null,
+      "share of the problems that is trained on; the others are for test and validation. Of a " +
+        "task it is a share of num_examples",
+    ),
+    validation_examples: key(
+      nullable(int({ min: 1 })),
+      null,
+      "problems that evaluations while training ask in place of the held-out ones; null: none, " +
+        "but the rest of train_ratio for data with a test split",
+    ),
+    test_examples: key(
+      nullable(int({ min: 1 })),
+      null,
+      "problems that are asked before and after training: eval.num_examples, and of a file " +
+        "without a test split exactly so many are held out; null: the rest of train_ratio",
+    ),
     seed: key(int({ min: 0 }), 42, "seed of the task's generator"),
     add_instructions: key(
       bool(),

@@ -384,6 +384,10 @@ export interface RunConfig {
     num_examples: number | null;
     /** Only this many first rows of a file; null = all. */
     max_examples: number | null;
+    /** Sizes of the splits; null = as the data has them (data/split_sizes.ts). */
+    train_ratio: number | null;
+    validation_examples: number | null;
+    test_examples: number | null;
     seed: number;
     /** Default: true for rgx's own tasks, false for other data. */
     add_instructions: boolean;

@@ -183,6 +183,22 @@ export interface DataKeys {
    * null.
    */
   max_examples?: RunConfig["data"]["max_examples"];
+  /**
+   * Share of the problems that is trained on; the others are for test and validation. Of a task it
+   * is a share of num_examples. Expected: a number > 0 and ≤ 1 or null; default null.
+   */
+  train_ratio?: RunConfig["data"]["train_ratio"];
+  /**
+   * Problems that evaluations while training ask in place of the held-out ones; null: none, but the
+   * rest of train_ratio for data with a test split. Expected: an integer ≥ 1 or null; default null.
+   */
+  validation_examples?: RunConfig["data"]["validation_examples"];
+  /**
+   * Problems that are asked before and after training: eval.num_examples, and of a file without a
+   * test split exactly so many are held out; null: the rest of train_ratio. Expected: an integer ≥
+   * 1 or null; default null.
+   */
+  test_examples?: RunConfig["data"]["test_examples"];
   /** Seed of the task's generator. Expected: an integer ≥ 0; default 42. */
   seed?: RunConfig["data"]["seed"];
   /**

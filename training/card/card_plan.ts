@@ -4,6 +4,7 @@
  */
 import { planNote } from "../../configs/model_shapes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { askedWhileTraining } from "../../data/held_out.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { planSlots, PREFILL_ROWS_GPU } from "../../models/generation/memory/generation_slots.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
@@ -118,8 +119,9 @@ export async function planOnCard(
     onPlan: (plan) => onMemory(ofShape(plan)),
   });
   if (shape !== null) {
-    const { sizes, memory, tokens: { typical: tokens, trainProblems, heldOut } } = shape;
-    const time = cardTime({ config, card, phases, sizes, memory, tokens, trainProblems, heldOut });
+    const { sizes, memory, tokens: { typical: tokens, trainProblems, ...counts } } = shape;
+    const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
+    const time = cardTime({ ...timed, ...counts });
     const disk = diskOf({ config, phases, memory, trainProblems }, shape.parameters);
     return { ...ofShape(shape), time, disk };
   }
@@ -131,8 +133,12 @@ export async function planOnCard(
   });
   const { sizes, memory, prompts, problems, trainProblems } = run;
   const tokens = typicalTokens(prompts, problems, trainProblems);
-  const heldOut = problems.heldOut.length;
-  const time = cardTime({ config, card, phases, sizes, memory, tokens, trainProblems, heldOut });
+  const counts = {
+    heldOut: problems.heldOut.length,
+    askedBetween: askedWhileTraining(problems).length,
+  };
+  const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
+  const time = cardTime({ ...timed, ...counts });
   const disk = diskOf({ config, phases, memory, trainProblems }, parameterCount(sizes.config));
   return { ...ofRun(run), time, disk };
 }
@@ -165,6 +171,7 @@ interface TimeInput {
   /** Null = not known. */
   trainProblems: number | null;
   heldOut: number;
+  askedBetween: number;
 }
 
 function cardTime(about: TimeInput): CardTime | null {
@@ -175,6 +182,7 @@ function cardTime(about: TimeInput): CardTime | null {
   const input: EstimateInput = {
     config,
     heldOut: about.heldOut,
+    askedBetween: about.askedBetween,
     ...tokens,
     sizes: phases === "sft" ? { ...rows, totalSteps: 0 } : rows,
   };

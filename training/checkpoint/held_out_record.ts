@@ -6,8 +6,16 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { sha256Hex } from "../../core/checksums.ts";
+import type { SplitProblems } from "../../data/held_out.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { HeldOutRecord, RunState } from "./run_state.ts";
+
+/** All problems that a run is not trained on. */
+export function heldApart(
+  { heldOut, validation }: Pick<SplitProblems, "heldOut" | "validation">,
+): readonly Entry[] {
+  return [...heldOut, ...validation];
+}
 
 export function heldOutRecord(heldOut: readonly Entry[], changed = false): HeldOutRecord {
   return { sha256: sha256Hex(JSON.stringify(heldOut.map(({ question }) => question))), changed };

@@ -8,7 +8,7 @@
 import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
-import type { SplitProblems } from "../../data/held_out.ts";
+import { askedWhileTraining, type SplitProblems } from "../../data/held_out.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
@@ -29,7 +29,10 @@ export interface TypicalTokens {
 export interface EstimateInput extends TypicalTokens {
   config: RunConfig;
   sizes: RunSizes;
+  /** Problems that are asked before and after training. */
   heldOut: number;
+  /** Problems that are asked while training. */
+  askedBetween: number;
 }
 
 /** Seconds of the parts of a run. */
@@ -59,6 +62,7 @@ export async function estimateRun(run: RunContext): Promise<number> {
     config,
     sizes: run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
     heldOut: problems.heldOut.length,
+    askedBetween: askedWhileTraining(problems).length,
     ...typicalTokens(prompts, problems, sizes.trainProblems),
   };
   const speed = await measureModel({
@@ -145,9 +149,9 @@ export function estimateParts(
     : speed.trainedRow + (training.beta === 0 ? 0 : perForward);
   // Before and after training, both sampled and greedy.
   const around = 4 * generated(heldOut, heldOut);
-  const perEvaluation = heldOut * batchSizes(training).generationsInEval;
+  const perEvaluation = input.askedBetween * batchSizes(training).generationsInEval;
   const between = evaluations(training, sizes) *
-    (generated(heldOut, perEvaluation) + rowsOf(perEvaluation) * perForward);
+    (generated(input.askedBetween, perEvaluation) + rowsOf(perEvaluation) * perForward);
   return {
     warmStart,
     generation: generations *

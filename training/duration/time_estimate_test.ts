@@ -27,6 +27,7 @@ function input(changes: ConfigChanges = {}, warmStartSteps = 0): EstimateInput {
     config,
     sizes: { ...runSizes(config, 50), warmStartSteps },
     heldOut: 0,
+    askedBetween: 0,
     promptTokens: 20,
     sharedTokens: 12,
     answerTokens: 5,

@@ -82,6 +82,7 @@ export async function planRun(
   const problems = splitProblems({
     source,
     heldOutCount: config.eval.num_examples,
+    validationCount: data.validation_examples ?? 0,
     ...(onDraw === undefined ? {} : { onDraw }),
   });
   const opened = await openModel(config), continued = opened.adapter;

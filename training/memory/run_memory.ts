@@ -80,7 +80,7 @@ const LIMITED_BY = {
 /** Size of a wasm32 memory, whose pointers have 32 bits. Frozen weights may be outside of it. */
 const WASM_LIMIT = 2 ** 32;
 
-/** The longest prompt and answer of all held-out problems and of the first training problems. */
+/** The longest prompt and answer of all problems of evaluations and of the first training problems. */
 export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
@@ -88,7 +88,9 @@ export function longestLengths(
   withAnswers: boolean,
 ): Lengths {
   let prompt = 1, answer = 1;
-  for (const entry of problems.heldOut) prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
+  for (const entry of [...problems.heldOut, ...problems.validation]) {
+    prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
+  }
   for (let i = 0; i < Math.min(MAX_PROMPTS_MEASURED, trainProblems); i++) {
     const entry = problems.trainEntry(i);
     prompt = Math.max(prompt, prompts.prompt(entry).ids.length);

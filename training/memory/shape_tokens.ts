@@ -5,7 +5,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
-import { type SplitProblems, splitProblems } from "../../data/held_out.ts";
+import { askedWhileTraining, type SplitProblems, splitProblems } from "../../data/held_out.ts";
 import { isAbsent, openProblems } from "../../data/open_problems.ts";
 import { workedAnswer } from "../../data/worked_answer.ts";
 import { runPrompts } from "../../evaluation/prompt_encoder.ts";
@@ -26,6 +26,7 @@ export interface ShapeTokens {
   /** The number of problems; null where the data set is not on this machine. */
   trainProblems: number | null;
   heldOut: number;
+  askedBetween: number;
 }
 
 /** English text has about four bytes for each token; numbers and names have fewer. */
@@ -51,12 +52,21 @@ export async function shapeTokens(
       typical: { promptTokens: prompt, sharedTokens: 0, answerTokens: null },
       trainProblems: data.max_examples,
       heldOut: heldOut.num_examples,
+      askedBetween: data.validation_examples ?? heldOut.num_examples,
     };
   }
   const source = await openProblems({ ...data, curriculum, hold_out: heldOut.num_examples > 0 });
-  const problems = splitProblems({ source, heldOutCount: heldOut.num_examples });
+  const problems = splitProblems({
+    source,
+    heldOutCount: heldOut.num_examples,
+    validationCount: data.validation_examples ?? 0,
+  });
   const trainProblems = source.length("train");
-  const counts = { trainProblems, heldOut: problems.heldOut.length };
+  const counts = {
+    trainProblems,
+    heldOut: problems.heldOut.length,
+    askedBetween: askedWhileTraining(problems).length,
+  };
   const count = Math.min(MAX_PROMPTS_MEASURED, trainProblems);
   if (tokenizer !== null) {
     const loaded = await withChatTemplate(
@@ -88,7 +98,7 @@ function fromTexts(
   const training = Array.from({ length: count }, (_, i) => problems.trainEntry(i));
   const tokens = (text: string) =>
     Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
-  const prompts = [...training, ...problems.heldOut].map((entry) =>
+  const prompts = [...training, ...problems.heldOut, ...problems.validation].map((entry) =>
     plainText(promptMessages(entry, [], settings))
   );
   const answers = training.filter(({ answer }) => answer !== null)

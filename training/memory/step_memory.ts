@@ -99,12 +99,14 @@ export interface StepSize {
 }
 
 export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
-  const { training, sft, eval: heldOut } = config, sizes = batchSizes(training);
+  const { training, sft, data, eval: heldOut } = config, sizes = batchSizes(training);
   const each = sizes.generationsInEval;
   const during = training.eval_strategy === "no" && !training.eval_on_start
     ? 0
     : Math.max(1, Math.floor(training.per_device_eval_batch_size / each));
   const { supervisedOnly } = needs;
+  const isAsked = heldOut.num_examples > 0 || data.train_ratio !== null ||
+    data.validation_examples !== null;
   return {
     batch: supervisedOnly ? 0 : training.per_device_train_batch_size,
     accumulation: training.gradient_accumulation_steps,
@@ -117,9 +119,11 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
     itemAccumulation: sft?.gradient_accumulation_steps ?? 1,
-    evaluations: heldOut.num_examples === 0 ? [] : [
-      { prompts: heldOut.num_examples, each: 1, slots: heldOut.batch_size },
-      ...(supervisedOnly ? [] : [{ prompts: during, each, slots: during * each }]),
+    evaluations: [
+      ...(heldOut.num_examples === 0
+        ? []
+        : [{ prompts: heldOut.num_examples, each: 1, slots: heldOut.batch_size }]),
+      ...(supervisedOnly || !isAsked ? [] : [{ prompts: during, each, slots: during * each }]),
     ],
     ...needs,
     movingReference: training.sync_ref_model,

@@ -113,7 +113,7 @@ function problemsOf({ options, sizes }: RunContext): unknown[] {
     { length: Math.ceil(count / stride) },
     (_, i) => problems.trainEntry(i * stride),
   );
-  return [count, ...sampled, ...problems.heldOut].map((entry) =>
+  return [count, ...sampled, ...problems.heldOut, ...problems.validation].map((entry) =>
     typeof entry === "number" ? entry : [entry.question, entry.answer, entry.messages ?? null]
   );
 }

@@ -42,6 +42,8 @@ export interface TrainPlan {
   fileHeldOut: number | null;
   /** Problems that only evaluations use. */
   heldOut: number;
+  /** Problems of the validation split, which evaluations while training use. */
+  validation: number;
   /** How many of the held-out problems are of each task, of several; else null. */
   heldOutTasks: Readonly<Record<string, number>> | null;
   /** Whether the model has a chat template. */

@@ -27,5 +27,6 @@ export function checkPrompts(run: RunContext): void {
 function* allProblems({ options, sizes }: RunContext): Generator<Entry> {
   const { problems } = options;
   yield* problems.heldOut;
+  yield* problems.validation;
   for (let i = 0; i < sizes.trainProblems; i++) yield problems.trainEntry(i);
 }

@@ -11,7 +11,7 @@ import type { Advice } from "../diagnosis/finding.ts";
 import { SupervisedDiagnosis } from "../diagnosis/supervised_diagnosis.ts";
 import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
-import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
+import { heldApart, heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
 import { addUp, MetricAverager, type Metrics } from "../metrics/metrics.ts";
 import { GradientSum, type Reduction, reductionOf } from "../step/gradient_sum.ts";
@@ -66,7 +66,7 @@ export class RunContext {
       ? null
       : new TrainingCurriculum(config.curriculum, config.data, options.problems.source);
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
-    this.state.heldOut = heldOutRecord(options.problems.heldOut);
+    this.state.heldOut = heldOutRecord(heldApart(options.problems));
     this.state.promptTime = promptTime;
     this.state.lossScale = firstScale(config.training.compute_dtype);
     this.memory = new MemoryTracker(options.device);
@@ -95,9 +95,9 @@ export class RunContext {
     const grpoBegins = !this.supervisedOnly && restored.phase === "warm_start";
     this.averager = new MetricAverager(grpoBegins ? {} : restored.averager);
     if (restored.curriculum !== null) this.curriculum?.restore(restored.curriculum);
-    const { source, heldOut } = this.options.problems;
-    if (restored.taskWeights !== null) restoreTaskWeights(source, restored.taskWeights);
-    return reviseHeldOut(restored, heldOut, this.options.config);
+    const { problems } = this.options;
+    if (restored.taskWeights !== null) restoreTaskWeights(problems.source, restored.taskWeights);
+    return reviseHeldOut(restored, heldApart(problems), this.options.config);
   }
 
   /** The prompts of a resumed run have the time of its first start, so that they stay the same. */

@@ -4,6 +4,7 @@
  */
 import { bestMetric } from "../../configs/best_metric.ts";
 import { UsageError } from "../../core/errors.ts";
+import { askedWhileTraining } from "../../data/held_out.ts";
 import {
   type EvalItem,
   evalMetrics,
@@ -53,21 +54,22 @@ export async function evaluateAround(
 }
 
 /**
- * Evaluates while training, if an evaluation is due after the current step and was not made yet.
+ * Evaluates while training, if an evaluation is due after the current step and was not made yet:
+ * on the validation problems, else on the held-out ones.
  */
 export async function evaluateIfDue(
   run: RunContext,
   reference: ReferencePolicy | null,
 ): Promise<void> {
   const { state } = run, { config, model, problems, rubric } = run.options;
-  const { heldOut } = problems;
-  if (heldOut.length === 0 || !run.intervals.evaluatesAt(state.step)) return;
+  const asked = askedWhileTraining(problems);
+  if (asked.length === 0 || !run.intervals.evaluatesAt(state.step)) return;
   if (state.evaluatedStep === state.step) return;
   const start = performance.now();
   const { metrics, spent, ci95, problems: total, completions, batches } = await timed(
     run,
     () =>
-      evaluateHeldOut(heldOut, {
+      evaluateHeldOut(asked, {
         model,
         prompts: run.prompts,
         rubric,

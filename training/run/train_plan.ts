@@ -25,6 +25,7 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     trainProblems: sizes.trainProblems,
     fileHeldOut: source.endless ? null : source.length("test"),
     heldOut: problems.heldOut.length,
+    validation: problems.validation.length,
     heldOutTasks: source.mix === null ? null : tasksOf(problems.heldOut),
     chatTemplate: hasChatTemplate(run.options.tokenizer),
     heldOutChanged: state.heldOut?.changed ?? false,

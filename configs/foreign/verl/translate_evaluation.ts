@@ -11,7 +11,8 @@ export function translateEvaluation(translation: Translation): void {
 function translateFrequency(translation: Translation): void {
   const start = translation.node("trainer.val_before_train");
   const test = translation.number("trainer.test_freq");
-  const heldOutProblems = translation.number("eval.num_examples")?.value ?? 0;
+  const keys = ["eval.num_examples", "data.test_examples", "data.validation_examples"];
+  const heldOutProblems = Math.max(...keys.map((key) => translation.number(key)?.value ?? 0));
   if (heldOutProblems === 0) {
     const asked = test !== null && test.value > 0 ? test.node : undefined;
     if (asked !== undefined) {
