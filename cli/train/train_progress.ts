@@ -235,9 +235,6 @@ export class TrainProgress {
     const steps: string[] = [];
     if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, "supervised step"));
     if (plan.heldOut > 0) steps.push(`evaluation on ${heldOutText(plan)}`);
-    if (plan.phases !== "sft" && plan.validation > 0) {
-      rows.push(["asked", `${counted(plan.validation, "validation problem")} while training`]);
-    }
     if (plan.phases === "sft") steps.reverse();
     else steps.push(grpoText(plan, "GRPO step"));
     if (plan.heldOut > 0) steps.push("the same evaluation again");

@@ -85,12 +85,13 @@ export function significant(value: number | null): string {
 export function grpoText(plan: TrainPlan, noun: string): string {
   const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
   const size = `${counted(promptsPerGeneration, "prompt")} × ${numGenerations}`;
-  const what = counted(steps, noun);
-  if (each === 1) return `${what} of ${size}`;
+  const what = counted(steps, noun), asked = validationText(plan);
+  if (each === 1) return `${what} of ${size}${asked}`;
   return `${what}, ` +
     (each > 1
       ? `${significant(each)} on each generation of ${size}`
-      : `${significant(1 / each)} generations of ${size} each`);
+      : `${significant(1 / each)} generations of ${size} each`) +
+    asked;
 }
 
 /** An accuracy with its interval, in percent. */
@@ -99,6 +100,11 @@ export function accuracyText(
 ): string {
   const p = percentDigits;
   return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
+}
+
+/** What evaluations while training ask, where problems are set apart for them. */
+function validationText({ validation }: TrainPlan): string {
+  return validation === 0 ? "" : ` (meanwhile ${counted(validation, "validation problem")})`;
 }
 
 /** "150 held-out problems (count_letter 81, spell_backward 69)". */

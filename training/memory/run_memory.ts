@@ -80,7 +80,7 @@ const LIMITED_BY = {
 /** Size of a wasm32 memory, whose pointers have 32 bits. Frozen weights may be outside of it. */
 const WASM_LIMIT = 2 ** 32;
 
-/** The longest prompt and answer of all problems of evaluations and of the first training problems. */
+/** The longest prompt and answer of all that is evaluated and of the first training problems. */
 export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
