@@ -14,6 +14,7 @@ import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./documents/embedded.ts";
 import { type ANY_DATASET, resolveFiles } from "./reading/resolve_paths.ts";
+import { withDatasetConfig } from "./reading/dataset_config.ts";
 import { withFilesOfRun } from "./reading/run_files.ts";
 import { resolveTaskFiles } from "./reading/task_files.ts";
 import { reportForeignKeys } from "./foreign/report_foreign_keys.ts";
@@ -127,6 +128,7 @@ export async function loadConfig(
   tree = translateForeignKeys(tree, problems);
   if (isSupervised) tree = withSupervisedKeys(tree, problems);
   tree = await resolveTaskFiles(tree, cwd, problems);
+  tree = await withDatasetConfig(tree, cwd, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
   // All rows of a file are used, and as they are, unless something else is written.
   if (isOfAFile(tree)) {
@@ -188,7 +190,10 @@ function namedParts(tree: MapNode, problems: Problems): NamedParts {
       model_name_or_path: text("model", "model_name_or_path"),
       tokenizer_name_or_path: text("model", "tokenizer_name_or_path"),
     },
-    data: { dataset_name: text("data", "dataset_name"), task_name: text("data", "task_name") },
+    data: {
+      dataset_name: problems.has("data.dataset_config") ? null : text("data", "dataset_name"),
+      task_name: text("data", "task_name"),
+    },
   };
 }
 
