@@ -102,9 +102,9 @@ for (
   ]
 ) BESIDE[`curriculum.${key}`] = "curriculum.enabled: true\n";
 
-/** Two loadable documents: with problems of a task, and of a file. */
-const DOCUMENTS = ["task: chain_sum", "dataset_name: f.jsonl"].map((source) =>
-  MINIMAL.replace("model: m", "model_name: m").replace("task: chain_sum", source)
+/** Loadable documents: with problems of a task, of a file, and of a data set of the Hub. */
+const DOCUMENTS = ["task: chain_sum", "dataset_name: f.jsonl", "dataset_name: org/name"].map(
+  (source) => MINIMAL.replace("model: m", "model_name: m").replace("task: chain_sum", source),
 );
 
 type Outcome = "effect" | "noted" | "refused";

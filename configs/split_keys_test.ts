@@ -62,3 +62,11 @@ Deno.test("sizes of splits that do not go together are refused where they stand"
     /data\.validation_examples: they are asked while training, which needs/,
   );
 });
+
+Deno.test("dataset_prompt_column is for files, and refused for a task", async () => {
+  const { config } = await load(`${FILE}dataset_prompt_column: q\n`, {}, FILES);
+  assert.equal(config.data.dataset_prompt_column, "q");
+  assert.deepEqual(await errorsOf(`${MINIMAL}dataset_prompt_column: q\n`), [
+    "f.yaml:4:24: data.dataset_prompt_column: names a column of a file, and a task has none",
+  ]);
+});

@@ -16,6 +16,8 @@ export interface SourceOptions extends FileSourceOptions {
   /** Exactly one of `task_name` and `dataset_name` is given; "composite" stands for `tasks`. */
   task_name: string | null;
   dataset_name: string | null;
+  /** The column of a file that holds the prompts; null: one of those that are known. */
+  dataset_prompt_column?: string | null;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;
   /** Several tasks, each drawn by its weight; task i has the seed `seed` + i + 1. */

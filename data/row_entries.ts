@@ -21,6 +21,7 @@
  */
 import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -53,6 +54,31 @@ export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
   }
   checkKinds(rows);
   return rows.map(entryOf);
+}
+
+/**
+ * The rows with the prompts of another column: it takes the place of a column `prompt`.
+ * @param column null: the rows as they are
+ * @throws UsageError for a row without that column
+ */
+export function withPrompts(rows: readonly DataRow[], column: string | null): readonly DataRow[] {
+  if (column === null) return rows;
+  return rows.map((row) => {
+    const { [column]: prompt, ...others } = row.columns;
+    if (prompt == null) {
+      const names = Object.keys(row.columns);
+      const found = prompt === null
+        ? "it is null here"
+        : `its columns: ${names.join(", ") || "none"}${didYouMean(column, names)}`;
+      throw new UsageError(
+        `${row.place}: has no prompt in the column ${column}, which data.dataset_prompt_column ` +
+          `names (${found})`,
+      );
+    }
+    // It is the column that would be taken anyway, by which the formats of data sets are known.
+    if (QUESTION_COLUMNS.find((name) => row.columns[name] != null) === column) return row;
+    return { ...row, columns: { ...others, prompt } };
+  });
 }
 
 /** A note that no completion can be right, of all problems or of some; null: all have answers. */

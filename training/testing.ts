@@ -65,6 +65,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       task_files: [],
       dataset_name: null,
       num_examples: 50,
+      dataset_prompt_column: null,
       max_examples: null,
       train_ratio: null,
       validation_examples: null,

@@ -237,14 +237,8 @@ const CASES: readonly Case[] = [
   {
     file: "open_r1_qwen2_5_1_5b.yaml",
     more: ["rewards.2=rg_tag_count"],
-    refused: [
-      `open_r1_qwen2_5_1_5b.yaml:6:1: dataset_prompt_column: ${NOT} (only prompt, question); the ` +
-      "columns are prompt, or question and answer",
-    ],
-    changes: [
-      "dataset_prompt_column=null",
-    ],
     obeyed: {
+      "data.dataset_prompt_column": "problem",
       "data.system_prompt": "Think, then answer.",
       "training.warmup_steps": 0.1,
       "training.save_strategy": "epoch",

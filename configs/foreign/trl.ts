@@ -45,11 +45,6 @@ const MODEL: Record<string, RefusedKey> = {
 };
 
 const DATA: Record<string, RefusedKey> = {
-  dataset_prompt_column: refused(
-    "the columns are prompt, or question and answer",
-    "prompt",
-    "question",
-  ),
   dataset_streaming: refused("a data set is read whole; data.max_examples", false),
   dataset_train_split: refused("name the file in data.dataset_name", "train"),
   dataset_test_split: refused("name the file in data.dataset_name", "test"),

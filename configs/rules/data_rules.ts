@@ -21,6 +21,7 @@ export class DataRules extends RuleContext {
     this.#complete();
     if (!this.valid(...keys)) return;
     const { task_name: task, tasks, dataset_name: file, max_examples } = this.config.data;
+    const { dataset_prompt_column: column } = this.config.data;
     const isPublished = task !== null && publishedPlace(task) !== null;
     if (((task !== null && !isPublished) || tasks !== null) && file !== null) {
       const text = "the problems come either from a task (task_name) or from a file " +
@@ -44,6 +45,10 @@ export class DataRules extends RuleContext {
       const key = "data.max_examples";
       const text = "takes the first rows of a file; a task makes data.num_examples problems";
       this.problems.add(this.at(key), key, text);
+    }
+    if (column !== null) {
+      const key = "data.dataset_prompt_column";
+      this.problems.add(this.at(key), key, "names a column of a file, and a task has none");
     }
     if (this.config.curriculum !== null) this.#curriculum(this.config.curriculum);
   }

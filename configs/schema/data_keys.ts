@@ -52,6 +52,11 @@ export const DATA: Section<RunConfig["data"]> = {
         "question/answer, prompt or messages columns",
       ["data.dataset", "dataset", "data"],
     ),
+    dataset_prompt_column: key(
+      nullable(name()),
+      null,
+      "the column of a file that holds the prompts; null: prompt, question, problem or messages",
+    ),
     num_examples: key(
       nullable(int({ min: 1 })),
       2048,

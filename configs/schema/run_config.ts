@@ -380,6 +380,8 @@ export interface RunConfig {
     task_files: { path: string; sha256?: string }[];
     /** A JSONL file with question/answer or prompt columns. */
     dataset_name: string | null;
+    /** The column that holds the prompts; null = one of those that data/row_entries.ts knows. */
+    dataset_prompt_column: string | null;
     /** null = all rows of a file. */
     num_examples: number | null;
     /** Only this many first rows of a file; null = all. */

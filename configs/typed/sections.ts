@@ -174,6 +174,11 @@ export interface DataKeys {
    */
   dataset_name?: RunConfig["data"]["dataset_name"];
   /**
+   * The column of a file that holds the prompts; null: prompt, question, problem or messages.
+   * Expected: a name or null; default null.
+   */
+  dataset_prompt_column?: RunConfig["data"]["dataset_prompt_column"];
+  /**
    * Training entries; of a file all (null), unless it is written. Expected: an integer ≥ 1 or null;
    * default 2048.
    */
