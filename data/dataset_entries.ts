@@ -6,7 +6,7 @@ import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { PUBLISHED_SETS } from "../hub/set_addresses.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type DataRow, readJsonLineRows } from "./read_rows.ts";
+import { type DataRow, readTextRows } from "./read_rows.ts";
 import { entriesOf } from "./row_entries.ts";
 import { publishedFormat } from "./published_formats.ts";
 
@@ -34,7 +34,7 @@ export function formatOf(rows: readonly DataRow[]): string {
  * @throws UsageError naming the file and the line
  */
 export function readDataset(name: string, path: string): Entry[] {
-  return datasetEntries(name, readJsonLineRows(path), path);
+  return datasetEntries(name, readTextRows(path), path);
 }
 
 /**

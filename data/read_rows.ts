@@ -1,12 +1,15 @@
 /**
- * Rows of data files: JSON Lines, also packed with gzip or zstd, or parquet as on the Hub. Whole
- * files are read. A file that is damaged, or packed in an unknown way, is one error that names it.
+ * Rows of data files: JSON Lines and tables in plain text (CSV, TSV), also packed with gzip or
+ * zstd, or parquet as on the Hub. Whole files are read. A file that is damaged, or packed in an
+ * unknown way, is one error that names it.
  */
 import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
+import { isTable } from "../hub/default_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
+import { parseTable } from "./table_rows.ts";
 
 /** One row, and its place: `file:line`, or `file: row 3`. */
 export interface DataRow {
@@ -20,7 +23,7 @@ export async function readRows(paths: readonly string[]): Promise<DataRow[]> {
   for (const path of paths) {
     if (path.endsWith(".parquet")) {
       for (const row of await readParquetRows(path)) rows.push(row);
-    } else for (const row of readJsonLineRows(path)) rows.push(row);
+    } else for (const row of readTextRows(path)) rows.push(row);
   }
   return rows;
 }
@@ -45,6 +48,28 @@ export function rowsOfSplit(rows: readonly DataRow[], split: "train" | "test"): 
   });
 }
 
+/**
+ * The rows of a file that is a text: of a table where its name ends with .csv or .tsv, else JSON.
+ * @throws UsageError when the file cannot be read
+ */
+export function readTextRows(path: string): DataRow[] {
+  if (!isTable(path)) return readJsonLineRows(path);
+  const text = textOf(unpacked(readBytes(path), path), path);
+  const delimiter = /\.tsv(\.\w+)?$/i.test(path) ? "\t" : ",";
+  return parseTable(text, path, delimiter).map(({ columns, line }) => ({
+    columns,
+    place: `${path}:${line}`,
+  }));
+}
+
+function readBytes(path: string): Uint8Array {
+  try {
+    return Deno.readFileSync(path);
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
 /** Number of bytes that are read to see whether a file is one JSON list. */
 const BEGINNING = 2 ** 16;
 /** Maximum length of a text in V8. */
@@ -55,13 +80,7 @@ const MAX_CHARACTERS = 2 ** 29 - 24;
  * @throws UsageError when the file cannot be read, or a row is not an object
  */
 export function readJsonLineRows(path: string): DataRow[] {
-  let bytes: Uint8Array;
-  try {
-    bytes = Deno.readFileSync(path);
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-  bytes = unpacked(bytes, path);
+  const bytes = unpacked(readBytes(path), path);
   const decode = (piece: Uint8Array) => textOf(piece, path);
   if (/^\s*\[/.test(new TextDecoder().decode(bytes.subarray(0, BEGINNING)))) {
     return parseList(decode(bytes), path);

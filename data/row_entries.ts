@@ -25,7 +25,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type DataRow, describe, readJsonLineRows } from "./read_rows.ts";
+import { type DataRow, describe, readTextRows } from "./read_rows.ts";
 import { extractAnswer } from "./extract.ts";
 import { readGold, sourceOf } from "./row_answers.ts";
 import { checkLastRole, conversationText, readMessages } from "./row_messages.ts";
@@ -37,9 +37,9 @@ const ANSWER_COLUMNS = ["answer", "final_answer", "solution", "completion"];
 /** Columns of whole conversations. */
 const CHAT_COLUMNS = ["messages", "conversations"];
 
-/** All entries of a JSON Lines file, in order; `metadata.source_index` counts them from 0. */
+/** All entries of a file that is a text, in order; `metadata.source_index` counts them from 0. */
 export function readJsonLines(path: string): Entry[] {
-  return entriesOf(readJsonLineRows(path), path);
+  return entriesOf(readTextRows(path), path);
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { cacheFolderName, fileSize, filesOf, findSnapshot } from "./cache.ts";
-import { isDataFile } from "./default_files.ts";
+import { isDataFile, isTable } from "./default_files.ts";
 import { matcher } from "./file_patterns.ts";
 import { parseNamed, pullCommand } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
@@ -20,18 +20,6 @@ export interface FoundData {
   lookedAt: string[];
   /** How to get the data set when it was not found; null = unknown. */
   advice: string | null;
-}
-
-/** Why a file that is a table in plain text is not read; null for other files. */
-export function plainTable(name: string): UsageError | null {
-  if (!/\.[ct]sv$/i.test(name)) return null;
-  const dialect = /\.tsv$/i.test(name) ? ", delimiter='\\t'" : "";
-  const lines = `[print(json.dumps(row)) for row in csv.DictReader(sys.stdin${dialect})]`;
-  return new UsageError(`${name}: CSV is not read, only JSON Lines and parquet are`, {
-    advice: `Convert it: python3 -c "import csv,json,sys; ${lines}" < ${name} > ${
-      name.replace(/\.[ct]sv$/i, ".jsonl")
-    }`,
-  });
 }
 
 const SPLIT_WORDS: readonly [RegExp, string][] = [
@@ -49,8 +37,7 @@ export async function findDataFiles(
   split: DataSplit,
   env: Environment = (key) => Deno.env.get(key),
 ): Promise<FoundData> {
-  const lookedAt = [name], table = plainTable(name);
-  if (table !== null) throw table;
+  const lookedAt = [name];
   if (await fileSize(name) !== null) return { files: [name], lookedAt, advice: null };
   if (await isFolder(name)) {
     const folder = name.replace(/(?<=.)\/+$/, "");
@@ -62,7 +49,7 @@ export async function findDataFiles(
   const { repository, revision, path } = named;
   const advice = `If it is a data set on the Hub: ${pullCommand(repository, revision)} fetches it.`;
   const snapshot = await findSnapshot(cache, repository, revision);
-  if (snapshot === null && isDataFile(name) && !name.includes("://")) {
+  if (snapshot === null && (isDataFile(name) || isTable(name)) && !name.includes("://")) {
     return { files: null, lookedAt, advice: null };
   }
   lookedAt.push(
@@ -80,11 +67,13 @@ async function choose(
   split: DataSplit,
   label: string,
 ): Promise<string[]> {
-  const present = await filesOf(folder), all = present.filter(isDataFile);
+  const present = await filesOf(folder), tables = present.filter(isTable);
+  const usual = present.filter(isDataFile);
+  const all = usual.length === 0 || (path !== null && isTable(path)) ? tables : usual;
   const named = path === null ? all : all.filter(matcher(path));
   if (named.length === 0) {
     const where = path === null ? label : `${label}/${path}`;
-    throw new UsageError(`${where}: there are no .parquet and .jsonl files`, {
+    throw new UsageError(`${where}: there are no .parquet, .jsonl and .csv files`, {
       advice: all.length > 0
         ? `There are: ${listText(all)}.`
         : present.some((name) => name.endsWith(".arrow"))
@@ -93,7 +82,7 @@ async function choose(
         : `Looked in ${folder}.`,
     });
   }
-  const isExact = path !== null && (isDataFile(path) || /[*?[]/.test(path));
+  const isExact = path !== null && (isDataFile(path) || isTable(path) || /[*?[]/.test(path));
   const chosen = isExact ? named : ofSplit(named, split, label);
   return chosen.map((file) => `${folder}/${file}`);
 }

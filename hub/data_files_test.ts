@@ -52,6 +52,8 @@ Deno.test("files of a split are found by name in the usual layouts of the Hub", 
     [["only_test.parquet"], 'no split "train", only test', "only_test.parquet"],
     [["train.jsonl.gz", "test.jsonl.zst"], "train.jsonl.gz", "test.jsonl.zst"],
     [["train.parquet", "other.jsonl"], "train.parquet", 'no split "test", only train'],
+    [["train.csv", "test.csv"], "train.csv", "test.csv"],
+    [["train.csv", "train.jsonl", "scores.csv"], "train.jsonl", 'no split "test", only train'],
     [["problems.jsonl", "test.jsonl"], "problems.jsonl", "test.jsonl"],
     [["data-00000-of-00001.arrow"], "Arrow files are not read", "to_parquet"],
   ];
@@ -80,7 +82,7 @@ Deno.test("of several sets, a folder, file or pattern names one", async () => {
     assert.equal(await find("hf://datasets/org/sums/*/test-*"), `${names[1]} ${names[3]}`);
     assert.match(
       await find("hf://datasets/org/sums/other"),
-      /sums\/other: there are no .parquet and .jsonl files; There are: main\/test-/,
+      /sums\/other: there are no .parquet, .jsonl and .csv files; There are: main\/test-/,
     );
     assert.match(await find("hf://datasets/org/sums/../../x"), /there are no .parquet/);
   });

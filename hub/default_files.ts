@@ -28,7 +28,15 @@ const CODE_OR_PICKLE = /\.(?:py|bin|pt|pth|ckpt|pkl|h5|msgpack|onnx)$/;
 
 const DATA_FILES = /\.(?:parquet|jsonl(?:\.(?:gz|zst))?)$/;
 
-/** Whether a file has a data format that rgx reads. */
+/** Tables in plain text. They are read where they are named, or where nothing else is. */
+const TABLES = /\.[ct]sv(?:\.(?:gz|zst))?$/i;
+
+/** Whether a file is a table in plain text. */
+export function isTable(name: string): boolean {
+  return TABLES.test(name);
+}
+
+/** Whether a file has a data format that the Hub's data sets have, and rgx reads. */
 export function isDataFile(name: string): boolean {
   return DATA_FILES.test(name);
 }

@@ -4,7 +4,7 @@ import type { TaskRequest } from "../../bench/plan/test_set.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { DATASET_NAMES } from "../../data/dataset_entries.ts";
-import { plainTable } from "../../hub/data_files.ts";
+import { isTable } from "../../hub/default_files.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 
@@ -48,7 +48,7 @@ function withPlaces(requests: readonly TaskRequest[]): TaskRequest[] {
 
 const withoutEnding = (path: string) => path.replace(/\.[a-z]+$/, "");
 
-/** Parses `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
+/** Parses `name`, `a,b`, `gsm8k=PATH`, or a file of problems. */
 function requestsOf(text: string): TaskRequest[] {
   const [, name, path] = /^([A-Za-z0-9_-]+)=(.+)$/.exec(text) ?? [];
   if (name !== undefined) {
@@ -58,9 +58,7 @@ function requestsOf(text: string): TaskRequest[] {
         didYouMean(name.toLowerCase().replace("-", ""), DATASET_NAMES),
     );
   }
-  const table = plainTable(text);
-  if (table !== null) throw table;
-  if (/\.(?:jsonl?|parquet)$/.test(text)) {
+  if (/\.(?:jsonl?|parquet)$/.test(text) || isTable(text)) {
     const label = withoutEnding(text.replace(/^.*\//, ""));
     return [{ name: "file", path: text, label }];
   }

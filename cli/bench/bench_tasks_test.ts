@@ -49,11 +49,8 @@ Deno.test("parameters without their task are refused, after unknown tasks", () =
   assert.deepEqual(readTasks(["chain_some"], level), [{ name: "chain_some" }]);
 });
 
-Deno.test("a table in plain text is refused with the way to convert it", () => {
-  for (const text of ["mul.csv", "a/b.TSV"]) {
-    assert.throws(
-      () => readTasks([text], { set: [], setLevel: [] }),
-      /: CSV is not read, only JSON/,
-    );
-  }
+Deno.test("a table in plain text is a file of problems", () => {
+  assert.deepEqual(readTasks(["a/mul.csv"], { set: [], setLevel: [] }), [
+    { name: "file", path: "a/mul.csv", label: "mul" },
+  ]);
 });

@@ -6,7 +6,7 @@
  */
 import { isAbsolute, resolve } from "node:path";
 import { RgxError } from "../../core/errors.ts";
-import { findDataFiles, plainTable } from "../../hub/data_files.ts";
+import { findDataFiles } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
 import { codeHash } from "../../core/sandbox/code_file.ts";
 import { findCode, isOutside, isThere } from "./code_place.ts";
@@ -53,11 +53,6 @@ export async function resolveFiles(
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
     if (name === "dataset_name" && node.value === heldDataset) continue;
     const found = await findFile(node.value, node.at.source.directory, cwd);
-    const table = name === "dataset_name" ? plainTable(node.value) : null;
-    if (table !== null) {
-      problems.add(node.at, `${section}.${name}`, `${table.message}. ${table.advice}`);
-      continue;
-    }
     if (found === null && name === "dataset_name" && heldDataset !== ANY_DATASET) {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
     }

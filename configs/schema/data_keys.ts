@@ -48,7 +48,7 @@ export const DATA: Section<RunConfig["data"]> = {
     dataset_name: key(
       nullable(name()),
       null,
-      "JSONL or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
+      "JSONL, CSV or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
         "question/answer, prompt or messages columns",
       ["data.dataset", "dataset", "data"],
     ),

@@ -169,7 +169,7 @@ export interface DataKeys {
    */
   task_files?: RunConfig["data"]["task_files"];
   /**
-   * JSONL or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with
+   * JSONL, CSV or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with
    * question/answer, prompt or messages columns. Expected: a name or null; default null.
    */
   dataset_name?: RunConfig["data"]["dataset_name"];
