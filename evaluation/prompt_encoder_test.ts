@@ -44,7 +44,7 @@ Deno.test("the chat template gets the run's values, and those of the row before 
       /chat_template_kwargs\.thinc: the chat template does not read it, did you mean "?think/,
     );
     config.training.chat_template_kwargs = {};
-    const silent = { ...config.model, chat_template: "{{ messages[5].content }}" };
+    const silent = { ...config.model, chat_template: "{{ messages[5] }}" };
     const empty = await assemble({ ...config, model: silent }, device).catch((error) => error);
     assert.match(empty.message, /the chat template makes an empty prompt of these messages/);
     const template = "{{ strftime_now('%d %b %Y') }}: {{ messages[0].content }}";

@@ -2,17 +2,17 @@
  * Chat templates: the Jinja text that comes with a model, rendered as transformers 5 does it. After
  * a user's message the text ends where the assistant's answer begins
  * (`add_generation_prompt=True`); an assistant's last message is continued
- * (`continue_final_message=True`), as TRL does for prompts. The library's `strip` ignores its
- * argument, and its white space is that of JavaScript, so the templates call functions of ours.
- * Left out: tools and documents, which a template sees as none.
+ * (`continue_final_message=True`), as TRL does for prompts. The library parses a template, and
+ * `jinja/interpreter.ts` runs it. Left out: tools and documents, which a template sees as none.
  */
 import { Template } from "@huggingface/jinja";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import { isBlank, strip, stripEnd } from "../../tasks/python/text.ts";
+import { strip, stripEnd } from "../../tasks/python/text.ts";
 import { templateFault } from "./template_fault.ts";
-import { Endless, renderProgram, type TemplateProgram } from "./template_interpreter.ts";
+import { Endless, renderProgram } from "./jinja/interpreter.ts";
+import type { Node } from "./jinja/nodes.ts";
 import { freeVariables } from "./template_variables.ts";
 
 /** A compiled chat template. */
@@ -72,11 +72,11 @@ export function compileChatTemplate(
   specialTokens: Readonly<Record<string, string>>,
   where: string,
 ): ChatRenderer {
-  let program: TemplateProgram;
+  let program: Node;
   // Jinja reads every kind of line end as a line feed, which is the only one the library knows.
   const lines = template.replaceAll(/\r\n?/g, "\n");
   try {
-    program = new Template(lines).parsed;
+    program = new Template(lines).parsed as unknown as Node;
   } catch (error) {
     const fault = templateFault(lines) ?? messageOf(error);
     throw new RgxError(`${where}: the chat template cannot be parsed: ${fault}`, {
@@ -85,13 +85,11 @@ export function compileChatTemplate(
     });
   }
   const variables = freeVariables(program);
-  callOurStrips(program);
   const render = (messages: readonly ChatMessage[], given: Readonly<Record<string, unknown>>) => {
     const all = messages.map(withReasoning), last = all.at(-1);
     const isContinued = last?.role === "assistant";
     const text = renderProgram(program, {
       ...specialTokens,
-      ...STRIPS,
       ...given,
       tools: null,
       documents: null,
@@ -186,68 +184,4 @@ function withReasoning(message: ChatMessage): ChatMessage {
   const reasoning = REASONING.map((name) => fields[name]).find((text) => text != null);
   if (reasoning === undefined) return message;
   return { thinking: reasoning, ...fields, reasoning_content: reasoning } as ChatMessage;
-}
-
-/** Python's methods that remove characters, or else white space, from the ends of a text. */
-const STRIPS: Readonly<Record<string, (text: unknown, characters?: string) => string>> = {
-  rgx_strip: (text, characters) => stripOf(text, characters, true, true),
-  rgx_lstrip: (text, characters) => stripOf(text, characters, true, false),
-  rgx_rstrip: (text, characters) => stripOf(text, characters, false, true),
-};
-
-/** @param text what Jinja shows of another value: nothing where it is not there, None for null */
-function stripOf(
-  text: unknown,
-  characters: string | undefined,
-  left: boolean,
-  right: boolean,
-): string {
-  const isOff = characters === undefined ? isBlank : (one: string) => characters.includes(one);
-  const all = Array.from(text === null ? "None" : String(text ?? ""));
-  let from = 0, to = all.length;
-  while (left && from < to && isOff(all[from]!)) from++;
-  while (right && from < to && isOff(all[to - 1]!)) to--;
-  return all.slice(from, to).join("");
-}
-
-/** The fields of a parsed template's node that matter here. */
-interface TemplateNode {
-  type?: string;
-  value?: unknown;
-  callee?: TemplateNode;
-  args?: unknown[];
-  object?: unknown;
-  property?: TemplateNode;
-  computed?: boolean;
-  operand?: unknown;
-  filter?: TemplateNode;
-}
-
-/**
- * Turns `text.strip(characters)` into `rgx_strip(text, characters)`, and `text | trim` into
- * `rgx_strip(text)`, in a node and below it.
- */
-function callOurStrips(node: unknown): void {
-  if (node === null || typeof node !== "object") return;
-  const call: TemplateNode = node, method = call.callee;
-  const name = method?.type === "MemberExpression" && method.computed !== true
-    ? method.property!.value
-    : null;
-  if (call.type === "CallExpression" && call.args!.length <= 1 && `rgx_${name}` in STRIPS) {
-    call.args!.unshift(method!.object);
-    call.callee = method!.property!;
-    call.callee.value = `rgx_${name}`;
-  }
-  const { filter } = call;
-  if (
-    call.type === "FilterExpression" && filter?.type === "Identifier" && filter.value === "trim"
-  ) {
-    call.type = "CallExpression";
-    call.callee = { ...filter, type: "Identifier", value: "rgx_strip" };
-    call.args = [call.operand];
-    delete call.operand;
-    delete call.filter;
-  }
-  const parts = node instanceof Map ? [...node].flat() : Object.values(node);
-  parts.forEach(callOurStrips);
 }

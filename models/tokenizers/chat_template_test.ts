@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { checkVariables, compileChatTemplate } from "./chat_template.ts";
-import { formatTime } from "./template_interpreter.ts";
+import { formatTime } from "./jinja/time.ts";
 
 const chat: ChatMessage[] = [{ role: "user", content: "2+2?" }];
 
@@ -93,7 +93,8 @@ Deno.test("selectattr and rejectattr test attributes that a message does not hav
   assert.equal(roles("rejectattr('tool_calls', 'defined')"), "user user ");
   assert.equal(roles("selectattr('tool_calls')"), "assistant ");
   assert.equal(roles("rejectattr('role', 'equalto', 'user')"), "assistant ");
-  assert.equal(roles("selectattr('meta.ok', 'true')"), "user ");
+  assert.equal(roles("selectattr('meta') | selectattr('meta.ok', 'true')"), "user ");
+  assert.throws(() => roles("selectattr('meta.ok', 'true')"), /meta is undefined/);
   assert.throws(() => roles("selectattr('role', 'equaltoo', 'user')"), /no test "equaltoo"/);
 });
 
@@ -143,5 +144,6 @@ Deno.test("a template writes the time in English, as Python does", () => {
     formatTime(time, "%d %b %Y, %A %B %H:%M:%S"),
     "07 Mar 2026, Saturday March 15:04:05",
   );
-  assert.equal(formatTime(time, "%I %p %y %a %m %% %q"), "03 PM 26 Sat 03 % %q");
+  assert.equal(formatTime(time, "%I %p %y %a %m %% %-d|%e"), "03 PM 26 Sat 03 % 7| 7");
+  assert.throws(() => formatTime(time, "%q"), /%q is not supported/);
 });

@@ -1,5 +1,5 @@
 /** The variables of a chat template that its user may set. */
-import type { TemplateProgram } from "./template_interpreter.ts";
+import type { Node as TemplateProgram } from "./jinja/nodes.ts";
 
 /** The fields of a parsed template's nodes that matter here. */
 interface Node {

@@ -18,7 +18,7 @@ import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { MissingToken } from "./subwords/subword_model.ts";
-import { formatTime } from "./template_interpreter.ts";
+import { formatTime } from "./jinja/time.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";

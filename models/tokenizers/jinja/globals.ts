@@ -1,0 +1,83 @@
+/** The functions that every chat template may call. */
+import { PyDict } from "../../../tasks/python/literals.ts";
+import { bind } from "./call.ts";
+import { formatTime } from "./time.ts";
+import {
+  type Call,
+  Callable,
+  described,
+  dict,
+  integer,
+  itemsOf,
+  Namespace,
+  Sequence,
+  str,
+  text,
+  type Value,
+} from "./values.ts";
+
+/** As in Jinja's sandbox. */
+const MAX_RANGE = 100_000;
+
+/** @param count told how many numbers a `range` gives */
+export function globals(count: (steps: number) => void): Map<string, Value> {
+  const functions: Readonly<Record<string, (given: Call) => Value>> = {
+    range: (given) => {
+      const range = rangeOf(given);
+      count(range.items.length);
+      return range;
+    },
+    dict: (given) => dict(entriesOf("dict", given)),
+    namespace: (given) =>
+      new Namespace(
+        new Map(
+          entriesOf("namespace", given).map(([name, value]) =>
+            [text(name, "a name of a namespace"), value] as const
+          ),
+        ),
+      ),
+    raise_exception: (given) => {
+      throw new Error(str(bind("raise_exception", given, ["message"], 1)[0]!));
+    },
+    strftime_now: (given) =>
+      formatTime(new Date(), text(bind("strftime_now", given, ["format"], 1)[0]!, "format")),
+    ...Object.fromEntries(["cycler", "joiner", "lipsum"].map((name) => [name, () => {
+      throw new Error(`${name} is not supported`);
+    }])),
+  };
+  return new Map(
+    Object.entries(functions).map(([name, call]) => [name, new Callable(name, call)]),
+  );
+}
+
+/** Python's `range(stop)`, `range(start, stop)` and `range(start, stop, step)`. */
+function rangeOf(given: Call): Sequence {
+  const numbers = bind("range", { ...given, named: new Map() }, ["start", "stop", "step"], 1)
+    .flatMap((one) => one === undefined ? [] : [integer(one, "an argument of range")]);
+  const [start, stop] = numbers.length > 1 ? [numbers[0]!, numbers[1]!] : [0, numbers[0]!];
+  const step = numbers[2] ?? 1;
+  if (step === 0) throw new Error("range() with a step of 0");
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (!(length <= MAX_RANGE)) {
+    throw new Error(`range() with ${length} numbers, of which ${MAX_RANGE} are allowed`);
+  }
+  const items = Array.from({ length }, (_, i) => BigInt(start + i * step));
+  return new Sequence("range", items, `range(${start}, ${stop}${step === 1 ? "" : `, ${step}`})`);
+}
+
+/** The entries of a dict or of pairs, then the named arguments. */
+function entriesOf(name: string, { positional, named }: Call): [Value, Value][] {
+  const [source] = bind(name, { positional, named: new Map() }, ["source"]);
+  const given = source instanceof PyDict
+    ? source.entries
+    : source === undefined
+    ? []
+    : itemsOf(source).map((pair) => {
+      const [key, value, ...others] = itemsOf(pair);
+      if (key === undefined || value === undefined || others.length > 0) {
+        throw new Error(`${name}() of ${described(pair)}, expected pairs`);
+      }
+      return [key, value];
+    });
+  return [...given, ...named] as [Value, Value][];
+}

@@ -1,0 +1,208 @@
+/** Python's operators: arithmetic, comparison, membership, indices and slices. */
+import { PyDict, PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
+import { percentFormat } from "./percent_format.ts";
+import {
+  compare,
+  described,
+  equal,
+  escaped,
+  integer,
+  itemsOf,
+  Markup,
+  numberOf,
+  Sequence,
+  str,
+  tuple,
+  typeName,
+  Undefined,
+  unmarked,
+  type Value,
+} from "./values.ts";
+
+/** UTF-16 units of a text, items of a list, or bits of a number that an operator may make. */
+const MAX_SIZE = 1 << 26;
+
+/** @throws Error for operands that Python does not take */
+export function binary(operator: string, left: Value, right: Value): Value {
+  switch (operator) {
+    case "==":
+      return equal(left, right);
+    case "!=":
+      return !equal(left, right);
+    case "<":
+      return compare(left, right) < 0;
+    case "<=":
+      return compare(left, right) <= 0;
+    case ">":
+      return compare(left, right) > 0;
+    case ">=":
+      return compare(left, right) >= 0;
+    case "in":
+      return contains(right, left);
+    case "not in":
+      return !contains(right, left);
+    case "~":
+      return joined(str(left), str(right));
+  }
+  const x = numberOf(left), y = numberOf(right);
+  if (x !== null && y !== null) {
+    return typeof x === "bigint" && typeof y === "bigint"
+      ? integers(operator, x, y)
+      : floats(operator, real(x), real(y));
+  }
+  if (operator === "%" && typeof left === "string") return percentFormat(left, right);
+  if (operator === "*") {
+    if (typeof x === "bigint") return repeated(right, x);
+    if (typeof y === "bigint") return repeated(left, y);
+  }
+  if (operator === "+") {
+    if (typeof left === "string" && typeof right === "string") return joined(left, right);
+    if (isMarked(left, right) && [left, right].every((one) => typeof unmarked(one) === "string")) {
+      return marked(left, right);
+    }
+    if (Array.isArray(left) && Array.isArray(right)) return [...left, ...right];
+    if (left instanceof PyTuple && right instanceof PyTuple) {
+      return tuple([...left.items, ...right.items]);
+    }
+  }
+  throw new Error(`${described(left)} ${operator} ${described(right)} is not possible`);
+}
+
+/** @param operator `not` is none of them */
+export function unary(operator: string, value: Value): Value {
+  const number = numberOf(value);
+  if (number === null) throw new Error(`${operator}${described(value)} is not possible`);
+  if (operator === "+") return number;
+  return typeof number === "bigint" ? -number : new PyFloat(-number.value);
+}
+
+/** Python's `value in container`. */
+export function contains(given: Value, wanted: Value): boolean {
+  const container = unmarked(given), value = unmarked(wanted);
+  if (typeof container === "string") {
+    if (typeof value === "string") return container.includes(value);
+    throw new Error(`${described(value)} cannot be in a text`);
+  }
+  if (container instanceof PyDict) return container.get(value as never) !== undefined;
+  return itemsOf(container).some((item) => equal(item, value));
+}
+
+/** Python's `value[start:stop:step]`, for texts by code points. */
+export function slice(value: Value, bounds: readonly (Value | undefined)[]): Value {
+  if (value instanceof Undefined || !isIndexed(value)) {
+    throw new Error(`${described(value)} cannot be sliced`);
+  }
+  const items = itemsOf(value), n = items.length;
+  const [start, stop, given] = bounds.map((bound) =>
+    bound === undefined || bound === null ? null : integer(bound, "a bound of a slice")
+  );
+  const step = given ?? 1;
+  if (step === 0) throw new Error("a slice has a step of 0");
+  const [low, high] = step > 0 ? [0, n] : [-1, n - 1];
+  const place = (bound: number | null | undefined, other: number) =>
+    bound == null ? other : Math.min(Math.max(bound < 0 ? bound + n : bound, low), high);
+  const first = place(start, step > 0 ? 0 : n - 1), end = place(stop, step > 0 ? n : -1);
+  const taken: Value[] = [];
+  for (let i = first; step > 0 ? i < end : i > end; i += step) taken.push(items[i]!);
+  if (typeof value === "string") return taken.join("");
+  if (value instanceof Sequence) throw new Error(`${typeName(value)} cannot be sliced`);
+  return Array.isArray(value) ? taken : tuple(taken);
+}
+
+/** The item at an index; undefined where there is none. */
+export function itemAt(value: Value, index: Value): Value | undefined {
+  if (value instanceof PyDict) return value.get(index as never);
+  const at = numberOf(index);
+  if (typeof at !== "bigint" || !isIndexed(value)) return undefined;
+  return itemsOf(value).at(Number(at));
+}
+
+function isIndexed(value: Value): boolean {
+  return typeof value === "string" || Array.isArray(value) || value instanceof PyTuple ||
+    (value instanceof Sequence && value.kind === "range");
+}
+
+function isMarked(left: Value, right: Value): boolean {
+  return left instanceof Markup || right instanceof Markup;
+}
+
+function marked(left: Value, right: Value): Markup {
+  return new Markup(joined(escaped(left).text, escaped(right).text));
+}
+
+function joined(left: string, right: string): string {
+  if (left.length + right.length > MAX_SIZE) throw new Error("a text of the template is too long");
+  return left + right;
+}
+
+function repeated(value: Value, times: bigint): Value {
+  const count = times < 0n ? 0 : Number(times);
+  const isText = typeof value === "string";
+  if (!isText && !Array.isArray(value) && !(value instanceof PyTuple)) {
+    throw new Error(`${described(value)} * int is not possible`);
+  }
+  const items = isText ? [] : itemsOf(value);
+  if (count * (isText ? value.length : items.length) > MAX_SIZE) {
+    throw new Error(`a value of the template is too long: it is repeated ${times} times`);
+  }
+  if (isText) return value.repeat(value === "" ? 0 : count);
+  const all = items.length === 0 ? [] : Array.from({ length: count }, () => items).flat();
+  return Array.isArray(value) ? all : tuple(all);
+}
+
+/** Python's arithmetic of ints: `//` and `%` round down, `/` gives a float. */
+function integers(operator: string, x: bigint, y: bigint): Value {
+  switch (operator) {
+    case "+":
+      return x + y;
+    case "-":
+      return x - y;
+    case "*":
+      return x * y;
+    case "/":
+      return floats("/", Number(x), Number(y));
+    case "**":
+      if (y < 0n) return floats("**", Number(x), Number(y));
+      if (x.toString(2).length * Number(y) > MAX_SIZE >> 10) throw new Error("** is too large");
+      return x ** y;
+  }
+  if (y === 0n) throw new Error(`a division ${operator} by 0`);
+  const rest = x % y, isOff = rest !== 0n && (rest < 0n) !== (y < 0n);
+  if (operator === "%") return isOff ? rest + y : rest;
+  return isOff ? x / y - 1n : x / y;
+}
+
+function floats(operator: string, x: number, y: number): PyFloat {
+  if (y === 0 && ["/", "//", "%"].includes(operator)) {
+    throw new Error(`a division ${operator} by 0`);
+  }
+  const rest = x % y, modulo = rest !== 0 && (rest < 0) !== (y < 0) ? rest + y : rest;
+  switch (operator) {
+    case "+":
+      return new PyFloat(x + y);
+    case "-":
+      return new PyFloat(x - y);
+    case "*":
+      return new PyFloat(x * y);
+    case "/":
+      return new PyFloat(x / y);
+    case "%":
+      return new PyFloat(modulo === 0 ? (y < 0 ? -0 : 0) : modulo);
+    case "//":
+      return new PyFloat(Math.round((x - modulo) / y));
+    case "**": {
+      const power = x ** y;
+      if (x === 0 && y < 0) throw new Error("0 to a negative power");
+      if (x < 0 && !Number.isInteger(y)) throw new Error("a root of a negative number");
+      if (!Number.isFinite(power) && Number.isFinite(x) && Number.isFinite(y)) {
+        throw new Error("** is too large");
+      }
+      return new PyFloat(power);
+    }
+  }
+  throw new Error(`there is no operator ${operator}`);
+}
+
+function real(number: bigint | PyFloat): number {
+  return typeof number === "bigint" ? Number(number) : number.value;
+}

@@ -1,0 +1,129 @@
+/** Methods of Python's texts, which count code points. */
+import { isBlank, strip, words } from "../../../tasks/python/text.ts";
+
+/** `str.strip`, `lstrip` and `rstrip`. @param characters null removes white space */
+export function stripOf(
+  text: string,
+  characters: string | null,
+  left: boolean,
+  right: boolean,
+): string {
+  const set = characters === null ? null : new Set(characters);
+  const isOff = (one: string) => set === null ? isBlank(one) : set.has(one);
+  const all = Array.from(text);
+  let from = 0, to = all.length;
+  while (left && from < to && isOff(all[from]!)) from++;
+  while (right && from < to && isOff(all[to - 1]!)) to--;
+  return all.slice(from, to).join("");
+}
+
+/**
+ * `str.split(separator, limit)`.
+ * @param separator null splits at white space
+ * @param limit splits at most; below 0 all
+ */
+export function split(text: string, separator: string | null, limit: number): string[] {
+  if (separator === "") throw new Error("split at an empty text");
+  if (separator !== null) {
+    const parts = text.split(separator);
+    if (limit < 0 || parts.length <= limit + 1) return parts;
+    return [...parts.slice(0, limit), parts.slice(limit).join(separator)];
+  }
+  if (limit < 0) return words(text);
+  const parts = words(text, limit);
+  let rest = stripOf(text, null, true, false);
+  for (const part of parts) rest = stripOf(rest.slice(part.length), null, true, false);
+  return rest === "" ? parts : [...parts, rest];
+}
+
+/** `str.rsplit(separator, limit)`, at a separator that is given. */
+export function splitFromEnd(text: string, separator: string | null, limit: number): string[] {
+  if (limit < 0) return split(text, separator, limit);
+  if (separator === null) {
+    const reverse = (one: string) => Array.from(one).reverse().join("");
+    return split(reverse(text), null, limit).map(reverse).reverse();
+  }
+  const parts = split(text, separator, -1), kept = Math.max(0, parts.length - limit);
+  if (kept <= 1) return parts;
+  return [parts.slice(0, kept).join(separator), ...parts.slice(kept)];
+}
+
+/** What ends a line of `str.splitlines`. */
+const LINE_END = "\\r\\n|[\\n-\\r\\u001c-\\u001e\\u0085\\u2028\\u2029]";
+const LINE = new RegExp(`.*?(?:${LINE_END}|$)`, "gs"), AT_END = new RegExp(`(?:${LINE_END})$`);
+
+/** `str.splitlines(keepEnds)`. */
+export function splitLines(text: string, keepEnds: boolean): string[] {
+  const lines = (text.match(LINE) ?? []).filter((line) => line !== "");
+  return keepEnds ? lines : lines.map((line) => line.replace(AT_END, ""));
+}
+
+/** `str.replace(old, new, count)`. @param count below 0: all */
+export function replace(text: string, old: string, by: string, count: number): string {
+  if (count < 0) return old === "" ? betweenAll(text, by) : text.replaceAll(old, () => by);
+  if (old === "") throw new Error("replace of an empty text with a count");
+  const parts = text.split(old), first = parts.slice(0, count + 1).join(by);
+  return [first, ...parts.slice(count + 1)].join(old);
+}
+
+function betweenAll(text: string, by: string): string {
+  return [by, ...Array.from(text, (one) => one + by)].join("");
+}
+
+/** The code point's index of a UTF-16 index; −1 stays. */
+export function pointIndex(text: string, at: number): number {
+  return at < 0 ? -1 : Array.from(text.slice(0, at)).length;
+}
+
+/** `str.count(part)`. */
+export function count(text: string, part: string): number {
+  return part === "" ? Array.from(text).length + 1 : text.split(part).length - 1;
+}
+
+/** `str.capitalize()`. */
+export function capitalize(text: string): string {
+  const [first = "", ...rest] = Array.from(text);
+  return first.toUpperCase() + rest.join("").toLowerCase();
+}
+
+/** `str.title()`: a letter after another character than a letter begins a word. */
+export function title(text: string): string {
+  return text.replace(
+    /\p{L}+/gu,
+    (word) => capitalize(word),
+  );
+}
+
+/** `str.isdigit()`, `isalpha()`, …: every character is of the class, and there is one. */
+export const CLASSES: Readonly<Record<string, (text: string) => boolean>> = {
+  isdigit: (text) => /^[\p{Nd}\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u2080-\u2089]+$/u.test(text),
+  isnumeric: (text) => /^\p{N}+$/u.test(text),
+  isdecimal: (text) => /^\p{Nd}+$/u.test(text),
+  isalpha: (text) => /^\p{L}+$/u.test(text),
+  isalnum: (text) => /^[\p{L}\p{N}]+$/u.test(text),
+  isspace: (text) => text !== "" && strip(text) === "",
+  isascii: (text) => Array.from(text).every((one) => one.codePointAt(0)! < 128),
+  isupper: (text) => text === text.toUpperCase() && text !== text.toLowerCase(),
+  islower: (text) => text === text.toLowerCase() && text !== text.toUpperCase(),
+};
+
+/** `"{} {name}".format(…)` without format specifications. */
+export function formatBraces(
+  template: string,
+  positional: readonly string[],
+  named: ReadonlyMap<string, string>,
+): string {
+  let next = 0;
+  return template.replace(/\{\{|\}\}|\{([^{}]*)\}|[{}]/g, (whole, field: string | undefined) => {
+    if (whole === "{{" || whole === "}}") return whole[0]!;
+    if (field === undefined) throw new Error(`a single ${whole} in a text with format()`);
+    if (!/^\w*$/.test(field)) throw new Error(`format() of {${field}} is not supported`);
+    const value = field === ""
+      ? positional[next++]
+      : /^\d+$/.test(field)
+      ? positional[Number(field)]
+      : named.get(field);
+    if (value === undefined) throw new Error(`format() got no value for {${field}}`);
+    return value;
+  });
+}

@@ -1,0 +1,264 @@
+/**
+ * The values that a Jinja template works with: Python's values, and those that only templates have.
+ * What is not done here as in Python throws, so that a prompt is never silently another one.
+ */
+import {
+  type Literal,
+  literalsEqual,
+  PyDict,
+  PyFloat,
+  PyTuple,
+} from "../../../tasks/python/literals.ts";
+import { reprFloat, reprString } from "../../../tasks/python/repr.ts";
+
+/** An int is a bigint here, a float a PyFloat. */
+export type Value =
+  | Literal
+  | Value[]
+  | Undefined
+  | Callable
+  | Namespace
+  | Lazy
+  | Sequence
+  | Markup;
+
+/** What a name or an attribute gives that is not there. */
+export class Undefined {
+  constructor(readonly what: string) {}
+}
+
+/** A function, a method or a macro. */
+export class Callable {
+  constructor(readonly name: string, readonly call: (given: Call) => Value) {}
+}
+
+/** Arguments of a call. */
+export interface Call {
+  readonly positional: readonly Value[];
+  readonly named: ReadonlyMap<string, Value>;
+}
+
+/** Jinja's `namespace(…)`, the only value that a template may change. */
+export class Namespace {
+  constructor(readonly fields: Map<string, Value>) {}
+}
+
+/** A generator: what filters such as `map` give. Its items can be taken once. */
+export class Lazy {
+  #items: readonly Value[];
+  constructor(items: readonly Value[]) {
+    this.#items = items;
+  }
+  take(): readonly Value[] {
+    const items = this.#items;
+    this.#items = [];
+    return items;
+  }
+}
+
+/** A `range`, or the keys, values or items of a dict. */
+export class Sequence {
+  constructor(
+    readonly kind: "range" | "dict_keys" | "dict_values" | "dict_items",
+    readonly items: readonly Value[],
+    readonly shown: string,
+  ) {}
+}
+
+/** A text that needs no escapes: what `safe` and `escape` give. Texts added to it are escaped. */
+export class Markup {
+  constructor(readonly text: string) {}
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "'": "&#39;",
+  '"': "&#34;",
+};
+
+/** The value as a text for HTML. */
+export function escaped(value: Value): Markup {
+  if (value instanceof Markup) return value;
+  return new Markup(str(value).replace(/[&<>'"]/g, (one) => ESCAPES[one]!));
+}
+
+/** A text that is marked as safe, as a text; any other value as it is. */
+export function unmarked(value: Value): Value {
+  return value instanceof Markup ? value.text : value;
+}
+
+export const tuple = (items: readonly Value[]) => new PyTuple(items as readonly Literal[]);
+
+/** @throws Error for a key that Python cannot hash */
+export const dict = (entries: Iterable<readonly [Value, Value]>) =>
+  new PyDict(entries as Iterable<readonly [Literal, Literal]>);
+
+/** The template's value for one of JavaScript: a whole number is an int. */
+export function fromJson(value: unknown): Value {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (typeof value === "number") {
+    return Number.isInteger(value) ? BigInt(value) : new PyFloat(value);
+  }
+  if (typeof value === "bigint") return value;
+  if (Array.isArray(value)) return value.map(fromJson);
+  if (value instanceof Callable) return value;
+  if (typeof value === "object") {
+    const given = Object.entries(value).filter(([, item]) => item !== undefined);
+    return dict(given.map(([key, item]) => [key, fromJson(item)] as const));
+  }
+  throw new Error(`a template cannot read a ${typeof value}`);
+}
+
+/** Python's name of a value's type. */
+export function typeName(value: Value): string {
+  if (value === null) return "NoneType";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "bigint" || typeof value === "number") return "int";
+  if (typeof value === "string") return "str";
+  if (Array.isArray(value)) return "list";
+  if (value instanceof PyFloat) return "float";
+  if (value instanceof PyTuple) return "tuple";
+  if (value instanceof PyDict) return "dict";
+  if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
+  if (value instanceof Undefined) return "Undefined";
+  if (value instanceof Callable) return "function";
+  if (value instanceof Namespace) return "Namespace";
+  if (value instanceof Lazy) return "generator";
+  if (value instanceof Sequence) return value.kind;
+  return value instanceof Markup ? "Markup" : "set";
+}
+
+/** A Python number's value; a bool is one. Null for other values. */
+export function numberOf(value: Value): bigint | PyFloat | null {
+  if (typeof value === "bigint" || value instanceof PyFloat) return value;
+  return typeof value === "boolean" ? BigInt(value) : null;
+}
+
+/** @throws Error for a value that is no int */
+export function integer(value: Value, what: string): number {
+  const number = numberOf(value);
+  if (typeof number !== "bigint") throw new Error(`${what} is ${typeName(value)}, expected an int`);
+  return Number(number);
+}
+
+/** @throws Error for a value that is no text */
+export function text(value: Value, what: string): string {
+  if (typeof value === "string") return value;
+  throw new Error(`${what} is ${described(value)}, expected a text`);
+}
+
+/** A value in a message. */
+export function described(value: Value): string {
+  return value instanceof Undefined ? `${value.what}, which is undefined,` : typeName(value);
+}
+
+/** Python's `bool(value)`. */
+export function isTrue(value: Value): boolean {
+  if (value === null || value instanceof Undefined) return false;
+  if (typeof value === "boolean") return value;
+  if (typeof value === "bigint") return value !== 0n;
+  if (value instanceof PyFloat) return value.value !== 0;
+  if (value instanceof Markup) return value.text !== "";
+  if (value instanceof Lazy || value instanceof Callable || value instanceof Namespace) return true;
+  return lengthOf(value) > 0;
+}
+
+/** Python's `len(value)`. */
+export function lengthOf(value: Value): number {
+  if (value instanceof Undefined) return 0;
+  if (value instanceof PyDict) return value.size;
+  if (value instanceof Lazy) throw new Error("a generator has no length");
+  return itemsOf(value).length;
+}
+
+/** What `for` gives of a value: the characters of a text, the keys of a dict. */
+export function itemsOf(value: Value): readonly Value[] {
+  if (typeof value === "string") return Array.from(value);
+  if (value instanceof Markup) return Array.from(value.text, (one) => new Markup(one));
+  if (Array.isArray(value)) return value;
+  if (value instanceof PyTuple || value instanceof Sequence) return value.items;
+  if (value instanceof PyDict) return value.entries.map(([key]) => key);
+  if (value instanceof Lazy) return value.take();
+  if (value instanceof Undefined) return [];
+  throw new Error(`${typeName(value)} cannot be looped over`);
+}
+
+/** Python's `==`. */
+export function equal(a: Value, b: Value): boolean {
+  if (a instanceof Undefined || b instanceof Undefined) {
+    return a instanceof Undefined && b instanceof Undefined;
+  }
+  const left = unmarked(a), right = unmarked(b);
+  for (const side of [left, right]) {
+    if (side instanceof Sequence) throw new Error(`${typeName(side)} cannot be compared`);
+  }
+  return literalsEqual(left as Literal, right as Literal);
+}
+
+/**
+ * Python's order: below 0 where a < b.
+ * @throws Error for values that have no order
+ */
+export function compare(one: Value, other: Value): number {
+  const a = unmarked(one), b = unmarked(other);
+  const x = numberOf(a), y = numberOf(b);
+  if (x !== null && y !== null) {
+    const left = x instanceof PyFloat ? x.value : x, right = y instanceof PyFloat ? y.value : y;
+    return left < right ? -1 : left > right ? 1 : left == right ? 0 : NaN;
+  }
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
+  const isList = Array.isArray(a) && Array.isArray(b);
+  if (isList || (a instanceof PyTuple && b instanceof PyTuple)) {
+    const left = itemsOf(a), right = itemsOf(b);
+    const at = left.findIndex((item, i) => i >= right.length || !equal(item, right[i]!));
+    if (at < 0) return left.length - right.length;
+    return at >= right.length ? 1 : compare(left[at]!, right[at]!);
+  }
+  throw new Error(`${described(a)} and ${described(b)} have no order`);
+}
+
+/** By code points, not by UTF-16 units. */
+function compareTexts(a: string, b: string): number {
+  const left = Array.from(a), right = Array.from(b);
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const step = left[i]!.codePointAt(0)! - right[i]!.codePointAt(0)!;
+    if (step !== 0) return step;
+  }
+  return left.length - right.length;
+}
+
+/** What Jinja prints for a value: Python's `str`, and nothing for what is not there. */
+export function str(value: Value): string {
+  if (typeof value === "string") return value;
+  if (value instanceof Undefined) return "";
+  return value instanceof Markup ? value.text : repr(value);
+}
+
+/** Python's `repr`. */
+export function repr(value: Value): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "bigint") return String(value);
+  if (typeof value === "string") return reprString(value);
+  if (value instanceof PyFloat) return reprFloat(value.value);
+  if (Array.isArray(value)) return `[${value.map(repr).join(", ")}]`;
+  if (value instanceof PyTuple) {
+    const items = value.items.map(repr);
+    return items.length === 1 ? `(${items[0]},)` : `(${items.join(", ")})`;
+  }
+  if (value instanceof PyDict) {
+    return `{${value.entries.map(([key, item]) => `${repr(key)}: ${repr(item)}`).join(", ")}}`;
+  }
+  if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
+  if (value instanceof Undefined) return "Undefined";
+  if (value instanceof Sequence && value.kind === "range") return value.shown;
+  if (value instanceof Sequence) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
+  throw new Error(`${typeName(value)} cannot be printed`);
+}
+
+/** A value that may be None; undefined where there is no value. */
+export function orUndefined(value: Value | undefined, what: string): Value {
+  return value === undefined ? new Undefined(what) : value;
+}
