@@ -63,6 +63,7 @@ Deno.test("a dry run with --json prints the plan as one document, and writes not
       trainable_parameters: parameters,
       train_problems: 64,
       held_out_problems: 8,
+      validation_problems: 0,
     });
     assert.ok(parameters > 1000 && memory_planned_bytes < memory_available_bytes);
     await assert.rejects(() => Deno.stat(run), Deno.errors.NotFound);
