@@ -60,6 +60,11 @@ Deno.test("None that is given to a macro stays None", () => {
   assert.equal(render(`${macro}{% call f(2) %}{% endcall %}`), "2|1|True");
 });
 
+Deno.test("a template may call a function that it is given", () => {
+  const { render } = compileChatTemplate("{{ strftime_now('%Y') }}", {}, "a.jinja");
+  assert.equal(render([], { strftime_now: (format: string) => `${format}!` }), "%Y!");
+});
+
 Deno.test("blocks keep what they set, namespaces do not", () => {
   const loop = "{% set x = 0 %}{% set ns = namespace(x=0) %}{% for i in l %}" +
     "{% set x = i %}{% set ns.x = ns.x + i %}{% endfor %}{{ x }} {{ ns.x }}";

@@ -95,7 +95,10 @@ export const tuple = (items: readonly Value[]) => new PyTuple(items as readonly 
 export const dict = (entries: Iterable<readonly [Value, Value]>) =>
   new PyDict(entries as Iterable<readonly [Literal, Literal]>);
 
-/** The template's value for one of JavaScript: a whole number is an int. */
+/**
+ * The template's value for one of JavaScript: a whole number is an int, and a function is one of
+ * texts.
+ */
 export function fromJson(value: unknown): Value {
   if (value === null || typeof value === "boolean" || typeof value === "string") return value;
   if (typeof value === "number") {
@@ -103,7 +106,12 @@ export function fromJson(value: unknown): Value {
   }
   if (typeof value === "bigint") return value;
   if (Array.isArray(value)) return value.map(fromJson);
-  if (value instanceof Callable) return value;
+  if (typeof value === "function") {
+    return new Callable(
+      value.name,
+      ({ positional }) => fromJson(value(...positional.map((one) => text(one, "the argument")))),
+    );
+  }
   if (typeof value === "object") {
     const given = Object.entries(value).filter(([, item]) => item !== undefined);
     return dict(given.map(([key, item]) => [key, fromJson(item)] as const));
