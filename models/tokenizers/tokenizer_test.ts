@@ -131,7 +131,7 @@ Deno.test("chat templates: from the jinja file, the text in the configuration, o
   const asked = tinyFiles({ chat_template: stripping, sep_token: { content: "</s>" } });
   assert.equal(
     tokenizerFromFiles(asked, "t").applyChatTemplate([{ role: "user", content: "\n  x \n==" }]),
-    "  x \n==|x|x|true|</s>|y",
+    "  x \n==|x|x|True|</s>|y",
   );
 
   const lines = "{% if true %}\n{{ bos_token }}a\n{% endif %}\n{{ messages[0].content }}\n";
