@@ -167,6 +167,15 @@ Deno.test("in a container the program sees the job's folder and the cache of mod
   });
 });
 
+Deno.test("a run with use_cpu asks for no graphics card", async () => {
+  const job = (more: TrainScriptOptions) =>
+    slurmScript("quickstart", "acct", { ...options, args: ["use_cpu=true"], ...more });
+  const { text } = await job({});
+  assert.doesNotMatch(text, /--gres|--gpus/);
+  assert.match(text, /train quickstart use_cpu=true --device wasm /);
+  await refuses(() => job({ device: "webgpu" }), ["--device webgpu: training.use_cpu is true"]);
+});
+
 Deno.test("a run may be named after its job", async () => {
   const args = ["logging.run_name=words-${oc.env:SLURM_JOB_ID}"];
   const { text } = await slurmScript("quickstart", "acct", {
