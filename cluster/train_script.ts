@@ -125,11 +125,6 @@ export async function slurmScript(
     (await load([], "1")).config.training.output_dir === output_dir;
 
   const ranks = job.nodes * job.tasksPerNode, launch = launchOf(job, options.mpi ?? null);
-  if (ranks === 1 && options.mpi !== undefined) {
-    throw new UsageError(`--mpi ${options.mpi}: is for several ranks, and this job has one`, {
-      advice: "--nodes, --gpus and --ntasks-per-node say how many there are.",
-    });
-  }
   const text = options.template?.text ?? template;
   const name = options.template?.name ?? "the built-in template";
   const elements = variants.length === 0

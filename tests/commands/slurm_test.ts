@@ -216,7 +216,7 @@ Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
       [[...config, "a", "--gpus", "-1"], /expected an integer/],
       [[...config, "a", "--warn", "99999"], /--warn 99999: .* at most 7200 seconds/],
       [[...config, "a", "--warn", "10m"], /--warn 10m: expected seconds/],
-      [[...config, "a", "--mpi", "pmix"], /--mpi pmix: is for several ranks, and this job has one/],
+      [[...config, "a", "--mpi", "pmix"], /--mpi pmix: is for several ranks, and the job has one/],
       [
         [...config, "a", "--nodes", "2", "--mpi", "none"],
         /--mpi none: starts processes that do not/,
