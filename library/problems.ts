@@ -21,6 +21,7 @@ export { openProblems, readEntries } from "../data/open_problems.ts";
 export type { ProblemSource } from "../data/problem_source.ts";
 export type { SourceOptions } from "../data/open_source.ts";
 export type { FileSourceOptions } from "../data/file_source.ts";
+export type { SplitSizes } from "../data/split_sizes.ts";
 export type { DataSplit } from "../hub/data_files.ts";
 export type { StartingLevels, TaskShare } from "../data/task_source.ts";
 export { type HeldOutOptions, type SplitProblems, splitProblems } from "../data/held_out.ts";
