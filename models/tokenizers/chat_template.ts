@@ -5,12 +5,13 @@
  * (`continue_final_message=True`), as TRL does for prompts. The library parses a template, and
  * `jinja/interpreter.ts` runs it. Left out: tools and documents, which a template sees as none.
  */
-import { Template } from "@huggingface/jinja";
+import { Template, tokenize } from "@huggingface/jinja";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { strip, stripEnd } from "../../tasks/python/text.ts";
 import { templateFault } from "./template_fault.ts";
+import { refuseChains } from "./jinja/chains.ts";
 import { Endless, renderProgram } from "./jinja/interpreter.ts";
 import type { Node } from "./jinja/nodes.ts";
 import { freeVariables } from "./template_variables.ts";
@@ -77,6 +78,7 @@ export function compileChatTemplate(
   const lines = template.replaceAll(/\r\n?/g, "\n");
   try {
     program = new Template(lines).parsed as unknown as Node;
+    refuseChains(tokenize(lines, { lstrip_blocks: true, trim_blocks: true }));
   } catch (error) {
     const fault = templateFault(lines) ?? messageOf(error);
     throw new RgxError(`${where}: the chat template cannot be parsed: ${fault}`, {

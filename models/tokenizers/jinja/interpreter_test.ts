@@ -44,6 +44,7 @@ const PRINTED: readonly (readonly [expression: string, text: string])[] = [
   ["'{} {b}'.format(1, b=none)", "1 None"],
   ["missing|default(none)", "None"],
   ["missing", ""],
+  ["(3 > 2) == (1 in l) and 1 < 2", "True"],
   ["range(2, 9, 3)", "range(2, 9, 3)"],
   ["'a  b c'.split(none, 1)", "['a', 'b c']"],
 ];
@@ -89,6 +90,7 @@ Deno.test("what Jinja refuses or rgx does not do is an error", () => {
     "d.__class__",
     "('x' * 100000) * 100000",
     "3 ** 100000000",
+    "3 > 2 > 1",
   ];
   for (const expression of wrong) {
     assert.throws(() => render(`{{ ${expression} }}`), RgxError, expression);
