@@ -114,21 +114,38 @@ function validationEntries(
   heldOut: ReadonlySet<string>,
 ): Entry[] {
   if (source.endless) requireFew("data.validation_examples", count);
-  const found = new Map<string, Entry>();
-  const wanted = source.endless ? count : Infinity, length = source.length("validation");
-  for (let index = 0, fruitless = 0; found.size < wanted && index < length; index++) {
-    if (fruitless >= FRUITLESS_DRAWS) {
-      throw new UsageError(
-        `data.validation_examples ${count}: ${source.name} has only ${found.size} different ` +
-          "problems beside the held-out ones",
-        { advice: "Ask for fewer, or set parameters with more variety." },
-      );
-    }
-    const entry = source.entry("validation", index), { question } = entry;
-    fruitless = found.has(question) || heldOut.has(question) ? fruitless + 1 : 0;
-    if (fruitless === 0) found.set(question, entry);
+  const wanted = source.endless ? count : Infinity;
+  const { entries, isFruitless } = differentEntries(source, "validation", wanted, { heldOut });
+  if (!isFruitless) return entries;
+  throw new UsageError(
+    `data.validation_examples ${count}: ${source.name} has only ${entries.length} different ` +
+      "problems beside the held-out ones",
+    { advice: "Ask for fewer, or set parameters with more variety." },
+  );
+}
+
+/**
+ * Entries of a split with different questions, in its order, `wanted` at the maximum. There are
+ * fewer if the split ends, or if many draws in a row give nothing new (`isFruitless`).
+ * @param heldOut questions that are left out
+ */
+function differentEntries(
+  source: ProblemSource,
+  split: Split,
+  wanted: number,
+  { heldOut, onDraw }: { heldOut?: ReadonlySet<string>; onDraw?: HeldOutOptions["onDraw"] },
+): { entries: Entry[]; isFruitless: boolean } {
+  const found = new Map<string, Entry>(), length = source.length(split);
+  let index = 0, fruitless = 0;
+  for (; index < length && found.size < wanted && fruitless < FRUITLESS_DRAWS; index++) {
+    if (index % DRAWS_SHOWN === 0) onDraw?.(found.size, wanted);
+    const entry = source.entry(split, index), { question } = entry;
+    const isKnown = found.has(question) || heldOut?.has(question) === true;
+    fruitless = isKnown ? fruitless + 1 : 0;
+    if (!isKnown) found.set(question, entry);
   }
-  return [...found.values()];
+  const isFruitless = index < length && found.size < wanted;
+  return { entries: [...found.values()], isFruitless };
 }
 
 /** A note about the rows of a file that are in both of its splits. */
@@ -171,44 +188,36 @@ function distinctEntries(
   onDraw?: HeldOutOptions["onDraw"],
 ): { heldOut: Entry[]; notes: string[] } {
   if (source.endless) requireFew("eval.num_examples", count);
-  const found = new Map<string, Entry>();
-  const length = source.length(split);
   // An endless source needs one problem more, so that something is left to train on.
   const wanted = source.endless && count > 0 ? count + 1 : count;
-  for (let index = 0, fruitless = 0; found.size < wanted; index++) {
-    if (index >= length || fruitless >= FRUITLESS_DRAWS) {
-      const { size } = found, heldOutCount = source.endless ? Math.floor(size / ONE_IN) : size;
-      const short =
-        `eval.num_examples: ${count} held-out problem${
-          count === 1 ? " is" : "s are"
-        } wanted, but ${source.name} ` +
-        `has only ${size} different ones`;
-      if (heldOutCount > 0) {
-        const how = source.endless
-          ? `: ${heldOutCount} of them held out, the others trained on`
-          : " to hold out: all of them are asked";
-        const notes = !source.endless && count >= ALL ? [] : [short + how];
-        return { heldOut: [...found.values()].slice(0, heldOutCount), notes };
-      }
-      if (source.endless) {
-        const advice = "Set eval.num_examples=0, or parameters with more variety.";
-        throw new UsageError(short, { advice });
-      }
-      const rows = source.length("train");
-      throw new UsageError(
-        `eval.num_examples: none of the ${rows} problem${rows === 1 ? "" : "s"} of ` +
-          `${source.name} is held out, so there is nothing to evaluate`,
-        {
-          advice: `${HELD_OUT_RULE} Use eval.num_examples=0, more rows, or a test file beside it.`,
-        },
-      );
-    }
-    if (index % DRAWS_SHOWN === 0) onDraw?.(found.size, wanted);
-    const entry = source.entry(split, index);
-    fruitless = found.has(entry.question) ? fruitless + 1 : 0;
-    if (fruitless === 0) found.set(entry.question, entry);
+  const { entries } = differentEntries(source, split, wanted, { onDraw });
+  const size = entries.length;
+  if (size >= wanted) return { heldOut: entries.slice(0, count), notes: [] };
+  const heldOutCount = source.endless ? Math.floor(size / ONE_IN) : size;
+  const short =
+    `eval.num_examples: ${count} held-out problem${
+      count === 1 ? " is" : "s are"
+    } wanted, but ${source.name} ` +
+    `has only ${size} different ones`;
+  if (heldOutCount > 0) {
+    const how = source.endless
+      ? `: ${heldOutCount} of them held out, the others trained on`
+      : " to hold out: all of them are asked";
+    const notes = !source.endless && count >= ALL ? [] : [short + how];
+    return { heldOut: entries.slice(0, heldOutCount), notes };
   }
-  return { heldOut: [...found.values()].slice(0, count), notes: [] };
+  if (source.endless) {
+    const advice = "Set eval.num_examples=0, or parameters with more variety.";
+    throw new UsageError(short, { advice });
+  }
+  const rows = source.length("train");
+  throw new UsageError(
+    `eval.num_examples: none of the ${rows} problem${rows === 1 ? "" : "s"} of ` +
+      `${source.name} is held out, so there is nothing to evaluate`,
+    {
+      advice: `${HELD_OUT_RULE} Use eval.num_examples=0, more rows, or a test file beside it.`,
+    },
+  );
 }
 
 function nothingLeft(source: ProblemSource, count: number): UsageError {

@@ -43,21 +43,37 @@ export function reprString(text: string): string {
  * `PyFloat`).
  */
 export function repr(value: Literal): string {
+  if (typeof value === "number") return Number.isInteger(value) ? int(value) : reprFloat(value);
+  return reprOr(value, repr, () => {
+    const { size, items } = value as PySet;
+    return size === 0 ? "set()" : `{${items.map(repr).join(", ")}}`;
+  });
+}
+
+/**
+ * `repr(value)` of None, a bool, an int as bigint, a string, a float, a list, a tuple and a dict.
+ * @param inner writes what a list, a tuple or a dict holds
+ * @param other writes any other value
+ */
+export function reprOr<T>(
+  value: T | Literal,
+  inner: (value: T | Literal) => string,
+  other: () => string,
+): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return reprString(value);
-  if (typeof value === "number") return Number.isInteger(value) ? int(value) : reprFloat(value);
   if (typeof value === "bigint") return String(value);
   if (value instanceof PyFloat) return reprFloat(value.value);
-  if (Array.isArray(value)) return `[${value.map(repr).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map(inner).join(", ")}]`;
   if (value instanceof PyTuple) {
-    const items = value.items.map(repr);
+    const items = value.items.map(inner);
     return items.length === 1 ? `(${items[0]},)` : `(${items.join(", ")})`;
   }
   if (value instanceof PyDict) {
-    return `{${value.entries.map(([key, item]) => `${repr(key)}: ${repr(item)}`).join(", ")}}`;
+    return `{${value.entries.map(([key, item]) => `${inner(key)}: ${inner(item)}`).join(", ")}}`;
   }
-  return value.size === 0 ? "set()" : `{${(value as PySet).items.map(repr).join(", ")}}`;
+  return other();
 }
 
 /** `str(value)`: a string unchanged, anything else as its `repr`. */

@@ -9,6 +9,7 @@ import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
 import type { OpName, Ops } from "../../kernels/ops/ops.ts";
 import { COUNTER_WORDS, type SampleArgs } from "../../kernels/ops/sample/spec.ts";
 import { CARD, sized } from "./card_tensors.ts";
+import { ADAMW_NUMBERS } from "./sizes.ts";
 
 export interface CardCall {
   name: string;
@@ -203,14 +204,7 @@ function optimizers(): CardCall[] {
     param: of(),
     grad: of(),
     n,
-    lr: 1e-6,
-    beta1: 0.9,
-    beta2: 0.999,
-    eps: 1e-8,
-    weightDecay: 0,
-    correction1: 0.1,
-    correction2: 0.001,
-    gradScale: 1,
+    ...ADAMW_NUMBERS,
   };
   const random = { first: 0, c1: 0, c2: 0, c3: 0, seedLow: 1, seedHigh: 0 };
   return [

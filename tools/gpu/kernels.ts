@@ -6,7 +6,7 @@ import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { storedWords, type WeightType } from "../../kernels/weights/types.ts";
 import { time } from "./clock.ts";
-import type { Sizes } from "./sizes.ts";
+import { ADAMW_NUMBERS, type Sizes } from "./sizes.ts";
 
 /** The storage types that are measured: without, with large and with small blocks. */
 const STORED_TYPES = ["bf16", "q8_0", "nf4"] as const satisfies readonly WeightType[];
@@ -161,14 +161,7 @@ export async function memory(device: WebgpuDevice, { block, rows, model, budget 
     m: moments[0],
     v: moments[1],
     n: block,
-    lr: 1e-6,
-    beta1: 0.9,
-    beta2: 0.999,
-    eps: 1e-8,
-    weightDecay: 0,
-    correction1: 0.1,
-    correction2: 0.001,
-    gradScale: 1,
+    ...ADAMW_NUMBERS,
   };
   // AdamW reads and writes three blocks, and reads the gradients.
   add("adamw", 28 * block, await time(device, budget, from, () => device.run("adamw", adamw)));

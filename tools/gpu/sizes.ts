@@ -21,6 +21,18 @@ export interface Sizes {
   budget: number;
 }
 
+/** Numbers of a first step of AdamW, whose time does not depend on them. */
+export const ADAMW_NUMBERS = {
+  lr: 1e-6,
+  beta1: 0.9,
+  beta2: 0.999,
+  eps: 1e-8,
+  weightDecay: 0,
+  correction1: 0.1,
+  correction2: 0.001,
+  gradScale: 1,
+} as const;
+
 const QWEN_05B: ModelConfig = {
   vocabSize: 151_936,
   hiddenSize: 896,

@@ -45,6 +45,16 @@ fn kept(x: f32, best: f32, lowest: u32) -> bool {
 }
 `;
 
+/** Parameters of the kernels that work in chunks of a row. */
+const CHUNK_PARAMS = {
+  rows: "u32",
+  vocab: "u32",
+  chunks: "u32",
+  size: "u32",
+  inverse: "f32",
+  log_min_p: "f32",
+} as const;
+
 export interface WeighOptions {
   invocations: number;
   /** There are row limits. */
@@ -79,14 +89,7 @@ export const weighChunks = variants((
       ...(filtered ? { row_limits: "read u32" } : {}),
       stats: "write vec2<f32>",
     },
-    params: {
-      rows: "u32" as const,
-      vocab: "u32" as const,
-      chunks: "u32" as const,
-      size: "u32" as const,
-      inverse: "f32" as const,
-      log_min_p: "f32" as const,
-    },
+    params: CHUNK_PARAMS,
     code: `${EXP}${FINITE}${reduceSum(invocations, invocations, exchange)}${
       filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations, exchange)
     }
@@ -146,14 +149,7 @@ export const drawTokens = variants((options: DrawOptions) => {
       tokens: "write u32",
       logp: "write f32",
     },
-    params: {
-      rows: "u32" as const,
-      vocab: "u32" as const,
-      chunks: "u32" as const,
-      size: "u32" as const,
-      inverse: "f32" as const,
-      log_min_p: "f32" as const,
-    },
+    params: CHUNK_PARAMS,
     code: `${EXP}${LOG}${FINITE}${filtered ? `${ORDERED_KEY}${KEPT}` : ""}
 ${greedy ? "" : `${MUL_HIGH}${PHILOX}`}
 ${reduceSum(invocations, invocations, exchange)}${reduceMax(invocations, invocations, exchange)}${

@@ -9,7 +9,7 @@ import {
   PyFloat,
   PyTuple,
 } from "../../../tasks/python/literals.ts";
-import { reprFloat, reprString } from "../../../tasks/python/repr.ts";
+import { reprOr, reprString } from "../../../tasks/python/repr.ts";
 
 /** An int is a bigint here, a float a PyFloat. */
 export type Value =
@@ -246,24 +246,13 @@ export function str(value: Value): string {
 
 /** Python's `repr`. */
 export function repr(value: Value): string {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "bigint") return String(value);
-  if (typeof value === "string") return reprString(value);
-  if (value instanceof PyFloat) return reprFloat(value.value);
-  if (Array.isArray(value)) return `[${value.map(repr).join(", ")}]`;
-  if (value instanceof PyTuple) {
-    const items = value.items.map(repr);
-    return items.length === 1 ? `(${items[0]},)` : `(${items.join(", ")})`;
-  }
-  if (value instanceof PyDict) {
-    return `{${value.entries.map(([key, item]) => `${repr(key)}: ${repr(item)}`).join(", ")}}`;
-  }
-  if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
-  if (value instanceof Undefined) return "Undefined";
-  if (value instanceof Sequence && value.kind === "range") return value.shown;
-  if (value instanceof Sequence) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
-  throw new Error(`${typeName(value)} cannot be printed`);
+  return reprOr<Value>(value, repr, () => {
+    if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
+    if (value instanceof Undefined) return "Undefined";
+    if (value instanceof Sequence && value.kind === "range") return value.shown;
+    if (value instanceof Sequence) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
+    throw new Error(`${typeName(value)} cannot be printed`);
+  });
 }
 
 /** A value that may be None; undefined where there is no value. */
