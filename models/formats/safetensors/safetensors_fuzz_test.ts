@@ -1,7 +1,7 @@
 /**
  * Damaged safetensors: every buffer is read with the values that it holds, or refused with an
- * RgxError, in a short time. Buffers are whole files with bytes changed, removed or inserted, and
- * files with a made-up header.
+ * RgxError, and its tensors take no more memory than the file. Buffers are whole files with bytes
+ * changed, removed or inserted, and files with a made-up header.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -11,8 +11,6 @@ import { parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
 import { cases } from "../../../tests/cases.ts";
 
 const RUNS = { numRuns: cases(10_000), seed: 4 };
-/** Far more than any case takes on a busy machine. */
-const SLOW_MS = 5_000;
 
 const WHOLE = encodeSafetensors([
   {
@@ -30,11 +28,12 @@ const WHOLE = encodeSafetensors([
 
 /** Reads everything; null = refused. */
 async function readAll(bytes: Uint8Array): Promise<SafetensorsFile | null> {
-  const start = performance.now();
   try {
     const file = await parseSafetensors(bytes, "x.safetensors");
+    let held = 0;
     for (const { name, dtype, shape } of file.tensors.values()) {
       const stored = await file.bytes(name);
+      held += stored.length;
       const count = shape.reduce((a, b) => a * b, 1);
       if (dtype.startsWith("F8")) await assert.rejects(file.float32(name), RgxError);
       else if (/^(F|BF)/.test(dtype)) {
@@ -43,13 +42,12 @@ async function readAll(bytes: Uint8Array): Promise<SafetensorsFile | null> {
         if (dtype === "F32") assert.deepEqual(new Uint8Array(values.buffer), stored);
       } else assert.equal((await file.integers(name)).length, count);
     }
+    assert.ok(held < bytes.length, `${held} bytes of tensors in a file of ${bytes.length}`);
     return file;
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
     assert.match(error.message, /^x\.safetensors: /);
     return null;
-  } finally {
-    assert.ok(performance.now() - start < SLOW_MS);
   }
 }
 

@@ -22,7 +22,13 @@ const VALUES = [1, -2, 0.5, 3, -4, 8];
 Deno.test("tensors are read with their values", async () => {
   const file = await parseTorchFile(FILES.zip);
   assert.deepEqual([...file.tensors.keys()], [
-    ...["plain", "shared", "transposed", "half", "brain", "scalar", "mask"],
+    "plain",
+    "shared",
+    "transposed",
+    "half",
+    "brain",
+    "scalar",
+    "mask",
   ]);
   assert.deepEqual(file.info("plain").shape, [2, 3]);
   assert.deepEqual([...await file.float32("plain")], VALUES);
@@ -98,7 +104,12 @@ const run = (text: string) => unpickle(ascii(text), torchRules("m.bin"), "m.bin"
 Deno.test("plain data in a pickle are read", () => {
   assert.deepEqual(run("\x80\x02]q\0(K\x01M\x01\x02J\xff\xff\xff\xffe."), [1, 513, -1]);
   assert.deepEqual(run("(N\x88\x89\x8a\x02\xff\xff\x8a\0G?\xf8\0\0\0\0\0\0t."), [
-    ...[null, true, false, -1, 0, 1.5],
+    null,
+    true,
+    false,
+    -1,
+    0,
+    1.5,
   ]);
   assert.deepEqual(run("}X\x01\0\0\0aU\x01bs."), new Map([["a", "b"]]));
   assert.deepEqual(run("\x8a\x09\0\0\0\0\0\0\0\0\x01."), 2n ** 64n);
