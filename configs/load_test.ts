@@ -281,7 +281,8 @@ Deno.test("transformers' quantization_config is read in each of its sections", a
   const lora = MINIMAL + "lora: {r: 4}\n";
   const sections = [
     "quantization_config",
-    ...["model_init_kwargs.quantization_config", "training.model_init_kwargs.quantization_config"],
+    "model_init_kwargs.quantization_config",
+    "training.model_init_kwargs.quantization_config",
   ];
   for (const section of sections) {
     const [outer, ...inner] = section.split(".");

@@ -205,7 +205,10 @@ Deno.test("the data section must name exactly one source and a positive number o
 Deno.test("rows that are in both splits of a file are counted once, and a note names them", () => {
   const entry = (n: number) => ({ question: `${n}?`, answer: `${n}`, metadata: {} });
   const source = openSource({
-    ...{ ...TASK, task_name: null, dataset_name: "f", num_examples: null },
+    ...TASK,
+    task_name: null,
+    dataset_name: "f",
+    num_examples: null,
     entries: [0, 1, 2, 3, 4, 0].map(entry),
     testEntries: [0, 1, 7, 8].map(entry),
   });

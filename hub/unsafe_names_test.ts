@@ -6,16 +6,17 @@ import { failure, get, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("names that lead out of the cache are refused before anything is written", async () => {
   const bad = [
-    ...["../evil.safetensors", "a/../../evil.safetensors", "/etc/evil.safetensors", "..\\evil"],
-    ...[
-      "C:/evil.safetensors",
-      "a//b",
-      "./a",
-      "a/./b",
-      "x\0.safetensors",
-      "\x1b[2J.safetensors",
-      "",
-    ],
+    "../evil.safetensors",
+    "a/../../evil.safetensors",
+    "/etc/evil.safetensors",
+    "..\\evil",
+    "C:/evil.safetensors",
+    "a//b",
+    "./a",
+    "a/./b",
+    "x\0.safetensors",
+    "\x1b[2J.safetensors",
+    "",
   ];
   for (const name of bad) {
     await withHub(async (hub, cache) => {

@@ -43,7 +43,8 @@ async function step(model: CausalLM, how: Partial<ForwardOptions> = {}) {
 
 for (const [part, config] of TINY_MODELS) {
   const [layer, copied] = config.architecture === "gpt2" ? ["c_attn", "wte"] : [
-    ...["v_proj", "embed_tokens"],
+    "v_proj",
+    "embed_tokens",
   ];
   const cases: [string, LoraOptions, Partial<ForwardOptions>][] = [
     ["the head alone", lora(["lm_head"]), {}],

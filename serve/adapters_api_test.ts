@@ -29,7 +29,9 @@ for (const dtype of ["float32", "bfloat16"] as const) {
         const models = ["base", "one", "three"];
         const { data } = await (await fetch(`${url}/v1/models`)).json();
         assert.deepEqual(data.map(({ id, parent }: Reply) => [id, parent]), [
-          ...[["base", null], ["one", "base"], ["three", "base"]],
+          ["base", null],
+          ["one", "base"],
+          ["three", "base"],
         ]);
         const expected: unknown[] = [];
         for (const name of models) {

@@ -226,7 +226,10 @@ async function main(): Promise<void> {
     const ended = await measuredInProcess(
       import.meta.filename!,
       [
-        ...["--device", device, "--minutes", `${share}`],
+        "--device",
+        device,
+        "--minutes",
+        `${share}`,
         // Once is enough: it is the same card.
         ...(python !== null && i === 0 ? ["--python", python] : []),
         ...args,

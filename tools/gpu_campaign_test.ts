@@ -47,7 +47,10 @@ webgpuTest("a campaign measures all of its parts, and writes the card's section"
     ...Object.values(memory!).map(({ gb_per_s }) => gb_per_s),
     ...Object.values(transfers!),
     ...decode!.map((row) => row.tokens_per_s),
-    ...[step!.seconds, step!.peak_bytes, step!.planned_bytes, step!.read_bytes],
+    step!.seconds,
+    step!.peak_bytes,
+    step!.planned_bytes,
+    step!.read_bytes,
   ];
   assert.ok(speeds.every((speed) => speed > 0 && Number.isFinite(speed)), speeds.join());
   assert.ok(step!.peak_bytes < 2 * step!.planned_bytes);

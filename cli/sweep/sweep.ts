@@ -51,7 +51,10 @@ export async function sweep(
       (kept > 0 ? `; ${kept} of them ${kept === 1 ? "is" : "are"} completed already` : ""),
   );
   const command = [
-    ...["train", config, "--json", "--quiet"],
+    "train",
+    config,
+    "--json",
+    "--quiet",
     ...(jobs > 1 ? ["--threads", String(threads)] : []),
     ...(options.device === undefined ? [] : ["--device", options.device]),
   ];

@@ -37,7 +37,11 @@ else if (isWebgpuWanted) {
       const { code, stdout, stderr } = await new Deno.Command(`${folder}/run`, {
         args: [
           Deno.execPath(),
-          ...["test", "-A", "--no-check", "--config", `${import.meta.dirname}/../../deno.json`],
+          "test",
+          "-A",
+          "--no-check",
+          "--config",
+          `${import.meta.dirname}/../../deno.json`,
           import.meta.filename!,
         ],
         env: { NO_COLOR: "1", RGX_VULKAN_LIB: `${folder}/libvulkan.so.1` },

@@ -112,7 +112,11 @@ Deno.test("where vulkan was better and cannot be opened, auto takes webgpu and s
   const module = JSON.stringify(new URL("../mod.ts", import.meta.url).href);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "-A", "--deny-ffi", "--no-check", "--config"],
+      "run",
+      "-A",
+      "--deny-ffi",
+      "--no-check",
+      "--config",
       new URL("../../deno.json", import.meta.url).pathname,
       "data:text/javascript," + encodeURIComponent(`
         const { openPreferred } = await import(${module});

@@ -182,17 +182,21 @@ testOnWebgpu("every choice of kernels can be measured", {}, async (device) => {
   assert.deepEqual(
     [...measured].sort(),
     [
-      ...["attention", "attention_backward.keys", "attention_backward.queries"],
-      ...[
-        "attention_decode.branch",
-        "attention_decode.prefix",
-        "head",
-        "head.rows",
-        "head_backward",
-        "head_backward.rows",
-        "layernorm",
-      ],
-      ...["layernorm_backward", "rmsnorm", "rmsnorm_backward", "sample", "sample.draw"],
+      "attention",
+      "attention_backward.keys",
+      "attention_backward.queries",
+      "attention_decode.branch",
+      "attention_decode.prefix",
+      "head",
+      "head.rows",
+      "head_backward",
+      "head_backward.rows",
+      "layernorm",
+      "layernorm_backward",
+      "rmsnorm",
+      "rmsnorm_backward",
+      "sample",
+      "sample.draw",
     ],
   );
 });

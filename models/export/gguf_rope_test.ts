@@ -93,8 +93,12 @@ Deno.test("the keys are those that llama.cpp's converter writes", async () => {
   const { file } = await readBack({ ...yarn, attentionFactor: 0.8, betaFast: 16 }, "qwen2");
   const keys = Object.keys(file).filter((key) => key.includes("scaling"));
   assert.deepEqual(keys.map((key) => key.replace("qwen2.rope.scaling.", "")).sort(), [
-    ...["attn_factor", "factor", "original_context_length", "type"],
-    ...["yarn_attn_factor", "yarn_beta_fast"],
+    "attn_factor",
+    "factor",
+    "original_context_length",
+    "type",
+    "yarn_attn_factor",
+    "yarn_beta_fast",
   ]);
 });
 

@@ -6,9 +6,24 @@ import { integerNode, numberNode } from "./number_ranges.ts";
 import { patternNode } from "./regex.ts";
 
 const PATTERNS = [
-  ...["abc", "^a|b$", "^(?:a|bb)*$", "^.{2,3}$", "^[^a-c]+$", "a{2}b{0,1}c{1,}"],
-  ...["^\\d+\\.\\w*$", "\\s", "^[\\w-]+$", "^[\\]\\-a]$", "^é+😀?$", "^\\u{1F600}|\\u00e9$"],
-  ...["^(?!a)(?!.*bb)[abc]*$", "^(?=a).*b$", "^(?<name>ab)+?$", "", "^$", "^[a-]{2}\\/$"],
+  "abc",
+  "^a|b$",
+  "^(?:a|bb)*$",
+  "^.{2,3}$",
+  "^[^a-c]+$",
+  "a{2}b{0,1}c{1,}",
+  "^\\d+\\.\\w*$",
+  "\\s",
+  "^[\\w-]+$",
+  "^[\\]\\-a]$",
+  "^é+😀?$",
+  "^\\u{1F600}|\\u00e9$",
+  "^(?!a)(?!.*bb)[abc]*$",
+  "^(?=a).*b$",
+  "^(?<name>ab)+?$",
+  "",
+  "^$",
+  "^[a-]{2}\\/$",
 ];
 
 Deno.test("a pattern has the texts that JavaScript's expression finds", () => {

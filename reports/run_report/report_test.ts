@@ -101,7 +101,11 @@ Deno.test("a report states the result of a run, with the interval of the differe
       "answer format, sampled",
     ]);
     assert.deepEqual(evaluation!.rows.at(-1)!.slice(1), [
-      ...["50.0", "43.1 – 56.9", "50.0", "43.1 – 56.9", "200"],
+      "50.0",
+      "43.1 – 56.9",
+      "50.0",
+      "43.1 – 56.9",
+      "200",
     ]);
     assert.deepEqual(course!.rows[0], [
       "step",

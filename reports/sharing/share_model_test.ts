@@ -72,8 +72,14 @@ Deno.test("a run is shared with its card, its curves, and what a resume needs", 
     await shareModel(folder, { ...options, license: "apache-2.0" });
     const inCheckpoint = namesOf(hub).filter((name) => name.startsWith("checkpoint-8/"));
     assert.deepEqual(inCheckpoint.map((name) => name.slice(13)), [
-      ...["README.md", "SHA256SUMS", "config.json", "model.safetensors", "optimizer.safetensors"],
-      ...["rgx_state.json", "tokenizer.json", "trainer_state.json"],
+      "README.md",
+      "SHA256SUMS",
+      "config.json",
+      "model.safetensors",
+      "optimizer.safetensors",
+      "rgx_state.json",
+      "tokenizer.json",
+      "trainer_state.json",
     ]);
     assert.deepEqual(namesOf(hub).filter((name) => !name.startsWith("checkpoint-8/")), TOP);
     assert.deepEqual(contentOf(hub, "model.safetensors"), MODEL["model.safetensors"]);

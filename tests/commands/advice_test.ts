@@ -1,5 +1,6 @@
 /** Advice that a run gives through the command line, and what its report shows. */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { rgx, TINY, withFolder } from "../support.ts";
 import { goldenPath } from "../golden.ts";
 
@@ -16,13 +17,8 @@ Deno.test("a run without any tags is told of format_answer; its report shows wha
   withFolder(async (cwd) => {
     const said = await run(
       cwd,
-      ...[
-        "rewards=[correctness]",
-        "sft.max_steps=1",
-        "sft.learning_rate=0",
-        "training.max_steps=2",
-      ],
-      ...["--log-metrics", "reward,kl", "training.max_completion_length=20"],
+      ...argv`rewards=[correctness] sft.max_steps=1 sft.learning_rate=0 training.max_steps=2
+        training.max_completion_length=20 --log-metrics reward,kl`,
     );
     assert.match(
       said,
@@ -47,10 +43,10 @@ Deno.test("a supervised loss above that of guessing is said during the warm star
     await Deno.writeTextFile(`${cwd}/odd.jsonl`, rows.join("\n"));
     const said = await run(
       cwd,
-      ...["~model.init", `model.model_name_or_path=${goldenPath("models/tinystories-656k")}`],
-      ...["data.task_name=null", "data.dataset_name=odd.jsonl", "training.max_steps=1"],
-      ...["sft.max_steps=3", "sft.learning_rate=0", "eval.num_examples=0"],
-      ...["sft.per_device_train_batch_size=4", "data.task_config=null"],
+      ...argv`~model.init model.model_name_or_path=${goldenPath("models/tinystories-656k")}
+        data.task_name=null data.task_config=null data.dataset_name=odd.jsonl
+        training.max_steps=1 sft.max_steps=3 sft.learning_rate=0
+        sft.per_device_train_batch_size=4 eval.num_examples=0`,
     );
     assert.match(said, /advice: The supervised loss is [\d.]+, above [\d.]+, that of guessing one/);
   }));

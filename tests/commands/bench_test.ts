@@ -3,6 +3,7 @@
  * and what is refused.
  */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
 import { lines, rgx, root, spawnRgx, waitFor, withFolder } from "../support.ts";
@@ -41,18 +42,14 @@ training:
     assert.equal(result.tasks.gsm_symbolic.models[base].prompt.from, "checkpoint");
     assert.ok(result.files.every((path: string) => Deno.statSync(path).isFile));
 
-    const again = await rgx([
-      ...["bench", "--models", checkpoint, ...tasks, ...flags],
-      ...["--resume", "--table", "csv", "--no-charts"],
-    ]);
+    const again = await rgx(argv`bench --models ${checkpoint} ${tasks} ${flags} --resume --table csv
+      --no-charts`);
     assert.equal(lines(again.out).length, 1 + 14);
     assert.match(again.err, /samples were known/);
 
     const [file] = result.files;
-    const plot = await rgx([
-      ...["plot", file, "--title", "Impact", "--output", `${folder}/chart.svg`],
-      ...["--rename", `${checkpoint}=Fine-tuned`, "--rename", `${base}=Baseline`],
-    ]);
+    const plot = await rgx(argv`plot ${file} --title Impact --output ${folder}/chart.svg
+      --rename ${checkpoint}=Fine-tuned --rename ${base}=Baseline`);
     assert.equal(plot.code, 0, plot.err);
     assert.match(await Deno.readTextFile(`${folder}/chart.svg`), /Fine-tuned/);
   });
@@ -81,17 +78,13 @@ Deno.test("samples can be written to the folder of the results, which is created
 Deno.test("results are printed and written even if charts and samples cannot be", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
-    const args = [
-      ...["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--device", "reference"],
-      ...["--no-instructions", "--max-new-tokens", "2", "--num-examples", "2"],
-      ...["--output-dir", `${folder}/out`, "--samples-out", `${folder}/model`],
-    ];
+    const args = argv`bench --models ${folder}/model --tasks chain_sum --device reference
+      --no-instructions --max-new-tokens 2 --num-examples 2 --output-dir ${folder}/out
+      --samples-out ${folder}/model`;
     // No file may be larger than 30 KB. Results are smaller, and charts are larger.
     const { code, stdout } = await new Deno.Command("bash", {
-      args: [
-        ...["-c", `trap '' XFSZ; ulimit -f 30; exec "$@"`, "bash"],
-        ...[Deno.execPath(), "run", "-A", "--no-check", `${root.pathname}main.ts`, ...args],
-      ],
+      args: argv`-c ${`trap '' XFSZ; ulimit -f 30; exec "$@"`} bash ${Deno.execPath()} run -A
+        --no-check ${root.pathname}main.ts ${args}`,
       env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
       stdin: "null",
       stderr: "null",
@@ -109,10 +102,8 @@ Deno.test("rgx eval writes to the --output-dir, and refuses a file without a mod
     await tinyModelFolder(`${folder}/model`);
     const eval_ = async (text: string) => {
       await Deno.writeTextFile(`${folder}/eval.yaml`, text);
-      return await rgx([
-        ...["eval", "--config", `${folder}/eval.yaml`, "--output-dir", `${folder}/flag`],
-        ...["--device", "reference", "--no-charts"],
-      ]);
+      return await rgx(argv`eval --config ${folder}/eval.yaml --output-dir ${folder}/flag
+        --device reference --no-charts`);
     };
     const tasks =
       "categories: [{ category: sums, datasets: [{ dataset: chain_sum, size: 2, seed: 3 }] }]";
@@ -121,18 +112,8 @@ Deno.test("rgx eval writes to the --output-dir, and refuses a file without a mod
     assert.equal(done.code, 0, done.err);
     assert.match(done.out, /^\/.*\/flag\/.*_model_sums_\d+_\d+\/summary\.json$/m);
     await assert.rejects(Deno.stat(`${folder}/file`), Deno.errors.NotFound);
-    const flags = [
-      "--num-examples",
-      "1",
-      "--seed",
-      "7",
-      "--output-dir",
-      `${folder}/bench`,
-      "--json",
-    ];
-    const { out } = await rgx([
-      ...["bench", "--config", `${folder}/eval.yaml`, ...flags, "--device", "reference"],
-    ]);
+    const flags = argv`--num-examples 1 --seed 7 --output-dir ${folder}/bench --json`;
+    const { out } = await rgx(argv`bench --config ${folder}/eval.yaml ${flags} --device reference`);
     const [task] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
     const [{ total }] = Object.values(task!.models) as [{ total: number }];
     assert.deepEqual([task!.seed, total], [7, 1], "the command line wins over the file");
@@ -145,11 +126,9 @@ Deno.test("rgx eval writes to the --output-dir, and refuses a file without a mod
 Deno.test("a stopped benchmark ends with 75, and --resume evaluates nothing twice", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
-    const args = [
-      ...["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "spell_backward"],
-      ...["--no-instructions", "--max-new-tokens", "60", "--device", "reference", "--no-charts"],
-      ...["--num-examples", "150", "--output-dir", `${folder}/out`],
-    ];
+    const args = argv`bench --models ${folder}/model --tasks chain_sum spell_backward
+      --no-instructions --max-new-tokens 60 --device reference --no-charts --num-examples 150
+      --output-dir ${folder}/out`;
     const child = spawnRgx(args);
     const output = child.output();
     const written = async () => {

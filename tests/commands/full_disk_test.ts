@@ -1,5 +1,6 @@
 /** Disks that are full or cannot be written to, under real runs. */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { assertClean, assertSameRun, rgx, tinyConfig, withFolder } from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
@@ -14,14 +15,8 @@ Deno.test({
   fn: () =>
     withFolder(async (cwd) => {
       const config = await tinyConfig(cwd);
-      const args = [
-        "train",
-        config,
-        "training.log_completions=false",
-        "training.max_steps=12",
-        "training.save_total_limit=null",
-        "model.init.hidden_size=64",
-      ];
+      const args = argv`train ${config} training.log_completions=false training.max_steps=12
+        training.save_total_limit=null model.init.hidden_size=64`;
       const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
       assert.equal(whole.code, 0, whole.err);
       await withSmallDisk("4m", async (disk, remount) => {

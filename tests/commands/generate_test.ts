@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { readInput } from "../../cli/models/model_input.ts";
 import { UsageError } from "../../core/errors.ts";
+import { argv } from "../command_line.ts";
 import { rgx, withFolder } from "../support.ts";
 import { goldenPath } from "../golden.ts";
 
@@ -15,10 +16,9 @@ Deno.test({
   fn: async () => {
     const expected = [313, 598, 303, 1049, 1468, 267, 628, 333, 94, 1210, 263, 251, 604];
     for (const device of ["wasm", "reference"]) {
-      const { code, out, err } = await rgx([
-        ...["generate", "--model", TINY, "--prompt", "Once upon a time", "--temperature", "0"],
-        ...["--max-new-tokens", "13", "--device", device, "--json"],
-      ]);
+      const { code, out, err } = await rgx(argv`generate --model ${TINY}
+        --prompt ${"Once upon a time"} --temperature 0 --max-new-tokens 13 --device ${device}
+        --json`);
       assert.equal(code, 0, err);
       const result = JSON.parse(out);
       assert.deepEqual(result.prompt_ids, [1, 80, 147, 201, 282, 57]);
@@ -54,9 +54,8 @@ Deno.test("texts are held to a JSON schema or a pattern, and products may be in 
     const path = `${folder}/schema.json`, required = ["n", "s"];
     const properties = { n: { type: "integer", maximum: 9 }, s: { enum: ["cat", "dog"] } };
     await Deno.writeTextFile(path, JSON.stringify({ type: "object", properties, required }));
-    const generate = (model: string) => [
-      ...["generate", "--model", model, "--prompt", "Once", "--max-new-tokens", "60"],
-    ];
+    const generate = (model: string) =>
+      argv`generate --model ${model} --prompt Once --max-new-tokens 60`;
     const base = generate(goldenPath("models/stories260k"));
     const json = await rgx([...base, "--json-schema", path, "--compute-dtype", "bfloat16"]);
     assert.equal(json.code, 0, json.err);
@@ -82,9 +81,8 @@ Deno.test("texts are held to a JSON schema or a pattern, and products may be in 
 
 Deno.test("a prompt and its completion have the tokens of one text", async () => {
   const ask = async (prompt: string, completion: string) => {
-    const { code, out, err } = await rgx([
-      ...["logprobs", "--model", TINY, "--prompt", prompt, "--completion", completion, "--json"],
-    ]);
+    const { code, out, err } = await rgx(argv`logprobs --model ${TINY} --prompt ${prompt}
+      --completion ${completion} --json`);
     assert.equal(code, 0, err);
     return JSON.parse(out).ids;
   };
@@ -99,10 +97,8 @@ Deno.test({
   fn: async () => {
     const prompt = [1, 80, 147, 201, 282, 57];
     const generated = JSON.parse(
-      (await rgx([
-        ...["generate", "--model", TINY, "--prompt", "Once upon a time", "--seed", "5", "--json"],
-        ...["--max-new-tokens", "6"],
-      ])).out,
+      (await rgx(argv`generate --model ${TINY} --prompt ${"Once upon a time"} --seed 5 --json
+        --max-new-tokens 6`)).out,
     ).completions[0];
     const folder = await Deno.makeTempDir();
     try {
@@ -136,10 +132,8 @@ Deno.test({
   name: "stop strings, a min length and a repetition penalty work from the command line",
   fn: async () => {
     const run = async (...more: string[]) => {
-      const { code, out, err } = await rgx([
-        ...["generate", "--model", TINY, "--prompt", "Once upon a time", "--temperature", "0"],
-        ...["--max-new-tokens", "60", "--json", ...more],
-      ]);
+      const { code, out, err } = await rgx(argv`generate --model ${TINY}
+        --prompt ${"Once upon a time"} --temperature 0 --max-new-tokens 60 --json ${more}`);
       assert.equal(code, 0, err);
       return JSON.parse(out).completions[0];
     };
@@ -233,17 +227,7 @@ Deno.test({
       ],
       [["generate", "--model", TINY, "--prompt", "x", "--activations", "int4"], /float32, int8/],
       [
-        [
-          "generate",
-          "--model",
-          TINY,
-          "--prompt",
-          "x",
-          "--min-new-tokens",
-          "9",
-          "--max-new-tokens",
-          "8",
-        ],
+        argv`generate --model ${TINY} --prompt x --min-new-tokens 9 --max-new-tokens 8`,
         /--min-new-tokens 9 is more than --max-new-tokens 8/,
       ],
       [["generate", "--model", TINY, "--prompt", "x", "--ids-file", "y"], /one of --prompt/],
@@ -304,16 +288,7 @@ Deno.test({
   name: "a note says that a text was cut off because it filled the model's positions",
   fn: async () => {
     const run = (tokens: string) =>
-      rgx([
-        "generate",
-        "--model",
-        TINY,
-        "--prompt",
-        "Once",
-        "--ignore-eos",
-        "--max-new-tokens",
-        tokens,
-      ]);
+      rgx(argv`generate --model ${TINY} --prompt Once --ignore-eos --max-new-tokens ${tokens}`);
     assert.match((await run("5000")).err, /note: cut off where the model's \d+ positions are full/);
     assert.doesNotMatch((await run("5")).err, /note/);
   },
@@ -334,10 +309,8 @@ Deno.test({
   name: "a model generates with weights that are narrowed or quantised while it is loaded",
   async fn() {
     const run = (...flags: string[]) =>
-      rgx([
-        ...["generate", "--model", TINY, "--device", "wasm", "--prompt", "Once upon a time"],
-        ...["--temperature", "0", "--max-new-tokens", "12", ...flags],
-      ]);
+      rgx(argv`generate --model ${TINY} --device wasm --prompt ${"Once upon a time"} --temperature 0
+        --max-new-tokens 12 ${flags}`);
     const plain = await run(), halves = await run("--dtype", "bfloat16");
     assert.equal(plain.code, 0, plain.err);
     assert.equal(halves.out, plain.out, "the file's values are halves");
@@ -358,10 +331,8 @@ Deno.test("values for the chat template reach it; one that it does not read is r
     const template = "{{ messages[0].content }}{% if loud %} time{% endif %}";
     await Deno.writeTextFile(`${folder}/chat_template.jinja`, template);
     const prompt = (values: string) =>
-      rgx([
-        ...["generate", "--model", folder, "--chat", "--prompt", "Once upon a", "--json"],
-        ...["--max-new-tokens", "1", "--chat-template-kwargs", values],
-      ]);
+      rgx(argv`generate --model ${folder} --chat --prompt ${"Once upon a"} --json --max-new-tokens 1
+        --chat-template-kwargs ${values}`);
     const idsOf = async (values: string) => JSON.parse((await prompt(values)).out).prompt_ids;
     // "Once upon a time" without the token at the beginning, which templates write themselves.
     assert.deepEqual(await idsOf('{"loud": true}'), [80, 147, 201, 282, 57]);

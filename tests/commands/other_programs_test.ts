@@ -1,6 +1,7 @@
 /** Commands as those who come from TRL and verl type them. */
 import assert from "node:assert/strict";
 import { FOREIGN_COMMANDS } from "../../configs/foreign/foreign_commands.ts";
+import { argv } from "../command_line.ts";
 import { rgx, withFolder } from "../support.ts";
 
 Deno.test("overrides without a file begin with the defaults of verl or TRL", async () => {
@@ -11,14 +12,9 @@ Deno.test("overrides without a file begin with the defaults of verl or TRL", asy
       assert.equal(code, 0, err);
       return JSON.parse(out).config;
     };
-    const overrides = [
-      "algorithm.adv_estimator=grpo",
-      "data.train_files=train.jsonl",
-      "data.val_files=test.jsonl",
-      "actor_rollout_ref.model.path=m",
-      "actor_rollout_ref.rollout.n=4",
-      "rewards=[correctness]",
-    ];
+    const overrides = argv`algorithm.adv_estimator=grpo data.train_files=train.jsonl
+      data.val_files=test.jsonl actor_rollout_ref.model.path=m actor_rollout_ref.rollout.n=4
+      rewards=[correctness]`;
     const verl = await show(...overrides);
     assert.equal(verl.training.num_generations, 4);
     assert.equal(verl.training.delta, 3);

@@ -13,6 +13,7 @@ import {
   TOKEN,
   withHub,
 } from "../../hub/testing.ts";
+import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { assertClean, lines, rgx, spawnRgx, tinyConfig, waitFor, withFolder } from "../support.ts";
 
@@ -181,13 +182,7 @@ Deno.test("a configuration can name a pulled data set, and the error names one t
       { name: "data/test.jsonl", bytes: file(rows.slice(0, 8)), lfs: false },
     ]);
     const config = await tinyConfig(home, "");
-    const args = [
-      "train",
-      config,
-      "dataset_name=org/sums",
-      "task_name=null",
-      "eval.num_examples=4",
-    ];
+    const args = argv`train ${config} dataset_name=org/sums task_name=null eval.num_examples=4`;
     args.push("sft=null", "--dry-run", "--device", "reference");
     const before = await rgx(args, "", env, home);
     assert.equal(before.code, 1, before.err);

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { type FakeHub, TOKEN, withHub } from "../../hub/testing.ts";
 import { acceptUploads } from "../../hub/upload/testing.ts";
+import { argv } from "../command_line.ts";
 import { type Line, lines, type Result, rgx, withFolder } from "../support.ts";
 
 /** Stands for a model of the Hub: it answers in the tags, and rarely right. */
@@ -151,10 +152,8 @@ Deno.test("a recipe of reasoning-gym: trained, consolidated, evaluated, shared",
       // The command of the recipe's README, with another name on the command line.
       const trained = ok(
         await rgx(
-          [
-            ...["train", "--config-path", `${folder}/configs`, "--config-name", "tiny"],
-            "trainer.experiment_name=renamed",
-          ],
+          argv`train --config-path ${folder}/configs --config-name tiny
+            trainer.experiment_name=renamed`,
           "",
           hubEnv,
         ),
@@ -202,10 +201,8 @@ Deno.test("a recipe of reasoning-gym: trained, consolidated, evaluated, shared",
       // Uploaded by hand, with the flags of the recipe's script.
       ok(
         await rgx(
-          [
-            ...["upload", "--checkpoint-dir", checkpoint, "--model-name", "org/base"],
-            ...["--repo-id", "org/by-hand", "--step", "4", "--optimizer-save-mode", "full"],
-          ],
+          argv`upload --checkpoint-dir ${checkpoint} --model-name org/base --repo-id org/by-hand
+            --step 4 --optimizer-save-mode full`,
           "",
           hubEnv,
         ),

@@ -1,6 +1,7 @@
 /** `rgx rescore`: the completions of a run with the same rewards, with others, and bad input. */
 import assert from "node:assert/strict";
 import { parquetWriteBuffer } from "hyparquet-writer";
+import { argv } from "../command_line.ts";
 import { lines, rgx, tinyConfig, withFolder } from "../support.ts";
 
 Deno.test("a run scored again with its own rewards has the same values; others differ", async () => {
@@ -31,10 +32,8 @@ Deno.test("a run scored again with its own rewards has the same values; others d
     assert.deepEqual([summary.other_sign, summary.errors], [0, 0]);
 
     const output = `${folder}/scores.jsonl`;
-    const other = await rgx([
-      ...["rescore", run, "--steps", "2-3", "--output", output],
-      ...["--reward", reward, "--reward", "{name: format_answer, weight: 2}", "--reward", never],
-    ]);
+    const other = await rgx(argv`rescore ${run} --steps 2-3 --output ${output} --reward ${reward}
+      --reward ${"{name: format_answer, weight: 2}"} --reward ${never}`);
     assert.equal(other.code, 0, other.err);
     assert.match(other.out, /^32 completions of 8 prompts in 2 steps$/m);
     assert.match(other.out, /^now +mine +1 +-\d+\.\d+ +\d+$/m);

@@ -3,6 +3,7 @@
  * two servers is killed while it samples.
  */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { assertSameRun, lines, rgx, spawnRgx, TINY, withFolder } from "../support.ts";
 
 interface Served {
@@ -13,10 +14,8 @@ interface Served {
 
 /** Starts `rgx serve` and waits until it listens. */
 async function serve(model: string, port = 0): Promise<Served> {
-  const process = spawnRgx([
-    ...["serve", model, "--port", String(port), "--allow-adapter-upload"],
-    ...["--device", "wasm", "--threads", "1", "--grace", "0"],
-  ]);
+  const process = spawnRgx(argv`serve ${model} --port ${port} --allow-adapter-upload --device wasm
+    --threads 1 --grace 0`);
   const reader = process.stdout.getReader(), decoder = new TextDecoder();
   const drained = process.stderr.pipeTo(new WritableStream());
   let text = "";
@@ -72,10 +71,11 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
     try {
       const alone = await run("alone");
       assert.equal(alone.code, 0, alone.err);
-      const child = spawnRgx([
-        ...["train", "lora.yaml", "--output-dir", "served", "--device", "wasm", "--threads", "1"],
-        ...["generation.backend=openai", `generation.base_url=[${one.url}, ${two.url}]`],
-      ], { cwd });
+      const child = spawnRgx(
+        argv`train lora.yaml --output-dir served --device wasm --threads 1 generation.backend=openai
+          ${`generation.base_url=[${one.url}, ${two.url}]`}`,
+        { cwd },
+      );
       // Killed as soon as a step is done, long before the last one.
       const metrics = `${cwd}/served/metrics.jsonl`;
       const began = async () => (await Deno.stat(metrics).catch(() => null))?.size ?? 0;
@@ -100,11 +100,8 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
       assert.match(both.err, /--threads and --base-url exclude each other/);
       // Without any server the run stops resumable, and goes on when one is back.
       await one.end("SIGTERM");
-      const served = [
-        "generation.backend=openai",
-        `generation.base_url=${one.url}`,
-        "generation.server_timeout=0.2",
-      ];
+      const served = argv`generation.backend=openai generation.base_url=${one.url}
+        generation.server_timeout=0.2`;
       const stopped = await run("stopped", ...served);
       assert.equal(stopped.code, 75, stopped.err);
       const again = await serve(`${cwd}/warm`, Number(new URL(one.url).port));

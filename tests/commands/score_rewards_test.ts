@@ -4,6 +4,7 @@ import { startScoreServer } from "../../cli/scoring/score_server.ts";
 import { type Row, ROW_FORMATS } from "../../data/export_formats.ts";
 import { createRubric, type RubricSection } from "../../rewards/rubric.ts";
 import { createDataset } from "../../tasks/dataset.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
 
@@ -42,13 +43,7 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
     JSON.stringify({ ...SUM, completion: [{ role: "assistant", content: "<answer>3</answer>" }] }),
     JSON.stringify({ ...SUM }),
   ];
-  const args = [
-    "score",
-    "--reward",
-    "correctness",
-    "--reward",
-    "{name: accuracy_reward, weight: 2}",
-  ];
+  const args = argv`score --reward correctness --reward ${"{name: accuracy_reward, weight: 2}"}`;
   const { code, out, err } = await rgx(args, input.join("\n") + "\n");
   assert.equal(code, 0, err);
   const [first, second, third, fourth] = lines(out).map((line) => JSON.parse(line));

@@ -2,6 +2,7 @@
  * `rgx sft`: what a run writes, continuing after a stop, continuing with GRPO, and what is refused.
  */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import {
   assertClean,
   comparableMetrics,
@@ -122,15 +123,7 @@ Deno.test("rgx sft accepts sizes that only GRPO refuses", () =>
     const config = await tinyConfig(folder), output = ["--output-dir", `${folder}/run`];
     // 6 does not divide 16, and 4096 steps per generation need more problems than there are.
     for (const size of ["training.num_generations=6", "training.steps_per_generation=4096"]) {
-      const done = await rgx([
-        "sft",
-        config,
-        size,
-        "sft.max_steps=2",
-        ...FAST,
-        ...output,
-        "--force",
-      ]);
+      const done = await rgx(argv`sft ${config} ${size} sft.max_steps=2 ${FAST} ${output} --force`);
       assert.equal(done.code, 0, done.err);
       const refused = await rgx(["train", config, size, ...FAST, ...output, "--resume"]);
       assert.notEqual(refused.code, 0, size);
@@ -147,9 +140,7 @@ Deno.test("completions of a file are imitated, and a run without a section sft i
     }));
     await Deno.writeTextFile(file, rows.map((row) => JSON.stringify(row)).join("\n") + "\n");
     const data = ["data.task_name=null", `data.dataset_name=${file}`, "~data.task_config"];
-    const done = await rgx([
-      ...["sft", config, ...data, ...FAST, "--output-dir", `${folder}/run`, "--json"],
-    ]);
+    const done = await rgx(argv`sft ${config} ${data} ${FAST} --output-dir ${folder}/run --json`);
     assert.equal(done.code, 0, done.err);
     const metrics = await readMetrics(`${folder}/run`);
     const [first, last] = [metrics[1]!, metrics.at(-3)!].map((line) => line["loss"] as number);

@@ -1,6 +1,7 @@
 /** `rgx slurm` without a cluster: what it writes, prints and refuses. */
 import assert from "node:assert/strict";
 import { sbatch, standIns } from "../../cluster/testing.ts";
+import { argv } from "../command_line.ts";
 import { assertClean, rgx, tinyConfig, withFolder } from "../support.ts";
 
 Deno.test("a script is written to the current folder, and overwritten with --force only", async () => {
@@ -57,18 +58,7 @@ Deno.test("--submit passes the script to sbatch and prints the id of the job", a
     assert.equal(train.out, "slurm_quickstart.sh\nsubmitted: 41\n");
     const ranks = sbatch(await Deno.readTextFile(`${folder}/slurm_quickstart.sh`)).join(" ");
     assert.match(ranks, /--ntasks-per-node=2 --cpus-per-task=4 --gres=gpu:2 /);
-    const bench = [
-      "slurm",
-      "bench",
-      "acct",
-      "--models",
-      "a",
-      "--no-check",
-      "--tasks",
-      "chain_sum,ab",
-      "dice",
-      ...flags,
-    ]
+    const bench = argv`slurm bench acct --models a --no-check --tasks chain_sum,ab dice ${flags}`
       .concat("--", "--samples", "8");
     const both = await rgx(bench, "", env, folder);
     assert.equal(both.out, "slurm_bench.sh\nsubmitted: 42, 43\n", both.err);

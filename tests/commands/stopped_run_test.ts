@@ -1,6 +1,7 @@
 /** A run that was stopped before its end is a model for every command that takes one. */
 import assert from "node:assert/strict";
 import { exists } from "../../core/paths.ts";
+import { argv } from "../command_line.ts";
 import { lines, rgx, spawnRgx, TINY, waitFor, withFolder } from "../support.ts";
 
 const LORA = `
@@ -58,15 +59,7 @@ Deno.test("a stopped LoRA run stands for its newest checkpoint, and each command
       assert.ok(exported.isNoted, to);
       assert.deepEqual((await say("--model", output!)).ids, ids, to);
     }
-    const args = [
-      "--models",
-      "run",
-      "--tasks",
-      "spell_backward",
-      "--limit",
-      "2",
-      "--no-base",
-    ];
+    const args = argv`--models run --tasks spell_backward --limit 2 --no-base`;
     assert.ok((await said("bench", ...args)).isNoted);
   });
 });

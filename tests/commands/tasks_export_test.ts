@@ -1,5 +1,6 @@
 /** `rgx tasks export`: its files, and what is refused. */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { lines, rgx } from "../support.ts";
 
 interface ExportedRow {
@@ -21,11 +22,9 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
 Deno.test("every row names its split, and no question is in two splits", () =>
   inFolder(async (folder) => {
     const path = `${folder}/all.jsonl`;
-    const { code, out, err } = await rgx([
-      ...["tasks", "export", "spell_backward", "chain_sum", "--output", path],
-      ...["--splits", "train=200,test=60", "--seed", "5", "--set", "chain_sum.max_terms=2"],
-      ...["--set", "chain_sum.max_digits=2", "--set", "spell_backward.max_word_len=4"],
-    ]);
+    const { code, out, err } = await rgx(argv`tasks export spell_backward chain_sum --output ${path}
+      --splits train=200,test=60 --seed 5 --set chain_sum.max_terms=2 --set chain_sum.max_digits=2
+      --set spell_backward.max_word_len=4`);
     assert.equal(code, 0, err);
     assert.equal(out, `${path}\n`);
     assert.match(err, /wrote .*all\.jsonl \(train 400, test 120\)/);
@@ -35,10 +34,8 @@ Deno.test("every row names its split, and no question is in two splits", () =>
       new Set(rows.filter((row) => row.split === split).map(({ question }) => question));
     assert.ok([...asked("test")].every((question) => !asked("train").has(question)));
     const first = JSON.parse(
-      (await rgx([
-        ...["tasks", "sample", "chain_sum", "--size", "1", "--seed", "5", "--split", "test"],
-        ...["--set", "max_terms=2", "--set", "max_digits=2"],
-      ])).out,
+      (await rgx(argv`tasks sample chain_sum --size 1 --seed 5 --split test --set max_terms=2
+        --set max_digits=2`)).out,
     );
     const sampled = rows.find((row) =>
       row.split === "test" && row.metadata["source_dataset"] === "chain_sum"
@@ -53,28 +50,16 @@ Deno.test("every row names its split, and no question is in two splits", () =>
 
 Deno.test("{split} in the name writes a file for each split", () =>
   inFolder(async (folder) => {
-    const { code, err } = await rgx([
-      ...["tasks", "export", "chain_sum", "--format", "trl", "--output", `${folder}/{split}.jsonl`],
-      ...["--splits", "train=3,validation=2", "--no-instructions", "--system", "Be brief."],
-    ]);
+    const { code, err } = await rgx(argv`tasks export chain_sum --format trl
+      --output ${folder}/{split}.jsonl --splits train=3,validation=2 --no-instructions
+      --system ${"Be brief."}`);
     assert.equal(code, 0, err);
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [
       "train.jsonl",
       "validation.jsonl",
     ]);
-    const again = [
-      "tasks",
-      "export",
-      "gcd",
-      "--output",
-      `${folder}/train.jsonl`,
-      "--splits",
-      "test=1",
-    ];
-    const raw = await rgx([...again.slice(0, 3), "--output", `${folder}/raw.jsonl`, ...[
-      "--system",
-      "x",
-    ]]);
+    const again = argv`tasks export gcd --output ${folder}/train.jsonl --splits test=1`;
+    const raw = await rgx(argv`${again.slice(0, 3)} --output ${folder}/raw.jsonl --system x`);
     assert.match(raw.err, /note: --system has no effect with --format raw: .*data\.system_prompt/);
     const written = await Deno.readTextFile(`${folder}/train.jsonl`);
     const row = JSON.parse(lines(written)[0]!);

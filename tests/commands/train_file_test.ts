@@ -1,5 +1,6 @@
 /** Runs on problems of a file: what they say before and after. */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { rgx, withFolder } from "../support.ts";
 import { goldenPath } from "../golden.ts";
 
@@ -11,12 +12,10 @@ const ROWS = Array.from(
 
 /** A run of one step on a data set; what it says. */
 async function run(folder: string, data: string, ...more: string[]): Promise<string> {
-  const { code, err } = await rgx([
-    ...["train", "quickstart", "~model.init", `model.model_name_or_path=${TINY}`],
-    ...["sft.max_steps=0", "training.max_steps=1", "max_completion_length=8"],
-    ...["data.task_name=null", `data.dataset_name=${data}`, "data.system_prompt=null"],
-    ...["--output-dir", `${folder}/run`, "--device", "wasm", ...more],
-  ]);
+  const { code, err } = await rgx(argv`train quickstart ~model.init model.model_name_or_path=${TINY}
+    sft.max_steps=0 training.max_steps=1 max_completion_length=8 data.task_name=null
+    data.dataset_name=${data} data.system_prompt=null --output-dir ${folder}/run --device wasm
+    ${more}`);
   assert.equal(code, 0, err);
   return err;
 }
@@ -64,10 +63,8 @@ Deno.test("what a file holds out can all be asked, and without an evaluation it 
     assert.deepEqual([none.train, none.held, none.before], [100, "none", null]);
 
     // The benchmark of a run without held-out questions asks the file, and says that it was used.
-    const bench = await rgx([
-      ...["bench", "--models", `${folder}/run`, "--tasks", `file=${data}`, "--no-base"],
-      ...["--max-new-tokens", "2", "--output-dir", `${folder}/results`, "--device", "wasm"],
-    ]);
+    const bench = await rgx(argv`bench --models ${folder}/run --tasks file=${data} --no-base
+      --max-new-tokens 2 --output-dir ${folder}/results --device wasm`);
     assert.equal(bench.code, 0, bench.err);
     assert.doesNotMatch(bench.err, /its training held out/);
     assert.match(bench.out, /trained on\nrun .* 100$/m);

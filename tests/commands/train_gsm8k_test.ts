@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { parquetWriteFile } from "hyparquet-writer";
 import { parse } from "yaml";
+import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { assertClean, lines, readMetrics, type Result, rgx, withFolder } from "../support.ts";
 
@@ -29,12 +30,9 @@ Deno.test("all flags of the recipe: rewards, tracking, evaluated problems and a 
   withRecipe(async ({ model, data, folder }) => {
     const run = `${folder}/run`;
     const { code, err } = await rgx(
-      [
-        ...["train", "gsm8k", "--model-name", model, "--max-steps", "2", "--learning-rate", "1e-4"],
-        ...["--batch-size", "2", "--gradient-accumulation-steps", "4", "--max-examples", "20"],
-        ...["--output-dir", run, "--project-name", "My-Project"],
-        ...[`data.dataset_name=${data}`, "eval.num_examples=3", ...SHORT],
-      ],
+      argv`train gsm8k --model-name ${model} --max-steps 2 --learning-rate 1e-4 --batch-size 2
+        --gradient-accumulation-steps 4 --max-examples 20 --output-dir ${run}
+        --project-name My-Project data.dataset_name=${data} eval.num_examples=3 ${SHORT}`,
       "",
       { TRACKIO_DIR: `${folder}/trackio` },
     );
@@ -96,11 +94,9 @@ Deno.test("the recipe runs on a parquet file, without tracking and evaluation, a
     const train = async (name: string, ...more: string[]) => {
       const run = `${folder}/${name}`;
       const { code, out, err } = await rgx(
-        [
-          ...["train", "gsm8k", "--model-name", model, "--max-steps=1", "--json"],
-          ...["--no-trackio", "--skip-evaluation", "--gradient-accumulation-steps=2"],
-          ...[`--output-dir=${run}`, `data.dataset_name=${filename}`, ...SHORT, ...more],
-        ],
+        argv`train gsm8k --model-name ${model} --max-steps=1 --json --no-trackio --skip-evaluation
+          --gradient-accumulation-steps=2 --output-dir=${run} data.dataset_name=${filename} ${SHORT}
+          ${more}`,
         "",
         { TRACKIO_DIR: `${folder}/trackio` },
       );
@@ -127,17 +123,8 @@ Deno.test("bad input is refused: columns, answers, rewards, flags that contradic
       Array.from({ length: 60 }, (_, i) => ({ question: `${i} + 1 =`, answer: answer(i) }));
     const refused = async (data: string, expected: RegExp, ...more: string[]): Promise<Result> => {
       const result = await rgx(
-        [
-          ...[
-            "train",
-            "gsm8k",
-            "--model-name",
-            model,
-            "--max-steps=1",
-            `--output-dir=${folder}/run`,
-          ],
-          ...[data, ...SHORT, ...more],
-        ],
+        argv`train gsm8k --model-name ${model} --max-steps=1 --output-dir=${folder}/run ${data}
+          ${SHORT} ${more}`,
         "",
         { TRACKIO_DIR: `${folder}/trackio` },
       );
@@ -185,10 +172,8 @@ Deno.test("bad input is refused: columns, answers, rewards, flags that contradic
       question: "And?",
       answer: "no idea",
     }]);
-    const { code, err } = await rgx([
-      ...["train", "gsm8k", "--model-name", model, "--max-steps=1", `--output-dir=${folder}/run`],
-      ...[some, ...SHORT, "--skip-evaluation", "--no-trackio"],
-    ]);
+    const { code, err } = await rgx(argv`train gsm8k --model-name ${model} --max-steps=1
+      --output-dir=${folder}/run ${some} ${SHORT} --skip-evaluation --no-trackio`);
     assert.equal(code, 0, err);
     assert.match(
       err,

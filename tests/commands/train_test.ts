@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { readSafetensors } from "../../models/formats/safetensors/safetensors.ts";
+import { argv } from "../command_line.ts";
 import {
   assertClean,
   assertSameRun,
@@ -242,12 +243,8 @@ Deno.test("output is plain text when piped, nothing with --quiet, and JSON on re
 Deno.test("--max-time stops in time with 75, and --resume completes to the same bits", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
-    const steps = [
-      "training.max_steps=1000",
-      "training.save_steps=10000",
-      "training.logging_steps=100",
-      "training.log_completions=false",
-    ];
+    const steps = argv`training.max_steps=1000 training.save_steps=10000 training.logging_steps=100
+      training.log_completions=false`;
     const whole = `${folder}/whole`, run = `${folder}/run`;
     await train([config, ...steps, "--output-dir", whole]);
     const args = ["train", config, ...steps, "--output-dir", run];
@@ -331,13 +328,8 @@ Deno.test({
         assert.ok(b.some((value) => value !== 0), "it was trained");
       }
       // A new run starts with this adapter. The reference of its KL term is the adapter, too.
-      const more = await train([
-        config,
-        `model.model_name_or_path=${run}/checkpoint-2`,
-        "training.beta=0.1",
-        "--output-dir",
-        `${folder}/more`,
-      ]);
+      const more = await train(argv`${config} model.model_name_or_path=${run}/checkpoint-2
+        training.beta=0.1 --output-dir ${folder}/more`);
       assert.equal(more["status"], "completed");
       const kl = (await readMetrics(`${folder}/more`)).filter((line) => line["split"] === "train")
         .map((line) => line["kl"] as number);
@@ -369,14 +361,8 @@ Deno.test("problems come from a JSONL file, whose answers are compared as text",
     );
     await Deno.writeTextFile(data, rows.join("\n") + "\n");
     const summary = await train(
-      [
-        await tinyConfig(folder),
-        "data.task_name=null",
-        "data.dataset_name=data.jsonl",
-        "eval.num_examples=5",
-        "--output-dir",
-        run,
-      ],
+      argv`${await tinyConfig(folder)} data.task_name=null data.dataset_name=data.jsonl
+        eval.num_examples=5 --output-dir ${run}`,
       folder,
     );
     assert.equal(summary["status"], "completed");

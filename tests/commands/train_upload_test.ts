@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { type FakeHub, refused, TOKEN, withHub } from "../../hub/testing.ts";
 import { acceptUploads, type Received } from "../../hub/upload/testing.ts";
+import { argv } from "../command_line.ts";
 import { rgx, withFolder } from "../support.ts";
 
-const TINY = [
-  ...["train", "quickstart", "training.max_steps=4", "sft.max_steps=1", "eval.num_examples=0"],
-  ...["per_device_train_batch_size=32", "training.save_steps=2", "data.num_examples=64"],
-];
+const TINY = argv`train quickstart training.max_steps=4 sft.max_steps=1 eval.num_examples=0
+  per_device_train_batch_size=32 training.save_steps=2 data.num_examples=64`;
 
 async function trained(
   overrides: readonly string[],
@@ -70,21 +69,22 @@ Deno.test("hf_upload uploads the model of a complete run, with what a resume nee
   ));
 
 Deno.test("push_to_hub with hub_strategy checkpoint uploads while it trains", () =>
-  trained([
-    ...["push_to_hub=true", "hub_strategy=checkpoint", `hub_token=${TOKEN}`, "report_to=all"],
-  ], async ({ hub, received, run, folder }) => {
-    const trackers = { TRACKIO_DIR: `${folder}-trackio`, WANDB_DIR: `${folder}-wandb` };
-    const { code, err, out } = await run({ HF_TOKEN: "", ...trackers });
-    assert.equal(code, 0, err);
-    const said = received.commits.map(({ summary }) => summary);
-    assert.match(said[0]!, /^Training in progress, step [24]$/);
-    assert.equal(said.at(-1), "End of training");
-    const names = namesOf(hub, "somebody/my-run");
-    assert.ok(names.includes("last-checkpoint/optimizer.safetensors"), names.join());
-    const holders = (await filesBelow(`${folder}/..`)).filter(({ text }) => text.includes(TOKEN));
-    assert.deepEqual(holders.map(({ path }) => path), []);
-    assert.ok(!(out + err).includes(TOKEN));
-  }));
+  trained(
+    argv`push_to_hub=true hub_strategy=checkpoint hub_token=${TOKEN} report_to=all`,
+    async ({ hub, received, run, folder }) => {
+      const trackers = { TRACKIO_DIR: `${folder}-trackio`, WANDB_DIR: `${folder}-wandb` };
+      const { code, err, out } = await run({ HF_TOKEN: "", ...trackers });
+      assert.equal(code, 0, err);
+      const said = received.commits.map(({ summary }) => summary);
+      assert.match(said[0]!, /^Training in progress, step [24]$/);
+      assert.equal(said.at(-1), "End of training");
+      const names = namesOf(hub, "somebody/my-run");
+      assert.ok(names.includes("last-checkpoint/optimizer.safetensors"), names.join());
+      const holders = (await filesBelow(`${folder}/..`)).filter(({ text }) => text.includes(TOKEN));
+      assert.deepEqual(holders.map(({ path }) => path), []);
+      assert.ok(!(out + err).includes(TOKEN));
+    },
+  ));
 
 Deno.test("a failed upload does not fail the run, and says how to upload later", () =>
   trained(["push_to_hub=true", "hub_model_id=org/mine"], async ({ hub, run, folder }) => {

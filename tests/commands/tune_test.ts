@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
 import { isWebgpuWanted } from "../../kernels/devices/webgpu/testing.ts";
+import { argv } from "../command_line.ts";
 import { rgx, root, spawnRgx, waitFor, withFolder } from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 
@@ -44,10 +45,7 @@ async function faultyLoader(folder: string): Promise<string> {
   const source = `${folder}/faulty.c`, library = `${folder}/faulty.so`;
   await Deno.writeTextFile(source, FAULTY);
   const { success, stderr } = await new Deno.Command("cc", {
-    args: [
-      ...["-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed", "-l:libvulkan.so.1"],
-      "-ldl",
-    ],
+    args: argv`-shared -fPIC -o ${library} ${source} -Wl,--no-as-needed -l:libvulkan.so.1 -ldl`,
   }).output();
   assert.ok(success, new TextDecoder().decode(stderr));
   return library;

@@ -3,6 +3,7 @@
  * line, however wide a terminal is said to be, so that `grep` finds it.
  */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { type Result, rgx, tinyConfig, withFolder } from "../support.ts";
 import { HAS_TERMINAL, linesOnTerminal } from "../terminal.ts";
@@ -30,17 +31,13 @@ const CASES: Readonly<Record<string, Case>> = {
     lines: PLAN,
   },
   "doctor --plan": {
-    args: (folder) => [
-      ...["doctor", "--plan", `${folder}/tiny.yaml`, "--gpu", "h100-80gb", "--nodes", "2"],
-      ...["--gpus", "2"],
-    ],
+    args: (folder) => argv`doctor --plan ${folder}/tiny.yaml --gpu h100-80gb --nodes 2 --gpus 2`,
     lines: [/^An estimate: docs\/scaling\.md has the formulas and .* 200 runs\)\.$/],
   },
   "doctor --plan of what does not fit": {
-    args: (folder) => [
-      ...["doctor", "--plan", `${folder}/tiny.yaml`, "--device-memory", "1GiB"],
-      ...["model.init.hidden_size=8192", "model.init.intermediate_size=8192"],
-    ],
+    args: (folder) =>
+      argv`doctor --plan ${folder}/tiny.yaml --device-memory 1GiB model.init.hidden_size=8192
+        model.init.intermediate_size=8192`,
     lines: [/^fix: .*1\.0\d GB.*$/],
   },
   "config list": {

@@ -2,17 +2,16 @@
 import assert from "node:assert/strict";
 import { hasBothMpis, launch, launchers } from "../../ranks/mpi/launchers_testing.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { rgx, rgxProgram, withFolder } from "../support.ts";
 import { answersIn, signalled } from "./ranks_testing.ts";
 
 const ONE_THREAD = { RGX_NUM_THREADS: "1", COLUMNS: "80" };
 
-const commandOf = (model: string, problems: number) => [
-  ...["bench", "--models", model, "--tasks", "spell_backward", "chain_sum", "--no-charts"],
-  ...["--num-examples", String(problems), "--max-new-tokens", "40", "--temperature", "1"],
-  ...["--no-instructions", "--quiet"],
-];
+const commandOf = (model: string, problems: number) =>
+  argv`bench --models ${model} --tasks spell_backward chain_sum --no-charts
+    --num-examples ${problems} --max-new-tokens 40 --temperature 1 --no-instructions --quiet`;
 
 /** What the result files of a folder have in common with those of another one. */
 async function resultOf(folder: string): Promise<unknown> {

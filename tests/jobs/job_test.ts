@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { EXIT } from "../../core/errors.ts";
 import { graphicsAdapter } from "../../kernels/mod.ts";
+import { argv } from "../command_line.ts";
 import {
   assertClean,
   assertSameRun,
@@ -185,11 +186,12 @@ Deno.test("a job that is killed or warned at random moments ends with the same b
 Deno.test("more warnings of the scheduler do not end a job before it has saved", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
-    const session = start([
-      ...["train", config, "--output-dir", run, "training.max_steps=500"],
-      ...["training.save_steps=1000", "eval.num_examples=0", "sft.max_steps=0"],
-      ...["model.init.hidden_size=512", "model.init.intermediate_size=2048"],
-    ], inJob());
+    const session = start(
+      argv`train ${config} --output-dir ${run} training.max_steps=500 training.save_steps=1000
+        eval.num_examples=0 sft.max_steps=0 model.init.hidden_size=512
+        model.init.intermediate_size=2048`,
+      inJob(),
+    );
     await until(session, "a step", () => stepsIn(run, "train") >= 1);
     session.kill("SIGUSR2");
     await until(session, "the answer", () => session.said().includes("SIGUSR2: ending what is"));
@@ -207,7 +209,7 @@ Deno.test("a run saves and ends with 75 before its job ends, also without a sign
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder), run = `${folder}/run`;
     const result = await rgx(
-      [...["train", config, "--output-dir", run], "training.max_steps=100000"],
+      argv`train ${config} --output-dir ${run} training.max_steps=100000`,
       "",
       inJob(0, { SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 12}` }),
     );

@@ -3,6 +3,7 @@
  * resumed, they have the same metrics and the same bytes of weights as a run without interruption.
  */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import {
   assertClean,
   assertSameRun,
@@ -18,13 +19,8 @@ import {
 import { V8_FLAGS } from "../../core/program_command.ts";
 
 /** Every phase is long enough to be interrupted, and has several checkpoints. */
-const LONG = [
-  "sft.max_steps=40",
-  "training.max_steps=40",
-  "training.save_steps=4",
-  "training.per_device_train_batch_size=64",
-  "training.max_completion_length=32",
-];
+const LONG = argv`sft.max_steps=40 training.max_steps=40 training.save_steps=4
+  training.per_device_train_batch_size=64 training.max_completion_length=32`;
 
 /** Collects what a process writes. */
 class Output {
@@ -181,11 +177,9 @@ Deno.test("a run that stops does not wait for a slow reward, and repeats the ste
          return completion.length;
        }`,
     );
-    const args = (folder: string, seconds: number) => [
-      config,
-      `rewards=[{path: ${run}/../slow.js, timeout: 600, seconds: ${seconds}}]`,
-      ...["--output-dir", folder, "--resume"],
-    ];
+    const args = (folder: string, seconds: number) =>
+      argv`${config} ${`rewards=[{path: ${run}/../slow.js, timeout: 600, seconds: ${seconds}}]`}
+        --output-dir ${folder} --resume`;
     const whole = await rgx(["train", ...args(`${folder}/whole`, 0)]);
     assert.equal(whole.code, 0, whole.err);
     const session = start(args(run, 600));
@@ -205,15 +199,9 @@ Deno.test("a second signal ends the process at once, with nothing new saved", as
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
     // The checkpoint takes some time to write, so the second signal arrives in time.
-    const large = [
-      "sft.max_steps=0",
-      "eval.num_examples=0",
-      "training.per_device_train_batch_size=4",
-      "training.save_steps=1000",
-      "model.init.hidden_size=768",
-      "model.init.intermediate_size=3072",
-      "training.max_steps=1000",
-    ];
+    const large = argv`sft.max_steps=0 eval.num_examples=0 training.per_device_train_batch_size=4
+      training.save_steps=1000 model.init.hidden_size=768 model.init.intermediate_size=3072
+      training.max_steps=1000`;
     for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
       const run = `${folder}/${signal}`;
       const session = start([config, ...large, "--output-dir", run]);

@@ -6,6 +6,7 @@ import {
   launchers,
   type TestLauncher,
 } from "../../ranks/mpi/launchers_testing.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 import { MOMENTS } from "./mortal_rank_testing.ts";
@@ -103,11 +104,9 @@ Deno.test({
     assert.deepEqual(DEATHS.map(([moment]) => moment).sort(), [...MOMENTS].sort());
     await withFolder(async (dir) => {
       const config = await tinyConfig(dir), run = `${dir}/run`;
-      const sizes = [
-        ...["sft.max_steps=4", "sft.per_device_train_batch_size=4"],
-        ...["sft.gradient_accumulation_steps=4", "training.max_steps=6", "training.save_steps=1"],
-        ...["training.eval_strategy=steps", "training.eval_steps=3", ...FOUR],
-      ];
+      const sizes = argv`sft.max_steps=4 sft.per_device_train_batch_size=4
+        sft.gradient_accumulation_steps=4 training.max_steps=6 training.save_steps=1
+        training.eval_strategy=steps training.eval_steps=3 ${FOUR}`;
       const alone = await rgx(["train", config, ...sizes, "--output-dir", `${dir}/1`]);
       assert.equal(alone.code, 0, alone.err);
       const program = rgxProgram(["train", config, ...sizes, "--output-dir", run, "--resume"]);
@@ -128,13 +127,11 @@ Deno.test({
         assert.notEqual(code, 0, moment);
         assert.ok(Date.now() - Number(died) < ENDS_WITHIN, `${moment} ${err}`);
       }
-      const done = await train(launchers[0]!, 2, [
-        config,
-        ...sizes,
-        "--output-dir",
-        run,
-        "--resume",
-      ]);
+      const done = await train(
+        launchers[0]!,
+        2,
+        argv`${config} ${sizes} --output-dir ${run} --resume`,
+      );
       assert.equal(done.code, 0, done.err);
       await assertSameRun(run, `${dir}/1`);
     });
@@ -226,9 +223,11 @@ Deno.test({
       for (const launcher of launchers) {
         // The first rank writes checkpoints, until the disk is full.
         await withSmallDisk("400k", async (disk) => {
-          const { code, err } = await train(launcher, 2, [
-            ...[config, ...sizes, "training.save_total_limit=null", "--output-dir", `${disk}/run`],
-          ]);
+          const { code, err } = await train(
+            launcher,
+            2,
+            argv`${config} ${sizes} training.save_total_limit=null --output-dir ${disk}/run`,
+          );
           assert.equal(code, 75, err);
           assert.equal(err.match(/^error:/gm)?.length, 1, err);
           const [error, help] = err.trim().split(/^(?=help: )/m).map((text) => text.split("\n"));

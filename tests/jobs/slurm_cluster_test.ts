@@ -16,6 +16,7 @@ import {
   type Workplace,
 } from "./slurm_jobs_testing.ts";
 import { until } from "./waiting.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
 
@@ -66,10 +67,8 @@ Deno.test({
         element.reached(3)
           .then(() => cluster.run(["scancel", "--batch", "--signal=USR2", element.id])),
         preempted.reached(2).then(() =>
-          cluster.run([
-            ...["sbatch", "--parsable", "--partition=GPUQ", "--nodelist=n1", "--gres=gpu:8"],
-            ...["--mem=100M", "--time=5", "--output=/dev/null", "--wrap=sleep 2"],
-          ])
+          cluster.run(argv`sbatch --parsable --partition=GPUQ --nodelist=n1 --gres=gpu:8 --mem=100M
+            --time=5 --output=/dev/null --wrap=${"sleep 2"}`)
         ),
         wholes,
       ]);
@@ -151,27 +150,8 @@ async function submitBenchmark({ folder, rgx }: Workplace): Promise<string[]> {
   await tinyModelFolder(`${folder}/model one`);
   await tinyModelFolder(`${folder}/two`);
   const submitted = await rgx(
-    ...[
-      "slurm",
-      "bench",
-      "acct",
-      "--models",
-      "model one",
-      "two",
-      "--tasks",
-      "chain_sum,spell_backward",
-    ],
-    ...[
-      "--num-examples",
-      "4",
-      "--max-new-tokens",
-      "8",
-      ...SMALL,
-      "--gpus",
-      "2",
-      "--output-dir",
-      "res",
-    ],
+    ...argv`slurm bench acct --models ${"model one"} two --tasks chain_sum,spell_backward
+      --num-examples 4 --max-new-tokens 8 ${SMALL} --gpus 2 --output-dir res`,
     ...["--setup", '[ "${SLURM_ARRAY_TASK_ID:-}" != 1 ] || [ -e mended ] || exit 3'],
     ...["--sbatch=--nodelist=n2", "--submit", "--json"],
     ...["--", "--no-instructions"], // the tiny model has few positions

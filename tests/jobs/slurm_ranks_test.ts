@@ -7,6 +7,7 @@ import { hasBothMpis } from "../../ranks/mpi/launchers_testing.ts";
 import { installed, Job, logOf, pause, withCluster, type Workplace } from "./slurm_jobs_testing.ts";
 import { answersIn } from "./ranks_testing.ts";
 import { until } from "./waiting.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
 
@@ -16,11 +17,8 @@ import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
  */
 const RANKS = ["--nodes", "2", "--gpus", "2", "--cpus", "1", "--memory", "1500M", "--mpi", "pmi2"];
 /** Four micro-batches of a prompt each, one for every rank. */
-const SIZES = [
-  "training.per_device_train_batch_size=4",
-  "training.gradient_accumulation_steps=4",
-  "training.max_steps=20",
-];
+const SIZES = argv`training.per_device_train_batch_size=4 training.gradient_accumulation_steps=4
+  training.max_steps=20`;
 
 async function writeConfigs(folder: string): Promise<void> {
   const config = TINY.replace(/^rewards: .*$/m, "$&\n").replace(
@@ -98,11 +96,9 @@ Deno.test({
         const program = rgxProgram(
           ["train", "quick/quick.yaml", ...SIZES, ...keys, "--output-dir", "keys"],
         );
-        const { code, out, err } = await cluster.run([
-          ...["sbatch", "--wait", "--parsable", "--nodes=2", "--ntasks-per-node=2"],
-          ...["--cpus-per-task=1", "--mem=3G", "--output=keys.log", `--chdir=${folder}`],
-          ...["--wrap", program.join(" ")],
-        ]);
+        const { code, out, err } = await cluster.run(argv`sbatch --wait --parsable --nodes=2
+          --ntasks-per-node=2 --cpus-per-task=1 --mem=3G --output=keys.log --chdir=${folder}
+          --wrap ${program.join(" ")}`);
         const log = await Deno.readTextFile(`${folder}/keys.log`).catch(() => out + err);
         assert.equal(code, 0, log);
         assert.match(log, /4 ranks, MPICH/);
@@ -172,10 +168,8 @@ Deno.test({
       await t.step("one is preempted and comes back", async () => {
         const preempted = await submit(at, "preempted", "--partition=scavenge");
         await preempted.reached(2);
-        const important = await cluster.run([
-          ...["sbatch", "--parsable", "--partition=GPUQ", "--nodes=2", "--gres=gpu:8"],
-          ...["--mem=100M", "--time=5", "--output=/dev/null", "--wrap=sleep 2"],
-        ]);
+        const important = await cluster.run(argv`sbatch --parsable --partition=GPUQ --nodes=2
+          --gres=gpu:8 --mem=100M --time=5 --output=/dev/null --wrap=${"sleep 2"}`);
         assert.equal(important.code, 0, important.err);
         await completes(preempted, 1);
       });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { hasBothMpis, launch, launchers } from "../../ranks/mpi/launchers_testing.ts";
 import { lineCount, signalled } from "../jobs/ranks_testing.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { assertSameRun, tinyConfig, withFolder } from "../support.ts";
 
@@ -14,10 +15,9 @@ Deno.test({
   fn: () =>
     withFolder(async (dir) => {
       const config = await tinyConfig(dir), env = { RGX_NUM_THREADS: "1" };
-      const args = (run: string) => [
-        ...["train", config, "training.max_steps=12", "--output-dir", run, "--device", "wasm"],
-        ...["training.per_device_train_batch_size=8", "training.gradient_accumulation_steps=2"],
-      ];
+      const args = (run: string) =>
+        argv`train ${config} training.max_steps=12 --output-dir ${run} --device wasm
+          training.per_device_train_batch_size=8 training.gradient_accumulation_steps=2`;
       const alone = async (...more: string[]) => {
         const { success, stderr } = await new Deno.Command(executable, { args: more, env })
           .output();

@@ -7,6 +7,7 @@ import { parquetReadObjects } from "hyparquet";
 import { allTasksFile } from "../../reports/charts/testing.ts";
 import { resultFileBytes } from "../../bench/results/result_file.ts";
 import { versionLine } from "../../core/version.ts";
+import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { hasWebgpu } from "../../kernels/devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
@@ -70,15 +71,8 @@ Deno.test({
   ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
-      const short = [
-        "train",
-        "quickstart",
-        "sft.max_steps=4",
-        "training.max_steps=2",
-        "eval.num_examples=16",
-        "training.report_to=all",
-        "--json",
-      ];
+      const short = argv`train quickstart sft.max_steps=4 training.max_steps=2 eval.num_examples=16
+        training.report_to=all --json`;
       const env = { TRACKIO_DIR: `${folder}/trackio` };
       const first = await run(folder, short, env);
       assert.equal(first.code, 0, first.err);
@@ -116,19 +110,12 @@ for (const device of ["webgpu", "vulkan"]) {
     fn: () =>
       inEmptyFolder(async (folder) => {
         // Sizes are smaller than the quickstart's, because the GPU may be a software adapter.
-        const { code, out, err } = await run(folder, [
-          "train",
-          "quickstart",
-          "--device",
-          device,
-          "max_steps=3",
-          "sft.max_steps=2",
-          "eval.num_examples=4",
-          "num_generations=4",
-          "per_device_train_batch_size=8",
-          "training.max_completion_length=8",
-          "--json",
-        ]);
+        const { code, out, err } = await run(
+          folder,
+          argv`train quickstart --device ${device} max_steps=3 sft.max_steps=2 eval.num_examples=4
+            num_generations=4 per_device_train_batch_size=8 training.max_completion_length=8
+            --json`,
+        );
         assert.equal(code, 0, err);
         assert.match(err, new RegExp(`device +${device}, \\S+`));
         const summary = JSON.parse(out.trimEnd().split("\n").at(-1)!);
@@ -169,20 +156,21 @@ training:
       const trained = await run(folder, ["train", "legs.yaml", "--quiet"]);
       assert.equal(trained.code, 0, trained.err);
       const tasks = ["spell_backward", "chain_sum"];
-      const bench = await run(folder, [
-        ...["bench", "--models", "run", "--tasks", ...tasks, "--num-examples", "3", "--plain"],
-        "--json",
-      ]);
+      const bench = await run(
+        folder,
+        argv`bench --models run --tasks ${tasks} --num-examples 3 --plain --json`,
+      );
       assert.equal(bench.code, 0, bench.err);
       const result = JSON.parse(bench.out);
       assert.deepEqual(Object.keys(result.tasks), tasks);
       assert.equal(Object.keys(result.average).length, 2, "the run and its base");
       const [name, base] = Object.keys(result.average);
       const whole = result.files.find((path: string) => /results_all_tasks_.*json$/.test(path));
-      const drawn = await run(folder, [
-        ...["plot", whole, "--title", "Impact", "--output", "impact.png"],
-        ...["--rename", `${name}=Fine-tuned`, "--rename", `${base}=Baseline`],
-      ]);
+      const drawn = await run(
+        folder,
+        argv`plot ${whole} --title Impact --output impact.png --rename ${name!}=Fine-tuned
+          --rename ${base!}=Baseline`,
+      );
       assert.equal(drawn.code, 0, drawn.err);
       const png = await Deno.readFile(`${folder}/impact.png`);
       assert.deepEqual([...png.subarray(1, 4)], [..."PNG"].map((c) => c.charCodeAt(0)));
@@ -305,13 +293,12 @@ Deno.test({
   fn: () =>
     inEmptyFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/hoarder.ts`, HOARDER);
-      const { code, err } = await run(folder, [
-        "train",
-        "quickstart",
-        "rewards=[{path: hoarder.ts, timeout: 60}]",
-        ...["sft.max_steps=2", "training.max_steps=1", "eval.num_examples=0"],
-        ...["training.generation_batch_size=16", "training.per_device_train_batch_size=16"],
-      ]);
+      const { code, err } = await run(
+        folder,
+        argv`train quickstart ${"rewards=[{path: hoarder.ts, timeout: 60}]"} sft.max_steps=2
+          training.max_steps=1 eval.num_examples=0 training.generation_batch_size=16
+          training.per_device_train_batch_size=16`,
+      );
       assert.equal(code, 0, err);
       assert.match(err, /reward hoarder failed and counts 0: took more than 1024 MiB of memory/);
       assert.deepEqual(await processesIn(folder), []);

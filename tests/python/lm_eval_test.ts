@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
+import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { lines, spawnRgx, withFolder } from "../support.ts";
@@ -57,12 +58,10 @@ async function evaluate(
 ): Promise<Sample[][]> {
   const output = `${folder}/${model}`;
   const { success, stderr } = await new Deno.Command(python!, {
-    args: [
-      ...["-m", "lm_eval", "run", "--model", model, "--include_path", folder],
-      ...["--tasks", tasks.join(), "--log_samples", "--output_path", output, "--model_args"],
-      `model=tiny,base_url=${address},num_concurrent=4,tokenizer_backend=remote,max_length=512`,
-      ...more,
-    ],
+    args: argv`-m lm_eval run --model ${model} --include_path ${folder} --tasks ${tasks.join()}
+      --log_samples --output_path ${output}
+      --model_args model=tiny,base_url=${address},num_concurrent=4,tokenizer_backend=remote,max_length=512
+      ${more}`,
     cwd: folder,
     env: { HF_HUB_OFFLINE: "1", HF_HOME: `${folder}/cache`, OPENAI_API_KEY: "none" },
     stdout: "null",

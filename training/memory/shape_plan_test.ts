@@ -171,8 +171,12 @@ Deno.test("full fine-tuning of 3B with KL fits 48 GB with 8-bit moments", async 
   } as unknown as Device;
   const planned = async (availableBytes: number, ...overrides: string[]) => {
     const base = [
-      ...["model.model_name_or_path=Qwen/Qwen2.5-3B-Instruct", "~lora", "training.beta=0.04"],
-      ...["per_device_train_batch_size=8", "num_generations=8", "max_completion_length=512"],
+      "model.model_name_or_path=Qwen/Qwen2.5-3B-Instruct",
+      "~lora",
+      "training.beta=0.04",
+      "per_device_train_batch_size=8",
+      "num_generations=8",
+      "max_completion_length=512",
     ];
     const all = { overrides: [...base, ...overrides], env: {} };
     const { config } = await loadConfig("leg_counting_qwen7b", all);

@@ -68,7 +68,8 @@ Deno.test("zero: 1 divides the optimizer's states, and sends the values in place
   const share = divided.parts.optimizer / without.parts.optimizer;
   assert.ok(Math.abs(share - 1 / 4) < 1e-3, `${share}`);
   assert.deepEqual([divided.parts.trained, divided.parts.gradients], [
-    ...[without.parts.trained, without.parts.gradients],
+    without.parts.trained,
+    without.parts.gradients,
   ]);
   const sent = divided.parts.trained * 3 / 4;
   assert.deepEqual([without.wire.values, divided.wire.values], [0, sent]);

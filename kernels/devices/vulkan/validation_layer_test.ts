@@ -34,7 +34,8 @@ Deno.test({
   async fn() {
     const mistake = await withLayer([
       "eval",
-      ...["--config", `${KERNELS}/../deno.json`],
+      "--config",
+      `${KERNELS}/../deno.json`,
       `import { VulkanGpu } from "${KERNELS}/devices/vulkan/gpu.ts";
        import { createInstance, listPhysical } from "${KERNELS}/devices/vulkan/physical.ts";
        const opened = createInstance();
@@ -43,8 +44,13 @@ Deno.test({
     ]);
     assert.match(mistake.text, /VUID-vkDestroySemaphore/);
     const suite = await withLayer([
-      ...["test", "-A", "--no-check", "--filter", "/vulkan|\\(matrix units\\)/"],
-      ...["--config", `${KERNELS}/../deno.json`],
+      "test",
+      "-A",
+      "--no-check",
+      "--filter",
+      "/vulkan|\\(matrix units\\)/",
+      "--config",
+      `${KERNELS}/../deno.json`,
       ...["conformance/conformance_test.ts", "devices/vulkan/device_test.ts", "device_test.ts"]
         .concat(["conformance/subgroups_test.ts", "conformance/matrix_units_test.ts"])
         .map((file) => `${KERNELS}/${file}`),

@@ -112,8 +112,12 @@ Deno.test("recorded operations give the same bits as operations in sequence", as
 
 Deno.test("operations of all kinds give the same bits when they share stages", async () => {
   const cases = [
-    ...[...attentionCases(), ...attentionDecodeCases(), ...decodeLayerCases()],
-    ...[...headCases(), ...adjustLogitsCases(), ...rmsnormCases()],
+    ...attentionCases(),
+    ...attentionDecodeCases(),
+    ...decodeLayerCases(),
+    ...headCases(),
+    ...adjustLogitsCases(),
+    ...rmsnormCases(),
     ...await storedCases(true),
   ];
   // Operations in one stage are of different kinds.

@@ -25,7 +25,10 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
     grain: Math.ceil(CHUNK / vocab),
     scratchBytes: filters ? 2048 + 2 * padded + sums : padded + sums,
     args: [
-      ...[...pointers, distances, vocab, temperature],
+      ...pointers,
+      distances,
+      vocab,
+      temperature,
       ...(filters ? [topK, topP, minP] : []),
     ],
   });
