@@ -74,6 +74,12 @@ export function sweepVariants(sweeps: readonly string[], flag = "--sweep "): Var
     const also = first === keys[twice] ? "" : ` (${first} is the same key)`;
     throw new UsageError(`${flag}${keys[twice]}: is named twice${also}`);
   }
+  const ofJob = meant.findIndex((key) => key.startsWith("slurm."));
+  if (ofJob >= 0) {
+    throw new UsageError(`${flag}${keys[ofJob]}: training reads nothing of section slurm`, {
+      advice: "The elements of an array are one job: rgx slurm takes one value of it.",
+    });
+  }
   const given = meant.findIndex((key) => RESERVED_KEYS.includes(key));
   if (given >= 0) {
     throw new UsageError(

@@ -19,7 +19,7 @@ import {
   prepare,
   ranksLaunch,
 } from "./job_script.ts";
-import { megabytes, parseTimeLimit } from "./slurm_values.ts";
+import { megabytes, parseTimeLimit } from "../configs/types/slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import arrayRoles from "./templates/bench_array.sh" with { type: "text" };

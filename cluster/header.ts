@@ -4,7 +4,13 @@
  * (`sbatch`).
  */
 import { UsageError } from "../core/errors.ts";
-import { parseMemory, parseTimeLimit, type TimeLimit } from "./slurm_values.ts";
+import {
+  checkSlurmName,
+  DEFAULT_TIME,
+  parseMemory,
+  parseTimeLimit,
+  type TimeLimit,
+} from "../configs/types/slurm_values.ts";
 import { logFolderPattern, sbatchValue } from "./quote.ts";
 import { signalLeadSeconds } from "./signal_lead.ts";
 
@@ -104,13 +110,11 @@ const DEPENDENCY = new RegExp(`^${CONDITION}(?:[,?]${CONDITION})*$`);
 
 /** Checks a request and fills in defaults. @throws UsageError for what SLURM or a shell misreads */
 export function checkJob(account: string, request: JobRequest): Job {
-  const time = parseTimeLimit(request.time ?? "04:00:00");
+  const time = parseTimeLimit(request.time ?? DEFAULT_TIME);
   const gpuType = request.gpuType ?? "", partition = request.partition ?? null;
-  plainName("ACCOUNT", account, /^[A-Za-z0-9_][A-Za-z0-9_.@+:-]*$/);
-  if (partition !== null) {
-    plainName("--partition", partition, /^[A-Za-z0-9_][A-Za-z0-9_.@+,-]*$/);
-  }
-  if (gpuType !== "") plainName("--gpu-type", gpuType, /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/);
+  checkSlurmName(account, "account", "ACCOUNT ");
+  if (partition !== null) checkSlurmName(partition, "partition", "--partition ");
+  if (gpuType !== "") checkSlurmName(gpuType, "gpuType", "--gpu-type ");
   const dependency = request.dependency ?? null;
   if (dependency !== null && !DEPENDENCY.test(dependency)) {
     throw new UsageError(`--dependency ${dependency}: expected for example afterok:1234`);
@@ -130,24 +134,6 @@ export function checkJob(account: string, request: JobRequest): Job {
     sbatch: (request.sbatch ?? []).map(furtherOption),
     dependency,
   };
-}
-
-function plainName(what: string, text: string, shape: RegExp): void {
-  if (shape.test(text)) return;
-  const found = text === "" ? "is empty" : `can not be such a name (${badCharacter(text, shape)})`;
-  throw new UsageError(`${what} ${JSON.stringify(text)}: ${found}`, {
-    advice: what === "ACCOUNT"
-      ? "Your accounts: sacctmgr show associations user=$USER format=account"
-      : what === "--partition"
-      ? "Partitions of the cluster: sinfo -s"
-      : "Types of the cluster's cards: sinfo -o %G",
-  });
-}
-
-/** The first character that `shape` forbids. Tested after a letter: some may not come first. */
-function badCharacter(text: string, shape: RegExp): string {
-  const bad = [...text].find((character) => !shape.test(`a${character}`)) ?? text[0]!;
-  return `it has ${bad === " " ? "a space" : JSON.stringify(bad)}`;
 }
 
 /**

@@ -6,7 +6,7 @@ import { programCommand } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { signalLeadNotes } from "./signal_lead.ts";
-import { isMinutesAndSeconds } from "./slurm_values.ts";
+import { isMinutesAndSeconds } from "../configs/types/slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import mpiChoice from "./templates/mpi.sh" with { type: "text" };
 import definition from "./templates/rgx.def" with { type: "text" };

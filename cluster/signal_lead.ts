@@ -3,7 +3,7 @@
  * state (`#SBATCH --signal=B:USR2@SECONDS`, set by `--warn`).
  */
 import { UsageError } from "../core/errors.ts";
-import type { TimeLimit } from "./slurm_values.ts";
+import type { TimeLimit } from "../configs/types/slurm_values.ts";
 
 /** The lead of jobs that are long enough for it. */
 const DEFAULT_SIGNAL_LEAD_SECONDS = 600;

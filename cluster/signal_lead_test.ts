@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseTimeLimit } from "./slurm_values.ts";
+import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import { parseSignalLead, signalLeadNotes, signalLeadSeconds } from "./signal_lead.ts";
 import { refuses } from "./testing.ts";
 

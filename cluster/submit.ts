@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { explainFileError, writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { parseTimeLimit } from "./slurm_values.ts";
+import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import type { JobScript } from "./job_script.ts";
 
 /**

@@ -17,6 +17,7 @@ import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { ConfigOverrides } from "../configs/typed/config_object.ts";
 import { bindLines, foldersOutside } from "./container_binds.ts";
+import { type SectionedJob, withJobSection } from "./job_section.ts";
 import {
   checkJob,
   headerLines,
@@ -71,16 +72,51 @@ export const TRAIN_TEMPLATE = expandParts(template);
 
 /**
  * Makes the job script for `rgx train CONFIG`. The configuration is read and checked, for an array
- * with every combination. No file is written.
+ * with every combination. Options that are not named are those of its section `slurm`. No file is
+ * written.
+ * @param account null: the section names it
  * @throws UsageError
  */
 export async function slurmScript(
   config: string,
-  account: string,
+  account: string | null,
   options: TrainScriptOptions = {},
 ): Promise<JobScript> {
-  const { sweep = [] } = options;
-  const overrides = [...overrideArguments(options.overrides ?? {}), ...options.args ?? []];
+  const job = await jobOfConfig(config, account, options);
+  return await trainScript(config, job.account, job.options);
+}
+
+/**
+ * The job of a configuration: what its section `slurm` says, where the options do not.
+ * @throws UsageError as {@link withJobSection}
+ */
+export async function jobOfConfig(
+  config: string,
+  account: string | null,
+  options: TrainScriptOptions,
+): Promise<SectionedJob<TrainScriptOptions>> {
+  const cwd = resolve(options.workDir ?? "."), path = await configPath(config, cwd);
+  const env = { ...environmentOf(options), ...jobVariables("0") };
+  return await withJobSection(path, account, options, {
+    overrides: overridesOf(options),
+    env,
+    cwd,
+  });
+}
+
+const environmentOf = ({ env }: TrainScriptOptions) => env ?? Deno.env.toObject();
+
+const overridesOf = (
+  { overrides = {}, args = [] }: TrainScriptOptions,
+) => [...overrideArguments(overrides), ...args];
+
+/** The script of a job whose options are complete. @throws UsageError */
+export async function trainScript(
+  config: string,
+  account: string,
+  options: TrainScriptOptions,
+): Promise<JobScript> {
+  const { sweep = [] } = options, overrides = overridesOf(options);
   const stem = config.replace(/^rgx:/, "").replace(/^.*\//, "").replace(/\.(ya?ml|json)$/, "");
   // The options of the job are checked before the configuration is read.
   const { workDir, ...rest } = await prepare(
@@ -90,7 +126,7 @@ export async function slurmScript(
   );
   const path = await configPath(config, workDir);
   const load = (more: readonly string[], id = "0") => {
-    const env = { ...options.env ?? Deno.env.toObject(), ...jobVariables(id) };
+    const env = { ...environmentOf(options), ...jobVariables(id) };
     return loadConfig(path, { overrides: [...overrides, ...more], env, cwd: workDir });
   };
   const base = await load([]), device = deviceOfConfig(base.config.training, options.device);
@@ -215,11 +251,13 @@ function ranksOfNode(
 /** The nodes and cards of the configuration, where the options do not name them. */
 function withRankKeys(options: TrainScriptOptions, training: RankKeys): TrainScriptOptions {
   const { nnodes, n_gpus_per_node: each } = training, { nodes = nnodes } = options;
-  const isSet = each === null || options.gpus !== undefined || options.tasksPerNode !== undefined;
+  const onCards = needsCard(options.device);
+  const isSet = each === null || options.tasksPerNode !== undefined ||
+    (onCards && options.gpus !== undefined);
   return {
     ...options,
     ...(nodes === null ? {} : { nodes }),
-    ...(isSet ? {} : needsCard(options.device) ? { gpus: each } : { tasksPerNode: each }),
+    ...(isSet ? {} : onCards ? { gpus: each } : { tasksPerNode: each }),
   };
 }
 
@@ -232,7 +270,8 @@ function rankOverrides(
   const asked = askedPlaces(training);
   if (asked === null || (asked.nodes === nodes && asked.perNode === tasksPerNode)) return [];
   notes.push(
-    `${placesText(asked)}; the job has ${nodes} × ${tasksPerNode} ranks, as its flags say`,
+    `${placesText(asked)}; the job has ${nodes} × ${tasksPerNode} ranks, as its flags or ` +
+      "section slurm say",
   );
   return [`training.nnodes=${nodes}`, `training.n_gpus_per_node=${tasksPerNode}`];
 }
@@ -240,7 +279,7 @@ function rankOverrides(
 /** Notes about resources that the user asked for and the ranks would not use. */
 function idle({ gpus = 0, device }: TrainScriptOptions, cards: number, ranks: number): string[] {
   if (!needsCard(device)) {
-    return gpus === 0 ? [] : [
+    return gpus === 0 || ranks >= gpus ? [] : [
       `--device ${device} uses no graphics card: the script asks for none ` +
       `(--ntasks-per-node ${gpus} starts as many ranks)`,
     ];

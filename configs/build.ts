@@ -27,6 +27,7 @@ import {
 import { GENERATION } from "./schema/generation_keys.ts";
 import { HF_UPLOAD } from "./schema/hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
+import { SLURM } from "./schema/slurm_keys.ts";
 
 /** The node of a section or key. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {
@@ -61,6 +62,7 @@ export function buildRunConfig(
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
     hf_upload: readUpload(tree, problems),
+    slurm: readSlurm(tree, problems),
   };
   config.model.shape = shapeOfModel(config.model, tree, problems);
   const limit = shaping["model.max_seq_length"];
@@ -127,6 +129,11 @@ function readUpload(tree: MapNode, problems: Problems): RunConfig["hf_upload"] {
   if (!given(tree, "hf_upload")) return null;
   const section = readSection(HF_UPLOAD, tree, problems);
   return section.enabled === false ? null : section;
+}
+
+/** The job of `rgx slurm`, alone. */
+export function readSlurm(tree: MapNode, problems: Problems): RunConfig["slurm"] {
+  return given(tree, "slurm") ? readSection(SLURM, tree, problems) : null;
 }
 
 function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {

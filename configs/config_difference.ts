@@ -7,10 +7,13 @@ import { parse } from "yaml";
 /** Maximum number of keys that are named. */
 const MAX_SHOWN = 6;
 
-/** Dotted keys, in the order of the newer text; an ellipsis replaces those beyond the maximum. */
+/**
+ * Dotted keys, in the order of the newer text; an ellipsis replaces those beyond the maximum. Those
+ * of the job on a cluster are left out: a run does not depend on them.
+ */
 export function changedKeys(older: string, newer: string): string[] {
   const keys = compareConfigs(older, newer).filter(({ before, after }) => before !== after)
-    .map(({ key }) => key);
+    .map(({ key }) => key).filter((key) => !/^slurm(\.|$)/.test(key));
   return keys.length <= MAX_SHOWN ? keys : [...keys.slice(0, MAX_SHOWN), "…"];
 }
 

@@ -144,9 +144,18 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "it would break groups; rgx train CONFIG --dry-run says what fits",
   ],
   [
-    "a section of another program",
-    "slurm: {gpus: 4}\n",
-    "f.yaml:4:1: slurm: not supported yet by this version; rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition",
+    "a job that SLURM would misread",
+    "slurm: {memory: 320, time: 4h, gpus: -1, nodes: two, partition: a b, requeue: 1, gpu: 1}\n",
+    "f.yaml:4:17: slurm.memory: 320: has no unit, expected for example 320G. " +
+    "SLURM would read a bare number as megabytes. Write 320G or 320M.",
+    "f.yaml:4:28: slurm.time: 4h: is no time, expected HH:MM:SS or D-HH:MM:SS. " +
+    "For example 04:00:00 or 1-12:00:00. (A bare number is minutes.)",
+    "f.yaml:4:38: slurm.gpus: expected an integer ≥ 0 and ≤ 1024 or null, found -1",
+    'f.yaml:4:49: slurm.nodes: expected an integer ≥ 1 and ≤ 4096 or null, found text "two"',
+    'f.yaml:4:65: slurm.partition: "a b": can not be such a name (it has a space). ' +
+    "Partitions of the cluster: sinfo -s",
+    "f.yaml:4:79: slurm.requeue: expected true or false, found 1",
+    "f.yaml:4:82: slurm.gpu: unknown key, did you mean gpus?",
   ],
   [
     "greedy sampling",

@@ -22,6 +22,7 @@ import { HF_UPLOAD, HUB_KEYS } from "./schema/hub_keys.ts";
 import { LOOP_KEYS } from "./schema/loop_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
 import { SAMPLING_KEYS } from "./schema/sampling_keys.ts";
+import { SLURM } from "./schema/slurm_keys.ts";
 
 type Keys = AnySection["keys"];
 
@@ -88,6 +89,12 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
     "Upload after the run: `hf_upload`",
     "Not flat. Without the section, or without `enabled`, nothing is uploaded by it.",
     HF_UPLOAD,
+  ],
+  [
+    "Job on a cluster: `slurm`",
+    "Not flat. The defaults of the flags of `rgx slurm` ([cluster.md](cluster.md)), where a flag " +
+    "wins. Training reads none of it.",
+    SLURM,
   ],
 ];
 

@@ -38,7 +38,7 @@ export function textOfRead(config: object): string | null {
 
 /** What every configuration that was read has. */
 const ROOTS = ["model", "lora", "data", "curriculum", "rewards", "sft", "eval", "generation"]
-  .concat("training", "logging", "hf_upload");
+  .concat("training", "logging", "hf_upload", "slurm");
 
 /** The configuration without the token of an upload, which is written to no file. */
 export function withoutToken(config: RunConfig): RunConfig {

@@ -132,6 +132,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     },
     logging: { run_name: "tiny", project: "test", report_to: [] },
     hf_upload: null,
+    slurm: null,
   };
   const merged: Record<string, unknown> = { ...base };
   for (const [section, value] of Object.entries(changes)) {

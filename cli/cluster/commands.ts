@@ -6,7 +6,7 @@ export function slurmCommands(program: Command): void {
   const slurm = program.command("slurm")
     .description("write the job script that trains on a SLURM cluster, and submit it")
     .argument("[config]", "a YAML file, or the name of an embedded config")
-    .argument("[account]", "the account that the job is charged to")
+    .argument("[account]", "the account that is charged (default: slurm.account)")
     .argument("[overrides...]", "key.path=value, as rgx train takes them")
     .option(
       "--sweep <key=a,b>",
@@ -27,8 +27,9 @@ export function slurmCommands(program: Command): void {
         "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
       ) +
         "\n\nBefore its time is up the job saves and goes back into the queue by itself;\n" +
-        "scancel ends it. The keys training.nnodes and training.n_gpus_per_node are the\n" +
-        "defaults of --nodes and --gpus.",
+        "scancel ends it. Section slurm of the configuration has defaults for its flags\n" +
+        "(account, time, gpus, memory, …), training.nnodes and training.n_gpus_per_node\n" +
+        "for --nodes and --gpus. A flag wins.",
     )
     .action(async (config, account, overrides, options) =>
       (await import("./slurm.ts")).slurmTrain(config, account, overrides, options)
@@ -83,7 +84,7 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--nodes <n>", "nodes (default 1)", integer(1, 4096))
     .option("--output <file>", "the script (default slurm_<job name>.sh)")
     .option("--job-name <name>", "default: the name of the configuration")
-    .option("--requeue", "back into the queue when time is nearly up", true)
+    .option("--requeue", "back into the queue when time is nearly up (the default)")
     .option("--no-requeue", "end when time is up")
     .option("--warn <seconds>", "how long before its end the job saves (default 600)")
     .option("--max-restarts <n>", "restarts in a row without anything new (default 5)", integer(0))

@@ -10,7 +10,8 @@ import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
 import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
-import { slurmScript, TRAIN_TEMPLATE } from "../../cluster/train_script.ts";
+import { jobOfConfig, TRAIN_TEMPLATE, trainScript } from "../../cluster/train_script.ts";
+import { DEFAULT_TIME } from "../../configs/types/slurm_values.ts";
 import { checkMpiType } from "../../cluster/mpi_type.ts";
 import { parseSignalLead } from "../../cluster/signal_lead.ts";
 import { shellWord } from "../../cluster/quote.ts";
@@ -34,7 +35,7 @@ export interface SlurmFlags {
   cpus?: number;
   memory?: string;
   nodes?: number;
-  requeue: boolean;
+  requeue?: boolean;
   warn?: string;
   mpi?: string;
   maxRestarts?: number;
@@ -70,23 +71,29 @@ export async function slurmTrain(
   config: string | undefined,
   account: string | undefined,
   overrides: string[],
-  flags: SlurmFlags & { sweep: string[]; ntasksPerNode?: number },
+  typed: SlurmFlags & { sweep: string[]; ntasksPerNode?: number },
 ): Promise<void> {
-  if (flags.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
-  if (flags.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
-  if (config === undefined || account === undefined) {
-    throw new UsageError(`missing argument '${config === undefined ? "config" : "account"}'`, {
+  if (typed.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
+  if (typed.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
+  if (config === undefined) {
+    throw new UsageError("missing argument 'config'", {
       advice: "For example: rgx slurm my_experiment.yaml my_account --time 04:00:00",
     });
   }
-  const common = await commonOptions(flags);
+  // Without an account the first override stands in its place.
+  const isOverride = account !== undefined && /^[~+]|=/.test(account);
+  const job = await jobOfConfig(config, isOverride ? null : account ?? null, {
+    ...await commonOptions(typed),
+    args: isOverride ? [account, ...overrides] : overrides,
+    sweep: typed.sweep,
+    ...given({ array: typed.array, device: typed.device, tasksPerNode: typed.ntasksPerNode }),
+    ...given({ mpi: typed.mpi }),
+  });
+  const { partition, time, gpuType, workDir } = job.options;
+  const flags = { ...typed, ...given({ partition, time, gpuType, workDir }) };
   const write = () =>
-    slurmScript(config, account, {
-      ...common,
-      args: overrides,
-      sweep: flags.sweep,
-      ...given({ array: flags.array, device: flags.device, tasksPerNode: flags.ntasksPerNode }),
-      ...given({ mpi: flags.mpi }),
+    trainScript(config, job.account, {
+      ...job.options,
       ...(flags.check
         ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
         : {}),
@@ -97,7 +104,7 @@ export async function slurmTrain(
     write,
     (named) => looks ? inFolder(flags.workDir, () => missingForRun(named)) : Promise.resolve([]),
   );
-  const output = flags.output ?? `slurm_${script.jobName}.sh`;
+  const output = flags.output ?? job.output ?? `slurm_${script.jobName}.sh`;
   await deliver(script, output, flags, (path) => ["sbatch", "--parsable", path]);
 }
 
@@ -202,7 +209,7 @@ async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & Templat
       apptainer: flags.apptainer,
       maxIdleRestarts: flags.maxRestarts,
     }),
-    requeue: flags.requeue,
+    ...given({ requeue: flags.requeue }),
     online: flags.online ?? false,
     sbatch: flags.sbatch,
     modules: flags.module,
@@ -256,7 +263,7 @@ async function deliver(
   const path = resolve(output), { jobName: job_name, logs } = script;
   const notes = await notesOf(script, flags);
   if (flags.submit) {
-    await checkPartitionTime(flags.partition ?? null, flags.time ?? "04:00:00");
+    await checkPartitionTime(flags.partition ?? null, flags.time ?? DEFAULT_TIME);
   }
   if (flags.setup.length > 0) await checkShell(script.text);
   await writeScript(script, output, { force: flags.force ?? false });

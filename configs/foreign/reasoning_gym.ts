@@ -1,4 +1,4 @@
-/** Keys of reasoning-gym's recipes, and of the scripts around them that submit and upload a run. */
+/** Keys of reasoning-gym's recipes. */
 import { key } from "../types/key_spec.ts";
 import { anything, bool } from "../types/value_types.ts";
 import {
@@ -13,11 +13,6 @@ const ROLE = refused("data.system_prompt", "system");
 
 const DATA: Record<string, RefusedKey> = {
   developer_role: ROLE,
-};
-
-/** Sections that are refused whole. */
-const SECTIONS: Record<string, RefusedKey> = {
-  slurm: refused("rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition"),
 };
 
 export const REASONING_GYM: ForeignTable = {
@@ -42,7 +37,6 @@ export const REASONING_GYM: ForeignTable = {
   },
   withoutEffect: {},
   refused: {
-    ...SECTIONS,
     ...flatAndIn("data", DATA),
     "reasoning_gym.developer_role": ROLE,
   },

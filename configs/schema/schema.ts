@@ -7,7 +7,7 @@
  * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the
  *    entry;
  * 2. add the entry to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
- *    `sampling_keys.ts`, `algorithm_keys.ts` or `hub_keys.ts`;
+ *    `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`;
  * 3. if several keys must agree, add a rule in `configs/rules/`;
  * 4. obey it, and run `deno task docs:config`.
  *
@@ -23,6 +23,7 @@ import { GENERATION } from "./generation_keys.ts";
 import { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import { SAMPLING_KEYS } from "./sampling_keys.ts";
+import { SLURM } from "./slurm_keys.ts";
 
 export const TRAINING: Section<RunConfig["training"]> = {
   path: "training",
@@ -44,6 +45,7 @@ export const SECTIONS: readonly AnySection[] = [
   GENERATION,
   LOGGING,
   HF_UPLOAD,
+  SLURM,
   SHAPING,
   TRANSLATED_KEYS,
 ];
@@ -55,4 +57,5 @@ export const NULLABLE_SECTIONS: readonly string[] = [
   "curriculum",
   "model.init",
   "hf_upload",
+  "slurm",
 ];

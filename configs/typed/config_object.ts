@@ -10,6 +10,7 @@ import type {
   LoraKeys,
   ModelKeys,
   SftKeys,
+  SlurmKeys,
 } from "./sections.ts";
 import type { TrainingKeys } from "./training_keys.ts";
 
@@ -37,6 +38,8 @@ export interface ConfigOverrides {
   logging?: LoggingKeys;
   /** The upload after the run; null: none. */
   hf_upload?: HfUploadKeys | null;
+  /** The job of `rgx slurm`; null: its flags alone. */
+  slurm?: SlurmKeys | null;
   /** Environment variables that configurations can name. */
   env?: Record<string, string>;
 }

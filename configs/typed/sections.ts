@@ -358,3 +358,54 @@ export interface HfUploadKeys {
   /** Licence for the card, as in apache-2.0. Expected: a name or null; default null. */
   license?: NonNullable<RunConfig["hf_upload"]>["license"];
 }
+
+/** The job of `rgx slurm`: `slurm`. */
+export interface SlurmKeys {
+  /**
+   * The account that the job is charged to; null: the command line names it. Expected: the name of
+   * an account or null; default null.
+   */
+  account?: NonNullable<RunConfig["slurm"]>["account"];
+  /**
+   * Partition; null = the site's default. Expected: the name of a partition or null; default null.
+   */
+  partition?: NonNullable<RunConfig["slurm"]>["partition"];
+  /**
+   * Time limit of one start of the job: HH:MM:SS or D-HH:MM:SS. Expected: a time limit, as in
+   * 04:00:00; default 04:00:00.
+   */
+  time?: NonNullable<RunConfig["slurm"]>["time"];
+  /**
+   * Cards of each node, one rank each; 0 = none; null = training.n_gpus_per_node, or 1. Expected:
+   * an integer ≥ 0 and ≤ 1024 or null; default null.
+   */
+  gpus?: NonNullable<RunConfig["slurm"]>["gpus"];
+  /**
+   * Type of the cards, as in a100; null or any = any. Expected: a type of card or null; default
+   * null.
+   */
+  gpu_type?: NonNullable<RunConfig["slurm"]>["gpu_type"];
+  /**
+   * Cores of a process; null = by the plan. Expected: an integer ≥ 1 and ≤ 4096 or null; default
+   * null.
+   */
+  cpus?: NonNullable<RunConfig["slurm"]>["cpus"];
+  /**
+   * Memory of each node, with its unit; 0 = all of it; null = by the plan. Expected: an amount of
+   * memory, as in 320G or null; default null.
+   */
+  memory?: NonNullable<RunConfig["slurm"]>["memory"];
+  /**
+   * Nodes; null = training.nnodes, or 1. Expected: an integer ≥ 1 and ≤ 4096 or null; default null.
+   */
+  nodes?: NonNullable<RunConfig["slurm"]>["nodes"];
+  /**
+   * Where the job runs, and where relative paths of the configuration begin; null = the current
+   * folder. Expected: a name or null; default null.
+   */
+  work_dir?: NonNullable<RunConfig["slurm"]>["work_dir"];
+  /** The script; null = slurm_{job name}.sh. Expected: a name or null; default null. */
+  output?: NonNullable<RunConfig["slurm"]>["output"];
+  /** Back into the queue when time is nearly up. Expected: true or false; default true. */
+  requeue?: NonNullable<RunConfig["slurm"]>["requeue"];
+}

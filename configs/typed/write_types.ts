@@ -9,6 +9,7 @@ import { SHAPING } from "../schema/data_keys.ts";
 import { GENERATION } from "../schema/generation_keys.ts";
 import { HF_UPLOAD } from "../schema/hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "../schema/model_keys.ts";
+import { SLURM } from "../schema/slurm_keys.ts";
 import { TRAINING } from "../schema/schema.ts";
 
 /** An interface: its name, what it describes, its keys, and the type that has their types. */
@@ -104,6 +105,12 @@ const SECTION_INTERFACES: Interface[] = [
     about: "The upload after the run: `hf_upload`.",
     section: HF_UPLOAD,
     type: of("hf_upload"),
+  },
+  {
+    name: "SlurmKeys",
+    about: "The job of `rgx slurm`: `slurm`.",
+    section: SLURM,
+    type: of("slurm"),
   },
 ];
 

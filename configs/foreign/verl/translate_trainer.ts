@@ -11,6 +11,11 @@ export function translateTrainer(translation: Translation): void {
   if (save !== null && save.value > 0) {
     translation.set("training", "save_steps", save.value, save.node);
   } else if (save !== null) translation.set("training", "save_strategy", "no", save.node);
+  for (const [name, key] of [["n_gpus_per_node", "gpus"], ["nnodes", "nodes"]] as const) {
+    const given = translation.number(`training.${name}`);
+    if (given === null || given.node.foreign !== `trainer.${name}`) continue;
+    translation.fill("slurm", key, given.value, given.node);
+  }
   translateContents(translation);
   translateResume(translation);
 }
