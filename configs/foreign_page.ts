@@ -3,6 +3,7 @@
  * `configs/foreign/`: `docs/foreign_keys.md`.
  */
 import type { ForeignTable, RefusedKey } from "./foreign/foreign_table.ts";
+import { OPEN_R1 } from "./foreign/open_r1/open_r1.ts";
 import { PEFT } from "./foreign/peft.ts";
 import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
@@ -18,7 +19,8 @@ Generated from \`configs/foreign/\` by \`deno task docs:config\`; a test holds t
 
 Every key of verl (main of 2026-08-22 and its releases since 0.2), TRL 1.16 (GRPOConfig,
 ModelConfig, ScriptArguments, SFTConfig), transformers 5.23 (TrainingArguments), PEFT 0.21
-(LoraConfig) and of reasoning-gym's training configurations is in one of these lists:
+(LoraConfig), of open-r1's recipes and of reasoning-gym's training configurations is in one of
+these lists:
 
 - **obeyed**: it sets a key of rgx, which [configuration.md](configuration.md) explains. Keys of
   the same name as rgx's stand there alone.
@@ -39,6 +41,7 @@ const PROJECTS: readonly [title: string, keys: ForeignTable][] = [
   ["TRL", TRL],
   ["transformers", TRANSFORMERS],
   ["PEFT", PEFT],
+  ["open-r1", OPEN_R1],
   ["reasoning-gym and its scripts", {
     ...REASONING_GYM,
     translated: { ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
@@ -68,7 +71,7 @@ function project(title: string, keys: ForeignTable): string[] {
 function obeyed(keys: ForeignTable): string[][] {
   const translated = Object.entries(keys.translated).map(([name, { doc, aliases }]) => [
     [name, ...aliases].map(code).join(", "),
-    doc.replace(/^(verl|reasoning-gym)(, Megatron)?: /, ""),
+    doc.replace(/^(verl|reasoning-gym|open-r1)(, Megatron)?: /, ""),
   ]);
   return [
     ...Object.entries(keys.obeyed).map(([name, canonical]) => [code(name), code(canonical)]),

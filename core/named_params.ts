@@ -20,6 +20,8 @@ export interface ParamSpec {
   /** Minimum of a number, or of the elements of a number list; inclusive. */
   min?: number;
   max?: number;
+  /** A parameter `min_x` that may also be above `max_x`. */
+  anyOrder?: boolean;
   description: string;
 }
 
@@ -109,7 +111,7 @@ function checkPairs(specs: Specs, values: Readonly<Record<string, unknown>>): st
   const errors: string[] = [];
   for (const low of Object.keys(specs)) {
     const high = low.replace(/^min_/, "max_");
-    if (high === low || !Object.hasOwn(specs, high)) continue;
+    if (high === low || !Object.hasOwn(specs, high) || specs[low]!.anyOrder) continue;
     const a = values[low] ?? specs[low]!.default, b = values[high] ?? specs[high]!.default;
     if (typeof a === "number" && typeof b === "number" && a > b) {
       errors.push(`${low}: must be ≤ ${high}, found ${low} = ${a} and ${high} = ${b}`);

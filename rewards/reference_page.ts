@@ -7,6 +7,7 @@ import howto from "./writing_rewards.md" with { type: "text" };
 import {
   BUILT_IN_REWARDS,
   type BuiltInReward,
+  OPEN_R1_REWARDS,
   REWARD_ALIASES,
   SECONDARY_REWARDS,
 } from "./registry.ts";
@@ -29,6 +30,15 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
     "repetition_penalty",
   ]],
   ["reasoning-gym's", ["rg_format", "rg_cosine", "rg_length", "rg_tag_count", "rg_format_strict"]],
+  ["open-r1's", [
+    "open_r1_format",
+    "open_r1_tag_count",
+    "open_r1_reasoning_steps",
+    "open_r1_cosine",
+    "open_r1_repetition_penalty",
+    "open_r1_length",
+    "open_r1_code_format",
+  ]],
   ["A model as judge", ["judge"]],
 ];
 
@@ -56,9 +66,13 @@ function section(reward: BuiltInReward): string {
   const secondary = Object.keys(SECONDARY_REWARDS).find((name) =>
     SECONDARY_REWARDS[name] === reward.name
   );
+  const inOpenR1 = Object.keys(OPEN_R1_REWARDS).find((name) =>
+    OPEN_R1_REWARDS[name] === reward.name
+  );
   const facts = [
     aliases.length === 0 ? "" : `Also: ${aliases.map(code).join(", ")}.`,
     secondary === undefined ? "" : `In \`reward.secondary_rewards\`: ${code(secondary)}.`,
+    inOpenR1 === undefined ? "" : `In a recipe of open-r1: ${code(inOpenR1)}.`,
     reward.metric === undefined ? "" : `In the metrics: ${code(reward.metric)}.`,
     reward.defaultWeight === undefined ? "" : `Weight unless written: ${reward.defaultWeight}.`,
   ].filter((text) => text !== "");

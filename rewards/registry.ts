@@ -19,6 +19,13 @@ import { formatAnswer } from "./task_answer/format_answer.ts";
 import { matchFormatApproximately } from "./gsm8k/match_format_approximately.ts";
 import { matchFormatExactly } from "./gsm8k/match_format_exactly.ts";
 import { reasoningAccuracyReward } from "./trl/reasoning_accuracy_reward.ts";
+import { openR1CodeFormat } from "./open_r1/open_r1_code_format.ts";
+import { openR1Cosine } from "./open_r1/open_r1_cosine.ts";
+import { openR1Format } from "./open_r1/open_r1_format.ts";
+import { openR1Length } from "./open_r1/open_r1_length.ts";
+import { openR1ReasoningSteps } from "./open_r1/open_r1_reasoning_steps.ts";
+import { openR1RepetitionPenalty } from "./open_r1/open_r1_repetition_penalty.ts";
+import { openR1TagCount } from "./open_r1/open_r1_tag_count.ts";
 import { repetitionPenalty } from "./trl/repetition_penalty.ts";
 import { rgCosine } from "./reasoning_gym/rg_cosine.ts";
 import { rgFormat } from "./reasoning_gym/rg_format.ts";
@@ -56,10 +63,28 @@ export const SECONDARY_REWARDS: Readonly<Record<string, string>> = {
   length: "rg_length",
 };
 
+/** The meaning of the names of open-r1's `reward_funcs`, and only there. */
+export const OPEN_R1_REWARDS: Readonly<Record<string, string>> = {
+  accuracy: "accuracy_reward",
+  format: "open_r1_format",
+  tag_count: "open_r1_tag_count",
+  reasoning_steps: "open_r1_reasoning_steps",
+  cosine: "open_r1_cosine",
+  repetition_penalty: "open_r1_repetition_penalty",
+  length: "open_r1_length",
+  code_format: "open_r1_code_format",
+  soft_overlong_punishment: "soft_overlong",
+};
+
+/** open-r1's rewards that run the code of a completion. */
+export const CODE_REWARDS: readonly string[] = ["code", "binary_code", "ioi_code", "cf_code"];
+
 /** Names with more than one meaning, and what to write instead. */
 const AMBIGUOUS: Readonly<Record<string, string>> = {
   length: "write rg_length (reasoning-gym's: long attempts where the answer is wrong) or brevity " +
     "(few tokens)",
+  tag_count: "write open_r1_tag_count (each tag once, on a line of its own) or rg_tag_count " +
+    "(each tag that occurs)",
 };
 
 /** Fields of every built-in reward in a configuration, beside its own parameters. */
@@ -101,6 +126,12 @@ export function getReward(name: string): BuiltInReward {
   if (reward !== undefined) return reward;
   if (Object.hasOwn(AMBIGUOUS, name)) {
     throw new UsageError(`reward "${name}" has two meanings: ${AMBIGUOUS[name]}`);
+  }
+  if (CODE_REWARDS.includes(name)) {
+    throw new UsageError(
+      `there is no reward "${name}": rgx runs no code of completions; a reward of yours may ask a ` +
+        "service that does, {path: ./run_code.ts, net: [HOST]} (docs/rewards.md)",
+    );
   }
   const known = [...rewards.keys(), ...Object.keys(REWARD_ALIASES)];
   // TRL and others name functions by their place: module.function.
@@ -160,6 +191,13 @@ export const BUILT_IN_REWARDS: readonly BuiltInReward[] = [
   rgLength,
   rgTagCount,
   rgFormatStrict,
+  openR1Format,
+  openR1TagCount,
+  openR1ReasoningSteps,
+  openR1Cosine,
+  openR1RepetitionPenalty,
+  openR1Length,
+  openR1CodeFormat,
   judge,
 ];
 for (const reward of BUILT_IN_REWARDS) registerReward(reward);

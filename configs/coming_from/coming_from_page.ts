@@ -1,5 +1,5 @@
 /**
- * The page docs/coming_from.md for those who know TRL, verl or reasoning-gym: a text with tables
+ * The page docs/coming_from.md for those who know another trainer: a text with tables
  * that are made from the lists in `configs/foreign/`.
  */
 import { leaves } from "../dotted_keys.ts";
@@ -55,6 +55,13 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     trainer.total_training_steps trainer.save_freq trainer.test_freq
     trainer.logger trainer.default_local_dir trainer.n_gpus_per_node
   `),
+  "open-r1": names(`
+    reward_funcs reward_weights dataset_prompt_column system_prompt chat_template
+    dataset_mixture dataset_config cosine_max_len cosine_min_value_wrong
+    repetition_n_grams repetition_max_penalty code_language max_completion_len
+    soft_punish_cache use_vllm push_to_hub hub_model_id hub_strategy hub_model_revision
+    callbacks benchmarks wandb_project wandb_entity code_eval_test_batch_size
+  `),
   "reasoning-gym": names(`
     reasoning_gym.datasets reasoning_gym.dataset_size
     reasoning_gym.developer_prompt reasoning_gym.developer_role curriculum.enabled
@@ -86,7 +93,9 @@ function keyTable(keys: readonly string[]): string {
 function placeOf(key: string): string | undefined {
   const translated = Object.entries(TRANSLATED_KEYS.keys)
     .find(([name, { aliases }]) => name === key || aliases.includes(key));
-  if (translated !== undefined) return translated[1].doc.replace(/^(verl|reasoning-gym): /, "");
+  if (translated !== undefined) {
+    return translated[1].doc.replace(/^(verl|reasoning-gym|open-r1): /, "");
+  }
   const spelt = FOREIGN_SPELLINGS.get(key);
   if (spelt !== undefined) return code(spelt);
   const refused = listedAt(REFUSED_KEYS, key);

@@ -236,14 +236,15 @@ const CASES: readonly Case[] = [
   },
   {
     file: "open_r1_qwen2_5_1_5b.yaml",
-    more: ["rewards.2=rg_tag_count"],
     obeyed: {
       "data.dataset_prompt_column": "problem",
       "data.system_prompt": "Think, then answer.",
       "training.warmup_steps": 0.1,
       "training.save_strategy": "epoch",
       "training.save_total_limit": 1,
-      "rewards.2.name": "rg_tag_count",
+      "rewards.0.name": "accuracy_reward",
+      "rewards.1.name": "open_r1_format",
+      "rewards.2.name": "open_r1_tag_count",
     },
   },
 ];

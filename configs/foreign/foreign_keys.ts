@@ -1,11 +1,12 @@
 /**
  * The keys of all other projects, put together from one table per project: `trl.ts`,
- * `transformers.ts`, `peft.ts`, `verl.ts`, `reasoning_gym.ts`. To add a key of another project, add
- * it to a list of that table: `obeyed`, `translated`, `withoutEffect` or `refused` (see
- * `foreign_table.ts`).
+ * `transformers.ts`, `peft.ts`, `verl/verl.ts`, `reasoning_gym.ts`, `open_r1/open_r1.ts`. To add a
+ * key of another project, add it to a list of that table: `obeyed`, `translated`, `withoutEffect`
+ * or `refused` (see `foreign_table.ts`).
  */
 import type { AnySection } from "../types/key_spec.ts";
 import type { ForeignTable, RefusedKey, ValueRule } from "./foreign_table.ts";
+import { OPEN_R1 } from "./open_r1/open_r1.ts";
 import { PEFT } from "./peft.ts";
 import { REASONING_GYM } from "./reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./tracker_switches.ts";
@@ -13,7 +14,14 @@ import { TRANSFORMERS } from "./transformers.ts";
 import { TRL } from "./trl.ts";
 import { VERL } from "./verl/verl.ts";
 
-const TABLES: readonly ForeignTable[] = [TRL, TRANSFORMERS, PEFT, VERL, REASONING_GYM];
+const TABLES: readonly ForeignTable[] = [
+  TRL,
+  TRANSFORMERS,
+  PEFT,
+  VERL,
+  REASONING_GYM,
+  OPEN_R1,
+];
 
 /** Spelling → rgx's canonical key. */
 export const FOREIGN_SPELLINGS = collect((table) => table.obeyed);
@@ -61,6 +69,7 @@ export const TRANSLATED_KEYS: AnySection = {
     ...VERL.translated,
     ...TRACKER_SWITCHES,
     ...REASONING_GYM.translated,
+    ...OPEN_R1.translated,
   },
 };
 

@@ -5,6 +5,7 @@
  */
 import type { MapNode, Problems } from "../documents/node.ts";
 import { noteAdapter } from "./adapter_switch.ts";
+import { translateOpenR1 } from "./open_r1/translate_open_r1.ts";
 import { Translation } from "./translation.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
 import {
@@ -26,6 +27,7 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   translateTrlServer(translation);
   translateFp16(translation);
   translateVerl(translation);
+  translateOpenR1(translation);
   translateReasoningGym(translation);
   translateVerlRewards(translation);
   return translateTrackerSwitches(translation.tree, problems);

@@ -25,12 +25,20 @@ export const cosineScaled: SampleReward = {
   compute(input, params) {
     const correct = mathAccuracy(input.completion, input);
     if (correct === null) return null;
-    const value = (name: string) => Number(params[name]);
     const max = Number(params["max_len"] ?? input.maxCompletionLength);
-    const progress = Math.min(input.completionIds.length / max, 1);
-    const [low, high] = correct === 1
-      ? [value("min_value_correct"), value("max_value_correct")]
-      : [value("max_value_wrong"), value("min_value_wrong")];
-    return low + 0.5 * (high - low) * (1 + Math.cos(Math.PI * progress));
+    return cosineBetween(correct === 1, Math.min(input.completionIds.length / max, 1), params);
   },
 };
+
+/** Half a cosine from the value of length 0 (progress 0) to that of the longest (progress 1). */
+export function cosineBetween(
+  isRight: boolean,
+  progress: number,
+  params: Readonly<Record<string, unknown>>,
+): number {
+  const value = (name: string) => Number(params[name]);
+  const [low, high] = isRight
+    ? [value("min_value_correct"), value("max_value_correct")]
+    : [value("max_value_wrong"), value("min_value_wrong")];
+  return low + 0.5 * (high - low) * (1 + Math.cos(Math.PI * progress));
+}
