@@ -13,6 +13,7 @@ export async function foldersOutside(
   for (const { model, data, rewards, training } of configs) {
     const named = [
       model.model_name_or_path,
+      model.adapter_name_or_path,
       model.tokenizer_name_or_path,
       data.dataset_name,
       ...(data.task_files ?? []).map(({ path }) => path),

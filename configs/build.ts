@@ -2,6 +2,7 @@
  * Builds the typed {@link RunConfig} from the merged tree, with the types, ranges and defaults of
  * the schema. Rules about several keys are in `rules/`.
  */
+import { modelName } from "../hub/repository.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -89,7 +90,7 @@ function shapeOfModel(
   // Both are undefined if their values are wrong.
   if (!shape || !name) return null;
   if (shape["of"] === undefined) return { of: name, ...shape };
-  if (shape["of"] === name) return shape;
+  if (shape["of"] === name || shape["of"] === modelName(name)) return shape;
   const node = at(tree, "model.shape"), source = at(tree, "model.model_name_or_path")?.at.source;
   const entries = node?.kind === "map" ? [...node.entries] : [];
   const overridden = entries.find(([, { keyAt }]) =>

@@ -3,7 +3,11 @@ import { UsageError } from "../core/errors.ts";
 
 /** Names of the parts of a run that may be missing on this machine; null = none, or a mistake. */
 export interface NamedParts {
-  model: { model_name_or_path: string | null; tokenizer_name_or_path: string | null };
+  model: {
+    model_name_or_path: string | null;
+    adapter_name_or_path: string | null;
+    tokenizer_name_or_path: string | null;
+  };
   data: { dataset_name: string | null; task_name: string | null };
 }
 

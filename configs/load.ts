@@ -7,7 +7,9 @@ import { ConfigMistakes, type NamedParts } from "./config_mistakes.ts";
 import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { type ANY_DATASET, resolveFiles } from "./reading/resolve_paths.ts";
+import { withAdapterKeys } from "./reading/adapter_keys.ts";
 import { withDatasetConfig } from "./reading/dataset_config.ts";
+import { withModelRevision } from "./reading/model_revision.ts";
 import { resolveTaskFiles } from "./reading/task_files.ts";
 import { reportForeignKeys } from "./foreign/report_foreign_keys.ts";
 import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
@@ -89,8 +91,10 @@ export async function loadConfig(
   tree = translateForeignKeys(tree, problems);
   if (isSupervised) tree = withSupervisedKeys(tree, problems);
   tree = await resolveTaskFiles(tree, cwd, problems);
+  tree = await withModelRevision(tree, cwd, problems);
   tree = await withDatasetConfig(tree, cwd, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
+  tree = await withAdapterKeys(tree, cwd, problems);
   // All rows of a file are used, and as they are, unless something else is written.
   if (isOfAFile(tree)) {
     tree = withDefault(tree, "data", "num_examples", null);
@@ -121,6 +125,7 @@ function namedParts(tree: MapNode, problems: Problems): NamedParts {
   return {
     model: {
       model_name_or_path: text("model", "model_name_or_path"),
+      adapter_name_or_path: text("model", "adapter_name_or_path"),
       tokenizer_name_or_path: text("model", "tokenizer_name_or_path"),
     },
     data: {

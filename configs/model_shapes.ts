@@ -4,6 +4,7 @@
  * fields of the config.json of the model. The reader of the sizes checks them.
  */
 import { parse } from "yaml";
+import { modelName } from "../hub/repository.ts";
 import { EMBEDDED } from "./documents/embedded.ts";
 import { KNOWN_MODELS, type ModelShape, SAME_SIZES } from "./known_models.ts";
 import type { RunConfig } from "./schema/run_config.ts";
@@ -44,11 +45,12 @@ export function plannedOnly(): Map<string, { shape: ModelShape; note: string }> 
  * has them.
  */
 export function shapeOf(
-  { model_name_or_path: name, shape }: RunConfig["model"],
+  { model_name_or_path: asked, shape }: RunConfig["model"],
 ): ModelShape | null {
   const shapes = embeddedShapes();
   if (shape !== null) add(shapes, shape);
-  if (name === null) return null;
+  if (asked === null) return null;
+  const name = modelName(asked);
   // The oldest models of the Hub are also known by a name without organisation.
   const found = shapes.get(name) ?? [...shapes].find(([of]) => of.endsWith(`/${name}`))?.[1];
   return found ?? null;
@@ -60,5 +62,5 @@ function add(shapes: Map<string, ModelShape>, { of, ...shape }: Record<string, u
 
 /** Why a run of this model would be refused although it can be planned; null = it would not. */
 export function planNote(name: string | null): string | null {
-  return plannedOnly().get(name ?? "")?.note ?? null;
+  return plannedOnly().get(modelName(name ?? ""))?.note ?? null;
 }

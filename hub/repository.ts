@@ -55,6 +55,9 @@ export function checkRepositoryName(name: string): void {
   }
 }
 
+/** The revision that is meant where none is named. */
+export const MAIN = "main";
+
 /** Whether a revision is a commit, whose content never changes. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);
@@ -130,6 +133,26 @@ function decode(text: string): string {
   } catch {
     return text;
   }
+}
+
+/**
+ * The name of a model with a revision in it: `ORG/NAME@REVISION`, `hf://ORG/NAME@REVISION/PATH`. A
+ * name that has one stays, as does one that is not of the Hub. For `main` nothing is added: where
+ * only another revision was fetched, a name without one stands for that.
+ */
+export function withRevision(text: string, revision: string | null): string {
+  const found = parseNamed(text, "model");
+  if (revision === null || revision === MAIN || !isRevision(revision)) return text;
+  if (found === null || found.revision !== null) return text;
+  const { repository: { name }, path } = found;
+  return path === null
+    ? `${name}@${revision}`
+    : `hf://${name}@${encodeURIComponent(revision)}/${path}`;
+}
+
+/** The name of a model without the revision and the path in it; what is not of the Hub stays. */
+export function modelName(text: string): string {
+  return parseNamed(text, "model")?.repository.name ?? text;
 }
 
 /** The path of a repository in addresses of the Hub; data sets begin with `datasets/`. */

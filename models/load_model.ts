@@ -8,7 +8,7 @@ import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";
 import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";
-import { findModel } from "./find_model.ts";
+import { findModel } from "../hub/find_model.ts";
 import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { checkHeadCopy } from "./network/adapters/head_copy.ts";

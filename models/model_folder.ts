@@ -5,7 +5,8 @@
  */
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { exists, isFile } from "../core/paths.ts";
-import { fetchAdvice, findModel, requireModel } from "./find_model.ts";
+import { fetchAdvice, findModel, requireModel } from "../hub/find_model.ts";
+import { withRevision } from "../hub/repository.ts";
 import { readGgufModel } from "./formats/gguf/read_gguf_model.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
 import { readJsonObject } from "../core/json_file.ts";
@@ -14,6 +15,7 @@ import { checkHeadCopy } from "./network/adapters/head_copy.ts";
 import {
   isAdapterFolder,
   type PeftAdapter,
+  type PeftConfig,
   readPeftAdapter,
 } from "./network/adapters/peft_adapter.ts";
 import { hasTokenizer, loadTokenizer } from "./tokenizers/tokenizer.ts";
@@ -45,15 +47,34 @@ export interface ModelFolder {
 /**
  * Opens a model by its path or its name on the Hub (find_model.ts). Weights are read when they are
  * needed.
+ * @param adapter an adapter that is put on the model, by its path or its name on the Hub
  * @throws UsageError when there is no model that can be read, RgxError when a file is damaged
  */
-export async function readModelFolder(name: string): Promise<ModelFolder> {
+export async function readModelFolder(
+  name: string,
+  adapter: string | null = null,
+): Promise<ModelFolder> {
+  if (adapter !== null) return await readAdapterModel(await requireAdapter(adapter), name);
   const path = await requireModel(name);
   try {
     return await readModelAt(path);
   } catch (error) {
     throw path === name ? error : maybeIncomplete(error, name);
   }
+}
+
+/** The folder of an adapter. @throws UsageError that says where it was looked for */
+async function requireAdapter(name: string): Promise<string> {
+  const { path, lookedAt } = await findModel(name);
+  if (path !== null) return path;
+  const places = lookedAt.length === 1
+    ? ""
+    : `, nor a copy from the Hub: looked for ${lookedAt.join(" and for ")}`;
+  throw new UsageError(`${name}: no such folder of an adapter${places}`, {
+    advice: `${
+      lookedAt.length === 1 ? "" : fetchAdvice(name) ?? ""
+    }Give the path of a folder with adapter_config.json and adapter_model.safetensors.`,
+  });
 }
 
 /** Adds to an error about a model in the Hub's cache that its download may be incomplete. */
@@ -71,7 +92,7 @@ function maybeIncomplete(error: unknown, name: string): unknown {
 async function readModelAt(path: string): Promise<ModelFolder> {
   if (path.endsWith(".gguf") && await isFile(path)) return await readGgufFile(path);
   await requireFolder(path);
-  if (await isAdapterFolder(path)) return await readAdapterModel(path);
+  if (await isAdapterFolder(path)) return await readAdapterModel(path, null);
   const configJson = await readJsonObject(`${path}/config.json`);
   if (configJson === null) throw await noModel(path);
   const hf = readHfConfig(configJson, `${path}/config.json`);
@@ -116,9 +137,10 @@ function checkVocabulary(path: string, tokenizer: Tokenizer | null, config: Mode
   );
 }
 
-async function readAdapterModel(folder: string): Promise<ModelFolder> {
+/** @param named the base; null = the one that the adapter's file names */
+async function readAdapterModel(folder: string, named: string | null): Promise<ModelFolder> {
   const adapter = await readPeftAdapter(folder);
-  const base = await readModelFolder(await findBase(folder, adapter.config.baseModel));
+  const base = await readModelFolder(named ?? await findBase(folder, adapter.config));
   if (base.adapter !== null) {
     throw new UsageError(`${folder}: its base model ${base.path} is an adapter itself`, {
       advice: "Merge the inner adapter into its base model first.",
@@ -143,13 +165,17 @@ async function readAdapterModel(folder: string): Promise<ModelFolder> {
  * The name of a base may be relative to the adapter's folder or to the working directory, absolute,
  * or a name on the Hub.
  */
-async function findBase(folder: string, name: string | null): Promise<string> {
+async function findBase(
+  folder: string,
+  { baseModel: name, revision }: PeftConfig,
+): Promise<string> {
   if (name === null || name === "") {
     throw new UsageError(`${folder}: adapter_config.json names no base_model_name_or_path`);
   }
   const beside = name.startsWith("/") ? null : `${folder}/${name}`;
   if (beside !== null && await exists(beside)) return beside;
-  const { path, lookedAt } = await findModel(name);
+  const wanted = await exists(name) ? name : withRevision(name, revision);
+  const { path, lookedAt } = await findModel(wanted);
   if (path !== null) return path;
   const looked = beside === null ? lookedAt : [beside, ...lookedAt];
   throw new UsageError(
@@ -157,7 +183,7 @@ async function findBase(folder: string, name: string | null): Promise<string> {
       looked.join(" and "),
     {
       advice: `${
-        fetchAdvice(name) ?? ""
+        fetchAdvice(wanted) ?? ""
       }Or correct base_model_name_or_path in adapter_config.json.`,
     },
   );

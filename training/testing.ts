@@ -30,6 +30,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
   const base: RunConfig = {
     model: {
       model_name_or_path: null,
+      adapter_name_or_path: null,
       tokenizer_name_or_path: null,
       chat_template: null,
       rope_scaling: null,

@@ -12,8 +12,9 @@ import { ANY_DATASET } from "../../configs/reading/resolve_paths.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { isDataGone } from "../../data/open_problems.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { checkpointNotes, fetchAdvice, findModel, missing } from "../../models/find_model.ts";
+import { checkpointNotes, fetchAdvice, findModel, missing } from "../../hub/find_model.ts";
 import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
+import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
@@ -270,8 +271,11 @@ async function locate(
   }
   const folder = await readModelFolder(path), weights = Deno.realPathSync(folder.path);
   const basePathOfRun = config === null ? null : config.model.model_name_or_path;
+  const continued = config === null || folder.adapter === null
+    ? null
+    : await continuedAdapter(config, weights);
   const basePath = folder.adapter !== null
-    ? weights
+    ? continued?.path ?? weights
     : basePathOfRun === null
     ? null
     : realPath((await findModel(basePathOfRun)).path ?? basePathOfRun);
@@ -294,8 +298,9 @@ async function locate(
     );
   }
   if (basePath === null || basePath === path) return { ...known, base: null };
-  const baseName = basePathOfRun ?? folder.adapter?.config.baseModel ?? basePath;
-  const base = { kind: "local" as const, path: basePath, weights: basePath, ...held };
+  const baseName = continued?.name ?? basePathOfRun ?? folder.adapter?.config.baseModel ?? basePath;
+  const baseWeights = continued === null ? basePath : weights;
+  const base = { kind: "local" as const, path: basePath, weights: baseWeights, ...held };
   // The run's own chat template is stored with the tokenizer in its folder.
   if (config !== null && config.model.chat_template !== null && tokenizer !== null) {
     return { ...known, base: { name: baseName, where: { ...base, tokenizer: path } } };
@@ -310,6 +315,20 @@ async function locate(
   }
   const tokenizerPlace = beside === null ? {} : { tokenizer: beside };
   return { ...known, base: { name: baseName, where: { ...base, ...tokenizerPlace } } };
+}
+
+/** The adapter that a run trained further; null: it began with a new one, or that one is gone. */
+async function continuedAdapter(
+  { model }: RunConfig,
+  weights: string,
+): Promise<{ name: string; path: string } | null> {
+  const name = model.adapter_name_or_path ?? model.model_name_or_path;
+  const found = name === null ? null : (await findModel(name)).path;
+  if (name === null || found === null || !await isAdapterFolder(found)) return null;
+  const path = Deno.realPathSync(found);
+  // It may have been trained on another base first.
+  const base = await readModelFolder(path).then((folder) => folder.path, () => null);
+  return base !== null && realPath(base) === weights ? { name, path } : null;
 }
 
 /** The weight types of a run's training; its adapter belongs to weights of these types. */

@@ -6,7 +6,7 @@
 import type { ModelInit, RunConfig } from "../../configs/schema/run_config.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
-import { findModel } from "../../models/find_model.ts";
+import { findModel } from "../../hub/find_model.ts";
 import { freshConfig, initWeights } from "../../models/network/weights/init.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import type { LoadedModel } from "../../models/load_model.ts";

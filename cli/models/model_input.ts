@@ -7,7 +7,7 @@ import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
 import type { ActivationType } from "../../models/network/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import { checkpointNotes, findModel } from "../../models/find_model.ts";
+import { checkpointNotes, findModel } from "../../hub/find_model.ts";
 import { LoadProgress } from "./load_progress.ts";
 import { type DeviceFlags, openDevice } from "../open_device.ts";
 import { log } from "../terminal/terminal.ts";

@@ -8,9 +8,14 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";
 import { findDataFiles } from "../../hub/data_files.ts";
-import { parseNamed, pullCommand, type RepositoryKind } from "../../hub/repository.ts";
+import {
+  parseNamed,
+  pullCommand,
+  type RepositoryKind,
+  withRevision,
+} from "../../hub/repository.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
-import { findModel } from "../../models/find_model.ts";
+import { findModel } from "../../hub/find_model.ts";
 import { hasWeights } from "../../training/memory/shape_source.ts";
 
 /** One thing that is needed and not here. */
@@ -27,11 +32,14 @@ export interface MissingPart {
 /** What a run of this configuration lacks. */
 export async function missingForRun({ model, data }: NamedParts): Promise<MissingPart[]> {
   const { model_name_or_path: name, tokenizer_name_or_path: tokenizer } = model;
+  const { adapter_name_or_path: adapter } = model;
   const place = data.dataset_name ??
     (data.task_name === null ? null : publishedPlace(data.task_name));
   const key = data.dataset_name === null ? "data.task_name" : "data.dataset_name";
   const found = [
     name === null ? null : await missingModel("model.model_name_or_path", name, true),
+    // Its base is the model, whatever its file names.
+    adapter === null ? null : await missingModel("model.adapter_name_or_path", adapter, false),
     tokenizer === null
       ? null
       : await missingModel("model.tokenizer_name_or_path", tokenizer, false),
@@ -66,7 +74,9 @@ export async function missingModel(
 async function baseOfAdapter(folder: string): Promise<string | null> {
   const json = await readJsonObject(`${folder}/adapter_config.json`).catch(() => null);
   const base = json?.["base_model_name_or_path"];
-  return typeof base !== "string" || await exists(`${folder}/${base}`) ? null : base;
+  const revision = json?.["revision"];
+  if (typeof base !== "string" || await exists(`${folder}/${base}`)) return null;
+  return typeof revision !== "string" || await exists(base) ? base : withRevision(base, revision);
 }
 
 /**

@@ -34,8 +34,8 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     mask_truncated_completions chat_template_kwargs gradient_checkpointing
     warmup_ratio lr_scheduler_type report_to output_dir load_in_4bit
     use_peft lora_r lora_alpha lora_target_modules bf16 attn_implementation
-    use_vllm vllm_mode deepspeed fsdp num_processes dataset_train_split
-    dataset_prompt_column dataset_config push_to_hub tools packing
+    use_vllm vllm_mode deepspeed fsdp num_processes model_revision
+    adapter_name_or_path dataset_train_split dataset_prompt_column dataset_config push_to_hub tools packing
   `),
   verl: names(`
     algorithm.adv_estimator algorithm.use_kl_in_reward algorithm.filter_groups.enable

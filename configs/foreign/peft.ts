@@ -51,6 +51,5 @@ export const PEFT: ForeignTable = {
     ...flatAndIn("lora", LORA),
     "lora.base_model_name_or_path": refused("model.model_name_or_path"),
     base_model_name_or_path: refused("model.model_name_or_path"),
-    "lora.revision": refused("name the folder of the model", "main"),
   },
 };

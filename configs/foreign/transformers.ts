@@ -204,7 +204,6 @@ export const TRANSFORMERS: ForeignTable = {
   },
   refused: {
     ...flatAndIn("training", TRAINING),
-    ...insideOf(MODEL_INIT_KWARGS, { revision: refused("name the folder of the model", "main") }),
     ...flatAndIn("model", QUANTIZATION),
     ...insideOf(QUANTIZATION_SECTIONS, QUANTIZATION),
     ...Object.fromEntries(

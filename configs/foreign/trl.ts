@@ -34,14 +34,9 @@ const TRAINING: Record<string, RefusedKey> = {
   tools: refused("completions are text alone"),
   rollout_func: refused(IN_PROCESS),
   model_init_kwargs: refused(
-    "of it dtype, rope_scaling, load_in_4bit and load_in_8bit are read",
+    "of it dtype, revision, rope_scaling, load_in_4bit and load_in_8bit are read",
     {},
   ),
-};
-
-const MODEL: Record<string, RefusedKey> = {
-  model_revision: refused("name the folder of the model", "main"),
-  adapter_name_or_path: refused("name the adapter's folder in model_name_or_path"),
 };
 
 const DATA: Record<string, RefusedKey> = {
@@ -104,6 +99,17 @@ export const TRL: ForeignTable = {
   values: {},
   translated: {
     ...TRL_SERVER,
+    "model.model_revision": key(
+      nullable(name()),
+      null,
+      "TRL: a branch, tag or commit of a model of the Hub: model_name_or_path: ORG/NAME@REVISION",
+      [
+        "model_revision",
+        "model_init_kwargs.revision",
+        "training.model_init_kwargs.revision",
+        "lora.revision",
+      ],
+    ),
     "data.dataset_config": key(
       nullable(name()),
       null,
@@ -124,7 +130,6 @@ export const TRL: ForeignTable = {
   refused: {
     ...flatAndIn("sft", SFT),
     ...flatAndIn("training", TRAINING),
-    ...flatAndIn("model", MODEL),
     ...flatAndIn("data", DATA),
     lora_task_type: refused("language models are what is trained", "CAUSAL_LM"),
   },

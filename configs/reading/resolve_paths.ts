@@ -23,6 +23,7 @@ import {
 export const FILE_KEYS = [
   ["data", "dataset_name"],
   ["model", "model_name_or_path"],
+  ["model", "adapter_name_or_path"],
   ["model", "tokenizer_name_or_path"],
   ["model", "chat_template"],
 ] as const;

@@ -73,6 +73,10 @@ class Rules extends RuleContext {
       }
       this.#init(model.init);
     }
+    if (model.init !== null && model.adapter_name_or_path !== null) {
+      const key = "model.adapter_name_or_path";
+      this.fail("a model made with model.init has no saved adapter", key);
+    }
     this.#storage();
     this.#ropeScaling();
     if (model.init !== null && this.config.lora !== null && this.valid("lora")) {

@@ -35,6 +35,13 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
         "model.path",
       ],
     ),
+    adapter_name_or_path: key(
+      nullable(name()),
+      null,
+      "LoRA adapter (PEFT's folder, or a name on the Hub) that is trained further on " +
+        "model_name_or_path; its file says its rank, alpha, modules and, unless it is written, " +
+        "its dropout; the reference of beta is the adapter as it was",
+    ),
     tokenizer_name_or_path: key(
       nullable(name()),
       null,

@@ -379,6 +379,8 @@ export interface RunConfig {
      * Folder of a Hugging Face model, a GGUF file, or a name on the Hub; null when `init` is given.
      */
     model_name_or_path: string | null;
+    /** A LoRA adapter that is trained further: a folder, or a name on the Hub; null = a new one. */
+    adapter_name_or_path: string | null;
     tokenizer_name_or_path: string | null;
     /** A Jinja template, or the path of a file with one; null = the model's own. */
     chat_template: string | null;

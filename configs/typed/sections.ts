@@ -53,6 +53,13 @@ export interface ModelKeys {
    * Expected: a name or null; default null.
    */
   model_name_or_path?: RunConfig["model"]["model_name_or_path"];
+  /**
+   * LoRA adapter (PEFT's folder, or a name on the Hub) that is trained further on
+   * model_name_or_path; its file says its rank, alpha, modules and, unless it is written, its
+   * dropout; the reference of beta is the adapter as it was. Expected: a name or null; default
+   * null.
+   */
+  adapter_name_or_path?: RunConfig["model"]["adapter_name_or_path"];
   /** Folder of the tokenizer; null = the model's. Expected: a name or null; default null. */
   tokenizer_name_or_path?: RunConfig["model"]["tokenizer_name_or_path"];
   /**

@@ -10,7 +10,7 @@ import { isFile } from "../../core/paths.ts";
 import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
 import { findRankFiles } from "../formats/torch/rank_files.ts";
-import { requireModel } from "../find_model.ts";
+import { requireModel } from "../../hub/find_model.ts";
 import { joinRanks } from "./join_ranks.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";

@@ -8,7 +8,7 @@ import { UsageError } from "../../core/errors.ts";
 import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
 import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
 import { WEIGHT_TYPES, type WeightType } from "../formats/weight_types.ts";
-import { checkpointNotes, findModel, requireModel } from "../find_model.ts";
+import { checkpointNotes, findModel, requireModel } from "../../hub/find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";

@@ -5,6 +5,7 @@
  */
 import { stringify } from "yaml";
 import { VERSION } from "../../core/version.ts";
+import { nameAndRevision } from "../../hub/find_model.ts";
 import { isRepositoryName } from "../../hub/repository.ts";
 import { fenced, markdownTable } from "../run_report/markdown.ts";
 import type { Json, RunRecord } from "../run_report/run_record.ts";
@@ -137,7 +138,9 @@ function usage(name: string, base: string | null, isAdapter: boolean): string {
 /** The model's name if it can be one of the Hub, and is no path. */
 function hubName(model: Json): string | null {
   const name = text(model["model_name_or_path"]);
-  return name !== null && isRepositoryName(name) && !isHere(name) ? name : null;
+  if (name === null || isHere(name)) return null;
+  const repository = nameAndRevision(name).name;
+  return isRepositoryName(repository) ? repository : null;
 }
 
 function isHere(path: string): boolean {

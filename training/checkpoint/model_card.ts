@@ -1,10 +1,13 @@
 /** The README.md beside saved weights, with the metadata block that the Hugging Face Hub reads. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { nameAndRevision } from "../../hub/find_model.ts";
 import { VERSION } from "../../core/version.ts";
 
 export function modelCard(config: RunConfig): string {
   const { model, data, rewards, training, sft, lora } = config;
-  const base = model.model_name_or_path;
+  const base = model.model_name_or_path === null
+    ? null
+    : nameAndRevision(model.model_name_or_path).name;
   const problems = data.tasks?.map(({ task_name }) => task_name).join(", ") ?? data.task_name ??
     data.dataset_name;
   const warmStart = sft !== null && sft.max_steps > 0

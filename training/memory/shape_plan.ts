@@ -1,6 +1,6 @@
 /** The memory plan of a run whose model is not on this machine, from the model's sizes alone. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { findModel } from "../../models/find_model.ts";
+import { findModel } from "../../hub/find_model.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import {
   deviceSizes,

@@ -13,7 +13,8 @@ import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { folderOf, isFile } from "../../core/paths.ts";
-import { findModel, missing } from "../../models/find_model.ts";
+import { findModel, missing } from "../../hub/find_model.ts";
+import { modelName } from "../../hub/repository.ts";
 import { hasTokenizer } from "../../models/tokenizers/tokenizer.ts";
 
 export interface ShapeSource {
@@ -36,7 +37,7 @@ export async function shapeSource(model: RunConfig["model"]): Promise<ShapeSourc
   if (path === null) {
     const shape = shapeOf(model), where = `model.shape of ${name}`;
     if (shape !== null) return { name, shape, where, tokenizer: null };
-    const only = plannedOnly(), planned = only.get(name);
+    const only = plannedOnly(), planned = only.get(modelName(name));
     if (planned !== undefined) return { name, shape: planned.shape, where, tokenizer: null };
     const { message, advice } = missing(name, lookedAt);
     const meant = didYouMean(name, [...embeddedShapes().keys(), ...only.keys()]);

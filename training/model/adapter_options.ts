@@ -7,6 +7,7 @@ import { architectureOf, modulesOf } from "../../models/architectures/mod.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { placeLora } from "../../models/network/weights/model_weights.ts";
+import { baseOf } from "./model_source.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 
 /** The dropout rate in training: 0 with `disable_dropout`, whatever the section says. */
@@ -53,9 +54,9 @@ export function peftConfig(
   if (continued !== undefined) {
     return withNames({ ...continued, loraDropout: lora.lora_dropout }, model);
   }
+  const { model_name_or_path: name } = config.model;
   const described: PeftConfig = {
-    baseModel: config.model.model_name_or_path,
-    revision: null,
+    ...(name === null ? { baseModel: null, revision: null } : baseOf(name)),
     r: lora.r,
     loraAlpha: lora.lora_alpha,
     loraDropout: lora.lora_dropout,

@@ -4,7 +4,7 @@ import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { checkModelConfig, type ModelConfig } from "../../models/architectures/model_config.ts";
 import { withRopeScaling } from "../../models/architectures/rope_config.ts";
-import { requireModel } from "../../models/find_model.ts";
+import { nameAndRevision, requireModel } from "../../hub/find_model.ts";
 import type { WeightType } from "../../models/formats/stored_weight.ts";
 import type { WeightSource } from "../../models/formats/weight_reader.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
@@ -36,6 +36,7 @@ export interface ModelSource {
  */
 export async function openModel(config: RunConfig): Promise<ModelSource> {
   const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
+  const { adapter_name_or_path: adapterPath } = config.model;
   if (init !== null && config.lora !== null) {
     throw new UsageError("model.init: a model made from a seed cannot be trained through LoRA", {
       advice: "Remove the lora section: an adapter is useless without its base model on disk.",
@@ -65,7 +66,7 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
   if (path === null) {
     throw new UsageError("model: neither model_name_or_path nor init is given");
   }
-  const folder = await readModelFolder(path);
+  const folder = await readModelFolder(path, adapterPath);
   const model = scaledConfig(folder.config, config.model);
   const found = namedTokenizer ?? folder.tokenizer;
   if (found === null) {
@@ -85,10 +86,18 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
     bosId: folder.bosId,
     padId: folder.padId,
     adapter: adapter === null ? null : {
-      config: await withBaseFrom(adapter.config, await requireModel(path)),
+      config: adapterPath === null
+        ? await withBaseFrom(adapter.config, await requireModel(path))
+        : { ...adapter.config, ...baseOf(path) },
       read: (name) => adapter.weights.float32(name),
     },
   };
+}
+
+/** The base in the description of an adapter. */
+export function baseOf(model: string): Pick<PeftConfig, "baseModel" | "revision"> {
+  const { name: baseModel, revision } = nameAndRevision(model);
+  return { baseModel, revision };
 }
 
 /**

@@ -56,3 +56,36 @@ Deno.test("an adapter that is trained further names its base by a path that stay
       assert.equal(opened.adapter!.config.baseModel, await Deno.realPath(`${folder}/base`));
     })
   ));
+
+Deno.test("an adapter beside its base is opened as the folder of the adapter is", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      await writeBase(SIZES, folder);
+      const adapter = await writeAdapter(SIZES, folder, device), file = `${folder}/run.yaml`;
+      const openWith = async (text: string) => {
+        await Deno.writeTextFile(file, text);
+        return await openModel((await loadConfig(file)).config);
+      };
+      const base = `${folder}/base`;
+      const beside = await openWith(YAML(base, "null") + `adapter_name_or_path: ${adapter}\n`);
+      const alone = await openWith(YAML(adapter, "null") + "lora: {r: 4}\n");
+      const { config, read } = beside.adapter!;
+      assert.equal(config.baseModel, base);
+      assert.deepEqual({ ...config, baseModel: null }, {
+        ...alone.adapter!.config,
+        baseModel: null,
+      });
+      const { weights } = await readPeftAdapter(adapter);
+      for (const name of weights.tensors.keys()) {
+        assert.deepEqual(await read(name), await alone.adapter!.read(name));
+      }
+      await assert.rejects(
+        openWith(YAML(base, "null") + `adapter_name_or_path: ${folder}/none\n`),
+        /^UsageError: \S+\/none: no such folder of an adapter$/,
+      );
+      await assert.rejects(
+        openWith(YAML(adapter, "null") + `adapter_name_or_path: ${adapter}\n`),
+        /its base model \S+ is an adapter itself/,
+      );
+    })
+  ));

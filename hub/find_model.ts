@@ -2,13 +2,14 @@
  * Finds a model on this machine: by its path, or by its name on the Hugging Face Hub when its files
  * are in the local cache (hub/cache.ts). Nothing is downloaded.
  */
+import { existsSync } from "node:fs";
 import { UsageError } from "../core/errors.ts";
 import { exists } from "../core/paths.ts";
 import { newestCheckpoint } from "./newest_checkpoint.ts";
-import { cacheFolderName, fileSize, findSnapshot } from "../hub/cache.ts";
-import { whyUnsafe } from "../hub/file_names.ts";
-import { type Named, parseNamed, pullCommand } from "../hub/repository.ts";
-import { type Environment, hubCache } from "../hub/settings.ts";
+import { cacheFolderName, fileSize, findSnapshot } from "./cache.ts";
+import { whyUnsafe } from "./file_names.ts";
+import { type Named, parseNamed, pullCommand } from "./repository.ts";
+import { type Environment, hubCache } from "./settings.ts";
 
 export interface FoundModel {
   /** A folder or file that exists, or null. */
@@ -56,6 +57,17 @@ export async function findModel(
 /** What to tell the user when a checkpoint stands for its run; nothing for other models. */
 export function checkpointNotes(name: string, { path, isCheckpointOfRun }: FoundModel): string[] {
   return isCheckpointOfRun ? [`${name} has no final model yet: ${path} is used`] : [];
+}
+
+/**
+ * The name of a model and its revision, which PEFT's files and the cards of models have apart. A
+ * path stays whole, and so does the address of one file of a repository.
+ */
+export function nameAndRevision(text: string): { name: string; revision: string | null } {
+  const named = existsSync(text) ? null : parseNamed(text, "model");
+  return named === null || named.path !== null
+    ? { name: text, revision: null }
+    : { name: named.repository.name, revision: named.revision };
 }
 
 /** Whether a name looks like a file's rather than a model's on the Hub. */

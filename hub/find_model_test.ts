@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import { checkpointNotes, findModel, requireModel } from "./find_model.ts";
+import { checkpointNotes, findModel, nameAndRevision, requireModel } from "./find_model.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
@@ -136,5 +136,18 @@ Deno.test("a run without a final model stands for its newest checkpoint", async 
     assert.deepEqual(await place(), [`${run}/`, 0]);
   } finally {
     await Deno.remove(run, { recursive: true });
+  }
+});
+
+Deno.test("a name and its revision apart, as PEFT's files have them; a path stays whole", () => {
+  const cases: [text: string, name: string, revision: string | null][] = [
+    ["org/name@v1", "org/name", "v1"],
+    ["hf://org/name@pr%2F3", "org/name", "pr/3"],
+    ["org/name", "org/name", null],
+    ["hf://org/name@v1/a.gguf", "hf://org/name@v1/a.gguf", null],
+    ["./org/name@v1", "./org/name@v1", null],
+  ];
+  for (const [text, name, revision] of cases) {
+    assert.deepEqual(nameAndRevision(text), { name, revision });
   }
 });

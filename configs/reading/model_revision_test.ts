@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { errorsOf, load } from "../testing.ts";
+
+const START = "task: chain_sum\nrewards: [correctness]\n";
+const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+const FILES = { "m/config.json": "{}", [`snapshots/${COMMIT}/config.json`]: "{}" };
+
+Deno.test("model_revision chooses the revision of a model of the Hub", async () => {
+  const nameOf = async (yaml: string, overrides: string[] = []) => {
+    const { config, yaml: resolved, notes } = await load(START + yaml, { overrides }, FILES);
+    assert.deepEqual(notes, []);
+    assert.ok(!resolved.includes("model_revision"));
+    return config.model.model_name_or_path;
+  };
+  assert.equal(await nameOf("model: org/name\nmodel_revision: v1.0\n"), "org/name@v1.0");
+  assert.equal(
+    await nameOf("model: org/name\nmodel_init_kwargs: {revision: refs/pr/3}\n"),
+    "org/name@refs/pr/3",
+  );
+  assert.equal(
+    await nameOf(`model: org/name\nlora: {revision: ${COMMIT}}\n`),
+    `org/name@${COMMIT}`,
+  );
+  assert.equal(
+    await nameOf("model: hf://org/name/a.gguf\n", ["--model-revision", "pr/3"]),
+    "hf://org/name@pr%2F3/a.gguf",
+  );
+  assert.equal(await nameOf("model: org/name@v1\nmodel_revision: v1\n"), "org/name@v1");
+  assert.equal(await nameOf("model: org/name\nmodel_revision: main\n"), "org/name");
+  assert.equal(await nameOf("model: m\nmodel_revision: main\n"), "m");
+  const snapshot = `snapshots/${COMMIT}`;
+  assert.equal(await nameOf(`model: ${snapshot}\nmodel_revision: ${COMMIT}\n`), snapshot);
+});
+
+Deno.test("a revision of a folder, or a second one, is refused where it stands", async () => {
+  const refused: [yaml: string, expected: string][] = [
+    [
+      "model: m\nmodel_revision: v1\n",
+      "f.yaml:4:17: model_revision: v1: m is on this machine, and is one revision already; name " +
+      "the model as on the Hub (ORG/NAME), or the folder of that revision",
+    ],
+    [
+      "model: ./no/such/folder\nmodel_revision: v1\n",
+      "f.yaml:4:17: model_revision: v1: ./no/such/folder is no name of a model on the Hub, which " +
+      "has revisions",
+    ],
+    [
+      "model: org/name@v2\nmodel_revision: v1\n",
+      "f.yaml:4:17: model_revision: v1: org/name@v2 names the revision v2 already",
+    ],
+    [
+      "model: org/name\nmodel_revision: a b\n",
+      "f.yaml:4:17: model_revision: a b: not the name of a branch, tag or commit",
+    ],
+  ];
+  for (const [yaml, expected] of refused) {
+    assert.deepEqual(await errorsOf(START + yaml, {}, FILES), [expected]);
+  }
+});
