@@ -61,11 +61,14 @@ export type {
   Trackers,
 } from "../configs/typed/items.ts";
 export type {
+  HfUploadSection,
+  HubSection,
+  SlurmSection,
+} from "../configs/schema/around_sections.ts";
+export type {
   AlgorithmSection,
   CurriculumSection,
   GenerationSection,
-  HfUploadSection,
-  HubSection,
   ImportanceMode,
   LoopSection,
   LoraSection,
