@@ -199,7 +199,7 @@ export class GrpoTrainer {
       run.ranks.progress.keeps();
     }
     const kernels = await chooseRunKernels(run, restored !== null);
-    await run.ranks.first(() => run.records.begin(restored, run.state));
+    warnings.push(...await run.ranks.first(() => run.records.begin(restored, run.state)));
     run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     if (kernels.event !== null) run.emit(kernels.event);
     warnings.push(...kernels.notes);

@@ -24,6 +24,8 @@ export class Findings {
   /** What the file does not have yet. */
   #added: Partial<KeptChoices> = {};
   #writes = true;
+  /** The candidate that runs, and how often earlier measurements were ended with it. */
+  #running: { name: string; candidate: string; before: number } | null = null;
   /** Number of classes that were measured now. */
   measured = 0;
 
@@ -78,6 +80,13 @@ export class Findings {
       unfinished: again ? [...done] : null,
       race: file.race,
     };
+  }
+
+  /**
+   * Takes candidates for bad with which the measurement was ended again and again. Only for who
+   * measures: before, another process may be in the middle of one.
+   */
+  judgeBegun(): void {
     for (const [name, counts] of Object.entries(this.#kept.begun)) {
       for (const [candidate, count] of Object.entries(counts)) {
         if (count < MAX_BEGUN || this.bad[name]?.[candidate] !== undefined) continue;
@@ -89,9 +98,15 @@ export class Findings {
     }
   }
 
+  /** The candidate before it, which may be the same one, has come to its end. */
   begins(name: string, candidate: string): void {
-    const counts = this.#kept.begun[name] ?? {};
-    this.#setBegun(name, { ...counts, [candidate]: (counts[candidate] ?? 0) + 1 });
+    const last = this.#running;
+    if (last !== null && this.#kept.begun[last.name]?.[last.candidate] !== undefined) {
+      this.#count(last.name, last.candidate, last.before);
+    }
+    const before = this.#kept.begun[name]?.[candidate] ?? 0;
+    this.#running = { name, candidate, before };
+    this.#count(name, candidate, before + 1);
   }
 
   isRight(name: string, candidate: string): void {
@@ -141,8 +156,12 @@ export class Findings {
   }
 
   #ended(name: string, candidate: string): void {
+    this.#count(name, candidate, 0);
+  }
+
+  #count(name: string, candidate: string, count: number): void {
     const { [candidate]: _, ...others } = this.#kept.begun[name] ?? {};
-    this.#setBegun(name, others);
+    this.#setBegun(name, count === 0 ? others : { ...others, [candidate]: count });
   }
 
   #setBegun(name: string, counts: Record<string, number>): void {

@@ -143,13 +143,14 @@ export async function readChoices(
 /**
  * Adds to the file: choices and reasons beside those it has, the other parts in place of those of
  * the same classes.
- * @throws RgxError when the file cannot be written
+ * @throws an error that says why when the file cannot be written
  */
 export async function keepChoices(
   folder: string,
   about: Measurable,
   added: Partial<KeptChoices>,
 ): Promise<void> {
+  await Deno.mkdir(folder, { recursive: true });
   const known = await readChoices(folder, about), bad = { ...known.bad };
   for (const [name, reasons] of Object.entries(added.bad ?? {})) {
     bad[name] = { ...bad[name], ...reasons };

@@ -88,6 +88,7 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
   try {
     // Another process may have measured them while this one has waited.
     if (lock !== null) await found.read(again);
+    found.judgeBegun();
     const budgetMs = options.budgetMs - waitedMs;
     await measure(byWork(found.missingOf(calls)), found, { ...options, budgetMs }, notes);
     await found.finish();
@@ -114,9 +115,8 @@ async function lockOf(
   if (folder === null) return null;
   try {
     await Deno.mkdir(folder, { recursive: true });
-  } catch (error) {
-    notes.push(`the measured kernels will not be kept: ${folder}: ${messageOf(error)}`);
-    return null;
+  } catch {
+    return null; // What is found cannot be written either, and then the user is told.
   }
   for (let waits = 0;; waits++) {
     try {

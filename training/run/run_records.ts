@@ -40,11 +40,12 @@ export class RunRecords {
    * The first writes of this session; removes metrics and completions that came after the
    * checkpoint.
    * @param state its time is what the chat template writes (null = it writes none)
+   * @returns what the user should know
    */
   async begin(
     restored: Restored | null,
     { promptTime, kernels }: Pick<RunState, "promptTime" | "kernels">,
-  ): Promise<void> {
+  ): Promise<string[]> {
     const { config, configText, device } = this.options;
     const earlier = await this.folder.readRun(), job = this.#job;
     const from = progressText(restored?.state ?? null);
@@ -69,7 +70,8 @@ export class RunRecords {
       ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
       ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
-      ...(kernels === null ? {} : { kernels: kernels.choices }),
+      // A state also keeps those of the card on which it was before.
+      ...(kernels === null || device.adapter === undefined ? {} : { kernels: kernels.choices }),
       compute_dtype: device.computeDtype,
       ...(device.computeDtype !== "bfloat16" || device.bf16Unit === undefined
         ? {}
@@ -97,6 +99,11 @@ export class RunRecords {
       ...(restored === null ? {} : { checkpoint: restored.path }),
     });
     this.#begun = true;
+    const before = restored === null ? device.name : earlier?.["device"] ?? device.name;
+    return before === device.name ? [] : [
+      `the run was on the device ${before} and goes on with ${device.name}: the bits differ from ` +
+      `those of a run that was not stopped (--device ${before} keeps it)`,
+    ];
   }
 
   /** Adds an entry to the log history. */

@@ -7,7 +7,7 @@ import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
 import { assemble } from "../assemble.ts";
 import type { RunContext } from "../run/run_context.ts";
-import { shortRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { shortRunConfig, trainOn, VARYING_RUBRIC, withReference, withTempDir } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { chooseRunKernels } from "./run_kernels.ts";
 
@@ -109,6 +109,19 @@ webgpuTest(
         assert.deepEqual(await weights("parts"), await weights("whole"));
         const run = JSON.parse(await Deno.readTextFile(`${folder}/parts/run.json`));
         assert.deepEqual(run.kernels, kernels);
+        // On a CPU the run has no kernels of a card, and its user is told.
+        await withReference(async (device) => {
+          const { events } = await trainOn(device, configOf(`${folder}/parts`), {
+            ...plan,
+            resume: true,
+          });
+          assert.match(
+            events.map((event) => event.type === "warning" ? event.message : "").join("\n"),
+            /was on the device webgpu and goes on with reference: .* \(--device webgpu keeps it\)/,
+          );
+          const run = JSON.parse(await Deno.readTextFile(`${folder}/parts/run.json`));
+          assert.deepEqual([run.device, run.kernels], ["reference", undefined]);
+        });
       })
     ),
 );

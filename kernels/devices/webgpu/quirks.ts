@@ -56,8 +56,9 @@ export async function grantable(
   for (const feature of wanted) {
     try {
       const device = await adapter.requestDevice({ requiredFeatures: [feature] });
+      // Deno 2.6 takes every name, and grants nothing.
+      if (device.features.has(feature)) granted.push(feature);
       device.destroy();
-      granted.push(feature);
     } catch {
       // Refused: the adapter does not have it.
     }
