@@ -22,6 +22,7 @@ import {
   type TaskResults,
 } from "./results/result_file.ts";
 import { type Job, type JobListener, missingSamples } from "./workers/run_jobs.ts";
+import type { Entry } from "../tasks/types.ts";
 import type { TestSet } from "./plan/test_set.ts";
 import type { SampleLine, SampleStore } from "./results/sample_store.ts";
 import { averages, compareModels, summarize } from "./results/summarize.ts";
@@ -40,6 +41,8 @@ export type BenchEvent =
   /** At the beginning with share 0, then while the weights are loaded; `share` from 0 to 1. */
   | { type: "loading"; worker: number; model: string; share: number }
   | { type: "progress"; worker: number; model: string; done: number; total: number }
+  /** An answer, as it is stored. */
+  | { type: "sample"; model: string; task: string; entry: Entry; result: SampleResult }
   | { type: "failed"; model: string; task: string; error: string }
   | { type: "warning"; message: string };
 
@@ -193,11 +196,11 @@ export class BenchmarkRun {
   }
 
   #add(job: Job, index: number, sample: number, raw: RawAnswer): void {
-    const { model, set } = job, key = keyOf(set, job.key, index);
+    const { model, set } = job, key = keyOf(set, job.key, index), entry = set.entries[index]!;
     const { prompt_tokens, device, ...answer } = raw;
     const { extracted, formatted, score, error } = scoreCompletion(
       raw.completion,
-      set.entries[index]!,
+      entry,
       model.settings.prompt.system_prompt,
     );
     if (error !== null) {
@@ -214,6 +217,7 @@ export class BenchmarkRun {
     const made = { prompt_tokens, device, ...(time && { prompt_time: time }), result };
     this.store.add({ key, model: model.name, task: set.label, index, sample, ...made });
     this.evaluated++;
+    this.emit({ type: "sample", model: model.name, task: set.label, entry, result });
   }
 
   #job(combination: Combination): Job {

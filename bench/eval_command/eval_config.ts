@@ -34,7 +34,6 @@ import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import {
   CATEGORY_KEYS,
   DATASET_KEYS,
-  DTYPES,
   inWords,
   isWanted,
   KEYS,
@@ -53,22 +52,25 @@ export interface EvalDescription {
   saveFullResults: boolean;
 }
 
-/**
- * @param tasksElsewhere whether the file may have no tasks, since the command line names them
- * @throws UsageError that lists everything that is wrong, with file, line and key
- */
+/** What the command line says about the tasks of a file. */
+export interface ChosenTasks {
+  /** The file may have no tasks, since the command line names them. */
+  tasksElsewhere?: boolean;
+  /** Only the tasks of this category. */
+  category?: string;
+}
+
+/** @throws UsageError that lists everything that is wrong, with file, line and key */
 export async function readEvalConfig(
   path: string,
-  tasksElsewhere = false,
+  chosen: ChosenTasks = {},
 ): Promise<EvalDescription> {
   const bytes = await readBytes(path);
   const problems = new Problems(), source = { name: path, directory: dirname(path) };
   const text = decodeUtf8(bytes, source, problems);
   const parsed = text === null ? null : parseYaml(text, source, problems);
   const tree = parsed === null ? null : await withTaskFiles(parsed, problems);
-  const description = tree === null
-    ? null
-    : new Reader(tree, problems, tasksElsewhere).description();
+  const description = tree === null ? null : new Reader(tree, problems, chosen).description();
   problems.throwIfAny();
   return await withPlaces(description!, dirname(path));
 }
@@ -130,7 +132,7 @@ class Reader {
   constructor(
     readonly tree: MapNode,
     readonly problems: Problems,
-    readonly tasksElsewhere: boolean,
+    readonly chosen: ChosenTasks,
   ) {
     this.#values = this.#map(tree, KEYS, "");
   }
@@ -149,43 +151,14 @@ class Reader {
           ` (${names.join(", ")})`,
       );
     }
-    for (const key of ["system_role", "developer_role"]) {
-      if (v[key] != null && v[key] !== "system") {
-        this.#complain(key, `expected system, found ${JSON.stringify(v[key])}`);
-      }
-    }
     const system = v["system_prompt"] ?? v["developer_prompt"] ?? id;
-    const shotsAs = v["few_shot_as"];
-    if (shotsAs != null && shotsAs !== "prompt" && shotsAs !== "turns") {
-      this.#complain("few_shot_as", `expected prompt or turns, found ${JSON.stringify(shotsAs)}`);
-    }
-    const activations = v["activations"];
-    if (activations != null && activations !== "int8" && activations !== "float32") {
-      this.#complain(
-        "activations",
-        `expected int8 or float32, found ${JSON.stringify(activations)}`,
-      );
-    }
-    const computeDtype = v["compute_dtype"];
-    const known = computeDtype === "bfloat16" || computeDtype === "float16";
-    if (computeDtype != null && !known && computeDtype !== "float32") {
-      this.#complain(
-        "compute_dtype",
-        `expected bfloat16, float16 or float32, found ${JSON.stringify(computeDtype)}`,
-      );
-    }
-    // Weights stay as they are stored and the computing is in float32, whatever the type.
-    const dtype = v["dtype"];
-    if (dtype != null && !DTYPES.some((known) => known === dtype)) {
-      this.#complain("dtype", `expected ${DTYPES.join(", ")}, found ${JSON.stringify(dtype)}`);
-    }
     const batchSize = v["batch_size"];
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
       add_instructions: v["add_instructions"] ?? (system ? false : null),
       few_shot: v["few_shot"],
-      few_shot_as: shotsAs,
+      few_shot_as: v["few_shot_as"],
       chat_template_kwargs: v["chat_template_kwargs"],
     });
     // An empty system prompt means none, whatever the checkpoint's run had.
@@ -193,8 +166,8 @@ class Reader {
     const sampling = present<Sampling>({
       temperature: v["temperature"] ?? (isRemoteStyle ? 0.6 : null),
       top_p: v["top_p"] ?? (isRemoteStyle ? 0.95 : null),
-      activations,
-      compute_dtype: computeDtype,
+      activations: v["activations"],
+      compute_dtype: v["compute_dtype"],
       max_new_tokens: v["max_tokens"] ?? (isRemoteStyle ? 32768 : null),
       samples,
     });
@@ -258,9 +231,11 @@ class Reader {
   #tasks(binary: boolean): TaskRequest[] {
     const tasks: TaskRequest[] = [];
     const categories = this.#items("categories");
+    const isAbsent = isMissing(this.tree, "categories");
     const isEmpty = categories.length === 0 && isListOrNothing(this.tree, "categories");
-    if (isEmpty && !(this.tasksElsewhere && isMissing(this.tree, "categories"))) {
-      this.#complain("categories", "missing, expected a list of categories with their datasets");
+    if (isEmpty && !(this.chosen.tasksElsewhere && isAbsent)) {
+      const what = isAbsent ? "missing" : "empty";
+      this.#complain("categories", `${what}, expected a list of categories with their datasets`);
     }
     for (const node of categories) {
       if (node.kind !== "map") {
@@ -278,7 +253,19 @@ class Reader {
         if (task !== null) tasks.push({ ...task, binary });
       }
     }
-    return withLabels(tasks);
+    return withLabels(this.#chosenOf(tasks));
+  }
+
+  #chosenOf(tasks: readonly TaskRequest[]): readonly TaskRequest[] {
+    const { category: wanted } = this.chosen;
+    if (wanted === undefined || tasks.length === 0) return tasks;
+    const chosen = tasks.filter(({ category }) => category === wanted);
+    if (chosen.length === 0) {
+      const names = [...new Set(tasks.flatMap(({ category }) => category ?? []))];
+      const hint = didYouMean(wanted, names);
+      this.#complain("categories", `none is named "${wanted}"${hint} (${names.join(", ")})`);
+    }
+    return chosen;
   }
 
   #task(node: ConfigNode, category: string | null): TaskRequest | null {

@@ -1,10 +1,8 @@
-/** The YAML file of `rgx eval` in both styles, and the reports. */
+/** The YAML file of `rgx eval` in both styles. */
 import assert from "node:assert/strict";
-import { benchmark } from "../benchmark.ts";
 import type { UsageError } from "../../core/errors.ts";
 import { readEvalConfig } from "./eval_config.ts";
-import { folderName, writeEvalReports } from "./eval_reports.ts";
-import { withFolder, withModel } from "../testing.ts";
+import { withFolder } from "../testing.ts";
 
 async function read(yaml: string) {
   return await withFolder(async (folder) => {
@@ -130,7 +128,10 @@ categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
       "models: [{ name: mine, system_prompt: direct }]",
     );
     await assert.rejects(readEvalConfig(`${folder}/eval.yaml`), /categories: missing/);
-    assert.deepEqual((await readEvalConfig(`${folder}/eval.yaml`, true)).options.tasks, []);
+    assert.deepEqual(
+      (await readEvalConfig(`${folder}/eval.yaml`, { tasksElsewhere: true })).options.tasks,
+      [],
+    );
   });
 });
 
@@ -175,7 +176,7 @@ categories:
           /:6:8: top_p: expected a number above 0, up to 1, found 0/,
           /:7:15: eval_repeats: expected an integer from 1 to 4096, found 0/,
           /:8:13: output_dir: expected a text \(numbers in quotes\), found 2024/,
-          /:9:8: dtype: expected auto, float32, bfloat16, float16, found "bflaot16"/,
+          /:9:8: dtype: expected auto, float32, .* float or half, found text "bflaot16"/,
           /:10:23: chat_template_kwargs: expected a map, found text "thinking"/,
           /:14:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
           /:16:9: chain_sum: .*min_terms/,
@@ -189,6 +190,7 @@ categories:
     },
   );
   await assert.rejects(read("model_path: a\n"), /categories: missing/);
+  await assert.rejects(read("model_path: a\ncategories: []\n"), /:2:13: categories: empty, exp/);
   await assert.rejects(
     read("categories: { category: x }\n"),
     ({ message }: Error) => /expected a list, found a map$/.test(message),
@@ -196,50 +198,20 @@ categories:
   await assert.rejects(readEvalConfig("/no/such.yaml"), /cannot read \/no\/such\.yaml/);
 });
 
-Deno.test("reports by category, with the mean and the best of the repeats", async () => {
-  await withModel(async (folder, model, device) => {
+Deno.test("one category of a file can be chosen", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/eval.yaml`;
     await Deno.writeTextFile(
-      `${folder}/eval.yaml`,
-      `
-model_path: ${model}
-temperature: 1
-max_tokens: 6
-eval_repeats: 2
-add_instructions: false
-save_full_results: true
-output_dir: ${folder}/results
-categories:
-  - category: arithmetic
-    datasets: [{ dataset: chain_sum, size: 4 }]
-  - category: words
-    datasets: [{ dataset: spell_backward, size: 3, min_word_len: 3, max_word_len: 3 }]
-`,
+      path,
+      "model: a\ncategories:\n" +
+        "  - { category: algebra, datasets: [gcd] }\n  - { category: words, datasets: [gcd, ab] }\n",
     );
-    const described = await readEvalConfig(`${folder}/eval.yaml`);
-    const { result } = await benchmark({ ...described.options, device });
-    const [path] = await writeEvalReports(result, described);
-    assert.match(path!, /results\/_tmp_.*_model_\d{8}_\d{6}\/summary\.json$/);
-    const summary = JSON.parse(await Deno.readTextFile(path!));
-    assert.deepEqual(Object.keys(summary.categories), ["arithmetic", "words"]);
-    const { average_mean_score, average_best_score, total } =
-      summary.categories.words.spell_backward;
-    assert.ok(average_best_score >= average_mean_score);
-    assert.equal(total, 6);
-    const part = JSON.parse(
-      await Deno.readTextFile(path!.replace("summary.json", "words/spell_backward.json")),
+    const { options } = await readEvalConfig(path, { category: "words" });
+    assert.deepEqual(options.tasks.map((task) => (task as { label: string }).label), ["gcd", "ab"]);
+    await assert.rejects(
+      readEvalConfig(path, { category: "word" }),
+      /eval\.yaml:3:3: categories: none is named "word", did you mean words\? \(algebra, words\)/,
     );
-    assert.equal(part.results.length, 3);
-    assert.equal(part.results[0].samples.length, 2);
-    assert.ok(!("metadata" in part.results[0]));
-    // Models with the same file name get separate reports.
-    for (const task of Object.values(result.tasks)) {
-      task.models = { "m/x": task.models[model]!, "m_x": task.models[model]! };
-    }
-    const twins = await writeEvalReports(result, described);
-    const named = await Promise.all(
-      twins.map(async (path) => JSON.parse(await Deno.readTextFile(path)).model),
-    );
-    assert.deepEqual(named, ["m/x", "m_x"]);
   });
 });
 
@@ -257,10 +229,4 @@ Deno.test("an embedded evaluation is found by its name, unless there is a file",
       /cannot read .*, did you mean eval_algorithmic_composite\?/.test(error.message) &&
       error.advice === "embedded evaluations: eval_algorithmic_composite",
   );
-});
-
-Deno.test("a model in a relative path does not get a hidden folder", () => {
-  assert.equal(folderName("./models/tiny"), "models_tiny");
-  assert.equal(folderName("../tiny"), "tiny");
-  assert.equal(folderName("/m/tiny"), "_m_tiny");
 });

@@ -4,7 +4,7 @@
 import type { ConfigNode } from "../../configs/documents/node.ts";
 
 /** The values that a key accepts; for numbers with their range. */
-export type Wanted = "text" | "boolean" | "map" | "list" | {
+export type Wanted = "text" | "boolean" | "map" | "list" | readonly string[] | {
   kind: "number" | "integer";
   min: number;
   /** `min` itself is not allowed. */
@@ -25,15 +25,16 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   max_tokens: COUNT,
   temperature: { kind: "number", min: 0, max: 100 },
   top_p: { kind: "number", min: 0, above: true, max: 1 },
-  activations: "text",
-  compute_dtype: "text",
-  dtype: "text",
+  activations: ["int8", "float32"],
+  compute_dtype: ["bfloat16", "float16", "float32"],
+  // It has no effect: weights stay as they are stored, and the computing is in float32.
+  dtype: ["auto", "float32", "bfloat16", "float16", "float", "half"],
   developer_prompt: "text",
-  developer_role: "text",
+  developer_role: ["system"],
   eval_repeats: SAMPLES,
   system_prompt: "text",
   system_prompt_id: "text",
-  system_role: "text",
+  system_role: ["system"],
   completions_per_prompt: SAMPLES,
   batch_size: COUNT,
   default_size: COUNT,
@@ -49,11 +50,9 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   add_instructions: "boolean",
   chat_template_kwargs: "map",
   few_shot: { kind: "integer", min: 0, max: 64 },
-  few_shot_as: "text",
+  few_shot_as: ["prompt", "turns"],
   binary: "boolean",
 };
-/** The values of `dtype`; none of them has an effect. */
-export const DTYPES = ["auto", "float32", "bfloat16", "float16"] as const;
 export const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
   category: "text",
   datasets: "list",
@@ -77,8 +76,13 @@ const NAMES = {
   list: "a list",
 };
 
+function isChoice(wanted: Wanted): wanted is readonly string[] {
+  return Array.isArray(wanted);
+}
+
 export function inWords(wanted: Wanted): string {
   if (typeof wanted === "string") return NAMES[wanted];
+  if (isChoice(wanted)) return wanted.join(", ").replace(/, (?=[^,]*$)/, " or ");
   const { kind, min, above = false, max } = wanted, name = NAMES[kind];
   if (above) return `${name} above ${min}, up to ${max}`;
   return max === undefined ? `${name} of at least ${min}` : `${name} from ${min} to ${max}`;
@@ -88,6 +92,7 @@ export function isWanted(node: ConfigNode, wanted: Wanted): boolean {
   if (node.kind !== "scalar") return node.kind === wanted;
   const { value } = node;
   if (value === null) return true; // like a key that is not there
+  if (isChoice(wanted)) return wanted.some((one) => one === value);
   if (wanted === "text") return typeof value === "string";
   if (wanted === "boolean") return typeof value === "boolean";
   if (typeof wanted === "string" || typeof value !== "number") return false;

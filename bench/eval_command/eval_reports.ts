@@ -1,35 +1,68 @@
 /**
- * Reports of `rgx eval` in the usual layout:
- * `{output_dir}/{model}_{stamp}/{category}/{dataset}.json` and `summary.json`. With a single
- * category, the name of the model's folder contains it. The score of a data set is the mean over
- * its problems of the mean over repeats; `average_best_score` takes the best repeat of each
- * problem.
+ * Reports of `rgx eval` in the layout and with the names of reasoning-gym's evaluations, so that
+ * programs that read those read these too:
+ * `{output_dir}/{model}_{stamp}/{category}/{dataset}.json`, `summary.json`, and on request
+ * `results.json` with everything. With a single category, the name of the model's folder contains
+ * it. The score of a data set is the mean over its problems of the mean over repeats;
+ * `average_best_score` takes the best repeat of each problem. Problems without any answer are in
+ * neither.
  */
-import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { type FileContent, writeFilesAtomic } from "../../core/atomic_file.ts";
 import { fileName } from "../../core/paths.ts";
+import { REMOTE_PREFIX } from "../../core/remote/model_names.ts";
 import { mean } from "../../core/statistics.ts";
+import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import type { EvalDescription } from "./eval_config.ts";
 import {
   type AllTasksResultFile,
+  type ExampleResult,
   type ModelResult,
+  type SampleResult,
   samplesOf,
   type TaskResults,
 } from "../results/result_file.ts";
 
+/** What of a description concerns its reports. */
+export type ReportOptions = Pick<EvalDescription, "options" | "saveMetadata" | "saveFullResults">;
+
+/** A model on a data set. */
+interface DatasetReport {
+  name: string;
+  category: string;
+  /** null: no problem has an answer. */
+  average_best_score: number | null;
+  average_mean_score: number | null;
+  total_examples: number;
+  results: ProblemReport[];
+  [more: string]: unknown;
+}
+
+/** A model on a problem. */
+interface ProblemReport {
+  best_score: number;
+  mean_score: number;
+  [more: string]: unknown;
+}
+
 /** A model's name as that of a folder. Without "./", which would make it a hidden folder. */
 export function folderName(model: string): string {
-  return fileName(model.replace(/^(\.{1,2}\/)+/, ""));
+  return fileName(nameInReports(model).replace(/^(\.{1,2}\/)+/, ""));
+}
+
+/** A remote model without what rgx writes before its name. */
+function nameInReports(model: string): string {
+  return model.startsWith(REMOTE_PREFIX) ? model.slice(REMOTE_PREFIX.length) : model;
 }
 
 /** @returns the paths of the summaries, one for each model */
 export async function writeEvalReports(
   result: AllTasksResultFile,
-  { options, saveMetadata, saveFullResults }: EvalDescription,
-  outputDir = options.outputDir ?? "results",
+  description: ReportOptions,
+  outputDir = description.options.outputDir ?? "results",
 ): Promise<string[]> {
   const tasks = Object.values(result.tasks);
   const models = new Set(tasks.flatMap((task) => Object.keys(task.models)));
-  const categories = new Set(tasks.map(({ category }) => category ?? "other"));
+  const categories = new Set(tasks.map(categoryOf));
   const paths: string[] = [];
   for (const model of models) {
     const only = categories.size === 1 ? `${fileName([...categories][0]!)}_` : "";
@@ -38,75 +71,187 @@ export async function writeEvalReports(
     const twins = [...models].filter((other) => folderName(other) === name);
     const place = twins.indexOf(model), suffix = place === 0 ? "" : `_${place + 1}`;
     const folder = `${outputDir}/${name}_${only}${result.stamp}${suffix}`;
-    const summary: Record<string, Record<string, unknown>> = {};
-    for (const task of tasks) {
-      const modelResult = task.models[model];
-      if (modelResult === undefined) continue;
-      const category = task.category ?? "other";
-      const numbers = numbersOf(modelResult);
-      await Deno.mkdir(`${folder}/${fileName(category)}`, { recursive: true });
-      await writeFileAtomic(
-        `${folder}/${fileName(category)}/${fileName(task.task)}.json`,
-        JSON.stringify(report(task, modelResult, numbers, saveMetadata, saveFullResults), null, 2) +
-          "\n",
-      );
-      (summary[category] ??= {})[task.task] = numbers;
-    }
-    const { created, rgx_version, seed, sampling } = result;
-    const path = `${folder}/summary.json`;
-    const head = { model, created, rgx_version, seed, sampling };
-    const average = result.average[model];
-    await writeFileAtomic(
-      path,
-      JSON.stringify({ ...head, average, categories: summary }, null, 2) + "\n",
+    const asked = tasks.filter((task) => task.models[model] !== undefined);
+    const reports = asked.map((task) =>
+      datasetReport(task, task.models[model]!, result, description.saveMetadata)
     );
+    const files = new Map<string, FileContent | string>();
+    for (const [i, report] of reports.entries()) {
+      const category = `${folder}/${fileName(report.category)}`;
+      await Deno.mkdir(category, { recursive: true });
+      files.set(`${category}/${fileName(asked[i]!.task)}.json`, () => reportPieces(report));
+    }
+    const summary = summaryOf(model, asked, reports, result, description);
+    const path = `${folder}/summary.json`;
+    if (description.saveFullResults) {
+      files.set(`${folder}/results.json`, () => fullResults(summary, reports));
+    }
+    // It comes last: where a summary is, the rest is too.
+    files.set(path, `${json(summary)}\n`);
+    await writeFilesAtomic(files);
     paths.push(path);
   }
   return paths;
 }
 
-function numbersOf(result: ModelResult) {
+const encoder = new TextEncoder();
+
+function json(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
+
+function categoryOf({ category }: TaskResults): string {
+  return category ?? "other";
+}
+
+function datasetReport(
+  task: TaskResults,
+  result: ModelResult,
+  { sampling }: AllTasksResultFile,
+  saveMetadata: boolean,
+): DatasetReport {
+  const { examples, prompt, usage, device } = result;
   const { accuracy, ci95, mean_score_ci95, correct, total, num_examples, errors } = result;
-  const scores = result.examples.map((example) =>
-    samplesOf(example).filter(({ error }) => error === undefined).map(({ score }) => score)
-  ).filter(({ length }) => length > 0);
+  const results = examples.map((example) => problemReport(example, saveMetadata));
+  const answered = results.filter((_, i) => answersOf(examples[i]!).length > 0);
+  const average = (scores: number[]) => scores.length === 0 ? null : mean(scores);
+  const average_mean_score = average(answered.map(({ mean_score }) => mean_score));
   return {
-    average_mean_score: scores.length === 0 ? 0 : mean(scores.map((ofProblem) => mean(ofProblem))),
-    average_best_score: scores.length === 0
-      ? 0
-      : mean(scores.map((ofProblem) => Math.max(...ofProblem))),
+    name: task.task,
+    dataset: task.task_name,
+    category: categoryOf(task),
+    average_best_score: average(answered.map(({ best_score }) => best_score)),
+    average_mean_score,
+    average_score: average_mean_score, // its name in the evaluations of a local model
+    total_examples: num_examples,
+    config: { size: num_examples, seed: task.seed, ...task.parameters },
+    system_prompt: prompt.system_prompt,
+    completions_per_prompt: sampling.samples,
     mean_score_ci95,
     accuracy,
     ci95,
     correct,
     total,
-    num_examples,
     errors,
     format_rate: result.format_rate,
     truncated_rate: result.truncated_rate,
-  };
-}
-
-function report(
-  { task, task_name, category, parameters }: TaskResults,
-  { examples, prompt, usage, device }: ModelResult,
-  numbers: ReturnType<typeof numbersOf>,
-  saveMetadata: boolean,
-  saveFullResults: boolean,
-) {
-  return {
-    name: task,
-    dataset: task_name,
-    category,
-    parameters,
-    ...numbers,
     prompt,
     usage,
     device,
-    ...(saveFullResults && {
-      results: examples.map(({ metadata, ...example }) =>
-        saveMetadata ? { ...example, metadata } : example
-      ),
-    }),
+    results,
   };
+}
+
+/** The samples of a problem that have an answer. */
+function answersOf(example: ExampleResult): SampleResult[] {
+  return samplesOf(example).filter(({ error }) => error === undefined);
+}
+
+function problemReport(example: ExampleResult, saveMetadata: boolean): ProblemReport {
+  const answers = answersOf(example), scores = answers.map(({ score }) => score);
+  const best = answers.reduce<SampleResult | undefined>(
+    (best, one) => best === undefined || isBetter(one, best) ? one : best,
+    undefined,
+  );
+  return {
+    question: example.question,
+    expected_answer: example.expected,
+    best_model_answer: best?.extracted ?? null,
+    best_full_model_response: best?.completion ?? null,
+    best_score: Math.max(0, ...scores),
+    mean_score: scores.length === 0 ? 0 : mean(scores),
+    ...(answers.length === 0 && { error: samplesOf(example)[0]?.error }),
+    completions: samplesOf(example).map(({ completion, extracted, score, ...rest }) => ({
+      model_answer: extracted,
+      full_model_response: completion,
+      score,
+      ...rest,
+    })),
+    ...(saveMetadata && { metadata: example.metadata }),
+  };
+}
+
+/** Of equal scores, that of the first completion with an answer in it. */
+function isBetter(one: SampleResult, best: SampleResult): boolean {
+  return one.score > best.score ||
+    one.score === best.score && best.extracted === null && one.extracted !== null;
+}
+
+function summaryOf(
+  model: string,
+  tasks: readonly TaskResults[],
+  reports: readonly DatasetReport[],
+  result: AllTasksResultFile,
+  { options }: ReportOptions,
+) {
+  const { created, rgx_version, seed, sampling } = result;
+  const first = tasks[0]!.models[model]!, prompt = first.prompt.system_prompt;
+  const id = Object.entries(SYSTEM_PROMPTS).find(([, text]) => text === prompt)?.[0];
+  const seconds = tasks.map((task) => task.models[model]!.usage.seconds);
+  const categories: Record<string, Record<string, unknown>> = {};
+  for (const { results: _, prompt: __, usage: ___, system_prompt: ____, ...rest } of reports) {
+    (categories[rest.category] ??= {})[rest.name] = rest;
+  }
+  return {
+    model: nameInReports(model),
+    provider: options.remote?.provider ?? null,
+    timestamp: created,
+    rgx_version,
+    device: [...new Set(tasks.map((task) => task.models[model]!.device))].join("; "),
+    duration_seconds: seconds.reduce((sum, one) => sum + one, 0),
+    system_prompt: prompt,
+    ...(id !== undefined && { system_prompt_id: id }),
+    max_tokens: sampling.max_new_tokens,
+    temperature: sampling.temperature,
+    top_p: sampling.top_p,
+    completions_per_prompt: sampling.samples,
+    seed,
+    sampling,
+    total_datasets: reports.length,
+    total_examples: reports.reduce((sum, { total_examples }) => sum + total_examples, 0),
+    dataset_best_scores: byName(reports, ({ average_best_score }) => average_best_score),
+    dataset_mean_scores: byName(reports, ({ average_mean_score }) => average_mean_score),
+    average: result.average[model],
+    categories,
+  };
+}
+
+type Summary = ReturnType<typeof summaryOf>;
+
+function byName(
+  reports: readonly DatasetReport[],
+  value: (report: DatasetReport) => number | null,
+): Record<string, number | null> {
+  return Object.fromEntries(reports.map((report) => [report.name, value(report)]));
+}
+
+/** A data set's JSON in pieces, since all of its completions may be longer than a text can be. */
+function* reportPieces({ results, ...numbers }: DatasetReport): Generator<Uint8Array> {
+  const empty = json({ ...numbers, results: [] }), end = "]\n}";
+  yield encoder.encode(empty.slice(0, -end.length));
+  for (const [i, one] of results.entries()) {
+    yield encoder.encode(`${i === 0 ? "" : ","}\n${json(one)}`);
+  }
+  yield encoder.encode(`${end}\n`);
+}
+
+/** `results.json` in pieces. */
+function* fullResults(
+  { categories: _, dataset_best_scores, dataset_mean_scores, ...rest }: Summary,
+  reports: readonly DatasetReport[],
+): Generator<Uint8Array> {
+  const { total_datasets, total_examples, average: __, ...metadata } = rest;
+  const summary = { total_datasets, total_examples, dataset_best_scores, dataset_mean_scores };
+  const names = [...new Set(reports.map(({ category }) => category))];
+  yield encoder.encode(`{\n"metadata": ${json(metadata)},\n"summary": ${json(summary)},\n`);
+  yield encoder.encode(`"categories": [`);
+  for (const [i, name] of names.entries()) {
+    yield encoder.encode(`${i === 0 ? "" : ","}\n{"name": ${json(name)}, "datasets": [`);
+    for (const [j, report] of reports.filter(({ category }) => category === name).entries()) {
+      yield encoder.encode(j === 0 ? "\n" : ",\n");
+      yield* reportPieces(report);
+    }
+    yield encoder.encode("]}");
+  }
+  yield encoder.encode("\n]\n}\n");
 }

@@ -111,7 +111,7 @@ async function ask(
 ): Promise<number> {
   const stop = stopOf(maxSeconds, device, ranks);
   secondsLeft().then((left) => stop.jobEnds(left));
-  const progress = new BenchProgress(flags.quiet ?? false);
+  const progress = new BenchProgress(flags.quiet ?? false, flags.verbose ?? false);
   try {
     const done = await benchmark({
       ...options,

@@ -35,7 +35,8 @@ export class BenchProgress {
   #samples = 0;
   readonly #lines = new RedrawnLines();
 
-  constructor(private readonly quiet: boolean) {}
+  /** @param verbose shows every answer when it is there */
+  constructor(private readonly quiet: boolean, private readonly verbose = false) {}
 
   on(event: BenchEvent): void {
     switch (event.type) {
@@ -58,6 +59,8 @@ export class BenchProgress {
       }
       case "progress":
         return this.#progress(event);
+      case "sample":
+        return this.#sample(event);
       case "failed":
         return this.warn(`${shortName(event.model)} on ${event.task} failed: ${event.error}`);
       case "warning":
@@ -89,6 +92,17 @@ export class BenchProgress {
     }
     this.#inSecond++;
     this.#draw(now);
+  }
+
+  #sample({ model, task, entry, result }: BenchEvent & { type: "sample" }): void {
+    if (!this.verbose) return;
+    this.#lines.clear();
+    const { completion, extracted, score, error } = result;
+    log(`[${task}, ${shortName(model)}]`);
+    log(`[Prompt]\n${entry.question}`);
+    log(`[Response]\n${error ?? completion}`);
+    const expected = entry.answer === null ? "many are right" : JSON.stringify(entry.answer);
+    log(`[Expected] ${expected}  [Answer] ${JSON.stringify(extracted)}  [Score] ${score}`);
   }
 
   #draw(now: number, atOnce = false): void {

@@ -51,3 +51,28 @@ Deno.test("a warning is wrapped on a terminal, and one line elsewhere", () => {
 Deno.test("a quiet benchmark shows nothing", () => {
   for (const live of [false, true]) assert.deepEqual(twoModels(live, true), []);
 });
+
+Deno.test("with --verbose every answer is shown when it is there", () => {
+  const lines = (verbose: boolean) =>
+    shown(false, () => {
+      new BenchProgress(false, verbose).on({
+        type: "sample",
+        model: "runs/a",
+        task: "chain_sum",
+        entry: { question: "2 + 3", answer: "5", metadata: {} },
+        result: {
+          completion: "It is <answer>5</answer>",
+          extracted: "5",
+          score: 1,
+          truncated: false,
+          completion_tokens: 4,
+        },
+      });
+    });
+  assert.deepEqual(lines(false), []);
+  assert.equal(
+    lines(true).join(""),
+    "[chain_sum, a]\n[Prompt]\n2 + 3\n[Response]\nIt is <answer>5</answer>\n" +
+      '[Expected] "5"  [Answer] "5"  [Score] 1\n',
+  );
+});

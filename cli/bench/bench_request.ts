@@ -2,7 +2,11 @@
 import { resolve } from "node:path";
 import type { BenchmarkOptions } from "../../bench/benchmark.ts";
 import type { Shard } from "../../bench/benchmark_run.ts";
-import { type EvalDescription, readEvalConfig } from "../../bench/eval_command/eval_config.ts";
+import {
+  type ChosenTasks,
+  type EvalDescription,
+  readEvalConfig,
+} from "../../bench/eval_command/eval_config.ts";
 import { isRemoteName } from "../../core/remote/model_names.ts";
 import type { Sampling } from "../../bench/results/result_file.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
@@ -24,6 +28,9 @@ import { readTasks } from "./bench_tasks.ts";
 
 export interface BenchFlags {
   config?: string;
+  category?: string;
+  saveMetadata?: boolean;
+  fullResults?: boolean;
   models: string[];
   tasks: string[];
   set?: string[];
@@ -99,12 +106,13 @@ export async function benchRequest(flags: BenchFlags, ranks: number): Promise<Be
   if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
     throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
   }
+  if (flags.category !== undefined && flags.config === undefined) {
+    throw new UsageError("--category: without --config there is no file to choose from");
+  }
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const shard = shardOf(flags);
   const tasks = await Promise.all(flags.tasks.map(taskNameOf));
-  const described = flags.config === undefined
-    ? null
-    : await readEvalConfig(flags.config, flags.tasks.length > 0);
+  const described = flags.config === undefined ? null : await readFile(flags.config, flags);
   const merged = merge(described?.options ?? { models: [], tasks: [] }, { ...flags, tasks });
   const entries = await readEntryRequests(flags.entries ?? [], flags.numExamples);
   const options = { ...merged, tasks: [...merged.tasks, ...entries] };
@@ -130,6 +138,23 @@ export async function benchRequest(flags: BenchFlags, ranks: number): Promise<Be
     });
   }
   return { options, described, shard, workers, isLocal, maxSeconds };
+}
+
+/** The evaluation file, with what the command line says about its categories and its reports. */
+async function readFile(path: string, flags: BenchFlags): Promise<EvalDescription> {
+  const { category, tasks, saveMetadata, fullResults } = flags;
+  if (category !== undefined && tasks.length > 0) {
+    throw new UsageError("--category and --tasks: --tasks takes the place of the file's tasks", {
+      advice: "--category chooses among the file's tasks: leave one of the two out.",
+    });
+  }
+  const chosen = given<ChosenTasks>({ tasksElsewhere: tasks.length > 0, category });
+  const described = await readEvalConfig(path, chosen);
+  return {
+    ...described,
+    saveMetadata: saveMetadata ?? described.saveMetadata,
+    saveFullResults: fullResults ?? described.saveFullResults,
+  };
 }
 
 /** @throws UsageError for flags that say otherwise who answers, and where ranks have no work */

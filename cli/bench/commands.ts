@@ -44,12 +44,14 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .requiredOption("--config <file>", "categories of tasks with parameters, and a model")
     .option("--models <models...>", "other models than the file's", [])
     .option("--tasks <tasks...>", "other tasks than the file's", [])
-    .option("--base", "also measure the models that checkpoints and adapters began with", false);
+    .option("--base", "also measure the models that checkpoints and adapters began with", false)
+    .option("--save-metadata", "as the file's key: the reports have the metadata of problems")
+    .option("--full-results", "as save_full_results: a report with all data sets, results.json");
   runFlags(evaluate, "default: the file's, else results", setExit).addHelpText(
     "after",
     examples(
       "rgx eval --config eval_algorithmic_composite --models ./model",
-      "rgx eval --config eval.yaml --limit 20 --json",
+      "rgx eval --config eval.yaml --category algorithmic --limit 20 --json",
     ),
   );
   program.command(WORKER_COMMAND, { hidden: true })
@@ -69,6 +71,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
  */
 function runFlags(command: Command, folder: string, setExit: (code: number) => void): Command {
   return command
+    .option("--category <name>", "of the file, only the tasks of this category")
     .option("--limit <n>", "at most so many problems of any task", integer(1))
     .optionsGroup("Sampling:")
     .option("--seed <n>", "seed of the problems, and of the draws (default 42)", integer(0))
@@ -145,7 +148,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--no-charts", "result files only, no pictures beside them")
     .option("--json", "one JSON document")
     .option("--quiet", "warnings and errors only")
-    .option("--verbose", "stacks of errors")
+    .option("--verbose", "each question and answer, and stacks of errors")
     .action(async (options) => {
       (await import("../stop_control.ts")).listenEarly();
       const { bench } = await import("./bench.ts");

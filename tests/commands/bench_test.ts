@@ -103,16 +103,21 @@ Deno.test("rgx eval writes to the --output-dir, and refuses a file without a mod
     const eval_ = async (text: string) => {
       await Deno.writeTextFile(`${folder}/eval.yaml`, text);
       return await rgx(argv`eval --config ${folder}/eval.yaml --output-dir ${folder}/flag
-        --device reference --no-charts`);
+        --device reference --no-charts --category sums --full-results --verbose`);
     };
-    const tasks =
-      "categories: [{ category: sums, datasets: [{ dataset: chain_sum, size: 2, seed: 3 }] }]";
+    const tasks = "categories: [{ category: sums, datasets: " +
+      "[{ dataset: chain_sum, size: 2, seed: 3 }] }, { category: words, datasets: [ab] }]";
     const model = `models: ["${folder}/model"]\nmax_tokens: 2\nadd_instructions: false`;
     const done = await eval_(`output_dir: ${folder}/file\n${model}\n${tasks}\n`);
     assert.equal(done.code, 0, done.err);
     assert.match(done.out, /^\/.*\/flag\/.*_model_sums_\d+_\d+\/summary\.json$/m);
     await assert.rejects(Deno.stat(`${folder}/file`), Deno.errors.NotFound);
-    const flags = argv`--num-examples 1 --seed 7 --output-dir ${folder}/bench --json`;
+    const summary = /^.*summary\.json$/m.exec(done.out)![0];
+    const full = JSON.parse(await Deno.readTextFile(summary.replace("summary", "results")));
+    assert.deepEqual(Object.keys(full.summary.dataset_mean_scores), ["chain_sum"]);
+    assert.equal(done.err.split("[Prompt]").length - 1, 2);
+    const flags = argv`--num-examples 1 --seed 7 --output-dir ${folder}/bench --json
+      --category sums`;
     const { out } = await rgx(argv`bench --config ${folder}/eval.yaml ${flags} --device reference`);
     const [task] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
     const [{ total }] = Object.values(task!.models) as [{ total: number }];
@@ -165,6 +170,7 @@ Deno.test("mistakes end with 2 and a suggestion, and an unreachable server with 
         [[...model, "--tasks", "chain_sum", "--devices", "cuda"], 2, /numbers of graphics cards/],
         [[...model, "--tasks", "chain_sum", "--devices", "wasm,99"], 2, /there is no card 99/],
         [["--tasks", "chain_sum"], 2, /no model is named/],
+        [["--category", "x"], 2, /--category: without --config/],
         [["--merge"], 2, /models and tasks of the parts.*\n.*--merge in place of --shard/],
         [["--models", "openai:x", "--tasks", "chain_sum"], 2, /needs the address of its server/],
         [["--config", `${folder}/none.yaml`], 2, /there is no such file/],
