@@ -1,0 +1,32 @@
+/** The flags of `rgx train` and `rgx sft`, after parsing. */
+export interface TrainOptions {
+  /** A checkpoint's path, or "latest". */
+  resume?: string;
+  /** Plan the run and write nothing. */
+  dryRun?: boolean;
+  printConfig?: boolean;
+  device?: string;
+  /** A card of the table of known cards, to plan for; needs `dryRun`. */
+  gpu?: string;
+  /** Memory of a card to plan for, such as "24GiB"; needs `dryRun`. */
+  deviceMemory?: string;
+  /** Threads of the CPU device; default: one for each core. */
+  threads?: number;
+  /** Processes that train together; undefined: as the configuration asks. */
+  ranks?: number;
+  outputDir?: string;
+  /** `HH:MM:SS`, after which the run saves and stops. */
+  maxTime?: string;
+  /** Begin anew in a folder that has a run. */
+  force?: boolean;
+  /** Print the summary as JSON on stdout. */
+  json?: boolean;
+  /** `text` or `json`; anything else is refused. */
+  logFormat: string;
+  /** Names of metrics with commas, for the lines of a step. */
+  logMetrics?: string;
+  /** Measure kernels: true also on a software adapter, false never. */
+  tune?: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
+}
