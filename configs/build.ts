@@ -13,7 +13,8 @@ import {
 import { TRANSLATED_KEYS } from "./foreign/foreign_keys.ts";
 import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
-import type { ModelInit, RunConfig } from "./schema/run_config.ts";
+import type { RunConfig } from "./schema/run_config.ts";
+import type { ModelInit } from "./schema/sections/model.ts";
 import { type KeySpec, REQUIRED, type Section } from "./types/key_spec.ts";
 import { TRAINING } from "./schema/schema.ts";
 import {

@@ -46,6 +46,7 @@ export type {
   LoraKeys,
   ModelKeys,
   SftKeys,
+  SlurmKeys,
   TokenizerKeys,
 } from "../configs/typed/sections.ts";
 export type { LOSS_TYPE_PARAMETERS, LossType } from "../configs/schema/loss_types.ts";
@@ -60,24 +61,26 @@ export type {
   TaskItems,
   Trackers,
 } from "../configs/typed/items.ts";
+export type { RunConfig } from "../configs/schema/run_config.ts";
+export type { AlgorithmSection, ImportanceMode } from "../configs/schema/sections/algorithm.ts";
 export type {
-  HfUploadSection,
-  HubSection,
-  SlurmSection,
-} from "../configs/schema/around_sections.ts";
-export type {
-  AlgorithmSection,
   CurriculumSection,
-  GenerationSection,
-  ImportanceMode,
+  DataSection,
+  TaskSection,
+} from "../configs/schema/sections/data.ts";
+export type { HfUploadSection, HubSection } from "../configs/schema/sections/hub.ts";
+export type {
+  EvalSection,
+  LoggingSection,
   LoopSection,
-  LoraSection,
-  ModelInit,
+  SftSection,
+} from "../configs/schema/sections/loop.ts";
+export type { LoraSection, ModelInit, ModelSection } from "../configs/schema/sections/model.ts";
+export type { RewardSection } from "../configs/schema/sections/reward.ts";
+export type { GenerationSection, SamplingSection } from "../configs/schema/sections/sampling.ts";
+export type { SlurmSection } from "../configs/schema/sections/slurm.ts";
+export type {
   RampType,
-  RewardSection,
-  RunConfig,
-  SamplingSection,
   SchedulerKwargs,
   SchedulerType,
-  TaskSection,
-} from "../configs/schema/run_config.ts";
+} from "../configs/schema/sections/schedule.ts";

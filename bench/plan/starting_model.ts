@@ -3,7 +3,8 @@
  * again from the seed in the run's configuration, with the same bits as in training. Nothing is
  * written.
  */
-import type { ModelInit, RunConfig } from "../../configs/schema/run_config.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { ModelInit } from "../../configs/schema/sections/model.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
 import { findModel } from "../../hub/find_model.ts";

@@ -11,7 +11,8 @@ import { GenerationRules } from "./generation_rules.ts";
 import { SplitRules } from "./split_rules.ts";
 import { TrainingRules } from "./training_rules.ts";
 import { RuleContext } from "./rule_context.ts";
-import type { ModelInit, RunConfig } from "../schema/run_config.ts";
+import type { RunConfig } from "../schema/run_config.ts";
+import type { ModelInit } from "../schema/sections/model.ts";
 
 export function checkRules(
   config: RunConfig,

@@ -1,7 +1,7 @@
 /** Keys of GRPO and its variants (TRL 1.16's GRPOConfig): section `training`. */
 import { key, type Section } from "../types/key_spec.ts";
 import { LOSS_TYPE_PARAMETERS, LOSS_TYPES } from "./loss_types.ts";
-import type { AlgorithmSection } from "./run_config.ts";
+import type { AlgorithmSection } from "./sections/algorithm.ts";
 import { bool, choice, float, int, nullable } from "../types/value_types.ts";
 
 const { sapo, vespo } = LOSS_TYPE_PARAMETERS;

@@ -3,7 +3,8 @@
  * the names of a run.
  */
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
-import type { CurriculumSection, RunConfig } from "./run_config.ts";
+import type { RunConfig } from "./run_config.ts";
+import type { CurriculumSection } from "./sections/data.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";

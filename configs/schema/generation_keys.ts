@@ -1,6 +1,6 @@
 /** Keys of where the completions of a run are sampled: section `generation`. */
 import { key, type Section } from "../types/key_spec.ts";
-import type { GenerationSection } from "./run_config.ts";
+import type { GenerationSection } from "./sections/sampling.ts";
 import {
   choice,
   float,

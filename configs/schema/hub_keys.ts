@@ -1,7 +1,7 @@
 /** Keys of uploads to the Hugging Face Hub: those of transformers, and the section `hf_upload`. */
 import { key, type Section } from "../types/key_spec.ts";
 import { bool, choice, name, nullable } from "../types/value_types.ts";
-import type { HfUploadSection, HubSection } from "./around_sections.ts";
+import type { HfUploadSection, HubSection } from "./sections/hub.ts";
 
 export const HUB_KEYS: Section<HubSection>["keys"] = {
   push_to_hub: key(

@@ -4,7 +4,7 @@
  */
 import { DEFAULT_TIME_LIMIT } from "../../rewards/time_limit.ts";
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
-import type { LoopSection } from "./run_config.ts";
+import type { LoopSection } from "./sections/loop.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { bool, boolOr, choice, float, int, name, nullable, refine } from "../types/value_types.ts";
 

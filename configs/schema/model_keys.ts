@@ -4,7 +4,8 @@
  */
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
-import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";
+import type { RunConfig } from "./run_config.ts";
+import type { LoraSection, ModelInit } from "./sections/model.ts";
 import {
   bool,
   choice,

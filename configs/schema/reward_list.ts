@@ -15,7 +15,7 @@ import {
   type Problems,
   toJson,
 } from "../documents/node.ts";
-import type { RewardSection } from "./run_config.ts";
+import type { RewardSection } from "./sections/reward.ts";
 import { bool, float, int, listOf, text, type ValueType } from "../types/value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */

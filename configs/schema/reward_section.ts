@@ -1,5 +1,5 @@
 /** Rewards of a configuration that was read, and as a configuration writes them. */
-import type { RewardSection } from "./run_config.ts";
+import type { RewardSection } from "./sections/reward.ts";
 
 /** A reward as a configuration writes it: its parameters and its file beside its name. */
 export function rewardAsWritten(reward: RewardSection): object {

@@ -2,7 +2,7 @@
  * Keys of how completions are sampled (generation parameters of GRPOConfig): section `training`.
  */
 import { key, type Section } from "../types/key_spec.ts";
-import type { SamplingSection } from "./run_config.ts";
+import type { SamplingSection } from "./sections/sampling.ts";
 import {
   choice,
   float,

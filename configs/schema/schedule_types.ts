@@ -2,7 +2,7 @@
  * Types of the values that describe a learning rate schedule, and of the intervals of logging,
  * evaluation and checkpoints.
  */
-import type { SchedulerKwargs } from "./run_config.ts";
+import type { SchedulerKwargs } from "./sections/schedule.ts";
 import { choice, fields, float, int, refine } from "../types/value_types.ts";
 
 export const SCHEDULES = choice([

@@ -4,7 +4,7 @@
  * 0.21's LoraConfig.
  *
  * To add a key:
- * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the
+ * 1. add its name, type and comment to its section in `sections/`. The compiler then asks for the
  *    entry;
  * 2. add the entry to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
  *    `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`;

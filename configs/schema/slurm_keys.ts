@@ -9,7 +9,7 @@ import {
   parseTimeLimit,
 } from "../types/slurm_values.ts";
 import { bool, int, name, nullable, type ValueType } from "../types/value_types.ts";
-import type { SlurmSection } from "./around_sections.ts";
+import type { SlurmSection } from "./sections/slurm.ts";
 
 /**
  * Text that SLURM reads, checked as the flag is. A number is taken as it is written: `memory: 0`,

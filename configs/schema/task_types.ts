@@ -3,7 +3,7 @@
  * curriculum.
  */
 import { type ConfigNode, describeNode, isNull, type MapNode } from "../documents/node.ts";
-import type { CurriculumSection, TaskSection } from "./run_config.ts";
+import type { CurriculumSection, TaskSection } from "./sections/data.ts";
 import {
   type Complain,
   fields,

@@ -1,6 +1,6 @@
 /** Values of a configuration object that can be written in several ways. */
 import type { TrackerName } from "../../core/tracker_names.ts";
-import type { RewardSection } from "../schema/run_config.ts";
+import type { RewardSection } from "../schema/sections/reward.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
 export interface NamedReward {

@@ -4,7 +4,8 @@
  * new levels; held-out problems stay as they are. A new level is refused if the task rejects its
  * parameters or if its prompts do not fit. Each refused level is reported once.
  */
-import type { CurriculumSection, RunConfig } from "../../configs/schema/run_config.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { CurriculumSection } from "../../configs/schema/sections/data.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { ProblemSource } from "../../data/problem_source.ts";
 import { configAtLevels, startingLevels, type TaskShare } from "../../data/task_source.ts";

@@ -2,7 +2,8 @@
  * The section `lora` of a configuration, as the options of a model and as PEFT's description of an
  * adapter.
  */
-import type { LoraSection, RunConfig } from "../../configs/schema/run_config.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { LoraSection } from "../../configs/schema/sections/model.ts";
 import { architectureOf, modulesOf } from "../../models/architectures/mod.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";

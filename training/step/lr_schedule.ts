@@ -4,7 +4,11 @@
  * has rate 0. The exception is cosine_warmup_with_min_lr, whose first step has a rate above 0. Left
  * out: reduce_lr_on_plateau, which needs evaluations.
  */
-import type { RampType, SchedulerKwargs, SchedulerType } from "../../configs/schema/run_config.ts";
+import type {
+  RampType,
+  SchedulerKwargs,
+  SchedulerType,
+} from "../../configs/schema/sections/schedule.ts";
 
 export interface Schedule {
   type: SchedulerType;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/run_config.ts";
+import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/sections/schedule.ts";
 import { rateFactor, type Schedule, warmupSteps } from "./lr_schedule.ts";
 
 const make = (type: SchedulerType, changes: Partial<Schedule> = {}): Schedule => ({

@@ -1,29 +1,4 @@
-/**
- * The sections of a configuration about what happens around the training: uploads and jobs.
- */
-
-/** Uploads of transformers' trainer. */
-export interface HubSection {
-  push_to_hub: boolean;
-  /** null = the name of output_dir. */
-  hub_model_id: string | null;
-  /** A secret: it is in no file that a run writes. */
-  hub_token: string | null;
-  hub_private_repo: boolean | null;
-  hub_strategy: "end" | "every_save" | "checkpoint" | "all_checkpoints";
-  hub_revision: string | null;
-}
-
-/** The upload after a run, as reasoning-gym's recipes have it. */
-export interface HfUploadSection {
-  enabled: boolean;
-  repo_id: string | null;
-  /** full: with all that a resume needs. */
-  optimizer_save_mode: "full" | null;
-  private: boolean | null;
-  revision: string | null;
-  license: string | null;
-}
+/** Jobs on a cluster. */
 
 /** A job on a SLURM cluster: the defaults of the flags of `rgx slurm`. Training reads nothing. */
 export interface SlurmSection {
@@ -47,5 +22,6 @@ export interface SlurmSection {
   work_dir: string | null;
   /** The path of the script; null = slurm_{job name}.sh. */
   output: string | null;
+  /** Whether a job that is stopped in time goes back to the queue. */
   requeue: boolean;
 }
