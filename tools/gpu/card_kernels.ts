@@ -3,8 +3,9 @@
  * those of a model of 0.5 billion parameters (Qwen2.5) in training and decoding.
  */
 import { webgpuOps } from "../../kernels/devices/webgpu/op_table.ts";
-import type { Dispatch, WebgpuContext } from "../../kernels/ops/common/webgpu_op.ts";
+import type { Dispatch, MatrixUnits, WebgpuContext } from "../../kernels/ops/common/webgpu_op.ts";
 import { type BindingPattern, kernelText } from "../../kernels/ops/common/wgsl/kernel.ts";
+import { MATRIX } from "../../kernels/ops/attention/choose.ts";
 import { TILES } from "../../kernels/ops/matmul/webgpu/choose.ts";
 import { matmulWith } from "../../kernels/ops/matmul/webgpu.ts";
 import type { MatmulArgs } from "../../kernels/ops/matmul/spec.ts";
@@ -30,17 +31,22 @@ const LIMITS = {
   invocations: 1024,
 };
 
+/** Matrix units as Mesa's driver for RDNA 3 offers them. NVIDIA's have subgroups of 32. */
+export const UNITS: MatrixUnits = { edge: 16, subgroup: 64 };
+
 /** Runs operations on a card that is not there. @returns what they dispatch */
 function dispatchesOf(
   work: (ctx: WebgpuContext) => void,
   computeDtype: ComputeDtype,
   chosen: Readonly<Record<string, string>> = {},
+  matrixUnits: MatrixUnits | null = null,
 ): Dispatch[] {
   const found: Dispatch[] = [];
   const ctx: WebgpuContext = {
     limits: LIMITS,
     software: false,
     computeDtype,
+    matrixUnits,
     choose: ({ name }) => chosen[name] ?? null,
     dispatch: (call) => found.push(call),
     scratch: (dtype, length) => sized(length, dtype),
@@ -63,13 +69,24 @@ export function cardKernels(): CardKernel[] {
     work: (ctx: WebgpuContext) => void,
     computeDtype: ComputeDtype = "float32",
     chosen: Readonly<Record<string, string>> = {},
+    units: MatrixUnits | null = null,
   ) => {
-    const found = dispatchesOf(work, computeDtype, chosen);
+    const found = dispatchesOf(work, computeDtype, chosen, units);
     for (const dispatch of found) {
       const { kernel } = dispatch;
       const title = found.length === 1 ? name : `${name}: ${kernel.name}`;
       made.push({ name: title, dispatch, text: kernelText(kernel, patternOf(dispatch)) });
     }
+  };
+  /** Only kernels that no call before has. */
+  const addNew: typeof add = (name, work, computeDtype, chosen, units) => {
+    const seen = new Set(made.map(({ dispatch: { kernel } }) => kernel));
+    const own = (ctx: WebgpuContext) =>
+      dispatchesOf(work, ctx.computeDtype, chosen, units).forEach((dispatch) => {
+        if (!seen.has(dispatch.kernel)) ctx.dispatch(dispatch);
+        seen.add(dispatch.kernel);
+      });
+    add(name, own, computeDtype);
   };
   const run = <K extends OpName>(op: K, args: Ops[K]) => (ctx: WebgpuContext) =>
     webgpuOps[op](args, ctx);
@@ -96,6 +113,15 @@ export function cardKernels(): CardKernel[] {
       const work = (ctx: WebgpuContext) => matmulWith(half, product(ROWS, INNER, D), ctx);
       add(`x·Wᵀ in ${dtype}, tile ${name}, two bytes`, work, dtype);
     }
+  }
+  for (const dtype of ["bfloat16", "float16"] as const) {
+    const name = `in ${dtype} on matrix units`;
+    const products: [string, MatmulArgs][] = [
+      [`x·Wᵀ ${name}`, product(ROWS, INNER, D)],
+      [`dy·W ${name}`, product(ROWS, D, INNER, { transB: false })],
+      [`dyᵀ·x ${name}`, product(INNER, D, ROWS, { transA: true, transB: false })],
+    ];
+    for (const [name, args] of products) addNew(name, run("matmul", args), dtype, {}, UNITS);
   }
   const lora = { xa: sized(ROWS * 16), loraB: sized(INNER * 16), r: 16 };
   add("x·Wᵀ with an adapter", run("matmul", product(ROWS, INNER, D, lora)));
@@ -132,6 +158,12 @@ export function cardKernels(): CardKernel[] {
     const gradients = { dout: sized(q), dq: sized(q), dk: sized(k), dv: sized(k) };
     const backward = run("attention_backward", { ...attention, ...gradients });
     add(`attention's gradient, heads of ${headDim}`, backward);
+    const onUnits = (names: readonly string[]) =>
+      Object.fromEntries(names.map((name) => [name, MATRIX]));
+    const name = `on matrix units, heads of ${headDim}`;
+    addNew(`attention ${name}`, forward, "float32", onUnits(["attention"]), UNITS);
+    const gradient = ["attention_backward.queries", "attention_backward.keys"];
+    addNew(`attention's gradient ${name}`, backward, "float32", onUnits(gradient), UNITS);
     const count = 64, row = KV_HEADS * headDim, cache = 64 * 256 * row;
     const decoding = run("attention_decode", {
       q: sized(count * HEADS * headDim),
@@ -153,14 +185,7 @@ export function cardKernels(): CardKernel[] {
   }
   for (const { name, op, args, chosen } of otherCalls()) {
     // Products are above. Other chunks of a row, and other calls, may have the same kernels.
-    const seen = new Set(made.map(({ dispatch: { kernel } }) => kernel));
-    const own = (ctx: WebgpuContext) =>
-      dispatchesOf(run(op, args as never), "float32", chosen).forEach((dispatch) => {
-        const { kernel } = dispatch;
-        if (!kernel.name.startsWith("matmul") && !seen.has(kernel)) ctx.dispatch(dispatch);
-        seen.add(kernel);
-      });
-    add(name, own);
+    addNew(name, run(op, args as never), "float32", chosen);
   }
   return made;
 }

@@ -5,6 +5,7 @@ const BYTES: Readonly<Record<string, number>> = {
   f32: 4,
   u32: 4,
   i32: 4,
+  f16: 2,
   "atomic<u32>": 4,
   vec2f: 8,
   "vec2<f32>": 8,

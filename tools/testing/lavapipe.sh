@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Usage: lavapipe.sh FOLDER
-# Unpacks a newer Mesa (26.1) into FOLDER, beside the system: its software Vulkan driver has
-# cooperative matrices, which that of Debian 12 lacks. Nothing is installed and root is not needed.
-# It comes from the mirror that the system's apt uses, about 61 MB.
-#   FOLDER/run PROGRAM ARGUMENTS…   starts a program with that driver and the C library it needs
+# Usage: lavapipe.sh FOLDER [SUITE]
+# Unpacks a newer Mesa into FOLDER, beside the system: its software Vulkan driver has cooperative
+# matrices, which that of Debian 12 lacks. Nothing is installed and root is not needed. It comes
+# from the mirror that the system's apt uses, about 61 MB. SUITE is a suite of Debian:
+# trixie-backports (the default, Mesa 26.1), or trixie (Mesa 25.0), whose driver for AMD cards still
+# compiles without a card (tools/gpu/registers.ts).
+#   FOLDER/run PROGRAM ARGUMENTS…   starts a program with that driver and the C library it needs;
+#                                   MESA_DRIVER=radeon: with the driver for AMD cards
 #   FOLDER/libvulkan.so.1           the Vulkan loader, for RGX_VULKAN_LIB
 set -euo pipefail
 root=$(realpath -m "$1")
+suite=${2:-trixie-backports}
 [ ! -x "$root/run" ] || exit 0
 rm -rf "$root"
 mkdir -p "$root"/apt/{lists/partial,cache/archives/partial,parts} "$root/fs"
@@ -15,8 +19,8 @@ key=/usr/share/keyrings/debian-archive-keyring.gpg
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
   grep -E '/debian/?$' | head -n 1)
 [ -n "$mirror" ] || { echo "apt knows no mirror of Debian" >&2; exit 1; }
-for suite in trixie trixie-backports; do
-  echo "deb [signed-by=$key] $mirror $suite main"
+for each in $(printf '%s\n' trixie "$suite" | sort -u); do
+  echo "deb [signed-by=$key] $mirror $each main"
 done >"$root/apt/sources"
 : >"$root/apt/status"
 cat >"$root/apt/conf" <<CONF
@@ -33,18 +37,20 @@ APT::Sandbox::User "root";
 CONF
 export APT_CONFIG="$root/apt/conf"
 apt-get -qq update
-apt-get -qq -y -d -t trixie-backports install mesa-vulkan-drivers libvulkan1 >/dev/null
+apt-get -qq -y -d -t "$suite" install mesa-vulkan-drivers libvulkan1 >/dev/null
 for deb in "$root"/apt/cache/archives/*.deb; do dpkg -x "$deb" "$root/fs"; done
 rm -rf "$root/apt"
 lib="$root/fs/usr/lib/x86_64-linux-gnu"
-for icd in "$root"/fs/usr/share/vulkan/icd.d/lvp_icd*.json; do
-  sed "s#\"library_path\": \".*\"#\"library_path\": \"$lib/libvulkan_lvp.so\"#" "$icd" \
-    >"$root/lvp.json"
+for driver in lvp radeon; do
+  for icd in "$root/fs/usr/share/vulkan/icd.d/${driver}_icd"*.json; do
+    sed "s#\"library_path\": \".*\"#\"library_path\": \"$lib/libvulkan_$driver.so\"#" "$icd" \
+      >"$root/$driver.json"
+  done
 done
 ln -sf "$lib/libvulkan.so.1" "$root/libvulkan.so.1"
 cat >"$root/run" <<RUN
 #!/bin/sh
-export VK_DRIVER_FILES="$root/lvp.json" XDG_RUNTIME_DIR="\${XDG_RUNTIME_DIR:-/tmp}"
+export VK_DRIVER_FILES="$root/\${MESA_DRIVER:-lvp}.json" XDG_RUNTIME_DIR="\${XDG_RUNTIME_DIR:-/tmp}"
 program=\$(command -v "\$1")
 shift
 exec "$lib/ld-linux-x86-64.so.2" --library-path "$lib" "\$program" "\$@"
