@@ -2,18 +2,16 @@
  * Chat templates: the Jinja text that comes with a model, rendered as transformers 5 does it. After
  * a user's message the text ends where the assistant's answer begins
  * (`add_generation_prompt=True`); an assistant's last message is continued
- * (`continue_final_message=True`), as TRL does for prompts. The library parses a template, and
- * `jinja/interpreter.ts` runs it. Left out: tools and documents, which a template sees as none.
+ * (`continue_final_message=True`), as TRL does for prompts. `jinja/` parses and runs a template.
+ * Left out: tools and documents, which a template sees as none.
  */
-import { Template, tokenize } from "@huggingface/jinja";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { strip, stripEnd } from "../../tasks/python/text.ts";
-import { templateFault } from "./template_fault.ts";
-import { refuseChains } from "./jinja/chains.ts";
-import { Endless, renderProgram } from "./jinja/interpreter.ts";
-import type { Node } from "./jinja/nodes.ts";
+import { Endless } from "./jinja/budget.ts";
+import { compile, type Program, renderProgram, TemplateError } from "./jinja/interpreter.ts";
+import { position, TemplateFault } from "./jinja/syntax/fault.ts";
 import { freeVariables } from "./template_variables.ts";
 
 /** A compiled chat template. */
@@ -73,20 +71,20 @@ export function compileChatTemplate(
   specialTokens: Readonly<Record<string, string>>,
   where: string,
 ): ChatRenderer {
-  let program: Node;
-  // Jinja reads every kind of line end as a line feed, which is the only one the library knows.
-  const lines = template.replaceAll(/\r\n?/g, "\n");
+  let program: Program;
+  // Jinja reads every kind of line end as a line feed.
+  const source = template.replaceAll(/\r\n?/g, "\n");
   try {
-    program = new Template(lines).parsed as unknown as Node;
-    refuseChains(tokenize(lines, { lstrip_blocks: true, trim_blocks: true }));
+    program = compile(source);
   } catch (error) {
-    const fault = templateFault(lines) ?? messageOf(error);
+    if (!(error instanceof TemplateFault)) throw error;
+    const fault = `${position(source, error.at)}: ${error.message}`;
     throw new RgxError(`${where}: the chat template cannot be parsed: ${fault}`, {
       advice: "Correct the template, or delete it to prompt the model with plain text.",
       cause: error,
     });
   }
-  const variables = freeVariables(program);
+  const variables = freeVariables(program.body);
   const render = (messages: readonly ChatMessage[], given: Readonly<Record<string, unknown>>) => {
     const all = messages.map(withReasoning), last = all.at(-1);
     const isContinued = last?.role === "assistant";
@@ -108,7 +106,7 @@ export function compileChatTemplate(
       try {
         return render(messages, given);
       } catch (error) {
-        if (error instanceof Endless) {
+        if (error instanceof TemplateError && error.cause instanceof Endless) {
           throw new RgxError(`${where}: the chat template was stopped: ${error.message}`, {
             advice: "Correct the template, or name another one: model.chat_template=FILE.",
             cause: error,
@@ -117,7 +115,9 @@ export function compileChatTemplate(
         throw new RgxError(
           `${where}: the chat template does not accept these messages (${
             messages.map((m) => m.role).join(", ") || "none"
-          }): ${messageOf(error)}`,
+          }): ${messageOf(error)}${
+            error instanceof TemplateError ? ` (${position(source, error.at)})` : ""
+          }`,
           {
             advice: messages.some((m) => m.role === "system")
               ? "Some models have no system role: try without a system prompt."

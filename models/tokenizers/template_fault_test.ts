@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { Template } from "@huggingface/jinja";
-import { goldenPath } from "../../tests/golden.ts";
 import { compileChatTemplate } from "./chat_template.ts";
-import { templateFault } from "./template_fault.ts";
 
 Deno.test("a template that cannot be parsed is refused with the place and the tag", () => {
-  const cases: [template: string, fault: string][] = [
-    ["{% for %}", "line 1, column 1: {% for %} cannot be read"],
+  const cases: [template: string, fault: string | RegExp][] = [
+    ["{% for %}", "line 1, column 8: {% for %}: found %}, expected a name"],
     ["a\n  {% if x %}b", "line 2, column 3: {% if x %} has no {% endif %}"],
     [
       "{% for m in messages %}{{ m.content }}",
@@ -23,42 +20,58 @@ Deno.test("a template that cannot be parsed is refused with the place and the ta
       "line 1, column 16: {% else %} stands in the block of {% macro f() %} (line 1, column 1)",
     ],
     ["{{ messages[0] }", "line 1, column 1: {{ messages[0] } has no }}"],
-    ["{{ messages[0 }}", "line 1, column 1: {{ messages[0 }} cannot be read"],
-    ["{{ 'a }}", "line 1, column 1: {{ 'a }} cannot be read"],
+    ["{{ messages[0 }}", "line 1, column 15: {{ messages[0 }}: found }, expected ]"],
+    ["{{ 'a }}", "line 1, column 4: {{ 'a }}: a text that begins with ' has no end"],
     ["{{", "line 1, column 1: {{ has no }}"],
-    ["{{}}", "line 1, column 1: {{}} cannot be read"],
+    ["{{}}", "line 1, column 3: {{}}: found }}, expected a value"],
     ["{%", "line 1, column 1: {% has no %}"],
-    ["{% %}", "line 1, column 1: {% %} cannot be read"],
+    ["{% %}", "line 1, column 4: {% %}: found %}, expected the name of a statement"],
     [
       "{% iff x %}{% endif %}",
       "line 1, column 1: {% iff x %} is no statement, did you mean if?",
     ],
     ["{%- set x %}y", "line 1, column 1: {%- set x %} has no {% endset %}"],
-    ["{% if x %}{% elif %}{% endif %}", "line 1, column 11: {% elif %} cannot be read"],
+    [
+      "{% if x %}{% elif %}{% endif %}",
+      "line 1, column 19: {% elif %}: found %}, expected a value",
+    ],
+    ["{{ a b }}", "line 1, column 6: {{ a b }}: found b, expected }}"],
+    ["{{ x is }}", "line 1, column 9: {{ x is }}: found }}, expected a name"],
+    ["{{ x is odd is even }}", /column 13: .*: tests in a row .* need brackets$/],
+    [
+      "{{ f(a=1, 2) }}",
+      /column 11: .*: arguments stand as in Python: a, b, c=1, \*list, \*\*dict$/,
+    ],
+    [
+      "{{ x | uper }}",
+      /column 8: \{\{ x \| uper \}\}: there is no filter uper, did you mean upper\?$/,
+    ],
+    ["{% set true = 1 %}", /column 8: .*: found true, which gets no value, expected a name$/],
+    ["{% break %}", "line 1, column 1: {% break %} stands in no loop"],
+    ["{% include 'x' %}", /is not supported: a chat template is one file/],
+    ["{{ " + "(".repeat(300), /expressions are nested too deeply/],
+    ["\n{% raw %}x", "line 2, column 1: {% raw %} has no {% endraw %}"],
+    ["{# x", "line 1, column 1: {# x has no #}"],
   ];
   for (const [template, fault] of cases) {
-    assert.throws(() => new Template(template), template);
     assert.throws(
       () => compileChatTemplate(template, {}, "a.jinja"),
-      { message: `a.jinja: the chat template cannot be parsed: ${fault}` },
+      typeof fault === "string"
+        ? { message: `a.jinja: the chat template cannot be parsed: ${fault}` }
+        : fault,
     );
   }
 });
 
-Deno.test("no fault is found in a template that the library reads", async () => {
-  const { templates } = JSON.parse(
-    await Deno.readTextFile(goldenPath("chat_templates.json")),
-  ) as { templates: Record<string, { template: string }> };
-  const own = [
+Deno.test("a template with every statement is read", () => {
+  const templates = [
     "{# a {% if %} #}{% set x = {'a': {'b': 1}} %}{{ '}}' ~ \"%}\" ~ {'a': {}} }}",
     "{%- for a, b in x if a -%}{% if a == 'x' %}{% elif b %}{% else %}{% endif %}{%- endfor %}",
-    "{% for a in x %}{% break %}{% else %}{% continue %}{% endfor %}{% set ns.x = 1 %}",
+    "{% for a in x %}{% break %}{% endfor %}{% set ns = namespace() %}{% set ns.x = 1 %}",
     "{% generation %}{% filter trim %} x {% endfilter %}{% endgeneration %}",
-    "{% macro f(a='=') %}{% set y %}z{% endset %}{% endmacro %}{% call f() %}{% endcall %}",
+    "{% macro f(a='=') %}{% set y %}z{% endset %}{{ caller() }}{% endmacro %}" +
+    "{% call f() %}{% endcall %}",
+    "{% with a = 1, b = 2 %}{% print a, b %}{% endwith %}{% raw %}{{ {% {% endraw %}",
   ];
-  assert.ok(Object.keys(templates).length > 5);
-  for (const template of [...Object.values(templates).map(({ template }) => template), ...own]) {
-    new Template(template);
-    assert.equal(templateFault(template), null, template.slice(0, 80));
-  }
+  for (const template of templates) compileChatTemplate(template, {}, "a.jinja").render([]);
 });

@@ -28,3 +28,14 @@ export function bind(
   if (missing >= 0) throw new Error(`${what} needs its argument ${names[missing]}`);
   return given;
 }
+
+/** As `bind`, for a method of Python whose arguments have no names. */
+export function bindUnnamed(
+  what: string,
+  given: Call,
+  names: readonly string[],
+  required = 0,
+): (Value | undefined)[] {
+  if (given.named.size > 0) throw new Error(`${what} takes no named arguments`);
+  return bind(what, given, names, required);
+}

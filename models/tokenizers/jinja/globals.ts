@@ -1,6 +1,7 @@
 /** The functions that every chat template may call. */
 import { PyDict } from "../../../tasks/python/literals.ts";
 import { bind } from "./call.ts";
+import { cycler, joiner } from "./cyclers.ts";
 import { formatTime } from "./time.ts";
 import {
   type Call,
@@ -10,7 +11,7 @@ import {
   integer,
   itemsOf,
   Namespace,
-  Sequence,
+  Range,
   str,
   text,
   type Value,
@@ -24,16 +25,14 @@ export function globals(count: (steps: number) => void): Map<string, Value> {
   const functions: Readonly<Record<string, (given: Call) => Value>> = {
     range: (given) => {
       const range = rangeOf(given);
-      count(range.items.length);
+      count(range.length);
       return range;
     },
     dict: (given) => dict(entriesOf("dict", given)),
     namespace: (given) =>
       new Namespace(
-        new Map(
-          entriesOf("namespace", given).map(([name, value]) =>
-            [text(name, "a name of a namespace"), value] as const
-          ),
+        entriesOf("namespace", given).map(([name, value]) =>
+          [text(name, "a name of a namespace"), value] as const
         ),
       ),
     raise_exception: (given) => {
@@ -41,9 +40,11 @@ export function globals(count: (steps: number) => void): Map<string, Value> {
     },
     strftime_now: (given) =>
       formatTime(new Date(), text(bind("strftime_now", given, ["format"], 1)[0]!, "format")),
-    ...Object.fromEntries(["cycler", "joiner", "lipsum"].map((name) => [name, () => {
-      throw new Error(`${name} is not supported`);
-    }])),
+    cycler,
+    joiner,
+    lipsum: () => {
+      throw new Error("lipsum is not supported: a prompt would differ from call to call");
+    },
   };
   return new Map(
     Object.entries(functions).map(([name, call]) => [name, new Callable(name, call)]),
@@ -51,18 +52,17 @@ export function globals(count: (steps: number) => void): Map<string, Value> {
 }
 
 /** Python's `range(stop)`, `range(start, stop)` and `range(start, stop, step)`. */
-function rangeOf(given: Call): Sequence {
+function rangeOf(given: Call): Range {
   const numbers = bind("range", { ...given, named: new Map() }, ["start", "stop", "step"], 1)
     .flatMap((one) => one === undefined ? [] : [integer(one, "an argument of range")]);
   const [start, stop] = numbers.length > 1 ? [numbers[0]!, numbers[1]!] : [0, numbers[0]!];
   const step = numbers[2] ?? 1;
   if (step === 0) throw new Error("range() with a step of 0");
-  const length = Math.max(0, Math.ceil((stop - start) / step));
-  if (!(length <= MAX_RANGE)) {
-    throw new Error(`range() with ${length} numbers, of which ${MAX_RANGE} are allowed`);
+  const range = new Range(start, stop, step);
+  if (!(range.length <= MAX_RANGE)) {
+    throw new Error(`range() with ${range.length} numbers, of which ${MAX_RANGE} are allowed`);
   }
-  const items = Array.from({ length }, (_, i) => BigInt(start + i * step));
-  return new Sequence("range", items, `range(${start}, ${stop}${step === 1 ? "" : `, ${step}`})`);
+  return range;
 }
 
 /** The entries of a dict or of pairs, then the named arguments. */

@@ -78,19 +78,16 @@ Deno.test("blocks keep what they set, namespaces do not", () => {
 
 Deno.test("what Jinja refuses or rgx does not do is an error", () => {
   const wrong = [
-    "l|groupby('x')",
     "l.append(1)",
     "missing.a",
     "'a' + 1",
     "1 // 0",
     "'a' < 1",
     "l|select",
-    "s.zfill(3)",
+    "l|random",
     "raise_exception('no')",
-    "d.__class__",
     "('x' * 100000) * 100000",
     "3 ** 100000000",
-    "3 > 2 > 1",
   ];
   for (const expression of wrong) {
     assert.throws(() => render(`{{ ${expression} }}`), RgxError, expression);

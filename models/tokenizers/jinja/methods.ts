@@ -1,65 +1,58 @@
 /**
- * Attributes of values: the methods of Python's texts, dicts and lists, as far as templates use
- * them. Another method of Python is an error, and any other name is undefined, as in Jinja.
+ * Attributes of values: the methods of Python's texts, dicts and lists, and the fields of Jinja's
+ * own objects. What the sandbox forbids is undefined, as in Jinja: it may be printed, and calling
+ * it is an error.
  */
 import { PyDict, PyTuple } from "../../../tasks/python/literals.ts";
-import { bind } from "./call.ts";
-import { contains, itemAt } from "./operators.ts";
-import {
-  capitalize,
-  CLASSES,
-  count,
-  formatBraces,
-  pointIndex,
-  replace,
-  split,
-  splitFromEnd,
-  splitLines,
-  stripOf,
-  title,
-} from "./text_functions.ts";
+import { bindUnnamed } from "./call.ts";
+import { itemAt, keyOf } from "./operators.ts";
+import { braceFormat } from "./text/brace_format.ts";
+import { markupMethod, TEXT_METHODS } from "./text/methods.ts";
 import {
   type Call,
   Callable,
-  described,
+  dict,
   equal,
+  Instance,
   integer,
-  isTrue,
   itemsOf,
   Markup,
   Namespace,
-  Sequence,
+  Range,
   str,
-  text,
   tuple,
   typeName,
   Undefined,
   type Value,
+  View,
 } from "./values.ts";
 
 type Method<T> = (self: T, given: Call) => Value;
 
-/** Python's methods that are not done here. */
+/** Python's methods and fields that are not done here. */
 const OTHER: Readonly<Record<string, string>> = {
-  str: "casefold center encode expandtabs format_map isidentifier isprintable istitle ljust " +
-    "maketrans rjust swapcase translate zfill",
-  dict: "clear copy fromkeys pop popitem setdefault update",
-  list: "append clear copy extend insert pop remove reverse sort",
-  tuple: "",
+  str: "encode maketrans translate",
+  Markup: "encode maketrans translate format format_map escape striptags unescape",
   int: "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag numerator " +
-    "real to_bytes is_integer",
-  float: "as_integer_ratio conjugate fromhex hex imag is_integer real",
+    "real to_bytes",
+  float: "as_integer_ratio conjugate fromhex hex imag real",
   dict_items: "isdisjoint mapping",
   dict_keys: "isdisjoint mapping",
   dict_values: "mapping",
-  range: "count index start step stop",
+  function: "arguments caller catch_kwargs catch_varargs explicit_caller name",
+};
+
+/** Methods that would change a value: the sandbox forbids them. */
+const FORBIDDEN: Readonly<Record<string, string>> = {
+  dict: "clear pop popitem setdefault update",
+  list: "append clear extend insert pop remove reverse sort",
 };
 
 /** `object.name`: Python's attribute first, then the item of that name. */
 export function attribute(object: Value, name: string): Value {
-  const method = methodOf(object, name);
-  if (method !== undefined) return method;
-  const field = fieldOf(object, name);
+  const own = ownAttribute(object, name);
+  if (own !== undefined) return own;
+  const field = object instanceof PyDict ? object.get(name) : undefined;
   return field === undefined ? missing(object, name) : field;
 }
 
@@ -69,173 +62,98 @@ export function item(object: Value, key: Value): Value {
   const found = itemAt(object, key);
   if (found !== undefined) return found;
   if (typeof key !== "string") return new Undefined(`the item ${str(key)}`);
-  if (object instanceof Namespace) return attribute(object, key);
-  return methodOf(object, key) ?? missing(object, key);
+  return ownAttribute(object, key) ?? missing(object, key);
 }
 
 function missing(object: Value, name: string): Undefined {
-  if (object instanceof Undefined) {
+  if (object instanceof Undefined && !(name.startsWith("__") && name.endsWith("__"))) {
     throw new Error(`${object.what} is undefined: it has no ${name}`);
   }
   return new Undefined(name);
 }
 
-function fieldOf(object: Value, name: string): Value | undefined {
+/**
+ * The attribute itself, also where there is an item of that name.
+ * @throws Error for a name that Python has and that is not done here
+ */
+export function ownAttribute(object: Value, name: string): Value | undefined {
   if (object instanceof Namespace) return object.fields.get(name);
-  return object instanceof PyDict ? object.get(name) : undefined;
-}
-
-/** @throws Error for a name that Python has and that is not done here */
-function methodOf(object: Value, name: string): Value | undefined {
-  if (name.startsWith("__") && !(object instanceof PyDict && object.get(name) !== undefined)) {
-    throw new Error(`the attribute ${name} may not be read`);
-  }
+  if (object instanceof Instance) return object.field(name);
   const type = typeName(object), own = METHODS[type];
   if (own !== undefined && Object.hasOwn(own, name)) {
     return new Callable(name, (given) => own[name]!(object, given));
   }
-  if (OTHER[type === "bool" ? "int" : type]?.split(" ").includes(name)) {
-    throw new Error(`${type}.${name} is not supported, or a template may not use it`);
+  const isText = object instanceof Markup && Object.hasOwn(TEXT_METHODS, name);
+  if (isText) return new Callable(name, (given) => markupMethod(name, object, given));
+  if (object instanceof PyTuple && "names" in object) {
+    const at = (object.names as readonly string[]).indexOf(name);
+    if (at >= 0) return object.items[at];
   }
-  if (object instanceof Callable || object instanceof Markup) {
-    throw new Error(`${described(object)}.${name} is not supported`);
+  if (object instanceof Range && (name === "start" || name === "stop" || name === "step")) {
+    return BigInt(object[name]);
+  }
+  if (FORBIDDEN[type]?.split(" ").includes(name)) {
+    return new Undefined(`${type}.${name}, which a template may not use,`);
+  }
+  if (OTHER[type === "bool" ? "int" : type]?.split(" ").includes(name)) {
+    throw new Error(`${type}.${name} is not supported`);
   }
   return undefined;
 }
 
-/** An optional text that may also be None. */
-function optionalText(value: Value | undefined, what: string): string | null {
-  return value === undefined || value === null ? null : text(value, what);
-}
-
-function strips(left: boolean, right: boolean): Method<string> {
-  return (self, given) => {
-    const [characters] = bind("strip", given, ["chars"]);
-    return stripOf(self, optionalText(characters, "strip's argument"), left, right);
-  };
-}
-
-function splits(work: typeof split): Method<string> {
-  return (self, given) => {
-    const [separator, limit] = bind("split", given, ["sep", "maxsplit"]);
-    const most = limit === undefined ? -1 : integer(limit, "maxsplit");
-    return work(self, optionalText(separator, "split's separator"), most);
-  };
-}
-
-/** `startswith` and `endswith`, whose argument may be a tuple. */
-function begins(name: string, test: (self: string, part: string) => boolean): Method<string> {
-  return (self, given) => {
-    const [part] = bind(name, given, ["prefix"], 1);
-    const parts = part instanceof PyTuple ? part.items : [part!];
-    return parts.some((one) => test(self, text(one, `${name}'s argument`)));
-  };
-}
-
-/** A method with one text as its argument. */
-function withText(name: string, work: (self: string, part: string) => Value): Method<string> {
-  return (self, given) =>
-    work(self, text(bind(name, given, ["text"], 1)[0]!, `${name}'s argument`));
-}
-
 function alone<T>(name: string, work: (self: T) => Value): Method<T> {
   return (self, given) => {
-    bind(name, given, []);
+    bindUnnamed(name, given, []);
     return work(self);
   };
 }
 
-function found(name: string, at: number): number {
-  if (at < 0) throw new Error(`${name}: the text is not in it`);
-  return at;
-}
-
-const position = (self: string, at: number) => BigInt(pointIndex(self, at));
-
-function parts(self: string, at: number, separator: string, none: readonly string[]): Value {
-  if (separator === "") throw new Error("partition at an empty text");
-  return tuple(at < 0 ? none : [self.slice(0, at), separator, self.slice(at + separator.length)]);
-}
+const access = { attribute, item };
 
 const TEXT: Readonly<Record<string, Method<string>>> = {
-  strip: strips(true, true),
-  lstrip: strips(true, false),
-  rstrip: strips(false, true),
-  split: splits(split),
-  rsplit: splits(splitFromEnd),
-  startswith: begins("startswith", (self, part) => self.startsWith(part)),
-  endswith: begins("endswith", (self, part) => self.endsWith(part)),
-  upper: alone("upper", (self) => self.toUpperCase()),
-  lower: alone("lower", (self) => self.toLowerCase()),
-  title: alone("title", title),
-  capitalize: alone("capitalize", capitalize),
-  splitlines: (self, given) => {
-    const [keep = false] = bind("splitlines", given, ["keepends"]);
-    return splitLines(self, isTrue(keep));
+  ...TEXT_METHODS,
+  format: (self, given) => braceFormat(self, given, access),
+  format_map: (self, given) => {
+    const [values] = bindUnnamed("format_map", given, ["mapping"], 1);
+    if (!(values instanceof PyDict)) throw new Error("format_map needs a dict");
+    const named = values.entries.map(([key, value]) => [str(key), value] as const);
+    return braceFormat(self, { positional: [], named: new Map(named) }, access);
   },
-  replace: (self, given) => {
-    const [old, by, most] = bind("replace", given, ["old", "new", "count"], 2);
-    const limit = most === undefined ? -1 : integer(most, "replace's count");
-    return replace(self, text(old!, "replace's old text"), text(by!, "replace's new text"), limit);
-  },
-  find: withText("find", (self, part) => position(self, self.indexOf(part))),
-  rfind: withText("rfind", (self, part) => position(self, self.lastIndexOf(part))),
-  index: withText("index", (self, part) => position(self, found("index", self.indexOf(part)))),
-  rindex: withText(
-    "rindex",
-    (self, part) => position(self, found("rindex", self.lastIndexOf(part))),
-  ),
-  count: withText("count", (self, part) => BigInt(count(self, part))),
-  partition: withText(
-    "partition",
-    (self, part) => parts(self, self.indexOf(part), part, [self, "", ""]),
-  ),
-  rpartition: withText(
-    "rpartition",
-    (self, part) => parts(self, self.lastIndexOf(part), part, ["", "", self]),
-  ),
-  removeprefix: withText(
-    "removeprefix",
-    (self, part) => self.startsWith(part) ? self.slice(part.length) : self,
-  ),
-  removesuffix: withText(
-    "removesuffix",
-    (self, part) => self.endsWith(part) ? self.slice(0, self.length - part.length) : self,
-  ),
-  join: (self, given) =>
-    itemsOf(bind("join", given, ["iterable"], 1)[0]!).map((one) => text(one, "an item of join"))
-      .join(self),
-  format: (self, { positional, named }) =>
-    formatBraces(
-      self,
-      positional.map(str),
-      new Map([...named].map(([name, one]) => [name, str(one)])),
-    ),
-  ...Object.fromEntries(Object.entries(CLASSES).map(([name, test]) => [name, alone(name, test)])),
 };
 
-const view = (kind: Sequence["kind"], items: readonly Value[]) => new Sequence(kind, items, "");
+const view = (kind: View["kind"], items: readonly Value[]) => new View(kind, items);
 
 const DICT: Readonly<Record<string, Method<PyDict>>> = {
   items: alone("items", (self) => view("dict_items", self.entries.map((entry) => tuple(entry)))),
   keys: alone("keys", (self) => view("dict_keys", self.entries.map(([key]) => key))),
   values: alone("values", (self) => view("dict_values", self.entries.map(([, value]) => value))),
+  copy: alone("copy", (self) => dict(self.entries)),
   get: (self, given) => {
-    const [key, other = null] = bind("get", given, ["key", "default"], 1);
-    const value = self.get(key as never);
-    return value === undefined ? other : value;
+    const [key, other = null] = bindUnnamed("get", given, ["key", "default"], 1);
+    return self.get(keyOf(key!)) ?? other;
+  },
+  fromkeys: (_self, given) => {
+    const [keys, value = null] = bindUnnamed("fromkeys", given, ["iterable", "value"], 1);
+    return dict(itemsOf(keys!).map((key) => [key, value] as const));
   },
 };
 
 const LIST: Readonly<Record<string, Method<Value>>> = {
   count: (self, given) => {
-    const [one] = bind("count", given, ["value"], 1);
+    const [one] = bindUnnamed("count", given, ["value"], 1);
     return BigInt(itemsOf(self).filter((other) => equal(other, one!)).length);
   },
   index: (self, given) => {
-    const [one] = bind("index", given, ["value"], 1);
-    if (!contains(self, one!)) throw new Error("index: the value is not in the list");
-    return BigInt(itemsOf(self).findIndex((other) => equal(other, one!)));
+    const [one, from = 0n, to] = bindUnnamed("index", given, ["value", "start", "stop"], 1);
+    const all = itemsOf(self), n = all.length;
+    const place = (bound: Value) => {
+      const at = integer(bound, "a bound of index");
+      return at < 0 ? Math.max(0, at + n) : at;
+    };
+    const end = to === undefined ? n : place(to), start = place(from);
+    const at = all.findIndex((other, i) => i >= start && i < end && equal(other, one!));
+    if (at < 0) throw new Error("index: the value is not in the list");
+    return BigInt(at);
   },
 };
 
@@ -243,6 +161,8 @@ const LIST: Readonly<Record<string, Method<Value>>> = {
 const METHODS: Readonly<Record<string, Readonly<Record<string, Method<any>>>>> = {
   str: TEXT,
   dict: DICT,
-  list: LIST,
+  list: { ...LIST, copy: alone("copy", (self: Value) => [...itemsOf(self)]) },
   tuple: LIST,
+  range: LIST,
+  float: { is_integer: alone("is_integer", (self) => Number.isInteger(self.value)) },
 };

@@ -1,29 +1,37 @@
 /** Python's operators: arithmetic, comparison, membership, indices and slices. */
-import { PyDict, PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
-import { percentFormat } from "./percent_format.ts";
+import { type Literal, PyDict, PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
+import { percentFormat } from "./text/percent_format.ts";
 import {
+  Callable,
   compare,
   described,
   equal,
   escaped,
+  Instance,
   integer,
   itemsOf,
+  Lazy,
+  lengthOf,
   Markup,
+  Namespace,
   numberOf,
-  Sequence,
-  str,
+  Range,
   tuple,
   typeName,
   Undefined,
   unmarked,
   type Value,
+  View,
 } from "./values.ts";
 
 /** UTF-16 units of a text, items of a list, or bits of a number that an operator may make. */
 const MAX_SIZE = 1 << 26;
 
-/** @throws Error for operands that Python does not take */
-export function binary(operator: string, left: Value, right: Value): Value {
+/**
+ * A comparison, or `in`.
+ * @throws Error for operands that Python does not take
+ */
+export function compares(operator: string, left: Value, right: Value): boolean {
   switch (operator) {
     case "==":
       return equal(left, right);
@@ -41,9 +49,12 @@ export function binary(operator: string, left: Value, right: Value): Value {
       return contains(right, left);
     case "not in":
       return !contains(right, left);
-    case "~":
-      return joined(str(left), str(right));
   }
+  throw new Error(`there is no comparison ${operator}`);
+}
+
+/** @throws Error for operands that Python does not take */
+export function binary(operator: string, left: Value, right: Value): Value {
   const x = numberOf(left), y = numberOf(right);
   if (x !== null && y !== null) {
     return typeof x === "bigint" && typeof y === "bigint"
@@ -83,18 +94,19 @@ export function contains(given: Value, wanted: Value): boolean {
     if (typeof value === "string") return container.includes(value);
     throw new Error(`${described(value)} cannot be in a text`);
   }
-  if (container instanceof PyDict) return container.get(value as never) !== undefined;
+  if (container instanceof PyDict) {
+    if (!isHashable(value)) throw new Error(`${typeName(value)} is no key`);
+    return container.get(keyOf(value)) !== undefined;
+  }
   return itemsOf(container).some((item) => equal(item, value));
 }
 
 /** Python's `value[start:stop:step]`, for texts by code points. */
-export function slice(value: Value, bounds: readonly (Value | undefined)[]): Value {
-  if (value instanceof Undefined || !isIndexed(value)) {
-    throw new Error(`${described(value)} cannot be sliced`);
-  }
-  const items = itemsOf(value), n = items.length;
+export function slice(value: Value, bounds: readonly Value[]): Value {
+  if (!isIndexed(value)) throw new Error(`${described(value)} cannot be sliced`);
+  const n = lengthOf(value);
   const [start, stop, given] = bounds.map((bound) =>
-    bound === undefined || bound === null ? null : integer(bound, "a bound of a slice")
+    bound === null ? null : integer(bound, "a bound of a slice")
   );
   const step = given ?? 1;
   if (step === 0) throw new Error("a slice has a step of 0");
@@ -102,24 +114,42 @@ export function slice(value: Value, bounds: readonly (Value | undefined)[]): Val
   const place = (bound: number | null | undefined, other: number) =>
     bound == null ? other : Math.min(Math.max(bound < 0 ? bound + n : bound, low), high);
   const first = place(start, step > 0 ? 0 : n - 1), end = place(stop, step > 0 ? n : -1);
-  const taken: Value[] = [];
+  if (value instanceof Range) {
+    const at = (index: number) => value.start + index * value.step;
+    return new Range(at(first), at(end), value.step * step);
+  }
+  const items = itemsOf(unmarked(value)), taken: Value[] = [];
   for (let i = first; step > 0 ? i < end : i > end; i += step) taken.push(items[i]!);
   if (typeof value === "string") return taken.join("");
-  if (value instanceof Sequence) throw new Error(`${typeName(value)} cannot be sliced`);
+  if (value instanceof Markup) return new Markup(taken.join(""));
   return Array.isArray(value) ? taken : tuple(taken);
+}
+
+/** Whether Python takes it as a key. */
+export function isHashable(value: Value): boolean {
+  if (value instanceof PyTuple) return value.items.every(isHashable);
+  return !(Array.isArray(value) || value instanceof PyDict || value instanceof View);
+}
+
+/** A key as dicts compare it. What cannot be a key here stands for itself, and is in no dict. */
+export function keyOf(value: Value): Literal {
+  const key = unmarked(value);
+  const isOwn = key instanceof Undefined || key instanceof Callable || key instanceof Namespace ||
+    key instanceof Instance || key instanceof Lazy || key instanceof Range;
+  return isOwn ? `\udfff${typeName(key)}` : key as Literal;
 }
 
 /** The item at an index; undefined where there is none. */
 export function itemAt(value: Value, index: Value): Value | undefined {
-  if (value instanceof PyDict) return value.get(index as never);
+  if (value instanceof PyDict) return isHashable(index) ? value.get(keyOf(index)) : undefined;
   const at = numberOf(index);
   if (typeof at !== "bigint" || !isIndexed(value)) return undefined;
   return itemsOf(value).at(Number(at));
 }
 
 function isIndexed(value: Value): boolean {
-  return typeof value === "string" || Array.isArray(value) || value instanceof PyTuple ||
-    (value instanceof Sequence && value.kind === "range");
+  return typeof value === "string" || value instanceof Markup || Array.isArray(value) ||
+    value instanceof PyTuple || value instanceof Range;
 }
 
 function isMarked(left: Value, right: Value): boolean {
@@ -130,7 +160,8 @@ function marked(left: Value, right: Value): Markup {
   return new Markup(joined(escaped(left).text, escaped(right).text));
 }
 
-function joined(left: string, right: string): string {
+/** Two texts as one. */
+export function joined(left: string, right: string): string {
   if (left.length + right.length > MAX_SIZE) throw new Error("a text of the template is too long");
   return left + right;
 }
@@ -176,7 +207,6 @@ function floats(operator: string, x: number, y: number): PyFloat {
   if (y === 0 && ["/", "//", "%"].includes(operator)) {
     throw new Error(`a division ${operator} by 0`);
   }
-  const rest = x % y, modulo = rest !== 0 && (rest < 0) !== (y < 0) ? rest + y : rest;
   switch (operator) {
     case "+":
       return new PyFloat(x + y);
@@ -187,9 +217,9 @@ function floats(operator: string, x: number, y: number): PyFloat {
     case "/":
       return new PyFloat(x / y);
     case "%":
-      return new PyFloat(modulo === 0 ? (y < 0 ? -0 : 0) : modulo);
+      return new PyFloat(divided(x, y).rest);
     case "//":
-      return new PyFloat(Math.round((x - modulo) / y));
+      return new PyFloat(divided(x, y).quotient);
     case "**": {
       const power = x ** y;
       if (x === 0 && y < 0) throw new Error("0 to a negative power");
@@ -201,6 +231,15 @@ function floats(operator: string, x: number, y: number): PyFloat {
     }
   }
   throw new Error(`there is no operator ${operator}`);
+}
+
+/** Python's quotient and rest of floats, with the sign of `y` for the rest. */
+function divided(x: number, y: number): { quotient: number; rest: number } {
+  const first = x % y, isOff = first !== 0 && (first < 0) !== (y < 0);
+  const exact = (x - first) / y - (isOff ? 1 : 0), floor = Math.floor(exact);
+  const rest = isOff ? first + y : first === 0 ? (y < 0 ? -0 : 0) : first;
+  if (exact === 0) return { quotient: x / y < 0 ? -0 : 0, rest };
+  return { quotient: exact - floor > 0.5 ? floor + 1 : floor, rest };
 }
 
 function real(number: bigint | PyFloat): number {

@@ -4,7 +4,11 @@ import { Undefined, type Value } from "./values.ts";
 /** What a block sets is not seen outside of it; a block sees what is set around it. */
 export class Scope {
   readonly #values = new Map<string, Value>();
-  constructor(readonly outer: Scope | null = null) {}
+
+  /** @param unset names that are undefined at the beginning of the block */
+  constructor(readonly outer: Scope | null = null, unset: readonly string[] = []) {
+    for (const name of unset) this.#values.set(name, new Undefined(name));
+  }
 
   get(name: string): Value {
     const value = this.#values.get(name);

@@ -1,22 +1,27 @@
 /** Jinja's tests: what may stand after `is`, and what `select` takes. */
 import { PyDict, PyFloat } from "../../../tasks/python/literals.ts";
-import { binary, contains } from "./operators.ts";
+import { bind } from "./call.ts";
+import { isFilterName } from "./filter_names.ts";
+import { binary, compares } from "./operators.ts";
+import { CLASSES } from "./text/functions.ts";
 import {
+  type Call,
   Callable,
   equal,
+  Instance,
   isTrue,
   Lazy,
   Markup,
   Namespace,
-  Sequence,
   str,
   text,
   typeName,
   Undefined,
   type Value,
+  View,
 } from "./values.ts";
 
-export type Test = (value: Value, ...args: readonly Value[]) => boolean;
+type Test = (value: Value, given: Call) => boolean;
 
 const isInteger = (value: Value) => typeof value === "bigint";
 const isNumber = (value: Value) =>
@@ -24,39 +29,46 @@ const isNumber = (value: Value) =>
 const isText = (value: Value) => typeof value === "string" || value instanceof Markup;
 
 function isIterable(value: Value): boolean {
-  if (value === null || isNumber(value) || value instanceof Namespace) return false;
-  return !(value instanceof Callable);
+  if (value instanceof Instance) return value.kind === "LoopContext";
+  return !(value === null || isNumber(value) || value instanceof Namespace ||
+    value instanceof Callable);
 }
 
 /** What has a length and can be indexed. */
 function isSequence(value: Value): boolean {
-  const isView = value instanceof Sequence && value.kind !== "range";
-  return isIterable(value) && !isView && !(value instanceof Lazy);
+  return isIterable(value) &&
+    !(value instanceof View || value instanceof Lazy || value instanceof Instance);
 }
 
-/** Python's `is`, which is plain for None and the two bools only. */
+/** Python's `is`. Whether equal texts or large numbers are one object is Python's own affair. */
 function isSame(a: Value, b: Value): boolean {
-  const isSingle = (value: Value) => value === null || typeof value === "boolean";
-  if (!isSingle(a) && !isSingle(b)) throw new Error(`sameas of ${typeName(a)} is not supported`);
-  return a === b;
+  if (a === b && (a === null || typeof a === "boolean" || typeof a === "object")) return true;
+  const isSmall = typeof a === "bigint" && a >= -5n && a <= 256n;
+  if (a === b && isSmall) return true;
+  const isOneType = typeName(a) === typeName(b);
+  if (!isOneType || Array.isArray(a) || a instanceof PyDict || !equal(a, b)) return false;
+  throw new Error(`sameas of two equal values of type ${typeName(a)} is not supported`);
 }
 
-function compares(operator: string): Test {
-  return (a, b) => binary(operator, a, b!) === true;
+function alone(name: string, test: (value: Value) => boolean): Test {
+  return (value, given) => {
+    bind(`the test ${name}`, given, []);
+    return test(value);
+  };
 }
 
-function rest(value: Value, divisor: bigint): bigint {
-  const found = binary("%", value, divisor);
-  if (typeof found === "bigint") return found;
-  if (found instanceof PyFloat && Number.isInteger(found.value)) return BigInt(found.value);
-  if (found instanceof PyFloat) return -1n;
-  throw new Error(`${typeName(value)} is no number`);
+function two(name: string, parameter: string, test: (a: Value, b: Value) => boolean): Test {
+  return (value, given) => test(value, bind(`the test ${name}`, given, [parameter], 1)[0]!);
 }
 
-const equals = compares("=="), differs = compares("!=");
-const less = compares("<"), atMost = compares("<="), more = compares(">"), atLeast = compares(">=");
+function comparing(name: string, operator: string): Test {
+  return two(name, "value", (a, b) => compares(operator, a, b));
+}
 
-const ONE: Readonly<Record<string, Test>> = {
+const hasRest = (value: Value, divisor: Value, rest: bigint) =>
+  equal(binary("%", value, divisor), rest);
+
+const ALONE: Readonly<Record<string, (value: Value) => boolean>> = {
   defined: (value) => !(value instanceof Undefined),
   undefined: (value) => value instanceof Undefined,
   none: (value) => value === null,
@@ -70,52 +82,60 @@ const ONE: Readonly<Record<string, Test>> = {
   mapping: (value) => value instanceof PyDict,
   iterable: isIterable,
   sequence: isSequence,
-  callable: (value) => value instanceof Callable || value instanceof Undefined,
+  callable: (value) =>
+    value instanceof Callable || value instanceof Undefined ||
+    (value instanceof Instance && value.call !== undefined),
   escaped: (value) => value instanceof Markup,
-  odd: (value) => rest(value, 2n) === 1n,
-  even: (value) => rest(value, 2n) === 0n,
-  lower: (value) => str(value) === str(value).toLowerCase() && hasCase(str(value)),
-  upper: (value) => str(value) === str(value).toUpperCase() && hasCase(str(value)),
+  odd: (value) => hasRest(value, 2n, 1n),
+  even: (value) => hasRest(value, 2n, 0n),
+  lower: (value) => CLASSES.islower!(str(value)),
+  upper: (value) => CLASSES.isupper!(str(value)),
+  filter: (value) => isText(value) && isFilterName(str(value)),
+  test: (value) => isText(value) && isTestName(str(value)),
 };
 
-const TWO: Readonly<Record<string, Test>> = {
-  divisibleby: (value, by) => equal(binary("%", value, by!), 0n),
-  "==": equals,
-  eq: equals,
-  equalto: equals,
-  "!=": differs,
-  ne: differs,
-  "<": less,
-  lt: less,
-  lessthan: less,
-  "<=": atMost,
-  le: atMost,
-  ">": more,
-  gt: more,
-  greaterthan: more,
-  ">=": atLeast,
-  ge: atLeast,
-  in: (value, container) => contains(container!, value),
-  sameas: (value, other) => isSame(value, other!),
+/** Each comparison has an operator, a short and perhaps a long name. */
+const COMPARISONS: Readonly<Record<string, string>> = {
+  eq: "==",
+  equalto: "==",
+  ne: "!=",
+  lt: "<",
+  lessthan: "<",
+  le: "<=",
+  gt: ">",
+  greaterthan: ">",
+  ge: ">=",
+  "==": "==",
+  "!=": "!=",
+  "<": "<",
+  "<=": "<=",
+  ">": ">",
+  ">=": ">=",
 };
 
-function hasCase(value: string): boolean {
-  return value.toLowerCase() !== value.toUpperCase();
+const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
+  ...Object.entries(ALONE).map(([name, test]) => [name, alone(name, test)] as const),
+  ...Object.entries(COMPARISONS).map(([name, sign]) => [name, comparing(name, sign)] as const),
+  ["divisibleby", two("divisibleby", "num", (value, by) => hasRest(value, by, 0n))],
+  ["in", two("in", "seq", (value, container) => compares("in", value, container))],
+  ["sameas", two("sameas", "other", isSame)],
+]);
+
+export function isTestName(name: string): boolean {
+  return TESTS.has(name);
 }
 
 /** @throws Error for a test that Jinja does not have, or with too many or too few arguments */
-export function runTest(name: string, value: Value, args: readonly Value[]): boolean {
-  const test = Object.hasOwn(ONE, name) ? ONE[name] : Object.hasOwn(TWO, name) ? TWO[name] : null;
-  if (test == null) throw new Error(`there is no test ${JSON.stringify(name)}`);
-  const needed = test === ONE[name] ? 0 : 1;
-  if (args.length !== needed) throw new Error(`the test ${name} takes ${needed} arguments`);
-  return test(value, ...args);
+export function runTest(name: string, value: Value, given: Call): boolean {
+  const test = TESTS.get(name);
+  if (test === undefined) throw new Error(`there is no test ${JSON.stringify(name)}`);
+  return test(value, given);
 }
 
 /** The test that `select` and others name: the truth of the value where they name none. */
-export function selects(args: readonly Value[]): (value: Value) => boolean {
-  const [name, ...others] = args;
+export function selects({ positional, named }: Call): (value: Value) => boolean {
+  const [name, ...others] = positional;
   if (name === undefined) return isTrue;
   const test = text(name, "the name of a test");
-  return (value) => runTest(test, value, others);
+  return (value) => runTest(test, value, { positional: others, named });
 }

@@ -10,6 +10,7 @@ import {
   PyTuple,
 } from "../../../tasks/python/literals.ts";
 import { reprOr, reprString } from "../../../tasks/python/repr.ts";
+import { codePoints } from "../../../tasks/python/text.ts";
 
 /** An int is a bigint here, a float a PyFloat. */
 export type Value =
@@ -18,8 +19,10 @@ export type Value =
   | Undefined
   | Callable
   | Namespace
+  | Instance
   | Lazy
-  | Sequence
+  | View
+  | Range
   | Markup;
 
 /** What a name or an attribute gives that is not there. */
@@ -38,31 +41,56 @@ export interface Call {
   readonly named: ReadonlyMap<string, Value>;
 }
 
-/** Jinja's `namespace(…)`, the only value that a template may change. */
+/** Jinja's `namespace(…)`, the only value whose fields a template may set. */
 export class Namespace {
-  constructor(readonly fields: Map<string, Value>) {}
+  readonly fields: Map<string, Value> = new Map();
+
+  constructor(fields: Iterable<readonly [string, Value]>) {
+    for (const [name, value] of fields) this.set(name, value);
+  }
+
+  /** @throws Error for a name that transformers refuses */
+  set(name: string, value: Value): void {
+    if (name.startsWith("_")) {
+      throw new Error(`a namespace has no field ${name}, with an underscore`);
+    }
+    this.fields.set(name, value);
+  }
 }
 
-/** A generator: what filters such as `map` give. Its items can be taken once. */
+/** An object of Jinja itself, such as `loop`. */
+export abstract class Instance {
+  abstract readonly kind: string;
+  /** Whether it can be called, and what that gives. */
+  readonly call?: (given: Call) => Value;
+  /** An attribute; undefined where it has none of that name. */
+  abstract field(name: string): Value | undefined;
+  abstract shown(): string;
+}
+
+/** A generator: what filters such as `map` give. Its items are made and taken once. */
 export class Lazy {
-  #items: readonly Value[];
-  constructor(items: readonly Value[]) {
-    this.#items = items;
-  }
-  take(): readonly Value[] {
-    const items = this.#items;
-    this.#items = [];
-    return items;
-  }
+  constructor(readonly items: IterableIterator<Value>) {}
 }
 
-/** A `range`, or the keys, values or items of a dict. */
-export class Sequence {
+/** The keys, values or items of a dict. */
+export class View {
   constructor(
-    readonly kind: "range" | "dict_keys" | "dict_values" | "dict_items",
+    readonly kind: "dict_keys" | "dict_values" | "dict_items",
     readonly items: readonly Value[],
-    readonly shown: string,
   ) {}
+}
+
+export class Range {
+  constructor(readonly start: number, readonly stop: number, readonly step: number) {}
+
+  get length(): number {
+    return Math.max(0, Math.ceil((this.stop - this.start) / this.step));
+  }
+
+  get items(): Value[] {
+    return Array.from({ length: this.length }, (_, i) => BigInt(this.start + i * this.step));
+  }
 }
 
 /** A text that needs no escapes: what `safe` and `escape` give. Texts added to it are escaped. */
@@ -129,13 +157,14 @@ export function typeName(value: Value): string {
   if (value instanceof PyFloat) return "float";
   if (value instanceof PyTuple) return "tuple";
   if (value instanceof PyDict) return "dict";
-  if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
+  if (value instanceof Markup) return "Markup";
   if (value instanceof Undefined) return "Undefined";
   if (value instanceof Callable) return "function";
   if (value instanceof Namespace) return "Namespace";
   if (value instanceof Lazy) return "generator";
-  if (value instanceof Sequence) return value.kind;
-  return value instanceof Markup ? "Markup" : "set";
+  if (value instanceof Range) return "range";
+  if (value instanceof View || value instanceof Instance) return value.kind;
+  return "set";
 }
 
 /** A Python number's value; a bool is one. Null for other values. */
@@ -169,14 +198,17 @@ export function isTrue(value: Value): boolean {
   if (typeof value === "bigint") return value !== 0n;
   if (value instanceof PyFloat) return value.value !== 0;
   if (value instanceof Markup) return value.text !== "";
-  if (value instanceof Lazy || value instanceof Callable || value instanceof Namespace) return true;
-  return lengthOf(value) > 0;
+  const hasLength = typeof value === "string" || Array.isArray(value) || value instanceof PyTuple ||
+    value instanceof PyDict || value instanceof View || value instanceof Range;
+  return hasLength ? lengthOf(value) > 0 : true;
 }
 
 /** Python's `len(value)`. */
 export function lengthOf(value: Value): number {
   if (value instanceof Undefined) return 0;
+  if (typeof value === "string") return codePoints(value);
   if (value instanceof PyDict) return value.size;
+  if (value instanceof Range) return value.length;
   if (value instanceof Lazy) throw new Error("a generator has no length");
   return itemsOf(value).length;
 }
@@ -186,11 +218,18 @@ export function itemsOf(value: Value): readonly Value[] {
   if (typeof value === "string") return Array.from(value);
   if (value instanceof Markup) return Array.from(value.text, (one) => new Markup(one));
   if (Array.isArray(value)) return value;
-  if (value instanceof PyTuple || value instanceof Sequence) return value.items;
+  if (value instanceof PyTuple || value instanceof View || value instanceof Range) {
+    return value.items;
+  }
   if (value instanceof PyDict) return value.entries.map(([key]) => key);
-  if (value instanceof Lazy) return value.take();
+  if (value instanceof Lazy) return [...value.items];
   if (value instanceof Undefined) return [];
   throw new Error(`${typeName(value)} cannot be looped over`);
+}
+
+/** As `itemsOf`, but a generator makes one item after the other. */
+export function iterate(value: Value): Iterable<Value> {
+  return value instanceof Lazy ? value.items : itemsOf(value);
 }
 
 /** Python's `==`. */
@@ -199,8 +238,9 @@ export function equal(a: Value, b: Value): boolean {
     return a instanceof Undefined && b instanceof Undefined;
   }
   const left = unmarked(a), right = unmarked(b);
-  for (const side of [left, right]) {
-    if (side instanceof Sequence) throw new Error(`${typeName(side)} cannot be compared`);
+  if (left instanceof Range && right instanceof Range) return equal(left.items, right.items);
+  if (left instanceof View && right instanceof View && left !== right) {
+    throw new Error(`${left.kind} and ${right.kind} cannot be compared`);
   }
   return literalsEqual(left as Literal, right as Literal);
 }
@@ -249,10 +289,16 @@ export function repr(value: Value): string {
   return reprOr<Value>(value, repr, () => {
     if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
     if (value instanceof Undefined) return "Undefined";
-    if (value instanceof Sequence && value.kind === "range") return value.shown;
-    if (value instanceof Sequence) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
+    if (value instanceof View) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
+    if (value instanceof Range) return rangeShown(value);
+    if (value instanceof Namespace) return `<Namespace ${repr(dict(value.fields))}>`;
+    if (value instanceof Instance) return value.shown();
     throw new Error(`${typeName(value)} cannot be printed`);
   });
+}
+
+function rangeShown({ start, stop, step }: Range): string {
+  return `range(${start}, ${stop}${step === 1 ? "" : `, ${step}`})`;
 }
 
 /** A value that may be None; undefined where there is no value. */

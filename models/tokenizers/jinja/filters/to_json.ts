@@ -1,7 +1,7 @@
 /** The filter `tojson` of transformers: Python's `json.dumps` with `ensure_ascii=False`. */
-import { PyDict, PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
-import { reprFloat } from "../../../tasks/python/repr.ts";
-import { bind } from "./call.ts";
+import { PyDict, PyFloat, PyTuple } from "../../../../tasks/python/literals.ts";
+import { reprFloat } from "../../../../tasks/python/repr.ts";
+import { bind } from "../call.ts";
 import {
   type Call,
   compare,
@@ -12,7 +12,7 @@ import {
   typeName,
   unmarked,
   type Value,
-} from "./values.ts";
+} from "../values.ts";
 
 interface Style {
   ascii: boolean;

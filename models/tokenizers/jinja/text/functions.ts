@@ -1,5 +1,5 @@
 /** Methods of Python's texts, which count code points. */
-import { isBlank, strip, words } from "../../../tasks/python/text.ts";
+import { codePoints, isBlank, strip, words } from "../../../../tasks/python/text.ts";
 
 /** `str.strip`, `lstrip` and `rstrip`. @param characters null removes white space */
 export function stripOf(
@@ -61,18 +61,71 @@ export function splitLines(text: string, keepEnds: boolean): string[] {
 /** `str.replace(old, new, count)`. @param count below 0: all */
 export function replace(text: string, old: string, by: string, count: number): string {
   if (count < 0) return old === "" ? betweenAll(text, by) : text.replaceAll(old, () => by);
-  if (old === "") throw new Error("replace of an empty text with a count");
+  if (old === "") return betweenAll(text, by, count);
   const parts = text.split(old), first = parts.slice(0, count + 1).join(by);
   return [first, ...parts.slice(count + 1)].join(old);
 }
 
-function betweenAll(text: string, by: string): string {
-  return [by, ...Array.from(text, (one) => one + by)].join("");
+function betweenAll(text: string, by: string, count = Infinity): string {
+  const after = (i: number) => i < count ? by : "";
+  return after(0) + Array.from(text, (one, i) => one + after(i + 1)).join("");
 }
 
 /** The code point's index of a UTF-16 index; −1 stays. */
 export function pointIndex(text: string, at: number): number {
   return at < 0 ? -1 : Array.from(text.slice(0, at)).length;
+}
+
+/** `str.center(width, fill)`, `ljust` and `rjust`. @param side where the text goes */
+export function justify(
+  text: string,
+  width: number,
+  fill: string,
+  side: "left" | "middle" | "right",
+): string {
+  if (codePoints(fill) !== 1) throw new Error("a text is filled with one character");
+  const missing = Math.max(0, width - codePoints(text));
+  const middle = Math.floor(missing / 2) + (missing & width & 1);
+  const before = side === "left" ? 0 : side === "right" ? missing : middle;
+  return fill.repeat(before) + text + fill.repeat(missing - before);
+}
+
+/** `str.zfill(width)`. */
+export function zeroFill(text: string, width: number): string {
+  const sign = /^[+-]/.exec(text)?.[0] ?? "";
+  return sign + "0".repeat(Math.max(0, width - codePoints(text))) + text.slice(sign.length);
+}
+
+/** `str.swapcase()`. */
+export function swapCase(text: string): string {
+  return Array.from(
+    text,
+    (one) => one === one.toUpperCase() ? one.toLowerCase() : one.toUpperCase(),
+  )
+    .join("");
+}
+
+/** `str.casefold()`. */
+export function caseFold(text: string): string {
+  return Array.from(text, (one) => one === "\u0131" ? one : one.toUpperCase().toLowerCase()).join(
+    "",
+  );
+}
+
+/** `str.expandtabs(size)`. */
+export function expandTabs(text: string, size: number): string {
+  let column = 0, out = "";
+  for (const one of text) {
+    if (one === "\t") {
+      const blanks = size > 0 ? size - column % size : 0;
+      out += " ".repeat(blanks);
+      column += blanks;
+    } else {
+      out += one;
+      column = one === "\n" || one === "\r" ? 0 : column + 1;
+    }
+  }
+  return out;
 }
 
 /** `str.count(part)`. */
@@ -86,12 +139,9 @@ export function capitalize(text: string): string {
   return first.toUpperCase() + rest.join("").toLowerCase();
 }
 
-/** `str.title()`: a letter after another character than a letter begins a word. */
+/** `str.title()`: a letter with a case begins a word after another character. */
 export function title(text: string): string {
-  return text.replace(
-    /\p{L}+/gu,
-    (word) => capitalize(word),
-  );
+  return text.replace(/\p{Cased}+/gu, capitalize);
 }
 
 /** `str.isdigit()`, `isalpha()`, …: every character is of the class, and there is one. */
@@ -105,25 +155,7 @@ export const CLASSES: Readonly<Record<string, (text: string) => boolean>> = {
   isascii: (text) => Array.from(text).every((one) => one.codePointAt(0)! < 128),
   isupper: (text) => text === text.toUpperCase() && text !== text.toLowerCase(),
   islower: (text) => text === text.toLowerCase() && text !== text.toUpperCase(),
+  istitle: (text) => text === title(text) && text.toLowerCase() !== text.toUpperCase(),
+  isidentifier: (text) => /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(text),
+  isprintable: (text) => !/[\p{C}\p{Z}]/u.test(text.replaceAll(" ", "")),
 };
-
-/** `"{} {name}".format(…)` without format specifications. */
-export function formatBraces(
-  template: string,
-  positional: readonly string[],
-  named: ReadonlyMap<string, string>,
-): string {
-  let next = 0;
-  return template.replace(/\{\{|\}\}|\{([^{}]*)\}|[{}]/g, (whole, field: string | undefined) => {
-    if (whole === "{{" || whole === "}}") return whole[0]!;
-    if (field === undefined) throw new Error(`a single ${whole} in a text with format()`);
-    if (!/^\w*$/.test(field)) throw new Error(`format() of {${field}} is not supported`);
-    const value = field === ""
-      ? positional[next++]
-      : /^\d+$/.test(field)
-      ? positional[Number(field)]
-      : named.get(field);
-    if (value === undefined) throw new Error(`format() got no value for {${field}}`);
-    return value;
-  });
-}

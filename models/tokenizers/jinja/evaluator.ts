@@ -1,0 +1,147 @@
+/** The values of expressions. */
+import { PyDict } from "../../../tasks/python/literals.ts";
+import type { Budget } from "./budget.ts";
+import { runFilter } from "./filters/filters.ts";
+import { attribute, item } from "./methods.ts";
+import { binary, compares, joined, slice, unary } from "./operators.ts";
+import type { Scope } from "./scope.ts";
+import type { Arguments, Expression, Filter } from "./syntax/nodes.ts";
+import { runTest } from "./tests.ts";
+import {
+  type Call,
+  Callable,
+  described,
+  dict,
+  Instance,
+  isTrue,
+  itemsOf,
+  str,
+  text,
+  tuple,
+  Undefined,
+  type Value,
+} from "./values.ts";
+
+export class Evaluator {
+  constructor(readonly budget: Budget) {}
+
+  value(node: Expression, scope: Scope): Value {
+    this.budget.enter();
+    const value = this.#value(node, scope);
+    this.budget.leave();
+    return value;
+  }
+
+  isTrue(node: Expression, scope: Scope): boolean {
+    return isTrue(this.value(node, scope));
+  }
+
+  #value(node: Expression, scope: Scope): Value {
+    switch (node.type) {
+      case "Constant":
+        return node.value;
+      case "Name":
+        return scope.get(node.name);
+      case "List":
+        return node.items.map((one) => this.value(one, scope));
+      case "Tuple":
+        return tuple(node.items.map((one) => this.value(one, scope)));
+      case "Dict":
+        return dict(
+          node.pairs.map(([key, one]) => [this.value(key, scope), this.value(one, scope)] as const),
+        );
+      case "And": {
+        const left = this.value(node.left, scope);
+        return isTrue(left) ? this.value(node.right, scope) : left;
+      }
+      case "Or": {
+        const left = this.value(node.left, scope);
+        return isTrue(left) ? left : this.value(node.right, scope);
+      }
+      case "Not":
+        return !this.isTrue(node.operand, scope);
+      case "Sign":
+        return unary(node.operator, this.value(node.operand, scope));
+      case "Arithmetic":
+        return binary(
+          node.operator,
+          this.value(node.left, scope),
+          this.value(node.right, scope),
+        );
+      case "Concat":
+        return node.parts.map((part) => str(this.value(part, scope))).reduce(joined);
+      case "Compare":
+        return this.#compare(node, scope);
+      case "Conditional":
+        if (this.isTrue(node.test, scope)) return this.value(node.then, scope);
+        return node.otherwise === null
+          ? new Undefined("the value of an if without else")
+          : this.value(node.otherwise, scope);
+      case "Filter":
+        return this.filter(node, null, scope);
+      case "Test":
+        return runTest(
+          node.name,
+          this.value(node.operand, scope),
+          this.arguments(node.given, scope),
+        );
+      case "Call":
+        return this.call(this.value(node.callee, scope), this.arguments(node.given, scope));
+      case "Attribute":
+        return attribute(this.value(node.object, scope), node.name);
+      case "Item":
+        return item(this.value(node.object, scope), this.value(node.key, scope));
+      case "Slice":
+        return slice(
+          this.value(node.object, scope),
+          node.bounds.map((one) => one === null ? null : this.value(one, scope)),
+        );
+    }
+  }
+
+  /** Comparisons in a row: the first that does not hold ends them. */
+  #compare({ first, rest }: Extract<Expression, { type: "Compare" }>, scope: Scope): boolean {
+    let left = this.value(first, scope);
+    for (const [operator, operand] of rest) {
+      const right = this.value(operand, scope);
+      if (!compares(operator, left, right)) return false;
+      left = right;
+    }
+    return true;
+  }
+
+  /** @param inner the text of the block that the first filter in a row gets */
+  filter(node: Filter, inner: string | null, scope: Scope): Value {
+    const { operand } = node;
+    const value = operand === null
+      ? inner!
+      : operand.type === "Filter"
+      ? this.filter(operand, inner, scope)
+      : this.value(operand, scope);
+    this.budget.count(1);
+    return runFilter(node.name, value, this.arguments(node.given, scope));
+  }
+
+  /** @throws Error for a value that cannot be called */
+  call(callee: Value, given: Call): Value {
+    if (callee instanceof Callable) return callee.call(given);
+    if (callee instanceof Instance && callee.call !== undefined) return callee.call(given);
+    throw new Error(`${described(callee)} cannot be called`);
+  }
+
+  arguments({ positional, named, list, dict: more }: Arguments, scope: Scope): Call {
+    const all = positional.map((one) => this.value(one, scope));
+    const names = new Map(named.map(([name, one]) => [name, this.value(one, scope)]));
+    if (list !== null) all.push(...itemsOf(this.value(list, scope)));
+    if (more !== null) {
+      const given = this.value(more, scope);
+      if (!(given instanceof PyDict)) throw new Error(`** of ${described(given)} is not possible`);
+      for (const [key, one] of given.entries) {
+        const name = text(key, "the name of an argument");
+        if (names.has(name)) throw new Error(`the argument ${name} is given twice`);
+        names.set(name, one);
+      }
+    }
+    return { positional: all, named: names };
+  }
+}

@@ -1,0 +1,111 @@
+/** Jinja's filters for HTML and addresses, as far as they may be useful in a prompt. */
+import { PyDict } from "../../../../tasks/python/literals.ts";
+import { words } from "../../../../tasks/python/text.ts";
+import { bind } from "../call.ts";
+import {
+  type Call,
+  described,
+  escaped,
+  isTrue,
+  itemsOf,
+  Markup,
+  str,
+  Undefined,
+  type Value,
+} from "../values.ts";
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+};
+
+/** A text without tags and comments, with single blanks, and with entities as characters. */
+function striptags(value: Value, given: Call): Value {
+  bind("striptags", given, []);
+  const bare = removed(removed(str(value), "<!--", "-->"), "<", ">");
+  return words(bare).join(" ").replace(
+    /&(?:#(x?)([0-9a-f]+)|([a-z]\w*));?/gi,
+    (whole, x, digits, name) => {
+      const point = name === undefined ? parseInt(digits, x === "" ? 10 : 16) : NaN;
+      const character = name === undefined && point < 0x110000 && point > 0
+        ? String.fromCodePoint(point)
+        : whole.endsWith(";")
+        ? ENTITIES[name]
+        : undefined;
+      if (character === undefined) throw new Error(`striptags of ${whole} is not supported`);
+      return character;
+    },
+  );
+}
+
+/** A text without what stands between two marks, and without these. */
+function removed(text: string, open: string, close: string): string {
+  let rest = text;
+  for (let from; (from = rest.indexOf(open)) >= 0;) {
+    const to = rest.indexOf(close, from);
+    if (to < 0) break;
+    rest = rest.slice(0, from) + rest.slice(to + close.length);
+  }
+  return rest;
+}
+
+function xmlAttributes(value: Value, given: Call): Value {
+  const [space = true] = bind("xmlattr", given, ["autospace"]);
+  if (!(value instanceof PyDict)) throw new Error(`xmlattr of ${described(value)} is not possible`);
+  const parts = value.entries.flatMap(([key, one]: [Value, Value]) => {
+    if (one === null || one instanceof Undefined) return [];
+    if (typeof key !== "string" || /[\s/>=]/.test(key)) {
+      throw new Error(`${str(key)} is no name of an attribute`);
+    }
+    return `${escaped(key).text}="${escaped(one).text}"`;
+  });
+  return (isTrue(space) && parts.length > 0 ? " " : "") + parts.join(" ");
+}
+
+/** As Python's `urllib.parse.quote`. */
+function quoted(value: Value, isQuery: boolean): string {
+  const all = encodeURIComponent(str(value))
+    .replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  return isQuery ? all.replaceAll("%20", "+") : all.replaceAll("%2F", "/");
+}
+
+function urlEncode(value: Value, given: Call): Value {
+  bind("urlencode", given, []);
+  const isSingle = typeof value === "string" || value instanceof Markup ||
+    value === null || typeof value !== "object" || !isPairs(value);
+  if (isSingle) return quoted(value, false);
+  const pairs = value instanceof PyDict ? value.entries : itemsOf(value).map(itemsOf);
+  return pairs.map((pair) => {
+    if (pair.length !== 2) throw new Error("urlencode needs pairs");
+    return `${quoted(pair[0]!, true)}=${quoted(pair[1]!, true)}`;
+  }).join("&");
+}
+
+function isPairs(value: Value): boolean {
+  return value instanceof PyDict || Array.isArray(value);
+}
+
+function escape(value: Value, given: Call): Value {
+  bind("escape", given, []);
+  return escaped(value);
+}
+
+export const HTML_FILTERS = {
+  striptags,
+  xmlattr: xmlAttributes,
+  urlencode: urlEncode,
+  escape,
+  e: escape,
+  forceescape: (value: Value, given: Call): Value => {
+    bind("forceescape", given, []);
+    return escaped(str(value));
+  },
+  safe: (value: Value, given: Call): Value => {
+    bind("safe", given, []);
+    return new Markup(str(value));
+  },
+};

@@ -1,0 +1,223 @@
+/** Jinja's filters that work on lists. Those that are generators in Jinja are so here. */
+import { type Literal, PyDict, PyTuple } from "../../../../tasks/python/literals.ts";
+import { bind } from "../call.ts";
+import { binary, isHashable, keyOf } from "../operators.ts";
+import { selects } from "../tests.ts";
+import { caseKey, type Key, keyAt, keysAt } from "./attributes.ts";
+import {
+  type Call,
+  compare,
+  described,
+  equal,
+  integer,
+  isTrue,
+  itemsOf,
+  iterate,
+  Lazy,
+  lengthOf,
+  Markup,
+  orUndefined,
+  str,
+  tuple,
+  typeName,
+  Undefined,
+  type Value,
+} from "../values.ts";
+
+type Filter = (value: Value, given: Call) => Value;
+
+/** What `groupby` gives: a tuple whose items have names. */
+export class GroupTuple extends PyTuple {
+  readonly names = ["grouper", "list"];
+}
+
+function sorted(items: readonly Value[], key: Key, reverse: boolean): Value[] {
+  const keyed = items.map((value) => ({ value, key: key(value) }));
+  // Python keeps the order of equal items also in reverse.
+  keyed.sort((a, b) => reverse ? compare(b.key, a.key) : compare(a.key, b.key));
+  return keyed.map(({ value }) => value);
+}
+
+function extreme(name: string, sign: number): Filter {
+  return (value, given) => {
+    const [sensitive, attribute] = bind(name, given, ["case_sensitive", "attribute"]);
+    const items = itemsOf(value), key = caseKey(sensitive, attribute);
+    if (items.length === 0) return new Undefined(`the ${name} of nothing`);
+    let best: Value = items[0]!, bestKey: Value = key(best);
+    for (const one of items.slice(1)) {
+      const oneKey = key(one);
+      if (compare(oneKey, bestKey) * sign <= 0) continue;
+      best = one;
+      bestKey = oneKey;
+    }
+    return best;
+  };
+}
+
+/** `select` and `reject`, and with an attribute's name first `selectattr` and `rejectattr`. */
+function selecting(keep: boolean, ofAttribute: boolean): Filter {
+  return (value, { positional, named }) => new Lazy(chosen(value, positional, named));
+
+  function* chosen(
+    value: Value,
+    positional: Call["positional"],
+    named: Call["named"],
+  ): Generator<Value> {
+    if (!isTrue(value)) return;
+    if (ofAttribute && positional.length === 0) {
+      throw new Error("the name of an attribute is missing");
+    }
+    const key = ofAttribute ? keyAt(positional[0]) : (one: Value) => one;
+    const holds = selects({ positional: ofAttribute ? positional.slice(1) : positional, named });
+    for (const one of iterate(value)) if (holds(key(one)) === keep) yield one;
+  }
+}
+
+function join(value: Value, given: Call): Value {
+  const [between = "", attribute] = bind("join", given, ["d", "attribute"]);
+  return itemsOf(value).map(keyAt(attribute)).map(str).join(str(between));
+}
+
+function first(value: Value, given: Call): Value {
+  bind("first", given, []);
+  for (const one of iterate(value)) return one;
+  return new Undefined("the first item");
+}
+
+function last(value: Value, given: Call): Value {
+  bind("last", given, []);
+  if (value instanceof Lazy) throw new Error("a generator has no last item");
+  return orUndefined(itemsOf(value).at(-1), "the last item");
+}
+
+function length(value: Value, given: Call): Value {
+  bind("length", given, []);
+  return BigInt(lengthOf(value));
+}
+
+function reverse(value: Value, given: Call): Value {
+  bind("reverse", given, []);
+  const turned = itemsOf(value).toReversed();
+  if (typeof value === "string") return turned.join("");
+  if (value instanceof Markup) return new Markup(turned.map(str).join(""));
+  return value instanceof Lazy ? turned : new Lazy(turned.values());
+}
+
+function sum(value: Value, given: Call): Value {
+  const [attribute, start = 0n] = bind("sum", given, ["attribute", "start"]);
+  if (typeof start === "string") throw new Error("sum of texts is not possible");
+  return itemsOf(value).map(keyAt(attribute)).reduce(
+    (total, one) => binary("+", total, one),
+    start,
+  );
+}
+
+function unique(value: Value, given: Call): Value {
+  const [sensitive, attribute] = bind("unique", given, ["case_sensitive", "attribute"]);
+  return new Lazy(uniques(value, caseKey(sensitive, attribute)));
+}
+
+function* uniques(value: Value, key: Key): Generator<Value> {
+  const items = itemsOf(value);
+  const keys = items.map((one): Literal => {
+    const found = key(one);
+    if (!isHashable(found)) throw new Error(`unique of ${typeName(found)} is not possible`);
+    return keyOf(found);
+  });
+  // The last index that a dict gets for a key stays, so the items go from the end.
+  const firsts = new PyDict(keys.map((one, i) => [one, i] as const).reverse());
+  for (const [i, one] of items.entries()) if (firsts.get(keys[i]!) === i) yield one;
+}
+
+function groupBy(value: Value, given: Call): Value {
+  const names = ["attribute", "default", "case_sensitive"];
+  const [attribute, other, sensitive] = bind("groupby", given, names, 1);
+  const key = caseKey(sensitive, attribute, other), shown = keyAt(attribute, other);
+  const groups: { key: Value; items: Value[] }[] = [];
+  for (const one of sorted(itemsOf(value), key, false)) {
+    const found = key(one), group = groups.at(-1);
+    if (group !== undefined && equal(group.key, found)) group.items.push(one);
+    else groups.push({ key: found, items: [one] });
+  }
+  return groups.map(({ items }) => new GroupTuple([shown(items[0]!), items] as Literal[]));
+}
+
+function dictSort(value: Value, given: Call): Value {
+  const names = ["case_sensitive", "by", "reverse"];
+  const [sensitive, by = "key", turned = false] = bind("dictsort", given, names);
+  if (by !== "key" && by !== "value") throw new Error('dictsort: by is neither "key" nor "value"');
+  if (!(value instanceof PyDict)) {
+    throw new Error(`dictsort of ${described(value)} is not possible`);
+  }
+  const key = caseKey(sensitive, by === "key" ? 0n : 1n);
+  return sorted(value.entries.map((entry) => tuple(entry)), key, isTrue(turned));
+}
+
+/** The items of a list in so many lists of about the same length. */
+function* slices(value: Value, given: Call): Generator<Value> {
+  const [number, fill = null] = bind("slice", given, ["slices", "fill_with"], 1);
+  const items = itemsOf(value), count = integer(number!, "the number of slices");
+  if (count === 0) throw new Error("slice into 0 parts");
+  const size = Math.floor(items.length / count), longer = ((items.length % count) + count) % count;
+  for (let i = 0, at = 0; i < count; i++) {
+    const end = at + size + (i < longer ? 1 : 0), part = items.slice(at, end);
+    if (fill !== null && i >= longer) part.push(fill);
+    yield part;
+    at = end;
+  }
+}
+
+/** The items of a list in lists of one length. */
+function* batches(value: Value, given: Call): Generator<Value> {
+  const [number, fill = null] = bind("batch", given, ["linecount", "fill_with"], 1);
+  let part: Value[] = [];
+  for (const one of iterate(value)) {
+    if (equal(BigInt(part.length), number!)) {
+      yield part;
+      part = [];
+    }
+    part.push(one);
+  }
+  if (part.length === 0) return;
+  const size = fill === null ? 0 : integer(number!, "batch's length");
+  while (part.length < size) part.push(fill);
+  yield part;
+}
+
+function* entriesOf(value: Value, given: Call): Generator<Value> {
+  bind("items", given, []);
+  if (value instanceof Undefined) return;
+  if (!(value instanceof PyDict)) throw new Error(`items of ${typeName(value)} is not possible`);
+  for (const entry of value.entries) yield tuple(entry);
+}
+
+export const LIST_FILTERS = {
+  first,
+  last,
+  length,
+  count: length,
+  join,
+  reverse,
+  sum,
+  unique,
+  min: extreme("min", -1),
+  max: extreme("max", 1),
+  select: selecting(true, false),
+  reject: selecting(false, false),
+  selectattr: selecting(true, true),
+  rejectattr: selecting(false, true),
+  groupby: groupBy,
+  dictsort: dictSort,
+  slice: (value, given) => new Lazy(slices(value, given)),
+  batch: (value, given) => new Lazy(batches(value, given)),
+  items: (value, given) => new Lazy(entriesOf(value, given)),
+  list: (value, given) => {
+    bind("list", given, []);
+    return [...itemsOf(value)];
+  },
+  sort: (value, given) => {
+    const names = ["reverse", "case_sensitive", "attribute"];
+    const [turned = false, sensitive, attribute] = bind("sort", given, names);
+    return sorted(itemsOf(value), keysAt(sensitive, attribute), isTrue(turned));
+  },
+} satisfies Record<string, Filter>;

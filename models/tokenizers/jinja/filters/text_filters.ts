@@ -1,0 +1,131 @@
+/** Jinja's filters that work on texts. Another value is taken as what Jinja prints for it. */
+import { codePoints, PYTHON_SPACE, strip } from "../../../../tasks/python/text.ts";
+import { bind } from "../call.ts";
+import { binary } from "../operators.ts";
+import { capitalize, justify, replace, splitLines, stripOf } from "../text/functions.ts";
+import { wrapped } from "../text/wrap.ts";
+import { pretty } from "./pretty.ts";
+import {
+  type Call,
+  dict,
+  integer,
+  isTrue,
+  Markup,
+  str,
+  text,
+  tuple,
+  typeName,
+  type Value,
+} from "../values.ts";
+
+type TextFilter = (value: Value, given: Call) => Value;
+
+/** A text with the mark of the value that it is made of. */
+function like(value: Value, result: string): Value {
+  return value instanceof Markup ? new Markup(result) : result;
+}
+
+function alone(name: string, work: (value: string) => string): TextFilter {
+  return (value, given) => {
+    bind(name, given, []);
+    return like(value, work(str(value)));
+  };
+}
+
+/** @throws Error for a value that is no text */
+function ofText(value: Value, name: string): string {
+  if (typeof value === "string" || value instanceof Markup) return str(value);
+  throw new Error(`${name} of ${typeName(value)} is not possible`);
+}
+
+const WORD_BEGIN = new RegExp(`([-${PYTHON_SPACE}({\\[<]+)`);
+
+/** Jinja's own title: a word begins after white space, `-` or an opening bracket. */
+function title(value: Value, given: Call): Value {
+  bind("title", given, []);
+  return str(value).split(WORD_BEGIN).map((word) => {
+    const [first = "", ...rest] = Array.from(word);
+    return first.toUpperCase() + rest.join("").toLowerCase();
+  }).join("");
+}
+
+function indent(value: Value, given: Call): Value {
+  const names = ["width", "first", "blank"];
+  const [width = 4n, first = false, blank = false] = bind("indent", given, names);
+  const blanks = typeof width === "string"
+    ? width
+    : " ".repeat(Math.max(0, integer(width, "width")));
+  const [head = "", ...rest] = splitLines(ofText(value, "indent") + "\n", false);
+  const keepsBlank = isTrue(blank);
+  const lines = rest.map((line) => line === "" && !keepsBlank ? "" : blanks + line);
+  return like(value, (isTrue(first) ? blanks : "") + [head, ...lines].join("\n"));
+}
+
+function truncate(value: Value, given: Call): Value {
+  const names = ["length", "killwords", "end", "leeway"];
+  const [length = 255n, kill = false, end = "...", leeway = null] = bind("truncate", given, names);
+  const self = Array.from(ofText(value, "truncate")), tail = text(end, "truncate's end");
+  const size = integer(length, "truncate's length"), kept = size - codePoints(tail);
+  const more = leeway === null ? 5 : integer(leeway, "truncate's leeway");
+  if (kept < 0) throw new Error(`truncate to ${size} characters has no room for ${tail}`);
+  if (more < 0) throw new Error("truncate's leeway is below 0");
+  if (self.length <= size + more) return value;
+  const part = self.slice(0, kept).join(""), blank = part.lastIndexOf(" ");
+  return like(value, (isTrue(kill) || blank < 0 ? part : part.slice(0, blank)) + tail);
+}
+
+function wordWrap(value: Value, given: Call): Value {
+  const names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
+  const [width = 79n, long = true, between = null, hyphens = true] = bind("wordwrap", given, names);
+  const line = between === null ? "\n" : text(between, "wordwrap's wrapstring");
+  const style = {
+    width: integer(width, "wordwrap's width"),
+    breaksLongWords: isTrue(long),
+    breaksAtHyphens: isTrue(hyphens),
+  };
+  return splitLines(ofText(value, "wordwrap"), false)
+    .map((one) => wrapped(one, style).join(line)).join(line);
+}
+
+/** The values are named, or they have an order. */
+function format(value: Value, { positional, named }: Call): Value {
+  if (positional.length > 0 && named.size > 0) {
+    throw new Error("format takes values in order or with names, not both");
+  }
+  return binary("%", str(value), named.size > 0 ? dict(named) : tuple(positional));
+}
+
+export const TEXT_FILTERS = {
+  upper: alone("upper", (value) => value.toUpperCase()),
+  lower: alone("lower", (value) => value.toLowerCase()),
+  capitalize: alone("capitalize", capitalize),
+  title,
+  indent,
+  truncate,
+  wordwrap: wordWrap,
+  format,
+  string: alone("string", (value) => value),
+  pprint: (value, given) => {
+    bind("pprint", given, []);
+    return pretty(value);
+  },
+  center: (value, given) => {
+    const [width = 80n] = bind("center", given, ["width"]);
+    const size = Math.min(integer(width, "center's width"), 1 << 24);
+    return like(value, justify(str(value), size, " ", "middle"));
+  },
+  trim: (value, given) => {
+    const [characters = null] = bind("trim", given, ["chars"]);
+    if (characters === null) return like(value, strip(str(value)));
+    return like(value, stripOf(str(value), text(characters, "trim's argument"), true, true));
+  },
+  replace: (value, given) => {
+    const [old, by, most] = bind("replace", given, ["old", "new", "count"], 2);
+    const limit = most === undefined || most === null ? -1 : integer(most, "replace's count");
+    return replace(str(value), str(old!), str(by!), limit);
+  },
+  wordcount: (value, given) => {
+    bind("wordcount", given, []);
+    return BigInt((str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length);
+  },
+} satisfies Record<string, TextFilter>;

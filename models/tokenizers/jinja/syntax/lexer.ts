@@ -1,0 +1,168 @@
+/**
+ * Cuts a template into tokens as Jinja's lexer does, with `trim_blocks` and `lstrip_blocks`: the
+ * line end after a statement and the blanks before one on its line are left out. A minus in a tag
+ * removes all white space on its side, a plus keeps it.
+ */
+import { type Literal, parseLiteral, PyFloat } from "../../../../tasks/python/literals.ts";
+import { parseIntegerLiteral } from "../../../../tasks/python/integers.ts";
+import { PYTHON_SPACE, stripEnd } from "../../../../tasks/python/text.ts";
+import { shownTag, TemplateFault } from "./fault.ts";
+
+/** `operator` tokens and the ends of tags have their own text as their type. */
+export interface Token {
+  readonly type: string;
+  /** The text of a name or of data; the value of a constant. */
+  readonly value: Literal;
+  /** Offset in the template. */
+  readonly at: number;
+  /** Offset of the tag that it stands in. */
+  readonly tag: number;
+}
+
+const S = `[${PYTHON_SPACE}]*`;
+const sticky = (pattern: string, flags = "") => new RegExp(pattern, `y${flags}`);
+
+const BEGIN = new RegExp(`\\{%([-+]?)${S}raw${S}(?:-%\\}${S}|%\\})|\\{[#%{]([-+]?)`, "g");
+const RAW_END = new RegExp(`\\{%([-+]?)${S}endraw${S}(?:\\+%\\}|-%\\}${S}|%\\}\\n?)`, "g");
+const COMMENT_END = new RegExp(`\\+#\\}|-#\\}${S}|#\\}\\n?`, "g");
+const STATEMENT_END = sticky(`\\+%\\}|-%\\}${S}|%\\}\\n?`);
+const OUTPUT_END = sticky(`-\\}\\}${S}|\\}\\}`);
+
+const DIGITS = "[0-9](?:_?[0-9])*";
+const EXPONENT = `e[+-]?${DIGITS}`;
+const WHITE = sticky(`[${PYTHON_SPACE}]+`);
+const FLOAT = sticky(`(?<!\\.)${DIGITS}(?:(?:\\.${DIGITS})?${EXPONENT}|\\.${DIGITS})`, "i");
+const INTEGER = sticky(
+  "0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[0-9a-f])+|[1-9](?:_?[0-9])*|0(?:_?0)*",
+  "i",
+);
+const NAME = sticky("[\\p{XID_Continue}\\p{N}]+", "u");
+const IDENTIFIER = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
+const STRING = sticky(`'(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*"`, "s");
+const OPERATOR = sticky("//|\\*\\*|==|!=|>=|<=|[-+/*%~[\\](){}><=.:|,;]");
+
+const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
+
+/**
+ * The tokens of a template; the last has the type `end`.
+ * @param given with line feeds as line ends
+ * @throws TemplateFault where there is no token
+ */
+export function* lex(given: string): Generator<Token> {
+  // Jinja leaves out one line end at the end of a template.
+  const source = given.endsWith("\n") ? given.slice(0, -1) : given;
+  let at = 0, isLineStart = true;
+  /** The data before a tag, without the blanks that the tag removes. */
+  const data = (from: number, to: number, sign: string, isOutput: boolean): Token[] => {
+    const text = trimmed(source.slice(from, to), sign, isOutput, isLineStart);
+    return text === "" ? [] : [{ type: "data", value: text, at: from, tag: from }];
+  };
+  while (at < source.length) {
+    const begin = matchFrom(BEGIN, source, at);
+    if (begin === null) {
+      yield { type: "data", value: source.slice(at), at, tag: at };
+      break;
+    }
+    const start = begin.index, open = source.slice(start, start + 2);
+    yield* data(at, start, begin[1] ?? begin[2]!, open === "{{");
+    at = start + begin[0].length;
+    isLineStart = source[at - 1] === "\n";
+    if (begin[1] !== undefined) {
+      const end = matchFrom(RAW_END, source, at);
+      if (end === null) {
+        throw new TemplateFault(start, `${shownTag(source, start)} has no {% endraw %}`);
+      }
+      yield* data(at, end.index, end[1]!, false);
+      at = end.index + end[0].length;
+    } else if (open === "{#") {
+      const end = matchFrom(COMMENT_END, source, at);
+      if (end === null) throw new TemplateFault(start, `${shownTag(source, start)} has no #}`);
+      at = end.index + end[0].length;
+    } else {
+      yield { type: open, value: open, at: start, tag: start };
+      at = yield* tagTokens(source, start, at);
+    }
+    isLineStart = source[at - 1] === "\n";
+  }
+  yield { type: "end", value: null, at: source.length, tag: source.length };
+}
+
+function matchFrom(pattern: RegExp, source: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(source);
+}
+
+function trimmed(text: string, sign: string, isOutput: boolean, isLineStart: boolean): string {
+  if (sign === "-") return stripEnd(text);
+  if (sign === "+" || isOutput) return text;
+  const line = text.lastIndexOf("\n") + 1;
+  const isAlone = (line > 0 || isLineStart) && stripEnd(text.slice(line)) === "";
+  return isAlone ? text.slice(0, line) : text;
+}
+
+/**
+ * The tokens of one tag, the one that ends it included.
+ * @param start offset of the tag
+ * @param from offset after what begins it
+ * @returns the offset after the tag
+ */
+function* tagTokens(source: string, start: number, from: number): Generator<Token, number> {
+  const isOutput = source[start + 1] === "{", close = isOutput ? "}}" : "%}";
+  const open: string[] = [];
+  const fault = (place: number, message: string) =>
+    new TemplateFault(place, `${shownTag(source, start, place)}: ${message}`);
+  for (let at = from;;) {
+    const match = (pattern: RegExp) => matchFrom(pattern, source, at)?.[0];
+    const end = open.length > 0 ? undefined : match(isOutput ? OUTPUT_END : STATEMENT_END);
+    if (end !== undefined) {
+      yield { type: close, value: close, at, tag: start };
+      return at + end.length;
+    }
+    const white = match(WHITE);
+    if (white !== undefined) {
+      at += white.length;
+      continue;
+    }
+    const token = (type: string, value: Literal) => ({ type, value, at, tag: start });
+    let text: string | undefined;
+    if ((text = match(FLOAT)) !== undefined) {
+      yield token("float", new PyFloat(Number(text.replaceAll("_", ""))));
+    } else if ((text = match(INTEGER)) !== undefined) {
+      const value = parseIntegerLiteral(text);
+      if (value === null) throw fault(at, "a number has too many digits");
+      yield token("integer", value);
+    } else if ((text = match(NAME)) !== undefined) {
+      if (!IDENTIFIER.test(text)) throw fault(at, `${text} is no name`);
+      yield token("name", text);
+    } else if ((text = match(STRING)) !== undefined) {
+      yield token("string", stringValue(text, (message) => fault(at, message)));
+    } else if ((text = match(OPERATOR)) !== undefined) {
+      if (text in CLOSING) open.push(CLOSING[text]!);
+      else if (")]}".includes(text)) {
+        const expected = open.pop();
+        if (expected === undefined && text === "}") {
+          throw new TemplateFault(start, `${shownTag(source, start)} has no ${close}`);
+        }
+        if (expected === undefined) throw fault(at, `found ${text}, which closes no bracket`);
+        if (expected !== text) throw fault(at, `found ${text}, expected ${expected}`);
+      }
+      yield token(text, text);
+    } else if (at >= source.length) {
+      throw new TemplateFault(start, `${shownTag(source, start)} has no ${close}`);
+    } else if (source[at] === "'" || source[at] === '"') {
+      throw fault(at, `a text that begins with ${source[at]} has no end`);
+    } else {throw fault(
+        at,
+        `found ${String.fromCodePoint(source.codePointAt(at)!)}, expected a value`,
+      );}
+    at += text.length;
+  }
+}
+
+/** The value of a text in quotes. Python's escapes are known; line ends may stand in it. */
+function stringValue(quoted: string, fault: (message: string) => Error): string {
+  const quote = quoted[0]!.repeat(3);
+  const value = parseLiteral(quote + quoted.slice(1, -1) + quote);
+  if (typeof value !== "string") throw fault(`the escapes of ${quoted} cannot be read`);
+  return value;
+}

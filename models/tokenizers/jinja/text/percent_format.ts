@@ -1,0 +1,120 @@
+/** Python's `text % values`. */
+import { PyDict, PyFloat, PyTuple } from "../../../../tasks/python/literals.ts";
+import { codePoints } from "../../../../tasks/python/text.ts";
+import {
+  Namespace,
+  numberOf,
+  Range,
+  repr,
+  str,
+  typeName,
+  Undefined,
+  unmarked,
+  type Value,
+} from "../values.ts";
+import { floatText, integerText } from "./numbers.ts";
+
+const DIRECTIVE = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d{0,6})(?:\.(\*|\d{0,3}))?[hlL]?(.)?/gsu;
+
+/**
+ * @param values a tuple of values, a dict for `%(name)s`, or one value
+ * @throws Error for too many or too few values, and for directives that Python does not have
+ */
+export function percentFormat(template: string, values: Value): string {
+  const given: Value[] = values instanceof PyTuple ? [...values.items] : [values];
+  const next = (whole: string) => {
+    const value = given.shift();
+    if (value === undefined) throw new Error(`no value is left for ${whole} of a text`);
+    return value;
+  };
+  let isNamed = false;
+  const text = template.replace(
+    DIRECTIVE,
+    (whole, key: string | undefined, flags, width, precision: string | undefined, type) => {
+      if (type === "%") return "%";
+      if (type === undefined) throw new Error("a text that is formatted ends with %");
+      const size = width === "*" ? count(next(whole)) : Number(width);
+      const digits = precision === "*" ? count(next(whole)) : precision && Number(precision);
+      if (key !== undefined) isNamed = true;
+      const value = key === undefined ? next(whole) : named(values, key);
+      const limit = precision === "" ? 0 : digits as number | undefined;
+      return padded(directive(whole, type, flags, limit, value), flags, size, type);
+    },
+  );
+  if (given.length > 0 && !isNamed && !mayBeLeft(values)) {
+    throw new Error("not all values were used by % of a text");
+  }
+  return text;
+}
+
+function named(values: Value, key: string): Value {
+  const value = values instanceof PyDict ? values.get(key) : undefined;
+  if (value === undefined) throw new Error(`% of a text got no value named ${key}`);
+  return value;
+}
+
+/** Python ignores values that could have names: whatever has items, but is no tuple or text. */
+function mayBeLeft(values: Value): boolean {
+  return values instanceof PyDict || Array.isArray(values) || values instanceof Undefined ||
+    values instanceof Range || values instanceof Namespace;
+}
+
+function count(value: Value): number {
+  if (typeof value === "bigint") return Number(value);
+  throw new Error("* of a text's directive needs an int");
+}
+
+/** @returns sign and mark, then the rest */
+function directive(
+  whole: string,
+  type: string,
+  flags: string,
+  digits: number | undefined,
+  given: Value,
+): readonly [head: string, text: string] {
+  if (type === "s" || type === "r") {
+    const text = type === "s" ? str(given) : repr(given);
+    return ["", digits === undefined ? text : Array.from(text).slice(0, digits).join("")];
+  }
+  const value = unmarked(given), number = numberOf(value);
+  if (type === "c") return ["", character(value)];
+  if (number === null) throw new Error(`${whole} of ${typeName(value)} is not possible`);
+  const real = number instanceof PyFloat ? number.value : Number(number);
+  const isNegative = real < 0 || Object.is(real, -0) && number instanceof PyFloat;
+  const sign = isNegative ? "-" : flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
+  const lower = type.toLowerCase();
+  if (lower === "e" || lower === "f" || lower === "g") {
+    const style = { type: lower, digits: digits ?? 6, keepsPoint: flags.includes("#") } as const;
+    const text = floatText(Math.abs(real), style);
+    return [sign, type === lower ? text : text.toUpperCase()];
+  }
+  if ("oxX".includes(type) ? number instanceof PyFloat : !"diu".includes(type)) {
+    throw new Error(`${whole} of ${typeName(value)} is not possible`);
+  }
+  if (!Number.isFinite(real)) throw new Error(`${whole} of ${real} is not possible`);
+  const int = number instanceof PyFloat ? BigInt(Math.trunc(real)) : number;
+  const text = integerText(int < 0n ? -int : int, type, false).padStart(digits ?? 0, "0");
+  const isZero = int === 0n && number instanceof PyFloat;
+  const mark = flags.includes("#") && "oxX".includes(type) ? `0${type}` : "";
+  return [(isZero && sign === "-" ? "" : sign) + mark, text];
+}
+
+function character(value: Value): string {
+  if (typeof value === "bigint" && value >= 0n && value < 0x110000n) {
+    return String.fromCodePoint(Number(value));
+  }
+  if (typeof value === "string" && codePoints(value) === 1) return value;
+  throw new Error("%c of a text needs one character");
+}
+
+function padded(
+  [head, text]: readonly [string, string],
+  flags: string,
+  width: number,
+  type: string,
+): string {
+  const missing = Math.max(0, Math.abs(width) - codePoints(head + text));
+  if (flags.includes("-") || width < 0) return head + text + " ".repeat(missing);
+  const isZero = flags.includes("0") && !"src".includes(type);
+  return isZero ? head + "0".repeat(missing) + text : " ".repeat(missing) + head + text;
+}
