@@ -3,6 +3,7 @@
  * `configs/foreign/`: `docs/foreign_keys.md`.
  */
 import type { ForeignTable, RefusedKey } from "./foreign/foreign_table.ts";
+import { AXOLOTL } from "./foreign/axolotl/axolotl.ts";
 import { OPEN_R1 } from "./foreign/open_r1/open_r1.ts";
 import { PEFT } from "./foreign/peft.ts";
 import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
@@ -42,6 +43,7 @@ const PROJECTS: readonly [title: string, keys: ForeignTable][] = [
   ["transformers", TRANSFORMERS],
   ["PEFT", PEFT],
   ["open-r1", OPEN_R1],
+  ["Axolotl", AXOLOTL],
   ["reasoning-gym and its scripts", {
     ...REASONING_GYM,
     translated: { ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
@@ -71,7 +73,7 @@ function project(title: string, keys: ForeignTable): string[] {
 function obeyed(keys: ForeignTable): string[][] {
   const translated = Object.entries(keys.translated).map(([name, { doc, aliases }]) => [
     [name, ...aliases].map(code).join(", "),
-    doc.replace(/^(verl|reasoning-gym|open-r1)(, Megatron)?: /, ""),
+    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl)(, Megatron)?: /, ""),
   ]);
   return [
     ...Object.entries(keys.obeyed).map(([name, canonical]) => [code(name), code(canonical)]),

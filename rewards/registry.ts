@@ -121,7 +121,9 @@ export function rewardNames(): string[] {
 }
 
 /** The reward with this name or alias, or a UsageError that names the nearest one. */
-export function getReward(name: string): BuiltInReward {
+export function getReward(written: string): BuiltInReward {
+  // Where TRL has its rewards: files of TRL and Axolotl name the module, too.
+  const name = written.replace(/^trl\.rewards\.(\w+)$/, "$1");
   const reward = rewards.get(Object.hasOwn(REWARD_ALIASES, name) ? REWARD_ALIASES[name]! : name);
   if (reward !== undefined) return reward;
   if (Object.hasOwn(AMBIGUOUS, name)) {

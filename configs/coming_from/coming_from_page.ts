@@ -62,6 +62,17 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     soft_punish_cache use_vllm push_to_hub hub_model_id hub_strategy hub_model_revision
     callbacks benchmarks wandb_project wandb_entity code_eval_test_batch_size
   `),
+  Axolotl: names(`
+    base_model rl trl.num_generations trl.max_completion_length trl.beta trl.loss_type
+    trl.scale_rewards trl.reward_funcs trl.reward_weights trl.temperature trl.use_vllm
+    trl.vllm_server_host trl.async_prefetch trl.replay_buffer_size
+    adapter lora_r lora_alpha lora_target_linear lora_target_modules load_in_4bit
+    axolotl.datasets val_set_size axolotl.chat_template sequence_len micro_batch_size
+    gradient_accumulation_steps num_epochs max_steps optimizer lr_scheduler learning_rate
+    cosine_min_lr_ratio warmup_steps saves_per_epoch evals_per_epoch bf16 flash_attention
+    gradient_checkpointing wandb_project wandb_name special_tokens sample_packing
+    train_on_inputs plugins deepspeed fsdp
+  `),
   "reasoning-gym": names(`
     reasoning_gym.datasets reasoning_gym.dataset_size
     reasoning_gym.developer_prompt reasoning_gym.developer_role curriculum.enabled
@@ -85,7 +96,11 @@ function keyTable(keys: readonly string[]): string {
   const same = keys.filter(isSame);
   return table(["key", "in rgx"], [
     ...(same.length === 0 ? [] : [[same.map(code).join(", "), "the same name"]]),
-    ...keys.filter((key) => !isSame(key)).map((key) => [code(key), placeOf(key)!]),
+    ...keys.filter((key) => !isSame(key)).map((key) => [
+      // A name with another meaning elsewhere stands in a section of its own.
+      code(key.replace(/^axolotl\./, "")),
+      placeOf(key)!,
+    ]),
   ]);
 }
 
@@ -94,7 +109,7 @@ function placeOf(key: string): string | undefined {
   const translated = Object.entries(TRANSLATED_KEYS.keys)
     .find(([name, { aliases }]) => name === key || aliases.includes(key));
   if (translated !== undefined) {
-    return translated[1].doc.replace(/^(verl|reasoning-gym|open-r1): /, "");
+    return translated[1].doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl): /, "");
   }
   const spelt = FOREIGN_SPELLINGS.get(key);
   if (spelt !== undefined) return code(spelt);

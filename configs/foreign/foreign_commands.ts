@@ -49,6 +49,18 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
     note: "several processes through MPI, to the bits of one; rgx slurm --nodes writes a job",
   },
   {
+    theirs: "accelerate launch src/open_r1/grpo.py --config FILE",
+    typed: [],
+    ours: "rgx train FILE …",
+    note: "the names in reward_funcs are open-r1's",
+  },
+  {
+    theirs: "axolotl train FILE",
+    typed: ["axolotl"],
+    ours: "rgx train FILE …",
+    note: "a file with rl: grpo; axolotl vllm-serve is rgx serve MODEL --allow-adapter-upload",
+  },
+  {
     theirs: "python -m verl.trainer.main_ppo …",
     typed: ["main_ppo", "ppo"],
     ours: "rgx train …",

@@ -1,11 +1,12 @@
 /**
  * The keys of all other projects, put together from one table per project: `trl.ts`,
- * `transformers.ts`, `peft.ts`, `verl/verl.ts`, `reasoning_gym.ts`, `open_r1/open_r1.ts`. To add a
- * key of another project, add it to a list of that table: `obeyed`, `translated`, `withoutEffect`
- * or `refused` (see `foreign_table.ts`).
+ * `transformers.ts`, `peft.ts`, `verl/verl.ts`, `reasoning_gym.ts`, `open_r1/open_r1.ts`,
+ * `axolotl/axolotl.ts`. To add a key of another project, add it to a list of that table: `obeyed`,
+ * `translated`, `withoutEffect` or `refused` (see `foreign_table.ts`).
  */
 import type { AnySection } from "../types/key_spec.ts";
 import type { ForeignTable, RefusedKey, ValueRule } from "./foreign_table.ts";
+import { AXOLOTL } from "./axolotl/axolotl.ts";
 import { OPEN_R1 } from "./open_r1/open_r1.ts";
 import { PEFT } from "./peft.ts";
 import { REASONING_GYM } from "./reasoning_gym.ts";
@@ -21,6 +22,7 @@ const TABLES: readonly ForeignTable[] = [
   VERL,
   REASONING_GYM,
   OPEN_R1,
+  AXOLOTL,
 ];
 
 /** Spelling → rgx's canonical key. */
@@ -70,6 +72,7 @@ export const TRANSLATED_KEYS: AnySection = {
     ...TRACKER_SWITCHES,
     ...REASONING_GYM.translated,
     ...OPEN_R1.translated,
+    ...AXOLOTL.translated,
   },
 };
 

@@ -11,6 +11,7 @@ import {
   type Problems,
   toJson,
 } from "../documents/node.ts";
+import { isOfAxolotlAlone } from "./axolotl/axolotl.ts";
 import { listedAt, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign_keys.ts";
 import type { RefusedKey } from "./foreign_table.ts";
 import { isOfVerlAlone } from "./verl/verl.ts";
@@ -50,7 +51,7 @@ function asksForNothing(path: string, node: ConfigNode): boolean {
     [...node.entries.keys()].every((name) => WITHOUT_EFFECT.has(`${path}.${name}`));
 }
 
-/** Notes a key that steers another engine. Those of verl share one note for each reason. */
+/** Notes a key that steers another engine. Those of one project share a note for each reason. */
 function reportWithoutEffect(
   why: string,
   { keyAt, node }: MapEntry,
@@ -58,10 +59,11 @@ function reportWithoutEffect(
   problems: Problems,
 ): void {
   if (isNull(node)) return;
-  if (isOfVerlAlone(written)) {
-    // Its whole configuration has many switches that are off.
+  const project = isOfVerlAlone(written) ? "verl" : isOfAxolotlAlone(written) ? "Axolotl" : null;
+  if (project !== null) {
+    // A whole configuration has many switches that are off.
     if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;
-    return problems.noteTogether(keyAt, written, `of verl, no effect in rgx (${why})`);
+    return problems.noteTogether(keyAt, written, `of ${project}, no effect in rgx (${why})`);
   }
   const reason = why === "" ? "" : `; ${why}`;
   problems.note(keyAt, written, `accepted, has no effect in rgx${reason}`);

@@ -5,6 +5,7 @@
  */
 import type { MapNode, Problems } from "../documents/node.ts";
 import { noteAdapter } from "./adapter_switch.ts";
+import { translateAxolotl } from "./axolotl/translate_axolotl.ts";
 import { translateOpenR1 } from "./open_r1/translate_open_r1.ts";
 import { Translation } from "./translation.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
@@ -21,6 +22,7 @@ import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 /** The tree with rgx's keys set. The foreign keys stay in it, and nothing reads them afterwards. */
 export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
   const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
+  translateAxolotl(translation);
   translateCurriculum(translation);
   translatePrompts(translation);
   noteAdapter(translation);

@@ -56,7 +56,10 @@ class Builder {
       case "prefix":
         return this.#section(written, meaning.section, keyAt, node);
       case "notObeyed":
-        return this.#put(keptAt(written), keyAt, { ...absolute(node, written), foreign: written });
+        return this.#put(keptAt(written), keyAt, {
+          ...absolute(node, written),
+          foreign: node.foreign ?? written,
+        });
       case "misplaced":
         return this.problems.add(keyAt, written, `wrong section: write it as ${meaning.path}`);
       case "unknown": {
@@ -100,7 +103,7 @@ class Builder {
       this.#put(WANDB_PROJECT, keyAt, { kind: "scalar", value: true, at: node.at });
     }
     const kept = markDeletions(value, written, this.problems);
-    const marked = isForeign(written) ? { ...kept, foreign: written } : kept;
+    const marked = isForeign(written) ? { ...kept, foreign: node.foreign ?? written } : kept;
     this.#put(path, keyAt, marked, !written.includes("."));
   }
 

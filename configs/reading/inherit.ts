@@ -9,6 +9,7 @@ import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path"
 import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
 import { EMBEDDED, embeddedPath } from "../documents/embedded.ts";
+import { withAxolotlNames } from "../foreign/axolotl/own_names.ts";
 import { isOfVerl } from "../foreign/verl/verl.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
 import { mergeMaps } from "../documents/merge.ts";
@@ -106,7 +107,10 @@ class Inheritance {
     entries.delete("_base_");
     entries.delete("defaults");
     const canonical = canonicalise(
-      withFileVariables({ ...document, entries }, source) as MapNode,
+      withAxolotlNames(
+        withFileVariables({ ...document, entries }, source) as MapNode,
+        this.problems,
+      ),
       this.problems,
     );
     const environment = { ...this.environment, ...variables(entries.get("env")?.node) };

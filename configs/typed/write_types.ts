@@ -145,7 +145,9 @@ export function typeFiles(): Map<string, string> {
     [
       "sections.ts",
       head("The keys of all sections but `training`.") +
-      `import type { CurriculumSection, ModelInit, RunConfig } ${run}` +
+      `import type { RunConfig } ${run}` +
+      'import type { CurriculumSection } from "../schema/sections/data.ts";\n' +
+      'import type { ModelInit } from "../schema/sections/model.ts";\n' +
       'import type { Curricula, TaskItems, Trackers } from "./items.ts";\n\n' +
       SECTION_INTERFACES.map(interfaceText).join("\n"),
     ],

@@ -1,0 +1,122 @@
+/** Files of Axolotl: which keys are known, what they mean together, and what is refused. */
+import assert from "node:assert/strict";
+import { readGoldenJson } from "../../../tests/golden.ts";
+import { meaningOf } from "../../reading/key_names.ts";
+import { errorsOf, load } from "../../testing.ts";
+
+const DATA = { "d.jsonl": '{"problem": "1 + 1 =", "solution": "$2$"}\n' };
+const START = `base_model: m
+rl: grpo
+datasets: [{path: d.jsonl}]
+micro_batch_size: 8
+trl: {reward_funcs: [trl.rewards.accuracy_reward]}
+`;
+
+const loaded = async (yaml: string) => await load(START + yaml, {}, DATA);
+const refusals = async (yaml: string) => (await errorsOf(yaml, {}, DATA)).join("\n");
+
+Deno.test("every key of Axolotl's files is a key, or is in a list", () => {
+  const { keys } = readGoldenJson<{ keys: string[] }>("axolotl_keys.json");
+  assert.ok(keys.length > 400);
+  assert.deepEqual(keys.filter((key) => meaningOf(key).kind === "unknown"), []);
+});
+
+Deno.test("what is not written has Axolotl's defaults, and a note names them", async () => {
+  const { config: { training, model, lora }, notes } = await loaded("");
+  assert.equal(model.model_name_or_path, "m");
+  assert.equal(lora, null);
+  assert.deepEqual(
+    [training.gradient_accumulation_steps, training.lr_scheduler_type, training.warmup_steps],
+    [1, "cosine", 0.03],
+  );
+  assert.deepEqual([training.save_strategy, training.save_total_limit], ["epoch", 4]);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0]!, /^f\.yaml:1:13: base_model: Axolotl's defaults are set: gradient_acc/);
+});
+
+Deno.test("adapters are those of Axolotl", async () => {
+  const lora = async (yaml: string) => (await loaded(yaml)).config.lora;
+  assert.equal((await lora("adapter: lora\nlora_r: 4\n"))!.r, 4);
+  const linear = await lora(
+    "adapter: lora\nlora_target_linear: true\nlora_target_modules: [q_proj]\n",
+  );
+  assert.equal(linear!.target_modules, "all-linear");
+  // Without `adapter` all weights are trained, and a key without a value is not written.
+  assert.equal(await lora("adapter:\nlora_r: 4\nlora_alpha:\n"), null);
+  const { config } = await loaded("adapter: qlora\n");
+  assert.equal(config.model.load_in_4bit, true);
+  const yaml = START + "adapter: lora\nlora_target_linear: true\nlora_target_modules: [lm_head]\n";
+  assert.match(await refusals(yaml), /lora_target_modules: adds lm_head to lora_target_linear/);
+});
+
+Deno.test("counts per epoch are shares of all steps, as in Axolotl", async () => {
+  const { config: { training, data } } = await loaded(
+    "num_epochs: 2\nsaves_per_epoch: 4\nevals_per_epoch: 1\nval_set_size: 0.25\n",
+  );
+  assert.deepEqual([training.save_strategy, training.save_steps], ["steps", 0.125]);
+  assert.deepEqual([training.eval_strategy, training.eval_steps], ["steps", 0.5]);
+  assert.equal(data.train_ratio, 0.75);
+  const { notes } = await loaded("evals_per_epoch: 1\n");
+  assert.match(notes.join("\n"), /evals_per_epoch: accepted, has no effect .*val_set_size/);
+});
+
+Deno.test("schedule, optimizer, types, trackers and the Hub are translated", async () => {
+  const { config: { training, logging, model }, notes } = await loaded(
+    "lr_scheduler: cosine\ncosine_min_lr_ratio: 0.1\noptimizer: adamw_bnb_8bit\nbf16: auto\n" +
+      "gradient_checkpointing: offload\nwandb_project: p\nwandb_name: n\nuse_mlflow: true\n" +
+      "hub_model_id: me/x\nchat_template: jinja\nchat_template_jinja: '{{ messages }}'\n" +
+      "sample_packing: true\nflash_attention: true\nliger_rope: true\ntf32: auto\n" +
+      "special_tokens: {pad_token: x}\nplugins: [axolotl.integrations.liger.LigerPlugin]\n",
+  );
+  assert.equal(training.lr_scheduler_type, "cosine_with_min_lr");
+  assert.deepEqual(training.lr_scheduler_kwargs, { min_lr_rate: 0.1 });
+  assert.deepEqual([training.optim, training.compute_dtype], ["adamw_8bit", "bfloat16"]);
+  assert.deepEqual([training.push_to_hub, training.hub_private_repo], [true, true]);
+  assert.deepEqual([logging.report_to, logging.run_name], [["wandb", "mlflow"], "n"]);
+  assert.equal(model.chat_template, "{{ messages }}");
+  const text = notes.join("\n");
+  assert.match(text, /of Axolotl, no effect in rgx \(.*\): flash_attention/);
+  assert.match(text, /bf16: auto is true/);
+  assert.doesNotMatch(text, /sample_packing/);
+});
+
+Deno.test("a vLLM server is asked where its address is written", async () => {
+  const trl = "trl: {use_vllm: true, reward_funcs: [accuracy_reward]}\n";
+  const start = START.replace(/trl: .*\n/, trl);
+  const served = await load(start + "adapter: lora\nvllm: {host: h, port: 81}\n", {}, DATA);
+  assert.equal(served.config.generation.backend, "openai");
+  assert.deepEqual(served.config.generation.base_url, ["http://h:81"]);
+  const { config } = await load(start, {}, DATA);
+  assert.equal(config.generation.backend, "in_process");
+  const gdpo = await load(START.replace("grpo", "gdpo"), {}, DATA);
+  assert.equal(gdpo.config.training.multi_objective_aggregation, "normalize_then_sum");
+});
+
+Deno.test("what Axolotl does and rgx does not is refused with its line", async () => {
+  const refused: readonly [yaml: string, expected: RegExp][] = [
+    ["batch_size: 8", /f\.yaml:6:1: batch_size: .*micro_batch_size/],
+    ["fp8: true", /fp8: .*\(only false\); bf16: true/],
+    ["chat_template: chatml", /f\.yaml:6:16: chat_template: chatml: .*chat_template_jinja/],
+    ["special_tokens: {eos_token: x}", /special_tokens\.eos_token: .*tokenizer's folder/],
+    ["plugins: [mine.Plugin]", /plugins: .*rgx runs no Python/],
+    ["early_stopping_patience: 3", /early_stopping_patience: .*load_best_model_at_end/],
+    ["reward_model: true", /reward_model: .*rewards are functions/],
+    ["deepspeed: zero1.json", /deepspeed: .*not divided over cards/],
+    ["optimizer: lion_8bit", /training\.optim: expected adamw_torch_fused/],
+    ["flash_atention: true", /flash_atention: unknown key, did you mean flash_attention\?/],
+  ];
+  for (const [yaml, expected] of refused) {
+    assert.match(await refusals(`${START}${yaml}\n`), expected, yaml);
+  }
+  const changed = (from: string | RegExp, to: string) => refusals(START.replace(from, to));
+  assert.match(await changed("rl: grpo\n", ""), /^f\.yaml:1:13: base_model: without rl: grpo/);
+  assert.match(await changed("grpo", "dpo"), /:2:5: axolotl\.rl: dpo is not supported yet/);
+  assert.match(
+    await changed("{path: d.jsonl}", "{path: d.jsonl, type: mine.transform}"),
+    /:3:34: datasets\.0\.type: Python is not run/,
+  );
+  assert.match(await changed("[{path", "[{path: d.jsonl}, {path"), /datasets: expected one/);
+  assert.match(await changed("{path: d.jsonl}", "{path: d.jsonl, split: test}"), /only train/);
+  assert.match(await changed("{reward", "{async_prefetch: true, reward"), /max_staleness/);
+  assert.match(await changed("trl.rewards.acc", "mine.acc"), /rewards\.0: .*Python is not run/);
+});

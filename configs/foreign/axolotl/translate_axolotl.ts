@@ -1,0 +1,215 @@
+/** Translates the keys of Axolotl that correspond to several keys of rgx, or depend on others. */
+import { type ConfigNode, isNull, type Json, nodeAt, toJson } from "../../documents/node.ts";
+import type { Translation } from "../translation.ts";
+
+export function translateAxolotl(translation: Translation): void {
+  const model = translation.given("model.model_name_or_path");
+  if (model?.foreign === "base_model") {
+    translateAlgorithm(translation, model);
+    fillDefaults(translation, model);
+  }
+  translateAdapter(translation, model);
+  translateTemplate(translation);
+  translateDatasets(translation);
+  translateSplit(translation);
+  translateIntervals(translation);
+  translateServer(translation);
+  translateTrackers(translation);
+}
+
+function translateAlgorithm(translation: Translation, model: ConfigNode): void {
+  const rl = translation.given("axolotl.rl");
+  if (rl === undefined) {
+    const text = "without rl: grpo, Axolotl trains supervised; of its files rgx reads those of " +
+      "GRPO, and rgx sft has a section sft (docs/training.md)";
+    translation.refuse(model, "base_model", text);
+  } else if (translation.text("axolotl.rl") === "gdpo") {
+    translation.set("training", "multi_objective_aggregation", "normalize_then_sum", rl);
+  }
+  const push = translation.given("training.hub_model_id");
+  if (push !== undefined) {
+    translation.fill("training", "push_to_hub", true, push);
+    translation.fill("training", "hub_private_repo", true, push);
+  }
+}
+
+/** Axolotl's defaults that change results or the number of checkpoints. */
+const DEFAULTS: readonly [name: string, value: Json, alone?: string][] = [
+  ["per_device_train_batch_size", 1],
+  ["gradient_accumulation_steps", 1],
+  ["num_train_epochs", 1],
+  ["lr_scheduler_type", "cosine"],
+  ["warmup_steps", 0.03],
+  ["save_strategy", "epoch", "save_steps"],
+  ["save_total_limit", 4],
+];
+
+function fillDefaults(translation: Translation, model: ConfigNode): void {
+  const filled: string[] = [];
+  for (const [name, value, alone = name] of DEFAULTS) {
+    const isWritten = [name, alone].some((key) => translation.given(`training.${key}`)) ||
+      (alone === "save_steps" && translation.given("axolotl.saves_per_epoch") !== undefined);
+    if (isWritten) continue;
+    translation.fill("training", name, value, model);
+    filled.push(`${name}: ${value}`);
+  }
+  const steps = translation.given("training.save_steps");
+  if (steps !== undefined) translation.fill("training", "save_strategy", "steps", steps);
+  if (filled.length === 0) return;
+  translation.note(model, "base_model", `Axolotl's defaults are set: ${filled.join(", ")}`);
+}
+
+const MODULES = "axolotl.lora_target_linear";
+
+function translateAdapter(translation: Translation, model: ConfigNode | undefined): void {
+  const adapter = translation.given("axolotl.adapter");
+  if (adapter !== undefined) {
+    translation.set("lora", "enabled", true, adapter);
+    if (translation.text("axolotl.adapter") === "qlora") {
+      translation.set("model", "load_in_4bit", true, adapter);
+    }
+  } else if (model?.foreign === "base_model" && translation.given("lora") !== undefined) {
+    // Without `adapter`, Axolotl trains all weights, whatever else is written.
+    translation.set("lora", "enabled", false, model);
+  }
+  const linear = translation.given(MODULES);
+  if (linear === undefined || !translation.isTrue(MODULES)) return;
+  const named = translation.given("lora.target_modules");
+  const names = named === undefined ? [] : [toJson(named)].flat();
+  const others = names.filter((name) => !/_proj$/.test(String(name)));
+  if (others.length > 0) {
+    const text = `adds ${others.join(", ")} to lora_target_linear: give one of the two`;
+    return translation.refuse(named!, "lora_target_modules", text);
+  }
+  translation.drop("lora", "target_modules");
+  translation.set("lora", "target_modules", "all-linear", linear);
+}
+
+function translateTemplate(translation: Translation): void {
+  const path = "axolotl.chat_template", node = translation.given(path);
+  const name = translation.text(path);
+  if (node !== undefined && name !== null && !/^(tokenizer_default$|jinja$)/.test(name)) {
+    const text = `${name}: Axolotl's own templates are not in rgx: tokenizer_default takes the ` +
+      "model's, chat_template_jinja has a text or a file";
+    translation.refuse(node, "chat_template", text);
+  }
+  const tokens = "axolotl.special_tokens", special = translation.given(tokens);
+  if (special === undefined) return;
+  if (special.kind !== "map") {
+    return translation.refuse(special, tokens, "expected a map of tokens, as in {pad_token: …}");
+  }
+  for (const [token, { keyAt, node }] of special.entries) {
+    if (isNull(node)) continue;
+    if (token === "pad_token") {
+      const text = "accepted, has no effect in rgx; padding is left out of everything";
+      translation.problems.note(keyAt, `special_tokens.${token}`, text);
+    } else {
+      const text = "not supported yet by this version; the tokens are those of the tokenizer's " +
+        "folder";
+      translation.problems.add(keyAt, `special_tokens.${token}`, text);
+    }
+  }
+}
+
+/** Fields of a data set that do not say which rows there are. */
+const HARMLESS = ["ds_type", "trust_remote_code", "preprocess_shards"];
+const NO_PYTHON =
+  "Python is not run: write the rows that it makes into a file (prompt, answer, …), " +
+  "and name that in path";
+
+function translateDatasets(translation: Translation): void {
+  const datasets = translation.given("axolotl.datasets");
+  if (datasets === undefined) return;
+  const refuse = (node: ConfigNode, text: string, name = "datasets") => {
+    // The data set is named, so that none is missing.
+    translation.problems.incomplete = true;
+    translation.problems.add(node.at, name, text);
+  };
+  const only = datasets.kind === "list" && datasets.items.length === 1 ? datasets.items[0]! : null;
+  if (only?.kind !== "map") {
+    const text = "expected one data set, as in [{path: problems.jsonl}]; rgx trains on one: join " +
+      "the files into one";
+    return refuse(datasets, text);
+  }
+  const files = nodeAt(only, ["data_files"]), file = files && [toJson(files)].flat();
+  for (const [name, { node }] of only.entries) {
+    const value = toJson(node), key = `datasets.0.${name}`;
+    if (value === null || HARMLESS.includes(name)) continue;
+    if (name === "path" && files === undefined) {
+      translation.set("data", "dataset_name", value, node);
+    } else if (name === "data_files" && file?.length === 1) {
+      translation.set("data", "dataset_name", file[0]!, node);
+    } else if (name === "data_files") refuse(node, "expected one file: join the files", key);
+    else if (name === "name") translation.set("data", "dataset_config", value, node);
+    else if (name === "split" && value !== "train") {
+      refuse(node, "only train is read; name the file of a split in path", key);
+    } else if (name === "type") refuse(node, NO_PYTHON, key);
+    else if (name === "revision") refuse(node, "name the folder of the data", key);
+    else if (!["path", "split"].includes(name)) {
+      refuse(
+        node,
+        "not supported yet by this version; columns are known by their names " +
+          "(docs/tasks.md)",
+        key,
+      );
+    }
+  }
+  if (nodeAt(only, ["path"]) === undefined && files === undefined) refuse(only, "path is missing");
+}
+
+/** Below 1 it is a share of the problems, else a number of them. */
+function translateSplit(translation: Translation): void {
+  const size = translation.number("axolotl.val_set_size");
+  if (size === null || size.value === 0) return;
+  if (size.value < 1) translation.set("data", "train_ratio", 1 - size.value, size.node);
+  else translation.set("data", "test_examples", size.value, size.node);
+}
+
+/** `…_per_epoch` as a share of all steps, as in Axolotl. */
+function translateIntervals(translation: Translation): void {
+  const epochs = translation.number("training.num_train_epochs")?.value ?? 1;
+  const hasSplit = (translation.number("axolotl.val_set_size")?.value ?? 0) > 0;
+  for (const what of ["save", "eval"]) {
+    const path = `axolotl.${what}s_per_epoch`, times = translation.number(path);
+    if (times === null || times.value < 1) continue;
+    if (what === "eval" && !hasSplit) {
+      const text = "accepted, has no effect in rgx: val_set_size holds no problems out";
+      translation.note(times.node, path, text);
+      continue;
+    }
+    const share = 1 / (times.value * epochs);
+    translation.set("training", `${what}_strategy`, share < 1 ? "steps" : "epoch", times.node);
+    if (share < 1) translation.set("training", `${what}_steps`, share, times.node);
+  }
+  const least = translation.number("axolotl.cosine_min_lr_ratio");
+  if (least === null) return;
+  if (translation.text("training.lr_scheduler_type") !== "cosine") {
+    const text = "accepted, has no effect in rgx: it only matters with lr_scheduler: cosine";
+    return translation.note(least.node, "cosine_min_lr_ratio", text);
+  }
+  translation.drop("training", "lr_scheduler_type");
+  translation.set("training", "lr_scheduler_type", "cosine_with_min_lr", least.node);
+  translation.set("training", "lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
+}
+
+/** `trl.use_vllm` with a server's address samples there. `vllm` has the address too. */
+function translateServer(translation: Translation): void {
+  const use = translation.given("training.use_vllm");
+  if (use?.foreign !== "trl.use_vllm" || !translation.isTrue("training.use_vllm")) return;
+  for (const name of ["host", "port"]) {
+    const node = translation.given(`vllm.${name}`);
+    if (node !== undefined) translation.fill("training", `vllm_server_${name}`, toJson(node), node);
+  }
+  const address = ["host", "port"].map((name) => translation.given(`training.vllm_server_${name}`))
+    .find((node) => node !== undefined);
+  if (address !== undefined) translation.fill("training", "vllm_mode", "server", address);
+}
+
+function translateTrackers(translation: Translation): void {
+  const names = ["mlflow", "tensorboard"]
+    .filter((name) => translation.isTrue(`axolotl.use_${name}`));
+  if (names.length === 0) return;
+  const others = translation.given("logging.wandb_project") === undefined ? [] : ["wandb"];
+  const from = translation.given(`axolotl.use_${names[0]}`)!;
+  translation.fill("logging", "report_to", [...others, ...names], from);
+}
