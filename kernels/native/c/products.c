@@ -19,19 +19,108 @@ KERNEL void matmul_blocks(
   multiply_blocks(&g, begin, end);
 }
 
-/** Panels [k][16] of the columns of source [k, columns]; columns beyond the last one are zero. */
-static void pack_columns(const char *source, size_t stride, int columns, int k, char *panels) {
-  for (int first = 0; first < columns; first += LANES, panels += (size_t)k * ROW) {
-    const char *from = source + (size_t)first * 4;
-    const int count = min(LANES, columns - first);
-    if (count < LANES) zero_rows(panels, k);
-    for (int kk = 0; kk < k; kk++, from += stride) {
-      char *to = panels + (size_t)kk * ROW;
-      if (count == LANES) {
-        store16(to, load16(from));
-      } else {
-        ONE_BY_ONE for (int c = 0; c < count; c++) store1(to + c * 4, load1(from + c * 4));
+/**
+ * Panels [k][16] of the columns of source [k, columns]; columns beyond the last one are zero. It is
+ * read in the order of memory, which the prefetchers follow.
+ */
+static void pack_columns(const char *source, int columns, int k, char *panels) {
+  const size_t step = (size_t)columns * 4, panel = (size_t)k * ROW;
+  for (int kk = 0; kk < k; kk++, source += step, panels += ROW) {
+    const char *from = source, *const end = source + step;
+    char *to = panels;
+    for (; from + ROW <= end; from += ROW, to += panel) store16(to, load16(from));
+    if (from < end) store16(to, load_lanes(from, columns % LANES));
+  }
+}
+
+/** How the rows of a result are divided into tiles of about the same height. */
+typedef struct {
+  int tiles, low, high;
+} Heights;
+
+INLINE int height_of(const Heights *h, int tile) {
+  return tile < h->high ? h->low + 1 : h->low;
+}
+
+/**
+ * Packs a [k, m] in tiles [k][rows of the tile], one behind the other. It is read in the order of
+ * memory, too.
+ */
+static void pack_tiles(const char *a, int m, int k, const Heights *h, char *packed) {
+  const size_t step = (size_t)m * 4;
+  for (int kk = 0; kk < k; kk++, a += step) {
+    const int inside = kk + LANES < k;
+    const char *from = a;
+    char *tile = packed;
+    for (int t = 0; t < h->tiles; t++) {
+      const int height = height_of(h, t);
+      char *to = tile + (size_t)(kk * height) * 4;
+      // What is stored behind the rows of the tile is overwritten by the next terms.
+      if (inside) store16(to, load16(from));
+      else store_lanes(to, load_lanes(from, height), height);
+      from += (size_t)height * 4;
+      tile += (size_t)(k * height) * 4;
+    }
+  }
+}
+
+/** The operands of the next chunk, which are fetched while a chunk is multiplied. */
+typedef struct {
+  const char *a, *b;
+  int aLines, bLines;
+  /** Number of tiles in which that is done. */
+  int tiles;
+} Next;
+
+/** Multiplies a tile, which fetches its share of the next chunk. */
+static void multiply_and_fetch(int rows, int panels, Product *p, Next *next) {
+  const int lines = next->aLines + next->bLines;
+  const int times = min(ceil_div(lines, next->tiles--), p->k);
+  if (times <= 0) {
+    tile_of(rows, panels, p);
+    return;
+  }
+  const char **from = next->aLines > 0 ? &next->a : &next->b;
+  int *left = next->aLines > 0 ? &next->aLines : &next->bLines;
+  p->ahead = *from;
+  p->aheadLines = 1;
+  p->aheadStep = CACHE_LINE;
+  p->aheadTerms = p->k / times;
+  fetch_rows_of(rows, panels, p);
+  *from += (size_t)times * CACHE_LINE;
+  *left = max(0, *left - times);
+}
+
+/** out [m, n] = the packed a · the packed b of `rows` terms. */
+static void multiply_chunk(
+  const char *a, const char *b, char *out, int n, int rows, int kBlock, const Heights *h, Next *next
+) {
+  char edge[MAX_ROWS * ROW] __attribute__((aligned(64)));
+  const size_t step = (size_t)n * 4;
+  next->tiles = ceil_div(rows, kBlock) * (n / LANES / 2 + n / LANES % 2 + (n % LANES > 0)) * h->tiles;
+  for (int panel = 0, count; panel * LANES < n; panel += count) {
+    const int full = n / LANES - panel, part = full == 0;
+    count = min(max(1, full), min(2, MAX_PANELS));
+    const char *s = a;
+    char *to = out + (size_t)panel * ROW;
+    for (int t = 0; t < h->tiles; t++) {
+      const int height = height_of(h, t);
+      Product p = {
+        .sRow = 4, .sTerm = (size_t)height * 4, .vTerm = ROW, .vPanel = (size_t)rows * ROW,
+        .c = part ? edge : to, .cRow = part ? ROW : step, .cPanel = ROW, .alpha = 1,
+      };
+      p.v = b + (size_t)panel * p.vPanel;
+      for (int kk = 0; kk < rows; kk += kBlock) {
+        p.k = min(kBlock, rows - kk);
+        p.add = kk > 0;
+        p.s = s + (size_t)kk * p.sTerm;
+        multiply_and_fetch(height, count, &p, next);
+        p.v += (size_t)kBlock * ROW;
       }
+      for (int i = 0; i < height; i++, to += step) {
+        if (part) store_lanes(to, load16(edge + i * ROW), n % LANES);
+      }
+      s += (size_t)rows * p.sTerm;
     }
   }
 }
@@ -40,20 +129,23 @@ KERNEL void matmul_tall(
   char *base, uint32_t a, uint32_t b, uint32_t partial, int m, int n, int k, int depth, int kBlock,
   int blockTiles, int begin, int end, uint32_t scratch
 ) {
+  (void)blockTiles;
   const size_t aStep = (size_t)m * 4, bStep = (size_t)n * 4;
-  // a is read in place, because a term's elements are neighbours; only b is packed.
-  char *packed = base + scratch;
-  const int units = ceil_div(ceil_div(m, TILE_ROWS), blockTiles) * ceil_div(n, LANES);
+  const int tiles = ceil_div(m, MAX_ROWS);
+  const Heights heights = { .tiles = tiles, .low = m / tiles, .high = m % tiles };
+  char *packedA = base + scratch, *packedB = packedA + (size_t)depth * aStep;
   for (int chunk = begin; chunk < end; chunk++) {
-    const size_t row = (size_t)chunk * depth;
-    const int rows = min(depth, k - (int)row);
-    pack_columns(base + b + row * bStep, bStep, n, rows, packed);
-    const Blocks g = {
-      .s = base + a + row * aStep, .sStep = aStep, .sLayout = S_COLUMNS, .vPacked = packed,
-      .out = base + partial + (size_t)chunk * m * bStep, .outStep = bStep, .rows = m, .columns = n,
-      .k = rows, .kBlock = kBlock, .blockTiles = blockTiles, .alpha = 1,
+    const size_t row = (size_t)chunk * depth, behind = row + depth;
+    const int left = k - (int)row, rows = min(depth, left), more = max(0, min(depth, left - depth));
+    // The next chunk is fetched also where it may be another thread's.
+    Next next = {
+      .a = base + a + behind * aStep, .aLines = ceil_div(more * m, LANES),
+      .b = base + b + behind * bStep, .bLines = ceil_div(more * n, LANES),
     };
-    multiply_blocks(&g, 0, units);
+    pack_tiles(base + a + row * aStep, m, rows, &heights, packedA);
+    pack_columns(base + b + row * bStep, n, rows, packedB);
+    char *out = base + partial + (size_t)chunk * m * bStep;
+    multiply_chunk(packedA, packedB, out, n, rows, kBlock, &heights, &next);
   }
 }
 
