@@ -36,6 +36,8 @@ const SYNONYMS: readonly (readonly string[])[] = [
   ["num_train_epochs", "epochs"],
   ["beta", "kl_coef", "kl_beta", "init_kl_coef", "kl_penalty"],
   ["epsilon", "clip_range", "cliprange", "clip_eps"],
+  ["samples", "n", "eval_repeats", "completions_per_prompt"],
+  ["workers", "max_concurrent"],
 ];
 
 /** The candidate that means the same as `name`, or null. */

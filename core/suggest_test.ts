@@ -40,5 +40,7 @@ Deno.test("the end of a message names the candidate or is empty", () => {
   assert.equal(didYouMean("sede", ["seed"]), ", did you mean seed?");
   assert.equal(nearest("--num-examples", ["--seed", "--size"]), "--size");
   assert.equal(nearest("--steps", ["--stop", "--max-steps"]), "--max-steps");
+  assert.equal(nearest("--n", ["--min-p", "--samples"]), "--samples");
+  assert.equal(nearest("--max-concurrent", ["--max-time", "--workers"]), "--workers");
   assert.equal(didYouMean("zzz", ["seed"]), "");
 });

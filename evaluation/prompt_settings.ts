@@ -8,6 +8,8 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 export interface PromptSettings {
   /** A name of `SYSTEM_PROMPTS` (data/prompt.ts) or a text; null = none. */
   system_prompt: string | null;
+  /** The role of the message that holds it, where it is not "system": developer, user. */
+  system_role?: string;
   /**
    * Put the instruction about the answer's form before the question; null = before the questions of
    * rgx's own tasks, and not before those of other data.

@@ -33,7 +33,8 @@ export function promptMessages(
   });
   const messages: ChatMessage[] = turns[0]?.role === "system" ? [turns.shift()!] : [];
   if (systemPrompt !== null && messages.length === 0) {
-    messages.push({ role: "system", content: systemPromptText(systemPrompt) });
+    const role = settings.system_role ?? "system";
+    messages.push({ role, content: systemPromptText(systemPrompt) });
   }
   if (settings.few_shot_as === "turns") {
     for (const shot of examplesFor(entry, shots, settings)) {
@@ -56,8 +57,9 @@ export function promptText(
   settings: PromptSettings,
   template: ChatTemplate | null,
 ): string {
-  const messages = promptMessages(entry, shots, settings), text = template?.(messages) ?? null;
-  if (text !== null) return text;
+  const text = template?.(promptMessages(entry, shots, settings)) ?? null;
+  if (text !== null) return withSystemPrompt(text, settings);
+  const { system_role: _, ...plain } = settings, messages = promptMessages(entry, shots, plain);
   if (settings.few_shot_as === "turns" && shots.length > 0) {
     throw new UsageError("worked examples as turns need a chat template, and the model has none", {
       advice: "put them into one prompt: --few-shot-as prompt",
@@ -75,6 +77,22 @@ export function promptText(
     );
   }
   return plainText(messages);
+}
+
+/**
+ * A prompt as a template wrote it. Many templates write nothing for a role that they do not know.
+ * @throws UsageError when the system prompt has another role, and is not in the text
+ */
+function withSystemPrompt(
+  text: string,
+  { system_prompt: prompt, system_role: role }: PromptSettings,
+): string {
+  const isLost = prompt !== null && role !== undefined &&
+    !text.includes(systemPromptText(prompt).trim());
+  if (!isLost) return text;
+  throw new UsageError(`the chat template writes nothing for the role "${role}"`, {
+    advice: "The system prompt would be lost. Give it the role system or user.",
+  });
 }
 
 /** The contents of messages, with empty lines between them. */

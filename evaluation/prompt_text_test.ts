@@ -79,6 +79,20 @@ Deno.test("a conversation is the prompt as it is; a system prompt is added where
   );
 });
 
+Deno.test("the system prompt can have another role, which the chat template must write", () => {
+  const settings = { ...DEFAULT_PROMPT_SETTINGS, add_instructions: false, system_prompt: "S." };
+  const entry = { ...CHAT, messages: [user("Q")] };
+  const as = (role: string, template: ChatTemplate | null) =>
+    promptText(entry, [], { ...settings, system_role: role }, template);
+  assert.equal(as("developer", join), "[developer]S.[user]Q");
+  assert.equal(as("developer", null), "S.\n\nQ");
+  assert.equal(as("user", null), "S.\n\nQ");
+  const usersOnly: ChatTemplate = (messages) =>
+    join(messages.filter(({ role }) => role === "user"));
+  assert.equal(as("user", usersOnly), "[user]S.[user]Q");
+  assert.throws(() => as("developer", usersOnly), /writes nothing for the role "developer"/);
+});
+
 Deno.test("without a chat template only a question can be asked", () => {
   const plain = { ...DEFAULT_PROMPT_SETTINGS, add_instructions: false };
   assert.throws(

@@ -10,6 +10,7 @@ import { cacheFolderName, fileSize, findSnapshot } from "./cache.ts";
 import { whyUnsafe } from "./file_names.ts";
 import { type Named, parseNamed, pullCommand } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
+import { modelInVerlFolder } from "./verl_folder.ts";
 
 export interface FoundModel {
   /** A folder or file that exists, or null. */
@@ -23,7 +24,8 @@ export interface FoundModel {
 /**
  * Looks for an existing path first and then in the cache: `ORG/NAME`, `NAME@REVISION`,
  * `hf://ORG/NAME/FILE.gguf`. When the only model in a snapshot is one GGUF file, the result is that
- * file. A run that was stopped stands for its newest checkpoint.
+ * file. A run that was stopped stands for its newest checkpoint, a checkpoint of verl for the model
+ * in it.
  * @param env environment variables; default those of the process
  */
 export async function findModel(
@@ -34,7 +36,7 @@ export async function findModel(
   if (await exists(name)) {
     const checkpoint = await newestCheckpoint(name);
     return checkpoint === null
-      ? { path: name, lookedAt }
+      ? { path: await modelInVerlFolder(name) ?? name, lookedAt }
       : { path: checkpoint, lookedAt, isCheckpointOfRun: true };
   }
   const named = parseNamed(name, "model"), cache = hubCache(env);

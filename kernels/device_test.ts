@@ -167,4 +167,10 @@ Deno.test("devices are created by name", async () => {
       error instanceof UsageError &&
       /unknown device "gpu".*auto, webgpu, vulkan, wasm, reference/.test(error.message),
   );
+  const advice = async (name: string) =>
+    await createDevice(name).then(() => "", (error: UsageError) => error.advice ?? "");
+  assert.match(await advice("cuda:1"), /is called webgpu:1;/);
+  assert.match(await advice("cuda"), /is called webgpu;/);
+  assert.match(await advice("cpu"), /is called wasm/);
+  assert.match(await advice("web"), /webgpu:0, webgpu:1/);
 });

@@ -54,9 +54,19 @@ export async function createDevice(
       return await openPreferred(await preferredOnCard(keep), options);
     default:
       throw new UsageError(`unknown device "${name}", expected ${DEVICE_NAMES.join(", ")}`, {
-        advice: "one card of several is named by its number: webgpu:0, webgpu:1 … (or vulkan:1)",
+        advice: adviceFor(name),
       });
   }
+}
+
+/** What to write for a device; PyTorch's names have their counterparts. */
+function adviceFor(name: string): string {
+  if (name === "cpu") return "the processor is called wasm";
+  const [, number] = /^(?:cuda|gpu|mps|xpu)(:\d+)?$/.exec(name) ?? [name, null];
+  if (number === null) {
+    return "one card of several is named by its number: webgpu:0, webgpu:1 … (or vulkan:1)";
+  }
+  return `a graphics card is called webgpu${number ?? ""}; auto takes one where there is one`;
 }
 
 /** What "auto" takes on this machine's card, and why; null: there is none. */

@@ -154,8 +154,10 @@ class Reader {
     const system = v["system_prompt"] ?? v["developer_prompt"] ?? id;
     const batchSize = v["batch_size"];
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
+    const role = v["system_role"] ?? v["developer_role"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
+      system_role: role === "system" ? null : role,
       add_instructions: v["add_instructions"] ?? (system ? false : null),
       few_shot: v["few_shot"],
       few_shot_as: v["few_shot_as"],

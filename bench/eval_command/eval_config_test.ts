@@ -135,6 +135,16 @@ categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
   });
 });
 
+Deno.test("the role of the system prompt is system, developer or user", async () => {
+  const of = async (line: string) =>
+    (await read(`model: a\n${line}\ncategories: [{ category: x, datasets: [gcd] }]`)).options
+      .prompt;
+  assert.equal((await of("system_role: developer"))?.system_role, "developer");
+  assert.equal((await of("developer_role: user"))?.system_role, "user");
+  assert.ok(!("system_role" in (await of("system_role: system"))!));
+  await assert.rejects(of("system_role: tool"), /:2:14: .*developer or user, found text "tool"/);
+});
+
 Deno.test("an empty system prompt means none, and the instruction stays", async () => {
   const { options } = await read(`
 model: a

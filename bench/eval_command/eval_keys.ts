@@ -15,6 +15,7 @@ export type Wanted = "text" | "boolean" | "map" | "list" | readonly string[] | {
 const COUNT: Wanted = { kind: "integer", min: 1 };
 const SEED: Wanted = { kind: "integer", min: 0 };
 const SAMPLES: Wanted = { kind: "integer", min: 1, max: 4096 };
+const ROLES = ["system", "developer", "user"];
 
 export const KEYS: Readonly<Record<string, Wanted>> = {
   model_path: "text",
@@ -30,11 +31,11 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   // It has no effect: weights stay as they are stored, and the computing is in float32.
   dtype: ["auto", "float32", "bfloat16", "float16", "float", "half"],
   developer_prompt: "text",
-  developer_role: ["system"],
+  developer_role: ROLES,
   eval_repeats: SAMPLES,
   system_prompt: "text",
   system_prompt_id: "text",
-  system_role: ["system"],
+  system_role: ROLES,
   completions_per_prompt: SAMPLES,
   batch_size: COUNT,
   default_size: COUNT,

@@ -11,6 +11,7 @@ import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
 import { findRankFiles } from "../formats/torch/rank_files.ts";
 import { requireModel } from "../../hub/find_model.ts";
+import { isVerlFolder } from "../../hub/verl_folder.ts";
 import { joinRanks } from "./join_ranks.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
@@ -57,6 +58,7 @@ export async function convertModel(
     });
   }
   if (await has(SAFETENSORS.single)) {
+    if (await isVerlFolder(name)) return await copyModel(source, output, rules);
     throw new UsageError(`${source}: it has one ${SAFETENSORS.single} already`, {
       advice:
         "It can be used as it is. Another type of weights, or a GGUF file, is written by rgx export.",
@@ -64,6 +66,24 @@ export async function convertModel(
   }
   if (await has(SAFETENSORS.index)) return await joinShards(source, output, rules);
   return await writeHfFolder(await readModelFolder(source), output, null, rules);
+}
+
+/** Who converts a checkpoint of verl goes on with the new folder, whatever verl saved. */
+async function copyModel(source: string, output: string, rules: OutputRules): Promise<Exported> {
+  await checkOutputPlace(output, "folder", rules);
+  await produceFolderAtomic(output, async (folder) => {
+    for (const name of [SAFETENSORS.single, ...OTHER_FILES]) {
+      rules.signal?.throwIfAborted();
+      await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
+    }
+  });
+  const { size } = await Deno.stat(`${output}/${SAFETENSORS.single}`);
+  return {
+    path: output,
+    dtype: null,
+    bytes: size,
+    notes: [`a copy: ${source} is one file already`],
+  };
 }
 
 async function joinShards(

@@ -5,6 +5,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { exists, folderOf } from "../../core/paths.ts";
 import type { UploadFile } from "../../hub/upload/files.ts";
+import { modelInVerlFolder } from "../../hub/verl_folder.ts";
 import {
   checkpointDamage,
   findNewestValid,
@@ -74,6 +75,8 @@ async function findInCheckpoint(
   step: number | null,
 ): Promise<ModelToShare> {
   if (!names.some((name) => WEIGHTS.test(name))) {
+    const inside = await modelInVerlFolder(path);
+    if (inside !== null) return await findInCheckpoint(inside, await namesIn(inside), step);
     const isSharded = names.some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name));
     throw new UsageError(
       isSharded

@@ -7,6 +7,7 @@ import { acceptUploads, type Received } from "../../hub/upload/testing.ts";
 import { saveCheckpoint } from "../../training/checkpoint/checkpoint_folders.ts";
 import { withTempDir } from "../../training/testing.ts";
 import { planShare, shareModel, type ShareOptions, uploadCommand } from "./share_model.ts";
+import { findModel } from "./model_files.ts";
 
 const MODEL = {
   "config.json": bytesOf("{}"),
@@ -155,6 +156,12 @@ Deno.test("folders without a whole model are refused before anything is sent", (
     await refuse(`${folder}/actor`, /no model in this folder/);
     await Deno.writeFile(`${folder}/actor/model_world_size_2_rank_0.pt`, noise(10));
     await refuse(`${folder}/actor`, /parts of several processes/);
+    await Deno.mkdir(`${folder}/global_step_7/actor/huggingface`, { recursive: true });
+    for (const name of ["config.json", "model.safetensors"]) {
+      await Deno.writeFile(`${folder}/global_step_7/actor/huggingface/${name}`, noise(10));
+    }
+    const { model, step } = await findModel(`${folder}/global_step_7/actor`, null);
+    assert.deepEqual([model, step], [`${folder}/global_step_7/actor/huggingface`, 7]);
     assert.equal(hub.seen.length, 0);
   }));
 

@@ -29,7 +29,7 @@ Deno.test("a chart has the names of the table, and a scale that fits or is full"
     assert.match(plain, /^a\/checkpoint-5$/m);
     assert.match(plain, /^base$/m);
     assert.match(plain, /the scale ends at 20 %/);
-    const full = await plot("--full-scale", "--rename", "base=Before", "--rename", `${RUN}=After`);
+    const full = await plot("--full-scale", "--rename", "base=Before", `${RUN}=After`);
     assert.match(full, /^Before$[^]*^100 %$/m);
     assert.match(full, /^After$/m);
     assert.doesNotMatch(full, /scale ends/);
@@ -52,7 +52,7 @@ Deno.test("curves take names of runs; every panel has a label, supervised steps 
       await Deno.writeTextFile(`${cwd}/runs/${run}/metrics.jsonl`, lines.join("\n"));
     }
     const args = ["curves", "runs/a", "runs/b", "--metrics", "reward,sft/loss,entropy"];
-    const texts = await drawn(cwd, ...args, "--rename", "a=low", "--rename", "runs/b=high rate");
+    const texts = await drawn(cwd, ...args, "--rename", "a=low", "runs/b=high rate");
     assert.match(texts, /^low$[^]*^high rate$|^high rate$[^]*^low$/m);
     assert.equal(texts.match(/^step$/gm)!.length, 2);
     assert.equal(texts.match(/^supervised step$/gm)!.length, 1);
