@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 import { decodeJob } from "../kernels/tuning/worker.ts";
-import { type CampaignResult, withCard } from "./gpu/page.ts";
-import { measuredInProcess } from "./gpu/process.ts";
-import { campaign, type CampaignOptions, PARTS } from "./gpu_campaign.ts";
+import { type CampaignResult, goalLines, withCard } from "./gpu/page.ts";
+import { type CampaignLine, measuredInProcess } from "./gpu/process.ts";
+import { makeVisits, PARTS, type Visit, visitsOf } from "./gpu/visits.ts";
+import { campaign, type CampaignOptions } from "./gpu_campaign.ts";
 
 /** A tuner that measures nothing: tune_call_test.ts measures kernels. */
 const command = ["sh", "-c", `cat > /dev/null; echo '{"event":"done"}'`];
@@ -18,21 +19,27 @@ const OPTIONS: CampaignOptions = {
 };
 
 webgpuTest("a campaign measures all of its parts, and writes the card's section", async () => {
-  const begun: string[] = [], written: CampaignResult[] = [], job = await Deno.makeTempFile();
+  const begun: string[] = [], lines: CampaignLine[] = [], job = await Deno.makeTempFile();
   const found = await campaign({
     ...OPTIONS,
     // It also keeps what it was asked.
     tuner: { cache: null, command: ["sh", "-c", `cat > "$0"; echo '{"event":"done"}'`, job] },
     python: "/no/such/python",
     tell: (line) => begun.push(line.split(": ")[1]!),
-    progress: (result) => written.push(result),
+    progress: (line) => lines.push(line),
   });
   assert.deepEqual(found.left, []);
   assert.deepEqual(begun, [...PARTS]);
-  assert.equal(written.length, PARTS.length, "what was found is told after each part");
-  assert.ok(written[0]!.conformance !== undefined && written[0]!.products === undefined);
-  assert.deepEqual(written[0]!.left, PARTS.slice(1).map((part) => `${part} (not reached)`));
+  assert.deepEqual(
+    lines.map(({ event, part }) => `${part} ${event}`),
+    PARTS.flatMap((part) => [`${part} begins`, `${part} ended`]),
+    "what was found is told after each part",
+  );
+  const written = lines.flatMap((line) => line.event === "ended" ? [line.found] : []);
   assert.deepEqual({ ...written.at(-1), minutes: 0 }, { ...found, minutes: 0 });
+  const { peaks, check } = found;
+  assert.ok(check!.cases >= 3 && check!.left === 0 && check!.wrong.length === 0);
+  assert.ok(peaks!.float32 > 0 && peaks!.copy > 0 && peaks!.matrix === null);
   const { conformance, tuning, products, stored, memory, transfers, decode, step } = found;
   assert.ok(conformance!.cases >= 5 && conformance!.left === 0);
   assert.deepEqual(conformance!.wrong, []);
@@ -65,6 +72,19 @@ webgpuTest("a campaign measures all of its parts, and writes the card's section"
   assert.equal(withCard(page, found), page, "a second campaign replaces the section");
 });
 
+webgpuTest("what was found before is kept, and its kernels and figures are used", async () => {
+  const kept = { kernel: "plain", ms: 1, rule: "vector", rule_ms: 2 };
+  const tuning = { choices: { "matmul 1": kept }, bad: {}, measured: 1, known: 0, left: 0 };
+  const found = await campaign({
+    ...OPTIONS,
+    python: "/no/such/python",
+    parts: ["products"],
+    before: { tuning: { ...tuning, waitedMs: 0, notes: [] }, torch: "measured", left: ["step"] },
+  });
+  assert.deepEqual([found.tuning!.choices["matmul 1"], found.torch], [kept, "measured"]);
+  assert.deepEqual([found.left, found.products!.length], [["step"], 3]);
+});
+
 webgpuTest("without time, parts are left out and said", async () => {
   const found = await campaign({ ...OPTIONS, minutes: 1e-9, parts: ["products", "decode"] });
   assert.deepEqual(found.left, ["products (no time)", "decode (no time)"]);
@@ -86,6 +106,8 @@ const CARD: CampaignResult = {
   left: [],
 };
 
+const STEP = { shape: "2 × 2", peak_bytes: 1, planned_bytes: 1, read_bytes: 1 };
+
 Deno.test("the section of a card begins with the goals", () => {
   const product = { what: "4096 cubed", m: 4096, n: 4096, k: 4096, ms: 1 };
   const row = { branches: 64, tokens_per_s: 1, ms_per_step: 1, submits: 1 };
@@ -97,44 +119,124 @@ Deno.test("the section of a card begins with the goals", () => {
       { ...product, type: "bfloat16", tflops: 150 },
     ],
     torch: [torch],
+    peaks: { float32: 60, matrix: 500, copy: 2600 },
+    step: { ...STEP, seconds: 10, phases: { generate: 5 } },
+    peer: { seconds: 30, phases: { generate: 20 } },
     decode: [{ ...row, gb_per_s: 1675, host_us_per_step: 1, dispatches_per_step: 1 }],
   });
-  assert.match(page, /products in float32: 60 % of the peak \| 50 % \|/);
-  assert.match(page, /products in bfloat16: half of torch's speed \| 25 % \|/);
-  assert.match(page, /decoding: 40 % of the memory's bandwidth \| 50 % \|/);
-  assert.match(page, /a GRPO step: faster than transformers and PEFT \| not measured \|/);
+  assert.match(
+    page,
+    /products in float32: 60 % of the peak \| 50 % of 67 TFLOP\/s \(data sheet\), /,
+  );
+  assert.match(page, /\), 56 % of 60\.0 TFLOP\/s \(measured\) \|/);
+  assert.match(
+    page,
+    /50 % of the peak \| 30 % of 500\.0 TFLOP\/s of its matrix units \(measured\), 25 % of torch's /,
+  );
+  assert.match(page, /memory's bandwidth \| 50 % of 3350 GB\/s \(data sheet\), 64 % of 2600\.0 GB/);
+  assert.match(page, /transformers and PEFT \| 3\.00 times as fast, generation 4\.00 times \|/);
   // A product that had no time has a dash.
   assert.match(page, /\| 4096 cubed: 4096 × 4096 × 4096 \| 33\.500 \| 150\.000 \| – \| 50\.0 \|/);
-  const other = withCard("# Cards\n", { ...CARD, card: "Some card", products: [] });
-  assert.match(other, /60 % of the peak \| the card's peak is not known \|/);
+  const products = [{ ...product, type: "bfloat16" as const, tflops: 3 }];
+  const other = withCard("# Cards\n", {
+    ...CARD,
+    card: "Some card",
+    products,
+    peaks: { float32: 20, matrix: null, copy: 100 },
+  });
+  assert.match(other, /products in float32: 60 % of the peak \| not measured \|/);
+  assert.match(other, /on vulkan: 50 % of the peak \| 3\.00 TFLOP\/s without matrix units \|/);
+  const unknown = { ...CARD, card: "Some card", products };
+  assert.match(withCard("# Cards\n", unknown), /50 % of the peak \| the peak is not known \|/);
+  assert.match(goalLines(unknown).join("\n"), /^Some card, vulkan:\n {2}products in float32/);
+});
+
+/** A program that measures parts in no time, but for those that `bad` has something else for. */
+async function fakeScript(bad: Record<string, string>): Promise<string> {
+  const script = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.writeTextFile(
+    script,
+    `const [, device, , minutes, ...parts] = Deno.args, bad = ${JSON.stringify(bad)};
+    const before = JSON.parse(Deno.readTextFileSync(Deno.env.get("RGX_CAMPAIGN_PROCESS")));
+    const found = { left: [], ...before, device, torch: before?.torch ?? device };
+    found.seen = [...before?.seen ?? [], ...parts];
+    console.log("a driver's words");
+    for (const part of parts) {
+      console.log(JSON.stringify({ event: "begins", part, seconds: 0 }));
+      const what = bad[device + " " + part];
+      if (what === "hangs") await new Promise(() => setInterval(() => {}, 1000));
+      if (what !== undefined) Deno.exit(3);
+      console.log(JSON.stringify({ event: "ended", part, found }));
+    }`,
+  );
+  return script;
+}
+
+Deno.test("a campaign measures the goals on each device first, and goes on after a crash", async () => {
+  const visits = visitsOf(["webgpu", "vulkan"], ["check", "peaks", "step", "memory", "transfers"]);
+  const of = (device: string, ...parts: string[]) => ({ device, parts } as unknown as Visit);
+  assert.deepEqual(visits, [
+    of("webgpu", "check", "peaks", "step"),
+    of("vulkan", "check", "peaks", "step"),
+    of("webgpu", "memory", "transfers"),
+    of("vulkan", "memory", "transfers"),
+  ]);
+  const script = await fakeScript({ "webgpu peaks": "exits", "vulkan memory": "exits" });
+  const found = new Map<string, CampaignResult & { seen?: string[] }>(), lefts: string[][] = [];
+  const told: string[] = [];
+  const isWhole = await makeVisits(visits, {
+    script,
+    args: [],
+    minutes: 1,
+    tell: (line) => told.push(line),
+    on: (result) => {
+      found.set(result.device, result);
+      lefts.push(result.left);
+      return Promise.resolve();
+    },
+  });
+  await Deno.remove(script);
+  assert.equal(isWhole, false);
+  assert.deepEqual(
+    lefts[0],
+    ["peaks", "step", "memory", "transfers"].map((part) => `${part} (not reached)`),
+  );
+  const ended = "its process ended with code 3";
+  assert.deepEqual(found.get("webgpu")!.left, [`peaks (${ended})`]);
+  assert.deepEqual(found.get("vulkan")!.left, [`memory (${ended})`]);
+  assert.ok(told.includes(`webgpu, peaks: ${ended}`), told.join("\n"));
+  // Another process went on with what was found, and programs in Python are not run twice.
+  assert.deepEqual(
+    found.get("webgpu")!.seen,
+    ["check", "peaks", "step", "step", "memory", "transfers"],
+  );
+  assert.equal(found.get("vulkan")!.torch, "webgpu");
 });
 
 Deno.test("a process that hangs is ended, and what it found is kept", async () => {
-  const script = await Deno.makeTempFile({ suffix: ".ts" });
-  const part = (minutes: number) => JSON.stringify({ ...CARD, minutes });
-  await Deno.writeTextFile(
-    script,
-    `console.log("a driver's words"); console.log(${JSON.stringify(part(1))});
-    console.log(${JSON.stringify(part(2))}); setInterval(() => {}, 1000);`,
-  );
-  const found: number[] = [], clock = new AbortController();
-  const on = ({ minutes }: CampaignResult) => {
-    found.push(minutes);
-    if (minutes === 2) clock.abort();
-    return Promise.resolve();
-  };
-  const ended = await measuredInProcess(script, [], on, clock.signal);
-  assert.match(ended!, /longer than its time/);
-  assert.equal(found.at(-1), 2);
-  await Deno.writeTextFile(script, `console.log(${JSON.stringify(part(3))}); Deno.exit(3);`);
-  const never = new AbortController().signal;
-  assert.equal(await measuredInProcess(script, [], on, never), "its process ended with code 3");
-  assert.equal(found.at(-1), 3);
+  const script = await fakeScript({ "webgpu step": "hangs" }), ended: string[] = [];
+  const why = await measuredInProcess(script, [
+    "--device",
+    "webgpu",
+    "--minutes",
+    "1",
+    "check",
+    "step",
+  ], {
+    before: null,
+    graceMs: 300,
+    on: ({ event, part }) => {
+      if (event === "ended") ended.push(part);
+      return Promise.resolve();
+    },
+  });
   await Deno.remove(script);
+  assert.match(why!, /longer than its time/);
+  assert.deepEqual(ended, ["check"]);
 });
 
 Deno.test("a part that does not exist, or a device without a card, is refused", async () => {
-  await assert.rejects(campaign({ ...OPTIONS, parts: ["speed"] }), /speed: the parts are conf/);
+  await assert.rejects(campaign({ ...OPTIONS, parts: ["speed"] }), /speed: the parts are check/);
   await assert.rejects(campaign({ ...OPTIONS, minutes: 0 }), /--minutes 0: expected a number/);
   await assert.rejects(campaign({ ...OPTIONS, device: "reference" }), /measures a graphics card/);
 });

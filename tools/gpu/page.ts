@@ -7,6 +7,7 @@ import { withSection } from "../performance_page.ts";
 import type { Conformance } from "./conformance.ts";
 import type { ProductRow, StoredRow } from "./kernels.ts";
 import type { DecodeRow, StepResult } from "./model.ts";
+import type { Peaks } from "./peaks.ts";
 import type { PeerProduct, PeerStep } from "./peers.ts";
 import type { Transfers } from "./transfers.ts";
 
@@ -20,8 +21,11 @@ export interface CampaignResult {
   rgx: string;
   date: string;
   minutes: number;
+  /** Some of the cases of {@link conformance}. */
+  check?: Conformance;
   conformance?: Conformance;
   tuning?: Tuned;
+  peaks?: Peaks;
   products?: ProductRow[];
   stored?: StoredRow[];
   memory?: Record<string, { gb_per_s: number; of_copy: number }>;
@@ -46,11 +50,13 @@ const fixed = (n: number, digits = 2) => n.toFixed(digits);
 
 /** The text of the section, without its title. */
 function cardSection(found: CampaignResult): string {
-  const { conformance, tuning, left } = found;
+  const { tuning, left, conformance = found.check } = found;
   const parts = [
     `_${found.date}, rgx ${found.rgx}, Deno ${found.deno}, device ${found.device}; driver: ` +
     `${found.driver}; ${fixed(found.minutes, 1)} minutes._`,
-    found.software ? "**A CPU emulates this card: its times say nothing.**" : goalsText(found),
+    found.software
+      ? "**A CPU emulates this card: its times say nothing.**"
+      : table(["goal", "best of this card"], goals(found)),
   ];
   if (conformance !== undefined) {
     const { cases, wrong, left: unrun } = conformance;
@@ -66,44 +72,70 @@ function cardSection(found: CampaignResult): string {
   return parts.join("\n\n");
 }
 
-/** Figures that the project wants to reach, and what was found. */
-function goalsText({ card, products, decode, torch, step, peer }: CampaignResult): string {
-  const known = knownCard(card), percent = (share: number) => `${Math.round(100 * share)} %`;
-  const ofPeak = (share: ((card: KnownCard) => number) | null) =>
-    share === null
-      ? "not measured"
-      : known === null
-      ? "the card's peak is not known"
-      : percent(share(known));
-  const fastest = (type: string) =>
-    Math.max(...(products ?? []).filter((row) => row.type === type).map(({ tflops }) => tflops));
+/** Figures that the project wants to reach, each with what was found. */
+function goals(found: CampaignResult): [goal: string, found: string][] {
+  const { card, products, decode, torch, step, peer, peaks } = found, known = knownCard(card);
+  const percent = (share: number) => `${Math.round(100 * share)} %`;
+  /** The share of each peak that is known: of the data sheet, and of what was measured. */
+  const ofPeaks = (value: number, all: [peak: number | null | undefined, name: string][]) =>
+    all.flatMap(([peak, name]) => peak == null ? [] : [`${percent(value / peak)} of ${name}`])
+      .join(", ") || "the peak is not known";
+  const speeds = (type: string) =>
+    (products ?? []).flatMap((row) => row.type === type ? [row.tflops] : []);
+  const fastest = (type: string, all: [peak: number | null | undefined, name: string][]) =>
+    speeds(type).length === 0 ? "not measured" : ofPeaks(Math.max(...speeds(type)), all);
   const ofTorch = (products ?? []).filter(({ type }) => type === "bfloat16").flatMap((row) => {
     const other = Array.isArray(torch) ? torch.find(({ what }) => what === row.what) : undefined;
     return other === undefined ? [] : [row.tflops / other.bfloat16];
   });
-  const decoding = Math.max(...(decode ?? []).map(({ gb_per_s }) => gb_per_s));
-  const rows = [
+  const beside = ofTorch.length === 0 ? "" : `, ${percent(Math.max(...ofTorch))} of torch's speed`;
+  const sheet = (value: number | undefined, unit: string): [number | null, string] => [
+    value ?? null,
+    `${fixed(value ?? 0, 0)} ${unit} (data sheet)`,
+  ];
+  const reached = (value: number | null | undefined, unit: string): [number | null, string] => [
+    value ?? null,
+    `${fixed(value ?? 0, 1)} ${unit} (measured)`,
+  ];
+  const flops = known === null ? undefined : known.flops / 1e12;
+  const bandwidth = known === null ? undefined : known.bandwidth / 1e9;
+  const onUnits = peaks?.matrix === null
+    ? `${fixed(Math.max(...speeds("bfloat16")))} TFLOP/s without matrix units`
+    : fastest("bfloat16", [reached(peaks?.matrix, "TFLOP/s of its matrix units")]);
+  const read = Math.max(...(decode ?? []).map(({ gb_per_s }) => gb_per_s));
+  return [
     [
       "products in float32: 60 % of the peak",
-      ofPeak(products === undefined ? null : ({ flops }) => 1e12 * fastest("float32") / flops),
+      fastest("float32", [sheet(flops, "TFLOP/s"), reached(peaks?.float32, "TFLOP/s")]),
     ],
     [
-      "products in bfloat16: half of torch's speed",
-      ofTorch.length === 0 ? "not measured" : percent(Math.max(...ofTorch)),
+      "products in bfloat16, on vulkan: 50 % of the peak",
+      speeds("bfloat16").length === 0 ? "not measured" : onUnits + beside,
     ],
     [
       "decoding: 40 % of the memory's bandwidth",
-      ofPeak(decode === undefined ? null : ({ bandwidth }) => 1e9 * decoding / bandwidth),
-    ],
-    [
-      "a GRPO step: faster than transformers and PEFT",
-      step === undefined || typeof peer !== "object"
+      decode === undefined || decode.length === 0
         ? "not measured"
-        : `${fixed(peer.seconds / step.seconds)} times as fast`,
+        : ofPeaks(read, [sheet(bandwidth, "GB/s"), reached(peaks?.copy, "GB/s of a copy")]),
     ],
+    ["a GRPO step: faster than transformers and PEFT", timesAsFast(step, peer)],
   ];
-  return table(["goal", "best of this card"], rows);
 }
+
+function timesAsFast(step: CampaignResult["step"], peer: CampaignResult["peer"]): string {
+  if (step === undefined || typeof peer !== "object") return "not measured";
+  const ours = step.phases["generate"], theirs = peer.phases["generate"];
+  const generation = ours === undefined || theirs === undefined
+    ? ""
+    : `, generation ${fixed(theirs / ours)} times`;
+  return `${fixed(peer.seconds / step.seconds)} times as fast${generation}`;
+}
+
+/** The goals of a device and what was found, for the terminal. */
+export const goalLines = (found: CampaignResult): string[] => [
+  `${found.card}, ${found.device}${found.software ? " (a CPU: its times say nothing)" : ""}:`,
+  ...goals(found).map(([goal, text]) => `  ${goal}: ${text}`),
+];
 
 /** The card in the table of data sheets; null where it is not in it. */
 function knownCard(name: string): KnownCard | null {
@@ -140,8 +172,16 @@ function tuningText({ choices, bad, measured, known, left }: Tuned): string[] {
 }
 
 function speedTexts(found: CampaignResult): string[] {
-  const { products, stored, memory, transfers, decode, step, torch, peer } = found;
+  const { products, stored, memory, transfers, decode, step, torch, peer, peaks } = found;
   const texts: string[] = [];
+  if (peaks !== undefined) {
+    const { float32, matrix, copy } = peaks;
+    const units = matrix === null ? "" : `, on matrix units ${fixed(matrix, 3)}`;
+    texts.push(
+      `Multiply-adds alone: ${fixed(float32, 3)} TFLOP/s in float32${units}. A copy: ` +
+        `${fixed(copy, 1)} GB/s.`,
+    );
+  }
   if (products !== undefined) {
     const peers = Array.isArray(torch) ? torch : [];
     const of = (what: string) => peers.find((row) => row.what === what);

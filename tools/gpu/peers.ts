@@ -10,10 +10,26 @@ export interface PeerProduct {
   bfloat16: number;
 }
 
-/** Seconds and peak memory of a step in transformers and PEFT. */
+/** Seconds of a step in transformers and PEFT, in all and by phase. */
 export interface PeerStep {
   seconds: number;
-  [part: string]: unknown;
+  phases: Record<string, number>;
+}
+
+/** The Python of this shell, if it has what a comparison needs. */
+export async function findPython(): Promise<string | null> {
+  const test = "import importlib.util as u, sys; " +
+    "sys.exit(not all(u.find_spec(name) for name in ('torch', 'transformers', 'peft')))";
+  try {
+    const { success } = await new Deno.Command("python3", {
+      args: ["-c", test],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    return success ? "python3" : null;
+  } catch {
+    return null; // There is none.
+  }
 }
 
 /**

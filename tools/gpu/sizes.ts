@@ -13,8 +13,12 @@ export interface Sizes {
   branches: number[];
   newTokens: number;
   step: { prompts: number; completions: number; promptTokens: number; newTokens: number };
+  /** Workgroups and loops of the kernels that only multiply and add. */
+  peak: { groups: number; count: number };
   /** Tables of the conformance suite (null = all), and every n-th of their cases. */
   conformance: { tables: readonly string[] | null; every: number };
+  /** The same, for a first look at all operations. */
+  check: { tables: readonly string[] | null; every: number };
   /** Dispatches whose cost on the host is measured. */
   dispatches: number;
   /** Milliseconds that one measurement may take. */
@@ -67,7 +71,9 @@ export const CARD: Sizes = {
   branches: [1, 16, 64],
   newTokens: 128,
   step: { prompts: 8, completions: 8, promptTokens: 256, newTokens: 256 },
+  peak: { groups: 4096, count: 512 },
   conformance: { tables: null, every: 1 },
+  check: { tables: null, every: 16 },
   dispatches: 5000,
   budget: 1000,
 };
@@ -91,7 +97,9 @@ export const SOFTWARE: Sizes = {
   branches: [2],
   newTokens: 4,
   step: { prompts: 2, completions: 2, promptTokens: 8, newTokens: 4 },
-  conformance: { tables: ["rmsnorm", "swiglu", "elementwise"], every: 15 },
+  peak: { groups: 2, count: 2 },
+  conformance: { tables: ["swiglu", "elementwise"], every: 15 },
+  check: { tables: ["rmsnorm"], every: 60 },
   dispatches: 50,
   budget: 5,
 };
