@@ -2,7 +2,7 @@
  * The table of the keys of other projects, a page of Markdown that is made from the lists in
  * `configs/foreign/`: `docs/foreign_keys.md`.
  */
-import type { ForeignTable, RefusedKey } from "./foreign/foreign_table.ts";
+import { anyValue, type ForeignTable, type RefusedKey } from "./foreign/foreign_table.ts";
 import { AXOLOTL } from "./foreign/axolotl/axolotl.ts";
 import { OPEN_R1 } from "./foreign/open_r1/open_r1.ts";
 import { PEFT } from "./foreign/peft.ts";
@@ -27,6 +27,8 @@ these lists:
   the same name as rgx's stand there alone.
 - **refused**: at the values named, and at null, it changes nothing and is taken in silence. Any
   other value ends with exit code 2, with its line and with what to write instead.
+- **noted**: at the values named, and at null, it is taken in silence, at any other with a note
+  that says what rgx does instead. It changes no result.
 - **no effect**: it says how another program does its work, not what comes out. A note names it.
 - **acts only with**: it does nothing while another key is off, in its own project too. It is taken
   in silence.
@@ -59,7 +61,8 @@ export function foreignKeysPage(): string {
 function project(title: string, keys: ForeignTable): string[] {
   const parts: [heading: string, head: string[], rows: string[][]][] = [
     ["obeyed", ["key", "in rgx"], obeyed(keys)],
-    ["refused", ["key", "taken values", "instead, or why not"], refused(keys)],
+    ["refused", ["key", "taken values", "instead, or why not"], refused(keys, false)],
+    ["noted", ["key", "taken in silence", "instead, or why not"], refused(keys, true)],
     ["no effect", ["section", "keys", "why"], grouped(keys.withoutEffect)],
     ["acts only with", ["section", "keys", "with"], grouped(keys.dormant ?? {})],
   ];
@@ -81,7 +84,8 @@ function obeyed(keys: ForeignTable): string[][] {
   ].sort(([a], [b]) => a! < b! ? -1 : 1);
 }
 
-function refused(keys: ForeignTable): string[][] {
+/** The keys of which some values are refused, or those of which none is. */
+function refused(keys: ForeignTable, isAnyTaken: boolean): string[][] {
   const text = (key: RefusedKey) => [
     key.neutral.map((value) => code(typeof value === "string" ? value : JSON.stringify(value)))
       .join(", "),
@@ -89,6 +93,7 @@ function refused(keys: ForeignTable): string[][] {
   ];
   const byText = new Map<string, { names: string[]; cells: string[] }>();
   for (const [name, key] of Object.entries(keys.refused)) {
+    if ((key.noted === anyValue) !== isAnyTaken) continue;
     const cells = text(key), id = `${cells.join("|")}|${name.split(".").at(-1)}`;
     const row = byText.get(id) ?? { names: [], cells };
     byText.set(id, row);

@@ -258,7 +258,7 @@ Deno.test("keys of other trainers: silent at neutral values, noted without effec
     "use_bnb_nested_quant: false\n";
   assert.deepEqual((await load(MINIMAL + noted)).notes, [
     "f.yaml:4:1: cast_lm_head_to_fp32: accepted, has no effect in rgx; logits are f32",
-    "f.yaml:5:12: training.torch_compile: accepted, has no effect in rgx",
+    "f.yaml:5:12: training.torch_compile: accepted, has no effect in rgx; rgx has kernels of its own",
     "f.yaml:6:1: use_bnb_nested_quant: accepted, has no effect in rgx; 4-bit weights are NF4 with " +
     "double quantisation",
   ]);

@@ -356,7 +356,7 @@ export class TrainProgress {
   }
 
   #sample(event: Extract<TrainEvent, { type: "sample" }>): void {
-    const count = this.config.training.num_completions_to_print;
+    const count = this.config.training.num_completions_to_print ?? Infinity;
     // A sample every few logging steps is enough to see what the model does.
     const every = this.#loggingSteps(this.#plan!.steps);
     if (count <= 0 || (event.step % (5 * every) !== 0 && event.step !== every)) return;

@@ -2,6 +2,7 @@
  * The page docs/coming_from.md for those who know another trainer: a text with tables
  * that are made from the lists in `configs/foreign/`.
  */
+import { anyValue } from "../foreign/foreign_table.ts";
 import { leaves } from "../dotted_keys.ts";
 import { FOREIGN_COMMANDS } from "../foreign/foreign_commands.ts";
 import {
@@ -115,6 +116,7 @@ function placeOf(key: string): string | undefined {
   if (spelt !== undefined) return code(spelt);
   const refused = listedAt(REFUSED_KEYS, key);
   if (refused !== undefined) {
+    if (refused.noted === anyValue) return `no effect: ${refused.advice}`;
     const taken = refused.neutral.map((value) =>
       code(typeof value === "string" && value !== "" ? value : JSON.stringify(value))
     ).join(", ");

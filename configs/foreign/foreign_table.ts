@@ -52,6 +52,14 @@ export function noted(advice: string, neutral: Json, ...others: Json[]): Refused
   return { neutral: [neutral], noted: (value) => others.includes(value), advice };
 }
 
+/** The rule of keys of which no value is refused. */
+export const anyValue = (): boolean => true;
+
+/** A key without effect: accepted silently at the neutral values, and with a note at all others. */
+export function steersElsewhere(advice: string, ...neutral: Json[]): RefusedKey {
+  return { neutral, noted: anyValue, advice };
+}
+
 /** The keys as they can be written at the top of a file, and inside `section`. */
 export function flatAndIn<T>(section: string, keys: Readonly<Record<string, T>>) {
   return { ...keys, ...insideOf([section], keys) };
@@ -74,9 +82,9 @@ export function allMean(canonical: string, ...spellings: string[]): Record<strin
   return Object.fromEntries(spellings.map((spelling) => [spelling, canonical]));
 }
 
-/** A list of names, separated by white space → no reason. */
-export function withoutReason(names: string): Record<string, string> {
-  return Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, ""]));
+/** A list of names, separated by white space, all with the same value. */
+export function each<T>(names: string, value: T): Record<string, T> {
+  return Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, value]));
 }
 
 /** Checks that a number is a ratio: rgx would read 1 and more as whole steps. */

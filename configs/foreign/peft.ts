@@ -1,11 +1,5 @@
 /** Keys of PEFT 0.21's LoraConfig: section `lora`. */
-import {
-  flatAndIn,
-  type ForeignTable,
-  refused,
-  type RefusedKey,
-  withoutReason,
-} from "./foreign_table.ts";
+import { each, flatAndIn, type ForeignTable, refused, type RefusedKey } from "./foreign_table.ts";
 
 const PLAIN_LORA = "the plain form of LoRA is the one adapter";
 
@@ -36,10 +30,12 @@ const LORA: Record<string, RefusedKey> = {
   peft_type: refused(PLAIN_LORA, "LORA"),
 };
 
-const WITHOUT_EFFECT = withoutReason(`
-  runtime_config megatron_config megatron_core qalora_group_size fan_in_fan_out inference_mode
-  auto_mapping peft_version
-`);
+const WITHOUT_EFFECT: Record<string, string> = {
+  ...each("runtime_config megatron_config megatron_core", "an adapter is trained on one card"),
+  qalora_group_size: "for use_qalora, which is refused",
+  fan_in_fan_out: "the type of the layer says it",
+  ...each("inference_mode auto_mapping peft_version", "PEFT writes it for itself"),
+};
 
 /** Those that rgx obeys have the same names in rgx's schema. */
 export const PEFT: ForeignTable = {

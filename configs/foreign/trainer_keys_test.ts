@@ -57,35 +57,42 @@ Deno.test("all defaults of GRPOConfig and ModelConfig load, without a note on wh
   }
 });
 
-Deno.test("what is expected to act and does not is refused with what to do instead", async () => {
-  const refused: readonly [yaml: string, expected: RegExp][] = [
+Deno.test("what is expected to act and does not is noted with what rgx does instead", async () => {
+  const noted: readonly [yaml: string, expected: RegExp][] = [
     [
       "fsdp: full_shard auto_wrap",
-      /f\.yaml:4:1: fsdp: not supported.*not divided over cards.*--ranks N/,
+      /f\.yaml:4:1: fsdp: accepted, has no effect.*not divided over cards.*--ranks N/,
     ],
-    ["training: {fsdp_config: {min_num_params: 1}}", /training\.fsdp_config: not supported/],
-    ["deepspeed: zero3.json", /deepspeed: not supported.*not divided over cards/],
-    ["trackio_space_id: me/space", /trackio_space_id: .*\(only trackio\); .*rgx curves/],
+    ["training: {fsdp_config: {min_num_params: 1}}", /training\.fsdp_config: accepted/],
+    ["deepspeed: zero3.json", /deepspeed: accepted.*not divided over cards/],
+    ["trackio_space_id: me/space", /trackio_space_id: .*; .*rgx curves/],
     ["log_completions_hub_repo: me/data", /log_completions_hub_repo: .*run's folder/],
-    ["dataset_streaming: true", /dataset_streaming: .*\(only false\).*data\.max_examples/],
+    ["dataset_streaming: true", /dataset_streaming: .*data\.max_examples/],
+    ["training: {dataset_streaming: true}", /training\.dataset_streaming: .*read whole/],
+    ["model: {name: m, bnb_4bit_quant_storage: uint8}", /bnb_4bit_quant_storage: .*rgx's own/],
     ["optim_args: betas=(0.9,0.95)", /optim_args: .*adam_beta1/],
-    ["train_sampling_strategy: sequential", /\(only random\); shuffle_dataset: false/],
+    ["train_sampling_strategy: sequential", /shuffle_dataset alone/],
     ["group_by_length: true", /group_by_length: .*shuffle_dataset/],
-    ["packing: true", /packing: .*warm start/],
+    ["max_tool_calling_iterations: 3", /tools are refused/],
   ];
-  for (const [yaml, expected] of refused) {
-    const errors = await errorsOf(MINIMAL + yaml + "\n");
-    assert.match(errors.join("\n"), expected);
+  const plain = await load(MINIMAL);
+  for (const [yaml, expected] of noted) {
+    const text = yaml.startsWith("model:") ? MINIMAL.replace("model: m\n", "") : MINIMAL;
+    const { notes, yaml: merged } = await load(`${text}${yaml}\n`);
+    assert.equal(notes.length, 1, yaml);
+    assert.match(notes[0]!, expected);
+    assert.equal(merged, plain.yaml, yaml);
   }
+  assert.match((await errorsOf(`${MINIMAL}packing: true\n`)).join(), /packing: .*warm start/);
   const neutral = "fsdp: []\ndeepspeed: null\ntrackio_space_id: trackio\n" +
     "dataset_streaming: false\noptim_args: ''\n";
   assert.deepEqual((await load(MINIMAL + neutral)).notes, []);
 });
 
 Deno.test("a flat key and the same key in its section are one, and the later one counts", async () => {
-  const files = { "base.yaml": "training: {deepspeed: zero3.json, group_by_length: true}\n" };
-  const yaml = `_base_: base.yaml\n${MINIMAL}deepspeed: null\ngroup_by_length: false\n`;
+  const files = { "base.yaml": "training: {tools: [t], auto_find_batch_size: true}\n" };
+  const yaml = `_base_: base.yaml\n${MINIMAL}tools: null\nauto_find_batch_size: false\n`;
   assert.deepEqual(await errorsOf(yaml, {}, files), []);
-  const overrides = ["--deepspeed", "null", "training.group_by_length=false"];
+  const overrides = ["--tools", "null", "training.auto_find_batch_size=false"];
   assert.deepEqual(await errorsOf(`_base_: base.yaml\n${MINIMAL}`, { overrides }, files), []);
 });

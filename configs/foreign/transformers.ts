@@ -4,6 +4,7 @@
  */
 import {
   allMean,
+  each,
   flatAndIn,
   type ForeignTable,
   insideOf,
@@ -11,16 +12,18 @@ import {
   ratio,
   refused,
   type RefusedKey,
+  steersElsewhere,
   type ValueRule,
-  withoutReason,
 } from "./foreign_table.ts";
 import { key } from "../types/key_spec.ts";
 import { bool, nullable } from "../types/value_types.ts";
 import type { Translation } from "./translation.ts";
-import { MODEL_LOADING } from "./trl.ts";
+import { MODEL_LOADING, OWN_KERNELS, STORAGE } from "./trl.ts";
 
 const NOT_DIVIDED =
   "the model is not divided over cards; rgx train CONFIG --ranks N deals the work to several";
+const ORDER = "shuffle_dataset alone says the order of prompts, as in TRL's GRPO";
+const PLACE = "rgx train CONFIG --device says where the model is";
 const SPACE = "nothing is uploaded; rgx curves draws the runs of this machine";
 const COMPUTE = "training.compute_dtype sets the type of products, also with these weights";
 const EXACT = "a resume is exact and a run deterministic either way";
@@ -40,17 +43,17 @@ const QUANTIZATION_SECTIONS = [
 ];
 
 const TRAINING: Record<string, RefusedKey> = {
-  fsdp: refused(NOT_DIVIDED, "", [], false),
-  fsdp_config: refused(NOT_DIVIDED, {}),
-  deepspeed: refused(NOT_DIVIDED, ""),
-  parallelism_config: refused(NOT_DIVIDED, {}),
-  optim_args: refused("adam_beta1, adam_beta2 and adam_epsilon have keys", ""),
-  optim_target_modules: refused("AdamW trains all of it; lora.target_modules", []),
-  train_sampling_strategy: refused("shuffle_dataset: false keeps the order", "random"),
-  group_by_length: refused("shuffle_dataset: false keeps the order", false),
-  trackio_space_id: refused(SPACE, "trackio"),
-  trackio_bucket_id: refused(SPACE),
-  trackio_static_space_id: refused(SPACE),
+  fsdp: steersElsewhere(NOT_DIVIDED, "", [], false),
+  fsdp_config: steersElsewhere(NOT_DIVIDED, {}),
+  deepspeed: steersElsewhere(NOT_DIVIDED, ""),
+  parallelism_config: steersElsewhere(NOT_DIVIDED, {}),
+  optim_args: steersElsewhere("AdamW has keys: adam_beta1, adam_beta2, adam_epsilon", ""),
+  optim_target_modules: steersElsewhere("for other optimizers; lora.target_modules", []),
+  train_sampling_strategy: steersElsewhere(ORDER, "random"),
+  group_by_length: steersElsewhere(ORDER, false),
+  trackio_space_id: steersElsewhere(SPACE, "trackio"),
+  trackio_bucket_id: steersElsewhere(SPACE),
+  trackio_static_space_id: steersElsewhere(SPACE),
   logging_nan_inf_filter: refused(
     "a loss that is no number is left out of means, a step with such a gradient too",
     true,
@@ -77,7 +80,7 @@ const QUANTIZATION: Record<string, RefusedKey> = {
   bnb_4bit_quant_type: refused(NF4, "nf4"),
   use_bnb_nested_quant: noted(NF4, true, false),
   bnb_4bit_use_double_quant: noted(NF4, true, false),
-  bnb_4bit_compute_dtype: { neutral: ["float32"], noted: () => true, advice: COMPUTE },
+  bnb_4bit_compute_dtype: steersElsewhere(COMPUTE, "float32"),
 };
 
 /** Further fields of BitsAndBytesConfig. */
@@ -100,23 +103,55 @@ const mixedPrecision: ValueRule = (node) => {
 };
 
 const TRAINING_WITHOUT_EFFECT: Record<string, string> = {
-  ...withoutReason(`
-    remove_unused_columns use_liger_kernel liger_kernel_config torch_compile
-    torch_compile_backend torch_compile_mode tf32 accelerator_config torch_empty_cache_steps
-    average_tokens_across_devices use_cache bf16_full_eval fp16_full_eval log_on_each_node
-    save_on_each_node log_level_replica include_num_input_tokens_seen include_for_metrics
-    prediction_loss_only batch_eval_metrics eval_do_concat_batches eval_use_gather_object
-    eval_accumulation_steps label_names length_column_name
-    restore_callback_states_from_checkpoint skip_memory_metrics debug do_train do_eval
-    do_predict local_rank hub_always_push dataloader_drop_last dataloader_num_workers dataloader_pin_memory
-    dataloader_persistent_workers dataloader_prefetch_factor
-    dataloader_multiprocessing_context dataloader_in_order ddp_find_unused_parameters
-    ddp_bucket_cap_mb ddp_broadcast_buffers ddp_static_graph ddp_backend ddp_timeout
-    gradient_checkpointing_kwargs activation_checkpointing_kwargs logging_dir save_safetensors
-    include_inputs_for_metrics include_tokens_per_second half_precision_backend fp16_backend
-    fp16_opt_level torchdynamo jit_mode_eval use_ipex use_mps_device ray_scope past_index
-    mp_parameters use_legacy_prediction_loop tpu_num_cores tpu_metrics_debug
-  `),
+  ...each(
+    "remove_unused_columns label_names length_column_name",
+    "rewards get the columns that they read",
+  ),
+  ...each(
+    `
+    use_liger_kernel liger_kernel_config torch_compile torch_compile_backend torch_compile_mode
+    tf32 half_precision_backend fp16_backend fp16_opt_level torchdynamo jit_mode_eval use_ipex
+    mp_parameters past_index
+  `,
+    OWN_KERNELS,
+  ),
+  ...each(
+    `
+    accelerator_config average_tokens_across_devices local_rank ddp_find_unused_parameters
+    ddp_bucket_cap_mb ddp_broadcast_buffers ddp_static_graph ddp_backend ddp_timeout ray_scope
+    log_on_each_node save_on_each_node log_level_replica
+  `,
+    "rgx train CONFIG --ranks N takes the steps that one process takes; the first rank writes",
+  ),
+  ...each("use_mps_device tpu_num_cores tpu_metrics_debug", "rgx train CONFIG --device"),
+  torch_empty_cache_steps: "memory is planned before a run starts",
+  ...each("bf16_full_eval fp16_full_eval", "an evaluation computes as training does"),
+  ...each(
+    `
+    include_for_metrics include_inputs_for_metrics prediction_loss_only batch_eval_metrics
+    eval_do_concat_batches eval_use_gather_object eval_accumulation_steps
+    use_legacy_prediction_loop
+  `,
+    "an evaluation samples completions and scores them",
+  ),
+  ...each(
+    "include_num_input_tokens_seen include_tokens_per_second skip_memory_metrics debug",
+    "tokens, times and memory are always in metrics.jsonl",
+  ),
+  ...each("do_train do_eval do_predict", "the command says it: rgx train, rgx bench"),
+  hub_always_push: "a save is not uploaded while another one is",
+  ...each(
+    `
+    dataloader_drop_last dataloader_num_workers dataloader_pin_memory
+    dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context
+    dataloader_in_order
+  `,
+    "problems are read or made in the process, in the same order always",
+  ),
+  ...each("gradient_checkpointing_kwargs activation_checkpointing_kwargs", OWN_KERNELS),
+  logging_dir: "training.output_dir holds the logs too",
+  save_safetensors: "checkpoints are always safetensors",
+  restore_callback_states_from_checkpoint: EXACT,
   ignore_data_skip: EXACT,
   full_determinism: EXACT,
   enable_jit_checkpoint: "SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint",
@@ -199,8 +234,11 @@ export const TRANSFORMERS: ForeignTable = {
   },
   withoutEffect: {
     ...flatAndIn("training", TRAINING_WITHOUT_EFFECT),
-    ...insideOf(QUANTIZATION_SECTIONS, { bnb_4bit_quant_storage: "" }),
-    ...insideOf(MODEL_INIT_KWARGS, { ...MODEL_LOADING, device_map: "", low_cpu_mem_usage: "" }),
+    ...insideOf(["model", ...QUANTIZATION_SECTIONS], { bnb_4bit_quant_storage: STORAGE }),
+    ...insideOf(MODEL_INIT_KWARGS, {
+      ...MODEL_LOADING,
+      ...each("device_map low_cpu_mem_usage", PLACE),
+    }),
   },
   refused: {
     ...flatAndIn("training", TRAINING),

@@ -147,11 +147,22 @@ function parseFlag(
       advice: "--help lists the options; a configuration key is written --key value or key=value",
     });
   }
-  if (next === undefined || /^--\D/.test(next)) throw new UsageError(`${arg}: expected a value`);
+  const isBare = next === undefined || /^--\D/.test(next);
+  // Of another program, as in `--trust_remote_code`: whether it is a switch, only that one knows.
+  if (meaningOf(key).kind === "notObeyed" && (isBare || isOfKnown(next))) {
+    return set(key, "true", 0);
+  }
+  if (isBare) throw new UsageError(`${arg}: expected a value`);
   const end = following.findIndex((word) => /^(--|-\D|[~+])|=/.test(word));
   const words = following.slice(0, end < 0 ? following.length : end);
   if (words.length > 1 && mayBeList(key)) return set(key, listText(words), words.length);
   return set(key, next, 1);
+}
+
+/** Whether a word sets a key that rgx knows: `max_steps=4`. */
+function isOfKnown(word: string): boolean {
+  const [, key] = /^\+{0,2}([\w.]+)=/.exec(word) ?? [];
+  return key !== undefined && isKnown(key);
 }
 
 function mayBeList(key: string): boolean {
@@ -185,7 +196,8 @@ function isFlag(key: string): boolean {
   }
   if (meaning.kind !== "notObeyed") return false;
   const neutral = REFUSED_KEYS.get(key)?.neutral ?? [];
-  return neutral.some((value) => typeof value === "boolean") ||
+  // --fsdp is false, or text.
+  return (neutral.some((value) => typeof value === "boolean") && !neutral.includes("")) ||
     /^(no|use)_/.test(key.split(".").at(-1)!);
 }
 

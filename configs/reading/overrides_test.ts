@@ -74,6 +74,22 @@ Deno.test("the flags of the GSM8K recipe are aliases", async () => {
   assert.equal(config.eval.num_examples, 0);
 });
 
+Deno.test("a bare flag of another trainer is a switch, and takes no override for its value", async () => {
+  const args = ["--trust_remote_code", "max_steps=7", "--fsdp", "full_shard auto_wrap"]
+    .concat("--optim-args", "betas=(0.9,0.95)", "--torch_compile");
+  const { config, notes } = await load(MINIMAL, { overrides: args });
+  assert.equal(config.training.max_steps, 7);
+  const noted = notes.map((note) => note.split(": ")[1]).sort();
+  assert.deepEqual(noted, ["fsdp", "optim_args", "torch_compile", "trust_remote_code"]);
+});
+
+Deno.test("null is as unset in TRL: nothing is resumed, and all completions are printed", async () => {
+  const keys = ["resume_from_checkpoint=null", "--num-completions-to-print", "null"];
+  const { training } = await withArgs(...keys);
+  assert.equal(training.resume_from_checkpoint, false);
+  assert.equal(training.num_completions_to_print, null);
+});
+
 Deno.test("a flag and a key that contradict each other are refused", async () => {
   const refused: [string[], RegExp][] = [
     [
@@ -199,7 +215,7 @@ const REFUSED: [string[], RegExp][] = [
   ],
   [["lr=[1, 2"], /^command line: lr: can not read the value \[1, 2: Flow/],
   [["use_vllm=3"], /^command line: training\.use_vllm: expected true or false/],
-  [["--group-by-length"], /^command line: group_by_length: not supported yet/],
+  [["--auto-find-batch-size"], /^command line: auto_find_batch_size: not supported yet/],
   [["data.learning_rate=1"], /^command line: data\.learning_rate: wrong section/],
   [["model.nam=x"], /^command line: model\.nam: unknown key, did you mean name\?$/],
   [

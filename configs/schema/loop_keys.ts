@@ -6,7 +6,17 @@ import { DEFAULT_TIME_LIMIT } from "../../rewards/time_limit.ts";
 import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { LoopSection } from "./sections/loop.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
-import { bool, boolOr, choice, float, int, name, nullable, refine } from "../types/value_types.ts";
+import {
+  bool,
+  boolOr,
+  choice,
+  float,
+  int,
+  name,
+  nullable,
+  nullAs,
+  refine,
+} from "../types/value_types.ts";
 
 const MAX_STEPS = refine(
   int({ min: -1 }),
@@ -184,7 +194,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "whether more of it is better; null = unless its name ends in loss",
   ),
   resume_from_checkpoint: key<string | boolean>(
-    boolOr(name()),
+    nullAs(false, boolOr(name())),
     false,
     "a checkpoint folder, or true: the newest of output_dir",
   ),
@@ -194,5 +204,9 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "seconds that a reward has for one value",
   ),
   log_completions: key(bool(), true, "keep completions and print some"),
-  num_completions_to_print: key(int({ min: 0 }), 4, "completions printed at a time"),
+  num_completions_to_print: key(
+    nullable(int({ min: 0 })),
+    4,
+    "completions printed at a time; null = all of the prompt (TRL's default)",
+  ),
 };

@@ -157,15 +157,18 @@ export interface TrainingKeys {
    */
   greater_is_better?: Training["greater_is_better"];
   /**
-   * A checkpoint folder, or true: the newest of output_dir. Expected: a name, true or false;
-   * default false.
+   * A checkpoint folder, or true: the newest of output_dir. Expected: a name, true or false or
+   * null; default false.
    */
   resume_from_checkpoint?: Training["resume_from_checkpoint"];
   /** Seconds that a reward has for one value. Expected: a number > 0; default 5. */
   reward_timeout?: Training["reward_timeout"];
   /** Keep completions and print some. Expected: true or false; default true. */
   log_completions?: Training["log_completions"];
-  /** Completions printed at a time. Expected: an integer ≥ 0; default 4. */
+  /**
+   * Completions printed at a time; null = all of the prompt (TRL's default). Expected: an integer ≥
+   * 0 or null; default 4.
+   */
   num_completions_to_print?: Training["num_completions_to_print"];
   /** Completions of one prompt. Expected: an integer ≥ 2; default 8. */
   num_generations?: Training["num_generations"];

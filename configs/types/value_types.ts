@@ -184,6 +184,15 @@ export function nullable<T>(type: ValueType<T>): ValueType<T | null> {
   };
 }
 
+/** A type of which null is another spelling of a value. */
+export function nullAs<T>(value: T, type: ValueType<T>): ValueType<T> {
+  const orNull = nullable(type);
+  return {
+    ...orNull,
+    read: (node, complain) => isNull(node) ? value : orNull.read(node, complain) ?? undefined,
+  };
+}
+
 export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
   return {
     expected: words,

@@ -1,9 +1,9 @@
 /** Keys of verl's actor: its loss, its batches, its optimizer and its checkpoints. */
 import { key } from "../../types/key_spec.ts";
 import { anything, bool, choice, float, int, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
+import { each, refused } from "../foreign_table.ts";
 import { ENGINES, QAT } from "./engine_keys.ts";
-import { each, inside, join, PLACE } from "./verl_keys.ts";
+import { inside, join, PLACE } from "./verl_keys.ts";
 
 /** verl's schedules, which all begin with a warm-up. */
 const SCHEDULE = key(

@@ -1,8 +1,8 @@
 /** Keys of verl's advantages, of its KL penalty, and of corrections for another policy. */
 import { key } from "../../types/key_spec.ts";
 import { int, nullable, text } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
-import { each, inside, join } from "./verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import { inside, join } from "./verl_keys.ts";
 
 const SAME_POLICY = "completions are sampled with the weights that are trained, so that the " +
   "correction would be about 1: sampling/sampling_logp_difference";

@@ -1,8 +1,8 @@
 /** Keys of verl's data: files, how many rows of them, prompts and batches. */
 import { key } from "../../types/key_spec.ts";
 import { anything, bool, choice, int, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
-import { each, inside, join, PLACE } from "./verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import { inside, join, PLACE } from "./verl_keys.ts";
 
 const COUNT = nullable(int({ min: 1 }));
 const ROWS = nullable(int({ min: -1 }));

@@ -2,8 +2,8 @@
  * Keys of verl's training engines (FSDP, Megatron, TorchTitan, VeOmni), of their profilers and of
  * quantisation-aware training. They stand in the actor, in the reference and in the critic.
  */
-import { refused } from "../foreign_table.ts";
-import { each, inside, join, PLACE, PRECISION, PROFILER } from "./verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import { inside, join, PLACE, PRECISION, PROFILER } from "./verl_keys.ts";
 
 const FROM_PATH = "weights are read from actor_rollout_ref.model.path";
 

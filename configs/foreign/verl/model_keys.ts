@@ -1,8 +1,8 @@
 /** Keys of verl's model: where it is, its adapter, and how it is computed. */
 import { key } from "../../types/key_spec.ts";
 import { anything, float, int, nullable } from "../../types/value_types.ts";
-import { refused, type ValueRule } from "../foreign_table.ts";
-import { each, inside, join, PLACE } from "./verl_keys.ts";
+import { each, refused, type ValueRule } from "../foreign_table.ts";
+import { inside, join, PLACE } from "./verl_keys.ts";
 
 const CONFIG_JSON = "the model is the one of its config.json";
 const ADAPTER = "name the adapter's folder in model_name_or_path";

@@ -1,12 +1,12 @@
 /** Keys of verl's rewards, in `reward` (newer) and `reward_model` (older), and its other models. */
 import { key } from "../../types/key_spec.ts";
 import { bool, float, int, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
+import { each, refused } from "../foreign_table.ts";
 import { OPTIMIZER_AND_CHECKPOINT } from "./actor_keys.ts";
 import { ENGINES, FSDP, MEGATRON, PROFILERS } from "./engine_keys.ts";
 import { MODEL } from "./model_keys.ts";
 import { INSIDE_OF_ENGINE, SAMPLING } from "./rollout_keys.ts";
-import { asDormant, each, inside, join, PLACE, type VerlKeys } from "./verl_keys.ts";
+import { asDormant, inside, join, PLACE, type VerlKeys } from "./verl_keys.ts";
 
 const FUNCTIONS = "rewards are functions: rewards: [{name, weight}], or [{path}] for a file of JS";
 const MODEL_SWITCH = "a reward model, which is refused";

@@ -1,9 +1,9 @@
 /** Keys of how verl generates completions. */
 import { key } from "../../types/key_spec.ts";
 import { bool, float, int, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
+import { each, refused } from "../foreign_table.ts";
 import { PROFILERS } from "./engine_keys.ts";
-import { each, inside, join, PLACE, PRECISION, type VerlKeys } from "./verl_keys.ts";
+import { inside, join, PLACE, PRECISION, type VerlKeys } from "./verl_keys.ts";
 
 const COUNT = nullable(int({ min: 1 }));
 const ONE_TURN = "a completion is one turn of text";

@@ -1,8 +1,8 @@
 /** Keys of verl's loop: how long, how often it saves and evaluates, where it writes. */
 import { key } from "../../types/key_spec.ts";
 import { anything, bool, choice, int, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
-import { each, inside, join, PLACE, PROFILER } from "./verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import { inside, join, PLACE, PROFILER } from "./verl_keys.ts";
 
 const TURNS = "rgx generates and trains in turns";
 const KEPT = "completions are kept in the run's folder";

@@ -12,11 +12,6 @@ export const PLACE = "it says how verl spreads, stores and schedules its work";
 export const PRECISION = "fsdp_config.dtype of the actor says in which type products are";
 export const PROFILER = "there is no profiler; rgx train CONFIG --verbose times each step";
 
-/** A list of names, separated by white space, all with the same value. */
-export function each<T>(names: string, value: T): Record<string, T> {
-  return Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, value]));
-}
-
 /** The table with every key inside `section`. */
 export function inside(section: string, keys: VerlKeys): VerlKeys {
   const placed = <T>(list: Readonly<Record<string, T>> = {}) =>

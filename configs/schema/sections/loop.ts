@@ -100,8 +100,8 @@ export interface LoopSection {
   reward_timeout: number;
   /** Whether completions are written to the run's folder, and some printed. */
   log_completions: boolean;
-  /** Completions that are printed at a time. */
-  num_completions_to_print: number;
+  /** Completions that are printed at a time; null = all of the prompt. */
+  num_completions_to_print: number | null;
 }
 
 /** The supervised warm start before GRPO. */
