@@ -2,7 +2,9 @@
  * The keys of all sections but `training`. Written by deno task docs:config from the schema; do not
  * edit it.
  */
-import type { CurriculumSection, ModelInit, RunConfig } from "../schema/run_config.ts";
+import type { RunConfig } from "../schema/run_config.ts";
+import type { CurriculumSection } from "../schema/sections/data.ts";
+import type { ModelInit } from "../schema/sections/model.ts";
 import type { Curricula, TaskItems, Trackers } from "./items.ts";
 
 /** The tokenizer of a model that is made from a seed: `model.init.tokenizer`. */

@@ -66,7 +66,7 @@ Deno.test("schedule, optimizer, types, trackers and the Hub are translated", asy
       "gradient_checkpointing: offload\nwandb_project: p\nwandb_name: n\nuse_mlflow: true\n" +
       "hub_model_id: me/x\nchat_template: jinja\nchat_template_jinja: '{{ messages }}'\n" +
       "sample_packing: true\nflash_attention: true\nliger_rope: true\ntf32: auto\n" +
-      "special_tokens: {pad_token: x}\nplugins: [axolotl.integrations.liger.LigerPlugin]\n",
+      "deepspeed: zero1.json\nspecial_tokens: {pad_token: x}\nplugins: [axolotl.integrations.liger.LigerPlugin]\n",
   );
   assert.equal(training.lr_scheduler_type, "cosine_with_min_lr");
   assert.deepEqual(training.lr_scheduler_kwargs, { min_lr_rate: 0.1 });
@@ -77,6 +77,7 @@ Deno.test("schedule, optimizer, types, trackers and the Hub are translated", asy
   const text = notes.join("\n");
   assert.match(text, /of Axolotl, no effect in rgx \(.*\): flash_attention/);
   assert.match(text, /bf16: auto is true/);
+  assert.match(text, /deepspeed: accepted, has no effect.*not divided over cards/);
   assert.doesNotMatch(text, /sample_packing/);
 });
 
@@ -101,7 +102,6 @@ Deno.test("what Axolotl does and rgx does not is refused with its line", async (
     ["plugins: [mine.Plugin]", /plugins: .*rgx runs no Python/],
     ["early_stopping_patience: 3", /early_stopping_patience: .*load_best_model_at_end/],
     ["reward_model: true", /reward_model: .*rewards are functions/],
-    ["deepspeed: zero1.json", /deepspeed: .*not divided over cards/],
     ["optimizer: lion_8bit", /training\.optim: expected adamw_torch_fused/],
     ["flash_atention: true", /flash_atention: unknown key, did you mean flash_attention\?/],
   ];

@@ -1,8 +1,8 @@
 /** Axolotl's keys of the data, and those of training that is not GRPO. */
 import { key } from "../../types/key_spec.ts";
 import { anything, float, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
-import { each, type VerlKeys } from "../verl/verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import type { VerlKeys } from "../verl/verl_keys.ts";
 
 const PREPARED = "data is read when the run begins";
 

@@ -1,8 +1,8 @@
 /** Axolotl's keys of the model, its tokenizer, adapters and quantisation. */
 import { key } from "../../types/key_spec.ts";
 import { anything, bool, choice, name, nullable } from "../../types/value_types.ts";
-import { allMean, refused } from "../foreign_table.ts";
-import { each, type VerlKeys } from "../verl/verl_keys.ts";
+import { allMean, each, refused } from "../foreign_table.ts";
+import type { VerlKeys } from "../verl/verl_keys.ts";
 
 const LOADING = "it says how Axolotl loads, stores and computes";
 const FROM_FOLDER = "the model is the one of its folder";

@@ -1,8 +1,8 @@
 /** Axolotl's keys of GRPO: `rl`, and the sections `trl` and `vllm`. */
 import { key } from "../../types/key_spec.ts";
 import { choice, int, name, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
-import { each, inside, join, type VerlKeys } from "../verl/verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import { inside, join, type VerlKeys } from "../verl/verl_keys.ts";
 
 const SERVER = "the server says it for itself";
 const IN_TURNS = "generation.max_staleness lets a server generate ahead";

@@ -1,8 +1,8 @@
 /** Axolotl's keys of batches, the optimizer, saving, trackers and engines. */
 import { key } from "../../types/key_spec.ts";
 import { bool, float, int, nullable } from "../../types/value_types.ts";
-import { refused } from "../foreign_table.ts";
-import { each, type VerlKeys } from "../verl/verl_keys.ts";
+import { each, refused } from "../foreign_table.ts";
+import type { VerlKeys } from "../verl/verl_keys.ts";
 
 const PLACE = "it says how Axolotl spreads and stores its work";
 const TRACKERS = "report_to names the trackers; their files are uploaded by their own programs";
