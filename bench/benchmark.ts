@@ -60,7 +60,9 @@ export interface BenchmarkOptions {
    * as are fastest.
    */
   batchSize?: number;
+  /** Parts of the prompt that replace those of each model's run. */
   prompt?: AskedModels["prompt"];
+  /** System messages by the name of the model. */
   systemPrompts?: AskedModels["systemPrompts"];
   /** Also measure the models that adapters and runs began with; default true. */
   includeBase?: boolean;

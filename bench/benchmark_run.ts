@@ -31,6 +31,7 @@ import { averages, compareModels, summarize } from "./results/summarize.ts";
 export interface Shard {
   /** From 0 to count − 1. */
   index: number;
+  /** Number of parts. */
   count: number;
 }
 

@@ -32,11 +32,15 @@ import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
  * rank each; default 1. On a device that is no GPU, it is the number of elements, or of processes.
  */
 export interface BenchScriptOptions extends CommonOptions {
+  /** What is measured: paths, names on the Hub, runs. */
   models: readonly string[];
+  /** Names of tasks, or files of them. */
   tasks: readonly string[];
+  /** Problems of each task; default: 100. */
   numExamples?: number;
   /** null = the value with which each checkpoint was trained. */
   maxNewTokens?: number | null;
+  /** Folder of the results; default: `benchmark_results`. */
   outputDir?: string;
   /** One job with all GPUs instead of an array. */
   oneNode?: boolean;
@@ -48,6 +52,7 @@ export interface BenchScriptOptions extends CommonOptions {
   further?: readonly string[];
   /** The path at which the script will be stored, since the script submits itself. */
   script: string;
+  /** A template in place of the built-in one; `name` is for messages. */
   template?: { name: string; text: string };
   /** What a process needs. */
   needs?: ProcessNeeds;

@@ -28,6 +28,7 @@ export interface JobRequest {
   cpus?: number;
   /** Memory of a node with its unit; default: what the plan says, else 16G. */
   memory?: string;
+  /** Number of nodes; default 1. */
   nodes?: number;
   /** Ranks on each node; default: one for each card, at least one. */
   tasksPerNode?: number;
@@ -61,6 +62,7 @@ export interface Job {
 
 /** What a process of a job needs, as a plan says. */
 export interface ProcessNeeds {
+  /** CPU cores. */
   cpus: number;
   /** Bytes of the host's memory. */
   memory: number;

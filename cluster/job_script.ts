@@ -16,7 +16,9 @@ export const IMAGE_DEFINITION = definition;
 
 /** A complete script that is not yet written to a file. */
 export interface JobScript {
+  /** The whole script. */
   text: string;
+  /** The job's name in the queue. */
   jobName: string;
   /** Folder of the logs. If it is missing when the job starts, the job fails without a message. */
   logs: string;
@@ -28,6 +30,7 @@ export interface JobScript {
 export interface CommonOptions extends JobRequest {
   /** The folder in which the job runs; default: the current folder. */
   workDir?: string;
+  /** The job's name in the queue; default: from what it runs. */
   jobName?: string;
   /** Whether the job may access the Hub; default: variables in the script forbid it. */
   online?: boolean;

@@ -7,6 +7,8 @@
  * may have further fields, which templates can read, such as `reasoning_content`.
  */
 export interface ChatMessage {
+  /** Who speaks. */
   role: string;
+  /** The text of the message. */
   content: string;
 }

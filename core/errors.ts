@@ -16,10 +16,13 @@ export const EXIT = {
 
 /** A failure that is shown to the user without a stack trace. */
 export class RgxError extends Error {
+  /** Name of the class, as of every error. */
   override name = "RgxError";
   /** What the user can do, printed on a separate line. */
   readonly advice: string | undefined;
+  /** With which the program ends: one of `EXIT`. */
   readonly exitCode: number;
+  /** The message says what was found and what was expected; `advice` says what to do. */
   constructor(
     message: string,
     options: { advice?: string; exitCode?: number; cause?: unknown } = {},
@@ -32,7 +35,9 @@ export class RgxError extends Error {
 
 /** Wrong usage or configuration, found before any work was done: exit code 2. */
 export class UsageError extends RgxError {
+  /** Name of the class, as of every error. */
   override name = "UsageError";
+  /** The message says what was found and what was expected; `advice` says what to do. */
   constructor(message: string, options: { advice?: string; cause?: unknown } = {}) {
     super(message, { ...options, exitCode: EXIT.usage });
   }
@@ -40,7 +45,9 @@ export class UsageError extends RgxError {
 
 /** Work was stopped early (signal, time limit) and can be resumed: exit code 75. */
 export class Interrupted extends RgxError {
+  /** Name of the class, as of every error. */
   override name = "Interrupted";
+  /** The message says what was found and what was expected; `advice` says what to do. */
   constructor(message = "stopped early on request", options: { advice?: string } = {}) {
     super(message, { ...options, exitCode: EXIT.resumable });
   }

@@ -12,16 +12,21 @@ export type ParamValue = number | string | boolean | null | ParamValue[] | {
 
 /** The declaration of one parameter. Values are checked against it before they are used. */
 export interface ParamSpec {
+  /** Type of a value; `any` is not checked. */
   type: "int" | "float" | "string" | "bool" | "int[]" | "float[]" | "string[]" | "any";
+  /** The value where none is given. */
   default: ParamValue;
+  /** Whether null is a value, too; default false. */
   nullable?: boolean;
   /** Allowed values of a string, or of the elements of a string[]. */
   values?: readonly string[];
   /** Minimum of a number, or of the elements of a number list; inclusive. */
   min?: number;
+  /** Maximum, in the same way. */
   max?: number;
   /** A parameter `min_x` that may also be above `max_x`. */
   anyOrder?: boolean;
+  /** One line for lists of parameters. */
   description: string;
 }
 

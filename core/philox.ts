@@ -152,6 +152,7 @@ export class RandomStream {
   #w3 = 0;
   #left = 0;
   #c0 = 0;
+  /** A stream is a function of a seed (an integer) and three counters (32 bits each). */
   constructor(
     seed: number,
     private readonly c1: number,

@@ -34,6 +34,7 @@ export interface DashboardOptions {
 export interface Dashboard {
   /** The address of the page, with the token. */
   url: string;
+  /** Stops the server; open pages lose it. */
   close(): Promise<void>;
 }
 

@@ -17,12 +17,14 @@ export const EVAL_PROMPT_ID = 2 ** 48;
 
 /** Which problems are kept for the evaluation. */
 export interface HeldOutOptions {
+  /** Where problems come from. */
   source: ProblemSource;
   /**
    * Number of held-out problems; 0 = none. Where the source has too few different ones, a part of
    * them is held out, and a note says so.
    */
   heldOutCount: number;
+  /** The split that held-out problems are from; default: test. */
   heldOutSplit?: Split;
   /** Number of problems of a task for the validation, default 0; a file's split says its own. */
   validationCount?: number;

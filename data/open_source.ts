@@ -15,6 +15,7 @@ import { type StartingLevels, type TaskShare, TaskSource } from "./task_source.t
 export interface SourceOptions extends FileSourceOptions {
   /** Exactly one of `task_name` and `dataset_name` is given; "composite" stands for `tasks`. */
   task_name: string | null;
+  /** A file, a folder, or the name of a data set in the cache of the Hub. */
   dataset_name: string | null;
   /** The column of a file that holds the prompts; null: one of those that are known. */
   dataset_prompt_column?: string | null;
@@ -24,6 +25,7 @@ export interface SourceOptions extends FileSourceOptions {
   tasks?: readonly TaskShare[] | null;
   /** Tasks begin at the levels of a curriculum; null: their parameters are as written. */
   curriculum?: { readonly curricula: StartingLevels } | null;
+  /** Seed of the task's generator; a file has none. */
   seed: number;
   /** Length of the training split; for a file its maximum length, where null means all. */
   num_examples: number | null;

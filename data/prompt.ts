@@ -10,7 +10,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { TAGS } from "./solution_format.ts";
 
 /** The instruction that `add_instructions` puts before a question: where to write the answer. */
-export const UNIVERSAL_INSTRUCTION =
+export const UNIVERSAL_INSTRUCTION: string =
   "Think step by step and solve the problem carefully. When you have your final answer, format " +
   "it as: <answer>your answer here</answer>";
 
@@ -76,11 +76,13 @@ export type ChatTemplate = (messages: ChatMessage[]) => string | null;
 
 /** A question, and what a prompt puts around it. */
 export interface PromptOptions {
+  /** The text of the problem. */
   question: string;
   /** A name of {@link SYSTEM_PROMPTS}, a text, or null for none. */
   systemPrompt?: string | null;
   /** Put the instruction about `<answer>` before the question; default: without a system prompt. */
   addInstructions?: boolean;
+  /** Makes one text of the messages; null or absent: the system's text, an empty line, the user's. */
   chatTemplate?: ChatTemplate | null;
 }
 

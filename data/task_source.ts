@@ -16,8 +16,11 @@ import type { ProblemSource } from "./problem_source.ts";
 
 /** A task of a run, its weight relative to the other tasks, and its parameters. */
 export interface TaskShare {
+  /** Name of a registered task, or the file of one. */
   task_name: string;
+  /** How often it is drawn, relative to the other tasks. */
   weight: number;
+  /** The task's parameters. */
   config: Readonly<Record<string, unknown>>;
 }
 

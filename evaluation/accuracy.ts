@@ -8,6 +8,7 @@ import { CORRECT } from "../data/score_completion.ts";
 
 /** How well problems were answered. */
 export interface Accuracy {
+  /** correct / total. */
   accuracy: number;
   /** Completions that are correct. */
   correct: number;
@@ -24,6 +25,7 @@ export interface Accuracy {
   format_rate: number;
   /** Share of completions that were cut off. */
   truncated_rate: number;
+  /** Mean number of tokens of a completion. */
   mean_completion_tokens: number;
 }
 
@@ -38,6 +40,7 @@ export interface ScoredAnswer {
   formatted: boolean;
   /** It was cut off before its end. */
   truncated: boolean;
+  /** Number of tokens of the completion. */
   tokens: number;
 }
 

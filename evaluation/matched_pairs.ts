@@ -13,10 +13,13 @@ export interface PairedTest {
   n: number;
   /** Mean of the second model's values less that of the first. */
   difference: number;
+  /** 95 % interval of `difference`. */
   ci95: [low: number, high: number];
   /** Problems on which the first model is better, and on which the second one is. */
   only_first: number;
+  /** Problems on which the second model is better. */
   only_second: number;
+  /** Two-sided: the exact McNemar test of values 0 and 1, else a sign-flip test. */
   p_value: number;
 }
 

@@ -13,14 +13,22 @@ import type { PromptEncoder } from "./prompt_encoder.ts";
 export interface SamplingSettings {
   /** 0 = greedy. */
   temperature: number;
+  /** Only the likeliest tokens that have this probability together; 1 = all. */
   top_p: number;
   /** 0 = off. */
   top_k: number;
+  /** Only tokens with min_p × the probability of the likeliest, or more; 0 = all. */
   min_p: number;
+  /**
+   * Logits of tokens that occurred before are divided by it if positive, multiplied by it if
+   * negative; 1 = off.
+   */
   repetition_penalty: number;
+  /** Maximum number of tokens of a completion. */
   max_new_tokens: number;
   /** A completion ends after one of these texts. */
   stop?: string[];
+  /** Minimum number of tokens before the end-of-text token; default 0. */
   min_new_tokens?: number;
   /** Type of the inputs of products with 4-bit weights (GenerateOptions); absent: float32. */
   activations?: ActivationType;

@@ -14,7 +14,9 @@ const MAX_SHOWN = 12;
 export interface Selection {
   /** Full names or patterns. */
   readonly files: readonly string[];
+  /** Patterns of files that are wanted. */
   readonly include: readonly string[];
+  /** Patterns of files that are not wanted. */
   readonly exclude: readonly string[];
 }
 

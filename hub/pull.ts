@@ -43,12 +43,15 @@ export interface PullOptions {
   dryRun?: boolean;
   /** Aborts the pull; downloaded bytes are kept. */
   signal?: AbortSignal;
+  /** Called with what is found, and with the progress. */
   onEvent?: (event: PullEvent) => void;
   /** As in HttpOptions. */
   attempts?: number;
+  /** As in HttpOptions. */
   firstDelay?: number;
   /** @internal */
   write?: ByteWriter;
+  /** Free bytes of the file system of a folder, null = not known; for tests. */
   freeBytes?: (folder: string) => Promise<number | null>;
 }
 

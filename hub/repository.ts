@@ -10,6 +10,7 @@ export type RepositoryKind = "model" | "dataset";
 
 /** A model or a data set of the Hub. */
 export interface Repository {
+  /** What it holds. */
   readonly kind: RepositoryKind;
   /** `org/name`, or `name` alone (old models and data sets). */
   readonly name: string;

@@ -22,6 +22,7 @@ export interface AdapterInfo {
   name: string;
   /** PCI ids, in decimal; vendor 4318 is NVIDIA. */
   vendor: number;
+  /** PCI id of the card. */
   device: number;
   /** Whether a CPU emulates the adapter: results are right, but slow. */
   software: boolean;
@@ -41,6 +42,7 @@ export interface Recording {
 
 /** Stores tensors and runs operations on them. Call `close()` at the end. */
 export interface Device {
+  /** Which implementation it is. */
   readonly name: "reference" | "wasm" | "webgpu" | "vulkan";
   /** Only `webgpu` and `vulkan` have an adapter: they compute on a graphics card. */
   readonly adapter?: AdapterInfo;
@@ -139,7 +141,9 @@ export interface Device {
   submit(): void;
   /** Bytes of all existing tensors now, and their maximum since `resetPeak`. */
   readonly allocatedBytes: number;
+  /** The maximum of `allocatedBytes` since `resetPeak`. */
   readonly peakBytes: number;
+  /** Begins to measure `peakBytes` anew. */
   resetPeak(): void;
   /**
    * Maximum bytes of weights ("weight" of `create`) in the memory that kernels can address. Weights

@@ -101,7 +101,7 @@ export class CausalLM implements LanguageModel {
    * Maximum number of bytes that generation takes besides the copies of weights; see
    * generation/memory/generation_limit.ts.
    */
-  generationLimit = DEFAULT_GENERATION_BYTES;
+  generationLimit: number = DEFAULT_GENERATION_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
 
@@ -241,10 +241,12 @@ export class CausalLM implements LanguageModel {
     return copy;
   }
 
+  /** Where it computes. */
   get device(): Device {
     return this.#base.device;
   }
 
+  /** Its sizes. */
   get config(): ModelConfig {
     return this.#base.config;
   }

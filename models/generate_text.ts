@@ -26,6 +26,7 @@ export interface TextToken {
   prompt: number;
   /** Index of the completion among those of its prompt. */
   completion: number;
+  /** Its id in the vocabulary. */
   id: number;
   /** Log p of the policy at the sampling temperature, in nats. */
   logprob: number;

@@ -34,6 +34,7 @@ export interface PassOptions extends ForwardOptions {
 
 /** A model that can be trained: passes forward and backward over groups, generation, parameters. */
 export interface LanguageModel {
+  /** Number of tokens. */
   readonly vocabSize: number;
   /** All tensors, frozen and trainable, sorted by name. */
   readonly parameters: readonly Parameter[];
@@ -68,6 +69,7 @@ export interface LanguageModel {
    * parameter. It belongs to the last `forward` with `train: true` and uses up its activations.
    */
   backward(dlogp: Float64Array, dentropy?: Float64Array): void;
+  /** Sets the gradients of all trainable parameters to 0. */
   zeroGrad(): void;
   /**
    * A frozen model with the present values of what is trained, for passes without gradient. It
@@ -75,6 +77,7 @@ export interface LanguageModel {
    * @internal
    */
   frozenCopy(options: CopyOptions): Promise<LanguageModel>;
+  /** Samples completions of prompts; the result has those of each request, in order. */
   generate(requests: readonly GenerateRequest[], options: GenerateOptions): Promise<Completion[][]>;
   /**
    * A store for the activations of sampling, which the caller disposes.
@@ -85,5 +88,6 @@ export interface LanguageModel {
   releasePasses(): void;
   /** Planned peak number of bytes for a pass over such a batch, besides the parameters. */
   planBytes(rows: number, pairs: number, train: boolean): number;
+  /** Frees its tensors. The device stays open. */
   dispose(): void;
 }

@@ -14,6 +14,7 @@ import type { ExtraValue, RewardSample, RewardValue, SamplePart } from "./types.
 
 /** A reward of a rubric, as a configuration lists it. */
 export interface RubricSection {
+  /** A name of the registry. */
   name: string;
   /** Its name in metrics and tables, if it is not that of the registry. */
   as?: string;
@@ -43,15 +44,18 @@ export interface RewardError {
 export interface RubricScores {
   /** [completions, rewards], unweighted; null = not applicable. */
   values: RewardValue[][];
+  /** The errors of rewards, one for each value that is missing for it. */
   errors: RewardError[];
   /**
    * What the rewards logged: all values of each name, and extra columns with one cell per
    * completion.
    */
   logged: ReadonlyMap<string, readonly number[]>;
+  /** Extra columns of the table of completions, by name. */
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
   /** Metrics that count what the rewards have spent: requests, seconds, cost. */
   sums: ReadonlyMap<string, number>;
+  /** What the user should know, each once. */
   warnings: readonly string[];
 }
 
@@ -59,6 +63,7 @@ export interface RubricScores {
 export interface Rubric {
   /** Names in metrics and tables. */
   readonly names: readonly string[];
+  /** Factors of the rewards in the weighted sum, in the order of `names`. */
   readonly weights: readonly number[];
   /**
    * Whether some values depend on the other completions of the batch, which then must be scored

@@ -18,6 +18,7 @@ export interface RewardSample {
   answer: string | null;
   /** The problem's metadata. */
   info: Record<string, unknown>;
+  /** The problem, as a scorer of tasks gets it. */
   entry: ScorableEntry;
   /** Its tokens. */
   completionIds: readonly number[];
@@ -49,12 +50,15 @@ export type SamplePart = typeof SAMPLE_PARTS[number];
 
 /** What every reward declares. */
 export interface RewardBase {
+  /** Its name in the registry. */
   name: string;
   /** Name in metrics and tables if it differs from `name`. */
   metric?: string;
+  /** One line for `rgx rewards list`. */
   description: string;
   /** Weight if a configuration names none; default 1. */
   defaultWeight?: number;
+  /** Its parameters by name. */
   params: Readonly<Record<string, ParamSpec>>;
   /** What it cannot do without: its value would be wrong, and nobody would notice. */
   needs?: readonly SamplePart[];
@@ -62,6 +66,7 @@ export interface RewardBase {
 
 /** A reward that sees one completion at a time. */
 export interface SampleReward extends RewardBase {
+  /** The value of a completion; null = it does not apply. */
   compute(
     input: RewardInput,
     params: Record<string, unknown>,

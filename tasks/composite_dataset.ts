@@ -23,7 +23,10 @@ import type { ScorableEntry } from "./types.ts";
  *     mixed.scoreAnswer(entry.answer, entry); // 1
  */
 export class CompositeDataset extends CompositeParts {
-  /** @throws UsageError for an unknown task, field or value, an empty list, or a repeated name */
+  /**
+   * Opens the data sets of a mixture.
+   * @throws UsageError for an unknown task, field or value, an empty list, or a repeated name
+   */
   constructor(parts: readonly CompositePart[], options: Omit<CompositeOptions, "create">) {
     super(parts, { ...options, create: createDataset });
   }

@@ -20,6 +20,7 @@ export interface DatasetOptions {
   size?: number;
   /** Non-negative integer. When null or missing, a seed is drawn and recorded in `config.seed`. */
   seed?: number | null;
+  /** Default: train. Entries of different splits are drawn from different random numbers. */
   split?: Split;
   /** Parameters of the task. */
   [param: string]: unknown;
@@ -27,8 +28,11 @@ export interface DatasetOptions {
 
 /** A generated data set. It can be iterated, or asked for any index ≥ 0. */
 export class Dataset implements Iterable<Entry> {
+  /** Name of the task. */
   readonly name: string;
+  /** Number of entries of an iteration. */
   readonly length: number;
+  /** The split that entries are drawn for. */
   readonly split: Split;
   /** All parameters of the task, with `seed` and `size`. */
   readonly config: Readonly<Record<string, ParamValue>>;
@@ -37,6 +41,7 @@ export class Dataset implements Iterable<Entry> {
   readonly #seed: number;
   readonly #opened: ((index: number) => Entry) | null;
 
+  /** Prepares a data set; entries are made when they are asked for. */
   constructor(name: string, options: DatasetOptions = {}) {
     const { size, seed, split = "train", ...params } = options;
     this.#task = getTask(name);
@@ -96,6 +101,7 @@ export class Dataset implements Iterable<Entry> {
     }
   }
 
+  /** All entries in order, each made when it is reached. */
   *[Symbol.iterator](): IterableIterator<Entry> {
     for (let index = 0; index < this.length; index++) yield this.entry(index);
   }

@@ -18,6 +18,7 @@ import type { CurriculumAttribute, Task } from "./types.ts";
 
 /** A parameter whose default value determines the type of its values. */
 export interface Param<T extends ParamValue> extends ParamSpec {
+  /** The value where none is given. */
   default: T;
 }
 
@@ -26,9 +27,11 @@ export type ConfigOf<P extends Record<string, ParamSpec>> = {
   [K in keyof P]: P[K]["default"];
 };
 
-/** The least and the largest value of a parameter. */
+/** Minimum and maximum of a parameter. */
 export interface Bounds {
+  /** Lowest allowed value; absent: none. */
   min?: number;
+  /** Highest allowed value; absent: none. */
   max?: number;
 }
 

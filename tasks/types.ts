@@ -10,6 +10,7 @@ import type { RandomStream, Split } from "../core/philox.ts";
 
 /** One problem. It can be written as JSON. */
 export interface Entry {
+  /** The text of the problem, without a system message. */
   question: string;
   /** null when many answers are right; the metadata then contains an example. */
   answer: string | null;
@@ -28,8 +29,11 @@ export interface Entry {
  * What a scorer gets. Entries from elsewhere may lack the question, the answer or metadata keys.
  */
 export interface ScorableEntry {
+  /** The text of the problem. */
   question?: string;
+  /** The expected answer; null or absent: the metadata tell what is right. */
   answer?: string | null;
+  /** What the generator noted of the problem. */
   metadata?: Record<string, unknown>;
 }
 
@@ -37,14 +41,19 @@ export interface ScorableEntry {
  * A curriculum attribute: the difficulty levels of one field (scalar) or of a range (two fields).
  */
 export interface CurriculumAttribute {
+  /** Its name in a curriculum. */
   name: string;
   /** Values from easy to hard. */
   levels: readonly ParamValue[];
   /** The parameter that a level sets. Of a range: `lowerField` and `upperField` instead. */
   field?: string;
+  /** The parameter that the lower end of a range sets. */
   lowerField?: string;
+  /** The parameter that the upper end of a range sets. */
   upperField?: string;
+  /** Whether both ends of a range must differ; default false. */
   ensureInterval?: boolean;
+  /** One line for lists of levels. */
   description: string;
 }
 
@@ -52,8 +61,11 @@ export interface CurriculumAttribute {
  * What a generator returns. The data set adds `source_dataset` and `source_index` to the metadata.
  */
 export interface Generated {
+  /** The text of the problem. */
   question: string;
+  /** null when many answers are right; the metadata then contain an example. */
   answer: string | null;
+  /** What a scorer needs, and what says how the problem was made. */
   metadata: Record<string, unknown>;
   /** The ranges and values that set the difficulty. A plain number only for gsm_symbolic. */
   difficulty: Record<string, unknown> | number;
@@ -61,8 +73,11 @@ export interface Generated {
 
 /** Options with which a data set is opened, beside its parameters. */
 export interface OpenOptions {
+  /** Of all its entries. */
   seed: number;
+  /** Number of entries of an iteration. */
   size: number;
+  /** The split that entries are drawn for. */
   split: Split;
   /** Makes the data set of another task. */
   create(name: string, options: Record<string, unknown>): { entry(index: number): Entry };
@@ -70,6 +85,7 @@ export interface OpenOptions {
 
 /** A complete task; `C` is the type of its parameters. */
 export interface Task<C extends object = Record<string, ParamValue>> {
+  /** Its name in the registry, in lower case with _. */
   name: string;
   /** The group of tasks that it belongs to. */
   category: string;

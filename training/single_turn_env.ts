@@ -36,8 +36,11 @@ export type EnvReward =
 
 /** A problem; rewards get `metadata` as `info`. */
 export interface EnvEntry extends Pick<Entry, "messages" | "templateVariables"> {
+  /** The text of the problem. */
   question: string;
+  /** The expected answer; null or absent where the rewards need none. */
   answer?: string | null;
+  /** Anything that rewards read; default: empty. */
   metadata?: Record<string, unknown>;
 }
 
@@ -57,6 +60,7 @@ export interface SingleTurnEnvOptions {
 
 /** The result of an evaluation, with every completion. */
 export interface EnvEvaluation {
+  /** Each completion with its problem, in the order of the entries. */
   completions: {
     question: string;
     answer: string | null;
@@ -82,14 +86,21 @@ export interface EnvEvaluationOptions extends TextOptions {
 
 /** Problems and the rewards for their answers. */
 export class SingleTurnEnv {
+  /** Name of the environment, in files and messages. */
   readonly name: string;
+  /** The problems, with what was left out filled in: no answer, empty metadata. */
   readonly dataset: readonly Entry[];
+  /** Text or name of the system message; null = none. */
   readonly systemPrompt: string | null;
+  /** Whether rgx's instruction about the answer's form goes before each question. */
   readonly addInstructions: boolean;
   readonly #rewards: readonly { reward: BuiltInReward; weight: number; isUnregistered: boolean }[];
   #users = 0;
 
-  /** @throws UsageError when there are no entries or no rewards, or for an unknown name */
+  /**
+   * Takes problems and rewards together.
+   * @throws UsageError when there are no entries or no rewards, or for an unknown name
+   */
   constructor(options: SingleTurnEnvOptions) {
     const { name = "env", dataset, rewards, systemPrompt = null, addInstructions = false } =
       options;

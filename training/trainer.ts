@@ -66,7 +66,10 @@ export class GrpoTrainer {
   /** The checkpoint that `check` found to resume from. */
   #checkpoint: string | null = null;
 
-  /** @throws UsageError when the configuration's sizes do not fit together */
+  /**
+   * Makes a trainer; nothing is computed or written yet.
+   * @throws UsageError when the configuration's sizes do not fit together
+   */
   constructor(options: TrainerOptions) {
     this.#options = options;
     this.#run = new RunContext(options);

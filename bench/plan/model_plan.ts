@@ -41,12 +41,15 @@ import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./startin
 
 /** The user's settings for all models. The rest comes from the checkpoints' runs, else defaults. */
 export interface AskedModels {
+  /** Parts of the prompt that replace those of each model's run. */
   prompt?: Partial<PromptSettings>;
+  /** Parts of the sampling that replace those of each model's run. */
   sampling?: Partial<Sampling>;
   /** Seed of the draws. */
   seed: number;
   /** Maximum number of completions that a model on this machine decodes together. */
   batchSize?: number;
+  /** Whether the models that adapters and runs began with are measured too. */
   includeBase: boolean;
   /** Address of the server of remote models, and whether it takes messages or plain text. */
   remote: { address: string; format: PromptSettings["format"] };

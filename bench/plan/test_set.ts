@@ -22,12 +22,15 @@ export interface TaskRequest {
   name: string;
   /** Its name in charts, tables and file names; default: `name`. */
   label?: string;
+  /** The group that it belongs to; default: the task's own, or `data set`. */
   category?: string | null;
+  /** The task's parameters; default: its own. */
   parameters?: Record<string, unknown>;
   /** Number of problems; default: the benchmark's. */
   size?: number;
   /** Seed of the problems; default: the benchmark's. */
   seed?: number;
+  /** The file of a data set. */
   path?: string;
   /** Only the entries of this task are asked, of a file with entries of tasks. */
   entriesOf?: string;

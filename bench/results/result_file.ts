@@ -30,6 +30,7 @@ export interface PromptRecord extends PromptSettings {
 
 /** One completion of a problem. */
 export interface SampleResult {
+  /** The text, without the prompt. */
   completion: string;
   /** null: no answer could be extracted. */
   extracted: string | null;
@@ -37,7 +38,9 @@ export interface SampleResult {
   formatted?: false;
   /** From 0 to 1. */
   score: number;
+  /** Whether it was cut off before its end. */
   truncated: boolean;
+  /** Its number of tokens. */
   completion_tokens: number;
   /** The thoughts that a remote model returns beside its answer; not searched for the answer. */
   reasoning?: string;
@@ -49,11 +52,15 @@ export interface SampleResult {
 
 /** A problem and its first completion; `samples` holds all completions where there are several. */
 export interface ExampleResult extends SampleResult {
+  /** The problem's index in its data set. */
   index: number;
+  /** The text of the problem. */
   question: string;
   /** null: the problem has many right answers. */
   expected: string | null;
+  /** The problem's metadata. */
   metadata: Record<string, unknown>;
+  /** All completions, the first one included; absent with one a problem. */
   samples?: SampleResult[];
 }
 
@@ -64,6 +71,7 @@ export function samplesOf(example: ExampleResult): readonly SampleResult[] {
 
 /** Measures of several samples a problem. Keys of `pass_at`: k = 1, 2, 4 … and all samples. */
 export interface SampleStatistics {
+  /** Completions of each problem. */
   k: number;
   /** Problems of which all k samples are answered; only these count here. */
   problems: number;
@@ -79,6 +87,7 @@ export interface SampleStatistics {
 export interface ModelResult {
   /** correct / total. */
   accuracy: number;
+  /** Completions that are correct. */
   correct: number;
   /** Answered completions: problems × samples, less those that failed or had a long prompt. */
   total: number;
@@ -86,10 +95,13 @@ export interface ModelResult {
   ci95: Interval;
   /** Mean score, with partial credit. */
   mean_score: number;
+  /** Interval of `mean_score`. */
   mean_score_ci95: Interval;
   /** Share of completions that give an answer in the form that was asked for. */
   format_rate: number;
+  /** Share of completions that were cut off. */
   truncated_rate: number;
+  /** Mean number of tokens of a completion. */
   mean_completion_tokens: number;
   /** Number of problems. */
   num_examples: number;
@@ -99,6 +111,7 @@ export interface ModelResult {
   too_long: number;
   /** Accuracy where completions that failed or were not asked for count as wrong. */
   accuracy_of_all: number;
+  /** How questions became prompts. */
   prompt: PromptRecord;
   /**
    * Test problems that the checkpoint saw in training, by its run's configuration; null = unknown.
@@ -110,21 +123,27 @@ export interface ModelResult {
   usage: { prompt_tokens: number; completion_tokens: number; seconds: number };
   /** Where the model ran: "wasm, 2 threads", or the server's address. */
   device: string;
+  /** The problems with their completions, in order. */
   examples: ExampleResult[];
 }
 
 /** Two models on the same problems. */
 export interface PairedComparison {
+  /** The name of the task in charts and tables. */
   task: string;
+  /** Name of the first model. */
   first: string;
+  /** Name of the second model. */
   second: string;
   /** Problems that both models answered. */
   n: number;
   /** Accuracy of the second model less that of the first; `ci95` is its interval. */
   difference: number;
+  /** Interval of `difference`. */
   ci95: Interval;
   /** Problems that only the first model, and only the second one, answered correctly. */
   only_first: number;
+  /** Problems that only the second model answered correctly. */
   only_second: number;
   /** Two-sided: the exact McNemar test, or with several samples a problem a sign-flip test. */
   p_value: number;
@@ -136,28 +155,35 @@ export interface TaskResults {
   task: string;
   /** The registered name of the task, or the name of the data set. */
   task_name: string;
+  /** The group of tasks that it belongs to; null = none. */
   category: string | null;
+  /** The task's parameters, all of them. */
   parameters: Record<string, unknown>;
   /** Seed of the problems. */
   seed: number;
   /** Results by the name of the model. */
   models: Record<string, ModelResult>;
+  /** Each pair of models with problems that both answered. */
   comparisons: PairedComparison[];
 }
 
 /** What all result files begin with. */
 export interface RunHeader {
+  /** Version of the format. */
   format: typeof RESULT_FORMAT;
   /** ISO 8601, UTC. */
   created: string;
   /** YYYYMMDD_HHMMSS, as in the names of all files of the benchmark. */
   stamp: string;
+  /** Version of rgx. */
   rgx_version: string;
+  /** Version of Deno. */
   deno_version: string;
   /** Seed of the problems, for tasks without a seed of their own. */
   seed: number;
   /** Seed of the draws. */
   sampling_seed: number;
+  /** How completions were drawn. */
   sampling: Sampling;
   /** Only with remote models. */
   remote?: RemoteUsage;
@@ -165,6 +191,7 @@ export interface RunHeader {
 
 /** `results_{task}_{stamp}.json` */
 export interface TaskResultFile extends RunHeader, TaskResults {
+  /** What the file is. */
   kind: "task";
 }
 
@@ -172,18 +199,25 @@ export interface TaskResultFile extends RunHeader, TaskResults {
  * A model's average over the tasks on which it answered anything; NaN (null in JSON) without any.
  */
 export interface ModelAverage {
+  /** Number of these tasks. */
   tasks: number;
   /** Mean of the tasks' accuracies; each task counts the same. */
   accuracy: number;
+  /** Interval of `accuracy`. */
   ci95: Interval;
+  /** Mean of the tasks' mean scores. */
   mean_score: number;
+  /** Mean of the tasks' format rates. */
   format_rate: number;
 }
 
 /** `results_all_tasks_{stamp}.json`; where it would be very long, it has no examples. */
 export interface AllTasksResultFile extends RunHeader {
+  /** What the file is. */
   kind: "all_tasks";
+  /** Results by the name of the task in charts and tables. */
   tasks: Record<string, TaskResults>;
+  /** Averages by the name of the model. */
   average: Record<string, ModelAverage>;
   /** Names of the files of the tasks, in the same folder. */
   parts: string[];
@@ -193,8 +227,11 @@ export interface AllTasksResultFile extends RunHeader {
 
 /** What has no answer, and why. */
 export interface Failure {
+  /** Name of the model. */
   model: string;
+  /** The name of the task in charts and tables. */
   task: string;
+  /** Why it failed. */
   error: string;
   /** The `index` of the problems without an answer for this reason; absent = the whole task. */
   problems?: number[];

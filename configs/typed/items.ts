@@ -10,6 +10,7 @@ export interface NamedReward {
   weight?: number;
   /** Seconds for one value. */
   timeout?: number;
+  /** The reward's parameters, by their names. */
   [parameter: string]: unknown;
 }
 
@@ -31,6 +32,7 @@ export interface FileReward {
   concurrency?: number;
   /** Further attempts after a failure. */
   retries?: number;
+  /** The reward's parameters, by their names. */
   [parameter: string]: unknown;
 }
 

@@ -15,7 +15,9 @@ export const processEnv: Env = (name) => Deno.env.get(name);
 export interface SlurmJob {
   /** The id for squeue and scontrol: 123, or 123_4 for a task of an array. */
   id: string;
+  /** Its name. */
   name: string | null;
+  /** The partition of the queue that it runs in. */
   partition: string | null;
   /** In SLURM's short form: n[1-3]. */
   nodeList: string | null;
@@ -24,11 +26,15 @@ export interface SlurmJob {
    * shell of salloc.
    */
   node: string | null;
+  /** Number of nodes. */
   nodes: number | null;
+  /** Number of tasks, which are processes. */
   tasks: number | null;
+  /** The array that it belongs to, its index there, and how many tasks that has; null: none. */
   array: { job: string; task: number; count: number | null } | null;
   /** How often the job was requeued. */
   restarts: number;
+  /** CPUs of a task, as asked for. */
   cpusPerTask: number | null;
   /** CPUs of the job on this node; if several tasks are on the node, the share of one task. */
   cpusOnNode: number | null;
@@ -38,6 +44,7 @@ export interface SlurmJob {
   gpus: string[] | null;
   /** Seconds since 1970; older versions of SLURM do not report it. */
   endTime: number | null;
+  /** The folder from which it was submitted. */
   submitDir: string | null;
 }
 

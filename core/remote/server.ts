@@ -48,6 +48,7 @@ export interface RemoteOptions {
   cache?: string | false;
   /** Price of a million tokens, to report the cost. */
   prices?: { input: number; output: number };
+  /** Called with what the user should know. */
   onWarning?: (message: string) => void;
 }
 
@@ -55,12 +56,15 @@ export interface RemoteOptions {
 export interface RemoteUsage {
   /** The server's address, without secrets. */
   url: string;
+  /** The only provider that was asked for. */
   provider?: string;
   /** Requests that were sent, those that failed included. */
   requests: number;
   /** Answers that came from the cache. */
   cached: number;
+  /** Tokens of prompts, as the server counts them. */
   prompt_tokens: number;
+  /** Tokens of completions, as the server counts them. */
   completion_tokens: number;
   /** null where prices are not known. */
   cost: number | null;

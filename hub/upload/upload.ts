@@ -43,15 +43,19 @@ export type UploadEvent =
 
 /** What an upload has done. */
 export interface Uploaded {
+  /** `org/name`. */
   repository: string;
+  /** The branch that has the files now. */
   revision: string;
   /** Address of the repository's page. */
   url: string;
   /** null: everything was there already. */
   commit: string | null;
+  /** Number of files. */
   files: number;
   /** Number of files that the repository had already, with the same content. */
   unchanged: number;
+  /** Size of all files together. */
   bytes: number;
 }
 

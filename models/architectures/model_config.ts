@@ -21,11 +21,17 @@ export interface ModelConfig {
    * it.
    */
   readonly slidingWindow?: number | null;
+  /** Rows of the embedding: the number of tokens. */
   readonly vocabSize: number;
+  /** Width of the residual stream. */
   readonly hiddenSize: number;
+  /** Width of the MLP's inner layer. */
   readonly intermediateSize: number;
+  /** Number of decoder layers. */
   readonly numLayers: number;
+  /** Number of query heads. */
   readonly numHeads: number;
+  /** Number of key and value heads; it divides numHeads. */
   readonly numKvHeads: number;
   /** Width of one head, even. numHeads · headDim may differ from hiddenSize. */
   readonly headDim: number;
@@ -42,6 +48,7 @@ export interface ModelConfig {
   readonly ropeScaling: RopeScaling | null;
   /** Epsilon of RMSNorm, or of LayerNorm where the architecture has that. */
   readonly rmsNormEps: number;
+  /** Whether the head has the weights of the embedding. */
   readonly tieWordEmbeddings: boolean;
 }
 

@@ -26,6 +26,7 @@ const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
 
 /** Options of `exportModel`. */
 export interface ExportOptions {
+  /** The format that is written. */
   to: ExportTarget;
   /** Default: the type of the (base) model; quantised weights become f32. */
   dtype?: WeightType;

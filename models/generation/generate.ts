@@ -36,7 +36,9 @@ export interface GeneratorLimits {
   copyBytes: number;
   /** See GenerationShape. */
   turnMs: number;
+  /** See GenerationShape. */
   turn: () => Promise<void>;
+  /** See GenerationShape. */
   keptPrompts: number;
 }
 

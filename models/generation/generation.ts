@@ -80,9 +80,11 @@ export class Generation {
   #work: Promise<void> | null = null;
   #lastPause = 0;
   #checkedDefaults: SamplingParams | null = null;
+  /** Seconds and tokens of all its work so far. */
   readonly timing: GenerationTiming = noTiming();
 
   /**
+   * `CausalLM.openGeneration` makes one.
    * @param defaults options for whatever a request's `sampling` does not set
    * @param prepare called before the model is used, whenever requests come after a pause
    * @param shared the weights that joined models may use

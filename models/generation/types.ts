@@ -8,6 +8,7 @@ import type { ActivationType } from "../network/types.ts";
  * keys the random draws.
  */
 export interface GenerateRequest {
+  /** The prompt's number in the whole run. */
   promptId: number;
   /** Token ids of the prompt. */
   promptIds: readonly number[];
@@ -56,8 +57,11 @@ export interface SamplingOptions {
   maxNewTokens: number;
   /** 0 = greedy. */
   temperature: number;
+  /** Only this many of the likeliest tokens; 0 = all. */
   topK?: number; // 0 = off
+  /** Only the likeliest tokens that have this probability together; 1 = all. */
   topP?: number; // 1 = off
+  /** Only tokens with minP × the probability of the likeliest, or more; 0 = all. */
   minP?: number; // 0 = off
   /**
    * Logits of tokens that are in the prompt or the completion are divided (> 0) or multiplied (≤ 0)
@@ -93,6 +97,7 @@ export interface SamplingOptions {
 
 /** Options of a whole generation. */
 export interface GenerateOptions extends SamplingOptions {
+  /** Whether the adapter takes part; default true. */
   adapter?: boolean;
   /**
    * "int8": products with frozen 4-bit weights round their activations to bytes, as llama.cpp does.

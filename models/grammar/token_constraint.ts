@@ -31,6 +31,7 @@ export class TokenConstraint {
   readonly #words: number;
 
   /**
+   * Compiles a form for the tokens of a tokenizer.
    * @param vocabSize number of the model's tokens
    * @throws UsageError for a form that is wrong or not supported
    */

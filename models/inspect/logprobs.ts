@@ -7,12 +7,15 @@ import type { CausalLM } from "../causal_lm.ts";
 
 /** One of the most likely tokens, and its log-probability in nats. */
 export interface TopToken {
+  /** Its id in the vocabulary. */
   id: number;
+  /** Log p, in nats. */
   logprob: number;
 }
 
 /** What a model gives to each token of a sequence. */
 export interface SequenceLogprobs {
+  /** The ids of the sequence. */
   ids: number[];
   /** `logprobs[t]` = log p(ids[t] | ids[0…t−1]) in nats; null for the first id. */
   logprobs: (number | null)[];

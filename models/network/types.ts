@@ -34,6 +34,7 @@ export interface DropoutKey {
 export interface Parameter {
   /** Name of the tensor in Hugging Face's (or PEFT's) format. */
   name: string;
+  /** Its dimensions, in the order of the file. */
   shape: readonly number[];
   /**
    * u32 for weights in a storage type.

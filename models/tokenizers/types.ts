@@ -15,6 +15,7 @@ export interface Tokenizer {
    * `applyChatTemplate` has marked them as the content of a message.
    */
   encode(text: string, options?: { addSpecialTokens?: boolean; literal?: boolean }): number[];
+  /** The text of ids, by default with the texts of special tokens. */
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
   /**
    * The bytes of a token within a text, which may be a part of a character; null for special tokens

@@ -46,6 +46,7 @@ const WIDTH = 1120, NARROW = 700, MARGIN = 24, SIZE = 16;
 export interface CurvesOptions {
   /** Names as in metrics.jsonl; `sft/…` for the supervised warm start. */
   metrics?: readonly string[];
+  /** Heading of the chart; default: `Training:` with the run or the number of runs. */
   title?: string;
   /** Names of the runs in the chart, as "run=name"; a run is its path or its name in the chart. */
   rename?: readonly string[];
@@ -58,8 +59,11 @@ export interface CurvesOptions {
 
 /** The chart that was written. */
 export interface Curves {
+  /** The picture that was written. */
   path: string;
+  /** Names of the metrics in the chart. */
   metrics: string[];
+  /** Names of the runs in the chart. */
   runs: string[];
   /** What the reader of the chart should know. */
   notes: string[];

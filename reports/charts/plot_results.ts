@@ -20,6 +20,7 @@ import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** Title, names and file of a chart of results. */
 export interface PlotOptions {
+  /** Heading of the chart; default: what it compares. */
   title?: string;
   /** Names of the models in the chart: `{ model: name }`, or `["model=name", …]`. */
   rename?: Readonly<Record<string, string>> | readonly string[];
@@ -36,8 +37,11 @@ export interface PlotOptions {
 
 /** The chart that was written. */
 export interface Plot {
+  /** The picture that was written. */
   path: string;
+  /** `comparison`: task by task; `summary`: averages over tasks. */
   kind: "comparison" | "summary";
+  /** Names of the tasks in the chart. */
   tasks: string[];
   /** Names of the models in the chart. */
   models: string[];

@@ -7,7 +7,9 @@ import { readText, whyNotJson } from "../../core/text_file.ts";
 
 /** The value of a metric at a step. */
 export interface Point {
+  /** Optimizer step, from 1 on; 0 = before training. */
   step: number;
+  /** The value of the metric at this step. */
   value: number;
   /** The 95 % interval of an accuracy. */
   ci95?: readonly [low: number, high: number];

@@ -23,6 +23,7 @@ export interface ShareOptions {
    * @internal
    */
   settings?: HubSettings;
+  /** `USER/NAME` of the repository, or `NAME`; it is made where it is missing. */
   repoId: string;
   /** Of a run's checkpoints the one to take. */
   step?: number | null;
@@ -30,7 +31,9 @@ export interface ShareOptions {
   optimizerSaveMode?: "full" | null;
   /** Folder in the repository for the whole checkpoint; default `checkpoint-{step}`. */
   checkpointFolder?: string;
+  /** Whether a new repository is private; null = the account's default. */
   private?: boolean | null;
+  /** Branch of the repository; null = main. */
   revision?: string | null;
   /** Base model on the Hub, for the card. */
   modelName?: string | null;
@@ -38,9 +41,13 @@ export interface ShareOptions {
   license?: string | null;
   /** First line of the commit's message. */
   message?: string | null;
+  /** Aborts the upload; the repository is then unchanged. */
   signal?: AbortSignal;
+  /** As in HttpOptions. */
   attempts?: number;
+  /** As in HttpOptions. */
   firstDelay?: number;
+  /** Called with what is sent, and with the progress. */
   onEvent?: (event: UploadEvent) => void;
 }
 

@@ -17,10 +17,13 @@ export interface CoachRule {
 
 /** A change of a task's levels. */
 export interface LevelChange {
+  /** Name of the task. */
   task: string;
+  /** Whether problems get harder (up) or easier. */
   direction: "up" | "down";
   /** The mean score that caused the change; null for an automatic change. */
   mean: number | null;
+  /** The new level of each attribute, counted from 0. */
   levels: Readonly<Record<string, number>>;
 }
 

@@ -144,16 +144,20 @@ Deno.test("every export has a comment, and every function is in an example that 
   assert.deepEqual(unused, []);
 });
 
-Deno.test("what public signatures name is exported, or marked @internal", async () => {
+Deno.test("every public member has a comment; what its type names is exported, or @internal", async () => {
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--lint", "mod.ts"],
     cwd: root,
     env: { NO_COLOR: "1" },
   }).output();
   const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-  assert.match(said, /missing-jsdoc/, "it has looked");
-  const found = [...said.matchAll(/error\[private-type-ref\]: public type (.*)/g)];
-  assert.deepEqual(found.map(([, what]) => what), []);
+  assert.match(said, /Checked 1 file|documentation lint errors/, "it has looked");
+  const found = [...said.matchAll(/^error\[(.*)\].*\n *--> (.*)/gm)].map((
+    [, what, where],
+  ) => [what, where]);
+  // Deno before 2.9 does not see that a method has the comment of the interface.
+  const isOld = Number(Deno.version.deno.split(".")[1]) < 9;
+  assert.deepEqual(found.filter(([what]) => !(isOld && what === "missing-jsdoc")), []);
 });
 
 Deno.test("the documentation of the library begins with its sections, and each is an export", async () => {

@@ -28,19 +28,27 @@ import { cardDevice, type PlanCard, usableBytes } from "./plan_card.ts";
 export interface CardTime {
   /** Tokens of a completion that are assumed, and the maximum. */
   completionTokens: number;
+  /** Maximum number of tokens of a completion. */
   maxTokens: number;
   /** Completions that are decoded together. */
   lanes: number;
   /** Of one step. */
   generation: number;
+  /** Forward and backward passes of one step. */
   training: number;
+  /** The optimizer, once. */
   update: number;
+  /** The whole of one step. */
   step: number;
   /** Of one step when all completions have the maximum length. */
   longestStep: number;
+  /** Number of GRPO steps. */
   steps: number;
+  /** All supervised steps. */
   warmStart: number;
+  /** All evaluations, before, while and after training. */
   evaluations: number;
+  /** The whole run. */
   run: number;
   /** To copy the weights to the card, at the speed of its bus. */
   upload: number;
@@ -50,19 +58,23 @@ export interface CardTime {
 
 /** What is known even of a run that does not fit. */
 export interface CardMemory {
+  /** The card. */
   card: PlanCard;
   /** The model's name; null = made from a seed. */
   name: string | null;
   /** Whether the weights are on this machine. */
   isHere: boolean;
+  /** Number of parameters of the model. */
   parameters: number;
   /** The longest prompt in tokens, and whether it is an estimate. */
   prompt: number;
+  /** Whether the length of the prompt is an estimate. */
   estimated: boolean;
   /** Why a run would be refused although it can be planned; null = it would not. */
   note: string | null;
   /** The longest text of the model and its RoPE scaling; null without scaling. */
   context: string | null;
+  /** The memory of the run, part by part. */
   memory: MemoryPlan;
 }
 
@@ -76,6 +88,7 @@ export interface CardPlan extends CardMemory {
 
 /** Options of `planOnCard`. */
 export interface CardPlanOptions {
+  /** All phases (default), or the supervised warm start alone. */
   phases?: "all" | "sft";
   /** Number of ranks, each with such a card; default: one. */
   ranks?: number;

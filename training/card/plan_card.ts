@@ -8,6 +8,7 @@ import type { PlanDevice } from "../memory/run_memory.ts";
 
 /** A card that a run is planned for. */
 export interface PlanCard {
+  /** As in the table of known cards, or its size. */
   name: string;
   /** Bytes, as the data sheet or the user says. */
   memory: number;

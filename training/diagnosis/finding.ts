@@ -17,6 +17,7 @@ export type Finding =
 
 /** Why a run does not get better, and what to try. */
 export interface Advice {
+  /** What was found, for programs. */
   finding: Finding;
   /** One or two sentences: what was observed, and what it means. */
   text: string;

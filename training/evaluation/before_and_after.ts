@@ -22,12 +22,15 @@ import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
+  /** The accuracy on each task, by its name; only of several. */
   tasks?: Record<string, TaskAccuracy>;
 }
 
 /** The accuracy of completions sampled at `temperature`, and that of greedy ones. */
 export interface EvalResult extends MixedAccuracy {
+  /** Of the completions that were sampled. */
   temperature: number;
+  /** The accuracy of greedy completions. */
   greedy: MixedAccuracy;
 }
 

@@ -60,9 +60,11 @@ export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolea
 
 /** The largest batch of a training pass that fits, and the key that sets it. */
 export interface LargestBatch {
+  /** The key of the configuration. */
   key: string;
   /** What it is now, and the largest value that fits; 0 = none does. */
   now: number;
+  /** The largest value that fits; 0 = none does. */
   largest: number;
 }
 

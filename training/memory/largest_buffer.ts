@@ -15,6 +15,7 @@ import { largestPasses, type StepSize } from "./step_memory.ts";
 
 /** The largest tensor of a run. */
 export interface LargestBuffer {
+  /** Its size. */
   bytes: number;
   /** What it holds, for messages. */
   what: string;

@@ -43,6 +43,7 @@ export type PlanDevice = Pick<
 export interface MemoryPlan {
   /** Parameters and gradients. */
   parameters: number;
+  /** The optimizer's states. */
   optimizer: number;
   /** Copies for the reference of the KL term. */
   reference: number;
@@ -58,10 +59,13 @@ export interface MemoryPlan {
   parts: MemoryParts;
   /** The sum of all. */
   peak: number;
+  /** What the run may take; Infinity: not known. */
   available: number;
   /** What limits `available`, in words; null if the caller gave it, or nothing does. */
   limit: string | null;
+  /** The largest tensor, which a graphics card must allow. */
   largestBuffer: LargestBuffer;
+  /** How large the batch of a training pass may be. */
   largestBatch: LargestBatch;
   /**
    * Maximum bytes of frozen weights in the memory that kernels write to; null where the device has

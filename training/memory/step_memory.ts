@@ -261,10 +261,13 @@ export function largestPasses(
 export interface MemoryParts {
   /** Parameters that are not trained, and the types that their matrices are stored in. */
   frozen: number;
+  /** Types that the matrices of frozen parameters are stored in. */
   frozenTypes: string[];
   /** Parameters that are trained: all of the model, or its adapters. */
   trained: number;
+  /** Gradients of the trained parameters. */
   gradients: number;
+  /** The optimizer's states. */
   optimizer: number;
   /** Copies for the reference of the KL term. */
   reference: number;
@@ -288,6 +291,7 @@ export interface MemoryParts {
   checkpoint: number;
   /** How what is trained is kept: the types of matrices, and of those of the reference. */
   kept: { trained: string[]; reference: string[]; optimizer: OptimizerKind; shards: number };
+  /** What other ways of computing would take; no part of the sum. */
   otherwise: {
     /** Activations if all are kept, or if each layer is recomputed from its input. */
     kept: number;

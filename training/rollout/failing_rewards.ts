@@ -10,6 +10,7 @@ const FAILING_STEPS = 3;
  * saved.
  */
 export class RewardFailure extends RgxError {
+  /** Name of the class, as of every error. */
   override name = "RewardFailure";
 }
 

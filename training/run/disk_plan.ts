@@ -20,6 +20,7 @@ export interface DiskPlan {
   model: number;
   /** The tables of completions, and what else grows with the steps. */
   tables: number;
+  /** checkpoints × checkpoint + model + tables. */
   total: number;
 }
 

@@ -20,6 +20,7 @@ export interface TrainPlan {
   outputDir: string;
   /** Number of parameters of the model, and of those that are trained. */
   parameters: number;
+  /** Number of parameters that are trained. */
   trainable: number;
   /** Supervised steps before GRPO; 0: none. */
   warmStartSteps: number;
@@ -85,6 +86,7 @@ export interface TrainSummary {
   status: "completed" | "stopped" | "failed";
   /** Optimizer steps that were done, also in earlier sessions. */
   steps: number;
+  /** Seconds of all sessions of the run. */
   seconds: number;
   /** The same by what it went into. */
   seconds_by_phase: SecondsByPhase;
@@ -94,6 +96,7 @@ export interface TrainSummary {
   tokens_trained: number;
   /** Planned device memory (null: not planned), and the measured peak. */
   memory_planned_bytes: number | null;
+  /** Measured peak of device memory. */
   peak_memory_bytes: number;
   /** Accuracy on held-out problems before training; null: not measured. */
   eval_before: EvalResult | null;

@@ -15,20 +15,25 @@ import type { MemoryPlan } from "../memory/run_memory.ts";
 
 /** The parts of a run and the options of a trainer. */
 export interface TrainerOptions {
+  /** What is trained, and how. */
   config: RunConfig;
   /** The complete configuration as YAML, for `config.yaml`. */
   configText: string;
+  /** Where everything is computed. The caller closes it. */
   device: Device;
   /** On `device`, with trainable parameters. A resume replaces its weights. */
   model: LanguageModel;
   /** @internal */
   modelWriter: ModelWriter;
+  /** The model's tokenizer. */
   tokenizer: Tokenizer;
   /** Token ids that end a completion; default: the tokenizer's end token. */
   eosIds?: readonly number[];
+  /** The problems to train on, and those that are held out. */
   problems: SplitProblems;
   /** Number of training problems; default: data.num_examples. */
   trainProblems?: number;
+  /** The rewards, with their weights. */
   rubric: Rubric;
   /**
    * The model was loaded with an adapter, which is trained further. The reference of the KL term is
@@ -63,9 +68,11 @@ export interface TrainerOptions {
    * resumed run uses those of its checkpoint. Default: on a card, and not where a CPU emulates one.
    */
   tuneKernels?: boolean;
+  /** How the run is asked to stop; default: it never is. */
   control?: TrainControl;
   /** The SLURM job of the run, for run.json; default: from the environment variables. */
   job?: SlurmJob | null;
+  /** Called with each event, in this order. */
   listeners?: readonly TrainListener[];
   /**
    * The ranks of the run: all make a trainer with the same configuration. The first one writes the

@@ -19,6 +19,7 @@ import { floatType, type StateTensor } from "./state_tensors.ts";
 
 /** How a run keeps what it trains. */
 export interface OptimizerKind {
+  /** Type of AdamW's two moments: float32, or 8 bits in blocks of 256 values. */
   moments: "float" | "8bit";
   /** How trained weights in bfloat16 are rounded. */
   rounding: "stochastic" | "kahan";

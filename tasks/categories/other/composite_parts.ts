@@ -56,7 +56,10 @@ export class CompositeParts {
   readonly #versions = new Map<number, OpenPart["entries"]>();
   #nextVersion = 1;
 
-  /** @throws UsageError for an unknown task, field or value, an empty list, or a repeated name */
+  /**
+   * Opens the data sets of a mixture.
+   * @throws UsageError for an unknown task, field or value, an empty list, or a repeated name
+   */
   constructor(parts: readonly CompositePart[], private readonly options: CompositeOptions) {
     if (parts.length === 0) throw new UsageError("composite: at least one data set is needed");
     for (const part of parts) this.addDataset(part);
@@ -107,7 +110,10 @@ export class CompositeParts {
     return entries.entry(Number(match![2]));
   }
 
-  /** @throws UsageError when the name is already in use or the data set cannot be made */
+  /**
+   * Adds a data set; entries from now on may be of it.
+   * @throws UsageError when the name is already in use or the data set cannot be made
+   */
   addDataset(part: CompositePart): void {
     if (this.#parts.some(({ name }) => name === part.name)) {
       throw new UsageError(`composite: the data set "${part.name}" is there already`);
@@ -117,7 +123,10 @@ export class CompositeParts {
     this.#parts.push(this.#open({ ...part, seed }));
   }
 
-  /** @throws UsageError for an unknown name, and for the last data set */
+  /**
+   * Removes a data set; entries from now on are of the others.
+   * @throws UsageError for an unknown name, and for the last data set
+   */
   removeDataset(name: string): void {
     const part = this.#part(name);
     if (this.#parts.length === 1) {
@@ -133,6 +142,7 @@ export class CompositeParts {
     Object.assign(part, this.#open({ ...part, config }));
   }
 
+  /** Changes how often a data set is drawn, relative to the others. */
   updateWeight(name: string, weight: number): void {
     const part = this.#part(name);
     checkWeight(name, weight, weight >= 0, "at least 0");
