@@ -82,7 +82,9 @@ export interface PromptOptions {
   systemPrompt?: string | null;
   /** Put the instruction about `<answer>` before the question; default: without a system prompt. */
   addInstructions?: boolean;
-  /** Makes one text of the messages; null or absent: the system's text, an empty line, the user's. */
+  /**
+   * Makes one text of the messages. Null or absent: the system's text, an empty line, the user's.
+   */
   chatTemplate?: ChatTemplate | null;
 }
 

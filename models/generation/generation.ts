@@ -13,12 +13,7 @@
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import type { Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
-import {
-  type CachedPrompt,
-  promptAlignment,
-  releasePrompt,
-  sharedPrefixOf,
-} from "./cache/cached_prompt.ts";
+import { promptAlignment, releasePrompt } from "./cache/cached_prompt.ts";
 import { PromptCache } from "./cache/prompt_cache.ts";
 import { Decoder, rowsFor } from "./decoder.ts";
 import type { GenerationShape } from "./generation_shape.ts";
@@ -36,8 +31,7 @@ import {
   noTiming,
   type Pass,
 } from "./generation_job.ts";
-import type { PrefillPrompt } from "./cache/prefill_batch.ts";
-import { cacheRows, nextPrompts } from "./next_prompts.ts";
+import { nextPrompts, type PlacedPrompt, placePrompts } from "./next_prompts.ts";
 import { RowAllocator } from "./cache/row_allocator.ts";
 import type { SharedWeights } from "./shared_weights.ts";
 import { balanceRows } from "./row_balance.ts";
@@ -279,40 +273,35 @@ export class Generation {
       if (busy > 0) return false;
       throw new RgxError("generate: a prompt does not fit an empty cache; this is a bug in rgx");
     }
-    const jobs: Job[] = [], prompts: CachedPrompt[] = [], runs: PrefillPrompt[] = [];
-    let { begin } = run;
-    for (const job of this.#queue.slice(0, sources.length)) {
-      const ids = job.request.promptIds, end = begin + ids.length;
-      if (end > run.end) break;
-      const allocatedEnd = Math.min(begin + cacheRows(ids, decoder, limits.align), run.end);
-      const { shared, prompt: source } = sources[jobs.length]!;
-      const sharedPrefix = decoder.usesSharedPrefixes
-        ? sharedPrefixOf(source ?? prompts.at(-1) ?? null, shared)
-        : null;
-      const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix };
-      runs.push({ ids, cached, shared, source, promptId: job.request.promptId });
+    const { placed, end } = placePrompts(this.#queue, sources, run, limits.align);
+    this.#promptRows.release({ begin: end, end: run.end });
+    for (const { source, prefill } of placed) {
       if (source !== null) this.#prompts.touch(source);
-      this.timing.sharedTokens += shared;
-      jobs.push(job);
-      prompts.push(cached);
-      this.timing.promptTokens += ids.length;
-      begin = allocatedEnd;
+      this.timing.sharedTokens += prefill.shared;
+      this.timing.promptTokens += prefill.ids.length;
     }
-    this.#promptRows.release({ begin, end: run.end });
-    this.#queue.splice(0, jobs.length);
-    const started = jobs.flatMap((job, p) =>
-      job.completions.map((completion, b) => newBranch(job, prompts[p]!, completion, b))
+    await this.#compute(decoder, placed);
+    return true;
+  }
+
+  /** Prefills prompts that have rows, and samples the first token of each of their branches. */
+  async #compute(decoder: Decoder, placed: readonly PlacedPrompt[]): Promise<void> {
+    this.#queue.splice(0, placed.length);
+    const started = placed.flatMap(({ job, cached }) =>
+      job.completions.map((completion, b) => newBranch(job, cached, completion, b))
     );
     this.#queuedBranches -= started.length;
     // They are listed before the device works, so that a failure finds them.
     this.#prefilled.push(...started);
     // A batch that is larger than all before replaces buffers that all decoders use.
     if (this.#joined.size > 0) this.#forgetSteps();
-    const prefill = decoder.prefill(runs);
+    const prefill = decoder.prefill(placed.map((prompt) => prompt.prefill));
     if (decoder.sharesPrefixes) {
-      runs.forEach(({ ids }, p) => this.#prompts.keep(decoder, ids, prompts[p]!));
+      for (const { job, cached } of placed) {
+        this.#prompts.keep(decoder, job.request.promptIds, cached);
+      }
     }
-    const index = new Map(jobs.map((job, index) => [job, index]));
+    const index = new Map(placed.map(({ job }, index) => [job, index])), { slots } = this.shape;
     for (let from = 0; from < started.length; from += slots) {
       const rows = started.slice(from, from + slots);
       await decoder.sampleFirstTokens(
@@ -323,7 +312,6 @@ export class Generation {
       await this.#rounds.readFirst(decoder, rows);
     }
     this.#prefilled = this.#prefilled.filter(({ done }) => !done);
-    return true;
   }
 
   async #assignSlots(): Promise<void> {

@@ -1,7 +1,12 @@
-/** Chooses the prompts of the next prefill, and which of their beginnings are in the cache. */
+/**
+ * Chooses the prompts of the next prefill, finds which of their beginnings are in the cache, and
+ * gives them rows of it.
+ */
 import type { RopeScaling } from "../architectures/rope_scaling.ts";
-import { sharedPrefixLength } from "./cache/prefill_batch.ts";
+import { type CachedPrompt, sharedPrefixOf } from "./cache/cached_prompt.ts";
+import { type PrefillPrompt, sharedPrefixLength } from "./cache/prefill_batch.ts";
 import type { PromptCache, SharedPrompt } from "./cache/prompt_cache.ts";
+import type { RowRange } from "./cache/row_allocator.ts";
 import type { Decoder } from "./decoder.ts";
 import type { Job } from "./generation_job.ts";
 
@@ -48,6 +53,45 @@ export function nextPrompts(
   return { sources, wanted };
 }
 
+/** A prompt with its rows of the cache. */
+export interface PlacedPrompt {
+  job: Job;
+  cached: CachedPrompt;
+  /** A kept prompt that has its beginning; null = none, or the prompt before it has. */
+  source: CachedPrompt | null;
+  /** What the prefill computes of it. */
+  prefill: PrefillPrompt;
+}
+
+/**
+ * Gives the first prompts of the queue consecutive rows, as many prompts as fit.
+ * @param sources where the beginnings of the prompts are, from `nextPrompts`
+ * @param rows free rows, enough for the first prompt
+ * @returns the prompts, and the first row that is still free
+ */
+export function placePrompts(
+  queue: readonly Job[],
+  sources: readonly PromptSource[],
+  rows: RowRange,
+  align: number,
+): { placed: PlacedPrompt[]; end: number } {
+  const placed: PlacedPrompt[] = [];
+  let { begin } = rows;
+  for (const [i, { shared, prompt: source }] of sources.entries()) {
+    const job = queue[i]!, { decoder, request: { promptIds: ids, promptId } } = job;
+    const end = begin + ids.length;
+    if (end > rows.end) break;
+    const allocatedEnd = Math.min(begin + cacheRows(ids, decoder, align), rows.end);
+    const sharedPrefix = decoder.usesSharedPrefixes
+      ? sharedPrefixOf(source ?? placed.at(-1)?.cached ?? null, shared)
+      : null;
+    const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix };
+    placed.push({ job, cached, source, prefill: { ids, cached, shared, source, promptId } });
+    begin = allocatedEnd;
+  }
+  return { placed, end: begin };
+}
+
 function sourceOf(
   ids: readonly number[],
   before: readonly number[],
@@ -59,6 +103,6 @@ function sourceOf(
 }
 
 /** Rows of the cache that a prompt takes. Prompts that share prefixes each begin aligned. */
-export function cacheRows(ids: readonly number[], decoder: Decoder, align: number): number {
+function cacheRows(ids: readonly number[], decoder: Decoder, align: number): number {
   return decoder.sharesPrefixes ? Math.ceil(ids.length / align) * align : ids.length;
 }
