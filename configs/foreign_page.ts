@@ -10,6 +10,7 @@ import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
 import { TRANSFORMERS } from "./foreign/transformers.ts";
 import { TRL } from "./foreign/trl.ts";
+import { UNSLOTH } from "./foreign/unsloth.ts";
 import { VERL } from "./foreign/verl/verl.ts";
 import { code, table } from "./markdown.ts";
 
@@ -20,8 +21,8 @@ Generated from \`configs/foreign/\` by \`deno task docs:config\`; a test holds t
 
 Every key of verl (main of 2026-08-22 and its releases since 0.2), TRL 1.16 (GRPOConfig,
 ModelConfig, ScriptArguments, SFTConfig), transformers 5.23 (TrainingArguments), PEFT 0.21
-(LoraConfig), of open-r1's recipes and of reasoning-gym's training configurations is in one of
-these lists:
+(LoraConfig), of open-r1's recipes, of Axolotl with rl: grpo, the arguments of Unsloth, and
+of reasoning-gym's training configurations is in one of these lists:
 
 - **obeyed**: it sets a key of rgx, which [configuration.md](configuration.md) explains. Keys of
   the same name as rgx's stand there alone.
@@ -46,6 +47,7 @@ const PROJECTS: readonly [title: string, keys: ForeignTable][] = [
   ["PEFT", PEFT],
   ["open-r1", OPEN_R1],
   ["Axolotl", AXOLOTL],
+  ["Unsloth", UNSLOTH],
   ["reasoning-gym and its scripts", {
     ...REASONING_GYM,
     translated: { ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
@@ -76,7 +78,7 @@ function project(title: string, keys: ForeignTable): string[] {
 function obeyed(keys: ForeignTable): string[][] {
   const translated = Object.entries(keys.translated).map(([name, { doc, aliases }]) => [
     [name, ...aliases].map(code).join(", "),
-    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl)(, Megatron)?: /, ""),
+    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth)(, Megatron)?: /, ""),
   ]);
   return [
     ...Object.entries(keys.obeyed).map(([name, canonical]) => [code(name), code(canonical)]),

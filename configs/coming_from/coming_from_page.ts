@@ -74,6 +74,12 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     gradient_checkpointing wandb_project wandb_name special_tokens sample_packing
     train_on_inputs plugins deepspeed fsdp
   `),
+  Unsloth: names(`
+    model_name max_seq_length dtype load_in_4bit load_in_8bit full_finetuning fast_inference
+    max_lora_rank gpu_memory_utilization r target_modules lora_alpha use_rslora
+    use_gradient_checkpointing random_state unsloth_num_chunks vllm_sampling_params
+    load_in_fp8 token
+  `),
   "reasoning-gym": names(`
     reasoning_gym.datasets reasoning_gym.dataset_size
     reasoning_gym.developer_prompt reasoning_gym.developer_role curriculum.enabled
@@ -110,7 +116,7 @@ function placeOf(key: string): string | undefined {
   const translated = Object.entries(TRANSLATED_KEYS.keys)
     .find(([name, { aliases }]) => name === key || aliases.includes(key));
   if (translated !== undefined) {
-    return translated[1].doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl): /, "");
+    return translated[1].doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth): /, "");
   }
   const spelt = FOREIGN_SPELLINGS.get(key);
   if (spelt !== undefined) return code(spelt);

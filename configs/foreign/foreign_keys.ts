@@ -1,8 +1,8 @@
 /**
  * The keys of all other projects, put together from one table per project: `trl.ts`,
  * `transformers.ts`, `peft.ts`, `verl/verl.ts`, `reasoning_gym.ts`, `open_r1/open_r1.ts`,
- * `axolotl/axolotl.ts`. To add a key of another project, add it to a list of that table: `obeyed`,
- * `translated`, `withoutEffect` or `refused` (see `foreign_table.ts`).
+ * `axolotl/axolotl.ts`, `unsloth.ts`. To add a key of another project, add it to a list of that
+ * table: `obeyed`, `translated`, `withoutEffect` or `refused` (see `foreign_table.ts`).
  */
 import type { AnySection } from "../types/key_spec.ts";
 import type { ForeignTable, RefusedKey, ValueRule } from "./foreign_table.ts";
@@ -13,6 +13,7 @@ import { REASONING_GYM } from "./reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./tracker_switches.ts";
 import { TRANSFORMERS } from "./transformers.ts";
 import { TRL } from "./trl.ts";
+import { UNSLOTH } from "./unsloth.ts";
 import { VERL } from "./verl/verl.ts";
 
 const TABLES: readonly ForeignTable[] = [
@@ -23,6 +24,7 @@ const TABLES: readonly ForeignTable[] = [
   REASONING_GYM,
   OPEN_R1,
   AXOLOTL,
+  UNSLOTH,
 ];
 
 /** Spelling → rgx's canonical key. */
@@ -73,6 +75,7 @@ export const TRANSLATED_KEYS: AnySection = {
     ...REASONING_GYM.translated,
     ...OPEN_R1.translated,
     ...AXOLOTL.translated,
+    ...UNSLOTH.translated,
   },
 };
 

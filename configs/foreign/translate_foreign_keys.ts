@@ -17,12 +17,14 @@ import {
 import { translateFp16 } from "./transformers.ts";
 import { translateTrlServer } from "./trl_server.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
+import { translateUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 
 /** The tree with rgx's keys set. The foreign keys stay in it, and nothing reads them afterwards. */
 export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
   const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
   translateAxolotl(translation);
+  translateUnsloth(translation);
   translateCurriculum(translation);
   translatePrompts(translation);
   noteAdapter(translation);
