@@ -8,7 +8,11 @@ export interface NamedParts {
     adapter_name_or_path: string | null;
     tokenizer_name_or_path: string | null;
   };
-  data: { dataset_name: string | null; task_name: string | null };
+  data: {
+    dataset_name: string | null;
+    dataset_train_split: string | null;
+    task_name: string | null;
+  };
 }
 
 /** One line for each mistake. */

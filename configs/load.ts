@@ -130,6 +130,7 @@ function namedParts(tree: MapNode, problems: Problems): NamedParts {
     },
     data: {
       dataset_name: problems.has("data.dataset_config") ? null : text("data", "dataset_name"),
+      dataset_train_split: text("data", "dataset_train_split"),
       task_name: text("data", "task_name"),
     },
   };

@@ -4,14 +4,19 @@
  * sources come from open_source.ts.
  */
 import { UsageError } from "../core/errors.ts";
-import { type DataSplit, findDataFiles } from "../hub/data_files.ts";
+import { type DataSplit, findDataFiles, isAway } from "../hub/data_files.ts";
 import { publishedPlace } from "../hub/set_addresses.ts";
 import type { Entry } from "../tasks/types.ts";
-import { type DataRow, haveSplits, readRows, rowsOfSplit } from "./read_rows.ts";
+import { type DataRow, haveSplits, rowsOfSplit } from "./read_rows.ts";
 import { withoutAnswers, withPrompts } from "./row_entries.ts";
 import { datasetEntries, formatOf } from "./dataset_entries.ts";
 import type { ProblemSource } from "./problem_source.ts";
 import { openSource, type SourceOptions } from "./open_source.ts";
+import { requireDataFiles, SplitReader } from "./split_rows.ts";
+import { parseSplit } from "./split_slices.ts";
+
+/** The splits that are meant where none is named. */
+const TRAIN = "train", TEST = "test";
 
 /**
  * Like `openSource`, but `dataset_name` may also be a parquet file, a folder or a data set of the
@@ -25,23 +30,54 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const isTask = task_name !== null && place === null;
   if (entries !== null || isTask || (dataset_name ?? place) === null) return openSource(options);
   const name = (dataset_name ?? place)!, notes: string[] = [];
-  const trainFiles = await trainFilesOf(task_name, name, dataset_name !== null);
   const column = options.dataset_prompt_column ?? null;
-  const readAll = async (files: readonly string[]) => withPrompts(await readRows(files), column);
-  const rows = await readAll(trainFiles), testFiles = await testFilesOf(name, trainFiles);
-  const format = task_name ?? formatOf(rows);
+  const found = await splitRows(task_name, name, options);
+  const trainRows = withPrompts(found.train, column);
+  const testRows = found.test === null ? null : withPrompts(found.test, column);
+  const format = task_name ?? formatOf(trainRows);
   const read = (some: readonly DataRow[]) => entriesOfRows(some, name, format, notes);
-  const train = read(rowsOfSplit(rows, "train"));
-  const testInColumn = haveSplits(rows) ? rowsOfSplit(rows, "test") : null;
-  const testRows = testFiles === null ? testInColumn : await readAll(testFiles);
-  const testEntries = testRows === null ? null : read(testRows);
+  const train = read(trainRows), testEntries = testRows === null ? null : read(testRows);
+  if (testEntries !== null && (options.dataset_test_split ?? TEST) !== TEST) {
+    notes.push(...sharedProblems(name, train, testEntries));
+  }
   const source = { ...options, task_name: null, dataset_name: name, entries: train, testEntries };
   return openSource(source, notes);
 }
 
+/** The rows of the two splits; no test split: null. */
+async function splitRows(
+  task: string | null,
+  name: string,
+  {
+    dataset_name,
+    dataset_train_split: trainSplit = TRAIN,
+    dataset_test_split: testSplit = TEST,
+  }: SourceOptions,
+): Promise<{ train: readonly DataRow[]; test: readonly DataRow[] | null }> {
+  const reader = new SplitReader(name);
+  const train = await trainRowsOf(task, reader, trainSplit, dataset_name !== null);
+  if (testSplit !== TEST) return { train, test: await reader.split(testSplit) };
+  const testFiles = await testFilesOf(name, reader.files);
+  if (testFiles !== null) return { train, test: await reader.read(testFiles) };
+  const isTrained = parseSplit(trainSplit).some(({ split }) => split === TEST);
+  const rows = reader.allRows;
+  return { train, test: !isTrained && haveSplits(rows) ? rowsOfSplit(rows, TEST) : null };
+}
+
+/** A note where problems of the test are trained on, too. */
+function sharedProblems(name: string, train: readonly Entry[], test: readonly Entry[]): string[] {
+  const trained = new Set(train.map(({ question }) => question));
+  const shared = test.filter(({ question }) => trained.has(question)).length;
+  if (shared === 0) return [];
+  return [
+    `${name}: ${shared} of the ${test.length} problems of the test split are trained on, too`,
+  ];
+}
+
 /**
- * All entries of a data set's split. The names of its files tell the splits apart, or a column
- * `split`.
+ * All entries of a data set's split. The names of its files tell the splits apart, the list of its
+ * README, or a column `split`.
+ * @param split also slices, in the notation of the `datasets` package: `train[:100]`
  * @param format gsm8k, math500, mmlu_pro, or file (any questions and answers)
  */
 export async function readEntries(
@@ -49,8 +85,7 @@ export async function readEntries(
   split: DataSplit = "train",
   format = "file",
 ): Promise<Entry[]> {
-  const rows = await readRows(await requireDataFiles(name, split));
-  return entriesOfRows(rowsOfSplit(rows, split), name, format, []);
+  return entriesOfRows(await new SplitReader(name).split(split), name, format, []);
 }
 
 function entriesOfRows(
@@ -76,22 +111,24 @@ export async function isAbsent(
 ): Promise<boolean> {
   const place = task_name === null ? null : publishedPlace(task_name);
   if (place === null || dataset_name !== null) return false;
-  return (await findDataFiles(place, "train")).files === null;
+  return await isAway(place);
 }
 
 /** Whether the data that `dataset_name` names is not on this machine. */
 export async function isDataGone(
   { dataset_name }: Pick<SourceOptions, "dataset_name">,
 ): Promise<boolean> {
-  if (dataset_name === null) return false;
-  // A name that fits several data sets is an error elsewhere.
-  const found = await findDataFiles(dataset_name, "train").catch(() => null);
-  return found !== null && found.files === null;
+  return dataset_name !== null && await isAway(dataset_name);
 }
 
-async function trainFilesOf(task: string | null, name: string, isNamed: boolean) {
+async function trainRowsOf(
+  task: string | null,
+  reader: SplitReader,
+  split: string,
+  isNamed: boolean,
+): Promise<readonly DataRow[]> {
   try {
-    return await requireDataFiles(name, "train");
+    return await reader.split(split);
   } catch (error) {
     if (isNamed || !(error instanceof UsageError)) throw error;
     throw new UsageError(`the data set ${task} is not here: ${error.message}`, {
@@ -120,22 +157,4 @@ async function testFilesOf(name: string, train: readonly string[]): Promise<stri
     if (error instanceof UsageError) return null;
     throw error;
   }
-}
-
-/**
- * The files of a data set.
- * @param name a file, a folder, or a name on the Hub
- * @throws UsageError when there are none
- */
-export async function requireDataFiles(name: string, split: DataSplit): Promise<string[]> {
-  const { files, lookedAt, advice } = await findDataFiles(name, split);
-  if (files !== null) return files;
-  if (lookedAt.length === 1) {
-    throw new UsageError(`cannot read the data file ${name}: there is no such file`);
-  }
-  // A name with hf:// is not a path.
-  const why = name.startsWith("hf://")
-    ? `no copy from the Hub: looked for ${lookedAt.at(-1)}`
-    : `no such file, nor a data set from the Hub: looked for ${lookedAt.join(" and for ")}`;
-  throw new UsageError(`${name}: ${why}`, advice === null ? {} : { advice });
 }

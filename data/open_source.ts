@@ -19,6 +19,10 @@ export interface SourceOptions extends FileSourceOptions {
   dataset_name: string | null;
   /** The column of a file that holds the prompts; null: one of those that are known. */
   dataset_prompt_column?: string | null;
+  /** The split of a data set that is trained on, or slices: train[:90%]; default train. */
+  dataset_train_split?: string;
+  /** The split that is held out; default: test, or validation, where the data has them. */
+  dataset_test_split?: string;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;
   /** Several tasks, each drawn by its weight; task i has the seed `seed` + i + 1. */

@@ -29,7 +29,7 @@ export async function readRows(paths: readonly string[]): Promise<DataRow[]> {
 }
 
 /** The split that a row names: `split`, as `rgx tasks export` writes it, or verl's `extra_info`. */
-function splitOf({ columns: { split, extra_info } }: DataRow): unknown {
+export function splitOf({ columns: { split, extra_info } }: DataRow): unknown {
   return split ?? (extra_info as { split?: unknown } | null | undefined)?.split;
 }
 
@@ -42,9 +42,11 @@ export function haveSplits(rows: readonly DataRow[]): boolean {
 /** The rows of a split, where the rows name splits; else all rows. */
 export function rowsOfSplit(rows: readonly DataRow[], split: "train" | "test"): readonly DataRow[] {
   if (!haveSplits(rows)) return rows;
+  if (split === "test") return rows.filter((row) => splitOf(row) === "test");
+  const hasTrain = rows.some((row) => splitOf(row) === "train");
   return rows.filter((row) => {
-    const named = splitOf(row);
-    return split === "test" ? named === "test" : named !== "test" && named !== "validation";
+    const named = splitOf(row) ?? "train";
+    return named === "train" || !hasTrain && named !== "test" && named !== "validation";
   });
 }
 

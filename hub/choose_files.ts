@@ -5,7 +5,7 @@ import { didYouMean } from "../core/suggest.ts";
 import type { ListedFile } from "./api.ts";
 import { shown } from "./file_names.ts";
 import { matcher } from "./file_patterns.ts";
-import { defaultFiles, isDataFile } from "./default_files.ts";
+import { defaultFiles, isDataFile, README } from "./default_files.ts";
 import { pullCommand, type Repository, type RepositoryKind } from "./repository.ts";
 
 const MAX_SHOWN = 12;
@@ -61,7 +61,9 @@ export function chooseFiles(
   const { files: named, include, exclude } = selection;
   const isUsual = named.length + include.length + exclude.length === 0;
   const suffices = !isUsual ||
-    chosen.some(({ name }) => repository.kind === "dataset" || name.endsWith(".safetensors"));
+    chosen.some(({ name }) =>
+      repository.kind === "dataset" ? name !== README : name.endsWith(".safetensors")
+    );
   if (chosen.length > 0 && suffices) return chosen;
   if (names.length > 0 && exclude.length > 0) {
     throw new UsageError(`${repository.name}: --exclude leaves no file`);
@@ -76,7 +78,7 @@ function nothingUsual(
 ): UsageError {
   const command = pullCommand(repository), { name } = repository;
   if (repository.kind === "dataset") {
-    return new UsageError(`${name}: the data set has no .parquet and no .jsonl files`, {
+    return new UsageError(`${name}: the data set has no .parquet, .jsonl and .csv files`, {
       advice: files.length === 0
         ? "It is empty."
         : `It holds ${listText(files)}. The Hub itself makes parquet of many data sets: ` +

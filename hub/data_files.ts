@@ -1,32 +1,51 @@
 /**
  * Finds the local files of a data set by its name: a file, a folder, or a repository of the Hub
- * that was pulled (`ORG/NAME`, `hf://datasets/ORG/NAME/FOLDER-OR-PATTERN`). The split of a file is
- * read from its name, as the `datasets` package does; the repository's README is not read.
+ * that was pulled (`ORG/NAME`, `hf://datasets/ORG/NAME/FOLDER-OR-PATTERN`). A configuration of the
+ * data set is named as a folder is, also where its README lists it without such a folder.
  */
+import { basename, dirname } from "node:path";
 import { UsageError } from "../core/errors.ts";
 import { cacheFolderName, fileSize, filesOf, findSnapshot } from "./cache.ts";
-import { isDataFile, isTable } from "./default_files.ts";
+import { isDataFile, isReadable, isTable } from "./default_files.ts";
 import { matcher } from "./file_patterns.ts";
+import { type Configuration, matchingFiles, readConfigurations } from "./readme_configs.ts";
 import { parseNamed, pullCommand } from "./repository.ts";
+import {
+  filesOfSplit,
+  listText,
+  setOf,
+  type SplitFiles,
+  splitNames,
+  splitsByName,
+  splitsOfConfiguration,
+  TRAIN,
+  usualFiles,
+} from "./set_splits.ts";
 import { type Environment, hubCache } from "./settings.ts";
 
-/** The split of a data set. */
-export type DataSplit = "train" | "test";
+/** The name of a split of a data set: train, test, validation, or one of its own. */
+export type DataSplit = string;
 
 export interface FoundData {
   /** At least one path, in order; null = this machine has no such data set. */
   files: string[] | null;
+  /** The splits of the data set; null: its files do not say to which split they belong. */
+  splits: string[] | null;
   /** The places that were searched, in order. */
   lookedAt: string[];
   /** How to get the data set when it was not found; null = unknown. */
   advice: string | null;
 }
 
-const SPLIT_WORDS: readonly [RegExp, string][] = [
-  [/^train(?:ing)?$/, "train"],
-  [/^test(?:ing)?$/, "test"],
-  [/^(?:validation|valid|val|dev|eval|evaluation)$/, "validation"],
-];
+/** Whether the data set is not on this machine. A name that fits several is an error elsewhere. */
+export async function isAway(name: string): Promise<boolean> {
+  try {
+    return (await findDataFiles(name, TRAIN)).files === null;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
+}
 
 /**
  * @param split the split to use when the name does not say which files are meant
@@ -38,41 +57,61 @@ export async function findDataFiles(
   env: Environment = (key) => Deno.env.get(key),
 ): Promise<FoundData> {
   const lookedAt = [name];
-  if (await fileSize(name) !== null) return { files: [name], lookedAt, advice: null };
+  if (await fileSize(name) !== null) {
+    return { files: [name], splits: null, lookedAt, advice: null };
+  }
   if (await isFolder(name)) {
     const folder = name.replace(/(?<=.)\/+$/, "");
-    return { files: await choose(folder, null, split, folder), lookedAt, advice: null };
+    return { ...await choose(folder, null, split, folder), lookedAt, advice: null };
+  }
+  const parent = dirname(name), configuration = basename(name);
+  if (await hasConfiguration(parent, configuration)) {
+    return { ...await choose(parent, configuration, split, parent), lookedAt, advice: null };
   }
   const named = parseNamed(name, "dataset"), cache = hubCache(env);
   const isHere = named?.repository.kind === "dataset";
-  if (!isHere || cache === null) return { files: null, lookedAt, advice: null };
+  if (!isHere || cache === null) return { files: null, splits: null, lookedAt, advice: null };
   const { repository, revision, path } = named;
   const advice = `If it is a data set on the Hub: ${pullCommand(repository, revision)} fetches it.`;
   const snapshot = await findSnapshot(cache, repository, revision);
   if (snapshot === null && (isDataFile(name) || isTable(name)) && !name.includes("://")) {
-    return { files: null, lookedAt, advice: null };
+    return { files: null, splits: null, lookedAt, advice: null };
   }
   lookedAt.push(
     snapshot?.path ?? `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`,
   );
-  if (snapshot === null) return { files: null, lookedAt, advice };
+  if (snapshot === null) return { files: null, splits: null, lookedAt, advice };
   const label = `hf://datasets/${repository.name}${revision === null ? "" : `@${revision}`}`;
-  return { files: await choose(snapshot.path, path, split, label), lookedAt, advice };
+  return { ...await choose(snapshot.path, path, split, label), lookedAt, advice };
 }
 
-/** @param label the name of the folder in messages */
+/** Whether the README in a folder lists a configuration. */
+async function hasConfiguration(folder: string, name: string): Promise<boolean> {
+  return (await readConfigurations(folder)).some((listed) => listed.name === name);
+}
+
+/**
+ * The files of a split of the data set in a folder.
+ * @param path a file, folder or pattern in it, or one of its configurations; null = all of it
+ * @param label the name of the folder in messages
+ */
 async function choose(
   folder: string,
   path: string | null,
   split: DataSplit,
   label: string,
-): Promise<string[]> {
-  const present = await filesOf(folder), tables = present.filter(isTable);
-  const usual = present.filter(isDataFile);
-  const all = usual.length === 0 || (path !== null && isTable(path)) ? tables : usual;
+): Promise<Pick<FoundData, "files" | "splits">> {
+  const present = await filesOf(folder), listed = await readConfigurations(folder);
+  const asked = configurationAt(listed, present, path, label);
+  if (asked !== null) {
+    const where = listed.length === 1 ? label : `${label}/${asked.name}`;
+    return ofSplit(splitsOfConfiguration(asked, present, label), split, folder, where, asked);
+  }
+  const isExact = path !== null && (isReadable(path) || /[*?[]/.test(path));
+  const all = isExact ? present.filter(isReadable) : usualFiles(present);
   const named = path === null ? all : all.filter(matcher(path));
+  const where = path === null ? label : `${label}/${path}`;
   if (named.length === 0) {
-    const where = path === null ? label : `${label}/${path}`;
     throw new UsageError(`${where}: there are no .parquet, .jsonl and .csv files`, {
       advice: all.length > 0
         ? `There are: ${listText(all)}.`
@@ -82,33 +121,55 @@ async function choose(
         : `Looked in ${folder}.`,
     });
   }
-  const isExact = path !== null && (isDataFile(path) || isTable(path) || /[*?[]/.test(path));
-  const chosen = isExact ? named : ofSplit(named, split, label);
-  return chosen.map((file) => `${folder}/${file}`);
+  if (isExact) return { files: named.map((file) => `${folder}/${file}`), splits: null };
+  return ofSplit(splitsByName(named), split, folder, label);
 }
 
-function ofSplit(files: readonly string[], split: DataSplit, label: string): string[] {
-  const splits = [...new Set(files.map(splitOf))];
-  const wanted = splits.includes(split)
-    ? split
-    : split === "test" && splits.includes("validation")
-    ? "validation"
-    // Beside files for training, one without a split in its name is not held out.
-    : splits.includes(null) && !(split === "test" && splits.includes("train"))
-    ? null
-    : undefined;
-  if (wanted === undefined) {
+/**
+ * The configuration of a README's list that is meant: the one that `path` names, the default one,
+ * or the only one whose files are here. Null: the names of files say what there is.
+ * @throws UsageError when it is not clear which one is meant
+ */
+function configurationAt(
+  listed: readonly Configuration[],
+  present: readonly string[],
+  path: string | null,
+  label: string,
+): Configuration | null {
+  if (listed.length === 0) return null;
+  if (path !== null) return listed.find(({ name }) => name === path) ?? null;
+  const byDefault = listed.find(({ isDefault }) => isDefault);
+  if (byDefault !== undefined) return byDefault;
+  const here = listed.filter(({ folder, patterns }) =>
+    patterns === null
+      ? present.some((file) => isReadable(file) && file.startsWith(folder))
+      : [...patterns.values()].some((globs) => matchingFiles(present, folder, globs).length > 0)
+  );
+  if (here.length === 1) return here[0]!;
+  const names = listed.map(({ name }) => name);
+  throw new UsageError(`${label}: it holds several sets of problems: ${listText(names)}`, {
+    advice: `Name one of them: ${label}/${names[0]}`,
+  });
+}
+
+function ofSplit(
+  splits: SplitFiles,
+  split: DataSplit,
+  folder: string,
+  label: string,
+  listed: Configuration | null = null,
+): Pick<FoundData, "files" | "splits"> {
+  const found = filesOfSplit(splits, split), names = splitNames(splits);
+  if (found === undefined) {
     throw new UsageError(
-      `${label}: there is no split "${split}", only ${
-        splits.filter((name) => name !== null).join(", ")
-      }`,
+      `${label}: there is no split "${split}", only ${(names ?? []).join(", ")}`,
       {
-        advice: `Name the files, for example ${label}/${files[0]}.`,
+        advice: "Name one: data.dataset_train_split and data.dataset_test_split; or name the " +
+          `files, for example ${label}/${[...splits.files.values()][0]![0]}.`,
       },
     );
   }
-  const found = files.filter((file) => splitOf(file) === wanted);
-  const sets = Map.groupBy(found, setOf);
+  const sets = splits.isListed || listed !== null ? new Map() : Map.groupBy(found, setOf);
   if (sets.size > 1) {
     const names = [...sets.keys()];
     throw new UsageError(`${label}: it holds several sets of problems: ${listText(names)}`, {
@@ -116,32 +177,9 @@ function ofSplit(files: readonly string[], split: DataSplit, label: string): str
     });
   }
   // A repository may hold the same rows in both formats: then only parquet is read.
-  const parquet = found.filter((file) => file.endsWith(".parquet"));
-  return parquet.length > 0 ? parquet : found;
-}
-
-/** The split that is named by the file or a folder above it, or null. */
-function splitOf(file: string): string | null {
-  for (const part of file.toLowerCase().split("/").reverse()) {
-    for (const word of part.split(/[^a-z]+/)) {
-      const found = SPLIT_WORDS.find(([form]) => form.test(word));
-      if (found !== undefined) return found[1];
-    }
-  }
-  return null;
-}
-
-/** The folder of a file, without the parts that name a split. */
-function setOf(file: string): string {
-  const folders = file.split("/").slice(0, -1).filter((part) =>
-    !SPLIT_WORDS.some(([form]) => form.test(part.toLowerCase()))
-  );
-  return folders.length === 0 ? "." : folders.join("/");
-}
-
-function listText(names: readonly string[]): string {
-  const shown = names.slice(0, 8).join(", ");
-  return names.length > 8 ? `${shown} and ${names.length - 8} more` : shown;
+  const parquet = splits.isListed ? [] : found.filter((file) => file.endsWith(".parquet"));
+  const files = parquet.length > 0 ? parquet : found;
+  return { files: files.map((file) => `${folder}/${file}`), splits: names };
 }
 
 async function isFolder(path: string): Promise<boolean> {

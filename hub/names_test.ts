@@ -165,8 +165,9 @@ Deno.test("by default no pickles, no code and no second copy of a model are fetc
   assert.deepEqual(wantedFiles(["consolidated.safetensors"], "model", nothing), [
     "consolidated.safetensors",
   ]);
-  const data = ["a/train.parquet", "b.jsonl", "c.json", "d.csv", "e.py"];
-  assert.deepEqual(wantedFiles(data, "dataset", nothing), ["a/train.parquet", "b.jsonl"]);
+  const data = ["README.md", "a/train.parquet", "b.jsonl", "d.csv", "e.tsv.gz"];
+  const others = ["a/README.md", "c.json", "e.py"];
+  assert.deepEqual(wantedFiles([...data, ...others], "dataset", nothing), data);
 });
 
 Deno.test("safe and unsafe file names", () => {

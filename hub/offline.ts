@@ -7,7 +7,7 @@ import { RgxError } from "../core/errors.ts";
 import { readIfThere } from "../core/text_file.ts";
 import { fileSize, filesOf, findSnapshot, RepositoryCache } from "./cache.ts";
 import { type Selection, wantedFiles } from "./choose_files.ts";
-import { isDataFile } from "./default_files.ts";
+import { isDataFile, isTable, README } from "./default_files.ts";
 import { matcher } from "./file_patterns.ts";
 import { withoutNetwork } from "./refusal.ts";
 import type { Pulled } from "./pulled.ts";
@@ -74,13 +74,20 @@ async function missingFiles(
 ): Promise<string[]> {
   const there = new Set(present), asked = [...selection.files, ...selection.include];
   const names = [...new Set([...present, ...listed ?? [], ...await shardsOf(snapshot, present)])];
-  const missing = wantedFiles(names, repository.kind, selection).filter((name) => !there.has(name));
+  // A data set that was fetched before has no README: its files say the splits then.
+  const isOptional = (name: string) =>
+    name === README && repository.kind === "dataset" && !asked.includes(README);
+  const missing = wantedFiles(names, repository.kind, selection).filter((name) =>
+    !there.has(name) && !isOptional(name)
+  );
   if (missing.length > 0) return missing;
   if (asked.length > 0) return asked.filter((pattern) => !names.some(matcher(pattern)));
   if (selection.exclude.length > 0) return [];
   const isThere = (test: (name: string) => boolean) => present.some(test);
   if (repository.kind === "dataset") {
-    return isThere(isDataFile) ? [] : ["*.parquet or *.jsonl"];
+    return isThere((name) => isDataFile(name) || isTable(name))
+      ? []
+      : ["*.parquet, *.jsonl or *.csv"];
   }
   if (isThere((name) => name.endsWith(".gguf"))) return [];
   return [

@@ -87,8 +87,9 @@ Deno.test("folders, equal files, empty files and names with spaces are pulled", 
       { name: "README.md", bytes: bytesOf("x"), lfs: false },
     ]);
     const pulled = await get(hub, cache, {}, DATA);
-    assert.equal(pulled.downloaded_bytes, 100, "one content, one download");
+    assert.equal(pulled.downloaded_bytes, 101, "one content, one download");
     assert.deepEqual(await tree(pulled.path), [
+      `README.md -> ../../blobs/${tagOf({ name: "", bytes: bytesOf("x"), lfs: false })}`,
       "a b #1?.jsonl -> ../../blobs/e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
       `main/deep/er/test.parquet -> ../../../../../blobs/${
         tagOf({ name: "", bytes: same, lfs: true })
@@ -174,8 +175,8 @@ Deno.test("errors for GGUF files, pickles and missing weights say how to continu
     assert.match(await advice(["train.parquet"]), /no weights in it\n.*--dataset/);
     assert.match(await advice([]), /\nIt is empty/);
     assert.match(
-      await advice(["data.csv"], DATA),
-      /no \.parquet and no \.jsonl files\n.*data\.csv.*--dataset org\/sums@refs\/convert\/parquet/,
+      await advice(["README.md", "data.txt"], DATA),
+      /no \.parquet, \.jsonl and \.csv files\n.*data\.txt.*--dataset org\/sums@refs\/convert\/parquet/,
     );
   });
 });

@@ -1,12 +1,13 @@
 /**
  * The place of one configuration of a data set, as `datasets.load_dataset(NAME, CONFIGURATION)`
- * names it. By the conventions of the Hub it is a folder of that name, or one in `data/`; the
- * repository's README is not read.
+ * names it: one that the README lists, or by the conventions of the Hub a folder of that name, or
+ * one in `data/`.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { filesOf, findSnapshot } from "./cache.ts";
-import { isDataFile } from "./default_files.ts";
+import { isReadable } from "./default_files.ts";
+import { readConfigurations } from "./readme_configs.ts";
 import { parseNamed } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
 
@@ -28,7 +29,7 @@ export async function withConfiguration(
   const folder = name.replace(/(?<=.)\/+$/, "");
   const found = await Deno.stat(folder).catch(() => null);
   if (found?.isDirectory) {
-    const place = placeIn(await filesOf(folder), configuration, folder);
+    const place = await placeIn(folder, configuration, folder);
     return place === null ? name : `${folder}/${place}`;
   }
   const named = found === null ? parseNamed(name, "dataset") : null;
@@ -49,21 +50,34 @@ export async function withConfiguration(
   const snapshot = cache === null ? null : await findSnapshot(cache, repository, revision);
   const place = snapshot === null
     ? configuration === DEFAULT ? null : configuration
-    : placeIn(await filesOf(snapshot.path), configuration, address);
+    : await placeIn(snapshot.path, configuration, address);
   return place === null ? name : `${address}/${place}`;
 }
 
-/** The folder of a configuration; null where the whole data set is meant. */
-function placeIn(files: readonly string[], configuration: string, label: string): string | null {
-  const data = files.filter(isDataFile);
+/**
+ * A configuration as `findDataFiles` finds it in the data set's folder: by its name, or its folder.
+ * Null where the whole data set is meant.
+ */
+async function placeIn(
+  path: string,
+  configuration: string,
+  label: string,
+): Promise<string | null> {
+  const listed = (await readConfigurations(path)).map(({ name }) => name);
+  if (listed.includes(configuration)) return configuration;
+  const data = (await filesOf(path)).filter(isReadable);
   const places = [configuration, `data/${configuration}`];
   const place = places.find((folder) => data.some((file) => file.startsWith(`${folder}/`)));
   if (place !== undefined) return place;
-  if (configuration === DEFAULT) return null;
-  const names = [...new Set(data.flatMap((file) => file.split("/").slice(0, -1)))].sort();
+  if (configuration === DEFAULT && listed.length === 0) return null;
+  const folders = new Set(data.flatMap((file) => file.split("/").slice(0, -1)));
+  const names = listed.length > 0 ? listed : [...folders].sort();
   const near = didYouMean(configuration, names);
   const there = names.length === 0 ? "it has no folders" : `its folders: ${names.join(", ")}`;
+  const what = listed.length > 0
+    ? `Its README lists ${listed.join(", ")}`
+    : `A configuration is a folder with data files (${there})`;
   throw new UsageError(`${configuration}: no such configuration of ${label}`, {
-    advice: `A configuration is a folder with data files (${there})${near === "" ? "." : near}`,
+    advice: `${what}${near === "" ? "." : near}`,
   });
 }

@@ -65,6 +65,8 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       tasks: null,
       task_files: [],
       dataset_name: null,
+      dataset_train_split: "train",
+      dataset_test_split: "test",
       num_examples: 50,
       dataset_prompt_column: null,
       max_examples: null,

@@ -3,6 +3,7 @@
  * has them, else the benchmark's. Files are read from the path in the request, or from the place
  * where published data sets are pulled to.
  */
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { counted } from "../../core/counted.ts";
@@ -10,7 +11,8 @@ import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
 import { entryRows } from "../../data/entry_rows.ts";
-import { filesWithoutTest, isDataGone, requireDataFiles } from "../../data/open_problems.ts";
+import { filesWithoutTest, isDataGone } from "../../data/open_problems.ts";
+import { requireDataFiles, SplitReader } from "../../data/split_rows.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
@@ -84,8 +86,18 @@ export async function planTasks(
       sets.push(createTestSet({ ...request, size }, common));
       continue;
     }
+    const { name, label = name, entriesOf } = request;
+    const ofRun = request.path === undefined ? null : testSplitOf(runs, request.path);
+    if (ofRun !== null) {
+      const rows = await new SplitReader(path).split(ofRun);
+      const format = name === "file" ? formatOf(rows) : name;
+      sets.push(
+        createTestSet({ ...request, name: format, label, path, size }, { ...common, rows }),
+      );
+      continue;
+    }
     const files = await filesOf(request.name, path, request.path !== undefined);
-    const { name, label = name, entriesOf } = request, all = await readRows(files);
+    const all = await readRows(files);
     if (entriesOf !== undefined) {
       const rows = entryRows(all).filter(({ task }) => task === entriesOf);
       sets.push(createTestSet({ ...request, label, path, size }, { ...common, rows }));
@@ -101,6 +113,16 @@ export async function planTasks(
     );
   }
   return sets;
+}
+
+/** The test split that a run on this data set names; null: none names one of its own. */
+function testSplitOf(runs: readonly RunConfig[], path: string): string | null {
+  const place = (name: string) => existsSync(name) ? Deno.realPathSync(name) : name;
+  const run = runs.find(({ data }) =>
+    data.dataset_name !== null && data.dataset_test_split !== "test" &&
+    place(data.dataset_name) === place(path)
+  );
+  return run?.data.dataset_test_split ?? null;
 }
 
 /** A file without a test split that runs were trained on. */

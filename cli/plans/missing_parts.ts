@@ -7,6 +7,7 @@ import { ConfigMistakes, type NamedParts } from "../../configs/config_mistakes.t
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";
+import { parseSplit } from "../../data/split_slices.ts";
 import { findDataFiles } from "../../hub/data_files.ts";
 import {
   parseNamed,
@@ -35,6 +36,7 @@ export async function missingForRun({ model, data }: NamedParts): Promise<Missin
   const { adapter_name_or_path: adapter } = model;
   const place = data.dataset_name ??
     (data.task_name === null ? null : publishedPlace(data.task_name));
+  const split = parseSplit(data.dataset_train_split ?? "train")[0]!.split;
   const key = data.dataset_name === null ? "data.task_name" : "data.dataset_name";
   const found = [
     name === null ? null : await missingModel("model.model_name_or_path", name, true),
@@ -43,7 +45,7 @@ export async function missingForRun({ model, data }: NamedParts): Promise<Missin
     tokenizer === null
       ? null
       : await missingModel("model.tokenizer_name_or_path", tokenizer, false),
-    place === null ? null : await missingData(key, data.task_name ?? place, place, "train"),
+    place === null ? null : await missingData(key, data.task_name ?? place, place, split),
   ];
   return found.filter((part) => part !== null);
 }
@@ -87,7 +89,7 @@ export async function missingData(
   where: string,
   name: string,
   place: string,
-  split: "train" | "test",
+  split: string,
 ): Promise<MissingPart | null> {
   const { files, lookedAt } = await findDataFiles(place, split);
   if (files !== null) return null;

@@ -50,11 +50,6 @@ const STREAMING: Record<string, RefusedKey> = {
   dataset_streaming: steersElsewhere("a data set is read whole; data.max_examples", false),
 };
 
-const DATA: Record<string, RefusedKey> = {
-  dataset_train_split: refused("name the file in data.dataset_name", "train"),
-  dataset_test_split: refused("name the file in data.dataset_name", "test"),
-};
-
 const SHORT = "the examples of the warm start are whole problems, none of which is cut or joined";
 
 /** Of SFTConfig: section `sft`, and flat as in the files of TRL's command line. */
@@ -133,8 +128,8 @@ export const TRL: ForeignTable = {
     "data.dataset_config": key(
       nullable(name()),
       null,
-      "TRL: a configuration of the data set, which is its folder of that name: dataset_name: " +
-        "hf://datasets/ORG/NAME/FOLDER",
+      "TRL: a configuration of the data set, which its README lists, or its folder of that name: " +
+        "dataset_name: hf://datasets/ORG/NAME/CONFIGURATION",
       ["dataset_config"],
     ),
   },
@@ -149,7 +144,7 @@ export const TRL: ForeignTable = {
   refused: {
     ...flatAndIn("sft", SFT),
     ...flatAndIn("training", TRAINING),
-    ...flatAndIn("data", { ...DATA, ...STREAMING }),
+    ...flatAndIn("data", STREAMING),
     ...insideOf(["training"], STREAMING),
     lora_task_type: refused("language models are what is trained", "CAUSAL_LM"),
   },

@@ -55,7 +55,7 @@ export async function resolveFiles(
     if (name === "dataset_name" && node.value === heldDataset) continue;
     const found = await findFile(node.value, node.at.source.directory, cwd);
     if (found === null && name === "dataset_name" && heldDataset !== ANY_DATASET) {
-      await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
+      await checkPulled(node, node.value, trainSplit(tree), cwd, problems);
     }
     if (found === null && name === "chat_template" && !/[{\n]/.test(node.value)) {
       const place = resolve(cwd, node.value);
@@ -81,18 +81,26 @@ function withPath(tree: MapNode, section: string, name: string, value: string): 
   return withEntry(tree, section, withEntry(map, name, { ...node, value }));
 }
 
+/** The first split that is trained on. A text that names none is reported with its key. */
+function trainSplit(tree: MapNode): string {
+  const node = nodeAt(tree, ["data", "dataset_train_split"]);
+  const text = node?.kind === "scalar" && typeof node.value === "string" ? node.value : "train";
+  return /^[^[+(]*/.exec(text)![0];
+}
+
 /**
  * Reports a data set that is no file. One of the Hub may be pulled later: what needs it says so.
  */
 async function checkPulled(
   node: ScalarNode,
   value: string,
+  split: string,
   cwd: string,
-  key: string,
   problems: Problems,
 ): Promise<void> {
+  const key = "data.dataset_name";
   try {
-    const { files, lookedAt, advice } = await findDataFiles(value, "train");
+    const { files, lookedAt, advice } = await findDataFiles(value, split);
     if (files !== null || advice !== null) return;
     const places = [resolve(cwd, value), ...lookedAt.slice(1)].join(" and ");
     const where = places === value ? "" : ` (looked for ${places})`;

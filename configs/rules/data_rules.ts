@@ -46,6 +46,13 @@ export class DataRules extends RuleContext {
       const text = "takes the first rows of a file; a task makes data.num_examples problems";
       this.problems.add(this.at(key), key, text);
     }
+    for (const key of ["data.dataset_train_split", "data.dataset_test_split"] as const) {
+      const neutral = key === "data.dataset_train_split" ? "train" : "test";
+      const split = this.valid(key)
+        ? this.config.data[key.slice(5) as "dataset_train_split"]
+        : neutral;
+      if (split !== neutral) this.fail("a split of a file, and a task makes its own", key);
+    }
     if (column !== null) {
       const key = "data.dataset_prompt_column";
       this.problems.add(this.at(key), key, "names a column of a file, and a task has none");

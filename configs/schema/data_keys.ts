@@ -8,6 +8,7 @@ import type { CurriculumSection } from "./sections/data.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
+import { splitText } from "./split_type.ts";
 import {
   anything,
   bool,
@@ -52,6 +53,18 @@ export const DATA: Section<RunConfig["data"]> = {
       "JSONL, CSV or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
         "question/answer, prompt or messages columns",
       ["data.dataset", "dataset", "data"],
+    ),
+    dataset_train_split: key(
+      splitText(),
+      "train",
+      "the split of a file or data set that is trained on, or slices, as in `datasets`: " +
+        "train[:90%], train[100:], train+validation",
+    ),
+    dataset_test_split: key(
+      splitText(),
+      "test",
+      "the split that is held out, or slices: train[90%:]; test: where the data has that split, or " +
+        "else a validation split",
     ),
     dataset_prompt_column: key(
       nullable(name()),

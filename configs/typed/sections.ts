@@ -183,6 +183,16 @@ export interface DataKeys {
    */
   dataset_name?: RunConfig["data"]["dataset_name"];
   /**
+   * The split of a file or data set that is trained on, or slices, as in `datasets`: train[:90%],
+   * train[100:], train+validation. Expected: a split or slices; default train.
+   */
+  dataset_train_split?: RunConfig["data"]["dataset_train_split"];
+  /**
+   * The split that is held out, or slices: train[90%:]; test: where the data has that split, or
+   * else a validation split. Expected: a split or slices; default test.
+   */
+  dataset_test_split?: RunConfig["data"]["dataset_test_split"];
+  /**
    * The column of a file that holds the prompts; null: prompt, question, problem or messages.
    * Expected: a name or null; default null.
    */

@@ -12,6 +12,9 @@ export interface DataSection {
   task_files: { path: string; sha256?: string }[];
   /** A JSONL, CSV or parquet file, a folder, or a data set in the cache of the Hub. */
   dataset_name: string | null;
+  /** Splits of the data set, or slices of them (data/split_slices.ts). */
+  dataset_train_split: string;
+  dataset_test_split: string;
   /** The column that holds the prompts; null = one of those that data/row_entries.ts knows. */
   dataset_prompt_column: string | null;
   /** null = all rows of a file. */
