@@ -13,6 +13,7 @@ import {
   type ConfigNode,
   describeNode,
   emptyMap,
+  formatPosition,
   isNull,
   type Json,
   type MapEntry,
@@ -25,7 +26,7 @@ import { EMBEDDED, evaluationNames } from "../../configs/documents/embedded.ts";
 import { decodeUtf8, parseYaml } from "../../configs/documents/yaml_source.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
-import { didYouMean } from "../../core/suggest.ts";
+import { didYouMean, nearest } from "../../core/suggest.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
@@ -38,6 +39,7 @@ import {
   isWanted,
   KEYS,
   MODEL_KEYS,
+  SAME,
   type Wanted,
 } from "./eval_keys.ts";
 import { isRemoteName, namedModel, REMOTE_PREFIX } from "../../core/remote/model_names.ts";
@@ -135,6 +137,13 @@ class Reader {
     readonly chosen: ChosenTasks,
   ) {
     this.#values = this.#map(tree, KEYS, "");
+    for (const names of SAME) {
+      const [first, second] = names.filter((name) => this.#values[name] != null);
+      if (second === undefined) continue;
+      const where = formatPosition(tree.entries.get(first!)!.keyAt);
+      const { keyAt } = tree.entries.get(second)!;
+      problems.add(keyAt, second, `the same as ${first}, which is given at ${where}`);
+    }
   }
 
   description(): EvalDescription {
@@ -301,7 +310,11 @@ class Reader {
       return null;
     }
     const params = map.entries.get("params")?.node;
-    const entries = new Map([...(params?.kind === "map" ? params.entries : []), ...others]);
+    const inParams = params?.kind === "map" ? params.entries : new Map<string, MapEntry>();
+    const entries = new Map([...inParams, ...others]);
+    for (const [name, { keyAt }] of others) {
+      if (inParams.has(name)) this.problems.add(keyAt, `datasets.${name}`, "also in params");
+    }
     const parameters = toJson({ ...map, entries }) as Record<string, Json>;
     if (isFile) {
       for (const [name, { keyAt }] of entries) {
@@ -309,8 +322,11 @@ class Reader {
       }
     } else {
       for (const problem of validateTaskConfig(dataset, parameters)) {
-        const at = entries.get(/^\w+/.exec(problem)?.[0] ?? "")?.keyAt ?? position;
-        this.problems.add(at, dataset, problem);
+        const name = /^\w+/.exec(problem)?.[0] ?? "", at = entries.get(name)?.keyAt ?? position;
+        const isTypo = / unknown field /.test(problem) && !/did you mean/.test(problem);
+        const key = isTypo ? nearest(name, Object.keys(DATASET_KEYS)) : null;
+        if (key === null) this.problems.add(at, dataset, problem);
+        else this.problems.add(at, `datasets.${name}`, `unknown key, did you mean ${key}?`);
       }
       if (path != null) {
         const sets = DATASET_NAMES.join(", ");
@@ -337,8 +353,9 @@ class Reader {
     for (const [name, { keyAt, node }] of map.entries) {
       const wanted = Object.hasOwn(keys, name) ? keys[name] : undefined;
       if (wanted === undefined) {
-        const hint = didYouMean(name, Object.keys(keys));
-        this.problems.add(keyAt, prefix + name, `unknown key${hint}`);
+        const known = Object.keys(keys), hint = didYouMean(name, known);
+        const all = hint === "" && known.length < 6 ? `, expected ${known.join(" or ")}` : hint;
+        this.problems.add(keyAt, prefix + name, `unknown key${all}`);
       } else if (!isWanted(node, wanted)) {
         const found = describeNode(node);
         this.problems.add(node.at, prefix + name, `expected ${inWords(wanted)}, found ${found}`);

@@ -208,6 +208,39 @@ categories:
   await assert.rejects(readEvalConfig("/no/such.yaml"), /cannot read \/no\/such\.yaml/);
 });
 
+Deno.test("a key that is written twice, in two spellings or places, is refused", async () => {
+  await assert.rejects(
+    read(`
+model: a
+seed: 1
+default_seed: 2
+eval_repeats: 2
+samples: 3
+categories:
+  - category: x
+    datasets:
+      - { dataset: chain_sum, min_terms: 2, params: { min_terms: 3 } }
+      - { dataset: chain_sum, parms: { min_terms: 3 } }
+      - { dataset: gcd, sede: 3, min_number: 4 }
+  - { name: y, datasets: [gcd] }
+`),
+    ({ message }: Error) => {
+      for (
+        const pattern of [
+          /:4:1: default_seed: the same as seed, which is given at .*eval\.yaml:3:1/,
+          /:5:1: eval_repeats: the same as samples, which is given at .*eval\.yaml:6:1/,
+          /:10:31: datasets\.min_terms: also in params/,
+          /:11:31: datasets\.parms: unknown key, did you mean params\?/,
+          /:12:25: datasets\.sede: unknown key, did you mean seed\?/,
+          /:12:34: gcd: min_number: unknown field of task gcd, did you mean min_numbers\?/,
+          /:13:7: categories\.name: unknown key, expected category or datasets/,
+        ]
+      ) assert.match(message, pattern);
+      return true;
+    },
+  );
+});
+
 Deno.test("one category of a file can be chosen", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/eval.yaml`;

@@ -59,6 +59,13 @@ export const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
   datasets: "list",
 };
 export const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
+/** Keys of the two styles, and of rgx, for the same thing: a file has one of them. */
+export const SAME: readonly (readonly string[])[] = [
+  ["samples", "completions_per_prompt", "eval_repeats"],
+  ["seed", "default_seed"],
+  ["system_prompt", "developer_prompt"],
+  ["system_role", "developer_role"],
+];
 /** Any other key is a parameter of the task. */
 export const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
   dataset: "text",

@@ -61,20 +61,50 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
     note: "a file with rl: grpo; axolotl vllm-serve is rgx serve MODEL --allow-adapter-upload",
   },
   {
+    theirs: "train.py FILE, train_grpo.py --config-path FOLDER --config-name NAME",
+    typed: ["train.py", "train_grpo", "train_grpo.py"],
+    ours: "rgx train FILE …",
+    note: "the same overrides; --config-path and --config-name are taken too",
+  },
+  {
+    theirs: "run_training.py --model-name NAME …",
+    typed: ["run_training", "run_training.py"],
+    ours: "rgx train gsm8k …",
+    note: "the same flags; the recipe has that script's values",
+  },
+  {
+    theirs: "generate_slurm.py FILE ACCOUNT …",
+    typed: ["generate_slurm", "generate_slurm.py"],
+    ours: "rgx slurm FILE ACCOUNT …",
+    note: "the same flags; without them a job asks for what its plan needs",
+  },
+  {
+    theirs: "benchmark_models_parallel.py",
+    typed: ["benchmark_models_parallel", "benchmark_models_parallel.py"],
+    ours: "rgx bench --models … --tasks …",
+    note: "rgx slurm bench writes the job, which reads TASKS, MODELS, NUM_EXAMPLES and NUM_GPUS",
+  },
+  {
+    theirs: "plot_benchmark.py FILES …",
+    typed: ["plot_benchmark", "plot_benchmark.py"],
+    ours: "rgx plot FILES …",
+    note: "the same flags",
+  },
+  {
     theirs: "python -m verl.trainer.main_ppo …",
     typed: ["main_ppo", "ppo"],
     ours: "rgx train …",
     note: "the same overrides, +key and ~key too; without a file verl's own defaults stand below",
   },
   {
-    theirs: "python -m verl.model_merger merge --local_dir FOLDER",
-    typed: ["merge", "model_merger"],
+    theirs: "python -m verl.model_merger merge --local_dir FOLDER, load_fsdp_to_hf.py FOLDER NEW",
+    typed: ["merge", "model_merger", "load_fsdp_to_hf", "load_fsdp_to_hf.py"],
     ours: "rgx convert FOLDER --output NEW",
     note: "FSDP's parts as a Hugging Face folder",
   },
   {
     theirs: "upload_checkpoint_to_hf.py --checkpoint-dir FOLDER …, hf upload",
-    typed: ["upload_checkpoint_to_hf", "hf"],
+    typed: ["upload_checkpoint_to_hf", "upload_checkpoint_to_hf.py", "hf"],
     ours: "rgx upload FOLDER --repo-id NAME",
     note: "the same flags; hf_upload and push_to_hub upload after a run",
   },
@@ -97,10 +127,17 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
     note: "entries of reasoning-gym, one in a line, with the answers",
   },
   {
-    theirs: "reasoning-gym's eval.py --config FILE",
-    typed: [],
+    theirs: "reasoning-gym's eval.py and evaluate_model.py --config FILE",
+    typed: ["evaluate_model", "evaluate_model.py", "eval.py"],
     ours: "rgx eval --config FILE",
-    note: "the same file; rgx bench --entries asks reasoning-gym's own questions",
+    note:
+      "the same file, flags and reports; rgx bench --entries asks reasoning-gym's own questions",
+  },
+  {
+    theirs: "lm_eval --model … --tasks …",
+    typed: ["lm_eval", "lm-eval"],
+    ours: "rgx serve MODEL",
+    note: "lm_eval asks the server: docs/lm-eval.md",
   },
 ];
 
