@@ -12,6 +12,77 @@ function accuracyCell(value: AccuracyInfo | null): HTMLElement {
   return h("span", {}, h("span", { class: "ci" }, share!), ...rest);
 }
 
+/** The columns of the list, and whether they hold numbers. */
+const COLUMNS: readonly (readonly [head: string, isNumber: boolean])[] = [
+  ["chosen", false],
+  ["run", false],
+  ["state", false],
+  ["step", true],
+  ["time left", true],
+  ["reward", true],
+  ["accuracy before", true],
+  ["after", true],
+  ["task", false],
+  ["job", false],
+  ["restarts", true],
+  ["last sign", true],
+];
+
+const classOf = (isNumber: boolean) => isNumber ? "number" : null;
+
+function runTable(body: HTMLElement): HTMLElement {
+  const heads = COLUMNS.map(([head, isNumber]) =>
+    h("th", { scope: "col", class: classOf(isNumber) }, head)
+  );
+  return h("table", { class: "list" }, h("thead", {}, h("tr", {}, heads)), body);
+}
+
+/** @param choose called when the user chooses the run, or no longer */
+function runRow(
+  run: RunInfo,
+  isChosen: boolean,
+  choose: (id: string, isChosen: boolean) => void,
+): HTMLElement {
+  const { id, name, status } = run;
+  const box = h("input", { type: "checkbox", "aria-label": `choose ${name}` });
+  box.checked = isChosen;
+  box.addEventListener("change", () => choose(id, box.checked));
+  // In the order of the columns.
+  const contents: (Node | string)[] = [
+    box,
+    h("a", { href: `#/run?run=${id}` }, name),
+    h("span", { class: `status ${status}` }, status),
+    stepCell(run),
+    status === "running" ? timeText(run.secondsLeft) : "–",
+    short(run.latest["reward"]),
+    accuracyCell(run.before),
+    accuracyCell(run.after),
+    run.task ?? "–",
+    run.job === null ? "–" : run.job.id,
+    restartsText(run),
+    agoText(run.lastSign),
+  ];
+  const cells = COLUMNS.map(([head, isNumber], i) =>
+    head === "run"
+      ? h("th", { scope: "row" }, contents[i]!)
+      : h("td", { "data-label": head, class: classOf(isNumber) }, contents[i]!)
+  );
+  return h("tr", { "data-run": id }, cells);
+}
+
+function stepCell({ name, step, totalSteps, progress }: RunInfo): HTMLElement {
+  const bar = progress === null
+    ? null
+    : h("progress", { value: progress, max: 1, "aria-label": `progress of ${name}` });
+  return h("span", {}, [bar, ` ${step ?? "–"}${totalSteps === null ? "" : ` / ${totalSteps}`}`]);
+}
+
+function restartsText({ restarts, job, restartsWithoutProgress: idle }: RunInfo): string {
+  const count = Math.max(restarts, job?.restarts ?? 0);
+  if (count === 0) return "–";
+  return idle > 0 ? `${count}, ${idle} without progress` : `${count}`;
+}
+
 export function runsView({ overview, parameters, remember }: PageState): View {
   let { runs } = overview;
   const chosen = new Set((parameters.get("runs") ?? "").split(",").filter((id) => id !== ""));
@@ -39,7 +110,7 @@ export function runsView({ overview, parameters, remember }: PageState): View {
         text?.toLowerCase().includes(wanted)
       )
     );
-    body.replaceChildren(...fitting.map(row));
+    body.replaceChildren(...fitting.map((run) => runRow(run, chosen.has(run.id), choose)));
     compare.disabled = chosen.size !== 2;
     curves.textContent = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
     note.textContent = runs.length === 0
@@ -49,88 +120,14 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     problems.replaceChildren(...(box === null ? [] : [box]));
   }
 
-  function row(run: RunInfo): HTMLElement {
-    const { id, name, status, step, totalSteps, progress } = run;
-    const box = h("input", { type: "checkbox", "aria-label": `choose ${name}` });
-    box.checked = chosen.has(id);
-    box.addEventListener("change", () => {
-      if (box.checked) chosen.add(id);
-      else chosen.delete(id);
-      remember({ runs: [...chosen].join(",") });
-      draw();
-      body.querySelector<HTMLInputElement>(`[data-run="${id}"] input`)?.focus();
-    });
-    const count = Math.max(run.restarts, run.job?.restarts ?? 0);
-    const restarts = count === 0
-      ? "–"
-      : `${count}${
-        run.restartsWithoutProgress > 0 ? `, ${run.restartsWithoutProgress} without progress` : ""
-      }`;
-    const cell = (label: string, content: Node | string, isNumber = false) =>
-      h("td", { "data-label": label, class: isNumber ? "number" : null }, content);
-    return h(
-      "tr",
-      { "data-run": id },
-      cell("chosen", box),
-      h("th", { scope: "row" }, h("a", { href: `#/run?run=${id}` }, name)),
-      cell("state", h("span", { class: `status ${status}` }, status)),
-      cell(
-        "step",
-        h("span", {}, [
-          progress === null ? null : h("progress", {
-            value: progress,
-            max: 1,
-            "aria-label": `progress of ${name}`,
-          }),
-          ` ${step ?? "–"}${totalSteps === null ? "" : ` / ${totalSteps}`}`,
-        ]),
-        true,
-      ),
-      cell("time left", status === "running" ? timeText(run.secondsLeft) : "–", true),
-      cell("reward", short(run.latest["reward"]), true),
-      cell("accuracy before", accuracyCell(run.before), true),
-      cell("after", accuracyCell(run.after), true),
-      cell("task", run.task ?? "–"),
-      cell("job", run.job === null ? "–" : run.job.id),
-      cell("restarts", restarts, true),
-      cell("last sign", agoText(run.lastSign), true),
-    );
+  function choose(id: string, isChosen: boolean): void {
+    if (isChosen) chosen.add(id);
+    else chosen.delete(id);
+    remember({ runs: [...chosen].join(",") });
+    draw();
+    body.querySelector<HTMLInputElement>(`[data-run="${id}"] input`)?.focus();
   }
 
-  const heads = [
-    "chosen",
-    "run",
-    "state",
-    "step",
-    "time left",
-    "reward",
-    "accuracy before",
-    "after",
-    "task",
-    "job",
-    "restarts",
-    "last sign",
-  ];
-  const numbers = ["step", "time left", "reward", "accuracy before", "after", "restarts"];
-  const table = h(
-    "table",
-    { class: "list" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        heads.map((head) =>
-          h("th", {
-            scope: "col",
-            class: numbers.includes(head) || head === "last sign" ? "number" : null,
-          }, head)
-        ),
-      ),
-    ),
-    body,
-  );
   draw();
   const update = debounced(async () => {
     const found = await ask<Overview>("overview").catch(() => null);
@@ -152,7 +149,11 @@ export function runsView({ overview, parameters, remember }: PageState): View {
       problems,
       h("div", { class: "controls" }, field("Search", search), curves, compare),
       note,
-      h("div", { class: "wide", role: "region", "aria-label": "Runs", tabindex: 0 }, table),
+      h(
+        "div",
+        { class: "wide", role: "region", "aria-label": "Runs", tabindex: 0 },
+        runTable(body),
+      ),
     ),
     changed: () => update(),
   };

@@ -8,7 +8,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import { scoreCompletion } from "../../data/score_completion.ts";
-import { accuracyOf, type ScoredAnswer } from "../../evaluation/accuracy.ts";
+import { type Accuracy, accuracyOf, type ScoredAnswer } from "../../evaluation/accuracy.ts";
 import { complete } from "../../evaluation/complete.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { RewardValue } from "../../rewards/types.ts";
@@ -22,7 +22,7 @@ import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
 import { runSampling, runSamplingSeed } from "../../evaluation/sampling.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import { scoreBatch } from "../rollout/score_batch.ts";
-import { taskMetrics, type TaskScore } from "../rollout/task_metrics.ts";
+import { taskMetrics } from "../rollout/task_metrics.ts";
 import { lossWithoutGradient, type TrainingRow } from "../step/gradient_accumulation.ts";
 
 export interface HeldOutResult {
@@ -62,110 +62,123 @@ export async function evaluateHeldOut(
   entries: readonly Entry[],
   options: HeldOutOptions,
 ): Promise<HeldOutResult> {
-  const { training, rubric, ranks = ALONE } = options;
-  const generations = training.num_generations_eval ?? training.num_generations;
-  const perBatch = Math.max(1, Math.floor(training.per_device_eval_batch_size / generations));
-  const rewards: RewardValue[][] = [], lengths: number[] = [], truncated: boolean[] = [];
-  const losses: Metrics[] = [], scores: TaskScore[] = [], spent: Record<string, number>[] = [];
-  const answers: ScoredAnswer[][] = [];
-  let loss = 0, rows = 0;
-  const starts = Array.from(
-    { length: Math.ceil(entries.length / perBatch) },
-    (_, i) => i * perBatch,
-  );
-  const measure = async (start: number) => {
-    const { batch, sums } = await sample(
-      entries.slice(start, start + perBatch),
-      start,
-      generations,
-      options,
-    );
-    const advantages = groupAdvantages({
-      rewards: batch.map((row) => row.rewards),
-      weights: rubric.weights,
-      groupSizes: Array<number>(batch.length / generations).fill(generations),
-      scale: training.scale_rewards,
-      aggregation: training.multi_objective_aggregation,
-    }).advantages;
-    const result = await lossWithoutGradient(
-      options.model,
-      batch.map((row, i) => ({
-        ...row,
-        ids: training.mask_truncated_completions && row.truncated ? [] : row.ids,
-        advantage: advantages[i]!,
-        oldLogp: null,
-      })),
-      {
-        temperature: training.temperature,
-        settings: training,
-        maxCompletionLength: training.max_completion_length,
-        reference: options.reference,
-      },
-    );
-    options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
-    return { batch, sums, result };
-  };
-  const batches = await ranks.share(starts.length, async (begin, end) => {
-    const own: Awaited<ReturnType<typeof measure>>[] = [];
-    for (const start of starts.slice(begin, end)) own.push(await measure(start));
+  const { training, ranks = ALONE } = options;
+  const perBatch = Math.floor(training.per_device_eval_batch_size / generationsOf(training));
+  const size = Math.max(1, perBatch), count = Math.ceil(entries.length / size);
+  const batches = await ranks.share(count, async (begin, end) => {
+    const own: MeasuredBatch[] = [];
+    for (let i = begin; i < end; i++) {
+      const first = i * size, some = entries.slice(first, first + size);
+      own.push(await measureBatch(some, first, options));
+      options.onProgress?.(first + some.length, entries.length);
+    }
     return own;
   });
-  for (const { batch, sums, result } of batches) {
-    spent.push(sums);
-    loss += result.loss * batch.length;
-    losses.push(result.metrics);
-    for (const row of batch) {
-      rewards.push(row.rewards);
-      lengths.push(row.ids.length);
-      truncated.push(row.truncated);
-      scores.push({ task: row.task, score: row.score });
-    }
-    for (let first = 0; first < batch.length; first += generations) {
-      answers.push(
-        batch.slice(first, first + generations).map(({ score, formatted, truncated, ids }) => ({
-          score,
-          formatted,
-          truncated,
-          tokens: ids.length,
-        })),
-      );
-    }
-    rows += batch.length;
-  }
-  const isMixed = new Set(scores.map(({ task }) => task)).size > 1;
-  const { accuracy, correct, ci95, mean_score, format_rate } = accuracyOf(answers);
-  const metrics: Metrics = {
-    loss: loss / rows,
+  const rows = batches.flatMap(({ rows }) => rows),
+    accuracy = accuracyOf(answersOf(rows, training));
+  const spent = addUp(batches.map(({ spent }) => spent));
+  const metrics = finiteOrNull({ ...heldOutMetrics(batches, accuracy, options), ...spent });
+  return {
+    metrics: Object.fromEntries(
+      Object.entries(metrics).map(([name, value]) => [`eval_${name}`, value]),
+    ),
+    spent,
+    ci95: accuracy.ci95,
+    problems: entries.length,
+    completions: rows.length,
+    batches: batches.length,
+  };
+}
+
+/** Completions of each problem. */
+function generationsOf(training: RunConfig["training"]): number {
+  return training.num_generations_eval ?? training.num_generations;
+}
+
+/** The completions of a batch of problems, what their rewards have spent, and their loss. */
+interface MeasuredBatch {
+  rows: SampledRow[];
+  spent: Record<string, number>;
+  loss: number;
+  /** Of the loss. */
+  metrics: Metrics;
+}
+
+/** @param first index of the first of these problems among all */
+async function measureBatch(
+  entries: readonly Entry[],
+  first: number,
+  options: HeldOutOptions,
+): Promise<MeasuredBatch> {
+  const { training } = options;
+  const { rows, spent } = await sample(entries, first, options);
+  const { advantages } = advantagesOf(rows, options);
+  const { loss, metrics } = await lossWithoutGradient(
+    options.model,
+    rows.map((row, i) => ({
+      ...row,
+      ids: training.mask_truncated_completions && row.truncated ? [] : row.ids,
+      advantage: advantages[i]!,
+      oldLogp: null,
+    })),
+    {
+      temperature: training.temperature,
+      settings: training,
+      maxCompletionLength: training.max_completion_length,
+      reference: options.reference,
+    },
+  );
+  return { rows, spent, loss, metrics };
+}
+
+function advantagesOf(rows: readonly SampledRow[], { training, rubric }: HeldOutOptions) {
+  const generations = generationsOf(training);
+  return groupAdvantages({
+    rewards: rows.map(({ rewards }) => rewards),
+    weights: rubric.weights,
+    groupSizes: Array<number>(rows.length / generations).fill(generations),
+    scale: training.scale_rewards,
+    aggregation: training.multi_objective_aggregation,
+  });
+}
+
+/** The answers of each problem. */
+function answersOf(
+  rows: readonly SampledRow[],
+  training: RunConfig["training"],
+): ScoredAnswer[][] {
+  const answers = rows.map(({ score, formatted, truncated, ids }) => ({
+    score,
+    formatted,
+    truncated,
+    tokens: ids.length,
+  }));
+  const n = generationsOf(training);
+  return Array.from({ length: rows.length / n }, (_, i) => answers.slice(i * n, (i + 1) * n));
+}
+
+function heldOutMetrics(
+  batches: readonly MeasuredBatch[],
+  { accuracy, correct, mean_score, format_rate }: Accuracy,
+  options: HeldOutOptions,
+): Metrics {
+  const rows = batches.flatMap(({ rows }) => rows);
+  const isMixed = new Set(rows.map(({ task }) => task)).size > 1;
+  return {
+    loss: batches.reduce((sum, { loss, rows }) => sum + loss * rows.length, 0) / rows.length,
     accuracy,
     correct,
     mean_score,
     format_rate,
     ...rolloutMetrics({
-      lengths,
-      truncated,
-      rewards,
-      rewardNames: rubric.names,
-      advantages: groupAdvantages({
-        rewards,
-        weights: rubric.weights,
-        groupSizes: Array<number>(entries.length).fill(generations),
-        scale: training.scale_rewards,
-        aggregation: training.multi_objective_aggregation,
-      }),
+      lengths: rows.map(({ ids }) => ids.length),
+      truncated: rows.map(({ truncated }) => truncated),
+      rewards: rows.map(({ rewards }) => rewards),
+      rewardNames: options.rubric.names,
+      advantages: advantagesOf(rows, options),
     }),
-    ...averageMetrics(losses),
-    ...(isMixed ? taskMetrics(scores) : {}),
-    ...addUp(spent),
-  };
-  return {
-    metrics: Object.fromEntries(
-      Object.entries(finiteOrNull(metrics)).map(([name, value]) => [`eval_${name}`, value]),
-    ),
-    spent: addUp(spent),
-    ci95,
-    problems: entries.length,
-    completions: rows,
-    batches: losses.length,
+    ...averageMetrics(batches.map(({ metrics }) => metrics)),
+    ...(isMixed ? taskMetrics(rows.map(({ task, score }) => ({ task, score }))) : {}),
   };
 }
 
@@ -184,9 +197,8 @@ type SampledRow = Omit<TrainingRow, "advantage" | "oldLogp"> & {
 async function sample(
   entries: readonly Entry[],
   first: number,
-  generations: number,
   options: HeldOutOptions,
-): Promise<{ batch: SampledRow[]; sums: Record<string, number> }> {
+): Promise<{ rows: SampledRow[]; spent: Record<string, number> }> {
   const { model, prompts, rubric, training } = options;
   const encoded = entries.map((entry) => prompts.prompt(entry));
   const completions = await complete(
@@ -196,7 +208,7 @@ async function sample(
       index: first + i,
       promptIds: ids,
       firstSample: 0,
-      samples: generations,
+      samples: generationsOf(training),
     })),
     runSampling(training),
     { seed: runSamplingSeed(training), shouldStop: options.shouldStop },
@@ -225,7 +237,7 @@ async function sample(
     };
   });
   const { values, sums } = await scoreBatch(rubric, samples, options.shouldStop);
-  const batch = sampled.map(({ group, branch, ids, text, truncated }, i) => {
+  const rows = sampled.map(({ group, branch, ids, text, truncated }, i) => {
     const { score, formatted } = scoreCompletion(
       text,
       entries[group]!,
@@ -244,5 +256,5 @@ async function sample(
       formatted,
     };
   });
-  return { batch, sums: Object.fromEntries(sums) };
+  return { rows, spent: Object.fromEntries(sums) };
 }
