@@ -56,8 +56,8 @@ export function unavailable(message: string): ApiError {
 }
 
 /**
- * What a client is told of an error. A defect of the program is reported without its details, which
- * go to `onDefect`.
+ * The error that a client gets. A defect of the program is reported without its details, which go
+ * to `onDefect`.
  */
 export function asApiError(error: unknown, onDefect: (error: unknown) => void): ApiError {
   if (error instanceof ApiError) return error;

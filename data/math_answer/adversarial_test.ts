@@ -1,6 +1,6 @@
 /**
- * Pairs that are made to look alike, 300 and more of each kind. Their verdicts follow from how they
- * are made, or from whole numbers and grids that share no code with the comparison.
+ * Pairs that are made to look similar, at least 300 of each kind. Their verdicts follow from how
+ * they are made, or from whole numbers and grids that share no code with the comparison.
  */
 import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";

@@ -69,7 +69,7 @@ export function wrapText(text: string, size: number, width: number): string[] {
   const pieces = (clean.match(/[^\s/_\-.:=,]*[\s/_\-.:=,]?/g) ?? []).filter((piece) => piece !== "")
     .flatMap((piece) => textWidth(piece.trimEnd(), size) <= width ? [piece] : [...piece]);
   const lines = fill(pieces, size, width);
-  // Searches the smallest width with the same number of lines.
+  // Finds the smallest width with the same number of lines.
   let narrow = width;
   while (narrow > width / 2 && fill(pieces, size, narrow - size).length === lines.length) {
     narrow -= size;
