@@ -6,6 +6,7 @@ const BYTES: Readonly<Record<string, number>> = {
   u32: 4,
   i32: 4,
   f16: 2,
+  "vec4<f16>": 8,
   "atomic<u32>": 4,
   vec2f: 8,
   "vec2<f32>": 8,

@@ -53,7 +53,7 @@ export function matrixAttentionSpec(heads: MatrixHeads): KernelSpec {
     name: `attention.matrix${heads.edge}`,
     enable: ENABLE,
     buffers: {
-      halves: "read f16",
+      halves: "read vec4<f16>",
       scales: "read f32",
       outputs: "write f32",
       lses: "write f32",
@@ -128,7 +128,7 @@ export function matrixQueryGradientSpec(heads: MatrixHeads): KernelSpec {
     name: `attention_backward.queries.matrix${heads.edge}`,
     enable: ENABLE,
     buffers: {
-      halves: "read f16",
+      halves: "read vec4<f16>",
       scales: "read f32",
       stats: "read vec2<f32>",
       segments: "read u32",
@@ -186,7 +186,7 @@ export function matrixKeyGradientSpec(
     name: `attention_backward.keys.matrix${heads.edge}`,
     enable: ENABLE,
     buffers: {
-      halves: "read f16",
+      halves: "read vec4<f16>",
       scales: "read f32",
       stats: "read vec2<f32>",
       limits: "read u32",

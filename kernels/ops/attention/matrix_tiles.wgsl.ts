@@ -193,25 +193,30 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     return `sums[row * ${SCORE_LINE}u + lane + ${k * this.m * SCORE_LINE + i * this.lanes}u]`;
   }
 
+  /** A packed row in fours: of single halves, compilers make a load for each (Mesa does). */
+  get #fours(): number {
+    return this.depth / 4;
+  }
+
   /** Computes scores of a tile. It ends with a barrier. */
   scores(products: readonly MatrixProduct[]): string {
-    const e = this.#edge, parts = COLUMNS / e, { depth } = this;
+    const e = this.#edge, parts = COLUMNS / e, fours = this.#fours;
     const load = (name: string, call: string, use: string, at: string, from = "") =>
       `let ${name} = coopLoad${call}<coop_mat${e}x${e}<f16, ${use}>>(&halves[${from}${at}], ` +
-      `${depth}u);`;
+      `${fours}u);`;
     const text = products.map(({ rows, columns }, k) =>
       `{
-    let rows_at = (${rows} + sub * ${e}u) * ${depth}u;
-    let columns_at = (${columns}) * ${depth}u;
+    let rows_at = (${rows} + sub * ${e}u) * ${fours}u;
+    let columns_at = (${columns}) * ${fours}u;
 ${lines(parts, (j) => `    var c${j} = coop_mat${e}x${e}<f32, C>();`)}
-    for (var d = 0u; d < ${depth}u; d += ${e}u) {
+    for (var d = 0u; d < ${fours}u; d += ${e / 4}u) {
       ${load("row_high", "T", "A", "rows_at + d")}
-      ${load("row_low", "T", "A", "rows_at + d", "p.low + ")}
+      ${load("row_low", "T", "A", "rows_at + d", "p.low / 4u + ")}
 ${
         lines(parts, (j) => {
-          const at = `columns_at + ${j * e * depth}u + d`;
+          const at = `columns_at + ${j * e * fours}u + d`;
           return `      ${load(`high${j}`, "", "B", at)}
-      ${load(`low${j}`, "", "B", at, "p.low + ")}
+      ${load(`low${j}`, "", "B", at, "p.low / 4u + ")}
       ${threeProducts(`c${j}`, "row", `high${j}`, `low${j}`)}`;
         })
       }
@@ -297,7 +302,7 @@ ${
 
   /** Elements [from, from + width) of a mix, into `sums`. */
   #mixChunk(columns: string, from: number, width: number): string {
-    const e = this.#edge, parts = width / e, { depth } = this, line = this.#sumLine;
+    const e = this.#edge, parts = width / e, fours = this.#fours, line = this.#sumLine;
     const matrix = (use: string) => `coopLoadT<coop_mat${e}x${e}<f16, ${use}>>`;
     const weights = (part: string) =>
       `let weight_${part} = ${matrix("A")}` +
@@ -307,12 +312,12 @@ ${lines(parts, (j) => `    var c${j} = coop_mat${e}x${e}<f32, C>();`)}
     for (var k = 0u; k < ${COLUMNS}u; k += ${e}u) {
       ${weights("high")}
       ${weights("low")}
-      let columns_at = (${columns} + k) * ${depth}u + ${from}u;
+      let columns_at = (${columns} + k) * ${fours}u + ${from / 4}u;
 ${
       lines(parts, (j) => {
-        const at = `columns_at + ${j * e}u`;
-        return `      let high${j} = ${matrix("B")}(&halves[${at}], ${depth}u);
-      let low${j} = ${matrix("B")}(&halves[p.low + ${at}], ${depth}u);
+        const at = `columns_at + ${j * e / 4}u`;
+        return `      let high${j} = ${matrix("B")}(&halves[${at}], ${fours}u);
+      let low${j} = ${matrix("B")}(&halves[p.low / 4u + ${at}], ${fours}u);
       ${threeProducts(`c${j}`, "weight", `high${j}`, `low${j}`)}`;
       })
     }

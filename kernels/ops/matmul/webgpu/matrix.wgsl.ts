@@ -22,10 +22,12 @@ import { isBlockType, type WeightType } from "../../../weights/types.ts";
 export const MATRIX_TILE = 64;
 /** Terms in workgroup memory. */
 export const MATRIX_TERMS = 32;
-/** Halves of a line of terms, with a gap so that lines begin in different memory banks. */
-const LINE = MATRIX_TERMS + 8;
+/** Four halves at a time: of single ones, compilers make loads and stores of two and four bytes. */
+const QUARTER = MATRIX_TERMS / 4;
+/** A line of terms, in fours, with a gap so that lines begin in different memory banks. */
+const LINE = QUARTER + 2;
 /** Bytes of workgroup memory: the tiles of both operands, and the sums. */
-export const MATRIX_BYTES = 2 * 2 * MATRIX_TILE * LINE + 4 * MATRIX_TILE ** 2;
+export const MATRIX_BYTES = 2 * 8 * MATRIX_TILE * LINE + 4 * MATRIX_TILE ** 2;
 /** Rows that a workgroup packs; 16 invocations share a row. */
 export const PACKED_ROWS = 16;
 
@@ -110,11 +112,9 @@ export interface MatrixOptions {
 /** out = alpha · scale_a · scale_b · (a · bᵀ) for packed halves a and b. */
 export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
   const half = MATRIX_TILE / 2, parts = range(half / edge), threads = 4 * subgroup;
-  const loads = MATRIX_TILE * MATRIX_TERMS / 4, quarter = MATRIX_TERMS / 4;
+  const loads = MATRIX_TILE * QUARTER;
   const each = (code: (i: number, j: number) => string) =>
     parts.flatMap((i) => parts.map((j) => code(i, j))).join("\n");
-  const store = (tile: string) =>
-    range(4).map((e) => `      tile_${tile}[to + ${e}u] = ${tile}[${e}];`).join("\n");
   const load = (
     name: string,
     transposed: string,
@@ -124,7 +124,7 @@ export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
     k: number,
   ) =>
     `      let ${name}${i} = coopLoad${transposed}<coop_mat${edge}x${edge}<f16, ${use}>>(` +
-    `&tile_${name}[(${side} + ${i * edge}u) * ${LINE}u + ${k * edge}u], ${LINE}u);`;
+    `&tile_${name}[(${side} + ${i * edge}u) * ${LINE}u + ${k * edge / 4}u], ${LINE}u);`;
   return {
     name: `matmul.matrix${edge}`,
     enable: ["f16", "wgpu_cooperative_matrix"],
@@ -145,8 +145,8 @@ export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
       alpha: "f32",
     } as KernelSpec["params"],
     code: `
-var<workgroup> tile_a: array<f16, ${MATRIX_TILE * LINE}>;
-var<workgroup> tile_b: array<f16, ${MATRIX_TILE * LINE}>;
+var<workgroup> tile_a: array<vec4<f16>, ${MATRIX_TILE * LINE}>;
+var<workgroup> tile_b: array<vec4<f16>, ${MATRIX_TILE * LINE}>;
 var<workgroup> sums: array<f32, ${MATRIX_TILE ** 2}>;
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
@@ -164,13 +164,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
 ${each((i, j) => `  var c${i}_${j} = coop_mat${edge}x${edge}<f32, C>();`)}
   for (var k0 = 0u; k0 < p.padded_k; k0 += ${MATRIX_TERMS}u) {
     for (var i = local; i < ${loads}u; i += ${threads}u) {
-      let row = i / ${quarter}u;
-      let part = i % ${quarter}u;
-      let to = row * ${LINE}u + part * 4u;
-      let a = mat_a[((row0 + row) * p.padded_k + k0) / 4u + part];
-      let b = mat_b[((column0 + row) * p.padded_k + k0) / 4u + part];
-${store("a")}
-${store("b")}
+      let row = i / ${QUARTER}u;
+      let part = i % ${QUARTER}u;
+      let to = row * ${LINE}u + part;
+      tile_a[to] = mat_a[((row0 + row) * p.padded_k + k0) / 4u + part];
+      tile_b[to] = mat_b[((column0 + row) * p.padded_k + k0) / 4u + part];
     }
     workgroupBarrier();
 ${
