@@ -8,7 +8,6 @@
  */
 import { dirname } from "node:path";
 import { findFile } from "../../configs/reading/resolve_paths.ts";
-import { TaskFiles } from "../../configs/reading/task_files.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -22,14 +21,11 @@ import {
   toJson,
   withEntry,
 } from "../../configs/documents/node.ts";
-import { EMBEDDED, evaluationNames } from "../../configs/documents/embedded.ts";
-import { decodeUtf8, parseYaml } from "../../configs/documents/yaml_source.ts";
-import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { didYouMean, nearest } from "../../core/suggest.ts";
-import { whyUnreadable } from "../../core/text_file.ts";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
+import { readEvalTree } from "./eval_file.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
 import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import {
@@ -52,6 +48,8 @@ export interface EvalDescription {
   options: BenchmarkOptions;
   saveMetadata: boolean;
   saveFullResults: boolean;
+  /** What the user should know although nothing is wrong. */
+  notes: string[];
 }
 
 /** What the command line says about the tasks of a file. */
@@ -67,42 +65,10 @@ export async function readEvalConfig(
   path: string,
   chosen: ChosenTasks = {},
 ): Promise<EvalDescription> {
-  const bytes = await readBytes(path);
-  const problems = new Problems(), source = { name: path, directory: dirname(path) };
-  const text = decodeUtf8(bytes, source, problems);
-  const parsed = text === null ? null : parseYaml(text, source, problems);
-  const tree = parsed === null ? null : await withTaskFiles(parsed, problems);
+  const problems = new Problems(), tree = await readEvalTree(path, problems);
   const description = tree === null ? null : new Reader(tree, problems, chosen).description();
   problems.throwIfAny();
   return await withPlaces(description!, dirname(path));
-}
-
-/** The tree with names of tasks in place of the paths of their files. */
-async function withTaskFiles(tree: MapNode, problems: Problems): Promise<MapNode> {
-  const categories = tree.entries.get("categories")?.node;
-  if (categories?.kind !== "list") return tree;
-  const files = new TaskFiles(Deno.cwd(), problems);
-  const items = await Promise.all(
-    categories.items.map(async (item, i) =>
-      item.kind === "map" ? await files.inEntry(item, "datasets", `categories.${i}.datasets`) : item
-    ),
-  );
-  return withEntry(tree, "categories", { ...categories, items });
-}
-
-/** The bytes of a file, or of an embedded evaluation with this name. */
-async function readBytes(path: string): Promise<Uint8Array> {
-  try {
-    return await Deno.readFile(path);
-  } catch (cause) {
-    const name = path.replace(/^rgx:(evaluations\/)?/, "").replace(/\.ya?ml$/, "");
-    const embedded = EMBEDDED.get(`evaluations/${name}.yaml`);
-    if (embedded !== undefined) return new TextEncoder().encode(embedded);
-    throw new UsageError(
-      `cannot read ${path}: ${whyUnreadable(cause)}${didYouMean(name, evaluationNames())}`,
-      { advice: `embedded evaluations: ${evaluationNames().join(", ")}`, cause },
-    );
-  }
 }
 
 /** Looks for models and data files in the folder of the description too. */
@@ -163,6 +129,12 @@ class Reader {
     const system = v["system_prompt"] ?? v["developer_prompt"] ?? id;
     const batchSize = v["batch_size"];
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
+    if (v["system_prompt"] != null && v["system_prompt_id"] != null) {
+      this.#note("system_prompt_id", "no effect beside system_prompt");
+    }
+    if (v["dtype"] != null && v["dtype"] !== "auto") {
+      this.#note("dtype", "no effect: weights stay as they are stored, products are in float32");
+    }
     const role = v["system_role"] ?? v["developer_role"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
@@ -204,6 +176,7 @@ class Reader {
       },
       saveMetadata: v["save_metadata"] === true,
       saveFullResults: v["save_full_results"] === true,
+      notes: this.problems.notes,
     };
   }
 
@@ -373,6 +346,10 @@ class Reader {
 
   #complain(key: string, text: string): void {
     this.problems.add(this.tree.entries.get(key)?.node.at ?? this.tree.at, key, text);
+  }
+
+  #note(key: string, text: string): void {
+    this.problems.note(this.tree.entries.get(key)!.keyAt, key, text);
   }
 }
 

@@ -241,6 +241,38 @@ categories:
   );
 });
 
+Deno.test("a file has bases and variables, as configurations of training have", async () => {
+  await withFolder(async (folder) => {
+    const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
+    await write(
+      "base.yaml",
+      "model_path: a\ntemperature: 0.6\ndtype: bfloat16\nmax_tokens: ${oc.env:RGX_NO_SUCH,9}\n" +
+        "categories: [{ category: x, datasets: [{ dataset: gcd, size: 3 }] }]\n",
+    );
+    await write(
+      "eval.yaml",
+      "_base_: base.yaml\ntemperature: 1\noutput_dir: r/{{ fileBasenameNoExtension }}\n" +
+        "system_prompt: Be short.\nsystem_prompt_id: simple\n",
+    );
+    const { options, notes } = await readEvalConfig(`${folder}/eval.yaml`);
+    assert.deepEqual(options.models, ["a"]);
+    assert.deepEqual(options.sampling, { temperature: 1, max_new_tokens: 9 });
+    assert.equal(options.outputDir, "r/eval");
+    assert.deepEqual(notes.map((note) => note.replace(/^.*\//, "")), [
+      "eval.yaml:5:1: system_prompt_id: no effect beside system_prompt",
+      "base.yaml:3:1: dtype: no effect: weights stay as they are stored, products are in float32",
+    ]);
+    const refuse = (text: string, message: RegExp) =>
+      write("eval.yaml", text).then(() =>
+        assert.rejects(readEvalConfig(`${folder}/eval.yaml`), message)
+      );
+    await refuse("_base_: none.yaml\n", /eval\.yaml:1:9: _base_: no such file: none\.yaml/);
+    await refuse("_base_: eval.yaml\n", /eval\.yaml:1:9: _base_: leads back to itself/);
+    await refuse("_base_: base.yaml\nmodel: ${nowhere}\n", /eval\.yaml:2:8: model: .*nowhere/);
+    await refuse("_base_: base.yaml\ntop_p: 2\n", /^.*eval\.yaml:2:8: top_p: expected [^\n]*$/);
+  });
+});
+
 Deno.test("one category of a file can be chosen", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/eval.yaml`;

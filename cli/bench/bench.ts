@@ -112,6 +112,7 @@ async function ask(
   const stop = stopOf(maxSeconds, device, ranks);
   secondsLeft().then((left) => stop.jobEnds(left));
   const progress = new BenchProgress(flags.quiet ?? false, flags.verbose ?? false);
+  if (!flags.quiet) { for (const note of described?.notes ?? []) log(`note: ${note}`); }
   try {
     const done = await benchmark({
       ...options,

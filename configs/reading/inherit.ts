@@ -65,19 +65,27 @@ export async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** The canonical tree of a file merged over its bases. Errors go to `problems`. */
+/**
+ * The tree of a file merged over its bases. Errors go to `problems`.
+ * @param options.isRun the file describes a run, and the tree becomes canonical; default true
+ */
 export async function loadInherited(
   file: ConfigFile,
   environment: Environment,
   problems: Problems,
+  { isRun = true }: { isRun?: boolean } = {},
 ): Promise<MapNode> {
-  return await new Inheritance(environment, problems).load(file, []);
+  return await new Inheritance(environment, problems, isRun).load(file, []);
 }
 
 class Inheritance {
   readonly #done = new Map<string, MapNode>();
 
-  constructor(readonly environment: Environment, readonly problems: Problems) {}
+  constructor(
+    readonly environment: Environment,
+    readonly problems: Problems,
+    readonly isRun: boolean,
+  ) {}
 
   async load(file: ConfigFile, chain: readonly ConfigFile[]): Promise<MapNode> {
     const done = this.#done.get(identity(file));
@@ -106,13 +114,10 @@ class Inheritance {
     ];
     entries.delete("_base_");
     entries.delete("defaults");
-    const canonical = canonicalise(
-      withAxolotlNames(
-        withFileVariables({ ...document, entries }, source) as MapNode,
-        this.problems,
-      ),
-      this.problems,
-    );
+    const own = withFileVariables({ ...document, entries }, source) as MapNode;
+    const canonical = this.isRun
+      ? canonicalise(withAxolotlNames(own, this.problems), this.problems)
+      : own;
     const environment = { ...this.environment, ...variables(entries.get("env")?.node) };
     const path = [...chain, file];
     let merged = emptyMap(canonical.at);
