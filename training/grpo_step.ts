@@ -109,8 +109,7 @@ export class GrpoSteps {
     state.numTokens += generated + (rollout?.promptTokens ?? 0);
     state.tokensGenerated += generated;
     state.tokensTrained += result.tokens;
-    // A single NaN would make the mean loss of the run NaN.
-    if (Number.isFinite(result.loss)) state.lossSum += result.loss;
+    this.run.addLoss(result.loss);
     const spent = this.run.spend(rollout?.spent ?? {});
     const scores = this.#scores(rollout);
     await recordStep(this.run, start, rollout, result.tokens, {

@@ -66,7 +66,7 @@ export async function warmStart(
     state.warmStartStep++;
     state.warmStartTokens += result.tokens + result.promptTokens;
     state.tokensTrained += result.tokens;
-    if (Number.isFinite(result.loss)) state.lossSum += result.loss;
+    run.addLoss(result.loss);
     const metrics: Metrics = {
       loss: result.loss,
       grad_norm: gradNorm,

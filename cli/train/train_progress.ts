@@ -16,12 +16,13 @@ import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { diskText } from "../../training/run/disk_plan.ts";
 import type { Advice } from "../../training/diagnosis/finding.ts";
-import { MetricAverager, type Metrics } from "../../training/metrics/metrics.ts";
+import { MetricAverager, type Metrics, unfiltered } from "../../training/metrics/metrics.ts";
 import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
 import {
   accuracyText,
+  bestAndWorst,
   bytesOf,
   grpoText,
   heldOutText,
@@ -95,13 +96,14 @@ export class TrainProgress {
   /** How long the phase still takes, as text. */
   #left = "";
   /** Since the last line; the metrics of supervised steps, which have no log of their own. */
-  #recent = { averager: new MetricAverager(), tokens: 0, since: performance.now() };
+  #recent!: { averager: MetricAverager; tokens: number; since: number };
 
   constructor(
     private readonly config: RunConfig,
     private readonly device: Device,
     private readonly options: Options,
   ) {
+    this.#resetRecent();
     this.#live = isInteractive() && !options.quiet;
     this.#json = options.logFormat === "json";
   }
@@ -421,30 +423,14 @@ export class TrainProgress {
   }
 
   #resetRecent(): void {
-    this.#recent = { averager: new MetricAverager(), tokens: 0, since: performance.now() };
+    const averager = new MetricAverager({}, unfiltered(this.config.training));
+    this.#recent = { averager, tokens: 0, since: performance.now() };
   }
 
   #logJson(event: TrainEvent): void {
     if (event.type === "log") log(JSON.stringify({ step: event.step, ...event.metrics }));
     else if (!UNLOGGED.has(event.type)) log(JSON.stringify(event));
   }
-}
-
-/**
- * Distinct texts with the highest and the lowest advantages, best first: what is reinforced and
- * what is suppressed.
- */
-function bestAndWorst<T extends { text: string; advantage: number }>(
-  completions: readonly T[],
-  count: number,
-): T[] {
-  const different = [
-    ...new Map(completions.map((completion) => [completion.text, completion])).values(),
-  ]
-    .sort((a, b) => b.advantage - a.advantage);
-  if (different.length <= count) return different;
-  const best = Math.ceil(count / 2);
-  return [...different.slice(0, best), ...different.slice(different.length - (count - best))];
 }
 
 const oneLine = (text: string) => text.replaceAll("\n", "⏎");

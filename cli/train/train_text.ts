@@ -113,3 +113,20 @@ export function heldOutText({ heldOut, heldOutTasks }: TrainPlan): string {
   const parts = tasks.length > 1 ? ` (${tasks.join(", ")})` : "";
   return counted(heldOut, "held-out problem") + parts;
 }
+
+/**
+ * Distinct texts with the highest and the lowest advantages, best first: what is reinforced and
+ * what is suppressed.
+ */
+export function bestAndWorst<T extends { text: string; advantage: number }>(
+  completions: readonly T[],
+  count: number,
+): T[] {
+  const different = [
+    ...new Map(completions.map((completion) => [completion.text, completion])).values(),
+  ]
+    .sort((a, b) => b.advantage - a.advantage);
+  if (different.length <= count) return different;
+  const best = Math.ceil(count / 2);
+  return [...different.slice(0, best), ...different.slice(different.length - (count - best))];
+}

@@ -54,10 +54,6 @@ const TRAINING: Record<string, RefusedKey> = {
   trackio_space_id: steersElsewhere(SPACE, "trackio"),
   trackio_bucket_id: steersElsewhere(SPACE),
   trackio_static_space_id: steersElsewhere(SPACE),
-  logging_nan_inf_filter: refused(
-    "a loss that is no number is left out of means, a step with such a gradient too",
-    true,
-  ),
   push_to_hub_organization: refused("hub_model_id: ORGANIZATION/NAME"),
   overwrite_output_dir: noted(
     "a run is never overwritten unless rgx train CONFIG --force says so",

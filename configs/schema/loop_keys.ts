@@ -158,6 +158,12 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "log_every",
   ]),
   logging_first_step: key(bool(), false, "log the first step too"),
+  logging_nan_inf_filter: key(
+    bool(),
+    true,
+    "leave a loss that is NaN or infinite out of the logged mean and of train_loss; false: it " +
+      "makes them so, and files hold null",
+  ),
   eval_strategy: key(
     choice(["no", "steps", "epoch"], { same: [[false, "no"]] }),
     "no",

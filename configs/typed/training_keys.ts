@@ -117,6 +117,11 @@ export interface TrainingKeys {
   /** Log the first step too. Expected: true or false; default false. */
   logging_first_step?: Training["logging_first_step"];
   /**
+   * Leave a loss that is NaN or infinite out of the logged mean and of train_loss; false: it makes
+   * them so, and files hold null. Expected: true or false; default true.
+   */
+  logging_nan_inf_filter?: Training["logging_nan_inf_filter"];
+  /**
    * When held-out problems are measured while training. Expected: no, steps or epoch; default no.
    */
   eval_strategy?: Training["eval_strategy"];

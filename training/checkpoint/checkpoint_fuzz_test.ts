@@ -112,6 +112,13 @@ async function repair(
   }
 }
 
+Deno.test("a sum of losses that is not finite is not finite after a resume", () => {
+  const state = JSON.parse(STATE);
+  state.totals.loss_sum = NaN;
+  const { lossSum } = decodeState(JSON.stringify(state), "trainer_state.json").state;
+  assert.ok(Number.isNaN(lossSum + 1));
+});
+
 Deno.test("3,000 damaged checkpoints are read as they were written, or skipped", () =>
   withTempDir(async (run) => {
     for (const step of [1, 2]) await saveCheckpoint(run, step, files(step), { write: writeFast });

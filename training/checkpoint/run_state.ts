@@ -57,7 +57,7 @@ export interface RunState {
   warmStartTokens: number;
   tokensGenerated: number;
   tokensTrained: number;
-  /** Sum of the losses of this phase's steps, for train_loss. */
+  /** Sum of the losses of this phase's steps, for train_loss; NaN: one of them was not finite. */
   lossSum: number;
   skippedSteps: number;
   /**
@@ -229,7 +229,7 @@ export function decodeState(text: string, label: string): DecodedState {
       warmStartTokens: totals.warm_start_tokens,
       tokensGenerated: totals.tokens_generated,
       tokensTrained: totals.tokens_trained,
-      lossSum: totals.loss_sum,
+      lossSum: totals.loss_sum ?? NaN,
       skippedSteps: totals.skipped_steps,
       promptTime: json.prompt_time ?? null,
       kernels: json.kernels ?? null,

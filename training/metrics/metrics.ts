@@ -1,7 +1,7 @@
 /**
- * Means of metrics between two logs, by TRL's rules: non-finite values are dropped, a metric
- * without a valid value is null, and running totals (`num_tokens`, `epoch`, levels of the
- * curriculum, …) have their last value instead of a mean.
+ * Means of metrics between two logs, by TRL's rules: non-finite values are dropped (but for a loss
+ * without logging_nan_inf_filter), a metric without a valid value is null, and running totals
+ * (`num_tokens`, `epoch`, levels of the curriculum, …) have their last value instead of a mean.
  */
 
 export type Metrics = Record<string, number | null>;
@@ -17,22 +17,32 @@ const LAST_VALUE: ReadonlySet<string> = new Set([
 const isTotal = (name: string) =>
   LAST_VALUE.has(name) || name.startsWith("curriculum/") || /^rewards\/.*\/total_/.test(name);
 
-/** Can be written as JSON, so that a resumed run averages over the same steps. */
-export type AveragerState = Record<string, { sum: number; count: number }>;
+/**
+ * Can be written as JSON, so that a resumed run averages over the same steps. A sum that is NaN
+ * comes back as null.
+ */
+export type AveragerState = Record<string, { sum: number | null; count: number }>;
+
+/** The metrics whose non-finite values count, so that their means are NaN. */
+export function unfiltered(training: { logging_nan_inf_filter: boolean }): readonly string[] {
+  return training.logging_nan_inf_filter ? [] : ["loss"];
+}
 
 export class MetricAverager {
   #entries: AveragerState;
 
-  constructor(state: AveragerState = {}) {
+  /** @param kept metrics whose non-finite values count */
+  constructor(state: AveragerState = {}, private readonly kept: readonly string[] = []) {
     this.#entries = structuredClone(state);
   }
 
   add(metrics: Readonly<Metrics>): void {
     for (const [name, value] of Object.entries(metrics)) {
       const entry = this.#entries[name] ??= { sum: 0, count: 0 };
-      if (value === null || !Number.isFinite(value)) continue;
+      if (value === null) continue;
+      if (!Number.isFinite(value) && !this.kept.includes(name)) continue;
       if (isTotal(name)) entry.count = entry.sum = 0;
-      entry.sum += value;
+      entry.sum = (entry.sum ?? NaN) + value;
       entry.count++;
     }
   }
@@ -42,7 +52,7 @@ export class MetricAverager {
     return Object.fromEntries(
       Object.entries(this.#entries).map(([name, { sum, count }]) => [
         name,
-        count === 0 ? null : sum / count,
+        count === 0 ? null : (sum ?? NaN) / count,
       ]),
     );
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { averageMetrics, finiteOrNull, MetricAverager } from "./metrics.ts";
+import { averageMetrics, finiteOrNull, MetricAverager, unfiltered } from "./metrics.ts";
 
 Deno.test("values are averaged, totals have their last value, no valid value is null", () => {
   const averager = new MetricAverager();
@@ -14,6 +14,24 @@ Deno.test("values are averaged, totals have their last value, no valid value is 
   });
   averager.reset();
   assert.deepEqual(averager.means(), {});
+});
+
+Deno.test("without the filter, a loss that is not finite makes its mean NaN, also when restored", () => {
+  const kept = unfiltered({ logging_nan_inf_filter: false });
+  const averager = new MetricAverager({}, kept);
+  averager.add({ loss: 1, kl: NaN });
+  averager.add({ loss: NaN, kl: 2 });
+  const saved = JSON.parse(JSON.stringify(averager.state()));
+  const restored = new MetricAverager(saved, kept);
+  for (const one of [averager, restored]) one.add({ loss: 3, kl: 4 });
+  assert.deepEqual([averager.means(), restored.means()], [{ loss: NaN, kl: 3 }, {
+    loss: NaN,
+    kl: 3,
+  }]);
+  const filtered = new MetricAverager({}, unfiltered({ logging_nan_inf_filter: true }));
+  filtered.add({ loss: 1 });
+  filtered.add({ loss: NaN });
+  assert.deepEqual(filtered.means(), { loss: 1 });
 });
 
 Deno.test("a restored averager continues the saved one", () => {

@@ -13,7 +13,7 @@ import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldApart, heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
-import { addUp, MetricAverager, type Metrics } from "../metrics/metrics.ts";
+import { addUp, MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
 import { GradientSum, type Reduction, reductionOf } from "../step/gradient_sum.ts";
 import { firstScale, grown } from "../step/loss_scale.ts";
 import { optimizerKind } from "../step/moments.ts";
@@ -39,7 +39,7 @@ export class RunContext {
   state: RunState;
   memory: MemoryTracker;
   clock: PhaseClock;
-  averager = new MetricAverager();
+  averager: MetricAverager;
   /** Set when the run's folder is open. */
   records!: RunRecords;
   readonly #diagnosis: Diagnosis;
@@ -69,6 +69,7 @@ export class RunContext {
     this.state.heldOut = heldOutRecord(heldApart(options.problems));
     this.state.promptTime = promptTime;
     this.state.lossScale = firstScale(config.training.compute_dtype);
+    this.averager = new MetricAverager({}, unfiltered(config.training));
     this.memory = new MemoryTracker(options.device);
     this.clock = new PhaseClock({}, this.memory);
     this.#diagnosis = new Diagnosis(config, totalSteps);
@@ -93,7 +94,11 @@ export class RunContext {
     if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
     // GRPO does not log metrics of supervised steps that were not logged yet.
     const grpoBegins = !this.supervisedOnly && restored.phase === "warm_start";
-    this.averager = new MetricAverager(grpoBegins ? {} : restored.averager);
+    const { training } = this.options.config;
+    this.averager = new MetricAverager(
+      grpoBegins ? {} : restored.averager,
+      unfiltered(training),
+    );
     if (restored.curriculum !== null) this.curriculum?.restore(restored.curriculum);
     const { problems } = this.options;
     if (restored.taskWeights !== null) restoreTaskWeights(problems.source, restored.taskWeights);
@@ -115,6 +120,12 @@ export class RunContext {
   /** Whether the run is the supervised warm start alone. */
   get supervisedOnly(): boolean {
     return this.options.phases === "sft";
+  }
+
+  /** Adds a step's loss to those of train_loss: by default a single NaN would make it NaN. */
+  addLoss(loss: number): void {
+    const { logging_nan_inf_filter: filter } = this.options.config.training;
+    if (Number.isFinite(loss) || !filter) this.state.lossSum += loss;
   }
 
   /** Epochs of GRPO so far. */

@@ -69,6 +69,8 @@ export interface LoopSection {
   logging_steps: number;
   /** Whether the first step is logged too. */
   logging_first_step: boolean;
+  /** A loss that is not finite is left out of means; false: it makes them NaN. */
+  logging_nan_inf_filter: boolean;
   /** When held-out problems are asked while training. */
   eval_strategy: "no" | "steps" | "epoch";
   /** As logging_steps; null = logging_steps. */
