@@ -151,18 +151,25 @@ static int done_as_long(const Blocks *g, int begin, int end) {
 
 /** Sums of so few terms take less time than the way of the result to a core and back. */
 #define SHORT 64
+/** Bytes of V that stay in the second-level cache, beside rows of S and of the result. */
+#define SMALL_BYTES (512 * 1024)
+/** S with fewer bytes is in a core's own cache. */
+#define FAR_BYTES (256 * 1024)
 
 /**
- * A product of short sums, or with one or two panels: the rows of a tile are done at once, so that
- * those of S and of the result are read in the order of memory. p is as of the first terms; it is
- * changed.
+ * A product in which the rows of a tile are done at once, so that those of S and of the result are
+ * read in the order of memory. p is as of the first terms; it is changed. `fetches`: while a tile is
+ * multiplied, the rows of the next one are fetched.
  */
-static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels) {
+static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, int fetches) {
   const int tiles = ceil_div(rows, max_rows(2, p->sRow)), together = min(2, MAX_PANELS);
   const char *s = p->s, *const v = p->v;
   char *c = p->c;
   for (int t = 0; t < tiles; t++) {
     const int height = rows / tiles + (t < rows % tiles);
+    Fetch next = { .at = s + (size_t)height * p->sRow };
+    if (fetches) next.lines = (int)(height * p->sRow / CACHE_LINE) + 1;
+    next.tiles = ceil_div(g->k, g->kBlock) * ceil_div(panels, together);
     for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
       p->k = min(g->kBlock, g->k - kk);
       p->add = kk > 0 || g->accumulate;
@@ -171,7 +178,7 @@ static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels) {
         count = min(together, panels - first);
         p->v = v + (size_t)first * p->vPanel + (size_t)kk * p->vTerm;
         p->c = c + (size_t)first * p->cPanel;
-        tile_of(height, count, p);
+        tile_and_fetch(height, count, p, &next);
       }
     }
     s += (size_t)height * p->sRow;
@@ -185,6 +192,9 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
   const int panels = ceil_div(g->columns, LANES), full = g->columns / LANES;
   const int tiles = ceil_div(g->rows, TILE_ROWS);
   const int low = g->rows / tiles, high = g->rows % tiles;
+  const int isSmall = (size_t)panels * ROW * g->k <= SMALL_BYTES &&
+    max_rows(2, g->sStep) == MAX_ROWS;
+  const int isFar = (size_t)g->rows * g->sStep > FAR_BYTES;
   for (int unit = begin, count; unit < end; unit += count) {
     const int panel = unit % panels, firstTile = unit / panels * g->blockTiles;
     const int lastTile = min(tiles, firstTile + g->blockTiles);
@@ -198,7 +208,7 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
     const size_t step = g->sLayout == S_ROWS ? g->sStep : 4;
     count = min(end - unit, last - panel);
     const int isNarrow = g->sLayout == S_ROWS && !g->swapped && !part &&
-      (g->k <= SHORT || last - panel <= 2);
+      (g->k <= SHORT || last - panel <= 2 || isSmall);
     if (!isNarrow) count = panels_at_once(count, height, step);
     if (g->swapped) count = min(count, 2);
 
@@ -236,7 +246,8 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
         p.sTerm = g->sLayout == S_ROWS ? 4 : g->sStep;
         p.s = g->s + (size_t)firstRow * p.sRow + (size_t)kk * p.sTerm;
         if (isNarrow) {
-          multiply_narrow(g, &p, rows, count);
+          const int fetches = isFar && isSmall && g->k > SHORT && count > 2;
+          multiply_narrow(g, &p, rows, count, fetches);
           break;
         }
         multiply(rows, count, &p);

@@ -66,29 +66,13 @@ static void pack_tiles(const char *a, int m, int k, const Heights *h, char *pack
 
 /** The operands of the next chunk, which are fetched while a chunk is multiplied. */
 typedef struct {
-  const char *a, *b;
-  int aLines, bLines;
-  /** Number of tiles in which that is done. */
-  int tiles;
+  Fetch a, b;
 } Next;
 
-/** Multiplies a tile, which fetches its share of the next chunk. */
-static void multiply_and_fetch(int rows, int panels, Product *p, Next *next) {
-  const int lines = next->aLines + next->bLines;
-  const int times = min(ceil_div(lines, next->tiles--), p->k);
-  if (times <= 0) {
-    tile_of(rows, panels, p);
-    return;
-  }
-  const char **from = next->aLines > 0 ? &next->a : &next->b;
-  int *left = next->aLines > 0 ? &next->aLines : &next->bLines;
-  p->ahead = *from;
-  p->aheadLines = 1;
-  p->aheadStep = CACHE_LINE;
-  p->aheadTerms = p->k / times;
-  fetch_rows_of(rows, panels, p);
-  *from += (size_t)times * CACHE_LINE;
-  *left = max(0, *left - times);
+/** Divides the tiles between the operands. */
+INLINE void divide_tiles(Next *next, int tiles) {
+  next->a.tiles = (int)((int64_t)tiles * next->a.lines / max(1, next->a.lines + next->b.lines));
+  next->b.tiles = tiles - next->a.tiles;
 }
 
 /** out [m, n] = the packed a · the packed b of `rows` terms. */
@@ -97,10 +81,12 @@ static void multiply_chunk(
 ) {
   char edge[MAX_ROWS * ROW] __attribute__((aligned(64)));
   const size_t step = (size_t)n * 4;
-  next->tiles = ceil_div(rows, kBlock) * (n / LANES / 2 + n / LANES % 2 + (n % LANES > 0)) * h->tiles;
+  const int full = n / LANES, together = min(2, MAX_PANELS);
+  const int groups = ceil_div(full, together) + (n % LANES > 0);
+  divide_tiles(next, ceil_div(rows, kBlock) * groups * h->tiles);
   for (int panel = 0, count; panel * LANES < n; panel += count) {
-    const int full = n / LANES - panel, part = full == 0;
-    count = min(max(1, full), min(2, MAX_PANELS));
+    const int part = panel == full;
+    count = part ? 1 : min(together, full - panel);
     const char *s = a;
     char *to = out + (size_t)panel * ROW;
     for (int t = 0; t < h->tiles; t++) {
@@ -114,7 +100,7 @@ static void multiply_chunk(
         p.k = min(kBlock, rows - kk);
         p.add = kk > 0;
         p.s = s + (size_t)kk * p.sTerm;
-        multiply_and_fetch(height, count, &p, next);
+        tile_and_fetch(height, count, &p, next->a.tiles > 0 ? &next->a : &next->b);
         p.v += (size_t)kBlock * ROW;
       }
       for (int i = 0; i < height; i++, to += step) {
@@ -139,8 +125,8 @@ KERNEL void matmul_tall(
     const int left = k - (int)row, rows = min(depth, left), more = max(0, min(depth, left - depth));
     // The next chunk is fetched also where it may be another thread's.
     Next next = {
-      .a = base + a + behind * aStep, .aLines = ceil_div(more * m, LANES),
-      .b = base + b + behind * bStep, .bLines = ceil_div(more * n, LANES),
+      .a = { .at = base + a + behind * aStep, .lines = ceil_div(more * m, LANES) },
+      .b = { .at = base + b + behind * bStep, .lines = ceil_div(more * n, LANES) },
     };
     pack_tiles(base + a + row * aStep, m, rows, &heights, packedA);
     pack_columns(base + b + row * bStep, n, rows, packedB);

@@ -48,6 +48,22 @@ void multiply_fetching_rows(int rows, int panels, Product *p, int times) {
   IN_TILES(fetch_rows, rows, panels, p, p->ahead += (size_t)share * p->aheadStep)
 }
 
+void tile_and_fetch(int rows, int panels, Product *p, Fetch *f) {
+  const int tiles = f->tiles--;
+  const int times = f->lines > 0 ? min(ceil_div(f->lines, tiles), p->k) : 0;
+  if (times == 0) {
+    tile_of(rows, panels, p);
+    return;
+  }
+  p->ahead = f->at;
+  p->aheadLines = 1;
+  p->aheadStep = CACHE_LINE;
+  p->aheadTerms = p->k / times;
+  fetch_rows_of(rows, panels, p);
+  f->at += (size_t)times * CACHE_LINE;
+  f->lines -= times;
+}
+
 static void chains_of(int rows, int panels, Product *p) {
   IN_TILES(chain, rows, panels, p, (void)0)
 }

@@ -234,5 +234,14 @@ void multiply(int rows, int panels, Product *p);
 void multiply_fetching_panels(int rows, int panels, Product *p, int times);
 void multiply_fetching_rows(int rows, int panels, Product *p, int times);
 
+/** Lines of the memory that tiles fetch while they are multiplied: `lines` in `tiles` tiles. */
+typedef struct {
+  const char *at;
+  int lines, tiles;
+} Fetch;
+
+/** A tile that fetches its share of the lines. */
+void tile_and_fetch(int rows, int panels, Product *p, Fetch *f);
+
 /** Chains of any number of rows and of neighbouring panels. */
 void chains(int rows, int panels, Product *p);
