@@ -158,8 +158,8 @@ static int done_as_long(const Blocks *g, int begin, int end) {
 
 /**
  * A product in which the rows of a tile are done at once, so that those of S and of the result are
- * read in the order of memory. p is as of the first terms; it is changed. `fetches`: while a tile is
- * multiplied, the rows of the next one are fetched.
+ * read in the order of memory. p is as of the first terms; it is changed. With `fetches` a tile
+ * fetches the rows of the next one.
  */
 static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, int fetches) {
   const int tiles = ceil_div(rows, max_rows(2, p->sRow)), together = min(2, MAX_PANELS);
