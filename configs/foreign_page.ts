@@ -5,6 +5,7 @@
 import { anyValue, type ForeignTable, type RefusedKey } from "./foreign/foreign_table.ts";
 import { AXOLOTL } from "./foreign/axolotl/axolotl.ts";
 import { OPEN_R1 } from "./foreign/open_r1/open_r1.ts";
+import { OPENRLHF } from "./foreign/openrlhf/openrlhf.ts";
 import { PEFT } from "./foreign/peft.ts";
 import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
@@ -21,8 +22,8 @@ Generated from \`configs/foreign/\` by \`deno task docs:config\`; a test holds t
 
 Every key of verl (main of 2026-08-22 and its releases since 0.2), TRL 1.16 (GRPOConfig,
 ModelConfig, ScriptArguments, SFTConfig), transformers 5.23 (TrainingArguments), PEFT 0.21
-(LoraConfig), of open-r1's recipes, of Axolotl with rl: grpo, the arguments of Unsloth, and
-of reasoning-gym's training configurations is in one of these lists:
+(LoraConfig), of open-r1's recipes, of Axolotl with rl: grpo, the arguments of Unsloth, the flags of
+OpenRLHF, and of reasoning-gym's training configurations is in one of these lists:
 
 - **obeyed**: it sets a key of rgx, which [configuration.md](configuration.md) explains. Keys of
   the same name as rgx's stand there alone.
@@ -48,6 +49,7 @@ const PROJECTS: readonly [title: string, keys: ForeignTable][] = [
   ["open-r1", OPEN_R1],
   ["Axolotl", AXOLOTL],
   ["Unsloth", UNSLOTH],
+  ["OpenRLHF", OPENRLHF],
   ["reasoning-gym and its scripts", {
     ...REASONING_GYM,
     translated: { ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
@@ -78,7 +80,7 @@ function project(title: string, keys: ForeignTable): string[] {
 function obeyed(keys: ForeignTable): string[][] {
   const translated = Object.entries(keys.translated).map(([name, { doc, aliases }]) => [
     [name, ...aliases].map(code).join(", "),
-    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth)(, Megatron)?: /, ""),
+    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth|OpenRLHF)(, Megatron)?: /, ""),
   ]);
   return [
     ...Object.entries(keys.obeyed).map(([name, canonical]) => [code(name), code(canonical)]),

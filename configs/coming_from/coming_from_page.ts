@@ -80,6 +80,16 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     use_gradient_checkpointing random_state unsloth_num_chunks vllm_sampling_params
     load_in_fp8 token
   `),
+  OpenRLHF: names(`
+    pretrain prompt_data input_key label_key apply_chat_template max_samples
+    n_samples_per_prompt rollout_batch_size train_batch_size micro_train_batch_size
+    prompt_max_len generate_max_len temperature advantage_estimator policy_loss_type
+    eps_clip eps_clip_low_high dual_clip use_kl_loss init_kl_coef kl_estimator
+    actor_learning_rate lr_scheduler lr_warmup_ratio adam_betas l2 max_norm num_episodes
+    max_epochs lora_rank bf16 gradient_checkpointing dynamic_filtering overlong_buffer_len
+    remote_rm_url reward_pretrain eval_dataset save_path save_steps use_wandb zero_stage
+    vllm_num_engines colocate_all_models packing_samples async_train critic_learning_rate
+  `).map((name) => `openrlhf.${name}`),
   "reasoning-gym": names(`
     reasoning_gym.datasets reasoning_gym.dataset_size
     reasoning_gym.developer_prompt reasoning_gym.developer_role curriculum.enabled
@@ -105,7 +115,7 @@ function keyTable(keys: readonly string[]): string {
     ...(same.length === 0 ? [] : [[same.map(code).join(", "), "the same name"]]),
     ...keys.filter((key) => !isSame(key)).map((key) => [
       // A name with another meaning elsewhere stands in a section of its own.
-      code(key.replace(/^axolotl\./, "")),
+      code(key.replace(/^(axolotl|openrlhf)\./, "")),
       placeOf(key)!,
     ]),
   ]);
@@ -116,7 +126,10 @@ function placeOf(key: string): string | undefined {
   const translated = Object.entries(TRANSLATED_KEYS.keys)
     .find(([name, { aliases }]) => name === key || aliases.includes(key));
   if (translated !== undefined) {
-    return translated[1].doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth): /, "");
+    return translated[1].doc.replace(
+      /^(verl|reasoning-gym|open-r1|Axolotl|Unsloth|OpenRLHF): /,
+      "",
+    );
   }
   const spelt = FOREIGN_SPELLINGS.get(key);
   if (spelt !== undefined) return code(spelt);

@@ -58,6 +58,7 @@ import tasksShortestPath from "../tasks/shortest_path.yaml" with { type: "text" 
 import tasksSimpleGeometry from "../tasks/simple_geometry.yaml" with { type: "text" };
 import tasksSpellBackward from "../tasks/spell_backward.yaml" with { type: "text" };
 import tasksTowerOfHanoi from "../tasks/tower_of_hanoi.yaml" with { type: "text" };
+import openRlhf from "../openrlhf/train_ppo_ray.yaml" with { type: "text" };
 import trlGrpo from "../trl/grpo.yaml" with { type: "text" };
 import verlPpoTrainer from "../verl/ppo_trainer.yaml" with { type: "text" };
 
@@ -104,6 +105,7 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["tasks/simple_geometry.yaml", tasksSimpleGeometry],
   ["tasks/spell_backward.yaml", tasksSpellBackward],
   ["tasks/tower_of_hanoi.yaml", tasksTowerOfHanoi],
+  ["openrlhf/train_ppo_ray.yaml", openRlhf],
   ["trl/grpo.yaml", trlGrpo],
   ["verl/ppo_trainer.yaml", verlPpoTrainer],
 ]);

@@ -4,6 +4,7 @@
  * with their own defaults.
  */
 import { UsageError } from "../../core/errors.ts";
+import { isOfOpenRlhf, withOpenRlhfKeys } from "./openrlhf/command_line.ts";
 
 const FLAGS = new Map([
   ["--config", "a file"],
@@ -58,7 +59,8 @@ const VERL_KEYS =
 
 /**
  * The configuration and its overrides. Where the first word is an override already, the
- * configuration is that of verl's defaults (with a key of verl) or of TRL's.
+ * configuration is that of verl's defaults (with a key of verl), of OpenRLHF's (with one of its
+ * flags) or of TRL's.
  */
 export async function withDefaults(
   config: string,
@@ -66,6 +68,7 @@ export async function withDefaults(
 ): Promise<[config: string, overrides: string[]]> {
   if (await isOverride(config)) {
     const all = [config, ...overrides];
+    if (isOfOpenRlhf(all)) return ["rgx:openrlhf/train_ppo_ray.yaml", withOpenRlhfKeys(all)];
     const isVerl = all.some((word) => VERL_KEYS.test(word));
     return [isVerl ? "rgx:verl/ppo_trainer.yaml" : "rgx:trl/grpo.yaml", all];
   }

@@ -97,6 +97,12 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
     note: "the same overrides, +key and ~key too; without a file verl's own defaults stand below",
   },
   {
+    theirs: "python3 -m openrlhf.cli.train_ppo_ray --pretrain NAME --prompt_data NAME …",
+    typed: ["train_ppo_ray"],
+    ours: "rgx train --pretrain NAME --prompt_data NAME …",
+    note: "the same flags, older and newer ones, with the rewards",
+  },
+  {
     theirs: "python -m verl.model_merger merge --local_dir FOLDER, load_fsdp_to_hf.py FOLDER NEW",
     typed: ["merge", "model_merger", "load_fsdp_to_hf", "load_fsdp_to_hf.py"],
     ours: "rgx convert FOLDER --output NEW",

@@ -1,13 +1,15 @@
 /**
  * The keys of all other projects, put together from one table per project: `trl.ts`,
  * `transformers.ts`, `peft.ts`, `verl/verl.ts`, `reasoning_gym.ts`, `open_r1/open_r1.ts`,
- * `axolotl/axolotl.ts`, `unsloth.ts`. To add a key of another project, add it to a list of that
- * table: `obeyed`, `translated`, `withoutEffect` or `refused` (see `foreign_table.ts`).
+ * `axolotl/axolotl.ts`, `unsloth.ts`, `openrlhf/openrlhf.ts`. To add a key of another project, add
+ * it to a list of that table: `obeyed`, `translated`, `withoutEffect` or `refused` (see
+ * `foreign_table.ts`).
  */
 import type { AnySection } from "../types/key_spec.ts";
 import type { ForeignTable, RefusedKey, ValueRule } from "./foreign_table.ts";
 import { AXOLOTL } from "./axolotl/axolotl.ts";
 import { OPEN_R1 } from "./open_r1/open_r1.ts";
+import { OPENRLHF } from "./openrlhf/openrlhf.ts";
 import { PEFT } from "./peft.ts";
 import { REASONING_GYM } from "./reasoning_gym.ts";
 import { TRACKER_SWITCHES } from "./tracker_switches.ts";
@@ -25,6 +27,7 @@ const TABLES: readonly ForeignTable[] = [
   OPEN_R1,
   AXOLOTL,
   UNSLOTH,
+  OPENRLHF,
 ];
 
 /** Spelling → rgx's canonical key. */
@@ -76,6 +79,7 @@ export const TRANSLATED_KEYS: AnySection = {
     ...OPEN_R1.translated,
     ...AXOLOTL.translated,
     ...UNSLOTH.translated,
+    ...OPENRLHF.translated,
   },
 };
 

@@ -13,6 +13,7 @@ import {
 } from "../documents/node.ts";
 import { isOfAxolotlAlone } from "./axolotl/axolotl.ts";
 import { listedAt, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign_keys.ts";
+import { isOfOpenRlhfAlone } from "./openrlhf/openrlhf.ts";
 import type { RefusedKey } from "./foreign_table.ts";
 import { isOfVerlAlone } from "./verl/verl.ts";
 
@@ -51,6 +52,13 @@ function asksForNothing(path: string, node: ConfigNode): boolean {
     [...node.entries.keys()].every((name) => WITHOUT_EFFECT.has(`${path}.${name}`));
 }
 
+/** The project whose keys share a note for each reason. */
+function projectOf(written: string): string | null {
+  if (isOfVerlAlone(written)) return "verl";
+  if (isOfAxolotlAlone(written)) return "Axolotl";
+  return isOfOpenRlhfAlone(written) ? "OpenRLHF" : null;
+}
+
 /** Notes a key that steers another engine. Those of one project share a note for each reason. */
 function reportWithoutEffect(
   why: string,
@@ -59,7 +67,7 @@ function reportWithoutEffect(
   problems: Problems,
 ): void {
   if (isNull(node)) return;
-  const project = isOfVerlAlone(written) ? "verl" : isOfAxolotlAlone(written) ? "Axolotl" : null;
+  const project = projectOf(written);
   if (project !== null) {
     // A whole configuration has many switches that are off.
     if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;

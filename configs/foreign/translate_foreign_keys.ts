@@ -7,6 +7,7 @@ import type { MapNode, Problems } from "../documents/node.ts";
 import { noteAdapter } from "./adapter_switch.ts";
 import { translateAxolotl } from "./axolotl/translate_axolotl.ts";
 import { translateOpenR1 } from "./open_r1/translate_open_r1.ts";
+import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/translate_openrlhf.ts";
 import { Translation } from "./translation.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
 import {
@@ -25,6 +26,7 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   const translation = new Translation(translateGenerationKwargs(tree, problems), problems);
   translateAxolotl(translation);
   translateUnsloth(translation);
+  translateOpenRlhf(translation);
   translateCurriculum(translation);
   translatePrompts(translation);
   noteAdapter(translation);
@@ -34,5 +36,6 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   translateOpenR1(translation);
   translateReasoningGym(translation);
   translateVerlRewards(translation);
+  translateOpenRlhfRewards(translation);
   return translateTrackerSwitches(translation.tree, problems);
 }

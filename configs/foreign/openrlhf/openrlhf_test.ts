@@ -1,0 +1,120 @@
+/** Command lines of OpenRLHF: every flag is known, and what they mean together. */
+import assert from "node:assert/strict";
+import { readGoldenJson } from "../../../tests/golden.ts";
+import { withDefaults } from "../config_arguments.ts";
+import { meaningOf } from "../../reading/key_names.ts";
+import { loadConfig } from "../../load.ts";
+import { withFiles } from "../../testing.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { withOpenRlhfKeys } from "./command_line.ts";
+
+const golden = readGoldenJson<Record<"old" | "new", Record<string, "switch" | "value" | "list">>>(
+  "openrlhf_flags.json",
+);
+
+const BASE = ("--pretrain m --prompt_data d.jsonl --input_key problem --n_samples_per_prompt 4 " +
+  "--advantage_estimator group_norm --init_kl_coef 0 rewards=[accuracy_reward]").split(" ");
+
+async function loaded(line: string) {
+  return await withFiles({ "d.jsonl": '{"problem": "1 + 1 =", "answer": "2"}\n' }, async (cwd) => {
+    const args = [...BASE, ...line.split(" ").filter((word) => word !== "")];
+    const [config, overrides] = await withDefaults(args[0]!, args.slice(1));
+    return await loadConfig(config, { overrides, cwd });
+  });
+}
+
+async function refusal(line: string): Promise<string> {
+  try {
+    await loaded(line);
+    return "";
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    return error.message;
+  }
+}
+
+Deno.test("every flag of OpenRLHF is known, with what follows it", () => {
+  const values = { switch: [], value: ["1"], list: ["1", "2"] };
+  for (const flags of [golden.old, golden.new]) {
+    assert.ok(Object.keys(flags).length > 120);
+    for (const [flag, kind] of Object.entries(flags)) {
+      const made = withOpenRlhfKeys([`--${flag}`, ...values[kind], "--quiet"]);
+      assert.equal(made.length, 2, `${flag}: ${made}`);
+      const [, key, value] = /^(openrlhf\.[^=]+)=(.*)$/.exec(made[0]!) ?? [];
+      assert.ok(key !== undefined, `${flag}: ${made}`);
+      assert.notEqual(meaningOf(key).kind, "unknown", flag);
+      assert.equal(value, { switch: "true", value: "1", list: "[1, 2]" }[kind], flag);
+    }
+  }
+});
+
+Deno.test("a command line begins with OpenRLHF's defaults", async () => {
+  const { config: { training, data, lora, rewards } } = await loaded("");
+  assert.deepEqual([training.num_generations, training.generation_batch_size], [4, 4096]);
+  assert.deepEqual(
+    [training.per_device_train_batch_size, training.gradient_accumulation_steps],
+    [4, 32],
+  );
+  assert.deepEqual([training.lr_scheduler_type, training.warmup_steps], [
+    "cosine_with_min_lr",
+    0.03,
+  ]);
+  assert.deepEqual([training.adam_beta2, training.beta, training.loss_type], [0.95, 0, "dapo"]);
+  assert.deepEqual([data.prompt_format, data.dataset_prompt_column], ["plain", "problem"]);
+  assert.equal(training.save_strategy, "no");
+  assert.equal(lora, null);
+  assert.deepEqual(rewards.map(({ name }) => name), ["accuracy_reward"]);
+});
+
+Deno.test("flags of both generations and of rgx stand beside each other", async () => {
+  const old = await loaded(
+    "--apply_chat_template --train_batch_size 64 --rollout_batch_size 16 --eps_clip_low_high 0.2 " +
+      "0.28 --lora_rank 8 --target_modules q_proj v_proj --use_kl_loss --kl_estimator k3 " +
+      "--init_kl_coef 1e-3 --policy_loss_type gspo --overlong_buffer_len 64 --bf16 --max_len 1500 " +
+      "--save_steps 20 --use_wandb KEY --zero_stage 3 --packing_samples --logging_steps 2",
+  );
+  const { training, lora, data, logging, rewards } = old.config;
+  assert.deepEqual([training.epsilon, training.epsilon_high, training.beta], [0.2, 0.28, 1e-3]);
+  assert.equal(training.use_bias_correction_kl, false);
+  assert.deepEqual([training.importance_sampling_level, training.loss_type], ["sequence", "grpo"]);
+  assert.deepEqual([training.max_prompt_length, training.compute_dtype], [476, "bfloat16"]);
+  assert.deepEqual([training.generation_batch_size, training.save_steps], [64, 20]);
+  assert.deepEqual([lora!.r, lora!.lora_alpha, lora!.target_modules], [8, 16, [
+    "q_proj",
+    "v_proj",
+  ]]);
+  assert.deepEqual([data.prompt_format, logging.report_to], ["chat", ["wandb"]]);
+  assert.deepEqual(rewards[1]!.params, { max_completion_len: 1024, soft_punish_cache: 64 });
+  assert.match(
+    old.notes.join("\n"),
+    /of OpenRLHF, no effect .*: openrlhf\.zero_stage, openrlhf\.pack/,
+  );
+  const other = await loaded(
+    "--rollout.max_new_tokens 256 --actor.adam.lr 3e-6 --train.batch_size 64 " +
+      "--rollout.batch_size=16 --ds.param_dtype bf16 --critic.adam.lr 1 --weight_decay 0.5",
+  );
+  const changed = other.config.training;
+  assert.deepEqual([changed.max_completion_length, changed.learning_rate], [256, 3e-6]);
+  assert.deepEqual([changed.compute_dtype, changed.weight_decay], ["bfloat16", 0.5]);
+});
+
+Deno.test("what OpenRLHF does and rgx does not is refused with advice", async () => {
+  const refused: readonly [line: string, expected: RegExp][] = [
+    ["--remote_rm_url reward.py", /openrlhf\.remote_rm_url: .*Python is not run: rewards=/],
+    ["--advantage_estimator reinforce", /advantage_estimator: reinforce is not supported yet/],
+    ["--init_kl_coef 0.01", /init_kl_coef: KL is no part of the reward: write --use_kl_loss/],
+    ["--init_kl_coef 0.01 --use_kl_loss", /kl_estimator: k1: .*write --kl_estimator k3/],
+    ["--label_key gold", /label_key: gold: .*rename it/],
+    ["--prompt_data a,b", /prompt_data: a,b: one set of prompts/],
+    ["--micro_train_batch_size 3", /micro_train_batch_size: must divide train_batch_size/],
+    ["--rollout_batch_size 9", /rollout_batch_size: a generation of 9 prompts has 36 completions/],
+    ["--max_len 512", /max_len: leaves no room/],
+    ["--reward_clip_range -1 1", /reward_clip_range: .*own function/],
+    ["--async_train", /async_train: .*max_staleness/],
+    ["--eval_dataset x", /eval_dataset: .*test_examples/],
+    ["--actor.optim muon", /openrlhf\.optim: .*AdamW/],
+    ["--pretrain", /--pretrain: expected a value/],
+    ["--prompt_dta x", /--prompt_dta: unknown option/],
+  ];
+  for (const [line, expected] of refused) assert.match(await refusal(line), expected, line);
+});
