@@ -1,6 +1,7 @@
 /** Keys of the prompts: whose questions they have, and the chat template. */
 import assert from "node:assert/strict";
 import { promptsText } from "../cli/train/train_text.ts";
+import { runPromptSettings } from "../evaluation/prompt_settings.ts";
 import { errorsOf, load } from "./testing.ts";
 
 const FILE = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
@@ -66,4 +67,25 @@ Deno.test("a chat template is a file, under TRL's names too, or the text itself"
     FILES,
   );
   assert.deepEqual(config.training.chat_template_kwargs, { enable_thinking: false });
+});
+
+Deno.test("developer_role is the role of the system prompt, also in a run's benchmarks", async () => {
+  const roleOf = async (yaml: string) => {
+    const { config } = await load(TASK + yaml, {}, FILES);
+    return [config.data.developer_role, runPromptSettings(config).system_role];
+  };
+  assert.deepEqual(await roleOf(""), ["system", undefined]);
+  assert.deepEqual(await roleOf("developer_role: system\n"), ["system", undefined]);
+  const recipe = "reasoning_gym: {developer_prompt: simple, developer_role: developer}\n";
+  assert.deepEqual(await roleOf(recipe), ["developer", "developer"]);
+  assert.deepEqual(await roleOf("data: {system_prompt: simple, system_role: user}\n"), [
+    "user",
+    "user",
+  ]);
+  assert.deepEqual(await errorsOf(`${TASK}developer_role: developer\n`, {}, FILES), [
+    "f.yaml:4:17: data.developer_role: the role of the system prompt, and there is none: " +
+    "data.system_prompt",
+  ]);
+  const [wrong] = await errorsOf(`${TASK}system_prompt: simple\ndeveloper_role: dev\n`, {}, FILES);
+  assert.match(wrong!, /^f\.yaml:5:17: data\.developer_role: expected system, developer or user/);
 });

@@ -15,6 +15,7 @@ import { entryJson } from "../tasks/entry_json.ts";
 import { getTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 import { formatQuestion, systemPromptText } from "./prompt.ts";
+import type { PromptRole } from "./prompt_roles.ts";
 
 export const EXPORT_FORMATS = ["raw", "chat", "verl", "trl"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -29,6 +30,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface RowOptions {
   /** Name of a system prompt, or its text; null = none. */
   systemPrompt: string | null;
+  /** Role of the message that holds it; default system. */
+  systemRole?: PromptRole;
   /** Put the instruction about the answer's form before the question. */
   addInstructions: boolean;
 }
@@ -93,13 +96,13 @@ export function withSplit(format: RowFormat): RowFormat {
 }
 
 function promptMessages({ question }: Entry, options: RowOptions): ChatMessage[] {
-  const { systemPrompt, addInstructions } = options;
+  const { systemPrompt, systemRole: role = "system", addInstructions } = options;
   const user: ChatMessage = {
     role: "user",
     content: formatQuestion(question, { addInstructions }),
   };
   if (systemPrompt === null) return [user];
-  return [{ role: "system", content: systemPromptText(systemPrompt) }, user];
+  return [{ role, content: systemPromptText(systemPrompt) }, user];
 }
 
 function about(entry: Entry): Row {

@@ -103,6 +103,9 @@ Deno.test("prompts are conversations with the instruction and the system message
   const [manyAnswers, , , , , sum] = entries();
   const [system, user] = ROW_FORMATS.trl.row(sum!, "train", OPTIONS)["prompt"] as Row[];
   assert.equal(system!["role"], "system");
+  const asDeveloper = { ...OPTIONS, systemRole: "developer" as const };
+  const [other] = ROW_FORMATS.chat.row(sum!, "train", asDeveloper)["messages"] as Row[];
+  assert.deepEqual(other, { role: "developer", content: system!["content"] });
   assert.ok((user!["content"] as string).endsWith(sum!.question));
   const bare = { systemPrompt: null, addInstructions: false };
   assert.deepEqual(ROW_FORMATS.chat.row(sum!, "train", bare)["messages"], [

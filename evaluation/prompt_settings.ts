@@ -2,6 +2,7 @@
  * How a problem becomes a prompt: what a benchmark lets a user choose, and what a run has chosen.
  */
 import type { LocalTime } from "../core/local_time.ts";
+import type { PromptRole } from "../data/prompt_roles.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 
 /** How a problem becomes a prompt. */
@@ -9,7 +10,7 @@ export interface PromptSettings {
   /** A name of `SYSTEM_PROMPTS` (data/prompt.ts) or a text; null = none. */
   system_prompt: string | null;
   /** The role of the message that holds it, where it is not "system": developer, user. */
-  system_role?: string;
+  system_role?: PromptRole;
   /**
    * Put the instruction about the answer's form before the question; null = before the questions of
    * rgx's own tasks, and not before those of other data.
@@ -42,15 +43,19 @@ export const DEFAULT_PROMPT_SETTINGS: PromptSettings = {
 /** A run's prompt settings. Its evaluations, and benchmarks of its checkpoints, use the same. */
 export function runPromptSettings(
   { data, training }: {
-    data: Pick<RunConfig["data"], "system_prompt" | "add_instructions" | "prompt_format">;
+    data: Pick<
+      RunConfig["data"],
+      "system_prompt" | "developer_role" | "add_instructions" | "prompt_format"
+    >;
     training: Pick<RunConfig["training"], "chat_template_kwargs">;
   },
 ): PromptSettings {
-  const { system_prompt, add_instructions, prompt_format: format } = data;
+  const { system_prompt, developer_role: role, add_instructions, prompt_format: format } = data;
   const { chat_template_kwargs: variables } = training;
   return {
     ...DEFAULT_PROMPT_SETTINGS,
     system_prompt,
+    ...(role !== "system" && { system_role: role }),
     add_instructions,
     format,
     ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }),

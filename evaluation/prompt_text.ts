@@ -31,7 +31,8 @@ export function promptMessages(
     const question = questionWithExamples(message.content, entry, shots, settings);
     return { ...message, content: formatQuestion(question, options) };
   });
-  const messages: ChatMessage[] = turns[0]?.role === "system" ? [turns.shift()!] : [];
+  const isOwn = turns[0]?.role === "system" || turns[0]?.role === "developer";
+  const messages: ChatMessage[] = isOwn ? [turns.shift()!] : [];
   if (systemPrompt !== null && messages.length === 0) {
     const role = settings.system_role ?? "system";
     messages.push({ role, content: systemPromptText(systemPrompt) });
@@ -87,7 +88,7 @@ function withSystemPrompt(
   text: string,
   { system_prompt: prompt, system_role: role }: PromptSettings,
 ): string {
-  const isLost = prompt !== null && role !== undefined &&
+  const isLost = prompt !== null && role !== undefined && role !== "system" &&
     !text.includes(systemPromptText(prompt).trim());
   if (!isLost) return text;
   throw new UsageError(`the chat template writes nothing for the role "${role}"`, {

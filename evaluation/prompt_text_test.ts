@@ -4,6 +4,7 @@ import type { Entry } from "../tasks/types.ts";
 import { DEFAULT_PROMPT_SETTINGS, type PromptSettings, settingsFor } from "./prompt_settings.ts";
 import { promptMessages, promptText } from "./prompt_text.ts";
 import { type ChatTemplate, systemPromptText, UNIVERSAL_INSTRUCTION } from "../data/prompt.ts";
+import type { PromptRole } from "../data/prompt_roles.ts";
 import { TAGS } from "../data/solution_format.ts";
 import { createTestSet } from "../bench/plan/test_set.ts";
 
@@ -82,7 +83,7 @@ Deno.test("a conversation is the prompt as it is; a system prompt is added where
 Deno.test("the system prompt can have another role, which the chat template must write", () => {
   const settings = { ...DEFAULT_PROMPT_SETTINGS, add_instructions: false, system_prompt: "S." };
   const entry = { ...CHAT, messages: [user("Q")] };
-  const as = (role: string, template: ChatTemplate | null) =>
+  const as = (role: PromptRole, template: ChatTemplate | null) =>
     promptText(entry, [], { ...settings, system_role: role }, template);
   assert.equal(as("developer", join), "[developer]S.[user]Q");
   assert.equal(as("developer", null), "S.\n\nQ");
@@ -90,6 +91,9 @@ Deno.test("the system prompt can have another role, which the chat template must
   const usersOnly: ChatTemplate = (messages) =>
     join(messages.filter(({ role }) => role === "user"));
   assert.equal(as("user", usersOnly), "[user]S.[user]Q");
+  // A conversation's own message for the model stays the only one.
+  const own = { ...CHAT, messages: [{ role: "developer", content: "Mine." }, user("Q")] };
+  assert.equal(promptText(own, [], settings, join), "[developer]Mine.[user]Q");
   assert.throws(() => as("developer", usersOnly), /writes nothing for the role "developer"/);
 });
 

@@ -29,4 +29,5 @@ export {
   renderPrompt,
   UNIVERSAL_INSTRUCTION,
 } from "../data/prompt.ts";
+export type { PromptRole } from "../data/prompt_roles.ts";
 export { scoreCompletion, type ScoredCompletion } from "../data/score_completion.ts";

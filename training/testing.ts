@@ -77,6 +77,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       add_instructions: false,
       prompt_format: "chat",
       system_prompt: null,
+      developer_role: "system",
     },
     curriculum: null,
     rewards: [

@@ -138,7 +138,7 @@ class Reader {
     const role = v["system_role"] ?? v["developer_role"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
-      system_role: role === "system" ? null : role,
+      system_role: role,
       add_instructions: v["add_instructions"] ?? (system ? false : null),
       few_shot: v["few_shot"],
       few_shot_as: v["few_shot_as"],

@@ -2,6 +2,7 @@
  * The keys of the YAML file of `rgx eval`, the values that each accepts, and their descriptions.
  */
 import type { ConfigNode } from "../../configs/documents/node.ts";
+import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
 
 /** The values that a key accepts; for numbers with their range. */
 export type Wanted = "text" | "boolean" | "map" | "list" | readonly string[] | {
@@ -15,7 +16,6 @@ export type Wanted = "text" | "boolean" | "map" | "list" | readonly string[] | {
 const COUNT: Wanted = { kind: "integer", min: 1 };
 const SEED: Wanted = { kind: "integer", min: 0 };
 const SAMPLES: Wanted = { kind: "integer", min: 1, max: 4096 };
-const ROLES = ["system", "developer", "user"];
 
 export const KEYS: Readonly<Record<string, Wanted>> = {
   model_path: "text",
@@ -31,11 +31,11 @@ export const KEYS: Readonly<Record<string, Wanted>> = {
   // It has no effect: weights stay as they are stored, and the computing is in float32.
   dtype: ["auto", "float32", "bfloat16", "float16", "float", "half"],
   developer_prompt: "text",
-  developer_role: ROLES,
+  developer_role: PROMPT_ROLES,
   eval_repeats: SAMPLES,
   system_prompt: "text",
   system_prompt_id: "text",
-  system_role: ROLES,
+  system_role: PROMPT_ROLES,
   completions_per_prompt: SAMPLES,
   batch_size: COUNT,
   default_size: COUNT,

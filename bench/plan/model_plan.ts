@@ -14,12 +14,12 @@ import { isDataGone } from "../../data/open_problems.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { checkpointNotes, fetchAdvice, findModel, missing } from "../../hub/find_model.ts";
 import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
-import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
+import { continuedAdapter } from "./continued_adapter.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
 import {
@@ -187,7 +187,12 @@ function askedOtherwise(
   { systemPrompts = {} }: AskedModels,
 ): string[] {
   const promptOf = ({ settings: { prompt } }: PlannedModel) =>
-    JSON.stringify([prompt.system_prompt, prompt.add_instructions, prompt.format]);
+    JSON.stringify([
+      prompt.system_prompt,
+      prompt.system_role,
+      prompt.add_instructions,
+      prompt.format,
+    ]);
   const heldAs = ({ where }: PlannedModel) =>
     JSON.stringify(where.kind === "local" && where.storage || null);
   return local.flatMap(({ name, base }) => {
@@ -320,20 +325,6 @@ async function locate(
   return { ...known, base: { name: baseName, where: { ...base, ...tokenizerPlace } } };
 }
 
-/** The adapter that a run trained further; null: it began with a new one, or that one is gone. */
-async function continuedAdapter(
-  { model }: RunConfig,
-  weights: string,
-): Promise<{ name: string; path: string } | null> {
-  const name = model.adapter_name_or_path ?? model.model_name_or_path;
-  const found = name === null ? null : (await findModel(name)).path;
-  if (name === null || found === null || !await isAdapterFolder(found)) return null;
-  const path = Deno.realPathSync(found);
-  // It may have been trained on another base first.
-  const base = await readModelFolder(path).then((folder) => folder.path, () => null);
-  return base !== null && realPath(base) === weights ? { name, path } : null;
-}
-
 /** The weight types of a run's training; its adapter belongs to weights of these types. */
 function storageOf({ model }: RunConfig): { storage?: StorageOptions } {
   const { dtype, load_in_4bit: four, load_in_8bit: eight } = model;
@@ -395,11 +386,21 @@ function settingsOf(
     ...asked.prompt,
     ...(Object.hasOwn(systemPrompts, name) && { system_prompt: systemPrompts[name] ?? null }),
   };
-  const isChanged = Object.keys(changes).some((key) => /system_prompt|add_inst/.test(key));
-  const prompt = { ...known, ...changes, ...(isChanged && { from: "benchmark" as const }) };
+  const isChanged = Object.keys(changes).some((key) =>
+    /system_prompt|system_role|add_inst/.test(key)
+  );
+  const { system_role: role, ...prompt } = {
+    ...known,
+    ...changes,
+    ...(isChanged && { from: "benchmark" as const }),
+  };
   const text = prompt.system_prompt === null ? null : systemPromptText(prompt.system_prompt);
   return {
-    prompt: { ...prompt, system_prompt: text },
+    prompt: {
+      ...prompt,
+      system_prompt: text,
+      ...(role !== undefined && role !== "system" && { system_role: role }),
+    },
     sampling,
     seed: asked.seed,
     keepPromptTokens: run === null ? null : promptTokensKept(run.training),

@@ -1,5 +1,6 @@
 /** Flags and help of `rgx tasks`. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
 import { collect, examples, integer } from "../flag_types.ts";
 
 export function taskCommands(program: Command): void {
@@ -62,6 +63,10 @@ function exportCommand(tasks: Command): void {
     .option("--level <n>", "curriculum level of every attribute", integer(0))
     .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
     .option("--system <text>", "system message, or the name of a built-in one (not raw)")
+    .addOption(
+      new Option("--system-role <role>", "role of the system message")
+        .choices(PROMPT_ROLES).default("system"),
+    )
     .option("--no-instructions", "leave the answer-format instruction out (not raw)")
     .addHelpText(
       "after",

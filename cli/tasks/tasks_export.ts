@@ -11,6 +11,7 @@ import {
   type RowOptions,
   withSplit,
 } from "../../data/export_formats.ts";
+import type { PromptRole } from "../../data/prompt_roles.ts";
 import { writeJsonLines, writeParquet } from "../../data/write_rows.ts";
 import { createDataset, type Dataset } from "../../tasks/dataset.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
@@ -28,6 +29,7 @@ export interface ExportOptions {
   level?: number;
   setLevel: string[];
   system?: string;
+  systemRole: PromptRole;
   /** Commander's `--no-instructions`. */
   instructions: boolean;
 }
@@ -59,8 +61,14 @@ export async function exportTasks(given: string[], options: ExportOptions): Prom
   for (const set of sets) set.holdApart(sizes);
   const rowOptions: RowOptions = {
     systemPrompt: options.system ?? null,
+    systemRole: options.systemRole,
     addInstructions: options.instructions,
   };
+  if (options.systemRole !== "system" && options.system === undefined) {
+    throw new UsageError("--system-role: the role of the system message, and there is none", {
+      advice: "Give it with --system TEXT.",
+    });
+  }
   const files = options.output.includes(PLACEHOLDER)
     ? [...sizes].map(([split, size]) => new Map([[split, size]]))
     : [sizes];

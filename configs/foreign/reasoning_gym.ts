@@ -1,19 +1,7 @@
 /** Keys of reasoning-gym's recipes. */
 import { key } from "../types/key_spec.ts";
 import { anything, bool } from "../types/value_types.ts";
-import {
-  allMean,
-  flatAndIn,
-  type ForeignTable,
-  refused,
-  type RefusedKey,
-} from "./foreign_table.ts";
-
-const ROLE = refused("data.system_prompt", "system");
-
-const DATA: Record<string, RefusedKey> = {
-  developer_role: ROLE,
-};
+import { allMean, type ForeignTable } from "./foreign_table.ts";
 
 export const REASONING_GYM: ForeignTable = {
   obeyed: {
@@ -25,6 +13,7 @@ export const REASONING_GYM: ForeignTable = {
       "developer_prompt",
       "reasoning_gym.developer_prompt",
     ),
+    ...allMean("data.developer_role", "reasoning_gym.developer_role"),
   },
   values: {},
   translated: {
@@ -36,8 +25,5 @@ export const REASONING_GYM: ForeignTable = {
     ),
   },
   withoutEffect: {},
-  refused: {
-    ...flatAndIn("data", DATA),
-    "reasoning_gym.developer_role": ROLE,
-  },
+  refused: {},
 };

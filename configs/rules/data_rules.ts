@@ -16,6 +16,7 @@ import { TASKS } from "../schema/task_types.ts";
 
 export class DataRules extends RuleContext {
   check(): void {
+    this.#role();
     const keys = ["task_name", "dataset_name", "task_config", "tasks"].map((key) => `data.${key}`);
     if (!this.valid(...keys, "curriculum")) return;
     this.#complete();
@@ -58,6 +59,14 @@ export class DataRules extends RuleContext {
       this.problems.add(this.at(key), key, "names a column of a file, and a task has none");
     }
     if (this.config.curriculum !== null) this.#curriculum(this.config.curriculum);
+  }
+
+  #role(): void {
+    const key = "data.developer_role";
+    if (!this.valid(key, "data.system_prompt")) return;
+    const { developer_role: role, system_prompt: prompt } = this.config.data;
+    if (role === "system" || prompt !== null) return;
+    this.fail("the role of the system prompt, and there is none: data.system_prompt", key);
   }
 
   /** Fills in the tasks that other keys name. */

@@ -8,6 +8,7 @@ import type { CurriculumSection } from "./sections/data.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
+import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
 import { splitText } from "./split_type.ts";
 import {
   anything,
@@ -125,6 +126,12 @@ export const DATA: Section<RunConfig["data"]> = {
         "data.system_prompt_id",
         "system_prompt_id",
       ],
+    ),
+    developer_role: key(
+      choice(PROMPT_ROLES),
+      "system",
+      "role of the message that holds system_prompt, for templates that know another one",
+      ["data.system_role", "system_role"],
     ),
   },
 };

@@ -242,6 +242,11 @@ export interface DataKeys {
    * null.
    */
   system_prompt?: RunConfig["data"]["system_prompt"];
+  /**
+   * Role of the message that holds system_prompt, for templates that know another one. Expected:
+   * system, developer or user; default system.
+   */
+  developer_role?: RunConfig["data"]["developer_role"];
 }
 
 /** When levels rise by themselves: `curriculum.schedule`. */

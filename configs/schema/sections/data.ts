@@ -1,5 +1,7 @@
 /** Where the problems of a run are from, and which are hard enough for it. */
 
+import type { PromptRole } from "../../../data/prompt_roles.ts";
+
 /** The problems of a run, and how they become prompts. */
 export interface DataSection {
   /** A procedural task, or null when `dataset_name` is given. */
@@ -12,8 +14,9 @@ export interface DataSection {
   task_files: { path: string; sha256?: string }[];
   /** A JSONL, CSV or parquet file, a folder, or a data set in the cache of the Hub. */
   dataset_name: string | null;
-  /** Splits of the data set, or slices of them (data/split_slices.ts). */
+  /** The split that is trained on, or slices (data/split_slices.ts). */
   dataset_train_split: string;
+  /** The split that is held out, or slices; test: where the data has it. */
   dataset_test_split: string;
   /** The column that holds the prompts; null = one of those that data/row_entries.ts knows. */
   dataset_prompt_column: string | null;
@@ -35,6 +38,8 @@ export interface DataSection {
   prompt_format: "chat" | "plain";
   /** Text or name of the system message; null = none. */
   system_prompt: string | null;
+  /** Role of that message. */
+  developer_role: PromptRole;
 }
 
 /** One task of a mixture of tasks. */
