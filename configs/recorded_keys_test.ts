@@ -199,7 +199,9 @@ Deno.test({
     for (const name of accepted) {
       const isAnyTaken = WITHOUT_EFFECT.has(name) || REFUSED_KEYS.get(name)?.noted === anyValue;
       assert.ok(isAnyTaken, `${name} is not accepted`);
-      assert.deepEqual([...await outcomes(name, name)], ["noted"], name);
+      for (const written of name.includes(".") ? [name] : [name, `training.${name}`]) {
+        assert.deepEqual([...await outcomes(name, written)], ["noted"], written);
+      }
     }
     for (const name of refused) {
       assert.ok(REFUSED_KEYS.has(name), `${name} is not refused`);
