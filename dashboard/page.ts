@@ -13,6 +13,7 @@ import completionsView from "./client/completions_view.ts" with { type: "text" }
 import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
 import page from "./client/index.html" with { type: "text" };
+import metricCharts from "./client/metric_charts.ts" with { type: "text" };
 import metricGroups from "./client/metric_groups.ts" with { type: "text" };
 import runChooser from "./client/run_chooser.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
@@ -30,6 +31,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "completions_view.ts": completionsView,
   "curves_view.ts": curvesView,
   "dom.ts": dom,
+  "metric_charts.ts": metricCharts,
   "metric_groups.ts": metricGroups,
   "run_chooser.ts": runChooser,
   "run_view.ts": runView,

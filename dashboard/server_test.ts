@@ -8,6 +8,7 @@ import type {
   RunDetails,
 } from "./api.ts";
 import { metricsLine, TOKEN, withDashboard, writeResults, writeRun } from "./testing.ts";
+import { pageFile } from "./page.ts";
 import { startDashboard } from "./server.ts";
 import { UsageError } from "../core/errors.ts";
 
@@ -160,3 +161,15 @@ Deno.test("a port that is taken and an address of another machine are refused", 
       (error: Error) => error instanceof UsageError && /cannot listen there/.test(error.message),
     );
   }));
+
+Deno.test("every script that the scripts of the page import is served", async () => {
+  const client = new URL("client/", import.meta.url), names = new Set<string>();
+  for (const { name } of Deno.readDirSync(client)) {
+    if (!name.endsWith(".ts")) continue;
+    const imports = /^import (?!type )[^;]*? from "\.\/([^"]+)";/gm;
+    const text = await Deno.readTextFile(new URL(name, client));
+    for (const [, imported] of text.matchAll(imports)) names.add(imported!);
+  }
+  assert.ok(names.size > 10, `${names.size} scripts`);
+  for (const name of names) assert.ok(await pageFile(name) !== null, name);
+});

@@ -1,9 +1,9 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
-import type { Curve, CurvesOfRun } from "../api.ts";
+import type { CurvesOfRun } from "../api.ts";
 import type { PageState, View } from "./view.ts";
-import { Chart, type ShownRun } from "./chart.ts";
+import type { ShownRun } from "./chart.ts";
 import { debounced, field, h, problemBox } from "./dom.ts";
-import { groupMetrics } from "./metric_groups.ts";
+import { MetricCharts } from "./metric_charts.ts";
 import { RunChooser } from "./run_chooser.ts";
 import { ask } from "./server.ts";
 
@@ -25,12 +25,18 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     remember({ runs: ids.join(",") });
     reload();
   });
-  const closed = new Set((parameters.get("closed") ?? "").split("|"));
-  const opened = new Set((parameters.get("open") ?? "").split("|"));
+  const charts = new MetricCharts(
+    { open: parameters.get("open") ?? "", closed: parameters.get("closed") ?? "" },
+    zoom,
+    (groups, isOpen) => {
+      remember({ ...groups });
+      if (isOpen) reload();
+    },
+  );
   let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
   let range: [number, number] | null = null, round = 0, isGone = false;
-  const answers = new Map<string, CurvesOfRun>(), charts = new Map<string, Chart>();
-  const groups = h("div"), problems = h("div"), note = h("p", { class: "note", role: "status" });
+  const answers = new Map<string, CurvesOfRun>();
+  const problems = h("div"), note = h("p", { class: "note", role: "status" });
   const output = h("output", {}, smoothing.toFixed(2));
   const slider = h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: smoothing });
   slider.addEventListener("input", () => {
@@ -73,7 +79,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
         try {
           const answer = await ask<CurvesOfRun>("curves", {
             run: run.id,
-            metrics: open().join(","),
+            metrics: charts.open.join(","),
             points,
             smoothing,
             from: range?.[0] ?? null,
@@ -85,7 +91,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
           // The first answer says which metrics there are, the next one has their curves.
           if (known === undefined && answer.metrics.length > 0) {
             arrange();
-            if (open().some((name) => answer.metrics.includes(name) && !answer.curves[name])) {
+            if (charts.open.some((name) => answer.metrics.includes(name) && !answer.curves[name])) {
               waiting.unshift(run);
             }
           }
@@ -98,61 +104,19 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     if (number === round && !isGone) draw(failure);
   }
 
-  function open(): string[] {
-    return [...groups.querySelectorAll<HTMLDetailsElement>("details[open]")]
-      .flatMap((group) =>
-        (group.dataset["metrics"] ?? "").split(",").filter((name) => name !== "")
-      );
-  }
-
   /** Makes a chart for each metric of the shown runs. */
   function arrange(): void {
     const names = new Set<string>();
     for (const { id } of shown()) {
       for (const name of answers.get(id)?.metrics ?? []) names.add(name);
     }
-    const fitting = [...names].filter((name) => name.toLowerCase().includes(wanted));
-    const key = fitting.join();
-    if (groups.dataset["key"] === key) return;
-    groups.dataset["key"] = key;
-    groups.replaceChildren(
-      ...groupMetrics(fitting).map(({ title, metrics, isOpen }) => {
-        const inside = metrics.map((metric) => {
-          let chart = charts.get(metric);
-          if (chart === undefined) charts.set(metric, chart = new Chart(metric, zoom));
-          return chart.element;
-        });
-        const group = h(
-          "details",
-          {
-            class: "group",
-            "data-metrics": metrics.join(","),
-            open: wanted !== "" || opened.has(title) || isOpen && !closed.has(title),
-          },
-          h("summary", {}, h("h2", {}, `${title} (${metrics.length})`)),
-          h("div", { class: "charts" }, inside),
-        );
-        group.addEventListener("toggle", () => {
-          if (wanted !== "") return;
-          if (group.open) [opened.add(title), closed.delete(title)];
-          else [closed.add(title), opened.delete(title)];
-          remember({ closed: list(closed), open: list(opened) });
-          if (group.open) reload();
-        });
-        return group;
-      }),
-    );
+    charts.arrange(names, wanted);
   }
-
-  const list = (titles: Set<string>) => [...titles].filter((title) => title !== "").join("|");
 
   function draw(failure = ""): void {
     const runs = shown();
     arrange();
-    for (const metric of open()) {
-      const curves: (Curve | undefined)[] = runs.map(({ id }) => answers.get(id)?.curves[metric]);
-      charts.get(metric)?.draw(runs, curves);
-    }
+    charts.draw(runs, (metric) => runs.map(({ id }) => answers.get(id)?.curves[metric]));
     const rest = runs.filter(({ id }) => answers.get(id)?.complete !== true).length;
     note.textContent = runs.length === 0
       ? "No run is chosen."
@@ -182,7 +146,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
         reset,
       ),
       note,
-      groups,
+      charts.element,
     ),
     changed({ metrics }) {
       const runs = shown().filter(({ id }) => metrics.includes(id));
@@ -190,11 +154,11 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     },
     redraw() {
       chooser.draw();
-      for (const metric of open()) charts.get(metric)?.redraw();
+      charts.redraw();
     },
     leave() {
       isGone = true;
-      for (const chart of charts.values()) chart.destroy();
+      charts.destroy();
     },
   };
 }
