@@ -1,7 +1,7 @@
 /** Axolotl's keys of batches, the optimizer, saving, trackers and engines. */
 import { key } from "../../types/key_spec.ts";
 import { bool, float, int, nullable } from "../../types/value_types.ts";
-import { each, refused } from "../foreign_table.ts";
+import { each, refused, steersElsewhere } from "../foreign_table.ts";
 import type { VerlKeys } from "../verl/verl_keys.ts";
 
 const PLACE = "it says how Axolotl spreads and stores its work";
@@ -73,14 +73,19 @@ export const TRAINING: VerlKeys = {
     ),
   },
   refused: {
-    ...each("dp_shard_size dp_replicate_size tensor_parallel_size", refused(NOT_DIVIDED, 1)),
-    ...each("sequence_parallel_degree context_parallel_size", refused(NOT_DIVIDED, 1)),
+    ...each(
+      `
+        dp_shard_size dp_replicate_size tensor_parallel_size sequence_parallel_degree
+        context_parallel_size
+      `,
+      steersElsewhere(NOT_DIVIDED, 1),
+    ),
     ...each("fp8 bfloat16 float16 float32", refused(TYPES, false)),
     auto_resume_from_checkpoints: refused("rgx train CONFIG --resume goes on with a run", false),
     save_first_step: refused("save_steps", false),
     early_stopping_patience: refused("load_best_model_at_end: true takes the best checkpoint"),
     loss_watchdog_threshold: refused("the loss of GRPO does not say that a run has failed"),
-    do_bench_eval: refused("rgx bench asks a model after its training", false),
+    do_bench_eval: steersElsewhere("rgx bench asks a model after its training", false),
     trainer_cls: refused("rgx has the one trainer"),
     plugins: {
       neutral: [[]],
@@ -89,7 +94,7 @@ export const TRAINING: VerlKeys = {
         value.every((name) => /\.(liger|cut_cross_entropy|kernels)\./.test(String(name))),
       advice: "rgx runs no Python; liger, cut_cross_entropy and kernels are accepted",
     },
-    use_comet: refused("report_to: tensorboard, trackio, wandb or mlflow", false),
+    use_comet: steersElsewhere("report_to: tensorboard, trackio, wandb or mlflow", false),
     ...each(
       `
         embedding_lr embedding_lr_scale lr_groups lr_quadratic_warmup cosine_constant_lr_ratio
@@ -101,7 +106,7 @@ export const TRAINING: VerlKeys = {
   dormant: {
     fp8_enable_fsdp_float8_all_gather: "fp8, which is refused",
     loss_watchdog_patience: "loss_watchdog_threshold, which is refused",
-    ...each("bench_dataset bench_split", "do_bench_eval, which is refused"),
+    ...each("bench_dataset bench_split", "do_bench_eval, which has no effect"),
     ...each("lisa_step_interval lisa_layers_attribute", "lisa_n_layers, which is refused"),
     ...each(
       "jagged_restart_warmup_steps jagged_restart_anneal_steps",
@@ -112,7 +117,7 @@ export const TRAINING: VerlKeys = {
         comet_api_key comet_workspace comet_project_name comet_experiment_key comet_mode
         comet_online comet_experiment_config
       `,
-      "use_comet, which is refused",
+      "use_comet, which has no effect",
     ),
     ...each(
       `

@@ -5,8 +5,8 @@ import {
   allMean,
   flatAndIn,
   type ForeignTable,
-  refused,
   type RefusedKey,
+  steersElsewhere,
 } from "../foreign_table.ts";
 
 /** Key of a recipe → the reward, by its name there, and the parameter that it sets. */
@@ -43,10 +43,13 @@ const PARAMETER_KEYS = Object.fromEntries(
 const REVISION = "push_to_hub: true uploads to the branch hub_revision";
 
 const TRAINING: Record<string, RefusedKey> = {
-  benchmarks: refused("rgx bench asks a model after its training", []),
-  callbacks: refused("push_to_hub: true with hub_strategy: every_save uploads at each save", []),
-  overwrite_hub_revision: refused(REVISION, false),
-  push_to_hub_revision: refused(REVISION, false),
+  benchmarks: steersElsewhere("rgx bench asks a model after its training", []),
+  callbacks: steersElsewhere(
+    "push_to_hub: true with hub_strategy: every_save uploads at each save",
+    [],
+  ),
+  overwrite_hub_revision: steersElsewhere(REVISION, false),
+  push_to_hub_revision: steersElsewhere(REVISION, false),
 };
 
 const WANDB = "rgx writes wandb's files for wandb sync, which may upload them with --entity NAME";
