@@ -57,7 +57,10 @@ export function decodeUtf8(bytes: Uint8Array, source: Source, problems: Problems
 /** The top-level map of a text (empty for an empty text), or null after reporting what is wrong. */
 export function parseYaml(text: string, source: Source, problems: Problems): MapNode | null {
   if (source.name.endsWith(".toml")) {
-    const what = "TOML is not read; write YAML: a table [model] becomes model: {key: value}";
+    const isPrimeRl = /^\s*\[+(orchestrator|trainer|inference|deployment)\b/m.test(text);
+    const what = isPrimeRl
+      ? "a file of prime-rl: TOML is not read; docs/coming_from.md#prime-rl has its keys as YAML"
+      : "TOML is not read; write YAML: a table [model] becomes model: {key: value}";
     problems.add(nowhere(source), "", what);
     return null;
   }

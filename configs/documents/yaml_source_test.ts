@@ -96,6 +96,9 @@ Deno.test("a file of TOML is named as such", () => {
   const problems = new Problems(), source = { ...SOURCE, name: "rl.toml" };
   assert.equal(parseYaml('[model]\nname = "m"\n', source, problems), null);
   assert.match(problems.lines()[0]!, /^rl\.toml.*: TOML is not read; write YAML/);
+  const prime = new Problems();
+  assert.equal(parseYaml("[[orchestrator.train.source]]\nid = 1\n", source, prime), null);
+  assert.match(prime.lines()[0]!, /a file of prime-rl: .*docs\/coming_from\.md#prime-rl/);
 });
 
 Deno.test("aliases of aliases do not fill the memory", () => {
