@@ -3,6 +3,7 @@
  * tokens. A folder with only an adapter counts as a model: its base is looked for where
  * `adapter_config.json` says. A GGUF file counts as a model, too.
  */
+import { dirname } from "node:path";
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { exists, isFile } from "../core/paths.ts";
 import { fetchAdvice, findModel, requireModel } from "../hub/find_model.ts";
@@ -162,8 +163,8 @@ async function readAdapterModel(folder: string, named: string | null): Promise<M
 }
 
 /**
- * The name of a base may be relative to the adapter's folder or to the working directory, absolute,
- * or a name on the Hub.
+ * The name of a base may be relative to the adapter's folder, to the folder where its run was
+ * started, or to the working directory; absolute; or a name on the Hub.
  */
 async function findBase(
   folder: string,
@@ -172,21 +173,32 @@ async function findBase(
   if (name === null || name === "") {
     throw new UsageError(`${folder}: adapter_config.json names no base_model_name_or_path`);
   }
-  const beside = name.startsWith("/") ? null : `${folder}/${name}`;
-  if (beside !== null && await exists(beside)) return beside;
+  const places = name.startsWith("/") ? [] : [folder, ...await startOfRun(folder)];
+  const candidates = places.map((place) => `${place}/${name}`);
+  for (const candidate of candidates) if (await exists(candidate)) return candidate;
   const wanted = await exists(name) ? name : withRevision(name, revision);
   const { path, lookedAt } = await findModel(wanted);
   if (path !== null) return path;
-  const looked = beside === null ? lookedAt : [beside, ...lookedAt];
+  const looked = [...new Set([...candidates, ...lookedAt])], fetch = fetchAdvice(wanted);
   throw new UsageError(
     `${folder}: the adapter's base model "${name}" is not there: looked for ` +
       looked.join(" and "),
     {
-      advice: `${
-        fetchAdvice(wanted) ?? ""
-      }Or correct base_model_name_or_path in adapter_config.json.`,
+      advice: fetch === null
+        ? "Correct base_model_name_or_path in adapter_config.json."
+        : `${fetch}Or correct base_model_name_or_path in adapter_config.json.`,
     },
   );
+}
+
+/** The folder where the run of an adapter was started; its checkpoints are in the run's folder. */
+async function startOfRun(folder: string): Promise<string[]> {
+  for (const place of [folder, dirname(folder)]) {
+    const run = await readJsonObject(`${place}/run.json`).catch(() => null);
+    const start = run?.["working_directory"];
+    if (typeof start === "string") return [start];
+  }
+  return [];
 }
 
 async function generationEosIds(

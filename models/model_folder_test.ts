@@ -195,6 +195,12 @@ Deno.test("adapters with and without a base, on an adapter, with their own token
     await refused(`${root}/nested`, /its base model .* is an adapter itself/);
     await write(`${root}/lost`, await adapter("some/model"));
     await refused(`${root}/lost`, /looked for .*\/lost\/some\/model and some\/model/);
+    // A run's base is named as where it was started, which run.json says.
+    await write(`${root}/run/checkpoint-4`, await adapter("./base"));
+    await refused(`${root}/run/checkpoint-4`, /base model "\.\/base" is not there/);
+    const run = JSON.stringify({ working_directory: root });
+    await Deno.writeTextFile(`${root}/run/run.json`, run);
+    assert.equal((await readModelFolder(`${root}/run/checkpoint-4`)).path, `${root}/./base`);
     await write(`${root}/silent`, await adapter(null));
     await refused(`${root}/silent`, /names no base_model_name_or_path/);
   }));

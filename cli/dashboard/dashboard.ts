@@ -1,12 +1,14 @@
 /** `rgx dashboard`: serves the page until a signal ends it. */
 import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
-import { checkFolders } from "../../dashboard/reading/find_runs.ts";
+import { checkFolders, findRuns } from "../../dashboard/reading/find_runs.ts";
 import { newToken, startDashboard } from "../../dashboard/server.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 /** Folders that are shown when none is named. */
 const USUAL = ["experiments", "benchmark_results"];
+/** Of the recipe gsm8k and of rgx eval; shown where they hold a run or results. */
+const ALSO = ["trl_grpo_outputs", "results"];
 const PORT = 6080;
 /** Fewer characters are guessed too easily. */
 const MIN_TOKEN = 8;
@@ -44,11 +46,17 @@ export async function dashboard(
   }
 }
 
-/** The usual folders that are here, or this folder. */
-async function usualFolders(): Promise<string[]> {
+/** The usual folders below a folder, or the folder itself. @param place default: this one */
+export async function usualFolders(place = "."): Promise<string[]> {
+  const below = (name: string) => place === "." ? name : `${place}/${name}`;
   const here: string[] = [];
-  for (const folder of USUAL) if (await exists(folder)) here.push(folder);
-  return here.length > 0 ? here : ["."];
+  for (const folder of USUAL.map(below)) if (await exists(folder)) here.push(folder);
+  for (const folder of ALSO.map(below)) {
+    if (!await exists(folder)) continue;
+    const { runs, benchmarks } = await findRuns([folder]);
+    if (runs.length + benchmarks.length > 0) here.push(folder);
+  }
+  return here.length > 0 ? here : [place];
 }
 
 /** @param given undefined: a new one is made; false: none */
