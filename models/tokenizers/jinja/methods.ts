@@ -11,6 +11,7 @@ import { markupMethod, TEXT_METHODS } from "./text/methods.ts";
 import {
   type Call,
   Callable,
+  described,
   dict,
   equal,
   Instance,
@@ -61,7 +62,7 @@ export function item(object: Value, key: Value): Value {
   if (object instanceof Undefined) throw new Error(`${object.what} is undefined`);
   const found = itemAt(object, key);
   if (found !== undefined) return found;
-  if (typeof key !== "string") return new Undefined(`the item ${str(key)}`);
+  if (typeof key !== "string") return new Undefined(`the item at ${described(key)}`);
   return ownAttribute(object, key) ?? missing(object, key);
 }
 

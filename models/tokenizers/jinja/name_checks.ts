@@ -12,9 +12,11 @@ import { isTestName } from "./tests.ts";
 /** @throws TemplateFault at the first name that is not known */
 export function checkNames(block: Block, source: string, isSoft = false): void {
   for (const statement of block) {
-    const isIf = statement.type === "If";
-    const all = [...expressionsOf(statement), ...innerExpressionsOf(statement)];
-    if (!isSoft && !isIf) { for (const value of all) checkExpression(value, source, statement.at); }
+    const isIf = statement.type === "If", isOwn = statement.type === "FilterBlock";
+    const outer = isIf || (isSoft && !isOwn) ? [] : expressionsOf(statement);
+    for (const value of [...outer, ...innerExpressionsOf(statement)]) {
+      checkExpression(value, source, statement.at);
+    }
     for (const body of bodiesOf(statement)) checkNames(body, source, isIf);
   }
 }

@@ -2,7 +2,7 @@
 import { PyDict, PyFloat } from "../../../tasks/python/literals.ts";
 import { bind } from "./call.ts";
 import { isFilterName } from "./filter_names.ts";
-import { binary, compares } from "./operators.ts";
+import { binary, compares, isHashable } from "./operators.ts";
 import { CLASSES } from "./text/functions.ts";
 import {
   type Call,
@@ -28,7 +28,8 @@ const isNumber = (value: Value) =>
   isInteger(value) || typeof value === "boolean" || value instanceof PyFloat;
 const isText = (value: Value) => typeof value === "string" || value instanceof Markup;
 
-function isIterable(value: Value): boolean {
+/** What a loop can go through. */
+export function isIterable(value: Value): boolean {
   if (value instanceof Instance) return value.kind === "LoopContext";
   return !(value === null || isNumber(value) || value instanceof Namespace ||
     value instanceof Callable);
@@ -68,6 +69,12 @@ function comparing(name: string, operator: string): Test {
 const hasRest = (value: Value, divisor: Value, rest: bigint) =>
   equal(binary("%", value, divisor), rest);
 
+/** @throws Error for a value that Python cannot look up */
+function hashable(value: Value): Value {
+  if (isHashable(value)) return value;
+  throw new Error(`${typeName(value)} is no name`);
+}
+
 const ALONE: Readonly<Record<string, (value: Value) => boolean>> = {
   defined: (value) => !(value instanceof Undefined),
   undefined: (value) => value instanceof Undefined,
@@ -90,8 +97,8 @@ const ALONE: Readonly<Record<string, (value: Value) => boolean>> = {
   even: (value) => hasRest(value, 2n, 0n),
   lower: (value) => CLASSES.islower!(str(value)),
   upper: (value) => CLASSES.isupper!(str(value)),
-  filter: (value) => isText(value) && isFilterName(str(value)),
-  test: (value) => isText(value) && isTestName(str(value)),
+  filter: (value) => isText(hashable(value)) && isFilterName(str(value)),
+  test: (value) => isText(hashable(value)) && isTestName(str(value)),
 };
 
 /** Each comparison has an operator, a short and perhaps a long name. */

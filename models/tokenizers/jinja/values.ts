@@ -216,7 +216,7 @@ export function lengthOf(value: Value): number {
 /** What `for` gives of a value: the characters of a text, the keys of a dict. */
 export function itemsOf(value: Value): readonly Value[] {
   if (typeof value === "string") return Array.from(value);
-  if (value instanceof Markup) return Array.from(value.text, (one) => new Markup(one));
+  if (value instanceof Markup) return Array.from(value.text);
   if (Array.isArray(value)) return value;
   if (value instanceof PyTuple || value instanceof View || value instanceof Range) {
     return value.items;

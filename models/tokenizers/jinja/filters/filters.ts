@@ -62,6 +62,9 @@ const FILTERS: Readonly<Record<FilterName, Filter>> = {
   tojson: toJson,
   attr: (value, given) => {
     const name = text(bind("attr", given, ["name"], 1)[0]!, "attr's name");
+    if (value instanceof Undefined) {
+      throw new Error(`${value.what} is undefined: it has no ${name}`);
+    }
     return ownAttribute(value, name) ?? new Undefined(name);
   },
   random: refused("the filter random is not supported: a prompt would differ from call to call"),

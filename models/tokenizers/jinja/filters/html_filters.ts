@@ -2,6 +2,7 @@
 import { PyDict } from "../../../../tasks/python/literals.ts";
 import { words } from "../../../../tasks/python/text.ts";
 import { bind } from "../call.ts";
+import { isIterable } from "../tests.ts";
 import {
   type Call,
   described,
@@ -75,18 +76,13 @@ function quoted(value: Value, isQuery: boolean): string {
 
 function urlEncode(value: Value, given: Call): Value {
   bind("urlencode", given, []);
-  const isSingle = typeof value === "string" || value instanceof Markup ||
-    value === null || typeof value !== "object" || !isPairs(value);
-  if (isSingle) return quoted(value, false);
+  const isText = typeof value === "string" || value instanceof Markup;
+  if (isText || !isIterable(value)) return quoted(value, false);
   const pairs = value instanceof PyDict ? value.entries : itemsOf(value).map(itemsOf);
   return pairs.map((pair) => {
     if (pair.length !== 2) throw new Error("urlencode needs pairs");
     return `${quoted(pair[0]!, true)}=${quoted(pair[1]!, true)}`;
   }).join("&");
-}
-
-function isPairs(value: Value): boolean {
-  return value instanceof PyDict || Array.isArray(value);
 }
 
 function escape(value: Value, given: Call): Value {

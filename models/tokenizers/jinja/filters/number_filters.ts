@@ -1,5 +1,5 @@
 /** Jinja's filters that give numbers (`int`, `float`, `round`, `abs`), and sizes of files. */
-import { parseFinite } from "../../../../tasks/python/decimals.ts";
+import { asciiDigits, parseFinite } from "../../../../tasks/python/decimals.ts";
 import { parseInteger } from "../../../../tasks/python/integers.ts";
 import { PyFloat } from "../../../../tasks/python/literals.ts";
 import { formatFixed, round } from "../../../../tasks/python/repr.ts";
@@ -56,7 +56,7 @@ const PREFIXES: Readonly<Record<string, bigint>> = { "0x": 16n, "0o": 8n, "0b": 
 function inBase(text: string, base: Value): bigint | null {
   if (base === 10n) return parseInteger(text);
   if (typeof base !== "bigint" || base < 0n || base === 1n || base > 36n) return null;
-  const parts = /^([+-]?)(0[xob]_?)?([0-9a-z]+(?:_[0-9a-z]+)*)$/i.exec(strip(text));
+  const parts = /^([+-]?)(0[xob]_?)?([0-9a-z]+(?:_[0-9a-z]+)*)$/i.exec(asciiDigits(strip(text)));
   if (parts === null) return null;
   const [, sign, prefix = "", digits] = parts;
   const own = PREFIXES[prefix.slice(0, 2).toLowerCase()];

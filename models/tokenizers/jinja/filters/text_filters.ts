@@ -10,6 +10,7 @@ import {
   dict,
   integer,
   isTrue,
+  lengthOf,
   Markup,
   str,
   text,
@@ -64,13 +65,14 @@ function indent(value: Value, given: Call): Value {
 function truncate(value: Value, given: Call): Value {
   const names = ["length", "killwords", "end", "leeway"];
   const [length = 255n, kill = false, end = "...", leeway = null] = bind("truncate", given, names);
-  const self = Array.from(ofText(value, "truncate")), tail = text(end, "truncate's end");
+  const tail = text(end, "truncate's end");
   const size = integer(length, "truncate's length"), kept = size - codePoints(tail);
   const more = leeway === null ? 5 : integer(leeway, "truncate's leeway");
   if (kept < 0) throw new Error(`truncate to ${size} characters has no room for ${tail}`);
   if (more < 0) throw new Error("truncate's leeway is below 0");
-  if (self.length <= size + more) return value;
-  const part = self.slice(0, kept).join(""), blank = part.lastIndexOf(" ");
+  if (lengthOf(value) <= size + more) return value;
+  const part = Array.from(ofText(value, "truncate")).slice(0, kept).join(""),
+    blank = part.lastIndexOf(" ");
   return like(value, (isTrue(kill) || blank < 0 ? part : part.slice(0, blank)) + tail);
 }
 

@@ -4,7 +4,7 @@
  * where a name lives before the template runs: in `{% for m in l %}{{ x }}{% endfor %}{% set x = 1
  * %}` the loop sees no `x`, even when the template is given one.
  */
-import { bodiesOf, boundNames, namesBefore, setNames } from "./names.ts";
+import { bodiesOf, boundNames, namesBefore, namesOfDefaults, setNames } from "./names.ts";
 import type { Block, Statement } from "./nodes.ts";
 
 /** Block → its names that are undefined when it begins. */
@@ -40,6 +40,7 @@ function addFrame(
   if (unset.length > 0) found.set(block, unset);
   for (const [statement, body] of inner) {
     const isElse = statement.type === "For" && body === statement.otherwise;
-    addFrame(body, isElse ? seen : new Set([...seen, ...boundNames(statement)]), found);
+    const own = isElse ? [] : [...boundNames(statement), ...namesOfDefaults(statement)];
+    addFrame(body, new Set([...seen, ...own]), found);
   }
 }

@@ -24,6 +24,13 @@ export function* namesBefore(statement: Statement): Generator<NameUse> {
   if ("target" in statement) yield* fieldsOf(statement.target);
 }
 
+/** What the defaults of a macro's parameters read, before its body runs. */
+export function namesOfDefaults(statement: Statement): string[] {
+  if (statement.type !== "Macro" && statement.type !== "CallBlock") return [];
+  return innerExpressionsOf(statement).flatMap((value) => [...namesOf(value)])
+    .map(({ name }) => name);
+}
+
 /** The expressions of a statement that see the names around it. */
 export function expressionsOf(statement: Statement): readonly Expression[] {
   switch (statement.type) {

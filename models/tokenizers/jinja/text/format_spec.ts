@@ -91,7 +91,8 @@ function signed(digits: string, isNegative: boolean, spec: Spec): string {
   const head = sign + mark;
   if (spec.group === undefined) return padded(head, rest, spec, ">");
   const size = mark === "" && !"boxX".includes(spec.type ?? "d") ? 3 : 4;
-  const [whole, after] = [/^[0-9a-f]*/i.exec(rest)![0], rest.replace(/^[0-9a-f]*/i, "")];
+  const whole = (size === 4 ? /^[0-9a-f]*/i : /^[0-9]*/).exec(rest)![0];
+  const after = rest.slice(whole.length);
   let all = whole;
   // Zeros that fill the width are grouped too.
   if (spec.fill === "0" && spec.align === "=") {

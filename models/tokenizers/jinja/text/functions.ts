@@ -136,7 +136,8 @@ export function count(text: string, part: string): number {
 /** `str.capitalize()`. */
 export function capitalize(text: string): string {
   const [first = "", ...rest] = Array.from(text);
-  return first.toUpperCase() + rest.join("").toLowerCase();
+  const [capital = "", ...others] = Array.from(first.toUpperCase());
+  return capital + others.join("").toLowerCase() + rest.join("").toLowerCase();
 }
 
 /** `str.title()`: a letter with a case begins a word after another character. */

@@ -2,7 +2,6 @@
 import { PyDict, PyFloat, PyTuple } from "../../../../tasks/python/literals.ts";
 import { codePoints } from "../../../../tasks/python/text.ts";
 import {
-  Namespace,
   numberOf,
   Range,
   repr,
@@ -31,7 +30,7 @@ export function percentFormat(template: string, values: Value): string {
   const text = template.replace(
     DIRECTIVE,
     (whole, key: string | undefined, flags, width, precision: string | undefined, type) => {
-      if (type === "%") return "%";
+      if (whole === "%%") return "%";
       if (type === undefined) throw new Error("a text that is formatted ends with %");
       const size = width === "*" ? count(next(whole)) : Number(width);
       const digits = precision === "*" ? count(next(whole)) : precision && Number(precision);
@@ -56,7 +55,7 @@ function named(values: Value, key: string): Value {
 /** Python ignores values that could have names: whatever has items, but is no tuple or text. */
 function mayBeLeft(values: Value): boolean {
   return values instanceof PyDict || Array.isArray(values) || values instanceof Undefined ||
-    values instanceof Range || values instanceof Namespace;
+    values instanceof Range;
 }
 
 function count(value: Value): number {
@@ -72,20 +71,20 @@ function directive(
   digits: number | undefined,
   given: Value,
 ): readonly [head: string, text: string] {
-  if (type === "s" || type === "r") {
-    const text = type === "s" ? str(given) : repr(given);
+  if (type === "s" || type === "r" || type === "a") {
+    const text = type === "s" ? str(given) : type === "r" ? repr(given) : inAscii(repr(given));
     return ["", digits === undefined ? text : Array.from(text).slice(0, digits).join("")];
   }
   const value = unmarked(given), number = numberOf(value);
   if (type === "c") return ["", character(value)];
   if (number === null) throw new Error(`${whole} of ${typeName(value)} is not possible`);
   const real = number instanceof PyFloat ? number.value : Number(number);
-  const isNegative = real < 0 || Object.is(real, -0) && number instanceof PyFloat;
-  const sign = isNegative ? "-" : flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
+  const positive = flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
   const lower = type.toLowerCase();
   if (lower === "e" || lower === "f" || lower === "g") {
     const style = { type: lower, digits: digits ?? 6, keepsPoint: flags.includes("#") } as const;
     const text = floatText(Math.abs(real), style);
+    const sign = real < 0 || Object.is(real, -0) ? "-" : positive;
     return [sign, type === lower ? text : text.toUpperCase()];
   }
   if ("oxX".includes(type) ? number instanceof PyFloat : !"diu".includes(type)) {
@@ -94,14 +93,23 @@ function directive(
   if (!Number.isFinite(real)) throw new Error(`${whole} of ${real} is not possible`);
   const int = number instanceof PyFloat ? BigInt(Math.trunc(real)) : number;
   const text = integerText(int < 0n ? -int : int, type, false).padStart(digits ?? 0, "0");
-  const isZero = int === 0n && number instanceof PyFloat;
   const mark = flags.includes("#") && "oxX".includes(type) ? `0${type}` : "";
-  return [(isZero && sign === "-" ? "" : sign) + mark, text];
+  return [(int < 0n ? "-" : positive) + mark, text];
+}
+
+/** Other characters than ASCII's as escapes. */
+function inAscii(text: string): string {
+  return text.replace(/[^\p{ASCII}]/gu, (one) => {
+    const hex = one.codePointAt(0)!.toString(16);
+    if (hex.length <= 2) return `\\x${hex}`;
+    return hex.length <= 4 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+  });
 }
 
 function character(value: Value): string {
-  if (typeof value === "bigint" && value >= 0n && value < 0x110000n) {
-    return String.fromCodePoint(Number(value));
+  const point = numberOf(value);
+  if (typeof point === "bigint" && point >= 0n && point < 0x110000n) {
+    return String.fromCodePoint(Number(point));
   }
   if (typeof value === "string" && codePoints(value) === 1) return value;
   throw new Error("%c of a text needs one character");
@@ -115,6 +123,6 @@ function padded(
 ): string {
   const missing = Math.max(0, Math.abs(width) - codePoints(head + text));
   if (flags.includes("-") || width < 0) return head + text + " ".repeat(missing);
-  const isZero = flags.includes("0") && !"src".includes(type);
+  const isZero = flags.includes("0") && !"srac".includes(type);
   return isZero ? head + "0".repeat(missing) + text : " ".repeat(missing) + head + text;
 }
