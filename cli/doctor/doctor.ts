@@ -4,7 +4,7 @@
  * (`doctor_job.ts`); with a configuration, whether it fits (`doctor_fit.ts`).
  */
 import { grantedCores } from "../../core/machine/cgroup.ts";
-import { memoryRoom } from "../../core/machine/memory.ts";
+import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
 import {
   cpuTimes,
   type OtherWork,
@@ -13,8 +13,6 @@ import {
 } from "../../core/machine/other_work.ts";
 import { EXIT, messageOf } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
-import { createDevice } from "../../kernels/mod.ts";
-import type { Device } from "../../kernels/device.ts";
 import {
   adapterLimits,
   describeAdapter,
@@ -28,6 +26,7 @@ import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { missingForGpu } from "../../kernels/devices/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
+import { type DeviceReport, measureDevices } from "./doctor_devices.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
@@ -36,15 +35,6 @@ import { paragraph, print, table } from "../terminal/terminal.ts";
 const BUSY = 0.25;
 /** Milliseconds for which the work of others is measured. */
 const OTHERS_MS = 500;
-
-interface DeviceReport {
-  name: string;
-  threads: number;
-  /** Speed of a matrix product in f32. */
-  gflops: number;
-  /** Speed of a copy: bytes read and written. */
-  gbytes_per_second: number;
-}
 
 interface AdapterReport {
   name: string;
@@ -63,54 +53,6 @@ interface AdapterReport {
   fast_readback: boolean;
   /** Display controllers of this machine. --device webgpu:N selects one of several. */
   cards: string[];
-}
-
-/**
- * The median time, in milliseconds, of the later half of runs that together last about `limit` ms.
- */
-async function median(limit: number, run: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  const begin = performance.now();
-  while (times.length < 3 || performance.now() - begin < limit) {
-    const start = performance.now();
-    await run();
-    times.push(performance.now() - start);
-  }
-  // The first half is for warming up.
-  const late = times.slice(times.length >> 1).sort((x, y) => x - y);
-  return late[late.length >> 1]!;
-}
-
-/**
- * Shapes [m, k, n] of the product x·Wᵀ, with x[m, k] and W[n, k], and the number of copied
- * elements: enough work for the device, and only for a moment.
- */
-function sizes(device: Device): { product: [number, number, number]; copied: number } {
-  if (device.name === "reference") return { product: [32, 144, 192], copied: 2 ** 18 };
-  const isCard = device.adapter !== undefined && !device.adapter.software;
-  return isCard
-    ? { product: [4096, 4096, 4096], copied: 2 ** 26 }
-    : { product: [256, 576, 1536], copied: 2 ** 23 };
-}
-
-async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "threads">> {
-  const { product: [m, k, n], copied } = sizes(device);
-  const create = (what: string, length: number) => device.create("float", length, `doctor.${what}`);
-  const a = create("a", m * k), b = create("b", n * k), out = create("out", m * n);
-  device.run("fill", { out: a, n: m * k, value: 0.5 });
-  device.run("fill", { out: b, n: n * k, value: 0.25 });
-  const product = await median(700, () => {
-    device.run("matmul", { a, b, out, m, n, k, transB: true });
-    return device.read(out, 0, 1);
-  });
-  for (const tensor of [a, b, out]) device.free(tensor);
-  const from = create("from", copied), to = create("to", copied);
-  const copy = await median(300, () => {
-    device.run("copy", { src: from, out: to, n: copied });
-    return device.read(to, 0, 1);
-  });
-  for (const tensor of [from, to]) device.free(tensor);
-  return { gflops: 2 * m * k * n / product / 1e6, gbytes_per_second: 8 * copied / copy / 1e6 };
 }
 
 async function adapterReport(): Promise<AdapterReport | null> {
@@ -224,30 +166,30 @@ export async function doctor(
 ): Promise<number> {
   const others = await measureOthers();
   const room = memoryRoom(); // before the measurements below take some
+  const report = await examine(config, overrides, others, room);
+  if (options.json) print(JSON.stringify(report));
+  else printReport(report, others, room);
+  return (report.fit?.misfits.length ?? 0) > 0 ? EXIT.failure : EXIT.ok;
+}
+
+/** What `--json` prints. */
+type Report = Awaited<ReturnType<typeof examine>>;
+
+async function examine(
+  config: string | undefined,
+  overrides: string[],
+  others: OtherWork | null,
+  room: MemoryRoom,
+) {
   const fit = config === undefined ? null : await fitReport(config, overrides);
   const job = await jobReport();
-  const gpu = await adapterReport();
-  const devices: DeviceReport[] = [];
-  let tiles = "", bf16Unit = "";
-  const wanted: [name: string, threads: number | undefined][] = [
-    ["reference", 1],
-    ["wasm", 1],
-    ["wasm", undefined],
-  ];
-  if (gpu !== null) wanted.push(["webgpu", undefined]);
+  const gpu = await adapterReport(), isCard = gpu !== null && !gpu.software;
   const vulkan = vulkanReport();
-  if (vulkan.adapters.length > 0 && gpu !== null) wanted.push(["vulkan", undefined]);
-  for (const [name, threads] of wanted) {
-    const device = await createDevice(name, threads === undefined ? {} : { threads });
-    const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
-    if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
-    tiles ||= device.tiles ?? "";
-    bf16Unit ||= device.bf16Unit ?? "";
-    device.close();
-  }
-  const { bytes: memory, by } = room;
-  const isCard = gpu !== null && !gpu.software;
-  const report = {
+  const { devices, tiles, bf16Unit } = await measureDevices(
+    gpu !== null,
+    gpu !== null && vulkan.adapters.length > 0,
+  );
+  return {
     rgx: VERSION,
     deno: Deno.version.deno,
     v8: Deno.version.v8,
@@ -257,8 +199,8 @@ export async function doctor(
     /** Shares of the processors that other programs use, and that the host steals. */
     others_share: others?.others ?? null,
     stolen_share: others?.stolen ?? null,
-    available_memory_bytes: memory,
-    memory_limited_by: by,
+    available_memory_bytes: room.bytes,
+    memory_limited_by: room.by,
     devices,
     wasm_tiles: tiles,
     /** What computes products with training.compute_dtype: bfloat16. */
@@ -268,23 +210,23 @@ export async function doctor(
     job,
     fit,
     advice: [
-      ...adviceFor(devices, gpu, memory, others),
+      ...adviceFor(devices, gpu, room.bytes, others),
       ...(job === null ? [] : jobAdvice(job, isCard)),
       ...(fit === null ? [] : fit.misfits),
     ],
     notes: fit?.notes ?? [],
   };
-  const exitCode = (fit?.misfits.length ?? 0) > 0 ? EXIT.failure : EXIT.ok;
-  if (options.json) {
-    print(JSON.stringify(report));
-    return exitCode;
-  }
+}
+
+function printReport(report: Report, others: OtherWork | null, room: MemoryRoom): void {
+  const { devices, gpu_adapter: gpu, vulkan, job, fit } = report;
+  const by = { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[room.by];
   print(table([
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
     ["processors", [`${report.threads} threads`, otherWorkText(others) ?? []].flat().join(", ")],
-    ["cpu kernels", `${tiles}; products in bfloat16 by ${bf16Unit}`],
-    ["free memory", gib(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
+    ["cpu kernels", `${report.wasm_tiles}; products in bfloat16 by ${report.wasm_bf16_unit}`],
+    ["free memory", gib(room.bytes) + by],
     ...adapterRows(gpu),
     ["Vulkan by FFI", vulkan.missing ?? vulkan.adapters.map(vulkanText).join("; ")],
     ...(job === null ? [] : jobRows(job, room)),
@@ -305,5 +247,4 @@ export async function doctor(
   for (const line of report.notes) print(paragraph(`note: ${line}`));
   for (const line of report.advice) print(paragraph(`fix: ${line}`));
   if (fit !== null && fit.fetch !== null) print(`fix: ${fit.fetch}`);
-  return exitCode;
 }
