@@ -34,7 +34,7 @@ export interface JobRequest {
   tasksPerNode?: number;
   /** Whether the job is requeued until the run is complete; default true. */
   requeue?: boolean;
-  /** The signal lead: seconds before the time limit at which the job is told to save its state. */
+  /** The signal lead: seconds before the time limit at which the job is asked to save its state. */
   warn?: number;
   /** Additional options in the form of #SBATCH lines: `--qos=high`. */
   sbatch?: readonly string[];

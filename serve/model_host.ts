@@ -60,13 +60,13 @@ export interface HostOptions extends Pick<LoadOptions, "weights" | "activations"
   turnMs?: number;
 }
 
-/** More sequences make each of them slower, and on a CPU little faster in all. */
+/** With more sequences each is slower, and on a CPU all together are hardly faster. */
 const DEFAULT_SEQUENCES = 64;
 /** Bytes of a generation on a CPU, at most and at least. */
 const CPU_BYTES = 2 ** 31, MIN_BYTES = 2 ** 26;
 /** What one WASM memory can address, less some room for passes. */
 const WASM_BYTES = 3.5 * 2 ** 30;
-/** While it computes, the server takes and gives bytes this often, or after each token. */
+/** While it computes, the server serves its connections this often, or after each token. */
 const TURN_MS = 2;
 /** Prompts that stay in the cache after their completions. */
 const KEPT_PROMPTS = 512;

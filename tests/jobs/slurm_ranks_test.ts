@@ -1,5 +1,5 @@
 /**
- * Jobs with two ranks on each of two nodes, on a real SLURM: they complete, are told to save and
+ * Jobs with two ranks on each of two nodes, on a real SLURM: they complete, are asked to save and
  * requeued, preempted, cancelled, and lose a rank. Their curves are those of one process.
  */
 import assert from "node:assert/strict";

@@ -16,8 +16,8 @@ export interface ServerOptions {
   wire: WireOptions;
   vocabSize: number;
   /**
-   * Name of the trainer's device and the type of its products: an rgx of this version with the same
-   * computes the same bits.
+   * Name of the trainer's device and the type of its products. A server with the same two and the
+   * same version of rgx computes the same bits.
    */
   device: string;
   computeDtype: ComputeDtype;

@@ -24,7 +24,7 @@ const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 5000;
 /** With several servers, the share of a batch that is given out at first. */
 const FIRST_SHARE = 0.75;
-/** After so many answers of 429 in a row, the advice is to give the server more room. */
+/** After this many answers 429 in a row, the advice is to give the server more room. */
 const WARN_AFTER = 20;
 
 /** A server that comes back and fails so often in a row fails the run. */
