@@ -85,7 +85,7 @@ export function tooLittleMemory(job: Job, { memory }: ProcessNeeds): string[] {
   const needed = job.tasksPerNode * memory;
   if (Number(number) * 2 ** (10 * (1 + "KMGT".indexOf(unit!))) >= Math.floor(needed)) return [];
   return [
-    `--memory ${job.memory} is less than the ${Math.ceil(needed / 2 ** 30)}G that the plan asks ` +
+    `${job.memory} of memory is less than the ${Math.ceil(needed / 2 ** 30)}G that the plan asks ` +
     "for: the job may end at its start, or be killed",
   ];
 }

@@ -127,7 +127,7 @@ export async function prepare(
   const notes = signalLeadNotes(options.warn ?? null);
   if (isMinutesAndSeconds(job.time)) {
     notes.push(
-      `--time ${job.time.text} is minutes and seconds to SLURM; hours are ${job.time.text}:00`,
+      `a time limit of ${job.time.text} is minutes and seconds to SLURM; hours are ${job.time.text}:00`,
     );
   }
   return {

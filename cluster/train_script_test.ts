@@ -110,7 +110,7 @@ Deno.test("a job asks for what its plan says, where the user does not say it", a
   const said = await slurmScript("quickstart", "acct", { ...options, plan, cpus: 2, memory: "1G" });
   const own = sbatch(said.text);
   assert.ok(own.includes("--cpus-per-task=2") && own.includes("--mem=1G"), own.join());
-  assert.match(said.notes.join(), /--memory 1G is less than the 6G that the plan asks for/);
+  assert.match(said.notes.join(), /1G of memory is less than the 6G that the plan asks for/);
 });
 
 Deno.test("a line of the setup that fails ends the job; variables that it sets are kept", async () => {

@@ -136,7 +136,8 @@ function parseFlag(
   if (key === "skip_evaluation" && value === undefined) return set("eval.num_examples", "0", 0);
   if (value !== undefined) return set(key, value, 0);
   const positive = key.replace(/^no_/, "");
-  if (positive !== key && isFlag(positive) && !isKnown(key)) return set(positive, "false", 0);
+  const isSwitch = isFlag(positive) || meaningOf(positive).kind === "notObeyed";
+  if (positive !== key && isSwitch && !isKnown(key)) return set(positive, "false", 0);
   if (isFlag(key)) {
     if (/^(true|false|null)$/i.test(next ?? "")) return set(key, next!, 1);
     return set(key, "true", 0);

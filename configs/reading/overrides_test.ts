@@ -76,11 +76,17 @@ Deno.test("the flags of the GSM8K recipe are aliases", async () => {
 
 Deno.test("a bare flag of another trainer is a switch, and takes no override for its value", async () => {
   const args = ["--trust_remote_code", "max_steps=7", "--fsdp", "full_shard auto_wrap"]
-    .concat("--optim-args", "betas=(0.9,0.95)", "--torch_compile");
+    .concat("--optim-args", "betas=(0.9,0.95)", "--no_dataloader_pin_memory", "--torch_compile");
   const { config, notes } = await load(MINIMAL, { overrides: args });
   assert.equal(config.training.max_steps, 7);
   const noted = notes.map((note) => note.split(": ")[1]).sort();
-  assert.deepEqual(noted, ["fsdp", "optim_args", "torch_compile", "trust_remote_code"]);
+  assert.deepEqual(noted, [
+    "dataloader_pin_memory",
+    "fsdp",
+    "optim_args",
+    "torch_compile",
+    "trust_remote_code",
+  ]);
 });
 
 Deno.test("null is as unset in TRL: nothing is resumed, and all completions are printed", async () => {
