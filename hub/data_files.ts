@@ -85,9 +85,16 @@ export async function findDataFiles(
   return { ...await choose(snapshot.path, path, split, label), lookedAt, advice };
 }
 
+/** Whether a path is that of a data set: a file, a folder, or a configuration of a folder. */
+export async function isDataPath(path: string): Promise<boolean> {
+  return await fileSize(path) !== null || await isFolder(path) ||
+    await hasConfiguration(dirname(path), basename(path));
+}
+
 /** Whether the README in a folder lists a configuration. */
 async function hasConfiguration(folder: string, name: string): Promise<boolean> {
-  return (await readConfigurations(folder)).some((listed) => listed.name === name);
+  const listed = await readConfigurations(folder).catch(() => []);
+  return listed.some((configuration) => configuration.name === name);
 }
 
 /**
@@ -104,8 +111,9 @@ async function choose(
   const present = await filesOf(folder), listed = await readConfigurations(folder);
   const asked = configurationAt(listed, present, path, label);
   if (asked !== null) {
-    const where = listed.length === 1 ? label : `${label}/${asked.name}`;
-    return ofSplit(splitsOfConfiguration(asked, present, label), split, folder, where, asked);
+    const configuration = listed.length === 1 ? "" : `/${asked.name}`;
+    const splits = splitsOfConfiguration(asked, present, label);
+    return ofSplit(splits, split, { folder, label, configuration });
   }
   const isExact = path !== null && (isReadable(path) || /[*?[]/.test(path));
   const all = isExact ? present.filter(isReadable) : usualFiles(present);
@@ -122,7 +130,7 @@ async function choose(
     });
   }
   if (isExact) return { files: named.map((file) => `${folder}/${file}`), splits: null };
-  return ofSplit(splitsByName(named), split, folder, label);
+  return ofSplit(splitsByName(named), split, { folder, label, configuration: null });
 }
 
 /**
@@ -155,21 +163,25 @@ function configurationAt(
 function ofSplit(
   splits: SplitFiles,
   split: DataSplit,
-  folder: string,
-  label: string,
-  listed: Configuration | null = null,
+  { folder, label, configuration }: {
+    folder: string;
+    label: string;
+    /** The end of the name of a listed configuration; null: the files are not listed. */
+    configuration: string | null;
+  },
 ): Pick<FoundData, "files" | "splits"> {
   const found = filesOfSplit(splits, split), names = splitNames(splits);
   if (found === undefined) {
     throw new UsageError(
-      `${label}: there is no split "${split}", only ${(names ?? []).join(", ")}`,
+      `${label}${configuration ?? ""}: there is no split "${split}", only ` +
+        (names ?? []).join(", "),
       {
         advice: "Name one: data.dataset_train_split and data.dataset_test_split; or name the " +
           `files, for example ${label}/${[...splits.files.values()][0]![0]}.`,
       },
     );
   }
-  const sets = splits.isListed || listed !== null ? new Map() : Map.groupBy(found, setOf);
+  const sets = splits.isListed || configuration !== null ? new Map() : Map.groupBy(found, setOf);
   if (sets.size > 1) {
     const names = [...sets.keys()];
     throw new UsageError(`${label}: it holds several sets of problems: ${listText(names)}`, {

@@ -1,7 +1,7 @@
 /** The list `configs` of a README; the files are those that `datasets` 4.x found, too. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
-import { findDataFiles } from "./data_files.ts";
+import { findDataFiles, isDataPath } from "./data_files.ts";
 import { withConfiguration } from "./set_configuration.ts";
 
 const FILES = ["train.jsonl", "a/t1.jsonl", "a/t2.jsonl", "a/b/c.jsonl", "a/.y.jsonl", "x.txt"]
@@ -90,6 +90,15 @@ Deno.test("of several configurations the default one is meant, or the one that i
       "SET: it holds several sets of problems: first, second; Name one of them: first",
     );
     assert.equal(await find(folder, `${folder}/second`, "train"), "a/t2.jsonl");
+    assert.equal(
+      await find(folder, `${folder}/second`, "dev"),
+      'second: there is no split "dev", only train; Name one: data.dataset_train_split and ' +
+        "data.dataset_test_split; or name the files, for example a/t2.jsonl.",
+    );
+    assert.deepEqual(
+      [await isDataPath(`${folder}/second`), await isDataPath(`${folder}/third`)],
+      [true, false],
+    );
     assert.equal(await withConfiguration(folder, "second"), `${folder}/second`);
     await assert.rejects(
       withConfiguration(folder, "secnd"),

@@ -31,7 +31,9 @@ export interface SplitFiles {
 /** The names of the splits; null: nothing says which split the files belong to. */
 export function splitNames({ files }: SplitFiles): string[] | null {
   const names = [...files.keys()];
-  return names.every((name) => name === null) ? null : names.map((name) => name ?? TRAIN);
+  return names.every((name) => name === null)
+    ? null
+    : [...new Set(names.map((name) => name ?? TRAIN))];
 }
 
 /**

@@ -4,12 +4,12 @@
  * where published data sets are pulled to.
  */
 import { existsSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
-import { haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
+import { type DataRow, haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
 import { entryRows } from "../../data/entry_rows.ts";
 import { filesWithoutTest, isDataGone } from "../../data/open_problems.ts";
 import { requireDataFiles, SplitReader } from "../../data/split_rows.ts";
@@ -87,13 +87,11 @@ export async function planTasks(
       continue;
     }
     const { name, label = name, entriesOf } = request;
-    const ofRun = request.path === undefined ? null : testSplitOf(runs, request.path);
+    const ofRun = request.path === undefined ? null : await testRowsOfRun(runs, request.path);
     if (ofRun !== null) {
-      const rows = await new SplitReader(path).split(ofRun);
-      const format = name === "file" ? formatOf(rows) : name;
-      sets.push(
-        createTestSet({ ...request, name: format, label, path, size }, { ...common, rows }),
-      );
+      const format = name === "file" ? formatOf(ofRun.rows) : name;
+      const asked = { ...request, name: format, label, path, size };
+      sets.push(createTestSet(asked, { ...common, ...ofRun }));
       continue;
     }
     const files = await filesOf(request.name, path, request.path !== undefined);
@@ -115,14 +113,36 @@ export async function planTasks(
   return sets;
 }
 
-/** The test split that a run on this data set names; null: none names one of its own. */
-function testSplitOf(runs: readonly RunConfig[], path: string): string | null {
-  const place = (name: string) => existsSync(name) ? Deno.realPathSync(name) : name;
-  const run = runs.find(({ data }) =>
-    data.dataset_name !== null && data.dataset_test_split !== "test" &&
-    place(data.dataset_name) === place(path)
+/**
+ * The rows that a run on this data set is tested with, where the data alone does not say it: those
+ * of the split that the run names, or without a test split those of its training split.
+ */
+async function testRowsOfRun(
+  runs: readonly RunConfig[],
+  path: string,
+): Promise<{ rows: readonly DataRow[]; heldOut: boolean } | null> {
+  const run = runs.find(({ data: { dataset_name: name } }) =>
+    name !== null && realDataPath(name) === realDataPath(path)
   );
-  return run?.data.dataset_test_split ?? null;
+  if (run === undefined) return null;
+  const { dataset_test_split: test, dataset_train_split: train } = run.data;
+  const reader = new SplitReader(path);
+  if (test !== "test") return { rows: await reader.split(test), heldOut: false };
+  try {
+    await requireDataFiles(path, test);
+    return null;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    // Of such data the run holds questions out by their text.
+    return { rows: await reader.split(train), heldOut: run.eval.num_examples > 0 };
+  }
+}
+
+/** The same for every spelling of a path; the last part may be a configuration of a folder. */
+function realDataPath(name: string): string {
+  if (existsSync(name)) return Deno.realPathSync(name);
+  const folder = dirname(name);
+  return existsSync(folder) ? join(Deno.realPathSync(folder), basename(name)) : name;
 }
 
 /** A file without a test split that runs were trained on. */

@@ -45,3 +45,25 @@ Deno.test("a file with the name of a run's data that is gone is asked as that da
     const other = { ...run, data: { ...run.data, dataset_name: "/nowhere/others.jsonl" } };
     assert.equal((await asked([other]))[0]!.entries.length, 60);
   }));
+
+Deno.test("a data set is asked with the split that a run on it names, or what it held out", () =>
+  withTempDir(async (folder) => {
+    const rows = (name: string, count: number) =>
+      Array.from({ length: count }, (_, i) => `{"question": "${name}${i}", "answer": "1"}`);
+    await Deno.mkdir(`${folder}/set/data`, { recursive: true });
+    const shard = (split: string) => `${folder}/set/data/${split}-00000-of-00001.jsonl`;
+    await Deno.writeTextFile(shard("train_sft"), rows("t", 60).join("\n"));
+    await Deno.writeTextFile(shard("dev"), rows("d", 3).join("\n"));
+    const path = `${folder}/set`, tasks = [{ name: "file", path: `${path}/../set`, label: "set" }];
+    const asked = async (data: object) => {
+      const own = { task_name: null, dataset_name: path, dataset_train_split: "train_sft" };
+      const run = tinyRunConfig("", { data: { ...own, ...data }, eval: { num_examples: 5 } });
+      const [set] = await planTasks({ tasks, numExamples: 100 }, 1, [run]);
+      return set!.entries.map(({ question }) => question);
+    };
+    assert.deepEqual(await asked({ dataset_test_split: "dev[1:]" }), ["d1", "d2"]);
+    const heldOut = await asked({});
+    assert.ok(heldOut.length > 0 && heldOut.length < 30, "only what its training held out");
+    const of = { tasks, numExamples: 100 };
+    await assert.rejects(planTasks(of, 1), /no split "test", only dev, train_sft$/);
+  }));

@@ -6,7 +6,7 @@
  */
 import { isAbsolute, resolve } from "node:path";
 import { RgxError } from "../../core/errors.ts";
-import { findDataFiles } from "../../hub/data_files.ts";
+import { findDataFiles, isDataPath } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
 import { codeHash } from "../../core/sandbox/code_file.ts";
 import { findCode, isOutside, isThere } from "./code_place.ts";
@@ -53,7 +53,8 @@ export async function resolveFiles(
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
     if (name === "dataset_name" && node.value === heldDataset) continue;
-    const found = await findFile(node.value, node.at.source.directory, cwd);
+    const test = name === "dataset_name" ? isDataPath : isThere;
+    const found = await findFile(node.value, node.at.source.directory, cwd, test);
     if (found === null && name === "dataset_name" && heldDataset !== ANY_DATASET) {
       await checkPulled(node, node.value, trainSplit(tree), cwd, problems);
     }
@@ -148,9 +149,10 @@ export async function findFile(
   value: string,
   directory: string | null,
   cwd: string,
+  test: (path: string) => Promise<boolean> = isThere,
 ): Promise<string | null> {
-  if (await isThere(resolve(cwd, value))) return value;
+  if (await test(resolve(cwd, value))) return value;
   if (directory === null || isAbsolute(value) || !isOutside(resolve(directory), cwd)) return null;
   const beside = resolve(directory, value);
-  return await isThere(beside) ? beside : null;
+  return await test(beside) ? beside : null;
 }

@@ -17,11 +17,12 @@ import {
   withEntry,
 } from "../documents/node.ts";
 import { parseYaml } from "../documents/yaml_source.ts";
+import { isDataPath } from "../../hub/data_files.ts";
 import { isOutside, isThere } from "./code_place.ts";
 import { FILE_KEYS } from "./resolve_paths.ts";
 
 /** These are paths also where no file is found; other texts may be names on the Hub. */
-const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:jsonl?(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;
+const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:(?:jsonl?|[ct]sv)(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;
 
 /**
  * The tree of a run's config.yaml, read from a folder other than the run's: relative paths of files
@@ -41,7 +42,12 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
   for (const [section, name] of FILE_KEYS) {
     const map = nodeAt(tree, [section]);
     if (map?.kind !== "map") continue;
-    const changed = await withPlace(map, name, place);
+    const isData = name === "dataset_name";
+    const changed = await withPlace(
+      map,
+      name,
+      isData ? (value) => placeOf(value, starts, isDataPath) : place,
+    );
     if (changed !== map) tree = withEntry(tree, section, changed);
   }
   const files = await inList(nodeAt(tree, ["data", "task_files"]), codePlace);
@@ -81,10 +87,14 @@ async function startFolders(tree: MapNode, folder: string): Promise<string[]> {
 }
 
 /** The absolute path of a file; the text itself where it is no path. */
-async function placeOf(value: string, starts: readonly string[]): Promise<string> {
+async function placeOf(
+  value: string,
+  starts: readonly string[],
+  test = isThere,
+): Promise<string> {
   if (value === "" || isAbsolute(value) || /^~|\$\{/.test(value)) return value;
   for (const start of starts) {
-    if (await isThere(resolve(start, value))) return resolve(start, value);
+    if (await test(resolve(start, value))) return resolve(start, value);
   }
   return PATH_LIKE.test(value) ? resolve(starts[0]!, value) : value;
 }
