@@ -101,6 +101,28 @@ KERNEL void rmsnorm_backward(
 
 /** Rows that are summed before they are added to the sum of all. */
 #define SUM_ROWS 256
+/** Vectors of columns that are summed together, so that rows are read in the order of memory. */
+#define TOGETHER 8
+
+/** dweight of `vectors` (a constant) vectors of columns += Σ dout·x·ρ, block by block. */
+INLINE void sum_columns(
+  const int vectors, const char *a, const char *b, const char *r, char *to, size_t bytes, int rows
+) {
+  f32x16 total[TOGETHER];
+  UNROLL for (int i = 0; i < vectors; i++) total[i] = 0.0f;
+  for (int row = 0; row < rows;) {
+    f32x16 sum[TOGETHER];
+    UNROLL for (int i = 0; i < vectors; i++) sum[i] = 0.0f;
+    for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes, b += bytes) {
+      const f32x16 rho = load1(r + (size_t)row * 4);
+      UNROLL for (int i = 0; i < vectors; i++) {
+        sum[i] = fma16(load16(a + i * ROW) * load16(b + i * ROW), rho, sum[i]);
+      }
+    }
+    UNROLL for (int i = 0; i < vectors; i++) total[i] += sum[i];
+  }
+  UNROLL for (int i = 0; i < vectors; i++) store16(to + i * ROW, load16(to + i * ROW) + total[i]);
+}
 
 KERNEL void rmsnorm_dweight(
   char *base, uint32_t dout, uint32_t x, uint32_t rho, uint32_t dweight, int rows, int d, int begin,
@@ -109,21 +131,19 @@ KERNEL void rmsnorm_dweight(
   (void)scratch;
   const size_t bytes = (size_t)d * 4;
   const char *r = base + rho;
-  for (int column = begin * LANES, last = min(end * LANES, d); column < last; column += LANES) {
+  const int last = min(end * LANES, d);
+  for (int column = begin * LANES, count; column < last; column += count) {
     const size_t offset = (size_t)column * 4;
     const char *a = base + dout + offset, *b = base + x + offset;
     char *to = base + dweight + offset;
-    if (last - column >= LANES) {
-      f32x16 total = 0.0f;
-      for (int row = 0; row < rows;) {
-        f32x16 sum = 0.0f;
-        for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes, b += bytes) {
-          sum = fma16(load16(a) * load16(b), (f32x16)load1(r + (size_t)row * 4), sum);
-        }
-        total += sum;
-      }
-      store16(to, load16(to) + total);
-      continue;
+    const int vectors = min((last - column) / LANES, TOGETHER);
+    count = max(1, vectors) * LANES;
+#define VECTORS(n)                                \
+  case n:                                         \
+    sum_columns(n, a, b, r, to, bytes, rows);     \
+    continue;
+    switch (vectors) {
+      VECTORS(1) VECTORS(2) VECTORS(3) VECTORS(4) VECTORS(5) VECTORS(6) VECTORS(7) VECTORS(8)
     }
     for (int i = 0; i < last - column; i++, to += 4) {
       float total = 0;
@@ -196,8 +216,13 @@ INLINE f32x16 sigmoid(f32x16 a) {
   return 1.0f / (1.0f + exp16(-a));
 }
 
+/** Bytes that swiglu fetches ahead. */
+#define AHEAD 2048
+
 void gate_elements(const char *gate, const char *up, char *out, size_t n) {
   for (; n >= LANES; n -= LANES, gate += ROW, up += ROW, out += ROW) {
+    prefetch(gate + AHEAD, 1);
+    prefetch(up + AHEAD, 1);
     const f32x16 a = load16(gate);
     store16(out, a * sigmoid(a) * load16(up));
   }
