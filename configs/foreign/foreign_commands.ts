@@ -76,7 +76,7 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = [
     theirs: "generate_slurm.py FILE ACCOUNT …",
     typed: ["generate_slurm", "generate_slurm.py"],
     ours: "rgx slurm FILE ACCOUNT …",
-    note: "the same flags; without them a job asks for what its plan needs",
+    note: "the same flags; defaults of your site stand in the section slurm of FILE",
   },
   {
     theirs: "benchmark_models_parallel.py",
