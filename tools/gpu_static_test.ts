@@ -101,7 +101,7 @@ function hold({ name, text }: CardKernel, { vgprs, spilled, lds }: Registers, bo
 
 /** The same on RDNA 3, with a minimum of waves: of 16 that a SIMD can hold of 64 invocations. */
 const UNITS_BOUNDS: readonly [name: string, registers: number, waves: number][] = [
-  ["x·Wᵀ in bfloat16 on matrix units: matmul.matrix16", 64, 10],
+  ["x·Wᵀ in bfloat16 on matrix units: matmul.matrix16", 64, 16],
   ["attention on matrix units, heads of 64: attention.matrix16", 256, 6],
   [
     "attention's gradient on matrix units, heads of 128: attention_backward.keys.matrix16",

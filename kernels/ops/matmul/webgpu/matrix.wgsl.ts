@@ -26,8 +26,10 @@ export const MATRIX_TERMS = 32;
 const QUARTER = MATRIX_TERMS / 4;
 /** A line of terms, in fours, with a gap so that lines begin in different memory banks. */
 const LINE = QUARTER + 2;
-/** Bytes of workgroup memory: the tiles of both operands, and the sums. */
-export const MATRIX_BYTES = 2 * 8 * MATRIX_TILE * LINE + 4 * MATRIX_TILE ** 2;
+/** Sums in workgroup memory: a row of matrices of each subgroup at a time. */
+const sumsOf = (edge: number) => 2 * edge * MATRIX_TILE;
+/** Bytes of workgroup memory: the tiles of both operands, and sums. */
+export const matrixBytes = (edge: number) => 2 * 8 * MATRIX_TILE * LINE + 4 * sumsOf(edge);
 /** Rows that a workgroup packs; 16 invocations share a row. */
 export const PACKED_ROWS = 16;
 
@@ -125,6 +127,24 @@ export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
   ) =>
     `      let ${name}${i} = coopLoad${transposed}<coop_mat${edge}x${edge}<f16, ${use}>>(` +
     `&tile_${name}[(${side} + ${i * edge}u) * ${LINE}u + ${k * edge / 4}u], ${LINE}u);`;
+  // naga 29 fails at a stride by name here.
+  const storeRow = (i: number) =>
+    `${
+      parts.map((j) => `  coopStoreT(c${i}_${j}, &sums[at + ${j * edge}u], ${MATRIX_TILE}u);`)
+        .join("\n")
+    }
+  workgroupBarrier();
+  for (var i = local; i < ${sumsOf(edge)}u; i += ${threads}u) {
+    let line = i / ${MATRIX_TILE}u;
+    let row = row0 + line / ${edge}u * ${half}u + line % ${edge}u + ${i * edge}u;
+    let column = column0 + i % ${MATRIX_TILE}u;
+    if (row < p.m && column < p.n) {
+      let value = p.alpha * (sums[i] * scale_a[row] * scale_b[column]);
+      let to = row * p.ldo + column;
+      if (p.add != 0u) { mat_out[to] += value; } else { mat_out[to] = value; }
+    }
+  }
+  workgroupBarrier();`;
   return {
     name: `matmul.matrix${edge}`,
     enable: ["f16", "wgpu_cooperative_matrix"],
@@ -147,7 +167,7 @@ export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
     code: `
 var<workgroup> tile_a: array<vec4<f16>, ${MATRIX_TILE * LINE}>;
 var<workgroup> tile_b: array<vec4<f16>, ${MATRIX_TILE * LINE}>;
-var<workgroup> sums: array<f32, ${MATRIX_TILE ** 2}>;
+var<workgroup> sums: array<f32, ${sumsOf(edge)}>;
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) local: u32, @builtin(subgroup_id) sub: u32) {
@@ -182,23 +202,8 @@ ${each((i, j) => `      c${i}_${j} = coopMultiplyAdd(a${i}, b${j}, c${i}_${j});`
     }
     workgroupBarrier();
   }
-  let stride = ${MATRIX_TILE}u;
-${
-      each((i, j) =>
-        `  let at${i}_${j} = (sub_m + ${i * edge}u) * ${MATRIX_TILE}u + sub_n + ${j * edge}u;
-  coopStoreT(c${i}_${j}, &sums[at${i}_${j}], stride);`
-      )
-    }
-  workgroupBarrier();
-  for (var i = local; i < ${MATRIX_TILE ** 2}u; i += ${threads}u) {
-    let row = row0 + i / ${MATRIX_TILE}u;
-    let column = column0 + i % ${MATRIX_TILE}u;
-    if (row < p.m && column < p.n) {
-      let value = p.alpha * (sums[i] * scale_a[row] * scale_b[column]);
-      let to = row * p.ldo + column;
-      if (p.add != 0u) { mat_out[to] += value; } else { mat_out[to] = value; }
-    }
-  }
+  let at = (sub / 2u) * ${edge * MATRIX_TILE}u + sub_n;
+${parts.map(storeRow).join("\n")}
 }`,
   };
 }

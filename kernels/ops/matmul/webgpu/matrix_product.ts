@@ -6,9 +6,9 @@ import { variants } from "../../common/wgsl/kernel.ts";
 import type { MatrixUnits, WebgpuContext, WebgpuTraits } from "../../common/webgpu_op.ts";
 import type { MatmulArgs } from "../spec.ts";
 import {
-  MATRIX_BYTES,
   MATRIX_TERMS,
   MATRIX_TILE,
+  matrixBytes,
   matrixKernel,
   PACKED_ROWS,
   packHalvesKernel,
@@ -37,7 +37,7 @@ export function unitsFor(
   { matrixUnits = null, limits }: Pick<WebgpuTraits, "matrixUnits" | "limits">,
 ): MatrixUnits | null {
   if (matrixUnits === null || Math.min(m, n, k) < MIN_SIZE) return null;
-  if (MATRIX_BYTES > limits.workgroupBytes) return null;
+  if (matrixBytes(matrixUnits.edge) > limits.workgroupBytes) return null;
   if (4 * matrixUnits.subgroup > limits.invocations) return null;
   const lengths = [a.length, b.length, out.length, halvesLength(m, k), halvesLength(n, k)];
   return lengths.every((length) => length <= limits.bindingElements) ? matrixUnits : null;
