@@ -81,7 +81,8 @@ export function parseValue(
   key: string,
 ): ConfigNode {
   const at = nowhere(source);
-  if (!/^\s*["'[{]/.test(text)) {
+  // A template of Jinja begins with {{ or {%, which begins no value of YAML.
+  if (!/^\s*(["'[]|\{(?![{%]))/.test(text)) {
     const value = plainScalar(text.trim()), why = otherReading(value, text.trim());
     if (why !== null) problems.add(at, key, why);
     return { kind: "scalar", value, raw: text, at };

@@ -73,7 +73,7 @@ const TRAINING: Record<string, RefusedKey> = {
  * has them.
  */
 const QUANTIZATION: Record<string, RefusedKey> = {
-  bnb_4bit_quant_type: refused(NF4, "nf4"),
+  bnb_4bit_quant_type: refused("the 4-bit kernels of all devices hold nf4's levels alone", "nf4"),
   use_bnb_nested_quant: noted(NF4, true, false),
   bnb_4bit_use_double_quant: noted(NF4, true, false),
   bnb_4bit_compute_dtype: steersElsewhere(COMPUTE, "float32"),

@@ -134,6 +134,12 @@ Deno.test("values are YAML scalars or flow collections; text keys take any text"
     "123",
     "save_total_limit=null",
     'project="quoted"',
+    "--chat-template",
+    "{% for m in messages %}{{ m.content }}{% endfor %}",
+  );
+  assert.equal(
+    config.model.chat_template,
+    "{% for m in messages %}{{ m.content }}{% endfor %}",
   );
   assert.deepEqual(config.lora?.target_modules, ["k_proj"]);
   assert.equal(config.rewards[1]?.weight, 0.5);
