@@ -145,5 +145,9 @@ Deno.test("a template writes the time in English, as Python does", () => {
     "07 Mar 2026, Saturday March 15:04:05",
   );
   assert.equal(formatTime(time, "%I %p %y %a %m %% %-d|%e"), "03 PM 26 Sat 03 % 7| 7");
+  assert.equal(
+    formatTime(time, "%c|%x %X|%j %w %u|%U %W %G-%V|%k %l %P|%f [%Z%z]|%%T %-j"),
+    "Sat Mar  7 15:04:05 2026|03/07/26 15:04:05|066 6 6|09 09 2026-10|15  3 pm|000000 []|%T 66",
+  );
   assert.throws(() => formatTime(time, "%q"), /%q is not supported/);
 });

@@ -47,7 +47,7 @@ const python = ["RGX_TEST_LM_EVAL_PYTHON", "RGX_TEST_PYTHON"]
     new Deno.Command(path, { args: ["-c", "import jinja2"], stderr: "null" }).outputSync().success
   );
 /** Expressions and templates; RGX_FUZZ_TEMPLATES asks for more. */
-const COUNT = Number(Deno.env.get("RGX_FUZZ_TEMPLATES") ?? 1000);
+const COUNT = Number(Deno.env.get("RGX_FUZZ_TEMPLATES") ?? 500);
 
 /** What rgx refuses by intent: texts with addresses, and rare values of Python. */
 const UNSUPPORTED =

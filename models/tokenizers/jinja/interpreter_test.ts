@@ -88,6 +88,9 @@ Deno.test("what Jinja refuses or rgx does not do is an error", () => {
     "raise_exception('no')",
     "('x' * 100000) * 100000",
     "3 ** 100000000",
+    "s.ljust(10 ** 9)",
+    "s|center(10 ** 9)",
+    "l|tojson(indent=10 ** 9)",
   ];
   for (const expression of wrong) {
     assert.throws(() => render(`{{ ${expression} }}`), RgxError, expression);

@@ -164,6 +164,12 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, Method<any>>>>> =
   dict: DICT,
   list: { ...LIST, copy: alone("copy", (self: Value) => [...itemsOf(self)]) },
   tuple: LIST,
-  range: LIST,
+  range: {
+    count: LIST.count!,
+    index: (self, given) => {
+      bindUnnamed("index", given, ["value"], 1);
+      return LIST.index!(self, given);
+    },
+  },
   float: { is_integer: alone("is_integer", (self) => Number.isInteger(self.value)) },
 };

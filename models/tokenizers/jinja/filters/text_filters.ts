@@ -2,7 +2,7 @@
 import { codePoints, PYTHON_SPACE, strip } from "../../../../tasks/python/text.ts";
 import { bind } from "../call.ts";
 import { binary } from "../operators.ts";
-import { capitalize, justify, replace, splitLines, stripOf } from "../text/functions.ts";
+import { capitalize, filled, justify, replace, splitLines, stripOf } from "../text/functions.ts";
 import { wrapped } from "../text/wrap.ts";
 import { pretty } from "./pretty.ts";
 import {
@@ -53,9 +53,7 @@ function title(value: Value, given: Call): Value {
 function indent(value: Value, given: Call): Value {
   const names = ["width", "first", "blank"];
   const [width = 4n, first = false, blank = false] = bind("indent", given, names);
-  const blanks = typeof width === "string"
-    ? width
-    : " ".repeat(Math.max(0, integer(width, "width")));
+  const blanks = typeof width === "string" ? width : filled(" ", integer(width, "width"));
   const [head = "", ...rest] = splitLines(ofText(value, "indent") + "\n", false);
   const keepsBlank = isTrue(blank);
   const lines = rest.map((line) => line === "" && !keepsBlank ? "" : blanks + line);
@@ -113,7 +111,7 @@ export const TEXT_FILTERS = {
   },
   center: (value, given) => {
     const [width = 80n] = bind("center", given, ["width"]);
-    const size = Math.min(integer(width, "center's width"), 1 << 24);
+    const size = integer(width, "center's width");
     return like(value, justify(str(value), size, " ", "middle"));
   },
   trim: (value, given) => {

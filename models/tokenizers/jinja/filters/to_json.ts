@@ -2,6 +2,7 @@
 import { PyDict, PyFloat, PyTuple } from "../../../../tasks/python/literals.ts";
 import { reprFloat } from "../../../../tasks/python/repr.ts";
 import { bind } from "../call.ts";
+import { filled } from "../text/functions.ts";
 import {
   type Call,
   compare,
@@ -42,7 +43,7 @@ export function toJson(value: Value, given: Call): string {
       ? null
       : typeof indent === "string"
       ? indent
-      : " ".repeat(Math.max(0, integer(indent, "tojson's indent"))),
+      : filled(" ", integer(indent, "tojson's indent")),
     between: text(between!, "tojson's separator"),
     afterKey: text(afterKey!, "tojson's separator"),
   }, "\n");

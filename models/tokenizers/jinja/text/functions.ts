@@ -76,6 +76,18 @@ export function pointIndex(text: string, at: number): number {
   return at < 0 ? -1 : Array.from(text.slice(0, at)).length;
 }
 
+/** Characters that a filter or a method may add to a line. */
+const MAX_FILL = 1 << 24;
+
+/**
+ * A text so many times; none for a number below 1.
+ * @throws Error for a number that fills the memory
+ */
+export function filled(text: string, times: number): string {
+  if (times > MAX_FILL) throw new Error(`${times} characters are more than a line may have`);
+  return text.repeat(Math.max(0, times));
+}
+
 /** `str.center(width, fill)`, `ljust` and `rjust`. @param side where the text goes */
 export function justify(
   text: string,
@@ -87,13 +99,13 @@ export function justify(
   const missing = Math.max(0, width - codePoints(text));
   const middle = Math.floor(missing / 2) + (missing & width & 1);
   const before = side === "left" ? 0 : side === "right" ? missing : middle;
-  return fill.repeat(before) + text + fill.repeat(missing - before);
+  return filled(fill, before) + text + filled(fill, missing - before);
 }
 
 /** `str.zfill(width)`. */
 export function zeroFill(text: string, width: number): string {
   const sign = /^[+-]/.exec(text)?.[0] ?? "";
-  return sign + "0".repeat(Math.max(0, width - codePoints(text))) + text.slice(sign.length);
+  return sign + filled("0", width - codePoints(text)) + text.slice(sign.length);
 }
 
 /** `str.swapcase()`. */
@@ -118,7 +130,7 @@ export function expandTabs(text: string, size: number): string {
   for (const one of text) {
     if (one === "\t") {
       const blanks = size > 0 ? size - column % size : 0;
-      out += " ".repeat(blanks);
+      out += filled(" ", blanks);
       column += blanks;
     } else {
       out += one;

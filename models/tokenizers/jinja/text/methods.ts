@@ -112,12 +112,9 @@ function justifies(name: string, side: "left" | "middle" | "right"): TextMethod 
   return (self, given) => {
     const [width, fill = " "] = bindUnnamed(name, given, ["width", "fillchar"], 1);
     const size = integer(width!, `${name}'s width`);
-    return justify(self, Math.min(size, MAX_WIDTH), text(fill, `${name}'s fill`), side);
+    return justify(self, size, text(fill, `${name}'s fill`), side);
   };
 }
-
-/** Blanks that a method may add. */
-const MAX_WIDTH = 1 << 24;
 
 /** Methods whose result is marked as safe where their text is. */
 const PLAIN: Readonly<Record<string, TextMethod>> = {
@@ -135,11 +132,11 @@ const PLAIN: Readonly<Record<string, TextMethod>> = {
   rjust: justifies("rjust", "right"),
   zfill: (self, given) => {
     const [width] = bindUnnamed("zfill", given, ["width"], 1);
-    return zeroFill(self, Math.min(integer(width!, "zfill's width"), MAX_WIDTH));
+    return zeroFill(self, integer(width!, "zfill's width"));
   },
   expandtabs: (self, given) => {
     const [size = 8n] = bind("expandtabs", given, ["tabsize"]);
-    return expandTabs(self, Math.min(integer(size, "tabsize"), MAX_WIDTH));
+    return expandTabs(self, integer(size, "tabsize"));
   },
   replace: (self, given) => {
     const [old, by, most] = bindUnnamed("replace", given, ["old", "new", "count"], 2);
