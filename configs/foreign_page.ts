@@ -3,7 +3,7 @@
  * `configs/foreign/`: `docs/foreign_keys.md`.
  */
 import { anyValue, type ForeignTable, type RefusedKey } from "./foreign/foreign_table.ts";
-import { AXOLOTL } from "./foreign/axolotl/axolotl.ts";
+import { AXOLOTL_AS_WRITTEN } from "./foreign/axolotl/axolotl.ts";
 import { OPEN_R1 } from "./foreign/open_r1/open_r1.ts";
 import { OPENRLHF } from "./foreign/openrlhf/openrlhf.ts";
 import { PEFT } from "./foreign/peft.ts";
@@ -47,7 +47,7 @@ const PROJECTS: readonly [title: string, keys: ForeignTable][] = [
   ["transformers", TRANSFORMERS],
   ["PEFT", PEFT],
   ["open-r1", OPEN_R1],
-  ["Axolotl", AXOLOTL],
+  ["Axolotl", AXOLOTL_AS_WRITTEN],
   ["Unsloth", UNSLOTH],
   ["OpenRLHF", OPENRLHF],
   ["reasoning-gym and its scripts", {

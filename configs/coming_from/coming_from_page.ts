@@ -68,11 +68,11 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     trl.scale_rewards trl.reward_funcs trl.reward_weights trl.temperature trl.use_vllm
     trl.vllm_server_host trl.async_prefetch trl.replay_buffer_size
     adapter lora_r lora_alpha lora_target_linear lora_target_modules load_in_4bit
-    axolotl.datasets val_set_size axolotl.chat_template sequence_len micro_batch_size
+    axolotl.datasets val_set_size axolotl.chat_template axolotl.sequence_len micro_batch_size
     gradient_accumulation_steps num_epochs max_steps optimizer lr_scheduler learning_rate
-    cosine_min_lr_ratio warmup_steps saves_per_epoch evals_per_epoch bf16 flash_attention
-    gradient_checkpointing wandb_project wandb_name special_tokens sample_packing
-    train_on_inputs plugins deepspeed fsdp
+    cosine_min_lr_ratio warmup_steps saves_per_epoch evals_per_epoch bf16 axolotl.flash_attention
+    gradient_checkpointing wandb_project wandb_name special_tokens axolotl.sample_packing
+    axolotl.train_on_inputs axolotl.plugins deepspeed fsdp
   `),
   Unsloth: names(`
     model_name max_seq_length dtype load_in_4bit load_in_8bit full_finetuning fast_inference

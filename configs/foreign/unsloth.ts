@@ -71,7 +71,7 @@ export const UNSLOTH: ForeignTable = {
       `
         offload_embedding unsloth_tiled_mlp unsloth_num_chunks unsloth_logit_chunk_multiplier
         unsloth_grpo_mini_batch temporary_location fix_tokenizer use_exact_model_name
-        float32_mixed_precision model_patcher text_only
+        float32_mixed_precision model_patcher text_only device_map
       `,
       PLACE,
     ),

@@ -9,7 +9,7 @@ import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path"
 import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
 import { EMBEDDED, embeddedPath } from "../documents/embedded.ts";
-import { withAxolotlNames } from "../foreign/axolotl/own_names.ts";
+import { withAxolotlNames } from "./axolotl_names.ts";
 import { isOfVerl } from "../foreign/verl/verl.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
 import { mergeMaps } from "../documents/merge.ts";

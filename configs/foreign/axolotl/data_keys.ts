@@ -33,7 +33,7 @@ export const DATA: VerlKeys = {
     ),
     ...each(
       "sequence_len eval_sequence_len min_sample_len excess_length_strategy max_prompt_len",
-      "with rl: grpo they cut nothing in Axolotl either; max_prompt_length leaves out long prompts",
+      "with rl: grpo lengths cut nothing in Axolotl either; max_prompt_length is the longest prompt",
     ),
   },
   refused: {
@@ -46,8 +46,8 @@ export const DATA: VerlKeys = {
     default_system_message: refused("data.system_prompt"),
     streaming: refused("a data set is read whole; data.max_examples", false),
     curriculum_sampling: refused("shuffle_dataset: false keeps the order", false),
-    "axolotl.batch_size": refused("micro_batch_size and gradient_accumulation_steps"),
-    "axolotl.reward_model": refused("rewards are functions: rewards: [{name, weight}]", false),
+    batch_size: refused("micro_batch_size and gradient_accumulation_steps"),
+    reward_model: refused("rewards are functions: rewards: [{name, weight}]", false),
     process_reward_model: refused("rewards are functions: rewards: [{name, weight}]", false),
   },
   dormant: {

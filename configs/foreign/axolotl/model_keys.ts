@@ -56,7 +56,7 @@ export const MODEL: VerlKeys = {
         qlora_sharded_model_loading peft_autocast_adapter_dtype merge_lora merge_method
         lora_mlp_kernel lora_qkv_kernel lora_o_kernel lora_embedding_kernel
         is_falcon_derived_model is_llama_derived_model is_mistral_derived_model
-        is_qwen_derived_model experts_implementation axolotl.quantization
+        is_qwen_derived_model experts_implementation quantization
         xformers_attention sdp_attention flex_attention flex_attn_compile_kwargs flash_attention
         flash_attn_cross_entropy flash_attn_fuse_mlp flash_attn_rms_norm flash_optimum
         sage_attention eager_attention gemma4_hybrid_attn_impl large_head_attention

@@ -1,28 +1,40 @@
 /**
- * A file of Axolotl has a few keys with the name of another key of rgx, and a few values that TRL
- * does not have. This brings such a file into names of one meaning, before it is read.
+ * A file of Axolotl has keys with the name of another key of rgx, many keys that no other project
+ * has, and a few values that TRL does not have. This brings such a file into names of one meaning
+ * before it is read: what rgx does not obey goes into a section `axolotl`.
  */
 import {
   type ConfigNode,
   isNull,
   type MapEntry,
   type MapNode,
+  type Position,
   type Problems,
-} from "../../documents/node.ts";
+} from "../documents/node.ts";
+
+import { nearest } from "../../core/suggest.ts";
+import { AXOLOTL, AXOLOTL_AS_WRITTEN } from "../foreign/axolotl/axolotl.ts";
+import { meaningOf } from "./key_names.ts";
+
+const { translated, ...lists } = AXOLOTL_AS_WRITTEN;
+/** The names that files of Axolotl have, without those that are TRL's too. */
+const NAMES: readonly string[] = [
+  ...Object.values(lists).flatMap((list) => Object.keys(list ?? {})),
+  ...Object.entries(translated).flatMap(([path, { aliases }]) =>
+    aliases.length > 0 ? aliases : [path.replace("axolotl.", "")]
+  ),
+];
+
+/** Whether a key is one that only the section `axolotl` has. */
+function isOwn(name: string): boolean {
+  const { withoutEffect, refused, dormant = {} } = AXOLOTL, path = `axolotl.${name}`;
+  return [withoutEffect, refused, dormant, translated].some((list) => Object.hasOwn(list, path));
+}
 
 /** Whether a document is written for Axolotl. */
 export function isOfAxolotl(entries: ReadonlyMap<string, MapEntry>): boolean {
   return entries.has("base_model");
 }
-
-/** Keys that mean something else in rgx, TRL or verl. */
-const OTHER_MEANING = new Set([
-  "datasets",
-  "chat_template",
-  "batch_size",
-  "quantization",
-  "reward_model",
-]);
 
 /** Values of switches that are more than true or false: key → value → what it means in rgx. */
 const SWITCHES: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
@@ -38,13 +50,20 @@ export function withAxolotlNames(document: MapNode, problems: Problems): MapNode
     const { keyAt, node } = entry;
     // There, a key without a value is not written.
     if (isNull(node)) continue;
-    if (OTHER_MEANING.has(name)) own.set(name, { keyAt, node: { ...node, foreign: name } });
+    if (isOwn(name)) own.set(name, { keyAt, node: { ...node, foreign: name } });
+    else if (meaningOf(name, node).kind === "unknown") reportUnknown(name, keyAt, problems);
     else entries.set(name, { ...entry, node: switchOf(name, node, problems) });
   }
   if (own.size === 0) return { ...document, entries };
   const at = document.at, section: MapNode = { kind: "map", entries: own, at };
   entries.set("axolotl", { keyAt: at, node: section });
   return { ...document, entries };
+}
+
+function reportUnknown(name: string, at: Position, problems: Problems): void {
+  const near = nearest(name, NAMES), hint = near === null ? "" : `, did you mean ${near}?`;
+  problems.incomplete = true;
+  problems.add(at, name, `unknown key${hint}`);
 }
 
 function switchOf(name: string, node: ConfigNode, problems: Problems): ConfigNode {
