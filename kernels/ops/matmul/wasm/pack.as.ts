@@ -4,6 +4,9 @@
 
 const LANES = 16;
 
+/** Number of rows of the source that are copied at once, in the order of memory. */
+const TILE_STEPS = 16;
+
 /**
  * Panels of `source` [k, columns] (row stride in bytes), from panel `firstPanel` on. Unit: a panel.
  */
@@ -19,37 +22,36 @@ export function matmul_pack(
   scratch: usize,
 ): void {
   const size = (k as usize) * 64;
-  for (let p = begin; p < end; p++) {
-    const first = (firstPanel + p) * LANES;
-    const count = min(LANES, columns - first);
-    let from = source + (first as usize) * 4;
-    let to = panels + (p as usize) * size;
-    if (count == LANES) {
-      for (let kk = 0; kk < k; kk++) {
-        v128.store(to, v128.load(from));
-        v128.store(to, v128.load(from, 16), 16);
-        v128.store(to, v128.load(from, 32), 32);
-        v128.store(to, v128.load(from, 48), 48);
-        from += stride;
-        to += 64;
-      }
-    } else {
-      memory.fill(to, 0, size);
-      for (let kk = 0; kk < k; kk++) {
-        for (let c = 0; c < count; c++) {
-          store<f32>(to + (c as usize) * 4, load<f32>(from + (c as usize) * 4));
+  for (let row = 0; row < k; row += TILE_STEPS) {
+    const steps = min(TILE_STEPS, k - row);
+    const line = source + (row as usize) * stride;
+    for (let p = begin; p < end; p++) {
+      const first = (firstPanel + p) * LANES;
+      const count = min(LANES, columns - first);
+      let from = line + (first as usize) * 4;
+      let to = panels + (p as usize) * size + (row as usize) * 64;
+      if (count == LANES) {
+        for (let i = 0; i < steps; i++) {
+          v128.store(to, v128.load(from));
+          v128.store(to, v128.load(from, 16), 16);
+          v128.store(to, v128.load(from, 32), 32);
+          v128.store(to, v128.load(from, 48), 48);
+          from += stride;
+          to += 64;
         }
-        from += stride;
-        to += 64;
+      } else {
+        memory.fill(to, 0, (steps as usize) * 64);
+        for (let i = 0; i < steps; i++) {
+          for (let c = 0; c < count; c++) {
+            store<f32>(to + (c as usize) * 4, load<f32>(from + (c as usize) * 4));
+          }
+          from += stride;
+          to += 64;
+        }
       }
     }
   }
 }
-
-/**
- * Number of rows of the source that are copied at once, so that they stay in the first-level cache.
- */
-const TILE_STEPS = 16;
 
 /**
  * Copies `source` [k, rows] (row stride in bytes) to tiles [k, height], which a product reads in
