@@ -181,7 +181,11 @@ Deno.test("a campaign measures the goals on each device first, and goes on after
     of("webgpu", "memory", "transfers"),
     of("vulkan", "memory", "transfers"),
   ]);
-  const script = await fakeScript({ "webgpu peaks": "exits", "vulkan memory": "exits" });
+  const script = await fakeScript({
+    "webgpu peaks": "exits",
+    "vulkan check": "exits",
+    "vulkan memory": "exits",
+  });
   const found = new Map<string, CampaignResult & { seen?: string[] }>(), lefts: string[][] = [];
   const told: string[] = [];
   const isWhole = await makeVisits(visits, {
@@ -203,7 +207,7 @@ Deno.test("a campaign measures the goals on each device first, and goes on after
   );
   const ended = "its process ended with code 3";
   assert.deepEqual(found.get("webgpu")!.left, [`peaks (${ended})`]);
-  assert.deepEqual(found.get("vulkan")!.left, [`memory (${ended})`]);
+  assert.deepEqual(found.get("vulkan")!.left, [`check (${ended})`, `memory (${ended})`]);
   assert.ok(told.includes(`webgpu, peaks: ${ended}`), told.join("\n"));
   // Another process went on with what was found, and programs in Python are not run twice.
   assert.deepEqual(

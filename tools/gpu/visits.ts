@@ -73,6 +73,8 @@ export async function makeVisits(
 ): Promise<boolean> {
   const end = performance.now() + 60_000 * minutes, found = new Map<string, CampaignResult>();
   const closed = new Set<string>();
+  /** Parts that failed before anything was found on their device. */
+  const failed = new Map<string, string[]>();
   let isWhole = true;
   for (const [i, visit] of visits.entries()) {
     const { device } = visit;
@@ -102,7 +104,11 @@ export async function makeVisits(
         script,
         ["--device", device, "--minutes", `${left}`, ...args, ...parts],
         {
-          before: { ...peersOf([...found.values()]), ...found.get(device) },
+          before: {
+            ...peersOf([...found.values()]),
+            left: failed.get(device) ?? [],
+            ...found.get(device),
+          },
           on: hear,
           ...(graceMs === undefined ? {} : { graceMs }),
         },
@@ -115,9 +121,10 @@ export async function makeVisits(
       if (begun === null && done === 0) closed.add(device);
       parts = parts.slice(begun === null ? done : parts.indexOf(begun) + 1);
       done = 0;
-      if (begun !== null && before !== undefined) {
-        await keep({ ...before, left: [...before.left, `${begun as Part} (${ended})`] });
-      }
+      if (begun === null) continue;
+      const reason = `${begun as Part} (${ended})`;
+      if (before !== undefined) await keep({ ...before, left: [...before.left, reason] });
+      else failed.set(device, [...failed.get(device) ?? [], reason]);
     }
   }
   return isWhole;
