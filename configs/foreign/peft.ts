@@ -9,7 +9,11 @@ const LORA: Record<string, RefusedKey> = {
   use_dora: refused(PLAIN_LORA, false),
   layers_pattern: refused(
     "lora.layers_to_transform counts the layers of the model",
-    ...["layers", "h", ["layers"], ["h"], []],
+    "layers",
+    "h",
+    ["layers"],
+    ["h"],
+    [],
   ),
   lora_bias: refused(PLAIN_LORA, false),
   use_qalora: refused(PLAIN_LORA, false),

@@ -3,6 +3,7 @@ import { UsageError } from "../../core/errors.ts";
 import type { RunConfig } from "../schema/run_config.ts";
 import { parseOverrides } from "./overrides.ts";
 import { errorsOf, load, MINIMAL } from "../testing.ts";
+import { argv } from "../../tests/command_line.ts";
 
 async function withArgs(...overrides: string[]): Promise<RunConfig> {
   return (await load(MINIMAL, { overrides })).config;
@@ -45,11 +46,9 @@ Deno.test("flags without a value are true, with no- false", async () => {
 });
 
 Deno.test("the flags of TRL's command line may have several values, or none", async () => {
-  const config = await withArgs(
-    ...["--bf16", "--use_peft", "--lora_target_modules", "q_proj", "v_proj"],
-    ...["--reward_funcs", "accuracy_reward", "think_format_reward", "--reward_weights", "1.0"],
-    ...["0.5", "beta=0.1", "--report_to", "tensorboard", "--stop", "a", "b c", "+top_k=3"],
-  );
+  const config = await withArgs(...argv`--bf16 --use_peft --lora_target_modules q_proj v_proj
+    --reward_funcs accuracy_reward think_format_reward --reward_weights 1.0 0.5 beta=0.1
+    --report_to tensorboard --stop a ${"b c"} +top_k=3`);
   assert.equal(config.training.compute_dtype, "bfloat16");
   assert.deepEqual(config.lora!.target_modules, ["q_proj", "v_proj"]);
   const { length } = config.rewards;
@@ -60,11 +59,9 @@ Deno.test("the flags of TRL's command line may have several values, or none", as
 });
 
 Deno.test("the flags of the GSM8K recipe are aliases", async () => {
-  const config = await withArgs(
-    ...["--model-name", "other", "--max-steps", "-1", "--batch-size", "2"],
-    ...["--gradient-accumulation-steps", "8", "--output-dir", "out", "--no-trackio"],
-    ...["--project-name", "p", "--skip-evaluation"],
-  );
+  const config = await withArgs(...argv`--model-name other --max-steps -1 --batch-size 2
+    --gradient-accumulation-steps 8 --output-dir out --no-trackio --project-name p
+    --skip-evaluation`);
   assert.equal(config.model.model_name_or_path, "other");
   assert.equal(config.training.max_steps, -1);
   assert.equal(config.training.per_device_train_batch_size, 2);

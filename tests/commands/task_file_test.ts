@@ -1,5 +1,6 @@
 /** Tasks from a user's file: in training, mixtures, curricula, benchmarks, and what is refused. */
 import assert from "node:assert/strict";
+import { argv } from "../command_line.ts";
 import { lines, rgx, TINY, withFolder } from "../support.ts";
 
 const DIGIT_SUM = `
@@ -60,8 +61,8 @@ Deno.test("a run on a task of one's own is trained, resumed and measured like an
 
     const bench = await ran(
       cwd,
-      ...["bench", "--models", "run", "--tasks", "mine/digit_sum.ts", "--set", "max_digits=3"],
-      ...["--num-examples", "8", "--no-base", "--output-dir", "results", ...device],
+      ...argv`bench --models run --tasks mine/digit_sum.ts --set max_digits=3 --num-examples 8
+        --no-base --output-dir results ${device}`,
     );
     assert.match(bench.out, /^digit_sum +8 /m);
     // The problems and the answers of the benchmark are those of the run's own evaluation.

@@ -47,7 +47,7 @@ Deno.test("what a file holds out can all be asked, and without an evaluation it 
       const err = await run(
         folder,
         data,
-        ...[`eval.num_examples=${asked}`, "eval_strategy=no", "save_strategy=no", ...more],
+        ...argv`eval.num_examples=${asked} eval_strategy=no save_strategy=no ${more}`,
       );
       const [, train, held] = /, (\d+) to train on, (\w+) held out/.exec(err.replace(/\s+/g, " "))!;
       const before = /evaluation on (\d+) held-out/.exec(err)?.[1] ?? null;

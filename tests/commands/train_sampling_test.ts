@@ -24,7 +24,9 @@ Deno.test("training samples with a min length, stop strings and a repetition pen
     const again = await trained(
       folder,
       "again",
-      ...["training.num_iterations=2", "training.min_new_tokens=3", stop],
+      "training.num_iterations=2",
+      "training.min_new_tokens=3",
+      stop,
       "training.repetition_penalty=1.3",
     );
     const difference = "sampling/sampling_logp_difference/max";

@@ -50,7 +50,8 @@ Deno.test({
         at.train(
           slow,
           "search",
-          ...[...short, "--sweep", "training.learning_rate=6e-4,3e-4", "--sbatch=--nodelist=n2"],
+          ...short,
+          ...argv`--sweep training.learning_rate=6e-4,3e-4 --sbatch=--nodelist=n2`,
         ),
       ]);
       const bench = await submitBenchmark(at);
@@ -149,12 +150,12 @@ function doctorInJob({ folder, cluster }: Workplace): ReturnType<typeof runProgr
 async function submitBenchmark({ folder, rgx }: Workplace): Promise<string[]> {
   await tinyModelFolder(`${folder}/model one`);
   await tinyModelFolder(`${folder}/two`);
+  const setup = '[ "${SLURM_ARRAY_TASK_ID:-}" != 1 ] || [ -e mended ] || exit 3';
+  // Without instructions, as the tiny model has few positions.
   const submitted = await rgx(
     ...argv`slurm bench acct --models ${"model one"} two --tasks chain_sum,spell_backward
-      --num-examples 4 --max-new-tokens 8 ${SMALL} --gpus 2 --output-dir res`,
-    ...["--setup", '[ "${SLURM_ARRAY_TASK_ID:-}" != 1 ] || [ -e mended ] || exit 3'],
-    ...["--sbatch=--nodelist=n2", "--submit", "--json"],
-    ...["--", "--no-instructions"], // the tiny model has few positions
+      --num-examples 4 --max-new-tokens 8 ${SMALL} --gpus 2 --output-dir res --submit --json
+      --setup ${setup} --sbatch=--nodelist=n2 -- --no-instructions`,
   );
   return JSON.parse(submitted).jobs;
 }
@@ -202,12 +203,11 @@ async function checkHeader({ folder, cluster, rgx }: Workplace): Promise<void> {
   await Deno.writeTextFile(`${odd}/my config.yaml`, TINY);
   const script = `${odd}/job of $USER.sh`;
   const written = await rgx(
-    ...["slurm", `${odd}/my config.yaml`, "an-account.x", 'logging.project=it\'s; $(id) "x"'],
-    ...["--work-dir", odd, "--partition", "scavenge", "--time", "0-00:10:00", "--gpus", "2"],
-    ...["--gpu-type", "a100", "--cpus", "2", "--memory", "400M", "--nodes", "1", "--requeue"],
-    ...["--warn", "60", "--max-restarts", "2", "--dependency", "singleton", "--array", "0-1%1"],
-    ...["--sbatch=--comment='two words # no comment'", "--sbatch", "mail-type=NONE"],
-    ...["--setup", "echo running in $PWD", "--device", "wasm", "--output", script, "--json"],
+    ...argv`slurm ${odd}/${"my config.yaml"} an-account.x logging.project=${`it's; $(id) "x"`}
+      --work-dir ${odd} --partition scavenge --time 0-00:10:00 --gpus 2 --gpu-type a100 --cpus 2
+      --memory 400M --nodes 1 --requeue --warn 60 --max-restarts 2 --dependency singleton
+      --array 0-1%1 --sbatch=${"--comment='two words # no comment'"} --sbatch mail-type=NONE
+      --setup ${"echo running in $PWD"} --device wasm --output ${script} --json`,
   );
   const { job_name, logs } = JSON.parse(written);
   assert.deepEqual([job_name, logs], ["my_config", `${odd}/logs`]);

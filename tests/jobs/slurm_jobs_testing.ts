@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { slurmIsInstalled, ThrowawayCluster } from "./throwaway_cluster.ts";
 import { until } from "./waiting.ts";
 import { readMetrics, rgx, withFolder } from "../support.ts";
+import { argv } from "../command_line.ts";
 
 export const installed = await slurmIsInstalled();
 
@@ -80,8 +81,8 @@ export async function withCluster(work: (at: Workplace) => Promise<void>): Promi
         rgx: call,
         train: async (config, name, ...args) => {
           const submitted = await call(
-            ...["slurm", config, "acct", `training.output_dir=${name}`, ...SMALL, ...args],
-            ...["--job-name", name, "--submit", "--json"],
+            ...argv`slurm ${config} acct training.output_dir=${name} ${SMALL} ${args}
+              --job-name ${name} --submit --json`,
           );
           const { jobs } = JSON.parse(submitted) as { jobs: string[] };
           return new Job(cluster, jobs[0]!, `${folder}/${name}`);

@@ -35,8 +35,8 @@ async function writeConfigs(folder: string): Promise<void> {
 
 async function submit({ rgx, cluster, folder }: Workplace, name: string, ...more: string[]) {
   const submitted = await rgx(
-    ...["slurm", "slow/slow.yaml", "acct", `training.output_dir=${name}`, ...SIZES, ...RANKS],
-    ...["--job-name", name, "--submit", "--json", ...more],
+    ...argv`slurm slow/slow.yaml acct training.output_dir=${name} ${SIZES} ${RANKS}
+      --job-name ${name} --submit --json ${more}`,
   );
   const { jobs } = JSON.parse(submitted) as { jobs: string[] };
   return new Job(cluster, jobs[0]!, `${folder}/${name}`);
@@ -81,9 +81,7 @@ Deno.test({
     withCluster(async (at) => {
       const { folder, cluster } = at;
       await writeConfigs(folder);
-      await at.rgx(
-        ...["train", "quick/quick.yaml", ...SIZES, "--output-dir", "whole", "--quiet"],
-      );
+      await at.rgx("train", "quick/quick.yaml", ...SIZES, "--output-dir", "whole", "--quiet");
       const completes = async (job: Job, restarts: number) => {
         const ended = await job.ended(300);
         assert.equal(ended, `COMPLETED 0:0 ${restarts}`, await logOf(job));
@@ -143,17 +141,8 @@ Deno.test({
           const sizes = ["--num-examples", "2500", "--max-new-tokens", "60"];
           await at.rgx("bench", ...models, ...sizes, ...flags, "--output-dir", "alone", "--quiet");
           const submitted = await at.rgx(
-            ...[
-              "slurm",
-              "bench",
-              "acct",
-              ...models,
-              ...sizes,
-              "--output-dir",
-              "together",
-              ...RANKS,
-            ],
-            ...["--device", "wasm", "--submit", "--json", "--", ...flags],
+            ...argv`slurm bench acct ${models} ${sizes} --output-dir together ${RANKS}
+              --device wasm --submit --json -- ${flags}`,
           );
           const { jobs } = JSON.parse(submitted) as { jobs: string[] };
           const job = new Job(cluster, jobs[0]!, `${folder}/together`);

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { buildPackage } from "../../tools/package/build.ts";
+import { argv } from "../command_line.ts";
 import { root } from "../support.ts";
 
 /** Calls `work` with a new package and an empty folder. */
@@ -88,8 +89,8 @@ Deno.test("the package also works when a server has it, as a registry does", () 
       await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(line));
       const rights = ["read", "write", "env", "sys", "ffi", "run"].map((name) => `--allow-${name}`);
       const run = await deno(
-        ...[folder, "run", ...rights, `--allow-import=${host}`],
-        ...["--no-check", "--quiet", "program.ts"],
+        folder,
+        ...argv`run ${rights} --allow-import=${host} --no-check --quiet program.ts`,
       );
       assert.equal(run.text, "true\ncompleted runs/a/report.html\n");
       // Deno keeps what it loads from a server, and the next server has another port.
