@@ -50,6 +50,8 @@ Deno.test("a template that cannot be parsed is refused with the place and the ta
     ["{% break %}", "line 1, column 1: {% break %} stands in no loop"],
     ["{% include 'x' %}", /is not supported: a chat template is one file/],
     ["{{ " + "(".repeat(300), /expressions are nested too deeply/],
+    ["{% if x %}".repeat(50_000), /blocks or expressions are nested too deeply/],
+    [`{{ x${" + x".repeat(50_000)} }}`, /expressions are nested too deeply/],
     ["\n{% raw %}x", "line 2, column 1: {% raw %} has no {% endraw %}"],
     ["{# x", "line 1, column 1: {# x has no #}"],
   ];

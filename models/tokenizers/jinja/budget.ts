@@ -32,7 +32,9 @@ export class Budget {
   /** Goes one level deeper; `leave` comes back, unless an error ends the rendering. */
   enter(): void {
     this.count(1);
-    if (++this.#depth > MAX_DEPTH) throw new Endless("a macro calls itself without end");
+    if (++this.#depth > MAX_DEPTH) {
+      throw new Endless("a macro calls itself without end, or too many parts stand in each other");
+    }
   }
 
   leave(): void {

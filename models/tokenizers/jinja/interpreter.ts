@@ -9,6 +9,7 @@ import { LoopContext } from "./loop.ts";
 import { checkNames } from "./name_checks.ts";
 import { Scope } from "./scope.ts";
 import { unsetAtBegin, type UnsetNames } from "./syntax/frames.ts";
+import { TemplateFault } from "./syntax/fault.ts";
 import type { Block, CallBlock, For, Macro, SetBlock, Statement, Target } from "./syntax/nodes.ts";
 import { parseTemplate } from "./syntax/statements.ts";
 import {
@@ -35,9 +36,15 @@ export interface Program {
 
 /** @throws TemplateFault where the template is wrong */
 export function compile(source: string): Program {
-  const body = parseTemplate(source);
-  checkNames(body, source);
-  return { body, unset: unsetAtBegin(body) };
+  try {
+    const body = parseTemplate(source);
+    checkNames(body, source);
+    return { body, unset: unsetAtBegin(body) };
+  } catch (error) {
+    // Blocks in blocks, or operators in a row, without end: the stack is limited.
+    if (!(error instanceof RangeError)) throw error;
+    throw new TemplateFault(0, "its blocks or expressions are nested too deeply");
+  }
 }
 
 /** An error of a template, with the offset of the statement where it happened. */
