@@ -17,6 +17,8 @@ import { code, table } from "./markdown.ts";
 
 const HEAD = `# Keys of other projects
 
+    rgx config check grpo.yaml     # which keys of this file are refused, or have no effect
+
 Generated from \`configs/foreign/\` by \`deno task docs:config\`; a test holds that it is current.
 [coming_from.md](coming_from.md) has examples, commands and the most used keys.
 

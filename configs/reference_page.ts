@@ -100,6 +100,9 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
 
 const HEAD = `# Configuration
 
+    rgx config show quickstart                      # every key, its value, and where that is from
+    rgx config check my.yaml training.seed=7        # what is wrong or has no effect
+
 Generated from the schema by \`deno task docs:config\`; a test holds that it is current. Names and
 defaults are those of TRL 1.16 (GRPOConfig), transformers 5.23 (TrainingArguments) and PEFT 0.21
 (LoraConfig).
