@@ -8,7 +8,7 @@ const MAX_STEPS = 1_000_000;
 /** A rendering that takes longer is ended, since single steps may also be slow. */
 const MAX_SECONDS = 10;
 /** The clock is read once in so many steps. */
-const STEPS_PER_LOOK = 4096;
+const STEPS_PER_LOOK = 64;
 /** Nodes inside each other, those of macros that call macros included: the stack is limited. */
 const MAX_DEPTH = 500;
 

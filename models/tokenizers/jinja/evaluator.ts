@@ -1,6 +1,6 @@
 /** The values of expressions. */
 import { PyDict } from "../../../tasks/python/literals.ts";
-import type { Budget } from "./budget.ts";
+import { type Budget, Endless } from "./budget.ts";
 import { runFilter } from "./filters/filters.ts";
 import { attribute, item } from "./methods.ts";
 import { binary, compares, joined, slice, unary } from "./operators.ts";
@@ -15,12 +15,14 @@ import {
   Instance,
   isTrue,
   itemsOf,
+  Lazy,
   str,
   text,
   tuple,
   Undefined,
   type Value,
 } from "./values.ts";
+import { MAX_SIZE, stepsOf, weightOf } from "./weight.ts";
 
 export class Evaluator {
   constructor(readonly budget: Budget) {}
@@ -43,13 +45,13 @@ export class Evaluator {
       case "Name":
         return scope.get(node.name);
       case "List":
-        return node.items.map((one) => this.value(one, scope));
+        return this.#made(node.items.map((one) => this.value(one, scope)));
       case "Tuple":
-        return tuple(node.items.map((one) => this.value(one, scope)));
+        return this.#made(tuple(node.items.map((one) => this.value(one, scope))));
       case "Dict":
-        return dict(
+        return this.#made(dict(
           node.pairs.map(([key, one]) => [this.value(key, scope), this.value(one, scope)] as const),
-        );
+        ));
       case "And": {
         const left = this.value(node.left, scope);
         return isTrue(left) ? this.value(node.right, scope) : left;
@@ -63,13 +65,15 @@ export class Evaluator {
       case "Sign":
         return unary(node.operator, this.value(node.operand, scope));
       case "Arithmetic":
-        return binary(
+        return this.#made(binary(
           node.operator,
           this.value(node.left, scope),
           this.value(node.right, scope),
-        );
+        ));
       case "Concat":
-        return node.parts.map((part) => str(this.value(part, scope))).reduce(joined);
+        return this.#made(
+          node.parts.map((part) => str(this.value(part, scope))).reduce(joined),
+        );
       case "Compare":
         return this.#compare(node, scope);
       case "Conditional":
@@ -82,20 +86,20 @@ export class Evaluator {
       case "Test":
         return runTest(
           node.name,
-          this.value(node.operand, scope),
+          this.#read(node.operand, scope),
           this.arguments(node.given, scope),
         );
       case "Call":
         return this.call(this.value(node.callee, scope), this.arguments(node.given, scope));
       case "Attribute":
-        return attribute(this.value(node.object, scope), node.name);
+        return attribute(this.#read(node.object, scope), node.name);
       case "Item":
-        return item(this.value(node.object, scope), this.value(node.key, scope));
+        return item(this.#read(node.object, scope), this.value(node.key, scope));
       case "Slice":
-        return slice(
-          this.value(node.object, scope),
+        return this.#made(slice(
+          this.#read(node.object, scope),
           node.bounds.map((one) => one === null ? null : this.value(one, scope)),
-        );
+        ));
     }
   }
 
@@ -104,6 +108,7 @@ export class Evaluator {
     let left = this.value(first, scope);
     for (const [operator, operand] of rest) {
       const right = this.value(operand, scope);
+      this.budget.count((weightOf(left) >> 12) + (weightOf(right) >> 12) + stepsOf(right));
       if (!compares(operator, left, right)) return false;
       left = right;
     }
@@ -118,14 +123,41 @@ export class Evaluator {
       : operand.type === "Filter"
       ? this.filter(operand, inner, scope)
       : this.value(operand, scope);
-    this.budget.count(1);
-    return runFilter(node.name, value, this.arguments(node.given, scope));
+    this.budget.count(1 + stepsOf(value));
+    return this.#made(runFilter(node.name, value, this.arguments(node.given, scope)));
+  }
+
+  /** A value that is gone through. */
+  #read(node: Expression, scope: Scope): Value {
+    const value = this.value(node, scope);
+    this.budget.count(stepsOf(value));
+    return value;
+  }
+
+  /**
+   * A new value, with its size among the steps.
+   * @throws Endless for one that is too large
+   */
+  #made(value: Value): Value {
+    if (value instanceof Lazy) return new Lazy(this.#counted(value.items));
+    this.budget.count(stepsOf(value));
+    if (weightOf(value) > MAX_SIZE) throw new Endless("a value of it is too large");
+    return value;
+  }
+
+  *#counted(items: Iterable<Value>): Generator<Value> {
+    for (const one of items) {
+      this.budget.count(1);
+      yield this.#made(one);
+    }
   }
 
   /** @throws Error for a value that cannot be called */
   call(callee: Value, given: Call): Value {
-    if (callee instanceof Callable) return callee.call(given);
-    if (callee instanceof Instance && callee.call !== undefined) return callee.call(given);
+    if (callee instanceof Callable) return this.#made(callee.call(given));
+    if (callee instanceof Instance && callee.call !== undefined) {
+      return this.#made(callee.call(given));
+    }
     throw new Error(`${described(callee)} cannot be called`);
   }
 

@@ -27,6 +27,7 @@ import {
   Undefined,
   type Value,
 } from "./values.ts";
+import { stepsOf } from "./weight.ts";
 
 /** A template that can be rendered often. */
 export interface Program {
@@ -34,8 +35,17 @@ export interface Program {
   readonly unset: UnsetNames;
 }
 
+/** Characters of a template. Those of models have less than a tenth of it. */
+const MAX_LENGTH = 1 << 18;
+
 /** @throws TemplateFault where the template is wrong */
 export function compile(source: string): Program {
+  if (source.length > MAX_LENGTH) {
+    throw new TemplateFault(
+      0,
+      `it has ${source.length} characters, at most ${MAX_LENGTH} are read`,
+    );
+  }
   try {
     const body = parseTemplate(source);
     checkNames(body, source);
@@ -172,6 +182,7 @@ class Interpreter {
       depth,
       node.isRecursive ? again : null,
     );
+    this.budget.count(stepsOf(iterable));
     let isEmpty = true;
     for (const one of loop) {
       isEmpty = false;

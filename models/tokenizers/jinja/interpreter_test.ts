@@ -76,6 +76,45 @@ Deno.test("blocks keep what they set, namespaces do not", () => {
   );
 });
 
+Deno.test("a template that would fill the memory, or compute for hours, is refused", () => {
+  const grown = (step: string) =>
+    "{% set ns = namespace(v=[1], n=3) %}{% for i in range(60) %}" + step + "{% endfor %}";
+  const wrong: readonly (readonly [template: string, message: RegExp])[] = [
+    [grown("{% set ns.v = ns.v + ns.v %}"), /stopped: a value of it is too large/],
+    [grown("{% set ns.v = [ns.v, ns.v] %}") + "{{ ns.v }}", /stopped: a value of it is too large/],
+    [grown("{% set ns.v = {'a': ns.v, 'b': ns.v} %}"), /stopped: a value of it is too large/],
+    [grown("{% set ns.n = ns.n * ns.n %}"), /\* is too large/],
+    ["{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns }}", /holds another one/],
+    ["{{ ['a']|map('center', 9000000)|list + [1, 2] * 4000000 }}", /too large/],
+    ["{{ range(99999)|map('center', 9999)|join|length }}", /does not end/],
+    [
+      "{% set x = 'x' * 9000000 %}{% for i in range(999) %}{% if x|upper %}{% endif %}{% endfor %}",
+      /not end/,
+    ],
+    [
+      "{% set x = 'x' * 9000000 %}{% for i in range(999) %}{% if x.upper() %}{% endif %}{% endfor %}",
+      /not end/,
+    ],
+    ["{{ [1]|batch(10 ** 9, 0)|list }}", /a batch of 1000000000 items is too long/],
+    ["{{ '%*d' % (10 ** 8, 1) }}", /an int of at most/],
+    ["{{ ('<a>' * 99999)|striptags }}", /more than 65536 characters/],
+  ];
+  for (const [template, message] of wrong) assert.throws(() => render(template), message, template);
+});
+
+Deno.test("long texts take a time that grows with their length", () => {
+  const printed: readonly (readonly [expression: string, text: string])[] = [
+    ["('a' * 300000)|wordwrap(1)|length", "599999"],
+    ["('a ' * 300000).split(none, 200000)|length", "200001"],
+    ["'{:0300001,}'.format(5)|length", "300001"],
+    ["(('%s' * 300000) % ((1,) * 300000))|length", "300000"],
+    ["([[1] * 9] * 30000)|sum(start=[])|length", "270000"],
+  ];
+  for (const [expression, text] of printed) {
+    assert.equal(render(`{{ ${expression} }}`), text, expression);
+  }
+});
+
 Deno.test("what Jinja refuses or rgx does not do is an error", () => {
   const wrong = [
     "l.append(1)",

@@ -23,9 +23,10 @@ import {
   type Value,
   View,
 } from "./values.ts";
+import { MAX_SIZE } from "./weight.ts";
 
-/** UTF-16 units of a text, items of a list, or bits of a number that an operator may make. */
-const MAX_SIZE = 1 << 26;
+/** Bits of an int that an operator may make. */
+const MAX_BITS = 1 << 16;
 
 /**
  * A comparison, or `in`.
@@ -189,18 +190,24 @@ function integers(operator: string, x: bigint, y: bigint): Value {
     case "-":
       return x - y;
     case "*":
+      if (bits(x) + bits(y) > MAX_BITS) throw new Error("* is too large");
       return x * y;
     case "/":
       return floats("/", Number(x), Number(y));
     case "**":
       if (y < 0n) return floats("**", Number(x), Number(y));
-      if (x.toString(2).length * Number(y) > MAX_SIZE >> 10) throw new Error("** is too large");
+      if (bits(x) * Number(y) > MAX_BITS) throw new Error("** is too large");
       return x ** y;
   }
   if (y === 0n) throw new Error(`a division ${operator} by 0`);
   const rest = x % y, isOff = rest !== 0n && (rest < 0n) !== (y < 0n);
   if (operator === "%") return isOff ? rest + y : rest;
   return isOff ? x / y - 1n : x / y;
+}
+
+/** About the bits of a number: at most 3 too many. */
+function bits(number: bigint): number {
+  return number.toString(16).length * 4;
 }
 
 function floats(operator: string, x: number, y: number): PyFloat {

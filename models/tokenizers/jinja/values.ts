@@ -291,10 +291,25 @@ export function repr(value: Value): string {
     if (value instanceof Undefined) return "Undefined";
     if (value instanceof View) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
     if (value instanceof Range) return rangeShown(value);
-    if (value instanceof Namespace) return `<Namespace ${repr(dict(value.fields))}>`;
+    if (value instanceof Namespace) return namespaceShown(value);
     if (value instanceof Instance) return value.shown();
     throw new Error(`${typeName(value)} cannot be printed`);
   });
+}
+
+/** Without those in it: a namespace may stand in itself. */
+function namespaceShown({ fields }: Namespace): string {
+  if ([...fields.values()].some(hasNamespace)) {
+    throw new Error("a namespace that holds another one cannot be printed");
+  }
+  return `<Namespace ${repr(dict(fields))}>`;
+}
+
+function hasNamespace(value: Value): boolean {
+  if (value instanceof Namespace) return true;
+  if (value instanceof PyDict) return value.entries.some((entry) => entry.some(hasNamespace));
+  const isList = Array.isArray(value) || value instanceof PyTuple || value instanceof View;
+  return isList && itemsOf(value).some(hasNamespace);
 }
 
 function rangeShown({ start, stop, step }: Range): string {

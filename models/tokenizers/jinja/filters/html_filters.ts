@@ -24,10 +24,18 @@ const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: "\u00a0",
 };
 
+/** Characters of which `striptags` removes tags. */
+const MAX_TAGGED = 1 << 16;
+
 /** A text without tags and comments, with single blanks, and with entities as characters. */
 function striptags(value: Value, given: Call): Value {
   bind("striptags", given, []);
-  const bare = removed(removed(str(value), "<!--", "-->"), "<", ">");
+  const text = str(value);
+  // Each tag that is removed copies the rest of the text.
+  if (text.length > MAX_TAGGED) {
+    throw new Error(`striptags of more than ${MAX_TAGGED} characters is not supported`);
+  }
+  const bare = removed(removed(text, "<!--", "-->"), "<", ">");
   return words(bare).join(" ").replace(
     /&(?:#(x?)([0-9a-f]+)|([a-z]\w*));?/gi,
     (whole, x, digits, name) => {

@@ -23,6 +23,7 @@ import {
   Undefined,
   type Value,
 } from "../values.ts";
+import { MAX_SIZE } from "../weight.ts";
 
 type Filter = (value: Value, given: Call) => Value;
 
@@ -106,10 +107,12 @@ function reverse(value: Value, given: Call): Value {
 function sum(value: Value, given: Call): Value {
   const [attribute, start = 0n] = bind("sum", given, ["attribute", "start"]);
   if (typeof start === "string") throw new Error("sum of texts is not possible");
-  return itemsOf(value).map(keyAt(attribute)).reduce(
-    (total, one) => binary("+", total, one),
-    start,
-  );
+  const items = itemsOf(value).map(keyAt(attribute));
+  // One list after the other would be copied again for each item.
+  if (Array.isArray(start) && items.every(Array.isArray)) {
+    return [start, ...items].flat() as Value[];
+  }
+  return items.reduce((total, one) => binary("+", total, one), start);
 }
 
 function unique(value: Value, given: Call): Value {
@@ -180,6 +183,7 @@ function* batches(value: Value, given: Call): Generator<Value> {
   }
   if (part.length === 0) return;
   const size = fill === null ? 0 : integer(number!, "batch's length");
+  if (size > MAX_SIZE) throw new Error(`a batch of ${size} items is too long`);
   while (part.length < size) part.push(fill);
   yield part;
 }

@@ -97,7 +97,9 @@ function signed(digits: string, isNegative: boolean, spec: Spec): string {
   // Zeros that fill the width are grouped too.
   if (spec.fill === "0" && spec.align === "=") {
     const goal = spec.width - head.length - after.length;
-    while (grouped(all, size, spec.group).length < goal) all = `0${all}`;
+    let length = Math.floor(goal * size / (size + 1));
+    while (length + Math.floor((length - 1) / size) < goal) length++;
+    all = all.padStart(length, "0");
   }
   return padded(head, grouped(all, size, spec.group) + after, spec, ">");
 }

@@ -31,8 +31,9 @@ export function split(text: string, separator: string | null, limit: number): st
   }
   if (limit < 0) return words(text);
   const parts = words(text, limit);
-  let rest = stripOf(text, null, true, false);
-  for (const part of parts) rest = stripOf(rest.slice(part.length), null, true, false);
+  let at = 0;
+  for (const part of parts) at = text.indexOf(part, at) + part.length;
+  const rest = stripOf(text.slice(at), null, true, false);
   return rest === "" ? parts : [...parts, rest];
 }
 
@@ -77,7 +78,7 @@ export function pointIndex(text: string, at: number): number {
 }
 
 /** Characters that a filter or a method may add to a line. */
-const MAX_FILL = 1 << 24;
+export const MAX_FILL = 1 << 24;
 
 /**
  * A text so many times; none for a number below 1.

@@ -11,6 +11,7 @@ import {
   unmarked,
   type Value,
 } from "../values.ts";
+import { MAX_FILL } from "./functions.ts";
 import { floatText, integerText } from "./numbers.ts";
 
 const DIRECTIVE = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d{0,6})(?:\.(\*|\d{0,3}))?[hlL]?(.)?/gsu;
@@ -21,8 +22,9 @@ const DIRECTIVE = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d{0,6})(?:\.(\*|\d{0,3}))?[h
  */
 export function percentFormat(template: string, values: Value): string {
   const given: Value[] = values instanceof PyTuple ? [...values.items] : [values];
+  let used = 0;
   const next = (whole: string) => {
-    const value = given.shift();
+    const value = given[used++];
     if (value === undefined) throw new Error(`no value is left for ${whole} of a text`);
     return value;
   };
@@ -40,7 +42,7 @@ export function percentFormat(template: string, values: Value): string {
       return padded(directive(whole, type, flags, limit, value), flags, size, type);
     },
   );
-  if (given.length > 0 && !isNamed && !mayBeLeft(values)) {
+  if (used < given.length && !isNamed && !mayBeLeft(values)) {
     throw new Error("not all values were used by % of a text");
   }
   return text;
@@ -59,8 +61,8 @@ function mayBeLeft(values: Value): boolean {
 }
 
 function count(value: Value): number {
-  if (typeof value === "bigint") return Number(value);
-  throw new Error("* of a text's directive needs an int");
+  if (typeof value === "bigint" && value <= MAX_FILL) return Number(value);
+  throw new Error(`* of a text's directive needs an int of at most ${MAX_FILL}`);
 }
 
 /** @returns sign and mark, then the rest */

@@ -20,45 +20,69 @@ export interface WrapStyle {
   readonly breaksAtHyphens: boolean;
 }
 
+/** A word, or the blanks between two. Its begin may stand on a line already. */
+interface Chunk {
+  readonly characters: readonly string[];
+  /** Index of the last character that is not white space; −1 where all are. */
+  readonly lastInk: number;
+  /** The first character that is on no line. */
+  from: number;
+}
+
 /** The lines of a text. */
 export function wrapped(text: string, style: WrapStyle): string[] {
   const { width, breaksAtHyphens } = style;
   if (!(width > 0)) throw new Error(`a text cannot be wrapped at ${width}`);
   const chunks = text.split(breaksAtHyphens ? CHUNK : SIMPLE)
-    .filter((one) => one !== undefined && one !== "").map((one) => Array.from(one)).reverse();
+    .filter((one) => one !== undefined && one !== "")
+    .map(chunkOf).reverse();
   const lines: string[] = [];
-  const isWhite = (chunk: readonly string[]) => isBlank(chunk.join(""));
   while (chunks.length > 0) {
-    const line: string[][] = [];
+    const line: string[] = [];
     let used = 0;
-    if (lines.length > 0 && isWhite(chunks.at(-1)!)) chunks.pop();
-    while (chunks.length > 0 && used + chunks.at(-1)!.length <= width) {
-      used += chunks.at(-1)!.length;
-      line.push(chunks.pop()!);
+    const first = chunks.at(-1)!;
+    if (lines.length > 0 && first.lastInk < first.from) chunks.pop();
+    while (chunks.length > 0 && used + lengthOf(chunks.at(-1)!) <= width) {
+      used += lengthOf(chunks.at(-1)!);
+      line.push(restOf(chunks.pop()!));
     }
-    if (chunks.length > 0 && chunks.at(-1)!.length > width) breakWord(chunks, line, used, style);
-    if (line.length > 0 && isWhite(line.at(-1)!)) line.pop();
-    if (line.length > 0) lines.push(line.flat().join(""));
+    if (chunks.length > 0 && lengthOf(chunks.at(-1)!) > width) breakWord(chunks, line, used, style);
+    if (line.length > 0 && isBlank(line.at(-1)!)) line.pop();
+    if (line.length > 0) lines.push(line.join(""));
   }
   return lines;
 }
 
+function chunkOf(text: string): Chunk {
+  const characters = Array.from(text);
+  return { characters, lastInk: characters.findLastIndex((one) => !isBlank(one)), from: 0 };
+}
+
+function lengthOf({ characters, from }: Chunk): number {
+  return characters.length - from;
+}
+
+/** What is on no line yet. */
+function restOf({ characters, from }: Chunk): string {
+  return characters.slice(from).join("");
+}
+
 /** Puts the begin of a word that is longer than a line on it. */
 function breakWord(
-  chunks: string[][],
-  line: string[][],
+  chunks: Chunk[],
+  line: string[],
   used: number,
   { width, breaksLongWords, breaksAtHyphens }: WrapStyle,
 ): void {
-  const word = chunks.pop()!;
+  const word = chunks.at(-1)!, left = width - used;
   if (!breaksLongWords) {
-    if (line.length === 0) line.push(word);
-    else chunks.push(word);
+    if (line.length === 0) line.push(restOf(chunks.pop()!));
     return;
   }
-  const left = width - used, hyphen = word.slice(0, left).lastIndexOf("-");
-  const isInside = hyphen > 0 && word.slice(0, hyphen).some((one) => one !== "-");
-  const end = breaksAtHyphens && word.length > left && isInside ? hyphen + 1 : left;
-  line.push(word.slice(0, end));
-  chunks.push(word.slice(end));
+  const begin = word.characters.slice(word.from, word.from + left);
+  const hyphen = begin.lastIndexOf("-");
+  const isInside = hyphen > 0 && begin.slice(0, hyphen).some((one) => one !== "-");
+  const end = breaksAtHyphens && lengthOf(word) > left && isInside ? hyphen + 1 : left;
+  line.push(begin.slice(0, end).join(""));
+  word.from += end;
 }
