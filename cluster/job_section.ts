@@ -8,8 +8,8 @@ import type { CommonOptions } from "./job_script.ts";
 export interface SectionedJob<T extends CommonOptions> {
   account: string;
   options: T;
-  /** The path of the script; null: the configuration names none. */
-  output: string | null;
+  /** The path of the script, and where it is written; null: the configuration names none. */
+  output: { path: string; place: string } | null;
 }
 
 /** How the configuration is read. */
@@ -58,7 +58,9 @@ export async function withJobSection<T extends CommonOptions>(
   return {
     account: charged,
     options: { ...options, ...written(named), ...written(options) },
-    output: section.output,
+    output: section.output === null
+      ? null
+      : { path: section.output, place: `${found.placeOf("output")}: ` },
   };
 }
 

@@ -45,7 +45,10 @@ Deno.test("section slurm has the defaults of a job, its base's too, and an optio
       "--time=02:00:00",
     ]);
     assert.ok(sbatch(text).includes("--no-requeue"));
-    assert.equal((await jobOfConfig("a.yaml", null, given)).output, "job.sh");
+    assert.deepEqual((await jobOfConfig("a.yaml", null, given)).output, {
+      path: "job.sh",
+      place: `${folder}/base.yaml:11:11: slurm.output: `,
+    });
     const typed = await slurmScript("a.yaml", "other", {
       ...given,
       gpus: 1,

@@ -5,6 +5,14 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import type { JobScript } from "./job_script.ts";
 
+/** How a script is written. */
+export interface WriteOptions {
+  /** Whether a file that is there is replaced. */
+  force?: boolean;
+  /** What stands before the path in an error. */
+  place?: string;
+}
+
 /**
  * Writes the script and creates the folder of its logs.
  * @throws UsageError when the file exists, or its folder does not
@@ -12,19 +20,19 @@ import type { JobScript } from "./job_script.ts";
 export async function writeScript(
   script: JobScript,
   output: string,
-  options: { force?: boolean } = {},
+  { force = false, place = "--output " }: WriteOptions = {},
 ): Promise<void> {
   const path = resolve(output);
   const found = await Deno.lstat(path).catch(() => null);
-  if (found?.isDirectory) throw new UsageError(`--output ${output}: is a folder, expected a file`);
-  if (found !== null && !options.force) {
-    throw new UsageError(`--output ${output}: the file is there already`, {
+  if (found?.isDirectory) throw new UsageError(`${place}${output}: is a folder, expected a file`);
+  if (found !== null && !force) {
+    throw new UsageError(`${place}${output}: the file is there already`, {
       advice: "--force writes over it; --output names another one.",
     });
   }
   const folder = path.replace(/\/[^/]*$/, "") || "/";
   if (!(await Deno.stat(folder).catch(() => null))?.isDirectory) {
-    throw new UsageError(`--output ${output}: there is no folder ${folder}`);
+    throw new UsageError(`${place}${output}: there is no folder ${folder}`);
   }
   try {
     await Deno.mkdir(script.logs, { recursive: true });

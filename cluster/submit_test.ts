@@ -19,6 +19,10 @@ Deno.test("the folder of the logs is created; no file is replaced without --forc
     await writeScript({ ...script(folder), text: "#!/bin/sh\n" }, path, { force: true });
     assert.equal(await Deno.readTextFile(path), "#!/bin/sh\n");
     await refuses(() => writeScript(script(folder), folder), ["is a folder"]);
+    const place = "a.yaml:3:11: slurm.output: ";
+    await refuses(() => writeScript(script(folder), folder, { place }), [
+      `${place}${folder}: is a`,
+    ]);
     await refuses(() => writeScript(script(folder), `${folder}/no/job.sh`), ["there is no folder"]);
   });
 });

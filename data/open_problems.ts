@@ -128,7 +128,7 @@ async function trainRowsOf(
   isNamed: boolean,
 ): Promise<readonly DataRow[]> {
   try {
-    return await reader.split(split);
+    return await reader.split(split, true);
   } catch (error) {
     if (isNamed || !(error instanceof UsageError)) throw error;
     throw new UsageError(`the data set ${task} is not here: ${error.message}`, {

@@ -58,13 +58,14 @@ export class SplitReader {
 
   /**
    * The rows of a split, or of slices of splits as `parseSplit` reads them.
+   * @param isAsked false: it is the default, `test`, for which another split or all rows may stand
    * @throws UsageError that lists the splits when one is not there
    */
-  async split(text: string): Promise<readonly DataRow[]> {
+  async split(text: string, isAsked = text !== "test"): Promise<readonly DataRow[]> {
     const slices = parseSplit(text), whole = new Map<string, readonly DataRow[]>();
     const found: (readonly DataRow[])[] = [];
     for (const slice of slices) {
-      const rows = whole.get(slice.split) ?? await this.#whole(slice.split, text);
+      const rows = whole.get(slice.split) ?? await this.#whole(slice.split, isAsked);
       whole.set(slice.split, rows);
       found.push(sliceRows(rows, slice));
     }
@@ -77,14 +78,14 @@ export class SplitReader {
     return rows;
   }
 
-  async #whole(split: string, text: string): Promise<readonly DataRow[]> {
+  async #whole(split: string, isAsked: boolean): Promise<readonly DataRow[]> {
     const { files, splits } = await requireFound(this.name, split);
     // The validation stands for a test split only where nobody asked for that.
-    if (text !== "test" && splits !== null && !splits.includes(split)) {
+    if (isAsked && splits !== null && !splits.includes(split)) {
       throw noSplit(this.name, split, splits);
     }
     const rows = await this.read(files);
-    if (split === "train" || text === "test") return rowsOfSplit(rows, split as "train" | "test");
+    if (split === "train" || !isAsked) return rowsOfSplit(rows, split as "train" | "test");
     if (splits !== null) return rows;
     const named = rows.filter((row) => splitOf(row) === split);
     if (named.length > 0) return named;

@@ -61,6 +61,7 @@ Deno.test("splits and slices of files, folders and a column are trained on and h
     assert.deepEqual(await splitsOf("column.jsonl"), ["t0 t1 t2", "s0"]);
     assert.deepEqual(await splitsOf("column.jsonl", "dev"), ["d0 d1", "s0"]);
     assert.deepEqual(await splitsOf("column.jsonl", "train[1:]", "dev"), ["t1 t2", "d0 d1"]);
+    assert.deepEqual(await splitsOf("column.jsonl", "test"), ["s0", ""]);
     assert.deepEqual(await splitsOf("one.jsonl", "train[:2]", "train[1:3]"), [
       "a0 a1",
       "a1 a2",
@@ -73,6 +74,9 @@ Deno.test("splits and slices of files, folders and a column are trained on and h
     const refused = async (message: RegExp, ...args: Parameters<typeof open>) =>
       await assert.rejects(open(...args), message);
     await refused(/there is no split "dev", only train$/, "one.jsonl", "dev");
+    // A split that is asked for is not replaced by another one.
+    await refused(/there is no split "test", only train$/, "one.jsonl", "test");
+    await refused(/there is no split "test", only train, validation$/, "set", "test");
     await refused(/there is no split "dev", only train, validation$/, "set", "dev");
     await refused(/there is no split "test", only train, validation$/, "set", "train", "test[:2]");
     await refused(/there is no split "x", only train, dev, test$/, "column.jsonl", "x");

@@ -11,6 +11,7 @@ import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
 import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
 import { jobOfConfig, TRAIN_TEMPLATE, trainScript } from "../../cluster/train_script.ts";
+import { isOverride } from "../../configs/foreign/config_arguments.ts";
 import { DEFAULT_TIME } from "../../configs/types/slurm_values.ts";
 import { checkMpiType } from "../../cluster/mpi_type.ts";
 import { parseSignalLead } from "../../cluster/signal_lead.ts";
@@ -81,10 +82,10 @@ export async function slurmTrain(
     });
   }
   // Without an account the first override stands in its place.
-  const isOverride = account !== undefined && /^[~+]|=/.test(account);
-  const job = await jobOfConfig(config, isOverride ? null : account ?? null, {
+  const isNamed = account !== undefined && !await isOverride(account);
+  const job = await jobOfConfig(config, isNamed ? account : null, {
     ...await commonOptions(typed),
-    args: isOverride ? [account, ...overrides] : overrides,
+    args: isNamed || account === undefined ? overrides : [account, ...overrides],
     sweep: typed.sweep,
     ...given({ array: typed.array, device: typed.device, tasksPerNode: typed.ntasksPerNode }),
     ...given({ mpi: typed.mpi }),
@@ -104,8 +105,10 @@ export async function slurmTrain(
     write,
     (named) => looks ? inFolder(flags.workDir, () => missingForRun(named)) : Promise.resolve([]),
   );
-  const output = flags.output ?? job.output ?? `slurm_${script.jobName}.sh`;
-  await deliver(script, output, flags, (path) => ["sbatch", "--parsable", path]);
+  const written = flags.output === undefined ? job.output : null;
+  const output = written?.path ?? flags.output ?? `slurm_${script.jobName}.sh`;
+  const place = given({ place: written?.place });
+  await deliver(script, { output, ...place }, flags, (path) => ["sbatch", "--parsable", path]);
 }
 
 export async function slurmBench(
@@ -156,7 +159,7 @@ export async function slurmBench(
     script: output,
   });
   script.notes.push(...notes);
-  await deliver(script, output, flags, (path) => ["bash", path]);
+  await deliver(script, { output }, flags, (path) => ["bash", path]);
 }
 
 /** Splits task names as `rgx bench` does. @throws UsageError for an unknown task */
@@ -256,7 +259,7 @@ async function notesOf({ notes }: JobScript, { mpi }: SlurmFlags): Promise<strin
 
 async function deliver(
   script: JobScript,
-  output: string,
+  { output, place }: { output: string; place?: string },
   flags: SlurmFlags,
   command: (path: string) => string[],
 ): Promise<void> {
@@ -266,7 +269,7 @@ async function deliver(
     await checkPartitionTime(flags.partition ?? null, flags.time ?? DEFAULT_TIME);
   }
   if (flags.setup.length > 0) await checkShell(script.text);
-  await writeScript(script, output, { force: flags.force ?? false });
+  await writeScript(script, output, given({ force: flags.force, place }));
   for (const note of notes) log(`note: ${note}`);
   const jobs = flags.submit ? await submitWritten(command(path), flags, output) : [];
   if (flags.json) {

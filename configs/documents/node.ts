@@ -57,6 +57,16 @@ export interface MapNode extends Written {
 }
 export type ConfigNode = ScalarNode | ListNode | MapNode;
 
+/**
+ * The node of a text; null for any other. Like the type `text()`, it takes what was typed on a
+ * command line as text, also where that looks like a number: a revision `1.0`.
+ */
+export function asText(node: ConfigNode | undefined): (ScalarNode & { value: string }) | null {
+  if (node?.kind !== "scalar" || node.value === null) return null;
+  const { value, raw } = node, text = typeof value === "string" ? value : raw ?? "";
+  return text === "" ? null : { ...node, value: text };
+}
+
 export function isNull(node: ConfigNode): boolean {
   return node.kind === "scalar" && node.value === null;
 }

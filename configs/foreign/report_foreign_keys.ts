@@ -31,7 +31,7 @@ export function reportForeignKeys(tree: MapNode, problems: Problems): void {
   );
   for (const { path, entry, written } of kept) {
     const refused = listedAt(REFUSED_KEYS, path), why = listedAt(WITHOUT_EFFECT, path);
-    if (why !== undefined) reportWithoutEffect(why, entry, written, problems);
+    if (why !== undefined) reportWithoutEffect(why, { path, entry, written }, problems);
     else if (refused !== undefined && !asksForNothing(path, entry.node)) {
       reportRefused(refused, entry, written, problems);
     }
@@ -53,21 +53,18 @@ function asksForNothing(path: string, node: ConfigNode): boolean {
 }
 
 /** The project whose keys share a note for each reason. */
-function projectOf(written: string): string | null {
+function projectOf({ path, written }: Kept): string | null {
   if (isOfVerlAlone(written)) return "verl";
-  if (isOfAxolotlAlone(written)) return "Axolotl";
+  // The same name may be a key of Unsloth in another file.
+  if (isOfAxolotlAlone(path)) return "Axolotl";
   return isOfOpenRlhfAlone(written) ? "OpenRLHF" : null;
 }
 
 /** Notes a key that steers another engine. Those of one project share a note for each reason. */
-function reportWithoutEffect(
-  why: string,
-  { keyAt, node }: MapEntry,
-  written: string,
-  problems: Problems,
-): void {
+function reportWithoutEffect(why: string, key: Kept, problems: Problems): void {
+  const { written, entry: { keyAt, node } } = key;
   if (isNull(node)) return;
-  const project = projectOf(written);
+  const project = projectOf(key);
   if (project !== null) {
     // A whole configuration has many switches that are off.
     if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;

@@ -79,9 +79,12 @@ export const UNSLOTH: ForeignTable = {
   refused: REFUSED,
 };
 
+/** Names that other projects have too. */
+const SHARED = ["gpu_memory_utilization", "device_map"];
+
 /** Keys by which a configuration is known as one of Unsloth, as they stand in the tree. */
 const OWN = [
-  ...Object.keys(UNSLOTH.withoutEffect).filter((name) => name !== "gpu_memory_utilization"),
+  ...Object.keys(UNSLOTH.withoutEffect).filter((name) => !SHARED.includes(name)),
   ...Object.keys(UNSLOTH.translated),
 ];
 

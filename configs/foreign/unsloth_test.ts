@@ -21,6 +21,12 @@ Deno.test("arguments of Unsloth's calls are keys", async () => {
   assert.doesNotMatch(text, /load_in_4bit: true/);
 });
 
+Deno.test("a key that other projects have too makes no file one of Unsloth", async () => {
+  const { notes } = await load(`${MINIMAL}device_map: auto\n`);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0]!, /^f\.yaml:4:1: device_map: accepted, has no effect in rgx; it says how/);
+});
+
 Deno.test("a seed that is written wins over random_state, with a note", async () => {
   const { config, notes } = await load(`${MINIMAL}seed: 1\nrandom_state: 3407\n`);
   assert.equal(config.training.seed, 1);

@@ -8,6 +8,7 @@ import { readJsonObject } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";
 import { findModel, nameAndRevision } from "../../hub/find_model.ts";
 import {
+  asText,
   type ConfigNode,
   emptyMap,
   fromJson,
@@ -49,8 +50,8 @@ export async function withAdapterKeys(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const named = nodeAt(tree, ["model", "adapter_name_or_path"]);
-  if (named?.kind !== "scalar" || typeof named.value !== "string") return tree;
+  const named = asText(nodeAt(tree, ["model", "adapter_name_or_path"]));
+  if (named === null) return tree;
   const lora = nodeAt(tree, ["lora"]), enabled = nodeAt(lora, ["enabled"]);
   if (enabled?.kind === "scalar" && enabled.value === false) {
     const key = enabled.foreign ?? "lora.enabled";
@@ -151,9 +152,9 @@ async function noteOtherBase(
   json: Readonly<Record<string, Json>>,
   { cwd, named, problems }: { cwd: string; named: ScalarNode; problems: Problems },
 ): Promise<void> {
-  const model = nodeAt(tree, ["model", "model_name_or_path"]);
+  const model = asText(nodeAt(tree, ["model", "model_name_or_path"]));
   const base = json["base_model_name_or_path"], revision = json["revision"] ?? null;
-  if (model?.kind !== "scalar" || typeof model.value !== "string") return;
+  if (model === null) return;
   if (typeof base !== "string" || base === "" || base === model.value) return;
   const real = async (path: string) => await Deno.realPath(path).catch(() => null);
   const here = await real(resolve(cwd, model.value));

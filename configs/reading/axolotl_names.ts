@@ -31,9 +31,12 @@ function isOwn(name: string): boolean {
   return [withoutEffect, refused, dormant, translated].some((list) => Object.hasOwn(list, path));
 }
 
+/** The key by which its files are known. */
+const MODEL = "base_model";
+
 /** Whether a document is written for Axolotl. */
 export function isOfAxolotl(entries: ReadonlyMap<string, MapEntry>): boolean {
-  return entries.has("base_model");
+  return entries.has(MODEL);
 }
 
 /** Values of switches that are more than true or false: key → value → what it means in rgx. */
@@ -50,8 +53,11 @@ export function withAxolotlNames(document: MapNode, problems: Problems): MapNode
     const { keyAt, node } = entry;
     // There, a key without a value is not written.
     if (isNull(node)) continue;
-    if (isOwn(name)) own.set(name, { keyAt, node: { ...node, foreign: name } });
-    else if (meaningOf(name, node).kind === "unknown") reportUnknown(name, keyAt, problems);
+    const isAlone = isOwn(name);
+    if (isAlone) own.set(name, { keyAt, node: { ...node, foreign: name } });
+    // The model stands in the section too: what is typed may replace it in its own place.
+    if (isAlone && name !== MODEL) continue;
+    if (meaningOf(name, node).kind === "unknown") reportUnknown(name, keyAt, problems);
     else entries.set(name, { ...entry, node: switchOf(name, node, problems) });
   }
   if (own.size === 0) return { ...document, entries };

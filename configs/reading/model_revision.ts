@@ -2,7 +2,7 @@
 import { basename, dirname, resolve } from "node:path";
 import { isRevision, MAIN, parseNamed, withRevision } from "../../hub/repository.ts";
 import { expandHome } from "../../hub/settings.ts";
-import { type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
+import { asText, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
 import { findFile } from "./resolve_paths.ts";
 
 const KEY = "model.model_revision";
@@ -13,18 +13,16 @@ export async function withModelRevision(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const model = nodeAt(tree, ["model"]), asked = nodeAt(tree, ["model", "model_revision"]);
-  if (model?.kind !== "map" || asked?.kind !== "scalar" || typeof asked.value !== "string") {
-    return tree;
-  }
+  const model = nodeAt(tree, ["model"]), asked = asText(nodeAt(tree, ["model", "model_revision"]));
+  if (model?.kind !== "map" || asked === null) return tree;
   const revision = asked.value, key = asked.foreign ?? KEY;
   const fail = (text: string) => {
     problems.add(asked.at, key, text);
     return tree;
   };
   if (!isRevision(revision)) return fail(`${revision}: not the name of a branch, tag or commit`);
-  const named = nodeAt(tree, ["model", "model_name_or_path"]);
-  if (named?.kind !== "scalar" || typeof named.value !== "string") {
+  const named = asText(nodeAt(tree, ["model", "model_name_or_path"]));
+  if (named === null) {
     return revision === MAIN ? tree : fail("needs the model that has it: model.model_name_or_path");
   }
   const name = expandHome(named.value);

@@ -25,6 +25,8 @@ Deno.test("model_revision chooses the revision of a model of the Hub", async () 
     await nameOf("model: hf://org/name/a.gguf\n", ["--model-revision", "pr/3"]),
     "hf://org/name@pr%2F3/a.gguf",
   );
+  // What is typed is text, also where it looks like a number.
+  assert.equal(await nameOf("model: org/name\n", ["model_revision=1.0"]), "org/name@1.0");
   assert.equal(await nameOf("model: org/name@v1\nmodel_revision: v1\n"), "org/name@v1");
   assert.equal(await nameOf("model: org/name\nmodel_revision: main\n"), "org/name");
   assert.equal(await nameOf("model: m\nmodel_revision: main\n"), "m");

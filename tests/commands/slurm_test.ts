@@ -28,6 +28,11 @@ Deno.test("a script is written to the current folder, and overwritten with --for
       jobs: [],
       notes: [],
     });
+    // A configuration that names the account leaves its place to the first override.
+    const flags = argv`slurm tiny.yaml --gpus 1 --output b.sh -- --slurm.account other --top-k 3`;
+    const second = await rgx(flags, "", {}, folder);
+    assert.equal(second.code, 0, second.err);
+    assert.match(await Deno.readTextFile(`${folder}/b.sh`), /--account=other\n[^]*--top-k 3/);
   });
 });
 

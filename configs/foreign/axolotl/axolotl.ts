@@ -32,7 +32,7 @@ function placed<T>(list: Readonly<Record<string, T>>): Record<string, T> {
   );
 }
 
-/** Whether a key that has no effect is one of Axolotl's. */
+/** Whether a key that has no effect is one of Axolotl's: by its path in the tree. */
 export function isOfAxolotlAlone(path: string): boolean {
-  return Object.hasOwn(AXOLOTL_AS_WRITTEN.withoutEffect, path);
+  return Object.hasOwn(AXOLOTL.withoutEffect, path);
 }

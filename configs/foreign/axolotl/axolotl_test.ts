@@ -41,6 +41,37 @@ Deno.test("what is not written has Axolotl's defaults, and a note names them", a
   assert.match(notes[0]!, /^f\.yaml:1:13: base_model: Axolotl's defaults are set: gradient_acc/);
 });
 
+Deno.test("a file of Axolotl remains one where another model is typed", async () => {
+  const typed = { overrides: ["model_name_or_path=other"] };
+  const { config: { training, model, lora }, notes } = await load(
+    START + "lora_r: 4\n",
+    typed,
+    DATA,
+  );
+  assert.equal(model.model_name_or_path, "other");
+  assert.deepEqual([training.lr_scheduler_type, training.save_total_limit], ["cosine", 4]);
+  assert.equal(lora, null);
+  assert.match(notes.join("\n"), /f\.yaml:6:9: lora_r: .*without adapter: lora, all weights/);
+  const supervised = START.replace("rl: grpo\n", "");
+  assert.match(
+    (await errorsOf(supervised, typed, DATA)).join("\n"),
+    /base_model: without rl: grpo/,
+  );
+  // In another file the key is the name of the model alone.
+  const plain = "model: m\ndataset_name: d.jsonl\nrewards: [correctness]\n";
+  const other = await load(plain, { overrides: ["base_model=other", "rl=gdpo"] }, DATA);
+  assert.equal(other.config.model.model_name_or_path, "other");
+  assert.equal(other.config.training.lr_scheduler_type, "linear");
+  assert.equal(other.config.training.multi_objective_aggregation, "normalize_then_sum");
+});
+
+Deno.test("the split of the data set is the one that is trained on", async () => {
+  const split = async (name: string) =>
+    await load(START.replace("{path", `{split: '${name}', path`), {}, DATA);
+  assert.equal((await split("train[:9]")).config.data.dataset_train_split, "train[:9]");
+  assert.equal((await split("train")).config.data.dataset_train_split, "train");
+});
+
 Deno.test("adapters are those of Axolotl", async () => {
   const lora = async (yaml: string) => (await loaded(yaml)).config.lora;
   assert.equal((await lora("adapter: lora\nlora_r: 4\n"))!.r, 4);
@@ -123,7 +154,6 @@ Deno.test("what Axolotl does and rgx does not is refused with its line", async (
     /:3:34: datasets\.0\.type: Python is not run/,
   );
   assert.match(await changed("[{path", "[{path: d.jsonl}, {path"), /datasets: expected one/);
-  assert.match(await changed("{path: d.jsonl}", "{path: d.jsonl, split: test}"), /only train/);
   assert.match(await changed("{reward", "{async_prefetch: true, reward"), /max_staleness/);
   assert.match(await changed("trl.rewards.acc", "mine.acc"), /rewards\.0: .*Python is not run/);
 });

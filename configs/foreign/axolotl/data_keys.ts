@@ -12,7 +12,7 @@ export const DATA: VerlKeys = {
       anything("a list of data sets"),
       null,
       "Axolotl: one data set, its `path` (or `data_files`) as dataset_name, its `name` as " +
-        "dataset_config",
+        "dataset_config, its `split` as dataset_train_split",
     ),
     "axolotl.val_set_size": key(
       nullable(float({ min: 0 })),

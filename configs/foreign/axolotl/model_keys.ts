@@ -22,6 +22,11 @@ export const MODEL: VerlKeys = {
     lora_alpha_pattern: "lora.alpha_pattern",
   },
   translated: {
+    "axolotl.base_model": key(
+      nullable(name()),
+      null,
+      "Axolotl: it says that the file is one of Axolotl, also where another model is typed",
+    ),
     "axolotl.adapter": key(
       nullable(choice(["lora", "qlora"], { notYet: ["llama-adapter"] })),
       null,

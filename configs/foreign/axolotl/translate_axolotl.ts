@@ -3,10 +3,15 @@ import { type ConfigNode, isNull, type Json, nodeAt, toJson } from "../../docume
 import type { Translation } from "../translation.ts";
 
 export function translateAxolotl(translation: Translation): void {
-  const model = translation.given("model.model_name_or_path");
-  if (model?.foreign === "base_model") {
+  // Keys such as `rl` may stand in any file; this one is only there in files of Axolotl.
+  const model = translation.given("axolotl.base_model");
+  if (model !== undefined) {
     translateAlgorithm(translation, model);
     fillDefaults(translation, model);
+  }
+  const rl = translation.given("axolotl.rl");
+  if (rl !== undefined && translation.text("axolotl.rl") === "gdpo") {
+    translation.set("training", "multi_objective_aggregation", "normalize_then_sum", rl);
   }
   translateAdapter(translation, model);
   translateTemplate(translation);
@@ -18,13 +23,10 @@ export function translateAxolotl(translation: Translation): void {
 }
 
 function translateAlgorithm(translation: Translation, model: ConfigNode): void {
-  const rl = translation.given("axolotl.rl");
-  if (rl === undefined) {
+  if (translation.given("axolotl.rl") === undefined) {
     const text = "without rl: grpo, Axolotl trains supervised; of its files rgx reads those of " +
       "GRPO, and rgx sft has a section sft (docs/training.md)";
     translation.refuse(model, "base_model", text);
-  } else if (translation.text("axolotl.rl") === "gdpo") {
-    translation.set("training", "multi_objective_aggregation", "normalize_then_sum", rl);
   }
   const push = translation.given("training.hub_model_id");
   if (push !== undefined) {
@@ -59,6 +61,18 @@ function fillDefaults(translation: Translation, model: ConfigNode): void {
   translation.note(model, "base_model", `Axolotl's defaults are set: ${filled.join(", ")}`);
 }
 
+/** Without `adapter`, Axolotl trains all weights, whatever else is written. */
+function noteNoAdapter(translation: Translation, model: ConfigNode): void {
+  const lora = translation.given("lora");
+  if (lora === undefined) return;
+  const first = lora.kind === "map" ? [...lora.entries.values()][0]?.node : lora;
+  if (first !== undefined && translation.given("lora.enabled") === undefined) {
+    const text = "accepted, has no effect in rgx: without adapter: lora, all weights are trained";
+    translation.note(first, "lora", text);
+  }
+  translation.set("lora", "enabled", false, model);
+}
+
 const MODULES = "axolotl.lora_target_linear";
 
 function translateAdapter(translation: Translation, model: ConfigNode | undefined): void {
@@ -68,10 +82,7 @@ function translateAdapter(translation: Translation, model: ConfigNode | undefine
     if (translation.text("axolotl.adapter") === "qlora") {
       translation.set("model", "load_in_4bit", true, adapter);
     }
-  } else if (model?.foreign === "base_model" && translation.given("lora") !== undefined) {
-    // Without `adapter`, Axolotl trains all weights, whatever else is written.
-    translation.set("lora", "enabled", false, model);
-  }
+  } else if (model !== undefined) noteNoAdapter(translation, model);
   const linear = translation.given(MODULES);
   if (linear === undefined || !translation.isTrue(MODULES)) return;
   const named = translation.given("lora.target_modules");
@@ -141,11 +152,10 @@ function translateDatasets(translation: Translation): void {
       translation.set("data", "dataset_name", file[0]!, node);
     } else if (name === "data_files") refuse(node, "expected one file: join the files", key);
     else if (name === "name") translation.set("data", "dataset_config", value, node);
-    else if (name === "split" && value !== "train") {
-      refuse(node, "only train is read; name the file of a split in path", key);
-    } else if (name === "type") refuse(node, NO_PYTHON, key);
+    else if (name === "split") translation.set("data", "dataset_train_split", value, node);
+    else if (name === "type") refuse(node, NO_PYTHON, key);
     else if (name === "revision") refuse(node, "name the folder of the data", key);
-    else if (!["path", "split"].includes(name)) {
+    else if (name !== "path") {
       refuse(
         node,
         "not supported yet by this version; columns are known by their names " +

@@ -66,7 +66,7 @@ export const OPEN_R1: ForeignTable = {
       nullable(freeMap()),
       null,
       "open-r1: a mixture of one data set, its `id` as dataset_name, its `config` as " +
-        "dataset_config, `test_split_size` as what train_ratio leaves",
+        "dataset_config, its `split` as dataset_train_split, `test_split_size` as what train_ratio leaves",
       ["dataset_mixture"],
     ),
   },

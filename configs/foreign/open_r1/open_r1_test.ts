@@ -91,10 +91,12 @@ Deno.test("a mixture of one data set is that data set, and a larger one is refus
   const { config } = await load(mixture(`${one}, test_split_size: 0.25`), {}, DATA);
   assert.equal(config.data.dataset_name, "d.jsonl");
   assert.equal(config.data.train_ratio, 0.75);
+  const split = await load(mixture("datasets: [{id: d.jsonl, split: 'train[:9]'}]"), {}, DATA);
+  assert.equal(split.config.data.dataset_train_split, "train[:9]");
   const refused: readonly [inside: string, expected: RegExp][] = [
     ["datasets: [{id: d.jsonl}, {id: d.jsonl}]", /:3:29: dataset_mixture: .*join the files/],
     ["datasets: [{id: d.jsonl, weight: 0.5}]", /weight: all rows are read; max_examples/],
-    ["datasets: [{id: d.jsonl, split: test}]", /split: only train is read/],
+    ["datasets: [{id: d.jsonl, split: 'train['}]", /:3:51: data\.dataset_train_split: "train\["/],
     ["datasets: [{config: a}]", /id, the name of the data set, is missing/],
     [`${one}, test_split_size: 2`, /test_split_size: expected a share/],
     [`${one}, test: 2`, /unknown key test \(known: datasets, seed/],

@@ -136,14 +136,14 @@ function translateMixture(translation: Translation): void {
     return refuse(only, "id, the name of the data set, is missing");
   }
   for (const [name, { node }] of only.entries) {
+    if (isNull(node)) continue;
     const value = toJson(node);
     if (name === "id") translation.set("data", "dataset_name", value, node);
     else if (name === "config") translation.set("data", "dataset_config", value, node);
-    else if (name === "split" && value !== "train") {
-      refuse(node, "split: only train is read; name the file of a split in dataset_name");
-    } else if (name === "weight" && value !== null && value !== 1) {
+    else if (name === "split") translation.set("data", "dataset_train_split", value, node);
+    else if (name === "weight" && value !== 1) {
       refuse(node, "weight: all rows are read; max_examples takes only the first ones");
-    } else if (!["split", "weight", "columns"].includes(name)) {
+    } else if (!["weight", "columns"].includes(name)) {
       refuse(node, `unknown key ${name} (known: id, config, split, columns, weight)`);
     }
   }

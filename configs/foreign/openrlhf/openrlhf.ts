@@ -90,6 +90,7 @@ const SECTION: VerlKeys = {
   obeyed: {
     pretrain: "model.model_name_or_path",
     input_key: "data.dataset_prompt_column",
+    prompt_split: "data.dataset_train_split",
     n_samples_per_prompt: "training.num_generations",
     max_epochs: "training.num_iterations",
     num_episodes: "training.num_train_epochs",
@@ -145,7 +146,6 @@ const SECTION: VerlKeys = {
     ...each("remote_rm_url agent_func_path", refused(`Python is not run: ${REWARD}`)),
     reward_pretrain: refused(REWARD),
     prompt_data_probs: refused("one set of prompts is trained on: join the files into one"),
-    prompt_split: refused("name the file in prompt_data", "train"),
     input_template: refused("apply_chat_template, and data.system_prompt"),
     eval_dataset: refused("data.test_examples holds prompts out, eval_strategy=steps asks them"),
     eval_steps: refused("eval_strategy=steps and training.eval_steps", -1),
