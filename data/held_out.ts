@@ -159,9 +159,9 @@ function sharedNote(source: ProblemSource, questions: ReadonlySet<string>): stri
     if (questions.has(source.entry("train", index).question)) shared++;
   }
   if (shared === 0) return [];
-  const are = shared === 1 ? "problem is" : "problems are";
+  const are = shared === 1 ? "is" : "are";
   return [
-    `${source.name}: ${shared} of the ${rows} training ${are} held out too, since the test split ` +
+    `${source.name}: ${shared} of the ${rows} training problems ${are} held out too, since the test split ` +
     "has the same questions: accuracies say less about new problems",
   ];
 }

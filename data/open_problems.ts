@@ -37,7 +37,9 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const format = task_name ?? formatOf(trainRows);
   const read = (some: readonly DataRow[]) => entriesOfRows(some, name, format, notes);
   const train = read(trainRows), testEntries = testRows === null ? null : read(testRows);
-  if (testEntries !== null && (options.dataset_test_split ?? TEST) !== TEST) {
+  // Of problems that are asked, splitProblems says the same.
+  const isAsked = options.hold_out ?? true;
+  if (!isAsked && testEntries !== null && (options.dataset_test_split ?? TEST) !== TEST) {
     notes.push(...sharedProblems(name, train, testEntries));
   }
   const source = { ...options, task_name: null, dataset_name: name, entries: train, testEntries };
@@ -69,8 +71,9 @@ function sharedProblems(name: string, train: readonly Entry[], test: readonly En
   const trained = new Set(train.map(({ question }) => question));
   const shared = test.filter(({ question }) => trained.has(question)).length;
   if (shared === 0) return [];
+  const are = shared === 1 ? "is" : "are";
   return [
-    `${name}: ${shared} of the ${test.length} problems of the test split are trained on, too`,
+    `${name}: ${shared} of the ${test.length} problems of the test split ${are} trained on, too`,
   ];
 }
 

@@ -65,8 +65,10 @@ Deno.test("splits and slices of files, folders and a column are trained on and h
     assert.deepEqual(await splitsOf("one.jsonl", "train[:2]", "train[1:3]"), [
       "a0 a1",
       "a1 a2",
-      `${folder}/one.jsonl: 1 of the 2 problems of the test split are trained on, too`,
+      `${folder}/one.jsonl: 1 of the 2 problems of the test split is trained on, too`,
     ]);
+    // What is asked, splitProblems counts.
+    assert.deepEqual((await open("one.jsonl", "train[:2]", "train[1:3]", true)).notes ?? [], []);
     // A slice without a test split is divided as a file is.
     const held = await open("one.jsonl", "train[:8]", undefined, true);
     assert.equal(held.length("train") + held.length("test"), 8);

@@ -22,7 +22,7 @@ import {
   type TaskResults,
 } from "../results/result_file.ts";
 
-/** What of a description concerns its reports. */
+/** The part of a description that its reports need. */
 export type ReportOptions = Pick<EvalDescription, "options" | "saveMetadata" | "saveFullResults">;
 
 /** A model on a data set. */

@@ -23,7 +23,7 @@ import { refuseMissing, showDryRun } from "./dry_run.ts";
 import { RunObservers } from "./run_observers.ts";
 import type { TrainOptions } from "./train_options.ts";
 
-/** What of a run is done, and within which limits. */
+/** Which parts of a run are done, and within which limits. */
 export interface RunScope {
   phases: "all" | "sft";
   /** From `--max-time`. */
