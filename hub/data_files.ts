@@ -150,7 +150,7 @@ function configurationAt(
   if (byDefault !== undefined) return byDefault;
   const here = listed.filter(({ folder, patterns }) =>
     patterns === null
-      ? present.some((file) => isReadable(file) && file.startsWith(folder))
+      ? present.some((file) => isReadable(file) && (folder === "" || file.startsWith(`${folder}/`)))
       : [...patterns.values()].some((globs) => matchingFiles(present, folder, globs).length > 0)
   );
   if (here.length === 1) return here[0]!;

@@ -102,9 +102,9 @@ export function matchingFiles(
 ): string[] {
   const found: string[] = [];
   for (const pattern of patterns) {
-    const whole = plainPath(`${folder}/${pattern}`), test = globTest(whole);
+    const whole = plainPath(`${folder}/${pattern}`), isMatch = globTest(whole);
     for (const file of files) {
-      if (file === whole || test.test(file) && !isUnasked(file, whole)) found.push(file);
+      if (file === whole || isMatch(file) && !isUnasked(file, whole)) found.push(file);
     }
   }
   return found;
@@ -117,26 +117,61 @@ function isUnasked(file: string, pattern: string): boolean {
   return special(file) > special(pattern);
 }
 
-function globTest(pattern: string): RegExp {
-  let source = "";
+/** A part of a pattern: what one character is, a star, `**`, or any folders. */
+type Part = RegExp | "*" | "**" | "**/";
+
+/** The parts of a pattern; null where it matches nothing: an invalid range such as [z-a]. */
+function partsOf(pattern: string): Part[] | null {
+  const parts: Part[] = [];
   for (let i = 0; i < pattern.length; i++) {
     const c = pattern[i]!, next = pattern[i + 1] ?? "";
     const end = pattern.indexOf("]", i + (next === "!" || next === "^" ? 3 : 2));
-    if (c === "*" && pattern[i + 1] === "*") {
-      const isFolders = pattern[i + 2] === "/";
-      source += isFolders ? "(?:.*/)?" : ".*";
-      i += isFolders ? 2 : 1;
-    } else if (c === "*") source += "[^/]*";
-    else if (c === "?") source += "[^/]";
+    if (c === "*" && next === "*") {
+      parts.push(pattern[i + 2] === "/" ? "**/" : "**");
+      i += parts.at(-1)!.toString().length - 1;
+    } else if (c === "*") parts.push("*");
+    else if (c === "?") parts.push(/[^/]/);
     else if (c === "[" && end > 0) {
       const set = pattern.slice(i + 1, end).replaceAll(/[\\\]^[]/g, "\\$&");
-      source += `[${set.replace(/^(?:!|\\\^)/, "^")}]`;
+      try {
+        parts.push(new RegExp(`[${set.replace(/^(?:!|\\\^)/, "^")}]`));
+      } catch {
+        return null;
+      }
       i = end;
-    } else source += c.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&");
+    } else parts.push(new RegExp(c.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&")));
   }
-  try {
-    return new RegExp(`^${source}$`);
-  } catch {
-    return /(?!)/; // an invalid range such as [z-a] matches nothing
-  }
+  return parts;
+}
+
+/**
+ * A pattern as a test of whole names. All ways to match go forward together: one regular
+ * expression would try them one after the other, for hours where a pattern has many stars.
+ */
+function globTest(pattern: string): (name: string) => boolean {
+  const parts = partsOf(pattern);
+  return (name) => {
+    if (parts === null) return false;
+    /** Indices of the parts that the next character may belong to. */
+    let places = new Set<number>();
+    const add = (all: Set<number>, place: number) => {
+      all.add(place);
+      while (typeof parts[place] === "string") all.add(++place);
+    };
+    add(places, 0);
+    for (const c of name.split("")) {
+      const after = new Set<number>();
+      for (const place of places) {
+        const part = parts[place];
+        if (part === undefined) continue;
+        if (part === "**" || part === "*" && c !== "/") add(after, place);
+        else if (part === "**/") {
+          after.add(place);
+          if (c === "/") add(after, place + 1);
+        } else if (typeof part !== "string" && part.test(c)) add(after, place + 1);
+      }
+      places = after;
+    }
+    return places.has(parts.length);
+  };
 }

@@ -73,6 +73,18 @@ Deno.test("a README's list says the files of each split", async () => {
       "- config_name: c\n  data_files: none-*\n",
       ["train", "SET: no files of its configuration c are here (none-*); undefined"],
     ],
+    // One expression for all of it would try for hours.
+    [
+      `- config_name: c\n  data_files: ['data/${"*t".repeat(40)}', '${
+        "**/".repeat(40)
+      }t1.jsonl']\n`,
+      ["train", "a/t1.jsonl"],
+    ],
+    // A folder whose name begins like another one's is another one.
+    [
+      "- config_name: c\n  data_dir: dat\n- config_name: d\n  data_dir: a\n",
+      ["train", "a/b/c.jsonl a/t1.jsonl a/t2.jsonl"],
+    ],
   ];
   for (const [configs, ...expected] of lists) {
     await withSet(configs, async (folder) => {
