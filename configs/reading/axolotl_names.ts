@@ -26,7 +26,7 @@ const NAMES: readonly string[] = [
 ];
 
 /** Whether a key is one that only the section `axolotl` has. */
-function isOwn(name: string): boolean {
+export function isKeyOfAxolotl(name: string): boolean {
   const { withoutEffect, refused, dormant = {} } = AXOLOTL, path = `axolotl.${name}`;
   return [withoutEffect, refused, dormant, translated].some((list) => Object.hasOwn(list, path));
 }
@@ -53,7 +53,7 @@ export function withAxolotlNames(document: MapNode, problems: Problems): MapNode
     const { keyAt, node } = entry;
     // There, a key without a value is not written.
     if (isNull(node)) continue;
-    const isAlone = isOwn(name);
+    const isAlone = isKeyOfAxolotl(name);
     if (isAlone) own.set(name, { keyAt, node: { ...node, foreign: name } });
     // The model stands in the section too: what is typed may replace it in its own place.
     if (isAlone && name !== MODEL) continue;

@@ -17,6 +17,7 @@ import {
 } from "../documents/node.ts";
 import { keptAt, VALUE_RULES } from "../foreign/foreign_keys.ts";
 import { WANDB_PROJECT } from "../foreign/tracker_switches.ts";
+import { isKeyOfAxolotl } from "./axolotl_names.ts";
 import { isForeign, meaningOf } from "./key_names.ts";
 import { absolute } from "./relative_keys.ts";
 import { NULLABLE_SECTIONS } from "../schema/schema.ts";
@@ -65,7 +66,11 @@ class Builder {
       case "unknown": {
         this.problems.incomplete = true;
         const { suggestion } = meaning;
-        const hint = suggestion === null ? "" : `, did you mean ${suggestion}?`;
+        const hint = suggestion !== null
+          ? `, did you mean ${suggestion}?`
+          : isKeyOfAxolotl(written)
+          ? "; Axolotl's keys are known in the file that has base_model"
+          : "";
         return this.problems.add(keyAt, written, `unknown key${hint}`);
       }
     }

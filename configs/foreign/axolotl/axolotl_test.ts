@@ -57,7 +57,9 @@ Deno.test("a file of Axolotl remains one where another model is typed", async ()
     (await errorsOf(supervised, typed, DATA)).join("\n"),
     /base_model: without rl: grpo/,
   );
-  // In another file the key is the name of the model alone.
+  // In another file its keys are unknown, with one exception: the name of the model.
+  const elsewhere = await errorsOf(START, { overrides: ["sequence_len=9"] }, DATA);
+  assert.match(elsewhere[0]!, /^command line: sequence_len: unknown key; Axolotl's keys are known/);
   const plain = "model: m\ndataset_name: d.jsonl\nrewards: [correctness]\n";
   const other = await load(plain, { overrides: ["base_model=other", "rl=gdpo"] }, DATA);
   assert.equal(other.config.model.model_name_or_path, "other");
