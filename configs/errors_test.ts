@@ -324,12 +324,14 @@ Deno.test("a reward list of a wrong form is refused", async () => {
 });
 
 Deno.test("what is missing is said, but not where a name was not understood", async () => {
-  assert.deepEqual(await errorsOf("beta: 0\n"), [
+  const missing = [
     "f.yaml:1:1: model.model_name_or_path: missing: name a model folder, or make a model with " +
     "model.init",
     "f.yaml:1:1: data.task_name: missing: name a task, or a file with data.dataset_name",
     "f.yaml:1:1: rewards: missing: expected at least one reward, for example [{name: correctness}]",
-  ]);
+  ];
+  assert.deepEqual(await errorsOf("beta: 0\n"), missing);
+  assert.deepEqual(await errorsOf("beta: 0\n", { overrides: ["max_steps=3"] }), missing);
   const typo = "modle: m\ntask: chain_sum\nrewards: [correctness]\n";
   assert.deepEqual(await errorsOf(typo), ["f.yaml:1:1: modle: unknown key, did you mean model?"]);
 });

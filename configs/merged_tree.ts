@@ -50,9 +50,12 @@ export async function mergedTree(
   let tree = await loadInherited(file, env, problems);
   if (file.kind === "disk") tree = await withFilesOfRun(tree, file.path, cwd);
   let environment = withVariables(env, tree, problems);
+  const { at } = tree;
   for (const override of [...environmentOverrides(environment, problems), ...overrides]) {
     tree = applyOverride(tree, override, problems);
   }
+  // What is missing is missing in the file, whatever is typed beside it.
+  if (file.kind !== "embedded") tree = { ...tree, at };
   environment = withVariables(env, tree, problems);
   const name = file.kind === "text" ? "run" : stem(file.path);
   tree = withDefault(tree, "logging", "run_name", name, { forNull: true });

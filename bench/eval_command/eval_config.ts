@@ -230,7 +230,9 @@ class Reader {
       const datasets = node.entries.get("datasets")?.node;
       const items = datasets?.kind === "list" ? datasets.items : [];
       if (items.length === 0 && isListOrNothing(node, "datasets")) {
-        this.problems.add(node.at, "categories.datasets", "expected a list of data sets");
+        const what = isMissing(node, "datasets") ? "missing" : "empty";
+        const text = `${what}, expected a list of data sets`;
+        this.problems.add(node.at, "categories.datasets", text);
       }
       for (const dataset of items) {
         const task = this.#task(dataset, typeof category === "string" ? category : null);

@@ -203,6 +203,9 @@ categories:
   );
   await assert.rejects(read("model_path: a\n"), /categories: missing/);
   await assert.rejects(read("model_path: a\ncategories: []\n"), /:2:13: categories: empty, exp/);
+  const one = (inside: string) => read(`model_path: a\ncategories: [{ category: x${inside} }]\n`);
+  await assert.rejects(one(""), /:2:14: categories\.datasets: missing, expected a list of data/);
+  await assert.rejects(one(", datasets: []"), /:2:14: categories\.datasets: empty, expected a/);
   await assert.rejects(
     read("categories: { category: x }\n"),
     ({ message }: Error) => /expected a list, found a map$/.test(message),
