@@ -115,17 +115,19 @@ class Interpreter {
     return null;
   }
 
+  #write(text: string, out: string[]): void {
+    this.budget.count(text.length >> 8);
+    out.push(text);
+  }
+
   #statement(node: Statement, scope: Scope, out: string[]): End {
     switch (node.type) {
       case "Data":
-        out.push(node.text);
+        this.#write(node.text, out);
         return null;
-      case "Output": {
-        const shown = str(this.#evaluator.value(node.value, scope));
-        this.budget.count(shown.length >> 8);
-        out.push(shown);
+      case "Output":
+        this.#write(str(this.#evaluator.value(node.value, scope)), out);
         return null;
-      }
       case "If": {
         const branch = node.branches.find(([test]) => this.#evaluator.isTrue(test, scope));
         return this.#run(branch?.[1] ?? node.otherwise, scope, out);

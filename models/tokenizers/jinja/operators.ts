@@ -1,5 +1,6 @@
 /** Python's operators: arithmetic, comparison, membership, indices and slices. */
 import { type Literal, PyDict, PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
+import { searched } from "./text/functions.ts";
 import { percentFormat } from "./text/percent_format.ts";
 import {
   Callable,
@@ -92,7 +93,7 @@ export function unary(operator: string, value: Value): Value {
 export function contains(given: Value, wanted: Value): boolean {
   const container = unmarked(given), value = unmarked(wanted);
   if (typeof container === "string") {
-    if (typeof value === "string") return container.includes(value);
+    if (typeof value === "string") return container.includes(searched(container, value));
     throw new Error(`${described(value)} cannot be in a text`);
   }
   if (container instanceof PyDict) {

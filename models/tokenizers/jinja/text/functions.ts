@@ -17,6 +17,21 @@ export function stripOf(
   return all.slice(from, to).join("");
 }
 
+/** Characters that a search may compare at the worst: of each place, all those of the part. */
+const MAX_COMPARED = 2 ** 34;
+
+/**
+ * The part that is looked for in a text.
+ * @throws Error where that could take minutes
+ */
+export function searched(text: string, part: string): string {
+  const places = text.length - part.length + 1;
+  if (places * part.length <= MAX_COMPARED) return part;
+  throw new Error(
+    `a text of ${part.length} characters is looked for in one of ${text.length}: this takes too long`,
+  );
+}
+
 /**
  * `str.split(separator, limit)`.
  * @param separator null splits at white space
@@ -25,7 +40,7 @@ export function stripOf(
 export function split(text: string, separator: string | null, limit: number): string[] {
   if (separator === "") throw new Error("split at an empty text");
   if (separator !== null) {
-    const parts = text.split(separator);
+    const parts = text.split(searched(text, separator));
     if (limit < 0 || parts.length <= limit + 1) return parts;
     return [...parts.slice(0, limit), parts.slice(limit).join(separator)];
   }
@@ -61,6 +76,7 @@ export function splitLines(text: string, keepEnds: boolean): string[] {
 
 /** `str.replace(old, new, count)`. @param count below 0: all */
 export function replace(text: string, old: string, by: string, count: number): string {
+  searched(text, old);
   if (count < 0) return old === "" ? betweenAll(text, by) : text.replaceAll(old, () => by);
   if (old === "") return betweenAll(text, by, count);
   const parts = text.split(old), first = parts.slice(0, count + 1).join(by);
@@ -143,7 +159,7 @@ export function expandTabs(text: string, size: number): string {
 
 /** `str.count(part)`. */
 export function count(text: string, part: string): number {
-  return part === "" ? Array.from(text).length + 1 : text.split(part).length - 1;
+  return part === "" ? Array.from(text).length + 1 : text.split(searched(text, part)).length - 1;
 }
 
 /** `str.capitalize()`. */

@@ -9,6 +9,7 @@ import {
   expandTabs,
   justify,
   replace,
+  searched,
   split,
   splitFromEnd,
   splitLines,
@@ -83,7 +84,7 @@ function finds(name: string, find: (self: string, part: string) => number): Text
   return (self, given) => {
     const [wanted, from, to] = bindUnnamed(name, given, ["sub", "start", "end"], 1);
     const part = text(wanted!, `${name}'s argument`), place = between(self, from, to);
-    const at = place === null ? -1 : find(place.part, part);
+    const at = place === null ? -1 : find(place.part, searched(place.part, part));
     if (at >= 0) return BigInt(place!.start + Array.from(place!.part.slice(0, at)).length);
     if (name.endsWith("index")) throw new Error(`${name}: the text is not in it`);
     return -1n;
@@ -163,11 +164,11 @@ const PLAIN: Readonly<Record<string, TextMethod>> = {
   },
   partition: withText(
     "partition",
-    (self, part) => parts(self, self.indexOf(part), part, [self, "", ""]),
+    (self, part) => parts(self, self.indexOf(searched(self, part)), part, [self, "", ""]),
   ),
   rpartition: withText(
     "rpartition",
-    (self, part) => parts(self, self.lastIndexOf(part), part, ["", "", self]),
+    (self, part) => parts(self, self.lastIndexOf(searched(self, part)), part, ["", "", self]),
   ),
 };
 
