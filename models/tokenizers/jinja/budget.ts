@@ -3,7 +3,7 @@
  * without end.
  */
 
-/** Nodes that may be evaluated, and numbers that `range` may give, in one rendering. */
+/** Nodes that one rendering may evaluate. Long texts and lists, and `range`, count as more. */
 const MAX_STEPS = 1_000_000;
 /** A rendering that takes longer is ended, since single steps may also be slow. */
 const MAX_SECONDS = 10;

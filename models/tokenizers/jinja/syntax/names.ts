@@ -8,27 +8,41 @@ export interface NameUse {
 }
 
 /** The names of a block, with those of the blocks in it. */
-export function* namesOfBlock(block: Block): Generator<NameUse> {
+export function namesOfBlock(block: Block): NameUse[] {
+  const found: NameUse[] = [];
+  addOfBlock(block, found);
+  return found;
+}
+
+// All names go into one list: generators inside each other would pass each name up level by level.
+function addOfBlock(block: Block, found: NameUse[]): void {
   for (const statement of block) {
-    yield* namesBefore(statement);
-    for (const name of boundNames(statement)) yield { name, use: "bind" };
-    for (const value of innerExpressionsOf(statement)) yield* namesOf(value);
-    for (const body of bodiesOf(statement)) yield* namesOfBlock(body);
-    for (const name of setNames(statement)) yield { name, use: "set" };
+    addBefore(statement, found);
+    for (const name of boundNames(statement)) found.push({ name, use: "bind" });
+    for (const value of innerExpressionsOf(statement)) addOf(value, found);
+    for (const body of bodiesOf(statement)) addOfBlock(body, found);
+    for (const name of setNames(statement)) found.push({ name, use: "set" });
   }
 }
 
 /** What a statement reads before its bodies run. */
-export function* namesBefore(statement: Statement): Generator<NameUse> {
-  for (const value of expressionsOf(statement)) yield* namesOf(value);
-  if ("target" in statement) yield* fieldsOf(statement.target);
+export function namesBefore(statement: Statement): NameUse[] {
+  const found: NameUse[] = [];
+  addBefore(statement, found);
+  return found;
+}
+
+function addBefore(statement: Statement, found: NameUse[]): void {
+  for (const value of expressionsOf(statement)) addOf(value, found);
+  if ("target" in statement) addFields(statement.target, found);
 }
 
 /** What the defaults of a macro's parameters read, before its body runs. */
 export function namesOfDefaults(statement: Statement): string[] {
   if (statement.type !== "Macro" && statement.type !== "CallBlock") return [];
-  return innerExpressionsOf(statement).flatMap((value) => [...namesOf(value)])
-    .map(({ name }) => name);
+  const found: NameUse[] = [];
+  for (const value of innerExpressionsOf(statement)) addOf(value, found);
+  return found.map(({ name }) => name);
 }
 
 /** The expressions of a statement that see the names around it. */
@@ -113,19 +127,19 @@ function namesIn(target: Target): string[] {
 }
 
 /** The namespaces whose fields a target sets: they are read. */
-function* fieldsOf(target: Target): Generator<NameUse> {
-  if (target.type === "Field") yield { name: target.object.name, use: "read" };
-  if (target.type === "Tuple") { for (const item of target.items) yield* fieldsOf(item); }
+function addFields(target: Target, found: NameUse[]): void {
+  if (target.type === "Field") found.push({ name: target.object.name, use: "read" });
+  if (target.type === "Tuple") { for (const item of target.items) addFields(item, found); }
 }
 
 /** The names that an expression reads. */
-function* namesOf(node: unknown): Generator<NameUse> {
+function addOf(node: unknown, found: NameUse[]): void {
   if (Array.isArray(node)) {
-    for (const part of node) yield* namesOf(part);
+    for (const part of node) addOf(part, found);
   } else if (isNode(node)) {
-    if (node.type === "Name") yield { name: (node as { name: string }).name, use: "read" };
+    if (node.type === "Name") found.push({ name: (node as { name: string }).name, use: "read" });
     else if (node.type !== "Constant") {
-      for (const part of Object.values(node)) yield* namesOf(part);
+      for (const part of Object.values(node)) addOf(part, found);
     }
   }
 }

@@ -16,6 +16,9 @@ interface Open {
   readonly isLoop: boolean | null;
 }
 
+/** Blocks in each other. Python, to which Jinja translates a template, has a limit of the same size. */
+const MAX_BLOCKS = 100;
+
 /** Statements that would need another file, and others that Jinja has and chat templates lack. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...["import", "from", "include", "extends", "block"].map((name) =>
@@ -127,6 +130,9 @@ class TemplateParser {
     tokens.skipIf(":");
     tokens.expect("%}");
     this.#open.push({ name, at, isLoop });
+    if (this.#open.length > MAX_BLOCKS) {
+      throw new TemplateFault(at, "its blocks are nested too deeply");
+    }
     const body = this.#until([...others, `end${name}`]);
     this.#open.pop();
     return { body, end: tokens.name() };
