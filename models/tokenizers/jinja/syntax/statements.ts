@@ -16,7 +16,7 @@ interface Open {
   readonly isLoop: boolean | null;
 }
 
-/** Blocks in each other. Python, to which Jinja translates a template, has a limit of the same size. */
+/** Blocks in each other. Jinja makes Python of a template, which has a limit of the same size. */
 const MAX_BLOCKS = 100;
 
 /** Statements that would need another file, and others that Jinja has and chat templates lack. */
