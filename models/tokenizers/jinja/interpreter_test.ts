@@ -47,6 +47,7 @@ const PRINTED: readonly (readonly [expression: string, text: string])[] = [
   ["(3 > 2) == (1 in l) and 1 < 2", "True"],
   ["range(2, 9, 3)", "range(2, 9, 3)"],
   ["'a  b c'.split(none, 1)", "['a', 'b c']"],
+  ["'here-1-long e-f-gh'|wordwrap(2, false)", "here-1-long\ne-f-\ngh"],
 ];
 
 Deno.test("expressions print what Python's Jinja prints", () => {

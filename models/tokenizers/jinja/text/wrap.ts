@@ -7,7 +7,7 @@ const LETTER = "[\\p{L}\\p{Nl}\\p{No}_]",
   OTHER = "[^\\t\\n\\v\\f\\r ]";
 const CHUNK = new RegExp(
   `(${BLANK}+|(?<=${PUNCTUATED})-{2,}(?=${WORD})|${OTHER}+?(?:` +
-    `-(?:(?<=${LETTER}{2}-)|(?<=${LETTER}-${PUNCTUATED}-))(?=${LETTER}-?${LETTER})` +
+    `-(?:(?<=${LETTER}{2}-)|(?<=${LETTER}-${LETTER}-))(?=${LETTER}-?${LETTER})` +
     `|(?=${BLANK}|$)|(?<=${PUNCTUATED})(?=-{2,}${WORD})))`,
   "u",
 );
