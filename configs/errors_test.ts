@@ -152,7 +152,7 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "For example 04:00:00 or 1-12:00:00. (A bare number is minutes.)",
     "f.yaml:4:38: slurm.gpus: expected an integer ≥ 0 and ≤ 1024 or null, found -1",
     'f.yaml:4:49: slurm.nodes: expected an integer ≥ 1 and ≤ 4096 or null, found text "two"',
-    'f.yaml:4:65: slurm.partition: "a b": can not be such a name (it has a space). ' +
+    'f.yaml:4:65: slurm.partition: "a b": cannot be such a name (it has a space). ' +
     "Partitions of the cluster: sinfo -s",
     "f.yaml:4:79: slurm.requeue: expected true or false, found 1",
     "f.yaml:4:82: slurm.gpu: unknown key, did you mean gpus?",

@@ -96,7 +96,7 @@ const NAMES = {
 export function checkSlurmName(text: string, kind: keyof typeof NAMES, flag: string): string {
   const { shape, advice } = NAMES[kind];
   if (shape.test(text)) return text;
-  const found = text === "" ? "is empty" : `can not be such a name (${badCharacter(text, shape)})`;
+  const found = text === "" ? "is empty" : `cannot be such a name (${badCharacter(text, shape)})`;
   throw new UsageError(`${flag}${JSON.stringify(text)}: ${found}`, { advice });
 }
 

@@ -199,7 +199,7 @@ Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
     const cases: [string[], RegExp][] = [
       [["slurm"], /missing argument 'config'/],
       [config, /missing argument 'account'/],
-      [[...config, "a;id"], /ACCOUNT "a;id": can not be such a name \(it has ";"\)/],
+      [[...config, "a;id"], /ACCOUNT "a;id": cannot be such a name \(it has ";"\)/],
       [[...config, "a", "--partition", "x$(id)"], /--partition "x\$\(id\)"/],
       [[...config, "a", "--gpu-type", "a100:2"], /--gpu-type "a100:2": .* \(it has ":"\)/],
       [[...config, "a", "--resume"], /unknown option '--resume'/],

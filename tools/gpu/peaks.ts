@@ -45,8 +45,11 @@ ${repeated((i) => `s${i} = fma(s${i}, b, c);`)}
 }`,
 });
 
+/** Each sum starts with other values: a compiler could make one of sums that are always equal. */
 function onUnits({ edge, subgroup }: MatrixUnits): Kernel {
   const matrix = (use: string) => `coop_mat${edge}x${edge}<f16, ${use}>`;
+  const accumulator = `coop_mat${edge}x${edge}<f32, C>`;
+  const starts = edge ** 2 + (SUMS - 1) * edge;
   return kernel({
     name: `peak.matrix${edge}`,
     enable: ["f16", "wgpu_cooperative_matrix"],
@@ -55,16 +58,20 @@ function onUnits({ edge, subgroup }: MatrixUnits): Kernel {
     code: `
 var<workgroup> tile: array<f16, ${edge ** 2}>;
 var<workgroup> sums: array<f32, ${SUBGROUPS * edge ** 2}>;
+var<workgroup> starts: array<f32, ${starts}>;
 @compute @workgroup_size(${SUBGROUPS * subgroup})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) local: u32,
         @builtin(subgroup_id) sub: u32) {
   for (var i = local; i < ${edge ** 2}u; i += ${SUBGROUPS * subgroup}u) {
     tile[i] = f16(factors[0].x / ${edge}.0);
   }
+  for (var i = local; i < ${starts}u; i += ${SUBGROUPS * subgroup}u) {
+    starts[i] = factors[1].x * f32(i);
+  }
   workgroupBarrier();
   let a = coopLoadT<${matrix("A")}>(&tile[0], ${edge}u);
   let b = coopLoad<${matrix("B")}>(&tile[0], ${edge}u);
-${sums((i) => `  var s${i} = coop_mat${edge}x${edge}<f32, C>();`)}
+${sums((i) => `  var s${i} = coopLoadT<${accumulator}>(&starts[${i * edge}], ${edge}u);`)}
   for (var i = 0u; i < p.count; i += 1u) {
 ${repeated((i) => `s${i} = coopMultiplyAdd(a, b, s${i});`)}
   }
