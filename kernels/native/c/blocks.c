@@ -153,8 +153,28 @@ static int done_as_long(const Blocks *g, int begin, int end) {
 #define SHORT 64
 /** Bytes of V that stay in the second-level cache, beside rows of S and of the result. */
 #define SMALL_BYTES (512 * 1024)
+/** V with more bytes does not stay in the second-level cache; max bytes of a group of panels. */
+#define LARGE_BYTES (2 * 1024 * 1024)
+#define GROUP_OF_LARGE (512 * 1024)
 /** S with fewer bytes is in a core's own cache. */
 #define FAR_BYTES (256 * 1024)
+
+/**
+ * A tile with all its terms, kBlock at a time. p->s and p->v are those of the first term; they are
+ * changed.
+ */
+static void sum_blocks(const Blocks *g, int rows, int panels, Product *p) {
+  const char *const s = p->s, *const v = p->v;
+  for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
+    p->k = min(g->kBlock, g->k - kk);
+    p->add = kk > 0 || (!g->swapped && g->accumulate);
+    p->isFar = kk == 0;
+    p->s = s + (size_t)kk * p->sTerm;
+    p->v = v + (size_t)kk * p->vTerm;
+    if (g->next != NULL) tile_and_fetch(rows, panels, p, g->next);
+    else tile_of(rows, panels, p);
+  }
+}
 
 /**
  * A product in which the rows of a tile are done at once, so that those of S and of the result are
@@ -173,12 +193,13 @@ static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, i
     for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
       p->k = min(g->kBlock, g->k - kk);
       p->add = kk > 0 || g->accumulate;
+      p->isFar = kk == 0;
       p->s = s + (size_t)kk * p->sTerm;
       for (int first = 0, count; first < panels; first += count) {
         count = min(together, panels - first);
         p->v = v + (size_t)first * p->vPanel + (size_t)kk * p->vTerm;
         p->c = c + (size_t)first * p->cPanel;
-        tile_and_fetch(height, count, p, &next);
+        tile_and_fetch(height, count, p, g->next != NULL ? g->next : &next);
       }
     }
     s += (size_t)height * p->sRow;
@@ -186,98 +207,121 @@ static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, i
   }
 }
 
+/** What all units of a product have in common. */
+typedef struct {
+  /** Number of panels, and of those that are full. */
+  int panels, full;
+  /** How the rows are divided into tiles of the WASM device. */
+  int tiles, low, high;
+  /** Whether V stays in the second-level cache, and whether S does not. */
+  int isSmall, isFar;
+} Shape;
+
+/** The units from `unit` on, before `end`, that are computed together; returns how many. */
+static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end) {
+  char edge[2 * BLOCK_ROWS * ROW] __attribute__((aligned(64)));
+  const int panels = shape->panels, full = shape->full, low = shape->low, high = shape->high;
+  const int panel = unit % panels, firstTile = unit / panels * g->blockTiles;
+  const int lastTile = min(shape->tiles, firstTile + g->blockTiles);
+  const int firstRow = row_of_tile(firstTile, low, high);
+  const int rows = row_of_tile(lastTile, low, high) - firstRow;
+  const int direct = panel < g->directPanels;
+  const int part = panel == full; // the last panel, which is not full
+  // Neighbouring panels are computed together, if both are full and stored in the same way.
+  const int last = part ? panel + 1 : direct ? min(g->directPanels, full) : full;
+  const int height = g->sLayout == S_TILES ? TILE_ROWS : rows;
+  const size_t step = g->sLayout == S_ROWS ? g->sStep : 4;
+  int count = min(end - unit, last - panel);
+  const int isNarrow = g->sLayout == S_ROWS && !g->swapped && !part &&
+    (g->k <= SHORT || last - panel <= 2 || shape->isSmall);
+  if (!isNarrow) count = panels_at_once(count, height, step);
+  if (g->swapped) count = min(count, 2);
+
+  const int through = g->swapped || part;
+  char *to = g->out + (size_t)firstRow * g->outStep + (size_t)panel * ROW;
+  const int width = min(LANES, g->columns - panel * LANES);
+  if (part && !g->swapped && g->accumulate) copy_columns(to, g->outStep, edge, ROW, rows, width);
+
+  const char *const v = direct
+    ? g->vDirect + (size_t)panel * ROW
+    : g->vPacked + (size_t)(panel - g->directPanels) * (size_t)g->k * ROW;
+  Product p = {
+    .s = g->s + (size_t)firstRow * step, .sRow = step, .sTerm = g->sLayout == S_ROWS ? 4 : g->sStep,
+    .v = v, .vTerm = direct ? g->vDirectStep : ROW, .vPanel = direct ? ROW : (size_t)g->k * ROW,
+    .c = through ? edge : to, .cRow = through ? ROW : g->outStep,
+    .cPanel = through ? BLOCK_ROWS * ROW : ROW, .alpha = g->alpha,
+  };
+  if (isNarrow) {
+    multiply_narrow(g, &p, rows, count, shape->isFar && shape->isSmall && g->k > SHORT && count > 2);
+    return count;
+  }
+  const int tiles = ceil_div(rows, max_rows(count, step));
+  for (int t = 0, row = firstRow; row < firstRow + rows; t++) {
+    int tileRows = rows / tiles + (t < rows % tiles);
+    const char *s = g->s + (size_t)row * step;
+    if (g->sLayout == S_TILES) {
+      tileRows = firstTile + t < high ? low + 1 : low;
+      p.sTerm = (size_t)tileRows * 4;
+      s = g->s + (size_t)row * g->k * 4;
+    }
+    p.s = s;
+    p.v = v;
+    sum_blocks(g, tileRows, count, &p);
+    p.c += (size_t)tileRows * p.cRow;
+    row += tileRows;
+  }
+
+  if (g->swapped) {
+    for (int j = 0; j < count; j++) {
+      const int columns = min(LANES, g->columns - (panel + j) * LANES);
+      char *across = g->out + (size_t)(panel + j) * LANES * g->outStep + (size_t)firstRow * 4;
+      store_transposed(
+        edge + (size_t)j * p.cPanel, rows, columns, across, g->outStep, g->accumulate
+      );
+    }
+  } else if (part) {
+    copy_columns(edge, ROW, to, g->outStep, rows, width);
+  }
+  return count;
+}
+
 void multiply_blocks(const Blocks *g, int begin, int end) {
   if (done_as_long(g, begin, end)) return;
-  char edge[2 * BLOCK_ROWS * ROW] __attribute__((aligned(64)));
-  const int panels = ceil_div(g->columns, LANES), full = g->columns / LANES;
-  const int tiles = ceil_div(g->rows, TILE_ROWS);
-  const int low = g->rows / tiles, high = g->rows % tiles;
-  const int isSmall = (size_t)panels * ROW * g->k <= SMALL_BYTES &&
-    max_rows(2, g->sStep) == MAX_ROWS;
-  const int isFar = (size_t)g->rows * g->sStep > FAR_BYTES;
-  for (int unit = begin, count; unit < end; unit += count) {
-    const int panel = unit % panels, firstTile = unit / panels * g->blockTiles;
-    const int lastTile = min(tiles, firstTile + g->blockTiles);
-    const int firstRow = row_of_tile(firstTile, low, high);
-    const int rows = row_of_tile(lastTile, low, high) - firstRow;
-    const int direct = panel < g->directPanels;
-    const int part = panel == full; // the last panel, which is not full
-    // Neighbouring panels are computed together, if both are full and stored in the same way.
-    const int last = part ? panel + 1 : direct ? min(g->directPanels, full) : full;
-    const int height = g->sLayout == S_TILES ? TILE_ROWS : rows;
-    const size_t step = g->sLayout == S_ROWS ? g->sStep : 4;
-    count = min(end - unit, last - panel);
-    const int isNarrow = g->sLayout == S_ROWS && !g->swapped && !part &&
-      (g->k <= SHORT || last - panel <= 2 || isSmall);
-    if (!isNarrow) count = panels_at_once(count, height, step);
-    if (g->swapped) count = min(count, 2);
-
-    const int through = g->swapped || part;
-    char *to = g->out + (size_t)firstRow * g->outStep + (size_t)panel * ROW;
-    const int width = min(LANES, g->columns - panel * LANES);
-    if (part && !g->swapped && g->accumulate) copy_columns(to, g->outStep, edge, ROW, rows, width);
-
-    Product p = { .k = 0, .alpha = g->alpha };
-    p.vTerm = direct ? g->vDirectStep : ROW;
-    p.vPanel = direct ? ROW : (size_t)g->k * ROW;
-    p.cRow = through ? ROW : g->outStep;
-    p.cPanel = through ? BLOCK_ROWS * ROW : ROW;
-    const char *v = direct
-      ? g->vDirect + (size_t)panel * ROW
-      : g->vPacked + (size_t)(panel - g->directPanels) * (size_t)g->k * ROW;
-    int kk = 0;
-    do {
-      p.k = min(g->kBlock, g->k - kk);
-      p.add = kk > 0 || (!g->swapped && g->accumulate);
-      p.v = v + (size_t)kk * p.vTerm;
-      p.c = through ? edge : to;
-      if (g->sLayout == S_TILES) {
-        p.sRow = 4;
-        for (int t = firstTile, row = firstRow; t < lastTile; t++) {
-          const int tileRows = t < high ? low + 1 : low;
-          p.sTerm = (size_t)tileRows * 4;
-          p.s = g->s + (size_t)row * g->k * 4 + (size_t)kk * p.sTerm;
-          tile_of(tileRows, count, &p);
-          p.c += (size_t)tileRows * p.cRow;
-          row += tileRows;
-        }
-      } else {
-        p.sRow = step;
-        p.sTerm = g->sLayout == S_ROWS ? 4 : g->sStep;
-        p.s = g->s + (size_t)firstRow * p.sRow + (size_t)kk * p.sTerm;
-        if (isNarrow) {
-          const int fetches = isFar && isSmall && g->k > SHORT && count > 2;
-          multiply_narrow(g, &p, rows, count, fetches);
-          break;
-        }
-        multiply(rows, count, &p);
-      }
-      kk += g->kBlock;
-    } while (kk < g->k);
-
-    if (g->swapped) {
-      for (int j = 0; j < count; j++) {
-        const int columns = min(LANES, g->columns - (panel + j) * LANES);
-        char *across = g->out + (size_t)(panel + j) * LANES * g->outStep + (size_t)firstRow * 4;
-        store_transposed(
-          edge + (size_t)j * p.cPanel, rows, columns, across, g->outStep, g->accumulate
-        );
-      }
-    } else if (part) {
-      copy_columns(edge, ROW, to, g->outStep, rows, width);
+  const int panels = ceil_div(g->columns, LANES), tiles = ceil_div(g->rows, TILE_ROWS);
+  const size_t bytes = (size_t)panels * ROW * g->k;
+  const Shape shape = {
+    .panels = panels, .full = g->columns / LANES, .tiles = tiles, .low = g->rows / tiles,
+    .high = g->rows % tiles, .isFar = (size_t)g->rows * g->sStep > FAR_BYTES,
+    .isSmall = bytes <= SMALL_BYTES && max_rows(2, g->sStep) == MAX_ROWS,
+  };
+  // A large V is taken in groups of panels: each stays in the second-level cache while all rows are
+  // multiplied by it.
+  const int isLarge = bytes > LARGE_BYTES && g->k > SHORT;
+  const int groups = isLarge ? (int)(bytes / GROUP_OF_LARGE) + 1 : 1;
+  const int group = ceil_div(ceil_div(panels, groups), MAX_PANELS) * MAX_PANELS;
+  for (int first = 0; first < panels; first += group) {
+    for (int block = begin / panels; block * panels < end; block++) {
+      const int left = block * panels + first;
+      const int last = min(end, block * panels + min(panels, first + group));
+      for (int unit = max(begin, left); unit < last;) unit += multiply_units(g, &shape, unit, last);
     }
   }
 }
 
 void multiply_packed(
   const char *s, size_t sStep, const char *packed, char *out, size_t outStep, int rows, int columns,
-  int k, int kBlock, int blockTiles, float alpha, int accumulate
+  int k, int kBlock, int blockTiles, float alpha, int accumulate, Fetch *next
 ) {
   const Blocks g = {
     .s = s, .sStep = sStep, .sLayout = S_ROWS, .vPacked = packed, .out = out, .outStep = outStep,
     .rows = rows, .columns = columns, .k = k, .kBlock = kBlock, .blockTiles = blockTiles,
-    .alpha = alpha, .accumulate = accumulate,
+    .alpha = alpha, .accumulate = accumulate, .next = next,
   };
+  if (next != NULL) {
+    const int together = min(2, MAX_PANELS);
+    const int tiles = ceil_div(rows, max_rows(together, sStep));
+    next->tiles = tiles * ceil_div(k, kBlock) * ceil_div(ceil_div(columns, LANES), together);
+  }
   const int blocks = ceil_div(ceil_div(rows, TILE_ROWS), blockTiles);
   multiply_blocks(&g, 0, blocks * ceil_div(columns, LANES));
 }

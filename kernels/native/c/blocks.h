@@ -26,6 +26,8 @@ typedef struct {
   int accumulate;
   /** The result is the transpose of out [columns, rows]. */
   int swapped;
+  /** What the tiles of all units fetch, or NULL. */
+  Fetch *next;
 } Blocks;
 
 /** The units [begin, end): a row block × a panel each; the panel varies fastest. */
@@ -39,9 +41,10 @@ KERNEL void transpose_to_panels(
 
 /**
  * out [rows, columns] = (with `accumulate` +=) alpha · S · V, all of it, with S [rows, k] row-major
- * and V [k, columns] packed.
+ * and V [k, columns] packed. Its tiles fetch `next`, which may be NULL; its number of tiles is set
+ * here.
  */
 void multiply_packed(
   const char *s, size_t sStep, const char *packed, char *out, size_t outStep, int rows, int columns,
-  int k, int kBlock, int blockTiles, float alpha, int accumulate
+  int k, int kBlock, int blockTiles, float alpha, int accumulate, Fetch *next
 );

@@ -15,7 +15,7 @@ static void project(
 ) {
   const int tiles = ceil_div(rows, TILE_ROWS);
   multiply_packed(
-    a, (size_t)k * 4, packed, out, (size_t)n * 4, rows, n, k, kBlock, tiles, 1, add
+    a, (size_t)k * 4, packed, out, (size_t)n * 4, rows, n, k, kBlock, tiles, 1, add, NULL
   );
 }
 

@@ -141,7 +141,7 @@ static void multiply_units(
     for (int row = 0; row < rows; row += UNIT_ROWS) {
       multiply_packed(
         s + (size_t)row * sStep, sStep, panels, out + (size_t)row * outStep + (size_t)first * 4,
-        outStep, min(UNIT_ROWS, rows - row), width, k, kBlock, UNIT_ROWS / TILE_ROWS, alpha, add
+        outStep, min(UNIT_ROWS, rows - row), width, k, kBlock, UNIT_ROWS / TILE_ROWS, alpha, add, NULL
       );
     }
   }

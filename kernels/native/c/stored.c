@@ -9,6 +9,8 @@
 /** Max panels that are multiplied together for few rows, and for more (MAX_UNIT_PANELS). */
 #define FEW_TOGETHER (MAX_PANELS > 1 ? 2 : 1)
 #define TOGETHER 4
+/** Panels of a unit with fewer bytes are not fetched before: that would take longer. */
+#define LONG_PANELS (32 * 1024)
 
 /** What is fetched during a product: `lines` lines for each panel, `panelStep` bytes apart. */
 typedef struct {
@@ -100,9 +102,13 @@ KERNEL void matmul_stored(
           from + (size_t)kk * 4, aStep, packed, edge, rows, count, depth, kBlock, alpha, add, ahead
         );
       } else {
+        // The panels behind these, or a part of them: they are widened next.
+        const size_t bytes = step * (size_t)count * (size_t)depth / (size_t)k;
+        Fetch next = { .at = panel + step * (size_t)count };
+        if (bytes >= LONG_PANELS) next.lines = (int)(bytes / CACHE_LINE);
         multiply_packed(
           from + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns, depth, kBlock,
-          blockTiles, alpha, add
+          blockTiles, alpha, add, &next
         );
       }
     }
@@ -114,7 +120,7 @@ KERNEL void matmul_stored(
         multiply_panels(s, lowStep, packed, edge, rows, count, r, rBlock, loraScale, 1, none);
       } else {
         multiply_packed(
-          s, lowStep, packed, to, outStep, rows, columns, r, rBlock, blockTiles, loraScale, 1
+          s, lowStep, packed, to, outStep, rows, columns, r, rBlock, blockTiles, loraScale, 1, NULL
         );
       }
     }
@@ -141,7 +147,7 @@ KERNEL void matmul_stored_rows(
       widen_columns(type, base + w, n, kk, depth, first, columns, packed);
       multiply_packed(
         base + a + (size_t)row * aStep + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns,
-        depth, kBlock, blockTiles, alpha, kk > 0 || accumulate
+        depth, kBlock, blockTiles, alpha, kk > 0 || accumulate, NULL
       );
     }
   }

@@ -31,37 +31,40 @@ void multiply(int rows, int panels, Product *p) {
   IN_TILES(tile, rows, panels, p, (void)0)
 }
 
-/** Divides the times among the tiles; returns how many of them a tile has. */
-static int divide_times(int rows, int panels, Product *p, int times) {
-  const int share = ceil_div(times, ceil_div(rows, max_rows(panels, p->sRow)));
-  p->aheadTerms = max(1, p->k / share);
-  return share;
+/** Fetches `times` times or a little less: at most once in a turn of the loop. */
+static void divide_times(Product *p, int times) {
+  const int turns = max(1, ceil_div(p->k, TURN));
+  p->aheadTimes = min(times, turns);
+  p->aheadTerms = turns / p->aheadTimes * TURN;
 }
 
-void multiply_fetching_panels(int rows, int panels, Product *p, int times) {
-  const int share = divide_times(rows, panels, p, times);
-  IN_TILES(fetch_panels, rows, panels, p, p->ahead += (size_t)share * CACHE_LINE)
+void multiply_fetching_panels(int rows, int panels, Product *p, int lines) {
+  divide_times(p, ceil_div(lines, ceil_div(rows, max_rows(panels, p->sRow))));
+  const size_t fetched = (size_t)p->aheadTimes * CACHE_LINE;
+  IN_TILES(fetch_panels, rows, panels, p, p->ahead += fetched)
 }
 
 void multiply_fetching_rows(int rows, int panels, Product *p, int times) {
-  const int share = divide_times(rows, panels, p, times);
-  IN_TILES(fetch_rows, rows, panels, p, p->ahead += (size_t)share * p->aheadStep)
+  p->aheadTimes = ceil_div(times, ceil_div(rows, max_rows(panels, p->sRow)));
+  p->aheadTerms = max(1, p->k / p->aheadTimes);
+  IN_TILES(fetch_rows, rows, panels, p, p->ahead += (size_t)p->aheadTimes * p->aheadStep)
 }
 
 void tile_and_fetch(int rows, int panels, Product *p, Fetch *f) {
-  const int tiles = f->tiles--;
-  const int times = f->lines > 0 ? min(ceil_div(f->lines, tiles), p->k) : 0;
-  if (times == 0) {
+  const int tiles = max(1, f->tiles--);
+  if (f->lines <= 0) {
     tile_of(rows, panels, p);
     return;
   }
+  const int lines = ceil_div(f->lines, tiles);
+  p->aheadLines = ceil_div(lines, max(1, ceil_div(p->k, TURN)));
+  divide_times(p, ceil_div(lines, p->aheadLines));
+  const int fetched = p->aheadTimes * p->aheadLines;
   p->ahead = f->at;
-  p->aheadLines = 1;
-  p->aheadStep = CACHE_LINE;
-  p->aheadTerms = p->k / times;
+  p->aheadStep = (size_t)p->aheadLines * CACHE_LINE;
   fetch_rows_of(rows, panels, p);
-  f->at += (size_t)times * CACHE_LINE;
-  f->lines -= times;
+  f->at += (size_t)fetched * CACHE_LINE;
+  f->lines -= fetched;
 }
 
 static void chains_of(int rows, int panels, Product *p) {

@@ -18,15 +18,17 @@ typedef struct {
   int k;
   float alpha;
   int add;
+  /** Whether c is in no near cache: then its lines are requested before the terms are added. */
+  int isFar;
   /**
-   * Only for tiles that fetch: the first line that they fetch, and how many terms they add between
-   * two times. FETCH_PANELS: a line of each panel, which are aheadStep bytes apart, and the next
-   * time those behind them. FETCH_ROWS: aheadLines lines, and the next time those aheadStep bytes
-   * on.
+   * Only for tiles that fetch: the first line that they fetch, how many times they fetch, and how
+   * many terms they add after each time. FETCH_PANELS: a line of each panel, which are aheadStep
+   * bytes apart, and the next time those behind them. FETCH_ROWS: aheadLines lines, and the next
+   * time those aheadStep bytes on.
    */
   const char *ahead;
   size_t aheadStep;
-  int aheadLines, aheadTerms;
+  int aheadLines, aheadTimes, aheadTerms;
 } Product;
 
 #ifdef __aarch64__
@@ -54,6 +56,39 @@ enum { FETCH_NOTHING, FETCH_PANELS, FETCH_ROWS };
 #define OPAQUE(p) __asm__("" : "+r"(p))
 #endif
 
+/** The loop over packed panels adds so many terms in a turn, and then changes the addresses. */
+#define TURN 4
+/** How many terms before its use a line of a packed panel is fetched into the first-level cache. */
+#define V_AHEAD 12
+
+/** One pointer serves three rows of S: the address of a row is pointer + 0, 1 or 2 · its step. */
+#define POINTERS ((MAX_ROWS + 2) / 3)
+
+/** Adds one term. The rows of S are `sRow` bytes apart. `fetchesV`: V is a packed panel. */
+INLINE void add_term(
+  const int rows, const int panels, const int fetchesV, const char *const *s, size_t sRow,
+  const char *v, size_t vPanel, f32x16 sums[MAX_ROWS][MAX_PANELS]
+) {
+  f32x16 b[MAX_PANELS];
+  UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
+  // With one panel a term has more loads than the multiply-adds leave time for.
+  UNROLL for (int j = 0; fetchesV && panels > 1 && j < panels; j++) {
+    __builtin_prefetch(v + j * vPanel + V_AHEAD * ROW, 0, 3);
+  }
+  UNROLL for (int i = 0; i < rows; i++) {
+    const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * sRow);
+    UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
+  }
+}
+
+/** Goes on by `bytes` in all rows of S. */
+INLINE void step_on(const int rows, const char **s, size_t bytes) {
+  UNROLL for (int g = 0; 3 * g < rows; g++) {
+    s[g] += bytes;
+    OPAQUE(s[g]);
+  }
+}
+
 /**
  * Adds the terms of `rows` × `panels` of a product. With `fetch` it brings lines that are needed
  * later into the caches. All three are constants where it is used.
@@ -62,13 +97,13 @@ INLINE void add_terms(
   const int rows, const int panels, const int fetch, const Product *p,
   f32x16 sums[MAX_ROWS][MAX_PANELS]
 ) {
-  // One pointer serves three rows: the address of a row is pointer + 0, 1 or 2 · sRow.
-  const size_t row = p->sRow, term = p->sTerm, vTerm = p->vTerm, vPanel = p->vPanel;
-  const char *s[(MAX_ROWS + 2) / 3], *v = p->v, *ahead = p->ahead;
-  UNROLL for (int g = 0; 3 * g < rows; g++) s[g] = p->s + (size_t)(3 * g) * row;
+  const size_t sRow = p->sRow, sTerm = p->sTerm, vTerm = p->vTerm, vPanel = p->vPanel;
+  const char *s[POINTERS], *v = p->v, *ahead = p->ahead;
+  UNROLL for (int g = 0; 3 * g < rows; g++) s[g] = p->s + (size_t)(3 * g) * sRow;
+  int times = fetch ? p->aheadTimes : 0;
   ONE_BY_ONE for (int left = p->k, count; left > 0; left -= count) {
     count = left;
-    if (fetch) {
+    if (fetch && times-- > 0) {
       count = min(left, p->aheadTerms);
       if (fetch == FETCH_PANELS) {
         UNROLL for (int j = 0; j < panels; j++) prefetch(ahead + j * p->aheadStep, 1);
@@ -78,17 +113,32 @@ INLINE void add_terms(
         ahead += p->aheadStep;
       }
     }
-    ONE_BY_ONE for (int k = count; k > 0; k--) {
-      f32x16 b[MAX_PANELS];
-      UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
-      UNROLL for (int i = 0; i < rows; i++) {
-        const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * row);
-        UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
+    int k = count;
+    if (vTerm == ROW && sTerm == 4) {
+      // FETCH_PANELS: V has just been widened, so it is in the first-level cache.
+      const int fetchesV = fetch != FETCH_PANELS;
+      ONE_BY_ONE for (; k >= TURN; k -= TURN) {
+        UNROLL for (int t = 0; t < TURN; t++) {
+          const char *at[POINTERS];
+          UNROLL for (int g = 0; 3 * g < rows; g++) at[g] = s[g] + t * 4;
+          add_term(rows, panels, fetchesV, at, sRow, v + t * ROW, vPanel, sums);
+        }
+        step_on(rows, s, TURN * 4);
+        v += TURN * ROW;
       }
-      UNROLL for (int g = 0; 3 * g < rows; g++) {
-        s[g] += term;
-        OPAQUE(s[g]);
+    } else if (vTerm == ROW && sRow == 4) {
+      // The rows of a term are neighbours, so one pointer serves all.
+      ONE_BY_ONE for (; k > 0; k--) {
+        const char *at[POINTERS];
+        UNROLL for (int g = 0; 3 * g < rows; g++) at[g] = s[0] + g * 12;
+        add_term(rows, panels, 1, at, 4, v, vPanel, sums);
+        s[0] += sTerm;
+        v += ROW;
       }
+    }
+    ONE_BY_ONE for (; k > 0; k--) {
+      add_term(rows, panels, 0, s, sRow, v, vPanel, sums);
+      step_on(rows, s, sTerm);
       v += vTerm;
     }
   }
@@ -100,9 +150,15 @@ INLINE void sums_of_tile(const int rows, const int panels, const int fetch, cons
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
   }
+  char *c = p->c;
+  if (p->isFar) {
+    UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
+      UNROLL for (int j = 0; j < panels; j++) __builtin_prefetch(c + j * p->cPanel, 1, 3);
+    }
+    c = p->c;
+  }
   add_terms(rows, panels, fetch, p, sums);
   const f32x16 alpha = p->alpha;
-  char *c = p->c;
   UNROLL for (int i = 0; i < rows; i++, c += p->cRow) {
     UNROLL for (int j = 0; j < panels; j++) {
       char *at = c + j * p->cPanel;
@@ -227,11 +283,11 @@ INLINE int panels_at_once(int count, int rows, size_t sRow) {
 void multiply(int rows, int panels, Product *p);
 
 /**
- * The same, which also fetches lines `times` times, from p->ahead on: those of each panel, or those
- * of rows. They are spread over the terms: a core waits for the lines before, where it is asked for
- * many at once.
+ * The same, which also fetches from p->ahead on: about `lines` lines of each panel, or `times`
+ * times those of a row. They are spread over the terms: a core waits for the lines before, where it
+ * is asked for many at once.
  */
-void multiply_fetching_panels(int rows, int panels, Product *p, int times);
+void multiply_fetching_panels(int rows, int panels, Product *p, int lines);
 void multiply_fetching_rows(int rows, int panels, Product *p, int times);
 
 /** Lines of the memory that tiles fetch while they are multiplied: `lines` in `tiles` tiles. */
