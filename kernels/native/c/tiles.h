@@ -64,21 +64,31 @@ enum { FETCH_NOTHING, FETCH_PANELS, FETCH_ROWS };
 /** One pointer serves three rows of S: the address of a row is pointer + 0, 1 or 2 · its step. */
 #define POINTERS ((MAX_ROWS + 2) / 3)
 
-/** Adds one term. The rows of S are `sRow` bytes apart. `fetchesV`: V is a packed panel. */
+/** Adds one term. The rows of S are `sRow` bytes apart. `fetchesV`: also fetches V, `ahead` on. */
 INLINE void add_term(
   const int rows, const int panels, const int fetchesV, const char *const *s, size_t sRow,
-  const char *v, size_t vPanel, f32x16 sums[MAX_ROWS][MAX_PANELS]
+  const char *v, size_t vPanel, size_t ahead, f32x16 sums[MAX_ROWS][MAX_PANELS]
 ) {
   f32x16 b[MAX_PANELS];
   UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
   // With one panel a term has more loads than the multiply-adds leave time for.
   UNROLL for (int j = 0; fetchesV && panels > 1 && j < panels; j++) {
-    __builtin_prefetch(v + j * vPanel + V_AHEAD * ROW, 0, 3);
+    __builtin_prefetch(v + j * vPanel + ahead, 0, 3);
   }
   UNROLL for (int i = 0; i < rows; i++) {
     const f32x16 a = load1(s[i / 3] + (size_t)(i % 3) * sRow);
     UNROLL for (int j = 0; j < panels; j++) sums[i][j] = fma16(a, b[j], sums[i][j]);
   }
+}
+
+/** The same for rows of S that are neighbours: one pointer serves all. */
+INLINE void add_term_of_columns(
+  const int rows, const int panels, const int fetchesV, const char *s, const char *v, size_t vPanel,
+  size_t ahead, f32x16 sums[MAX_ROWS][MAX_PANELS]
+) {
+  const char *at[POINTERS];
+  UNROLL for (int g = 0; 3 * g < rows; g++) at[g] = s + g * 12;
+  add_term(rows, panels, fetchesV, at, 4, v, vPanel, ahead, sums);
 }
 
 /** Goes on by `bytes` in all rows of S. */
@@ -121,23 +131,27 @@ INLINE void add_terms(
         UNROLL for (int t = 0; t < TURN; t++) {
           const char *at[POINTERS];
           UNROLL for (int g = 0; 3 * g < rows; g++) at[g] = s[g] + t * 4;
-          add_term(rows, panels, fetchesV, at, sRow, v + t * ROW, vPanel, sums);
+          add_term(rows, panels, fetchesV, at, sRow, v + t * ROW, vPanel, V_AHEAD * ROW, sums);
         }
         step_on(rows, s, TURN * 4);
         v += TURN * ROW;
       }
-    } else if (vTerm == ROW && sRow == 4) {
-      // The rows of a term are neighbours, so one pointer serves all.
-      ONE_BY_ONE for (; k > 0; k--) {
-        const char *at[POINTERS];
-        UNROLL for (int g = 0; 3 * g < rows; g++) at[g] = s[0] + g * 12;
-        add_term(rows, panels, 1, at, 4, v, vPanel, sums);
+    } else if (sRow == 4) {
+      const int isPacked = vTerm == ROW;
+      ONE_BY_ONE for (; isPacked && k > 0; k--) {
+        add_term_of_columns(rows, panels, 1, s[0], v, vPanel, V_AHEAD * ROW, sums);
         s[0] += sTerm;
         v += ROW;
       }
+      const int fetchesV = fetch == FETCH_ROWS;
+      ONE_BY_ONE for (; k > 0; k--) {
+        add_term_of_columns(rows, panels, fetchesV, s[0], v, vPanel, V_AHEAD * vTerm, sums);
+        s[0] += sTerm;
+        v += vTerm;
+      }
     }
     ONE_BY_ONE for (; k > 0; k--) {
-      add_term(rows, panels, 0, s, sRow, v, vPanel, sums);
+      add_term(rows, panels, 0, s, sRow, v, vPanel, 0, sums);
       step_on(rows, s, sTerm);
       v += vTerm;
     }

@@ -27,7 +27,7 @@ const STATS_BYTES = 24;
 /**
  * The weight is packed in parts of this size, because a packed copy of all would take much memory.
  */
-const PART_BYTES = 2 ** 23;
+const PART_BYTES = 2 ** 22;
 /** Columns in a chunk of the forward. Its logits are 192 KB, which fit a core's private cache. */
 const UNIT_COLUMNS = 1024;
 /** The native kernel does so many units together, with as many floats between rows of logits. */
