@@ -123,10 +123,21 @@ Deno.test("patterns match like Python's fnmatch", () => {
     ["[x", "[x", true],
     ["[z-a]", "b", false],
     ["[]]", "]", true],
+    ["[^a]", "^", true],
+    ["[^a]", "b", false],
+    ["?.json", "\u{1f600}.json", true],
+    ["[\u{1f600}-\u{1f64f}]", "\u{1f601}", true],
+    ["a]", "a]", true],
   ];
   for (const [pattern, name, wanted] of cases) {
     assert.equal(matcher(pattern)(name), wanted, `${pattern} ${name}`);
   }
+});
+
+Deno.test("a pattern with many stars takes no time", () => {
+  const name = "a".repeat(3000);
+  assert.equal(matcher("*a".repeat(60) + "b")(name), false);
+  assert.equal(matcher("*a".repeat(60))(name), true);
 });
 
 Deno.test("by default no pickles, no code and no second copy of a model are fetched", () => {

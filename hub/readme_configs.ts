@@ -6,6 +6,7 @@
 import { parse } from "yaml";
 import { UsageError } from "../core/errors.ts";
 import { readIfThere } from "../core/text_file.ts";
+import { patternTest } from "./file_patterns.ts";
 
 /** One entry of the list. */
 export interface Configuration {
@@ -102,7 +103,7 @@ export function matchingFiles(
 ): string[] {
   const found: string[] = [];
   for (const pattern of patterns) {
-    const whole = plainPath(`${folder}/${pattern}`), isMatch = globTest(whole);
+    const whole = plainPath(`${folder}/${pattern}`), isMatch = patternTest(whole, "folders");
     for (const file of files) {
       if (file === whole || isMatch(file) && !isUnasked(file, whole)) found.push(file);
     }
@@ -115,63 +116,4 @@ function isUnasked(file: string, pattern: string): boolean {
   const special = (text: string) =>
     text.split("/").filter((part) => part.startsWith(".") || part.startsWith("__")).length;
   return special(file) > special(pattern);
-}
-
-/** A part of a pattern: what one character is, a star, `**`, or any folders. */
-type Part = RegExp | "*" | "**" | "**/";
-
-/** The parts of a pattern; null where it matches nothing: an invalid range such as [z-a]. */
-function partsOf(pattern: string): Part[] | null {
-  const parts: Part[] = [];
-  for (let i = 0; i < pattern.length; i++) {
-    const c = pattern[i]!, next = pattern[i + 1] ?? "";
-    const end = pattern.indexOf("]", i + (next === "!" || next === "^" ? 3 : 2));
-    if (c === "*" && next === "*") {
-      parts.push(pattern[i + 2] === "/" ? "**/" : "**");
-      i += parts.at(-1)!.toString().length - 1;
-    } else if (c === "*") parts.push("*");
-    else if (c === "?") parts.push(/[^/]/);
-    else if (c === "[" && end > 0) {
-      const set = pattern.slice(i + 1, end).replaceAll(/[\\\]^[]/g, "\\$&");
-      try {
-        parts.push(new RegExp(`[${set.replace(/^(?:!|\\\^)/, "^")}]`));
-      } catch {
-        return null;
-      }
-      i = end;
-    } else parts.push(new RegExp(c.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&")));
-  }
-  return parts;
-}
-
-/**
- * A pattern as a test of whole names. All ways to match go forward together: one regular
- * expression would try them one after the other, for hours where a pattern has many stars.
- */
-function globTest(pattern: string): (name: string) => boolean {
-  const parts = partsOf(pattern);
-  return (name) => {
-    if (parts === null) return false;
-    /** Indices of the parts that the next character may belong to. */
-    let places = new Set<number>();
-    const add = (all: Set<number>, place: number) => {
-      all.add(place);
-      while (typeof parts[place] === "string") all.add(++place);
-    };
-    add(places, 0);
-    for (const c of name.split("")) {
-      const after = new Set<number>();
-      for (const place of places) {
-        const part = parts[place];
-        if (part === undefined) continue;
-        if (part === "**" || part === "*" && c !== "/") add(after, place);
-        else if (part === "**/") {
-          after.add(place);
-          if (c === "/") add(after, place + 1);
-        } else if (typeof part !== "string" && part.test(c)) add(after, place + 1);
-      }
-      places = after;
-    }
-    return places.has(parts.length);
-  };
 }
