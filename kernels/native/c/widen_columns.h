@@ -37,13 +37,15 @@ static void widen_halves_columns(
   }
 }
 
+// Codes of the following types are brought into the order of a row before they are widened. That
+// takes one instruction or less for 16 weights, where a transposition of floats takes four.
+
 /**
- * A block of 4-bit codes, 4 words of 8 columns for each of 16 rows, to the first `rows` rows of two
- * panels of 16 columns. The codes are brought into the order of a row before they are widened,
- * which takes one instruction where a transposition of floats takes four.
+ * 32 columns of 4-bit codes, 8 in each word of 16 rows, to the first `rows` rows of two panels of
+ * 16 columns. Codes are numbers, or with `levels` the places in a table of 16.
  */
 INLINE void widen_nibbles_in_rows(
-  const char *codes, f32x16 s, f32x16 m, int rows, char *to, size_t panelStep
+  const char *codes, const float *levels, f32x16 s, f32x16 m, int rows, char *to, size_t panelStep
 ) {
   const u32x16 shifts = { 0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28 };
   float scales[2][LANES] __attribute__((aligned(64)));
@@ -52,35 +54,93 @@ INLINE void widen_nibbles_in_rows(
   for (int half = 0; half < 2; half++, codes += 2 * ROW, to += panelStep) {
     const uint32_t *low = (const uint32_t *)codes, *high = low + LANES;
     ONE_BY_ONE for (int r = 0; r < rows; r++) {
-      const u32x16 words = first_lanes(8) ? (u32x16)low[r] : (u32x16)high[r];
-      store16(to + r * ROW, fma16(convert_nibble(words >> shifts), scales[0][r], scales[1][r]));
+      const u32x16 words = (first_lanes(8) ? (u32x16)low[r] : (u32x16)high[r]) >> shifts;
+      const float scale = scales[0][r];
+      store16(
+        to + r * ROW,
+        levels == NULL ? fma16(convert_nibble(words), scale, scales[1][r])
+                       : pick(load16((const char *)levels), words) * scale
+      );
     }
   }
 }
 
+/** 16 columns of codes in bytes, 4 in each word of 16 rows, to rows of a panel: s·2^24·code. */
+INLINE void widen_bytes_in_rows(const char *codes, f32x16 s, int rows, char *to) {
+  typedef int8_t i8x16 __attribute__((ext_vector_type(16), aligned(1)));
+  float scales[LANES] __attribute__((aligned(64)));
+  char in_rows[4 * ROW] __attribute__((aligned(64)));
+  store16((char *)scales, s);
+  // Blocks of 4 × 4 words change places: row 4·i + j is part i of vector j then.
+  f32x16 w[4];
+  UNROLL for (int i = 0; i < 4; i++) w[i] = load16(codes + i * ROW);
+  UNROLL for (int i = 0; i < 4; i += 2) {
+    const f32x16 a = w[i], b = w[i + 1];
+    w[i] = __builtin_shufflevector(a, b, LOW1);
+    w[i + 1] = __builtin_shufflevector(a, b, HIGH1);
+  }
+  UNROLL for (int i = 0; i < 2; i++) {
+    store16(in_rows + i * ROW, __builtin_shufflevector(w[i], w[i + 2], LOW2));
+    store16(in_rows + (i + 2) * ROW, __builtin_shufflevector(w[i], w[i + 2], HIGH2));
+  }
+  ONE_BY_ONE for (int r = 0; r < rows; r++) {
+    const char *row = in_rows + (r % 4) * ROW + (r / 4) * LANES;
+    const i32x16 numbers = __builtin_convertvector(*(const i8x16 *)row, i32x16) << 24;
+    store16(to + r * ROW, __builtin_convertvector(numbers, f32x16) * scales[r]);
+  }
+}
+
 /**
- * Widens the blocks [first, first + blocks) of the first `rows` rows of a panel, of a type with
- * 4-bit codes, to panels of 16 columns, `panelStep` apart. Returns 0 if the type is another one.
+ * Widens the blocks [first, first + blocks) of the first `rows` rows of a panel of `width` columns
+ * to panels of 16 columns, `panelStep` apart. Returns 0 if the type is not one of these.
  */
 static int widen_panel_in_rows(
-  int type, const char *panel, int rows, int first, int blocks, char *to, size_t panelStep
+  int type, const char *panel, int width, int rows, int first, int blocks, char *to,
+  size_t panelStep
 ) {
-  if (type != Q4_0 && type != Q4_1 && type != Q4_K) return 0;
   const size_t step = record_bytes(type);
   const char *record = panel + (size_t)first * step;
-  for (int block = 0; block < blocks; block++, record += step) {
-    f32x16 s, m;
-    if (type == Q4_K) {
-      for (int part = 0; part < 8; part++, to += 2 * panelStep) {
-        scales_q4_k(record, part, &s, &m);
-        widen_nibbles_in_rows(record + part * 256, s, m, rows, to, panelStep);
-      }
-      continue;
+  const char *groups = panel + (size_t)(width / block_weights(type)) * step;
+  for (int block = first; block < first + blocks; block++, record += step) {
+    int panels = 2;
+    f32x16 s, m = 0.0f;
+    switch (type) {
+      case Q4_0:
+        scales_q4_0(record, &s, &m);
+        widen_nibbles_in_rows(record, NULL, s, m, rows, to, panelStep);
+        break;
+      case Q4_1:
+        scales_q4_1(record, &s, &m);
+        widen_nibbles_in_rows(record, NULL, s, m, rows, to, panelStep);
+        break;
+      case Q4_K:
+        panels = 16;
+        for (int part = 0; part < 8; part++) {
+          scales_q4_k(record, part, &s, &m);
+          char *const at = to + (size_t)(2 * part) * panelStep;
+          widen_nibbles_in_rows(record + part * 256, NULL, s, m, rows, at, panelStep);
+        }
+        break;
+      case NF4:
+        panels = 4;
+        s = scales_nf4(record, groups + (size_t)(block >> 4) * 16);
+        for (int half = 0; half < 2; half++) {
+          char *const at = to + (size_t)(2 * half) * panelStep;
+          widen_nibbles_in_rows(record + half * 256, NF4_LEVELS, s, m, rows, at, panelStep);
+        }
+        break;
+      case Q8_0:
+      case INT8:
+        panels = type == INT8 ? 4 : 2;
+        s = type == INT8 ? load16(record + 1024) * 0x1p-24f
+                         : halves16(record + 512, HALF_FACTOR_OF_BYTES);
+        for (int i = 0; i < panels; i++) {
+          widen_bytes_in_rows(record + i * 4 * ROW, s, rows, to + (size_t)i * panelStep);
+        }
+        break;
+      default: return 0;
     }
-    if (type == Q4_0) scales_q4_0(record, &s, &m);
-    else scales_q4_1(record, &s, &m);
-    widen_nibbles_in_rows(record, s, m, rows, to, panelStep);
-    to += 2 * panelStep;
+    to += (size_t)panels * panelStep;
   }
   return 1;
 }
@@ -108,7 +168,9 @@ static void widen_columns(
     prefetch(panel + PANELS_AHEAD * step + (size_t)(first / weights) * record_bytes(type), bytes);
     const int rows = min(LANES, count - r), blocks = columns / weights;
     char *const in = to + (size_t)r * ROW;
-    if (widen_panel_in_rows(type, panel, rows, first / weights, blocks, in, panelStep)) continue;
+    if (widen_panel_in_rows(type, panel, width, rows, first / weights, blocks, in, panelStep)) {
+      continue;
+    }
     widen_panel(type, panel, LANES, width, first / weights, blocks, wide);
     for (int c = 0; c < columns; c += LANES) {
       f32x16 t[16];
