@@ -17,6 +17,7 @@ import {
 } from "./translate_reasoning_gym.ts";
 import { translateFp16 } from "./transformers.ts";
 import { translateTrlServer } from "./trl_server.ts";
+import { translateDatasets } from "./trl_datasets.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
@@ -31,6 +32,7 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   translatePrompts(translation);
   noteAdapter(translation);
   translateTrlServer(translation);
+  translateDatasets(translation);
   translateFp16(translation);
   translateVerl(translation);
   translateOpenR1(translation);

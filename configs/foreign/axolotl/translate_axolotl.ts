@@ -1,6 +1,7 @@
 /** Translates the keys of Axolotl that correspond to several keys of rgx, or depend on others. */
 import { type ConfigNode, isNull, type Json, nodeAt, toJson } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
+import { fileOf } from "../trl_datasets.ts";
 
 export function translateAxolotl(translation: Translation): void {
   // Keys such as `rl` may stand in any file; this one is only there in files of Axolotl.
@@ -142,16 +143,17 @@ function translateDatasets(translation: Translation): void {
       "the files into one";
     return refuse(datasets, text);
   }
-  const files = nodeAt(only, ["data_files"]), file = files && [toJson(files)].flat();
+  const files = nodeAt(only, ["data_files"]), path = nodeAt(only, ["path"]);
+  const format = path === undefined || isNull(path) ? null : String(toJson(path));
   for (const [name, { node }] of only.entries) {
     const value = toJson(node), key = `datasets.0.${name}`;
     if (value === null || HARMLESS.includes(name)) continue;
     if (name === "path" && files === undefined) {
       translation.set("data", "dataset_name", value, node);
-    } else if (name === "data_files" && file?.length === 1) {
-      translation.set("data", "dataset_name", file[0]!, node);
-    } else if (name === "data_files") refuse(node, "expected one file: join the files", key);
-    else if (name === "name") translation.set("data", "dataset_config", value, node);
+    } else if (name === "data_files") {
+      const file = fileOf(format, node, (at, text) => refuse(at, text, key));
+      if (file !== null) translation.set("data", "dataset_name", file, node);
+    } else if (name === "name") translation.set("data", "dataset_config", value, node);
     else if (name === "split") translation.set("data", "dataset_train_split", value, node);
     else if (name === "type") refuse(node, NO_PYTHON, key);
     else if (name === "revision") refuse(node, "name the folder of the data", key);
@@ -164,7 +166,7 @@ function translateDatasets(translation: Translation): void {
       );
     }
   }
-  if (nodeAt(only, ["path"]) === undefined && files === undefined) refuse(only, "path is missing");
+  if (path === undefined && files === undefined) refuse(only, "path is missing");
 }
 
 /** Below 1 it is a share of the problems, else a number of them. */

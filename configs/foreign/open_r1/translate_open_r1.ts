@@ -13,6 +13,7 @@ import {
   withEntry,
 } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
+import { ONE_SET, setTestSplit } from "../trl_datasets.ts";
 import { parameterPath, REWARD_PARAMETERS } from "./open_r1.ts";
 
 /** Names of `reward_funcs` that other projects have with another meaning. */
@@ -111,7 +112,6 @@ function rewardOf(translation: Translation, name: string, item: ConfigNode): Con
 }
 
 const MIXTURE = "data.dataset_mixture";
-const ONE_FILE = "rgx trains on one data set: join the files into one, and name it in dataset_name";
 
 function translateMixture(translation: Translation): void {
   const mixture = translation.given(MIXTURE);
@@ -129,7 +129,7 @@ function translateMixture(translation: Translation): void {
   const datasets = nodeAt(mixture, ["datasets"]);
   const only = datasets?.kind === "list" && datasets.items.length === 1 ? datasets.items[0]! : null;
   if (only?.kind !== "map") {
-    return refuse(datasets ?? mixture, `expected one data set; ${ONE_FILE}`);
+    return refuse(datasets ?? mixture, `expected one data set; ${ONE_SET}`);
   }
   const id = nodeAt(only, ["id"]);
   if (id === undefined || isNull(id)) {
@@ -147,10 +147,6 @@ function translateMixture(translation: Translation): void {
       refuse(node, `unknown key ${name} (known: id, config, split, columns, weight)`);
     }
   }
-  const test = nodeAt(mixture, ["test_split_size"]), size = test && toJson(test);
-  if (test === undefined || size === null) return;
-  if (typeof size !== "number" || size <= 0 || size >= 1) {
-    return refuse(test, "test_split_size: expected a share above 0 and below 1");
-  }
-  translation.set("data", "train_ratio", 1 - size, test);
+  const test = nodeAt(mixture, ["test_split_size"]);
+  if (test !== undefined && !isNull(test)) setTestSplit(translation, test);
 }
