@@ -316,7 +316,15 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
         await refused(adapter, { to, output: `${folder}/late.gguf`, signal }, /^enough$/);
       }
       await Deno.rename(base, `${folder}/moved`);
-      await refused(adapter, { output: `${folder}/new` }, /base model.*\.\.\/base/);
+      // A folder ../base beside the working directory would be taken: the name is this test's own.
+      const gone = `../gone-${folder.split("/").at(-1)}`;
+      const file = `${adapter}/adapter_config.json`;
+      const written = {
+        ...JSON.parse(await Deno.readTextFile(file)),
+        base_model_name_or_path: gone,
+      };
+      await Deno.writeTextFile(file, JSON.stringify(written));
+      await refused(adapter, { output: `${folder}/new` }, /base model.*\.\.\/gone-/);
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
       assert.deepEqual(names, ["adapter", "m.gguf", "moved", "out", "photos"]);
     })

@@ -115,7 +115,7 @@ export function compileChatTemplate(
         throw new RgxError(
           `${where}: the chat template does not accept these messages (${
             messages.map((m) => m.role).join(", ") || "none"
-          }): ${messageOf(error)}${
+          }): ${reasonOf(error)}${
             error instanceof TemplateError ? ` (${position(source, error.at)})` : ""
           }`,
           {
@@ -128,6 +128,15 @@ export function compileChatTemplate(
       }
     },
   };
+}
+
+/** What a template or a value of it has wrong. V8 alone would tell of a call stack. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof TemplateError ? error.cause : error;
+  const isTooDeep = cause instanceof RangeError && cause.message.includes("call stack");
+  return isTooDeep
+    ? "a value has thousands of lists or dicts nested in each other"
+    : messageOf(error);
 }
 
 /**

@@ -49,12 +49,19 @@ Deno.test("a template that cannot be parsed is refused with the place and the ta
     ["{% set true = 1 %}", /column 8: .*: found true, which gets no value, expected a name$/],
     ["{% break %}", "line 1, column 1: {% break %} stands in no loop"],
     ["{% include 'x' %}", /is not supported: a chat template is one file/],
-    ["{{ " + "(".repeat(300), /expressions are nested too deeply/],
+    ["{{ " + "(".repeat(300), /expressions are nested too deeply: more than 200 brackets/],
+    ["{{ " + "[".repeat(100_000), /column 204: .*: more than 200 brackets, signs or conditions/],
     ["x".repeat(300_000), "line 1, column 1: it has 300000 characters, at most 262144 are read"],
-    ["{% if x %}".repeat(101), /column 1001: its blocks are nested too deeply/],
-    ["{{ " + "x.a".repeat(40_000) + " }}", /blocks or expressions are nested too deeply/],
-    [`{{ x${" + x".repeat(50_000)} }}`, /expressions are nested too deeply/],
+    [
+      "{% if x %}".repeat(101),
+      /column 1001: its blocks are nested too deeply: more than 100 stand/,
+    ],
+    ["{{ " + "x.a".repeat(40_000) + " }}", /too many operators, filters or attributes in a row/],
+    [`{{ x${" + x".repeat(50_000)} }}`, /too many operators, filters or attributes in a row/],
     ["\n{% raw %}x", "line 2, column 1: {% raw %} has no {% endraw %}"],
+    ["{% macro f(a, a) %}", /column 15: .*: two parameters are named a$/],
+    ["{% macro f(a, b=1, c) %}", /column 20: .*: the parameter c needs a default/],
+    ["{{ f(a=1, b=2, a=3) }}", /column 5: .*: the argument a is given twice$/],
     ["{# x", "line 1, column 1: {# x has no #}"],
   ];
   for (const [template, fault] of cases) {

@@ -51,9 +51,13 @@ export function compile(source: string): Program {
     checkNames(body, source);
     return { body, unset: unsetAtBegin(body) };
   } catch (error) {
-    // Blocks in blocks, or operators in a row, without end: the stack is limited.
+    // The parser counts brackets and blocks in each other. What is left are thousands of operators
+    // in a row, each of which holds what stands before it: the stack is limited.
     if (!(error instanceof RangeError)) throw error;
-    throw new TemplateFault(0, "its blocks or expressions are nested too deeply");
+    throw new TemplateFault(
+      0,
+      "an expression of it has too many operators, filters or attributes in a row",
+    );
   }
 }
 

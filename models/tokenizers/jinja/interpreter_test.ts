@@ -119,6 +119,29 @@ Deno.test("long texts take a time that grows with their length", () => {
   }
 });
 
+Deno.test("a value with too many lists in each other is refused in words of the template", () => {
+  const template = "{% set ns = namespace(v=1) %}{% for i in range(90000) %}" +
+    "{% set ns.v = [ns.v] %}{% endfor %}{{ ns.v }}";
+  assert.throws(
+    () => render(template),
+    /messages \(none\): a value has thousands of lists or dicts nested in each other \(line 1/,
+  );
+});
+
+Deno.test("blocks see what is set around them, and none of what is set beside them", () => {
+  const names = Array.from({ length: 3000 }, (_, i) => `a${i}`);
+  const sets = names.map((name) => `{% set ${name} = '${name} ' %}`).join("");
+  const loops = names.map((name) => `{% for i in [1] %}{{ ${name} }}{% set b = 1 %}{% endfor %}`);
+  // Each loop begins without b, though the one before it set its own.
+  const after = "{% for i in [1] %}{{ b is defined }}{% set b = 1 %}{% endfor %}{{ b }}";
+  assert.equal(render(sets + loops.join("") + after), names.join(" ") + " False");
+  assert.equal(render("{% for i in l %}{{ s }}{% endfor %}{% set s = 1 %}{{ s }}"), "1");
+  assert.equal(
+    render("{% for i in [1] %}{{ s }}{% set s = 1 %}{{ s }}{% endfor %}{{ s }}").at(-1),
+    "x",
+  );
+});
+
 Deno.test("what Jinja refuses or rgx does not do is an error", () => {
   const wrong = [
     "l.append(1)",

@@ -238,6 +238,7 @@ function call(tokens: TokenStream, callee: Expression): Call {
 
 function callArguments(tokens: TokenStream): Arguments {
   const positional: Expression[] = [], named: [string, Expression][] = [];
+  const names = new Set<string>();
   let list: Expression | null = null, dict: Expression | null = null;
   const inOrder = (isRight: boolean) => {
     if (!isRight) throw tokens.fault("arguments stand as in Python: a, b, c=1, *list, **dict");
@@ -257,9 +258,8 @@ function callArguments(tokens: TokenStream): Arguments {
     } else if (tokens.is("name") && tokens.look().type === "=") {
       inOrder(dict === null);
       const name = tokens.name();
-      if (named.some(([other]) => other === name)) {
-        throw tokens.fault(`the argument ${name} is given twice`, before);
-      }
+      if (names.has(name)) throw tokens.fault(`the argument ${name} is given twice`, before);
+      names.add(name);
       tokens.next();
       named.push([name, expression(tokens)]);
     } else {

@@ -11,36 +11,49 @@ import type { Block, Statement } from "./nodes.ts";
 export type UnsetNames = ReadonlyMap<Block, readonly string[]>;
 
 export function unsetAtBegin(template: Block): UnsetNames {
-  const found = new Map<Block, readonly string[]>();
-  addFrame(template, new Set(), found);
-  return found;
+  return new Frames().of(template);
 }
 
-/** @param known the names of the blocks around, and what is bound for this one */
-function addFrame(
-  block: Block,
-  known: ReadonlySet<string>,
-  found: Map<Block, readonly string[]>,
-): void {
-  const seen = new Set(known), unset: string[] = [], inner: [Statement, Block][] = [];
-  const visit = (statements: Block, isCertain: boolean) => {
-    for (const statement of statements) {
-      for (const { name } of namesBefore(statement)) seen.add(name);
-      for (const name of setNames(statement)) {
-        if (isCertain && !seen.has(name)) unset.push(name);
-        seen.add(name);
+class Frames {
+  readonly #found = new Map<Block, readonly string[]>();
+  /** The names of the blocks around, and those of the block that is looked at, up to here. */
+  readonly #known = new Set<string>();
+
+  of(template: Block): UnsetNames {
+    this.#add(template, []);
+    return this.#found;
+  }
+
+  /** @param bound the names that the statement of the block binds for it */
+  #add(block: Block, bound: readonly string[]): void {
+    // One set for all blocks, which each leaves as it was: a copy for each would be slow.
+    const own: string[] = [], unset: string[] = [], inner: [Statement, Block][] = [];
+    const learn = (name: string): boolean => {
+      const isNew = !this.#known.has(name);
+      if (isNew) {
+        this.#known.add(name);
+        own.push(name);
       }
-      for (const body of bodiesOf(statement)) {
-        if (statement.type === "If") visit(body, false);
-        else inner.push([statement, body]);
+      return isNew;
+    };
+    const visit = (statements: Block, isCertain: boolean) => {
+      for (const statement of statements) {
+        for (const { name } of namesBefore(statement)) learn(name);
+        for (const name of setNames(statement)) if (learn(name) && isCertain) unset.push(name);
+        for (const body of bodiesOf(statement)) {
+          if (statement.type === "If") visit(body, false);
+          else inner.push([statement, body]);
+        }
       }
+    };
+    bound.forEach(learn);
+    visit(block, true);
+    if (unset.length > 0) this.#found.set(block, unset);
+    for (const [statement, body] of inner) {
+      const isElse = statement.type === "For" && body === statement.otherwise;
+      const names = isElse ? [] : [...boundNames(statement), ...namesOfDefaults(statement)];
+      this.#add(body, names);
     }
-  };
-  visit(block, true);
-  if (unset.length > 0) found.set(block, unset);
-  for (const [statement, body] of inner) {
-    const isElse = statement.type === "For" && body === statement.otherwise;
-    const own = isElse ? [] : [...boundNames(statement), ...namesOfDefaults(statement)];
-    addFrame(body, new Set([...seen, ...own]), found);
+    for (const name of own) this.#known.delete(name);
   }
 }

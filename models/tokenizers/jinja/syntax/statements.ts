@@ -131,7 +131,10 @@ class TemplateParser {
     tokens.expect("%}");
     this.#open.push({ name, at, isLoop });
     if (this.#open.length > MAX_BLOCKS) {
-      throw new TemplateFault(at, "its blocks are nested too deeply");
+      throw new TemplateFault(
+        at,
+        `its blocks are nested too deeply: more than ${MAX_BLOCKS} stand in each other`,
+      );
     }
     const body = this.#until([...others, `end${name}`]);
     this.#open.pop();

@@ -50,16 +50,17 @@ export function newName(tokens: TokenStream): string {
 
 /** `(a, b, c=1)`. */
 export function parameters(tokens: TokenStream): Parameters {
-  const all: [string, Expression | null][] = [];
+  const all: [string, Expression | null][] = [], names = new Set<string>();
+  let hasDefault = false;
   tokens.expect("(");
   while (!tokens.is(")")) {
     if (all.length > 0) tokens.expect(",", ", or )");
     const first = tokens.current, name = newName(tokens);
-    if (all.some(([other]) => other === name)) {
-      throw tokens.fault(`two parameters are named ${name}`, first);
-    }
+    if (names.has(name)) throw tokens.fault(`two parameters are named ${name}`, first);
+    names.add(name);
     const value = tokens.skipIf("=") ? expression(tokens) : null;
-    if (value === null && all.some(([, other]) => other !== null)) {
+    if (value !== null) hasDefault = true;
+    else if (hasDefault) {
       throw tokens.fault(`the parameter ${name} needs a default, as those before it`, first);
     }
     all.push([name, value]);

@@ -83,7 +83,12 @@ export class TokenStream {
 
   /** What `read` gives, one level deeper. */
   deeper<T>(read: () => T): T {
-    if (++this.#depth > MAX_DEPTH) throw this.fault("its expressions are nested too deeply");
+    if (++this.#depth > MAX_DEPTH) {
+      throw this.fault(
+        `its expressions are nested too deeply: more than ${MAX_DEPTH} brackets, signs or ` +
+          "conditions stand in each other",
+      );
+    }
     const value = read();
     this.#depth--;
     return value;
