@@ -176,10 +176,6 @@ Deno.test("several samples give pass@k, avg@k and majority, and do not interact"
       grown.result.tasks["spell_backward"]!.models[model]!.examples,
       result.examples,
     );
-    await assert.rejects(
-      collected({ ...common, outputDir: folder, sampling: { samples: 2, temperature: 0 } }),
-      /2 samples of each problem at temperature 0 would all be the same/,
-    );
   });
 });
 

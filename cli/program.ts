@@ -156,7 +156,12 @@ function withSuggestion(text: string, command: Command): string {
   const names = what === "option"
     ? [...command.options.flatMap(({ long }) => long ?? []), "--help"]
     : command.createHelp().visibleCommands(command).map((child) => child.name());
-  return text.trimEnd() + didYouMean(name, names) + "\n";
+  const near = didYouMean(name, names), isOfSlurm = what === "option" && command.name() === "slurm";
+  const key = `${name.slice(2).replaceAll("-", "_")}=VALUE`;
+  const hint = isOfSlurm && near === ""
+    ? `; a key of the configuration stands as ${key}, or after --`
+    : near;
+  return text.trimEnd() + hint + "\n";
 }
 
 function* allCommands(command: Command): Generator<Command> {

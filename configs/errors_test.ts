@@ -360,6 +360,12 @@ Deno.test("all errors of a file come at once, in its order", async () => {
 
 const INIT = "hidden_size: 96, intermediate_size: 256, num_hidden_layers: 2";
 
+Deno.test("the file of an evaluation is no configuration, and its command is named", async () => {
+  assert.deepEqual(await errorsOf("model: m\ntemperature: 0\ncategories:\n  - category: x\n"), [
+    "f.yaml:3:1: categories: a file with categories is an evaluation: rgx eval --config f.yaml",
+  ]);
+});
+
 Deno.test("an impossible model of model.init is refused", async () => {
   const head = "task: chain_sum\nrewards: [correctness]\nmax_completion_length: 16\n";
   const models: [string, RegExp][] = [

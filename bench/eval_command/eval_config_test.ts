@@ -156,6 +156,13 @@ categories: [{ category: x, datasets: [gcd] }]
   assert.deepEqual(options.prompt, { system_prompt: null });
 });
 
+Deno.test("a configuration of training is refused with its command", async () => {
+  await assert.rejects(
+    read("model: a\ntraining: { max_steps: 3 }\nrewards: [correctness]\n"),
+    /eval\.yaml:2:1: training: this is a configuration of training/,
+  );
+});
+
 Deno.test("all mistakes are reported together, with lines and the nearest names", async () => {
   await assert.rejects(
     read(`

@@ -4,14 +4,21 @@
  */
 import { dirname, resolve } from "node:path";
 import { EMBEDDED, evaluationNames } from "../../configs/documents/embedded.ts";
-import { type MapNode, type Problems, withEntry } from "../../configs/documents/node.ts";
+import {
+  formatPosition,
+  type MapNode,
+  type Problems,
+  withEntry,
+} from "../../configs/documents/node.ts";
 import { decodeUtf8 } from "../../configs/documents/yaml_source.ts";
 import { type ConfigFile, loadInherited } from "../../configs/reading/inherit.ts";
 import { interpolate } from "../../configs/reading/interpolation.ts";
+import { meaningOf } from "../../configs/reading/key_names.ts";
 import { TaskFiles } from "../../configs/reading/task_files.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
+import { KEYS } from "./eval_keys.ts";
 
 /**
  * The tree of a file, or of an embedded evaluation with this name. Null: it cannot be read as a
@@ -24,7 +31,24 @@ export async function readEvalTree(path: string, problems: Problems): Promise<Ma
   const env = Deno.env.toObject();
   const tree = await loadInherited(file, env, problems, { isRun: false });
   if (problems.incomplete) return null;
+  refuseTraining(tree, path);
   return await withTaskFiles(interpolate(tree, env, problems), problems);
+}
+
+/** @throws UsageError for a configuration of training */
+function refuseTraining(tree: MapNode, path: string): void {
+  if (tree.entries.has("categories")) return;
+  const ofTraining = [...tree.entries].find(([name, { node }]) => {
+    if (Object.hasOwn(KEYS, name)) return false;
+    const meaning = meaningOf(name, node);
+    return meaning.kind === "prefix" ||
+      (meaning.kind === "key" && /^(rewards$|data\.)/.test(meaning.path));
+  });
+  if (ofTraining === undefined) return;
+  const at = formatPosition(ofTraining[1].keyAt);
+  throw new UsageError(`${at}: ${ofTraining[0]}: this is a configuration of training`, {
+    advice: `rgx train ${path} trains. An evaluation has categories of data sets, and a model.`,
+  });
 }
 
 async function fileOf(path: string, problems: Problems): Promise<ConfigFile | null> {

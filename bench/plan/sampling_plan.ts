@@ -1,6 +1,5 @@
 /** How a benchmark samples: the user's settings, else those of the models' runs, else defaults. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { UsageError } from "../../core/errors.ts";
 import type { Sampling } from "../results/result_file.ts";
 
 /** Maximum number of tokens of an answer where neither the user nor a run sets it. */
@@ -8,8 +7,8 @@ const DEFAULT_MAX_NEW_TOKENS = 512;
 
 /**
  * The sampling of all models. From the runs come the settings that also shape greedy answers, and
- * the longest of their completion lengths.
- * @throws UsageError for several greedy samples
+ * the longest of their completion lengths. Several greedy samples of a problem are one: the mean
+ * and the best of equal scores are that score.
  */
 export function samplingOf(
   asked: Partial<Sampling>,
@@ -32,13 +31,11 @@ export function samplingOf(
   // The defaults are left out, since the settings are part of the key of stored answers.
   if (sampling.activations === "float32") delete sampling.activations;
   if (sampling.compute_dtype === "float32") delete sampling.compute_dtype;
-  if (samples > 1 && sampling.temperature === 0) {
-    throw new UsageError(
-      `${samples} samples of each problem at temperature 0 would all be the same`,
-      { advice: "give a temperature above 0, or one sample" },
-    );
-  }
-  return sampling;
+  if (samples === 1 || sampling.temperature !== 0) return sampling;
+  warnings.push(
+    `at temperature 0 all ${samples} samples of a problem are the same: each is asked once`,
+  );
+  return { ...sampling, samples: 1 };
 }
 
 function shapeOf(

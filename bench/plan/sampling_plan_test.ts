@@ -29,3 +29,16 @@ Deno.test("runs count as equal in settings that the user gives", () => {
   assert.equal(decided.max_new_tokens, 80);
   assert.deepEqual(none, []);
 });
+
+Deno.test("several samples at temperature 0 are one, and a warning says so", () => {
+  const warnings: string[] = [];
+  const greedy = samplingOf({ samples: 3, temperature: 0 }, [], warnings);
+  assert.deepEqual([greedy.samples, greedy.temperature], [1, 0]);
+  assert.deepEqual(warnings, [
+    "at temperature 0 all 3 samples of a problem are the same: each is asked once",
+  ]);
+  const drawn: string[] = [];
+  assert.equal(samplingOf({ samples: 3 }, [], drawn).samples, 3);
+  assert.equal(samplingOf({ samples: 1, temperature: 0 }, [], drawn).samples, 1);
+  assert.deepEqual(drawn, []);
+});

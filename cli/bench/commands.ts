@@ -1,7 +1,9 @@
 /** Flags and help of `rgx bench` and `rgx eval`, and the hidden command of their workers. */
 import type { Command } from "commander";
 import { WORKER_COMMAND } from "../../bench/workers/worker_command.ts";
+import { UsageError } from "../../core/errors.ts";
 import { activations, collect, computeDtype, examples, integer, real } from "../flag_types.ts";
+import type { BenchFlags } from "./bench_request.ts";
 
 export function benchCommands(program: Command, setExit: (code: number) => void): void {
   const bench = program.command("bench")
@@ -27,7 +29,13 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     "--entries <files...>",
     "entries of tasks that exist already, such as reasoning-gym's: question, answer, metadata",
   );
-  runFlags(bench, "default benchmark_results", setExit).addHelpText(
+  const run = async (flags: BenchFlags) => {
+    (await import("../stop_control.ts")).listenEarly();
+    const { bench } = await import("./bench.ts");
+    setExit(await bench({ ...flags, cache: flags.cache ?? true, base: flags.base ?? false }));
+  };
+  bench.action(run);
+  runFlags(bench, "default benchmark_results").addHelpText(
     "after",
     examples(
       "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
@@ -40,14 +48,16 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
   );
   const evaluate = program.command("eval")
     .description("the benchmark that a YAML file describes")
+    .argument("[file]", "as --config")
     .optionsGroup("Models and tasks:")
-    .requiredOption("--config <file>", "categories of tasks with parameters, and a model")
+    .option("--config <file>", "categories of tasks with parameters, and a model")
     .option("--models <models...>", "other models than the file's", [])
     .option("--tasks <tasks...>", "other tasks than the file's", [])
     .option("--base", "also measure the models that checkpoints and adapters began with", false)
     .option("--save-metadata", "as the file's key: the reports have the metadata of problems")
     .option("--full-results", "as save_full_results: a report with all data sets, results.json");
-  runFlags(evaluate, "default: the file's, else results", setExit).addHelpText(
+  evaluate.action((file: string | undefined, flags: BenchFlags) => run(withFile(file, flags)));
+  runFlags(evaluate, "default: the file's, else results").addHelpText(
     "after",
     examples(
       "rgx eval --config eval_algorithmic_composite --models ./model",
@@ -65,11 +75,23 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     });
 }
 
+/** The flags of `rgx eval` with the file, which may stand without its flag. */
+function withFile(file: string | undefined, flags: BenchFlags): BenchFlags {
+  const advice = "For example: rgx eval eval.yaml --models ./model";
+  if (file === undefined && flags.config === undefined) {
+    throw new UsageError("no file is named that describes the evaluation", { advice });
+  }
+  if (file !== undefined && flags.config !== undefined) {
+    throw new UsageError(`${file}: --config ${flags.config} names a file already`, { advice });
+  }
+  return { ...flags, config: file ?? flags.config! };
+}
+
 /**
  * The flags that both share.
  * @param folder the words about the default of --output-dir
  */
-function runFlags(command: Command, folder: string, setExit: (code: number) => void): Command {
+function runFlags(command: Command, folder: string): Command {
   return command
     .option("--category <name>", "of the file, only the tasks of this category")
     .option("--limit <n>", "at most so many problems of any task", integer(1))
@@ -148,10 +170,5 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--no-charts", "result files only, no pictures beside them")
     .option("--json", "one JSON document")
     .option("--quiet", "warnings and errors only")
-    .option("--verbose", "each question and answer, and stacks of errors")
-    .action(async (options) => {
-      (await import("../stop_control.ts")).listenEarly();
-      const { bench } = await import("./bench.ts");
-      setExit(await bench({ cache: true, base: false, ...options }));
-    });
+    .option("--verbose", "each question and answer, and stacks of errors");
 }

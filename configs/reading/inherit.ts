@@ -100,6 +100,13 @@ class Inheritance {
       return emptyMap(nowhere(source));
     }
     const entries = new Map(document.entries);
+    const categories = this.isRun ? entries.get("categories") : undefined;
+    if (categories !== undefined) {
+      this.problems.incomplete = true;
+      const text = `a file with categories is an evaluation: rgx eval --config ${source.name}`;
+      this.problems.add(categories.keyAt, "categories", text);
+      return emptyMap(document.at);
+    }
     if (
       file.kind !== "embedded" && isOfVerl(entries) && !entries.has("defaults") &&
       !entries.has("_base_")

@@ -102,7 +102,7 @@ Deno.test("rgx eval writes to the --output-dir, and refuses a file without a mod
     await tinyModelFolder(`${folder}/model`);
     const eval_ = async (text: string) => {
       await Deno.writeTextFile(`${folder}/eval.yaml`, text);
-      return await rgx(argv`eval --config ${folder}/eval.yaml --output-dir ${folder}/flag
+      return await rgx(argv`eval ${folder}/eval.yaml --output-dir ${folder}/flag
         --device reference --no-charts --category sums --full-results --verbose`);
     };
     const tasks = "categories: [{ category: sums, datasets: " +

@@ -203,6 +203,7 @@ Deno.test("mistakes end with 2 and a message, and write nothing", async () => {
       [[...config, "a", "--partition", "x$(id)"], /--partition "x\$\(id\)"/],
       [[...config, "a", "--gpu-type", "a100:2"], /--gpu-type "a100:2": .* \(it has ":"\)/],
       [[...config, "a", "--resume"], /unknown option '--resume'/],
+      [[...config, "--max-steps", "3"], /'--max-steps'; .* stands as max_steps=VALUE, or after --/],
       [[...config, "a", "--time", "4h"], /--time 4h: is no time, expected HH:MM:SS/],
       [[...config, "a", "--gpus", "64"], /64 ranks share 32 prompts/],
       [[...config, "a", "--gpus", "2", "--ntasks-per-node", "4"], /rank 2 .* would have none/],
