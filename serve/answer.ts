@@ -5,6 +5,8 @@
 import { stopStrings } from "../models/generation/sampling/stop_strings.ts";
 import type { GenerateRequest, SamplingOptions } from "../models/generation/types.ts";
 import type { SequenceLogprobs } from "../models/inspect/logprobs.ts";
+import { followingText } from "../models/tokenizers/following_text.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Choice, type ChoicePart } from "./choice.ts";
 import type { FairQueue } from "./fair_queue.ts";
@@ -30,6 +32,8 @@ export interface Task {
   top: number | null;
   /** The same for the tokens of the prompts. */
   promptTop: number | null;
+  /** Whether the texts continue that of the prompt; false: they are texts of their own. */
+  continuesPrompt: boolean;
 }
 
 /** The answer to one prompt. */
@@ -99,7 +103,7 @@ export async function answerAll(
 async function answerOne(
   desk: Desk,
   model: ServedModel,
-  { sampling, top, promptTop }: Task,
+  { sampling, top, promptTop, continuesPrompt }: Task,
   promptIds: readonly number[],
   prompt: number,
   signal: AbortSignal,
@@ -107,7 +111,9 @@ async function answerOne(
 ): Promise<PromptAnswer> {
   const { host, metrics } = desk, { tokenizer, eosIds } = model.loaded;
   const endIds = new Set([...sampling.ignoreEos ? [] : eosIds, ...sampling.stopTokenIds]);
-  const context = { tokenizer, promptIds, sampling, endIds, top, streams: part !== undefined };
+  const follows = continuesPrompt && promptIds.some((id) => tokenizer.tokenBytes(id) !== null);
+  const streams = part !== undefined;
+  const context = { tokenizer, promptIds, sampling, endIds, top, streams, follows };
   const scored = promptTop === null ? null : await host.score(model, promptIds, promptTop);
   signal.throwIfAborted();
   const choices = Array.from({ length: sampling.n }, () => new Choice(context));
@@ -166,7 +172,9 @@ function samplingOptions(
 ): SamplingOptions {
   const { temperature, topK, topP, minP, repetitionPenalty, adjust, stops, minTokens } = sampling;
   const { constraint } = sampling;
-  const stopWhen = stopStrings(tokenizer, stops);
+  // A stop string may begin with the blank of the first token.
+  const decode: Tokenizer["decode"] = (ids, options) => followingText(tokenizer, ids, options);
+  const stopWhen = stopStrings({ decode }, stops);
   return {
     maxNewTokens,
     temperature,

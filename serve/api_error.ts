@@ -37,7 +37,7 @@ export class ApiError extends Error {
 }
 
 /** 400: the request is wrong. @param param the field that is wrong */
-export function badRequest(message: string, param?: string, code?: string): ApiError {
+export function badRequest(message: string, param?: string | undefined, code?: string): ApiError {
   return new ApiError(400, "invalid_request_error", message, {
     ...(param === undefined ? {} : { param }),
     ...(code === undefined ? {} : { code }),

@@ -245,6 +245,7 @@ export class App {
     headers.set("x-request-id", requestId(req.header("x-request-id")));
     if (cors === null) return;
     headers.set("access-control-allow-origin", cors);
+    headers.set("access-control-expose-headers", "x-request-id, retry-after");
     headers.set("vary", "origin");
   }
 
@@ -273,7 +274,10 @@ export class App {
         status: 204,
         headers: {
           "access-control-allow-methods": "GET, POST",
-          "access-control-allow-headers": "authorization, content-type",
+          // Clients of OpenAI send headers of their own (x-stainless-…).
+          "access-control-allow-headers": req.header("access-control-request-headers") ??
+            "authorization, content-type",
+          "access-control-max-age": "600",
         },
       });
     }

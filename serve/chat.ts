@@ -31,9 +31,8 @@ export function chatRequest(
     throw badRequest("max_tokens is 0: there is nothing to answer", "max_tokens");
   }
   const wants = fields.boolean("logprobs", false);
-  if (fields.has("top_logprobs") && !wants) {
-    throw badRequest("top_logprobs needs logprobs: true", "top_logprobs");
-  }
+  const top = fields.integer("top_logprobs", [0, MAX_LOGPROBS], 0);
+  if (top > 0 && !wants) throw badRequest("top_logprobs needs logprobs: true", "top_logprobs");
   const promptTop = fields.has("prompt_logprobs")
     ? fields.integer("prompt_logprobs", [0, MAX_LOGPROBS], 0)
     : null;
@@ -41,7 +40,8 @@ export function chatRequest(
     task: {
       prompts: [chatTokens(fields, tokenizer, limits)],
       sampling,
-      top: wants ? fields.integer("top_logprobs", [0, MAX_LOGPROBS], 0) : null,
+      top: wants ? top : null,
+      continuesPrompt: false,
       promptTop,
     },
     stream: streamFields(fields),
@@ -61,13 +61,14 @@ export async function chat(
 ) {
   checkPrompts(desk, task.prompts);
   const answers = await answerAll(desk, model, task, signal), { promptIds, scored } = answers[0]!;
-  const { sampling } = task, name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
+  const { sampling } = task, { tokenizer } = model.loaded;
+  const name = tokenNames(tokenizer, sampling.tokensAsIds);
   const choices = answers[0]!.choices.map((choice, index) => ({
     index,
     message: { role: "assistant", content: choice.text },
     logprobs: task.top === null
       ? null
-      : { content: choice.tokens.map((token) => chatLogprob(token, name)) },
+      : { content: choice.tokens.map((token) => chatLogprob(token, name, tokenizer)) },
     finish_reason: choice.finishReason,
     stop_reason: choice.stopReason,
     ...(sampling.returnTokenIds ? { token_ids: choice.ids } : {}),
@@ -99,7 +100,7 @@ export async function streamChat(
 ): Promise<void> {
   checkPrompts(desk, task.prompts);
   const head = headOf(model, "chat.completion.chunk"), { top, sampling } = task;
-  const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
+  const { tokenizer } = model.loaded, name = tokenNames(tokenizer, sampling.tokensAsIds);
   const usage = stream.includeUsage ? { usage: null } : {};
   const chunk = (index: number, delta: object, choice: ChunkChoice = {}, more = {}) =>
     send({
@@ -121,7 +122,7 @@ export async function streamChat(
         chunk(index, {}, { finish_reason, stop_reason });
       } else if (text !== "" || top !== null || sampling.returnTokenIds) {
         chunk(index, { content: text }, {
-          ...top === null ? {} : { logprobs: { content: [chatLogprob(token, name)] } },
+          ...top === null ? {} : { logprobs: { content: [chatLogprob(token, name, tokenizer)] } },
           ...sampling.returnTokenIds ? { token_ids: [token.id] } : {},
         });
       }

@@ -3,6 +3,7 @@
  * tokens. Streamed and whole answers are made from the same parts.
  */
 import type { ConstrainedText } from "../models/grammar/token_constraint.ts";
+import { followingText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { SamplingFields } from "./sampling_fields.ts";
 import { StopText } from "../models/generation/sampling/stop_text.ts";
@@ -26,6 +27,8 @@ export interface ChoiceContext {
   top: number | null;
   /** Whether the text is wanted token by token, not only at the end. */
   streams: boolean;
+  /** Whether the text follows that of the prompt, and may begin with a blank. */
+  follows: boolean;
 }
 
 export class Choice {
@@ -104,8 +107,11 @@ export class Choice {
   }
 
   #decoded(): string {
-    const { tokenizer, endIds, sampling } = this.context, last = this.ids.at(-1);
+    const { tokenizer, endIds, sampling, follows } = this.context, last = this.ids.at(-1);
     const ids = last !== undefined && endIds.has(last) ? this.ids.slice(0, -1) : this.ids;
-    return tokenizer.decode(ids, { skipSpecialTokens: sampling.skipSpecialTokens });
+    const { skipSpecialTokens } = sampling;
+    return follows
+      ? followingText(tokenizer, ids, { skipSpecialTokens })
+      : tokenizer.decode(ids, { skipSpecialTokens });
   }
 }

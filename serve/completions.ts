@@ -60,7 +60,13 @@ export function completionRequest(
     fields.has(name) ? fields.integer(name, [0, MAX_LOGPROBS], 0) : null;
   const top = count("logprobs"), promptTop = count("prompt_logprobs") ?? (echo ? top : null);
   return {
-    task: { prompts, sampling: { ...sampling, maxTokens, n: bestOf }, top, promptTop },
+    task: {
+      prompts,
+      sampling: { ...sampling, maxTokens, n: bestOf },
+      top,
+      promptTop,
+      continuesPrompt: true,
+    },
     n: sampling.n,
     echo,
     stream,

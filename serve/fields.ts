@@ -13,8 +13,8 @@ export class Fields {
   /** @throws ApiError unless the value is an object */
   static of(value: unknown, path = ""): Fields {
     if (!isRecord(value)) {
-      const what = path === "" ? "the body" : path.replace(/\.$/, "");
-      throw badRequest(`${what} is ${kindOf(value)}, expected a JSON object`);
+      const field = path.replace(/\.$/, ""), what = field === "" ? "the body" : field;
+      throw badRequest(`${what} is ${kindOf(value)}, expected a JSON object`, field || undefined);
     }
     return new Fields(value, path);
   }
@@ -34,11 +34,11 @@ export class Fields {
     return badRequest(`${field} is ${shown(value)}, expected ${expected}`, field);
   }
 
-  /** Refuses a field that the server does not obey. An empty text or list asks for nothing. */
+  /** Refuses a field that the server does not obey. `false`, an empty text or list ask for nothing. */
   refuse(name: string, why: string): void {
     const value = this.raw(name);
     const isEmpty = (typeof value === "string" || Array.isArray(value)) && value.length === 0;
-    if (value !== undefined && !isEmpty) {
+    if (value !== undefined && value !== false && !isEmpty) {
       const field = this.path + name;
       throw badRequest(`${field} is not supported: ${why}`, field);
     }

@@ -219,6 +219,13 @@ Deno.test("only the named origin may call from a browser", () =>
     const options = await fetch(`${url}/v1/completions`, { method: "OPTIONS" });
     assert.equal(options.status, 204);
     assert.match(options.headers.get("access-control-allow-headers")!, /authorization/);
+    // The client of OpenAI sends headers of its own.
+    const asked = { "access-control-request-headers": "authorization,x-stainless-os" };
+    const preflight = await fetch(`${url}/v1/completions`, { method: "OPTIONS", headers: asked });
+    assert.equal(
+      preflight.headers.get("access-control-allow-headers"),
+      asked["access-control-request-headers"],
+    );
     const headers = { authorization: "Bearer secret" };
     const response = await post("/v1/completions", { prompt: PROMPT, stream: true }, { headers });
     for (const { headers } of [options, response]) {

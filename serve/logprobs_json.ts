@@ -1,5 +1,6 @@
 /** Log-probabilities in the two forms of the OpenAI API. */
 import type { SequenceLogprobs, TopToken } from "../models/inspect/logprobs.ts";
+import { tokenText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { TokenLogprob } from "./token_logprobs.ts";
 
@@ -12,7 +13,7 @@ const finite = (logprob: number) => Math.max(logprob, LOWEST);
 export type TokenNames = (id: number) => string;
 
 export function tokenNames(tokenizer: Tokenizer, asIds: boolean): TokenNames {
-  return (id) => asIds ? `token_id:${id}` : tokenizer.decode([id], { skipSpecialTokens: false });
+  return (id) => asIds ? `token_id:${id}` : tokenText(tokenizer, id);
 }
 
 /** `logprobs` of a choice of /v1/completions. All lists have an entry for each token. */
@@ -73,21 +74,26 @@ function withChosen(chosen: TopToken, top: readonly TopToken[]): readonly TopTok
 interface ChatToken {
   token: string;
   logprob: number;
+  /** Those of the token itself, which may be a part of a character. */
   bytes: number[];
 }
 
 /** An entry of `logprobs.content` of a choice of /v1/chat/completions. */
 export type ChatLogprob = ChatToken & { top_logprobs: ChatToken[] };
 
-export function chatLogprob({ id, logprob, top }: TokenLogprob, name: TokenNames): ChatLogprob {
-  const token = (one: TopToken): ChatToken => {
-    const text = name(one.id);
-    return {
-      token: text,
-      logprob: finite(one.logprob),
-      bytes: [...new TextEncoder().encode(text)],
-    };
-  };
+export function chatLogprob(
+  { id, logprob, top }: TokenLogprob,
+  name: TokenNames,
+  tokenizer: Tokenizer,
+): ChatLogprob {
+  const token = (one: TopToken): ChatToken => ({
+    token: name(one.id),
+    logprob: finite(one.logprob),
+    bytes: [
+      ...tokenizer.tokenBytes(one.id) ??
+        new TextEncoder().encode(tokenText(tokenizer, one.id)),
+    ],
+  });
   return { ...token({ id, logprob }), top_logprobs: top.map(token) };
 }
 
