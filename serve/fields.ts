@@ -34,7 +34,7 @@ export class Fields {
     return badRequest(`${field} is ${shown(value)}, expected ${expected}`, field);
   }
 
-  /** Refuses a field that the server does not obey. `false`, an empty text or list ask for nothing. */
+  /** Refuses a field that is not obeyed. `false`, an empty text or list ask for nothing. */
   refuse(name: string, why: string): void {
     const value = this.raw(name);
     const isEmpty = (typeof value === "string" || Array.isArray(value)) && value.length === 0;
