@@ -34,7 +34,7 @@ export function sameAnswer(answer: string, gold: string, question = ""): boolean
   }
   const repeated = beforeBrackets(answer);
   if (repeated !== null && sameAnswer(repeated, gold, question)) return true;
-  if (differInUnit(answer, gold)) return false;
+  if (differInUnit(answer, gold) || differInName(answer, gold)) return false;
   if (sameChoice(answer, gold)) return true;
   if (isTime(gold)) return sameText(answer, gold);
   const functions = functionNames(cleanMath(answer), cleanMath(gold));
@@ -90,6 +90,14 @@ function isTime(gold: string): boolean {
   if (hours === undefined) return false;
   const ratio = fraction(BigInt(hours), BigInt(minutes!) || 1n);
   return ratio.d !== BigInt(minutes!);
+}
+
+const COORDINATE = /^[\s$]*([xyz])\s*=\s*((?:[^=,;A-Za-z\\]|\\[A-Za-z]+)+)$/;
+
+/** Whether both are a coordinate with a value, of different names: the line x = 3 is not y = 3. */
+function differInName(answer: string, gold: string): boolean {
+  const [a, b] = [answer, gold].map((text) => COORDINATE.exec(text)?.[1]);
+  return a !== undefined && b !== undefined && a !== b;
 }
 
 const RADIANS = /\bradians?\b/i;

@@ -158,11 +158,14 @@ function powerBound(expr: Expr, a: Bound, by: Expr, roots: Map<string, bigint>):
 const PART = 1_000_000n;
 /** Digits that a decimal needs after the point. */
 const AFTER = 4;
+/** A float64 next to the number: its digits, and the part of it that is wrong at most, 1.5·2⁻⁵³. */
+const FLOAT_DIGITS = [15, 17] as const, FLOAT_PART = 6n * 10n ** 15n;
 
 /**
  * Whether a decimal is an irrational number, rounded or cut off at the decimal's last digit. It
  * needs 4 digits after the point, and differs from the number by at most a millionth of it: 3.14159
- * is an answer for π, 3.1416 is none.
+ * is an answer for π, 3.1416 is none. The last digits of a float64 may be wrong: 98.99494936611666
+ * is 70√2 as programs print it, though its digits end in 65.
  */
 export function isRounded(decimal: Expr, exact: Expr): boolean {
   const negated = decimal.kind === "call" && decimal.name === "negate";
@@ -177,6 +180,11 @@ export function isRounded(decimal: Expr, exact: Expr): boolean {
   const error = minus(size, literal), unit = number(1n, 10n ** BigInt(after));
   const between = (low: Expr, high: Expr) =>
     compareNumbers(error, low) === 1 && compareNumbers(error, high) === -1;
-  const most = call("/", size, number(PART));
-  return between(call("/", unit, number(-2n)), unit) && between(call("negate", most), most);
+  const within = (part: bigint) => {
+    const most = call("/", size, number(part));
+    return between(call("negate", most), most);
+  };
+  const isFloat = significant >= FLOAT_DIGITS[0] && significant <= FLOAT_DIGITS[1];
+  if (isFloat && within(FLOAT_PART)) return true;
+  return between(call("/", unit, number(-2n)), unit) && within(PART);
 }

@@ -9,8 +9,9 @@ const WRITTEN = new RegExp(
 );
 const COMMAND = new RegExp(TEXT, "g");
 
-/** Writes the base as an index in digits. */
-export function based(text: string): string {
+/** Writes the base as an index in digits: (101)_2 and 101_{\text{two}} are 101_2. */
+export function based(answer: string): string {
+  const text = answer.replace(/^\(([\dA-F]+)\)(?=\s*_)/, "$1");
   const [, digits, index, words] = WRITTEN.exec(text) ?? [];
   if (digits === undefined || /^\s*\{?\w?\d?\}?\s*$/.test(words!)) return text;
   const bare = words!.replace(COMMAND, "").replace(/[{}()\s-]/g, "");

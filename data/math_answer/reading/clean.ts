@@ -43,6 +43,7 @@ const SCALE = String.raw`(?:\\(?:text|mathrm)\s*\{\s*[CF]\s*\}|[CF](?![A-Za-z]))
 /** Spellings with the same meaning. */
 const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/^(?:the )?(?:final )?answer(?: is ?:?| ?[:=])/gi, ""],
+  [new RegExp(`^${TEXT}\\s*\\{\\s*([-+]?\\d[^{}]*)\\}$`, "g"), "$1"],
   [/^\\text\s*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}\s*[:=]?/gi, ""],
   // Data that was escaped twice: \\frac. It is no end of a row, since no command would follow.
   [
@@ -86,6 +87,8 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/\\infty(?![A-Za-z])/g, "∞"],
   [/\\cup(?![A-Za-z])|(?<=[)\]}]\s*)U(?=\s*[([{\\])/g, "∪"],
   [/\\mathbb\s*(?:\{\s*R\s*\}|R)|ℝ/g, "(-∞,∞)"],
+  [/^(?:\\text\s*\{\s*)?all real (?:numbers|values)(?:\s*\})?$/gi, "(-∞,∞)"],
+  [/^(?:\\text\s*\{\s*)?no solutions?(?:\s*\})?$/gi, "\\{\\}"],
   [/\\(?:leqslant|leq|le)(?![A-Za-z])|<=/g, "≤"],
   [/\\(?:geqslant|geq|ge)(?![A-Za-z])|>=/g, "≥"],
   [/\\neq?(?![A-Za-z])|\\not\s*=|!=/g, "≠"],
@@ -98,7 +101,7 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/\\rangle(?![A-Za-z])/g, ")"],
   [/\\(?:[lr]?vert|mid)(?![A-Za-z])/g, "|"],
   [/\\(?:emptyset|varnothing)(?![A-Za-z])|∅/g, "\\{\\}"],
-  [/^\\?\{\s*[A-Za-z]\s*[|:]\s*(.*[<>≤≥].*?)\\?\}$/g, "$1"],
+  [/^\\?\{\s*[A-Za-z]\s*[|:]\s*(.*[<>≤≥≠].*?)\\?\}$/g, "$1"],
   [/\\prime(?![A-Za-z])/g, "'"],
   [/(?<=\d)\s*\^\s*(?:o|\{\s*o\s*\})(?![A-Za-z])/g, "°"],
   [new RegExp(`${DEGREES}(?:\\s*${SCALE})?`, "g"), "°"],
@@ -128,6 +131,8 @@ const VARIABLE = new RegExp(
     "\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
     "\\s*(?:=(?!.*=)|\\\\in(?![A-Za-z]))\\s*",
 );
+/** The same after it: 3 = x. */
+const AFTER = /^((?:[^=A-Za-z\\]|\\[A-Za-z]+)+)=\s*[A-Za-z]\s*$/;
 const LIST_ITEM = new RegExp(`(?:^|[,;])\\s*(${NAME})\\s*=`, "g");
 
 /** A number whose thousands are separated by spaces or apostrophes. */
@@ -143,7 +148,13 @@ const TITLE = new RegExp(
     "radius|amount|profit|ratio|answer)(?: [A-Za-z'’-]+){0,4}\\s*\\}\\s*=(?!.*=)\\s*",
   "i",
 );
-const REPEATING = /(?<!\d)(\d*)\.(\d*)\s*\\(?:overline|bar)\s*\{\s*(\d+)\s*\}/g;
+const REPEATING =
+  /(?<!\d)(\d*)\.(\d*)\s*\\(?:overline|bar|dot(?=\s*\{\s*\d\s*\}))\s*\{\s*(\d+)\s*\}/g;
+/** 0.1(6) and, with a period that is written three times or more, 0.1666… */
+const PERIOD = /(?<=^-?)(\d*)\.(\d*)\((\d+)\)$/;
+const DOTS = /(?<!\d)(\d*)\.(\d{0,20}?)(\d{1,6}?)\3{2,40}\s*(?:\.{3}|…|\\[lc]?dots(?![A-Za-z]))$/;
+/** A system of equations, one a row. */
+const SYSTEM = /^\\begin\s*\{(cases|aligned)\}((?:(?!\\begin|\\end)[^])*)\\end\s*\{\1\}$/;
 
 /** Longer texts are left as they are, so that no pattern runs over them: answers are short. */
 export const MAX_CHARACTERS = 3000;
@@ -158,7 +169,7 @@ export function cleanMath(text: string, named = false): string {
     return `\\frac{${above}}{${below}}`;
   }).replace(RAISED, (raised) => `^{${raised.replace("⁻", "-").normalize("NFKC")}}`);
   for (const [pattern, replacement] of SPELLINGS) t = t.replace(pattern, replacement);
-  t = stop(worded(t));
+  t = stop(worded(system(t)));
   t = based(t).replace(HALF, (_, half: string) => ` ${half.toLowerCase()}m`);
   t = listed(t).replace(/^=\s*/, "").replace(TITLE, "");
   if (!named) t = unnamed(t);
@@ -166,7 +177,15 @@ export function cleanMath(text: string, named = false): string {
   t = stop(t);
   if (SPACED.test(t)) t = t.replace(/[\s'’]/g, "");
   t = t.replace(MIXED, "$1\\frac{$2}{$3}");
-  return t.replace(REPEATING, repeating);
+  return t.replace(REPEATING, repeating).replace(PERIOD, repeating).replace(DOTS, repeating);
+}
+
+/** The equations of a system, with commas between them. */
+function system(text: string): string {
+  const rows = SYSTEM.exec(text)?.[2]!.split(ROW_END).map(stop).filter((row) => row !== "");
+  return rows?.every((row) => /^[^=&]+&?\s*=[^=&]+$/.test(row))
+    ? rows.join(", ").replaceAll("&", "")
+    : text;
 }
 
 /** A new line before a text or a number separates, unless a sign stands before it. */
@@ -222,7 +241,7 @@ function listed(text: string): string {
 
 function unnamed(text: string): string {
   // With several names the names must stay: they tell the items apart.
-  return text.split("=").length > 2 ? text : text.replace(VARIABLE, "");
+  return text.split("=").length > 2 ? text : text.replace(VARIABLE, "").replace(AFTER, "$1");
 }
 
 /** Writes a repeating decimal such as 0.1\overline{6} or 0.1\bar{6} as a fraction. */
