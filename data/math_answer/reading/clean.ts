@@ -182,7 +182,8 @@ export function cleanMath(text: string, named = false): string {
 
 /** The equations of a system, with commas between them. */
 function system(text: string): string {
-  const rows = SYSTEM.exec(text)?.[2]!.split(ROW_END).map(stop).filter((row) => row !== "");
+  const body = SYSTEM.exec(text)?.[2];
+  const rows = body?.split(ROW_END).map(stop).filter((row) => row !== "");
   return rows?.every((row) => /^[^=&]+&?\s*=[^=&]+$/.test(row))
     ? rows.join(", ").replaceAll("&", "")
     : text;
