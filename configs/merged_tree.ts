@@ -29,6 +29,7 @@ import {
 } from "./reading/inherit.ts";
 import { type Environment, interpolate, stem } from "./reading/interpolation.ts";
 import { applyOverride, environmentOverrides, type Override } from "./reading/overrides.ts";
+import { leaveBehind } from "./reading/left_behind.ts";
 import { withFilesOfRun } from "./reading/run_files.ts";
 import { textOfRead } from "./to_yaml.ts";
 
@@ -50,10 +51,11 @@ export async function mergedTree(
   let tree = await loadInherited(file, env, problems);
   if (file.kind === "disk") tree = await withFilesOfRun(tree, file.path, cwd);
   let environment = withVariables(env, tree, problems);
-  const { at } = tree;
+  const { at } = tree, untouched = tree;
   for (const override of [...environmentOverrides(environment, problems), ...overrides]) {
     tree = applyOverride(tree, override, problems);
   }
+  tree = leaveBehind(untouched, tree, problems);
   // What is missing is missing in the file, whatever is typed beside it.
   if (file.kind !== "embedded") tree = { ...tree, at };
   environment = withVariables(env, tree, problems);

@@ -5,6 +5,7 @@
  */
 import {
   type ConfigNode,
+  describeNode,
   isNull,
   type MapEntry,
   type MapNode,
@@ -57,8 +58,12 @@ export function withAxolotlNames(document: MapNode, problems: Problems): MapNode
     if (isAlone) own.set(name, { keyAt, node: { ...node, foreign: name } });
     // The model stands in the section too: what is typed may replace it in its own place.
     if (isAlone && name !== MODEL) continue;
-    if (meaningOf(name, node).kind === "unknown") reportUnknown(name, keyAt, problems);
-    else entries.set(name, { ...entry, node: switchOf(name, node, problems) });
+    if (meaningOf(name, node).kind === "unknown") {
+      reportUnknown(name, keyAt, problems);
+      continue;
+    }
+    const switched = switchOf(name, node, problems);
+    if (switched !== null) entries.set(name, { ...entry, node: switched });
   }
   if (own.size === 0) return { ...document, entries };
   const at = document.at, section: MapNode = { kind: "map", entries: own, at };
@@ -72,10 +77,18 @@ function reportUnknown(name: string, at: Position, problems: Problems): void {
   problems.add(at, name, `unknown key${hint}`);
 }
 
-function switchOf(name: string, node: ConfigNode, problems: Problems): ConfigNode {
-  const text = node.kind === "scalar" && typeof node.value === "string" ? node.value : "";
-  const values = Object.hasOwn(SWITCHES, name) ? SWITCHES[name]! : {};
-  if (!Object.hasOwn(values, text)) return node;
-  problems.note(node.at, name, `${text} is ${values[text]} in rgx`);
-  return { kind: "scalar", value: values[text]!, at: node.at };
+/** The value of a switch as true or false; null after a report, where it is none of its values. */
+function switchOf(name: string, node: ConfigNode, problems: Problems): ConfigNode | null {
+  if (!Object.hasOwn(SWITCHES, name)) return node;
+  const value = node.kind === "scalar" ? node.value : undefined, values = SWITCHES[name]!;
+  const isFilledInLater = typeof value === "string" && value.includes("${");
+  if (typeof value === "boolean" || isFilledInLater) return node;
+  if (typeof value !== "string" || !Object.hasOwn(values, value)) {
+    const expected = ["true", "false", ...Object.keys(values)].join(", ");
+    const text = `expected ${expected.replace(/, (?=[^,]*$)/, " or ")}, found`;
+    problems.add(node.at, name, `${text} ${describeNode(node)}`);
+    return null;
+  }
+  problems.note(node.at, name, `${value} is ${values[value]} in rgx`);
+  return { kind: "scalar", value: values[value]!, at: node.at };
 }

@@ -13,6 +13,7 @@ import { withAxolotlNames } from "./axolotl_names.ts";
 import { isOfVerl } from "../foreign/verl/verl.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
 import { mergeMaps } from "../documents/merge.ts";
+import { leaveBehind } from "./left_behind.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -128,19 +129,21 @@ class Inheritance {
     const environment = { ...this.environment, ...variables(entries.get("env")?.node) };
     const path = [...chain, file];
     let merged = emptyMap(canonical.at);
+    const onTop = (under: MapNode, over: MapNode) =>
+      leaveBehind(under, mergeMaps(under, over), this.problems);
     let selfMerged = false;
     for (const reference of references) {
       if (reference.kind === "self") {
-        merged = mergeMaps(merged, canonical);
+        merged = onTop(merged, canonical);
         selfMerged = true;
       } else {
         const base = await this.#base(reference, file, path, environment);
         if (base === null && reference.optional) continue;
         if (base === null) this.problems.incomplete = true;
-        else merged = mergeMaps(merged, base);
+        else merged = onTop(merged, base);
       }
     }
-    if (!selfMerged) merged = mergeMaps(merged, canonical);
+    if (!selfMerged) merged = onTop(merged, canonical);
     this.#done.set(identity(file), merged);
     return merged;
   }

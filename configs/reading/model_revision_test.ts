@@ -59,3 +59,20 @@ Deno.test("a revision of a folder, or a second one, is refused where it stands",
     assert.deepEqual(await errorsOf(START + yaml, {}, FILES), [expected]);
   }
 });
+
+Deno.test("a revision stays behind where another model is named", async () => {
+  const base = "model: org/name\nmodel_revision: v1\ntask: chain_sum\nrewards: [correctness]\n";
+  const nameOf = async (child: string, overrides: string[] = []) => {
+    const files = { "base.yaml": base };
+    const { config, notes } = await load(`_base_: base.yaml\n${child}`, { overrides }, files);
+    return [config.model.model_name_or_path, ...notes];
+  };
+  assert.deepEqual(await nameOf("seed: 1\n"), ["org/name@v1"]);
+  assert.deepEqual(await nameOf("model: org/name\n"), ["org/name@v1"]);
+  assert.deepEqual(await nameOf("model: org/other\nmodel_revision: v2\n"), ["org/other@v2"]);
+  const note = "base.yaml:2:17: model_revision: is that of org/name, and is left out for org/other";
+  assert.deepEqual(await nameOf("model: org/other\n"), ["org/other", note]);
+  assert.deepEqual(await nameOf("", ["model=org/other"]), ["org/other", note]);
+  const typed = ["--model-revision", "v3", "--model", "org/other"];
+  assert.deepEqual(await nameOf("", typed), ["org/other@v3"]);
+});

@@ -136,6 +136,7 @@ Deno.test("a vLLM server is asked where its address is written", async () => {
 Deno.test("what Axolotl does and rgx does not is refused with its line", async () => {
   const refused: readonly [yaml: string, expected: RegExp][] = [
     ["batch_size: 8", /f\.yaml:6:1: batch_size: .*micro_batch_size/],
+    ["bf16: ful", /bf16: expected true, false, auto or full, found text "ful"/],
     ["fp8: true", /fp8: .*\(only false\); bf16: true/],
     ["chat_template: chatml", /f\.yaml:6:16: chat_template: chatml: .*chat_template_jinja/],
     ["special_tokens: {eos_token: x}", /special_tokens\.eos_token: .*tokenizer's folder/],
