@@ -3,6 +3,7 @@
  * that fit the problems, so that it trains at once.
  */
 import { basename, relative, resolve } from "node:path";
+import { shellWord } from "../../cluster/quote.ts";
 import { slurmScript } from "../../cluster/train_script.ts";
 import { planJob } from "../cluster/job_needs.ts";
 import { explainFileError, writeFileAtomic } from "../../core/atomic_file.ts";
@@ -89,7 +90,9 @@ export async function init(given: string, options: InitOptions): Promise<void> {
   const paths = [...Object.keys(files), "job.sh"];
   if (options.json) return print(JSON.stringify({ folder, files: paths }));
   print(paths.map((path) => given === "." ? path : `${given}/${path}`).join("\n"));
-  log(`train it with: ${given === "." ? "" : `cd ${given} && `}rgx train experiment.yaml`);
+  log(
+    `train it with: ${given === "." ? "" : `cd ${shellWord(given)} && `}rgx train experiment.yaml`,
+  );
 }
 
 async function makeFolder(path: string): Promise<void> {

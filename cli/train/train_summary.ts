@@ -2,6 +2,7 @@
  * The end of a run: the held-out results before and after, with n and intervals, and the next
  * commands.
  */
+import { shellWord } from "../../cluster/quote.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
@@ -46,13 +47,7 @@ export function summaryTable(
     );
   }
   if (after) lines.push(separation(summary, resumedFrom !== null));
-  const { seconds_by_phase: seconds } = summary;
-  const named = Object.values(seconds).reduce((a, b) => a + b, 0);
-  const parts = [...Object.entries(seconds), ["other", summary.seconds - named] as const]
-    .filter(([, s]) => s >= 0.05)
-    .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
-  const time = `Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`;
-  lines.push(...broken("stderr", time));
+  lines.push(...broken("stderr", timeLine(summary)));
   const { memory_planned_bytes: planned, peak_memory_bytes: peak } = summary;
   if (planned !== null) {
     lines.push(
@@ -112,9 +107,15 @@ function rerun(summary: TrainSummary, phases: TrainPlan["phases"]): string {
   }`;
 }
 
-/** Quotes a text for the shell where that is needed. */
-function shellWord(text: string): string {
-  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+/** How long the run took, and its parts of at least 0.05 s. */
+export function timeLine(
+  { seconds, seconds_by_phase: phases }: Pick<TrainSummary, "seconds" | "seconds_by_phase">,
+): string {
+  const named = Object.values(phases).reduce((a, b) => a + b, 0);
+  const parts = [...Object.entries(phases), ["other", seconds - named] as const]
+    .filter(([, s]) => s >= 0.05)
+    .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
+  return `Time ${duration(seconds)}${parts.length === 0 ? "" : ` (seconds: ${parts.join(", ")})`}.`;
 }
 
 function evalTable(before: EvalResult, after: EvalResult): string[] {

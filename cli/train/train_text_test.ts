@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { timeLine } from "./train_summary.ts";
 import { dictLine } from "./train_text.ts";
 
 Deno.test("a metric without a value is a dash, also where all rewards of a step are null", () => {
@@ -8,4 +9,15 @@ Deno.test("a metric without a value is a dash, also where all rewards of a step 
     "{'reward': –, 'loss': 0.001235, 'grad_norm': nan}",
   );
   assert.equal(dictLine({ epoch: 2 }, null), "{'epoch': 2}");
+});
+
+Deno.test("the time of a run names its parts, and none where all are too short", () => {
+  const none = { problems: 0, generate: 0, score: 0, optimizer: 0, eval: 0, checkpoint: 0 };
+  const phases = { ...none, generate: 0.2, forward_backward: 1.04, optimizer: 0.01 };
+  assert.equal(
+    timeLine({ seconds: 1.5, seconds_by_phase: phases }),
+    "Time 2 s (seconds: generate 0.2, forward+backward 1.0, other 0.3).",
+  );
+  const short = { ...none, forward_backward: 0.03 };
+  assert.equal(timeLine({ seconds: 0.06, seconds_by_phase: short }), "Time 0 s.");
 });

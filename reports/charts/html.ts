@@ -44,13 +44,14 @@ export function plotlyScript(): string {
 
 /**
  * A script that draws a figure into the element with this id, when the font is loaded.
- * @param narrow the layout of the same data for windows that are too narrow for the figure
+ * @param narrower layouts of the same data for windows that are too narrow for the figure, the
+ *   widest first; the last is taken where none fits
  */
 export function drawScript(
   { data, layout }: Figure,
   id: string,
   title: string,
-  narrow: Figure["layout"] = layout,
+  narrower: readonly Figure["layout"][] = [],
 ): string {
   // A text that looks like the end of the script must not end it.
   const json = (value: unknown) => JSON.stringify(value).replaceAll("<", "\\u003c");
@@ -59,9 +60,10 @@ export function drawScript(
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { scale: PNG_SCALE, filename: title.replaceAll(/[^\w.-]+/g, "_") },
   };
-  const chosen = narrow === layout
-    ? json(layout)
-    : `innerWidth < ${layout.width} ? ${json(narrow)} : ${json(layout)}`;
+  const layouts = [layout, ...narrower];
+  const chosen = layouts.slice(0, -1)
+    .map((one) => `innerWidth >= ${one.width} ? ${json(one)} : `)
+    .join("") + json(layouts.at(-1));
   return `<script>
 document.fonts.load('14px "${FAMILY}"').then(() =>
   Plotly.newPlot("${id}", ${json(data)}, ${chosen}, ${json(config)})

@@ -52,15 +52,17 @@ ${body}
 ${
     chart === null
       ? ""
-      : `${plotlyScript()}\n${drawScript(chart, "curves", title, figure(PHONE).layout)}`
+      : `${plotlyScript()}\n${
+        drawScript(chart, "curves", title, NARROWER.map((w) => figure(w).layout))
+      }`
   }
 </body>
 </html>
 `;
 }
 
-/** Width of a phone's screen in pixels. */
-const PHONE = 390;
+/** Widths of the curves in windows that are too narrow for all of them: pixels. The last: a phone. */
+const NARROWER = [900, 720, 390];
 /** Maximum number of rewards with a curve. */
 const MAX_REWARDS = 6;
 

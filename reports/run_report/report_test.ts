@@ -177,7 +177,9 @@ Deno.test("texts of a model cannot break the Markdown or the HTML", () =>
     assert.match(md, /Step 9: All cut off\. Try: `x\.y=1`\./);
     assert.ok(page.includes("my &lt;run&gt;") && !page.includes("my <run>"));
     assert.ok(page.includes("&lt;/pre&gt;&lt;script&gt;") && !page.includes("</pre><script>"));
-    assert.match(page, /Plotly\.newPlot\("curves", \[.*, innerWidth < 1120 \? \{"width":390/);
+    const widths = /innerWidth >= 1120 \? \{"width":1120.* : innerWidth >= 900 \? \{"width":900/;
+    assert.match(page, widths);
+    assert.match(page, /innerWidth >= 720 \? \{"width":720.* : \{"width":390/);
   }));
 
 Deno.test("a report needs only the metrics", async () => {

@@ -45,12 +45,17 @@ Deno.test("init fits the model to the problems of a task, or to one's own", asyn
     await Deno.writeTextFile(`${folder}/own.jsonl`, rows.join("\n"));
     for (
       const [args, project, sample] of [
-        [["init", "own", "--data", "own.jsonl", "--reward", "polite"], "own", /Größe \d+\?/],
+        [["init", "my own", "--data", "own.jsonl", "--reward", "polite"], "my own", /Größe \d+\?/],
         [["init", "legs", "--task", "leg_counting"], "legs", /legs/],
       ] as const
     ) {
       const made = await rgx(args, "", {}, folder);
       assert.equal(made.code, 0, made.err);
+      const next = project === "legs" ? "cd legs" : "cd 'my own'"; // for pasting into a shell
+      assert.ok(
+        made.err.endsWith(`train it with: ${next} && rgx train experiment.yaml\n`),
+        made.err,
+      );
       const plan = await rgx(
         ["train", "experiment.yaml", "--dry-run"],
         "",
@@ -60,7 +65,7 @@ Deno.test("init fits the model to the problems of a task, or to one's own", asyn
       assert.equal(plan.code, 0, plan.err);
       assert.match(plan.err, sample);
     }
-    const tested = await rgx(["rewards", "test", "rewards/polite.ts"], "", {}, `${folder}/own`);
+    const tested = await rgx(["rewards", "test", "rewards/polite.ts"], "", {}, `${folder}/my own`);
     assert.equal(tested.code, 0, tested.err);
   });
 });
