@@ -61,7 +61,7 @@ ${
 `;
 }
 
-/** Widths of the curves in windows that are too narrow for all of them: pixels. The last: a phone. */
+/** Widths of the curves in windows that are too narrow for the figure, in pixels. */
 const NARROWER = [900, 720, 390];
 /** Maximum number of rewards with a curve. */
 const MAX_REWARDS = 6;
