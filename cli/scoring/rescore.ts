@@ -131,9 +131,21 @@ function summaryText(summary: RescoreSummary): string {
     number(summary.correlation_in_groups),
     `groups with another best completion     ${percent(summary.other_best)}`,
     `advantages with another sign            ${percent(summary.other_sign)}`,
-    ...after.rewards.filter(({ applied }) => applied === 0).map(({ name }) =>
-      `\n${name} applies to none of these completions: its value is null for each`
-    ),
+    ...notApplied([...before.rewards, ...after.rewards]),
     ...(summary.errors === 0 ? [] : ["", `${summary.errors} values failed and count 0`]),
   ].join("\n");
+}
+
+/** Why a reward is said to be applied to 0 completions, and where to look. */
+function notApplied(rewards: Judgement["rewards"]): string[] {
+  const names = new Set(rewards.filter(({ applied }) => applied === 0).map(({ name }) => name));
+  if (names.size === 0) return [];
+  return [
+    "",
+    ...[...names].map((name) =>
+      `${name} applies to none of these completions: it gave null for each of them`
+    ),
+    "A reward gives null where it cannot judge, such as without an answer that it reads.",
+    "Its file, or `rgx rewards show NAME`, says when. --output FILE.jsonl writes all values.",
+  ];
 }

@@ -7,15 +7,14 @@ import { whyNotJson } from "../../core/text_file.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 import { writeResult } from "../terminal/terminal.ts";
-import { scoreExit } from "./score_exit.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";
 
-/** @returns the exit code: 1 when no line could be scored */
+/** @returns the numbers of lines that were scored, and that could not be */
 export async function scoreRewardLines(
   pieces: AsyncIterable<Uint8Array>,
   rubric: Rubric,
   maxLength: number,
-): Promise<number> {
+): Promise<{ scored: number; failed: number }> {
   let number = 0, scored = 0, failed = 0;
   for await (const piece of pieces) {
     const samples: RewardSample[] = [], results: (string | null)[] = [];
@@ -48,7 +47,7 @@ export async function scoreRewardLines(
     scored += samples.length;
     if (text.length > 0) writeResult(new TextEncoder().encode(text.join("\n") + "\n"));
   }
-  return scoreExit({ scored, failed });
+  return { scored, failed };
 }
 
 const parse = (line: string): unknown => JSON.parse(line);

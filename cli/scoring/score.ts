@@ -55,7 +55,12 @@ export async function score(file: string, flags: ScoreFlags): Promise<number> {
     if (flags.serve) return await serveRewards(file, rubric, maxCompletionLength, flags);
     await checkFile(file);
     using opened = file === "-" ? null : await Deno.open(file);
-    return await scoreRewardLines(pieces(opened ?? Deno.stdin), rubric, maxCompletionLength);
+    const counts = await scoreRewardLines(
+      pieces(opened ?? Deno.stdin),
+      rubric,
+      maxCompletionLength,
+    );
+    return scoreExit(counts, file, '{"prompt": …, "answer": …, "completion": …}');
   } finally {
     await rubric.close();
   }
@@ -120,7 +125,8 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   } finally {
     pool?.close();
   }
-  return scoreExit(total);
+  const line = completions ? '{"entry": …, "completion": …}' : '{"entry": …, "answer": …}';
+  return scoreExit(total, file, line);
 }
 
 /** @throws UsageError for a file that is none */

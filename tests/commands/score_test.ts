@@ -113,10 +113,26 @@ Deno.test("several threads score megabytes in order and with the results of one 
 });
 
 Deno.test("an input without lines is no failure, and is not passed over in silence", async () => {
-  for (const args of [[], ["--reward", "correctness"]]) {
-    const { code, out, err } = await rgx(["score", ...args], "\n");
-    assert.deepEqual([code, out], [0, ""]);
-    assert.equal(err.trim(), "nothing was scored: the input has no lines");
+  const path = await Deno.makeTempFile();
+  try {
+    const cases: [args: string[], end: string][] = [
+      [[], 'stdin has no lines, expected {"entry": …, "answer": …} in each'],
+      [
+        ["--completions", path],
+        `${path} has no lines, expected {"entry": …, "completion": …} in each`,
+      ],
+      [
+        ["--reward", "correctness"],
+        'stdin has no lines, expected {"prompt": …, "answer": …, "completion": …} in each',
+      ],
+    ];
+    for (const [args, end] of cases) {
+      const { code, out, err } = await rgx(["score", ...args], "\n");
+      assert.deepEqual([code, out], [0, ""]);
+      assert.equal(err.trim(), `nothing was scored: ${end}`);
+    }
+  } finally {
+    await Deno.remove(path);
   }
 });
 
