@@ -34,21 +34,12 @@ export function sample_plain(
   const t: f64 = temperature == 0 ? 1 : temperature, inverse = inverse_of(t);
   for (let row = begin; row < end; row++) {
     const x = logits + (row as usize) * bytes, y = scored + (row as usize) * bytes;
-    let scoredBest: f32 = 0, scoredTotal: f64 = 0;
-    if (y != x) {
-      scoredBest = maximum(y, bytes);
-      scoredTotal = exponentials(y, weights, sums, bytes, scoredBest, inverse);
-    }
-    const best = maximum(x, bytes);
-    const total = exponentials(x, weights, sums, bytes, best, inverse);
-    if (y == x) {
-      scoredBest = best;
-      scoredTotal = total;
-    }
+    const best = maximum(x, bytes), distance = distances + ((row as usize) << 4);
+    const total = weigh(x, y, best, inverse, bytes, weights, sums, distance);
     const at = temperature == 0
       ? first_equal(x, bytes, best)
       : draw_by_blocks(weights, sums, bytes, uniform(counters, row) * total);
-    note(tokens, distances, row, y, at, t, scoredBest, scoredTotal);
+    note(tokens, row, y, at, t, distance);
   }
 }
 
@@ -78,17 +69,8 @@ export function sample_filtered(
   const inverse = inverse_of(t);
   for (let row = begin; row < end; row++) {
     const x = logits + (row as usize) * bytes, y = scored + (row as usize) * bytes;
-    let scoredBest: f32 = 0, scoredTotal: f64 = 0;
-    if (y != x) {
-      scoredBest = maximum(y, bytes);
-      scoredTotal = exponentials(y, weights, sums, bytes, scoredBest, inverse);
-    }
-    const best = maximum(x, bytes);
-    let mass = exponentials(x, weights, sums, bytes, best, inverse);
-    if (y == x) {
-      scoredBest = best;
-      scoredTotal = mass;
-    }
+    const best = maximum(x, bytes), distance = distances + ((row as usize) << 4);
+    let mass = weigh(x, y, best, inverse, bytes, weights, sums, distance);
     const some = topK > 0 && topK < vocab;
     if (some || topP < 1) ordered_keys(x, keys, bytes, t);
     if (some) {
@@ -102,7 +84,7 @@ export function sample_filtered(
       mass = drop_unlikely(x, weights, bytes, t, (best as f64) / t + Math.log(minP));
     }
     const at = draw(weights, 0, bytes, 0, uniform(counters, row) * mass);
-    note(tokens, distances, row, y, at, t, scoredBest, scoredTotal);
+    note(tokens, row, y, at, t, distance);
   }
 }
 
@@ -134,21 +116,40 @@ function uniform(counters: usize, row: i32): f64 {
   return ((word >>> 9) as f64 + 0.5) * (1.0 / 8388608.0);
 }
 
-/** Stores the token of a row, at byte `at` of its logits, and what sample_logp needs. */
-function note(
-  tokens: usize,
-  distances: usize,
-  row: i32,
+/**
+ * The weights e^(z − max) of a row of logits; returns their sum. `distance` gets the largest logit
+ * and the sum of the scored row, both f64: those of the logits, unless other ones are scored.
+ */
+function weigh(
+  x: usize,
   y: usize,
-  at: usize,
-  t: f64,
   best: f32,
-  total: f64,
-): void {
+  inverse: f32,
+  bytes: usize,
+  weights: usize,
+  sums: usize,
+  distance: usize,
+): f64 {
+  if (y != x) {
+    const scoredBest = maximum(y, bytes);
+    store<f64>(distance, scoredBest as f64);
+    store<f64>(distance, exponentials(y, weights, sums, bytes, scoredBest, inverse), 8);
+  }
+  const total = exponentials(x, weights, sums, bytes, best, inverse);
+  if (y == x) {
+    store<f64>(distance, best as f64);
+    store<f64>(distance, total, 8);
+  }
+  return total;
+}
+
+/**
+ * Stores the token of a row, at byte `at` of its logits. The largest logit in `distance` becomes
+ * z − max of the token.
+ */
+function note(tokens: usize, row: i32, y: usize, at: usize, t: f64, distance: usize): void {
   store<u32>(tokens + ((row as usize) << 2), (at >> 2) as u32);
-  const to = distances + ((row as usize) << 4);
-  store<f64>(to, (load<f32>(y + at) as f64) / t - (best as f64) / t);
-  store<f64>(to, total, 8);
+  store<f64>(distance, (load<f32>(y + at) as f64) / t - load<f64>(distance) / t);
 }
 
 // @ts-ignore: decorator of AssemblyScript
