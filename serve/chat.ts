@@ -6,7 +6,7 @@ import type { Send } from "./event_stream.ts";
 import type { Fields } from "./fields.ts";
 import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
-import { chatTokens, type Limits } from "./prompt_tokens.ts";
+import { chatTokens, type Limits, truncation } from "./prompt_tokens.ts";
 import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
 import { type StreamFields, streamFields, usageOf } from "./usage.ts";
 
@@ -38,7 +38,7 @@ export function chatRequest(
     : null;
   return {
     task: {
-      prompts: [chatTokens(fields, tokenizer, limits)],
+      prompts: [truncation(fields, limits)(chatTokens(fields, tokenizer, limits))],
       sampling,
       top: wants ? top : null,
       continuesPrompt: false,

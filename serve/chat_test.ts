@@ -89,6 +89,7 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
         { response_format: { type: "json_schema", json_schema: { name: "x" } } },
         "response_format.json_schema.schema",
       ],
+      [{ chat_template: "{{ 1 }}" }, "chat_template"],
       [{ tools: [{ type: "function" }] }, "tools"],
       [{ top_logprobs: 3 }, "top_logprobs"],
       [{ logprobs: true, top_logprobs: 21 }, "top_logprobs"],

@@ -40,8 +40,8 @@ export class Choice {
   #finish: "stop" | "length" | null = null;
 
   constructor(private readonly context: ChoiceContext) {
-    const { sampling: { stops, constraint }, endIds } = context;
-    this.#text = new StopText(stops);
+    const { sampling: { stops, includeStop, constraint }, endIds } = context;
+    this.#text = new StopText(stops, includeStop);
     this.#form = constraint?.begin([...endIds]) ?? null;
   }
 
@@ -95,7 +95,7 @@ export class Choice {
     this.#logprobs += logprob;
     if (logits !== null) this.#form?.push(token);
     if (top !== null) this.tokens.push(entry);
-    if (!streams || endIds.has(token)) return { text: "", token: entry };
+    if (!streams || (endIds.has(token) && !sampling.includeStop)) return { text: "", token: entry };
     return { text: this.#text.push(this.#decoded()), token: entry };
   }
 
@@ -108,8 +108,9 @@ export class Choice {
 
   #decoded(): string {
     const { tokenizer, endIds, sampling, follows } = this.context, last = this.ids.at(-1);
-    const ids = last !== undefined && endIds.has(last) ? this.ids.slice(0, -1) : this.ids;
-    const { skipSpecialTokens } = sampling;
+    const { skipSpecialTokens, includeStop } = sampling;
+    const isWhole = last === undefined || !endIds.has(last) || includeStop;
+    const ids = isWhole ? this.ids : this.ids.slice(0, -1);
     return follows
       ? followingText(tokenizer, ids, { skipSpecialTokens })
       : tokenizer.decode(ids, { skipSpecialTokens });

@@ -13,7 +13,7 @@ import {
   tokenNames,
 } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
-import { type Limits, tokensOf } from "./prompt_tokens.ts";
+import { type Limits, tokensOf, truncation } from "./prompt_tokens.ts";
 import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
 import { type StreamFields, streamFields, usageOf } from "./usage.ts";
 
@@ -45,8 +45,13 @@ export function completionRequest(
   }
   const stream = streamFields(fields), bestOf = bestOfField(fields, sampling.n, limits, stream);
   const addSpecialTokens = fields.boolean("add_special_tokens", true);
+  const truncate = truncation(fields, limits);
   const prompts = promptsOf(fields, vocabSize).map((prompt) =>
-    typeof prompt === "string" ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens }) : prompt
+    truncate(
+      typeof prompt === "string"
+        ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens })
+        : prompt,
+    )
   );
   if (prompts.length * bestOf > limits.maxChoices) {
     const name = bestOf === sampling.n ? "n" : "best_of";

@@ -41,6 +41,21 @@ export function tokensOf(
   return tokenizer.encode(text, options);
 }
 
+/**
+ * Reads `truncate_prompt_tokens`: so many of a prompt's last tokens are taken.
+ * @returns what does that
+ */
+export function truncation(
+  fields: Fields,
+  { maxModelLength }: Pick<Limits, "maxModelLength">,
+): (ids: number[]) => number[] {
+  const name = "truncate_prompt_tokens";
+  if (!fields.has(name)) return (ids) => ids;
+  const given = fields.integer(name, [-1, maxModelLength - 1], 0);
+  if (given === 0) throw fields.wrong(name, `-1, or an integer 1 … ${maxModelLength - 1}`);
+  return (ids) => ids.slice(-(given < 0 ? maxModelLength - 1 : given));
+}
+
 /** The messages of a chat, rendered by the model's template, as token ids. */
 export function chatTokens(fields: Fields, tokenizer: Tokenizer, limits: Limits): number[] {
   const messages = messagesOf(fields);
@@ -48,6 +63,7 @@ export function chatTokens(fields: Fields, tokenizer: Tokenizer, limits: Limits)
     if (fields.raw(name) === "none") continue;
     fields.refuse(name, "the server calls no tools");
   }
+  fields.refuse("chat_template", "messages are rendered by the model's own template");
   const variables = Object.fromEntries(fields.object("chat_template_kwargs")?.entries ?? []);
   checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
   const isContinued = fields.boolean("continue_final_message", false);

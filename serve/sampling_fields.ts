@@ -20,6 +20,8 @@ export interface SamplingFields extends Distribution {
   firstBranch: number;
   stops: string[];
   stopTokenIds: number[];
+  /** Whether the text has the stop string, or the stop token's text. */
+  includeStop: boolean;
   ignoreEos: boolean;
   skipSpecialTokens: boolean;
   returnTokenIds: boolean;
@@ -76,12 +78,13 @@ export function samplingFields(
     firstBranch,
     stops,
     stopTokenIds,
+    includeStop: fields.boolean("include_stop_str_in_output", false),
     temperature: fields.number("temperature", [0, 100], 1),
     topP: fields.number("top_p", [0, 1], 1, true),
     topK: Math.max(0, fields.integer("top_k", [-1, ANY_COUNT], 0)),
     minP: fields.number("min_p", [0, 1], 0),
     repetitionPenalty: fields.number("repetition_penalty", [0, 100], 1, true),
-    adjust: processorOf(fields, vocabSize),
+    adjust: processorOf(fields, tokenizer, vocabSize),
     constraint,
     ignoreEos: fields.boolean("ignore_eos", false),
     skipSpecialTokens: fields.boolean("skip_special_tokens", true),
@@ -91,7 +94,11 @@ export function samplingFields(
   };
 }
 
-function processorOf(fields: Fields, vocabSize: number): Distribution["adjust"] {
+function processorOf(
+  fields: Fields,
+  tokenizer: Tokenizer,
+  vocabSize: number,
+): Distribution["adjust"] {
   const logitBias = new Map<number, number>();
   const bias = fields.object("logit_bias");
   for (const [id] of bias?.entries ?? []) {
@@ -101,7 +108,33 @@ function processorOf(fields: Fields, vocabSize: number): Distribution["adjust"] 
   }
   const presencePenalty = fields.number("presence_penalty", [-2, 2], 0);
   const frequencyPenalty = fields.number("frequency_penalty", [-2, 2], 0);
-  return logitsProcessor({ presencePenalty, frequencyPenalty, logitBias }, vocabSize);
+  const hasAllowed = fields.has("allowed_token_ids");
+  const allowedIds = hasAllowed ? fields.ids("allowed_token_ids", vocabSize) : null;
+  if (allowedIds?.length === 0) throw fields.wrong("allowed_token_ids", "at least one token id");
+  const badWords = badWordsOf(fields, tokenizer);
+  return logitsProcessor(
+    { presencePenalty, frequencyPenalty, logitBias, allowedIds, badWords },
+    vocabSize,
+  );
+}
+
+/** The ids of each word, at the beginning of a text and after a blank, as vLLM reads them. */
+function badWordsOf(fields: Fields, tokenizer: Tokenizer): number[][] {
+  const words = fields.strings("bad_words");
+  if (words.length > MAX_STOPS || words.some(({ length }) => length > MAX_STOP_LENGTH)) {
+    const most = `at most ${MAX_STOPS} words of ${MAX_STOP_LENGTH} characters`;
+    throw badRequest(`bad_words: ${most}`, "bad_words");
+  }
+  if (words.some((word) => word.trim() === "")) {
+    throw fields.wrong("bad_words", "words that are not empty");
+  }
+  const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false });
+  return words.flatMap((word) => {
+    const first = encode(word.trimStart()), inside = encode(` ${word.trimStart()}`);
+    const isOther = inside.length === first.length && inside[0] !== first[0];
+    if (first.length === 0) throw fields.wrong("bad_words", "words that have tokens");
+    return isOther ? [first, inside] : [first];
+  });
 }
 
 function modeOf(fields: Fields, absent: LogprobsMode): LogprobsMode {

@@ -10,8 +10,11 @@ export class StopText {
   /** The stop string that the text has reached. */
   stop: string | null = null;
 
-  /** @param stops texts that are not empty */
-  constructor(private readonly stops: readonly string[]) {}
+  /**
+   * @param stops texts that are not empty
+   * @param keeps whether the text ends behind the stop string, not before it
+   */
+  constructor(private readonly stops: readonly string[], private readonly keeps = false) {}
 
   /** The text that has been returned so far. */
   get sent(): string {
@@ -42,7 +45,8 @@ export class StopText {
         this.stop = stop;
       }
     }
-    this.#text = text.slice(0, Math.min(first, text.length));
+    const end = this.keeps ? first + (this.stop ?? "").length : first;
+    this.#text = text.slice(0, Math.min(end, text.length));
   }
 
   #send(end: number): string {
