@@ -8,6 +8,7 @@ import type { ConfigComparison, CurvesOfRun, Overview } from "./api.ts";
 import type { ExampleFilter } from "./reading/benchmarks.ts";
 import { type CompletionFilter, readCompletions } from "./reading/completions.ts";
 import type { FoundRun } from "./reading/find_runs.ts";
+import type { MetricsFile } from "./reading/metrics_file.ts";
 import { readRunDetails, readRunInfo } from "./reading/run_state.ts";
 import type { Runs } from "./runs.ts";
 
@@ -18,7 +19,7 @@ const QUEUE_MS = 30_000;
 
 export function dataRoutes(runs: Runs, version: string): Hono {
   const app = new Hono();
-  const queue = new Map<string, { at: number; left: Promise<number | null> }>();
+  const queue = new QueueTimes();
   const run = (c: Context, name = "run") => {
     const found = runs.run(c.req.query(name) ?? "");
     if (found !== undefined) return found;
@@ -42,103 +43,110 @@ export function dataRoutes(runs: Runs, version: string): Hono {
       } satisfies Overview,
     );
   });
-
   app.get("/run", async (c) => {
     const found = run(c), { job, status } = await readRunInfo(found);
-    return c.json(
-      await readRunDetails(found, job === null || status !== "running" ? null : await left(job.id)),
-    );
+    const left = job === null || status !== "running" ? null : await queue.left(job.id);
+    return c.json(await readRunDetails(found, left));
   });
-
-  /** Asks SLURM, on a machine that has its commands. */
-  function left(id: string): Promise<number | null> {
-    const now = Date.now(), known = queue.get(id);
-    if (known !== undefined && now - known.at < QUEUE_MS) return known.left;
-    const asked = { at: now, left: secondsLeft({ id, endTime: null }) };
-    queue.set(id, asked);
-    return asked.left;
-  }
-
   app.get("/curves", async (c) => {
-    const found = run(c), file = await runs.metrics(found);
-    const names = (c.req.query("metrics") ?? "").split(",").filter((name) => name !== "");
-    const points = Math.min(MAX_POINTS, number(c, "points") ?? 500);
-    const smoothing = Math.max(0, Math.min(0.999, number(c, "smoothing") ?? 0));
-    const curves: CurvesOfRun["curves"] = {};
-    for (const name of names) {
-      const series = file.series.get(name);
-      if (series === undefined) continue;
-      curves[name] = series.curve(
-        Math.max(4, points),
-        smoothing,
-        number(c, "from") ?? 0,
-        number(c, "to") ?? Infinity,
-      );
-    }
-    return c.json(
-      {
-        run: found.id,
-        complete: file.complete,
-        metrics: [...file.series.keys()],
-        curves,
-        problems: file.problem === null ? [] : [file.problem],
-      } satisfies CurvesOfRun,
-    );
+    const found = run(c);
+    return c.json(curvesOf(found.id, await runs.metrics(found), c));
   });
-
   app.get("/completions", async (c) => {
     const found = run(c), { task } = await readRunInfo(found);
-    const text = (name: string) => c.req.query(name) ?? "";
-    const filter: CompletionFilter = {
-      from: number(c, "from"),
-      to: number(c, "to"),
-      prompt: text("prompt"),
-      text: text("text"),
-      answer: choice(c, "answer", ["any", "found", "none"]),
-      advantage: choice(c, "advantage", ["any", "positive", "negative", "zero"]),
-      reward: text("reward"),
-      min: number(c, "min"),
-      max: number(c, "max"),
-      after: /^\d+:-?\d+$/.test(text("after")) ? text("after") : null,
-      limit: limitOf(c),
-    };
-    return c.json(await readCompletions(found.folder, task, filter));
+    return c.json(await readCompletions(found.folder, task, completionFilter(c)));
   });
-
   app.get("/config", async (c) => {
-    const first = await configOf(run(c)), problems = [...first.problems];
-    const second = c.req.query("other") ? await configOf(run(c, "other")) : null;
-    if (second !== null) problems.push(...second.problems);
-    let keys: ConfigComparison["keys"] = [];
-    try {
-      keys = compareConfigs(first.text, second?.text ?? first.text)
-        .map(({ key, before, after }) => ({
-          key,
-          first: before,
-          second: second === null ? null : after,
-          differs: second !== null && before !== after,
-        }));
-    } catch (error) {
-      problems.push(`config.yaml cannot be read: ${(error as Error).message.split("\n")[0]}`);
-    }
-    return c.json({ first, second, keys, problems } satisfies ConfigComparison);
+    const first = await configOf(run(c));
+    return c.json(compared(first, c.req.query("other") ? await configOf(run(c, "other")) : null));
   });
-
   app.get("/benchmark", async (c) => c.json(await runs.benchmarks.details(benchmark(c))));
-
-  app.get("/examples", async (c) => {
-    const text = (name: string) => c.req.query(name) ?? "";
-    const filter: ExampleFilter = {
-      task: text("task"),
-      model: text("model"),
-      outcome: choice(c, "outcome", ["all", "right", "wrong", "unanswered"]),
-      text: text("text"),
-      offset: Math.max(0, number(c, "offset") ?? 0),
-      limit: limitOf(c),
-    };
-    return c.json(await runs.benchmarks.examples(benchmark(c), filter));
-  });
+  app.get(
+    "/examples",
+    async (c) => c.json(await runs.benchmarks.examples(benchmark(c), exampleFilter(c))),
+  );
   return app;
+}
+
+/** The seconds that SLURM leaves to jobs, where it has its commands. */
+class QueueTimes {
+  readonly #asked = new Map<string, { at: number; left: Promise<number | null> }>();
+
+  left(id: string): Promise<number | null> {
+    const now = Date.now(), known = this.#asked.get(id);
+    if (known !== undefined && now - known.at < QUEUE_MS) return known.left;
+    const asked = { at: now, left: secondsLeft({ id, endTime: null }) };
+    this.#asked.set(id, asked);
+    return asked.left;
+  }
+}
+
+/** The curves of the metrics that a request names. */
+function curvesOf(run: string, file: MetricsFile, c: Context): CurvesOfRun {
+  const names = text(c, "metrics").split(",").filter((name) => name !== "");
+  const points = Math.max(4, Math.min(MAX_POINTS, number(c, "points") ?? 500));
+  const smoothing = Math.max(0, Math.min(0.999, number(c, "smoothing") ?? 0));
+  const from = number(c, "from") ?? 0, to = number(c, "to") ?? Infinity;
+  const curves: CurvesOfRun["curves"] = {};
+  for (const name of names) {
+    const series = file.series.get(name);
+    if (series !== undefined) curves[name] = series.curve(points, smoothing, from, to);
+  }
+  return {
+    run,
+    complete: file.complete,
+    metrics: [...file.series.keys()],
+    curves,
+    problems: file.problem === null ? [] : [file.problem],
+  };
+}
+
+function completionFilter(c: Context): CompletionFilter {
+  const after = text(c, "after");
+  return {
+    from: number(c, "from"),
+    to: number(c, "to"),
+    prompt: text(c, "prompt"),
+    text: text(c, "text"),
+    answer: choice(c, "answer", ["any", "found", "none"]),
+    advantage: choice(c, "advantage", ["any", "positive", "negative", "zero"]),
+    reward: text(c, "reward"),
+    min: number(c, "min"),
+    max: number(c, "max"),
+    after: /^\d+:-?\d+$/.test(after) ? after : null,
+    limit: limitOf(c),
+  };
+}
+
+function exampleFilter(c: Context): ExampleFilter {
+  return {
+    task: text(c, "task"),
+    model: text(c, "model"),
+    outcome: choice(c, "outcome", ["all", "right", "wrong", "unanswered"]),
+    text: text(c, "text"),
+    offset: Math.max(0, number(c, "offset") ?? 0),
+    limit: limitOf(c),
+  };
+}
+
+type ReadConfig = Awaited<ReturnType<typeof configOf>>;
+
+/** @param second the configuration beside the first; null: none */
+function compared(first: ReadConfig, second: ReadConfig | null): ConfigComparison {
+  const problems = [...first.problems, ...second?.problems ?? []];
+  let keys: ConfigComparison["keys"] = [];
+  try {
+    keys = compareConfigs(first.text, second?.text ?? first.text)
+      .map(({ key, before, after }) => ({
+        key,
+        first: before,
+        second: second === null ? null : after,
+        differs: second !== null && before !== after,
+      }));
+  } catch (error) {
+    problems.push(`config.yaml cannot be read: ${(error as Error).message.split("\n")[0]}`);
+  }
+  return { first, second, keys, problems };
 }
 
 /** A run's configuration, and what is wrong with the file. */
@@ -149,9 +157,11 @@ async function configOf({ id, name, folder }: FoundRun) {
   return { id, name, text: content ?? "{}", problems };
 }
 
+const text = (c: Context, name: string) => c.req.query(name) ?? "";
+
 function number(c: Context, name: string): number | null {
-  const text = c.req.query(name) ?? "", value = Number(text);
-  return text.trim() === "" || !Number.isFinite(value) ? null : value;
+  const given = text(c, name), value = Number(given);
+  return given.trim() === "" || !Number.isFinite(value) ? null : value;
 }
 
 function limitOf(c: Context): number {

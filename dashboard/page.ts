@@ -10,6 +10,7 @@ import benchmarksView from "./client/benchmarks_view.ts" with { type: "text" };
 import chart from "./client/chart.ts" with { type: "text" };
 import compareView from "./client/compare_view.ts" with { type: "text" };
 import completionsView from "./client/completions_view.ts" with { type: "text" };
+import curveAnswers from "./client/curve_answers.ts" with { type: "text" };
 import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
 import page from "./client/index.html" with { type: "text" };
@@ -29,6 +30,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "chart.ts": chart,
   "compare_view.ts": compareView,
   "completions_view.ts": completionsView,
+  "curve_answers.ts": curveAnswers,
   "curves_view.ts": curvesView,
   "dom.ts": dom,
   "metric_charts.ts": metricCharts,

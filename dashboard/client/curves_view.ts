@@ -1,27 +1,23 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
-import type { CurvesOfRun } from "../api.ts";
+import type { Overview } from "../api.ts";
 import type { PageState, View } from "./view.ts";
 import type { ShownRun } from "./chart.ts";
+import { CurveAnswers, type CurveQuestion } from "./curve_answers.ts";
 import { debounced, field, h, problemBox } from "./dom.ts";
 import { MetricCharts } from "./metric_charts.ts";
 import { RunChooser } from "./run_chooser.ts";
-import { ask } from "./server.ts";
 
 /** Number of runs that are shown when none was chosen. */
 const AT_FIRST = 6;
 /** Points of all runs together in a chart, and the minimum and maximum of one run. */
 const POINTS = 9000, MIN_POINTS = 120, MAX_POINTS = 700;
-/** Requests that run at the same time. */
-const REQUESTS = 6;
 
 export function curvesView({ overview, parameters, remember }: PageState): View {
   const all: ShownRun[] = overview.runs.map(({ id, name }, index) => ({ id, name, index }));
-  const asked = parameters.get("runs")?.split(",").filter((id) => all.some((run) => run.id === id));
-  const newest = overview.runs.toSorted((a, b) =>
-    (b.lastSign ?? "").localeCompare(a.lastSign ?? "")
-  );
-  const first = asked?.length ? asked : newest.slice(0, AT_FIRST).map(({ id }) => id);
-  const chooser = new RunChooser(all, first, (ids) => {
+  let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
+  let range: [number, number] | null = null;
+
+  const chooser = new RunChooser(all, chosenAtFirst(overview, parameters), (ids) => {
     remember({ runs: ids.join(",") });
     reload();
   });
@@ -33,21 +29,15 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
       if (isOpen) reload();
     },
   );
-  let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
-  let range: [number, number] | null = null, round = 0, isGone = false;
-  const answers = new Map<string, CurvesOfRun>();
+  const answers = new CurveAnswers(() => charts.open, arrange);
   const problems = h("div"), note = h("p", { class: "note", role: "status" });
-  const output = h("output", {}, smoothing.toFixed(2));
-  const slider = h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: smoothing });
-  slider.addEventListener("input", () => {
-    smoothing = Number(slider.value);
-    output.textContent = smoothing.toFixed(2);
-    remember({ smoothing: slider.value });
+  const smoother = smoothingSlider(smoothing, (value) => {
+    smoothing = value;
+    remember({ smoothing: String(value) });
     reload();
   });
-  const search = h("input", { type: "search" });
-  search.addEventListener("input", () => {
-    wanted = search.value.trim().toLowerCase();
+  const search = searchBox((text) => {
+    wanted = text;
     arrange();
     reload();
   });
@@ -57,99 +47,47 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   function zoom(next: [number, number] | null): void {
     range = next;
     reset.disabled = next === null;
-    void load(shown());
+    void load(chooser.chosen);
   }
 
-  const shown = () => chooser.chosen;
-  const reload = debounced(() => void load(shown()), 120);
+  const reload = debounced(() => void load(chooser.chosen), 120);
+  const question = (): CurveQuestion => ({
+    points: pointsOfRun(chooser.chosen.length),
+    smoothing,
+    range,
+  });
 
-  /**
-   * Asks for the curves of these runs in all open charts.
-   * @param isAnew what is asked has changed, so that answers to earlier questions are worth nothing
-   */
+  /** @param isAnew what is asked has changed, so that earlier answers are worth nothing */
   async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
-    if (isAnew) round++;
-    const number = round, waiting = [...runs];
-    const points = Math.round(
-      Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, shown().length))),
-    );
-    let failure = "";
-    const worker = async () => {
-      for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-        try {
-          const answer = await ask<CurvesOfRun>("curves", {
-            run: run.id,
-            metrics: charts.open.join(","),
-            points,
-            smoothing,
-            from: range?.[0] ?? null,
-            to: range?.[1] ?? null,
-          });
-          if (number !== round || isGone) return;
-          const known = answers.get(run.id);
-          answers.set(run.id, answer);
-          // The first answer says which metrics there are, the next one has their curves.
-          if (known === undefined && answer.metrics.length > 0) {
-            arrange();
-            if (charts.open.some((name) => answer.metrics.includes(name) && !answer.curves[name])) {
-              waiting.unshift(run);
-            }
-          }
-        } catch (error) {
-          failure = (error as Error).message;
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: REQUESTS }, worker));
-    if (number === round && !isGone) draw(failure);
+    const failure = await answers.load(runs, question, isAnew);
+    if (failure !== null) draw(failure);
   }
 
   /** Makes a chart for each metric of the shown runs. */
   function arrange(): void {
-    const names = new Set<string>();
-    for (const { id } of shown()) {
-      for (const name of answers.get(id)?.metrics ?? []) names.add(name);
-    }
+    const names = new Set(chooser.chosen.flatMap(({ id }) => answers.of(id)?.metrics ?? []));
     charts.arrange(names, wanted);
   }
 
-  function draw(failure = ""): void {
-    const runs = shown();
+  function draw(failure: string): void {
+    const runs = chooser.chosen;
     arrange();
-    charts.draw(runs, (metric) => runs.map(({ id }) => answers.get(id)?.curves[metric]));
-    const rest = runs.filter(({ id }) => answers.get(id)?.complete !== true).length;
-    note.textContent = runs.length === 0
-      ? "No run is chosen."
-      : rest > 0
-      ? `A first look at ${runs.length} runs; all steps of ${rest} of them are being read …`
-      : `${runs.length} of ${all.length} runs`;
+    charts.draw(runs, (metric) => runs.map(({ id }) => answers.of(id)?.curves[metric]));
+    note.textContent = progressNote(runs, answers, all.length);
     const box = problemBox([
       ...(failure === "" ? [] : [failure]),
-      ...runs.flatMap(({ id }) => answers.get(id)?.problems ?? []),
+      ...runs.flatMap(({ id }) => answers.of(id)?.problems ?? []),
     ]);
     problems.replaceChildren(...(box === null ? [] : [box]));
   }
 
-  void load(shown());
+  void load(chooser.chosen);
+  const controls = h("div", { class: "controls" }, smoother, field("Metrics", search), reset);
   return {
     title: "Curves",
-    element: h(
-      "div",
-      {},
-      problems,
-      chooser.element,
-      h(
-        "div",
-        { class: "controls" },
-        h("label", {}, h("span", {}, "Smoothing ", output), slider),
-        field("Metrics", search),
-        reset,
-      ),
-      note,
-      charts.element,
-    ),
+    element: h("div", {}, problems, chooser.element, controls, note, charts.element),
     changed({ metrics }) {
-      const runs = shown().filter(({ id }) => metrics.includes(id));
+      const runs = chooser.chosen.filter(({ id }) => metrics.includes(id));
       if (runs.length > 0) void load(runs, false);
     },
     redraw() {
@@ -157,8 +95,51 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
       charts.redraw();
     },
     leave() {
-      isGone = true;
+      answers.end();
       charts.destroy();
     },
   };
+}
+
+/** The runs that the address names, or the newest. */
+function chosenAtFirst({ runs }: Overview, parameters: URLSearchParams): string[] {
+  const asked = parameters.get("runs")?.split(",").filter((id) =>
+    runs.some((run) => run.id === id)
+  );
+  if (asked?.length) return asked;
+  const newest = runs.toSorted((a, b) => (b.lastSign ?? "").localeCompare(a.lastSign ?? ""));
+  return newest.slice(0, AT_FIRST).map(({ id }) => id);
+}
+
+/** How many points a curve may have when so many runs are shown. */
+function pointsOfRun(runs: number): number {
+  return Math.round(Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, runs))));
+}
+
+/** How far the runs are read. */
+function progressNote(runs: readonly ShownRun[], answers: CurveAnswers, all: number): string {
+  if (runs.length === 0) return "No run is chosen.";
+  const rest = runs.filter(({ id }) => answers.of(id)?.complete !== true).length;
+  return rest > 0
+    ? `A first look at ${runs.length} runs; all steps of ${rest} of them are being read …`
+    : `${runs.length} of ${all} runs`;
+}
+
+/** @param changed called with what the user sets, from 0 to 0.99 */
+function smoothingSlider(value: number, changed: (value: number) => void): HTMLElement {
+  const output = h("output", {}, value.toFixed(2));
+  const slider = h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value });
+  slider.addEventListener("input", () => {
+    const now = Number(slider.value);
+    output.textContent = now.toFixed(2);
+    changed(now);
+  });
+  return h("label", {}, h("span", {}, "Smoothing ", output), slider);
+}
+
+/** @param changed called with what the user wrote, in small letters */
+function searchBox(changed: (text: string) => void): HTMLElement {
+  const search = h("input", { type: "search" });
+  search.addEventListener("input", () => changed(search.value.trim().toLowerCase()));
+  return search;
 }
