@@ -158,6 +158,15 @@ Deno.test("products of random shapes write only their result, with the same bits
   await compare(Array.from({ length: 600 }, () => product(randomShape(random))));
 });
 
+/**
+ * Of several megabytes, and with more rows than a row block has. The chunks of two threads begin
+ * within row blocks, and some reach into the next one.
+ */
+Deno.test("groups of panels of a large operand give the same bits", async () => {
+  const large = { n: 700, k: 800, transA: false, transB: false, accumulate: true };
+  await compare([product({ m: 200, ...large }), product({ m: 19, ...large })]);
+});
+
 /** Products in bfloat16, some of which have huge and tiny numbers among the others. */
 function bf16Products(): GuardedCase[] {
   const random = stream("guards of bfloat16");
