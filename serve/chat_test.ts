@@ -70,6 +70,14 @@ Deno.test("messages are rendered by the model's template and answered", () =>
     const continued = await ask("/v1/chat/completions", { ...more, messages: last });
     const text = "[system]Be brief[user]hi there[assistant]I am";
     assert.equal(continued.usage.prompt_tokens, tokenizer.encode(text).length);
+    // Else an assistant's last message is as it is, before an answer or none.
+    for (const [add_generation_prompt, after] of [[true, "[assistant]"], [false, ""]] as const) {
+      const asked = { messages: last, add_generation_prompt };
+      const { tokens } = await ask("/tokenize", asked);
+      assert.deepEqual(tokens, tokenizer.encode(text + after));
+      const { usage } = await ask("/v1/chat/completions", { ...asked, max_tokens: 1 });
+      assert.equal(usage.prompt_tokens, tokens.length);
+    }
   }));
 
 Deno.test("what a chat cannot do is refused by the field's name", () =>
@@ -82,7 +90,7 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
       [{ messages: [{ content: "x" }] }, "messages[0].role"],
       [{ messages: [{ role: "usr", content: "x" }] }, "messages[0].role"],
       [{ messages: image }, "messages[0].content[0].type"],
-      [{ messages: [...messages, { role: "assistant", content: "x" }] }, "messages"],
+      [{ continue_final_message: true }, "continue_final_message"],
       [{ response_format: { type: "xml" } }, "response_format.type"],
       [{ response_format: { type: "json_schema" } }, "response_format.json_schema"],
       [

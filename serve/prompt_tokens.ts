@@ -1,6 +1,6 @@
 /** Turns the texts and messages of requests into token ids, within limits. */
 import type { ChatMessage } from "../core/chat_message.ts";
-import { checkVariables } from "../models/tokenizers/chat_template.ts";
+import { type ChatEnding, checkVariables } from "../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
@@ -66,30 +66,31 @@ export function chatTokens(fields: Fields, tokenizer: Tokenizer, limits: Limits)
   fields.refuse("chat_template", "messages are rendered by the model's own template");
   const variables = Object.fromEntries(fields.object("chat_template_kwargs")?.entries ?? []);
   checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
+  const ending = endingOf(fields, messages);
+  const text = tokenizer.applyChatTemplate(messages, variables, undefined, ending);
+  if (text === null) {
+    throw badRequest("the model has no chat template; use /v1/completions", "messages");
+  }
+  return tokensOf(text, tokenizer, limits, { addSpecialTokens: false });
+}
+
+function endingOf(fields: Fields, messages: readonly ChatMessage[]): ChatEnding {
   const isContinued = fields.boolean("continue_final_message", false);
   const generates = fields.boolean("add_generation_prompt", !isContinued);
-  const last = messages.at(-1)!.role;
-  if (isContinued && generates) {
+  if (!isContinued) return generates ? "answer" : "message";
+  if (generates) {
     throw badRequest(
       "continue_final_message and add_generation_prompt exclude each other",
       "continue_final_message",
     );
   }
-  if (isContinued !== (last === "assistant") || (!isContinued && !generates)) {
+  if (messages.at(-1)!.role !== "assistant") {
     throw badRequest(
-      isContinued
-        ? "continue_final_message: the last message is not the assistant's"
-        : last === "assistant"
-        ? "the last message is the assistant's: set continue_final_message to continue it"
-        : "add_generation_prompt: false would let the model continue a user's message",
-      isContinued ? "continue_final_message" : "messages",
+      "continue_final_message: the last message is not the assistant's",
+      "continue_final_message",
     );
   }
-  const text = tokenizer.applyChatTemplate(messages, variables);
-  if (text === null) {
-    throw badRequest("the model has no chat template; use /v1/completions", "messages");
-  }
-  return tokensOf(text, tokenizer, limits, { addSpecialTokens: false });
+  return "within";
 }
 
 function messagesOf(fields: Fields): ChatMessage[] {

@@ -14,6 +14,12 @@ import { compile, type Program, renderProgram, TemplateError } from "./jinja/int
 import { position, TemplateFault } from "./jinja/syntax/fault.ts";
 import { freeVariables } from "./template_variables.ts";
 
+/**
+ * Where a rendered chat ends: where an answer begins, behind the last message, or within it, as far
+ * as it goes.
+ */
+export type ChatEnding = "answer" | "message" | "within";
+
 /** A compiled chat template. */
 export interface ChatRenderer {
   /** Names that the template reads and that it does not set itself. */
@@ -21,9 +27,14 @@ export interface ChatRenderer {
   /**
    * Renders messages to text.
    * @param variables further values for the template, such as Qwen3's `enable_thinking`
+   * @param ending default: within an assistant's last message, or else where the answer begins
    * @throws RgxError when the template refuses the messages
    */
-  render(messages: readonly ChatMessage[], variables?: Readonly<Record<string, unknown>>): string;
+  render(
+    messages: readonly ChatMessage[],
+    variables?: Readonly<Record<string, unknown>>,
+    ending?: ChatEnding,
+  ): string;
 }
 
 /** Names that a template always gets, so that a user cannot set them. */
@@ -85,9 +96,14 @@ export function compileChatTemplate(
     });
   }
   const variables = freeVariables(program.body);
-  const render = (messages: readonly ChatMessage[], given: Readonly<Record<string, unknown>>) => {
+  const render = (
+    messages: readonly ChatMessage[],
+    given: Readonly<Record<string, unknown>>,
+    wanted: ChatEnding | undefined,
+  ) => {
     const all = messages.map(withReasoning), last = all.at(-1);
-    const isContinued = last?.role === "assistant";
+    const ending = wanted ?? (last?.role === "assistant" ? "within" : "answer");
+    const isContinued = ending === "within" && last !== undefined;
     const text = renderProgram(program, {
       ...specialTokens,
       ...given,
@@ -96,15 +112,15 @@ export function compileChatTemplate(
       messages: isContinued
         ? [...all.slice(0, -1), { ...last, content: last.content + CONTINUED }]
         : all,
-      add_generation_prompt: !isContinued,
+      add_generation_prompt: ending === "answer",
     });
     return isContinued ? beforeMark(text, last.content) : text;
   };
   return {
     variables,
-    render(messages, given = {}) {
+    render(messages, given = {}, ending) {
       try {
-        return render(messages, given);
+        return render(messages, given, ending);
       } catch (error) {
         if (error instanceof TemplateError && error.cause instanceof Endless) {
           throw new RgxError(`${where}: the chat template was stopped: ${error.message}`, {

@@ -105,6 +105,12 @@ Deno.test("an assistant's last message is continued, unless the template changes
   assert.equal(render(template), "[user]2+2?</s>[assistant]");
   assert.equal(upTo("It is "), "[user]2+2?</s>[assistant]It is");
   assert.equal(upTo(""), "[user]2+2?</s>[assistant]");
+  const { render: to } = compileChatTemplate(template, {}, "t");
+  const closed = [...chat, { role: "assistant", content: "4" }], ended = "[user]2+2?</s>";
+  assert.equal(to(closed, {}, "message"), `${ended}[assistant]4</s>`);
+  assert.equal(to(closed, {}, "answer"), `${ended}[assistant]4</s>[assistant]`);
+  assert.equal(to(chat, {}, "message"), ended);
+  assert.equal(to(closed, {}, "within"), to(closed));
   assert.throws(
     () => render("{{ messages[0].content }}", [...chat, { role: "assistant", content: "4" }]),
     /user, assistant\): the assistant's last message cannot be continued/,

@@ -8,7 +8,12 @@ import type { ChatMessage } from "../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import type { LocalTime } from "../../core/local_time.ts";
 import { readText } from "../../core/text_file.ts";
-import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
+import {
+  type ChatEnding,
+  type ChatRenderer,
+  compileChatTemplate,
+  selectChatTemplate,
+} from "./chat_template.ts";
 import { Damaged, NotSupported } from "./components/component.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./components/decode_table.ts";
 import { cleanUpSpaces } from "./components/decoders.ts";
@@ -256,12 +261,13 @@ class HuggingFaceTokenizer implements Tokenizer {
     messages: readonly ChatMessage[],
     variables: Readonly<Record<string, unknown>> = {},
     time?: LocalTime,
+    ending?: ChatEnding,
   ): string | null {
     const clock = time === undefined
       ? {}
       : { strftime_now: (format: string) => formatTime(new Date(time), format) };
     const marked = messages.map((one) => this.#marked(one));
-    return this.#renderChat?.render(marked, { ...variables, ...clock }) ?? null;
+    return this.#renderChat?.render(marked, { ...variables, ...clock }, ending) ?? null;
   }
 
   /** The message with its special tokens marked, in the content and in all other texts. */

@@ -1,6 +1,7 @@
 /** The interface of tokenizers. */
 import type { ChatMessage } from "../../core/chat_message.ts";
 import type { LocalTime } from "../../core/local_time.ts";
+import type { ChatEnding } from "./chat_template.ts";
 
 /** Turns texts into ids and back, for training, generation and benchmarks. */
 export interface Tokenizer {
@@ -30,12 +31,14 @@ export interface Tokenizer {
    * Special tokens in the contents carry an invisible mark, so that `encode` treats them as text.
    * @param variables further values for the template, such as Qwen3's `enable_thinking`
    * @param time the local time that the template may write; default: now
+   * @param ending where the text ends, instead
    * @throws RgxError with the template's own message when it refuses the messages
    */
   applyChatTemplate(
     messages: readonly ChatMessage[],
     variables?: Readonly<Record<string, unknown>>,
     time?: LocalTime,
+    ending?: ChatEnding,
   ): string | null;
   /** Names of the values that the chat template reads; null when there is no template. */
   readonly chatVariables: ReadonlySet<string> | null;
