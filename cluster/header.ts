@@ -24,7 +24,7 @@ export interface JobRequest {
   gpus?: number;
   /** Default: any type. */
   gpuType?: string;
-  /** CPU cores of a node, which its ranks share; default: what the plan says, else 4 a rank. */
+  /** CPU cores of a process; default: what the plan says, else 4. */
   cpus?: number;
   /** Memory of a node with its unit; default: what the plan says, else 16G. */
   memory?: string;
@@ -49,7 +49,6 @@ export interface Job {
   time: TimeLimit;
   gpus: number;
   gpuType: string;
-  /** CPU cores of a rank. */
   cpus: number;
   memory: string;
   nodes: number;
@@ -74,7 +73,7 @@ export function withNeeds(job: Job, request: JobRequest, { cpus, memory }: Proce
   const gigabytes = Math.ceil(job.tasksPerNode * memory / 2 ** 30);
   return {
     ...job,
-    cpus: request.cpus === undefined ? cpus : job.cpus,
+    cpus: request.cpus ?? cpus,
     memory: request.memory === undefined ? `${gigabytes}G` : job.memory,
   };
 }
@@ -128,7 +127,7 @@ export function checkJob(account: string, request: JobRequest): Job {
     time,
     gpus: request.gpus ?? 1,
     gpuType,
-    cpus: coresOfRank(request),
+    cpus: request.cpus ?? 4,
     memory: parseMemory(request.memory ?? "16G"),
     nodes: request.nodes ?? 1,
     tasksPerNode: request.tasksPerNode ?? 1,
@@ -137,15 +136,6 @@ export function checkJob(account: string, request: JobRequest): Job {
     sbatch: (request.sbatch ?? []).map(furtherOption),
     dependency,
   };
-}
-
-/** The cores of a rank, whole ones. @throws UsageError where a rank would have none */
-function coresOfRank({ cpus, tasksPerNode = 1 }: JobRequest): number {
-  if (cpus === undefined) return 4;
-  if (cpus >= tasksPerNode) return Math.floor(cpus / tasksPerNode);
-  throw new UsageError(`--cpus ${cpus}: fewer cores than the ${tasksPerNode} ranks of a node`, {
-    advice: "--cpus counts the cores of a node, and --gpus its ranks.",
-  });
 }
 
 /**

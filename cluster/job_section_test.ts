@@ -39,7 +39,7 @@ Deno.test("section slurm has the defaults of a job, its base's too, and an optio
       "--partition=gpu",
       "--nodes=3",
       "--ntasks-per-node=4",
-      "--cpus-per-task=2",
+      "--cpus-per-task=8",
       "--gres=gpu:a100:4",
       "--mem=64G",
       "--time=02:00:00",

@@ -23,13 +23,6 @@ Deno.test("a job has one rank for each card of its nodes", async () => {
   );
   assert.deepEqual(notes, []);
   await assertCleanShell(text);
-  // What is asked for are the cores of a node, as its memory is.
-  const said = await script({ gpus: 4, cpus: 16, memory: "320G", plan });
-  assert.equal(
-    request(said.text),
-    "--nodes=1 --ntasks-per-node=4 --cpus-per-task=4 --gres=gpu:4 --mem=320G",
-  );
-  await refuses(() => script({ gpus: 4, cpus: 3 }), ["--cpus 3: fewer cores than the 4 ranks"]);
 
   const onCpu = await script({ nodes: 2, gpus: 0, tasksPerNode: 2, device: "wasm", mpi: "pmi2" });
   assert.equal(request(onCpu.text), "--nodes=2 --ntasks-per-node=2 --cpus-per-task=4 --mem=16G");

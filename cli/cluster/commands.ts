@@ -79,7 +79,7 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--time <limit>", "HH:MM:SS or D-HH:MM:SS (default 04:00:00)")
     .option("--gpus <n>", gpus, integer(0, 1024))
     .option("--gpu-type <name>", "type of the cards (default any)")
-    .option("--cpus <n>", "cores of each node (default: by the plan)", integer(1, 4096))
+    .option("--cpus <n>", "cores of a process (default: by the plan)", integer(1, 4096))
     .option("--memory <size>", "of each node, with its unit (default: by the plan)")
     .option("--nodes <n>", "nodes (default 1)", integer(1, 4096))
     .option("--output <file>", "the script (default slurm_<job name>.sh)")

@@ -71,11 +71,7 @@ export const SLURM: Section<SlurmSection> = {
       null,
       "type of the cards, as in a100; null or any = any",
     ),
-    cpus: key(
-      nullable(int({ min: 1, max: 4096 })),
-      null,
-      "cores of each node, which its ranks share; null = by the plan",
-    ),
+    cpus: key(nullable(int({ min: 1, max: 4096 })), null, "cores of a process; null = by the plan"),
     memory: key(
       nullable(slurmText("an amount of memory, as in 320G", (text) => parseMemory(text, ""))),
       null,

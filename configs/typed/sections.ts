@@ -410,8 +410,8 @@ export interface SlurmKeys {
    */
   gpu_type?: NonNullable<RunConfig["slurm"]>["gpu_type"];
   /**
-   * Cores of each node, which its ranks share; null = by the plan. Expected: an integer ≥ 1 and ≤
-   * 4096 or null; default null.
+   * Cores of a process; null = by the plan. Expected: an integer ≥ 1 and ≤ 4096 or null; default
+   * null.
    */
   cpus?: NonNullable<RunConfig["slurm"]>["cpus"];
   /**

@@ -160,10 +160,10 @@ static int done_as_long(const Blocks *g, int begin, int end) {
 #define FAR_BYTES (256 * 1024)
 
 /**
- * A tile with all its terms, kBlock at a time. p->s and p->v are those of the first term; they are
- * changed.
+ * A tile with all its terms, kBlock at a time, which fetches `next` if it is not NULL. p->s and
+ * p->v are those of the first term; they are changed.
  */
-static void sum_blocks(const Blocks *g, int rows, int panels, Product *p) {
+static void sum_blocks(const Blocks *g, int rows, int panels, Product *p, Fetch *next) {
   const char *const s = p->s, *const v = p->v;
   for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
     p->k = min(g->kBlock, g->k - kk);
@@ -171,7 +171,7 @@ static void sum_blocks(const Blocks *g, int rows, int panels, Product *p) {
     p->isFar = kk == 0;
     p->s = s + (size_t)kk * p->sTerm;
     p->v = v + (size_t)kk * p->vTerm;
-    if (g->next != NULL) tile_and_fetch(rows, panels, p, g->next);
+    if (next != NULL) tile_and_fetch(rows, panels, p, next);
     else tile_of(rows, panels, p);
   }
 }
@@ -215,6 +215,8 @@ typedef struct {
   int tiles, low, high;
   /** Whether V stays in the second-level cache, and whether S does not. */
   int isSmall, isFar;
+  /** Whether a V that does not stay there is read once: tiles fetch the panels behind theirs. */
+  int isOnce;
 } Shape;
 
 /** The units from `unit` on, before `end`, that are computed together; returns how many. */
@@ -256,6 +258,12 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
     return count;
   }
   const int tiles = ceil_div(rows, max_rows(count, step));
+  Fetch behind = { .at = v + (size_t)count * p.vPanel, .tiles = tiles * ceil_div(g->k, g->kBlock) };
+  Fetch *next = g->next;
+  if (shape->isOnce && !direct && unit + count < end) {
+    behind.lines = min(count, end - unit - count) * g->k;
+    next = &behind;
+  }
   for (int t = 0, row = firstRow; row < firstRow + rows; t++) {
     int tileRows = rows / tiles + (t < rows % tiles);
     const char *s = g->s + (size_t)row * step;
@@ -266,7 +274,7 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
     }
     p.s = s;
     p.v = v;
-    sum_blocks(g, tileRows, count, &p);
+    sum_blocks(g, tileRows, count, &p, next);
     p.c += (size_t)tileRows * p.cRow;
     row += tileRows;
   }
@@ -293,6 +301,7 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
     .panels = panels, .full = g->columns / LANES, .tiles = tiles, .low = g->rows / tiles,
     .high = g->rows % tiles, .isFar = (size_t)g->rows * g->sStep > FAR_BYTES,
     .isSmall = bytes <= SMALL_BYTES && max_rows(2, g->sStep) == MAX_ROWS,
+    .isOnce = bytes > SMALL_BYTES && tiles <= g->blockTiles,
   };
   // A large V is taken in groups of panels: each stays in the second-level cache while all rows are
   // multiplied by it.
