@@ -36,7 +36,8 @@ const USED: Readonly<Record<string, readonly string[]>> = {
     warmup_ratio lr_scheduler_type report_to output_dir load_in_4bit
     use_peft lora_r lora_alpha lora_target_modules bf16 attn_implementation
     use_vllm vllm_mode deepspeed fsdp num_processes model_revision
-    adapter_name_or_path dataset_train_split dataset_prompt_column dataset_config push_to_hub tools packing
+    adapter_name_or_path dataset_train_split dataset_prompt_column dataset_config
+    test_split_size push_to_hub tools packing
   `),
   verl: names(`
     algorithm.adv_estimator algorithm.use_kl_in_reward algorithm.filter_groups.enable

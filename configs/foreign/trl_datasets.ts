@@ -33,7 +33,10 @@ export function translateDatasets(translation: Translation): void {
   if (named?.at.source.isLast && !list.at.source.isLast) {
     translation.problems.note(list.at, "datasets", "data.dataset_name is written too, and wins");
   } else if (named !== undefined && !list.at.source.isLast) {
-    refuse(list, "dataset_name is written too: give one of the two");
+    refuse(
+      list,
+      "dataset_name is written too: give one of the two (datasets: null takes the list away)",
+    );
   } else setDataset(translation, list.items, refuse);
   // A value of another type is reported where types are checked.
   if (translation.number(SIZE) !== null) setTestSplit(translation, size!);
