@@ -1,11 +1,11 @@
 /** The campaign runs, on a software adapter, so that it works on the day when a card is there. */
 import assert from "node:assert/strict";
-import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
-import { decodeJob } from "../kernels/tuning/worker.ts";
-import { type CampaignResult, goalLines, withCard } from "./gpu/page.ts";
-import { type CampaignLine, measuredInProcess } from "./gpu/process.ts";
-import { makeVisits, PARTS, type Visit, visitsOf } from "./gpu/visits.ts";
-import { campaign, type CampaignOptions } from "./gpu_campaign.ts";
+import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
+import { decodeJob } from "../../kernels/tuning/worker.ts";
+import { type CampaignResult, goalLines, withCard } from "./page.ts";
+import { type CampaignLine, measuredInProcess } from "./process.ts";
+import { makeVisits, PARTS, type Visit, visitsOf } from "./visits.ts";
+import { campaign, type CampaignOptions } from "./campaign.ts";
 
 /** A tuner that measures nothing: tune_call_test.ts measures kernels. */
 const command = ["sh", "-c", `cat > /dev/null; echo '{"event":"done"}'`];
