@@ -119,6 +119,10 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
     assert.deepEqual(await refused(path, "", { body: garbage }), [...bad, null, null]);
     const packed = { body: "{}", headers: { "content-encoding": "gzip" } };
     assert.deepEqual(await refused(path, "", packed), [...bad, null, null]);
+    // A text may be split into more tokens than the context has, though not answered.
+    const long = { prompt: "x".repeat(2 ** 16) };
+    assert.equal((await refused(path, long))[3], "context_length_exceeded");
+    assert.ok((await ask("/tokenize", long)).count > 2 ** 10);
     const large = JSON.stringify({ prompt: "x".repeat(2 ** 20) });
     assert.equal((await refused(path, large))[0], 413);
     const prompts = [undefined, null, [], "", [[]], ["a", []], [-1], [96], [1.5], [["a"]], {}, 5];
@@ -342,6 +346,11 @@ const NAMES = [
   "skip_special_tokens",
   "return_token_ids",
   "add_generation_prompt",
+  "continue_final_message",
+  "allowed_token_ids",
+  "bad_words",
+  "truncate_prompt_tokens",
+  "include_stop_str_in_output",
 ];
 const PATHS = [
   "/v1/completions",

@@ -21,7 +21,7 @@ const ROLES: readonly string[] = ["system", "developer", "user", "assistant", "t
  * A text with more characters for each position of the context is refused before it is split into
  * tokens, which would take long.
  */
-const MAX_CHARACTERS_PER_TOKEN = 32;
+export const MAX_CHARACTERS_PER_TOKEN = 32;
 
 /** @throws ApiError for a text that is far too long */
 export function tokensOf(

@@ -1,15 +1,19 @@
 /** /tokenize, /detokenize and /tokenizer_info, as vLLM has them. */
+import { badRequest } from "./api_error.ts";
 import { type Fields, isRecord } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
 import { tokenNames } from "./logprobs_json.ts";
-import { chatTokens, type Limits, tokensOf } from "./prompt_tokens.ts";
+import { chatTokens, type Limits, MAX_CHARACTERS_PER_TOKEN } from "./prompt_tokens.ts";
+
+/** All requests wait while a text is split, about a second for so many characters. */
+const MAX_CHARACTERS = 2 ** 20;
 
 export function tokenize(fields: Fields, { loaded }: ServedModel, limits: Limits) {
   const { tokenizer } = loaded, prompt = fields.string("prompt");
   const addSpecialTokens = fields.boolean("add_special_tokens", true);
   const tokens = prompt === undefined
     ? chatTokens(fields, tokenizer, limits)
-    : tokensOf(prompt, tokenizer, limits, { addSpecialTokens });
+    : tokenizer.encode(checkLength(prompt, limits), { addSpecialTokens });
   return {
     tokens,
     count: tokens.length,
@@ -18,6 +22,17 @@ export function tokenize(fields: Fields, { loaded }: ServedModel, limits: Limits
       ? { token_strs: tokens.map(tokenNames(tokenizer, false)) }
       : {}),
   };
+}
+
+/**
+ * A text may have many more tokens than the context: evaluations score long ones in windows.
+ * @throws ApiError for one that would take too long
+ */
+function checkLength(text: string, { maxModelLength }: Limits): string {
+  const most = Math.max(MAX_CHARACTERS, maxModelLength * MAX_CHARACTERS_PER_TOKEN);
+  if (text.length <= most) return text;
+  const message = `the prompt has ${text.length} characters, at most ${most} are split at once`;
+  throw badRequest(message, "prompt");
 }
 
 export function detokenize(fields: Fields, { loaded: { tokenizer, model } }: ServedModel) {
