@@ -7,6 +7,7 @@ import { UsageError } from "../core/errors.ts";
 import { extractAnswer } from "./extract.ts";
 import { sameAnswer } from "./math_answer/equal.ts";
 import { findMathAnswer, joinedBoxes, readings } from "./math_answer/find.ts";
+import { chosenLetter, findLetter } from "./math_answer/letter.ts";
 import { isRight } from "./math_answer/right.ts";
 import { statedFormula, statedText } from "./math_answer/stated.ts";
 import { findSolution, TAGS } from "./solution_format.ts";
@@ -29,16 +30,6 @@ export interface PublishedFormat {
   same(answer: string, other: string): boolean;
 }
 
-/** The words that announce an answer in a text. */
-const STATES = "[Aa]nswer(?:\\s+is|\\*{0,2}:)";
-const STATED_LETTER = new RegExp(`${STATES}[\\s:(*]*([A-Z])\\b`, "g");
-/** A second letter after the first one: "C or D", "(C); (D)"; "C D" only at the end of a text. */
-const SECOND_LETTER = new RegExp(
-  "^[)\\]]?(?:(?:\\s*[,;/&+|]\\s*(?:(?:and|or)\\s+)?|\\s+(?:and|or)\\s+)" +
-    "(?:(?:maybe|perhaps)\\s+)?\\(?[A-Z](?![A-Za-z'])|\\s+\\(?[A-Z][).]?\\s*$)",
-);
-/** "C is wrong" does not choose C. */
-const DENIED = /^[)\]]?\s+(?:is|are)(?:n't\b|\s+(?:not|in|un|wrong|false))/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 const FORMATS: Readonly<Record<string, PublishedFormat>> = {
@@ -93,7 +84,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
         metadata: rest,
       };
     },
-    extract: (text) => extractAnswer(text) ?? boxedLetter(text) ?? statedLetter(text),
+    extract: findLetter,
     same: (answer, other) =>
       chosenLetter(answer) !== undefined && chosenLetter(answer) === chosenLetter(other),
     score: (answer, gold) => chosenLetter(answer) === gold ? 1 : 0,
@@ -119,31 +110,6 @@ export const MATH_SOURCE = "math";
 export function publishedFormat(name: unknown): PublishedFormat | null {
   if (name === MATH_SOURCE) return FORMATS["math500"]!;
   return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
-}
-
-/** Reads "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C"; not two letters. */
-function chosenLetter(answer: string): string | undefined {
-  const text = boxedLetter(answer) ?? statedLetter(answer) ?? answer;
-  const match =
-    /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'#]|\+\+)/i
-      .exec(text);
-  const rest = text.slice(match?.[0].length ?? 0);
-  if (match === null || SECOND_LETTER.test(rest) || DENIED.test(rest)) return undefined;
-  return match[1]!.toUpperCase();
-}
-
-/** Reads "The answer is (C)" and "Answer: C"; of "The answer is B or C" both letters. */
-function statedLetter(text: string): string | null {
-  const match = [...text.matchAll(STATED_LETTER)].at(-1);
-  if (match === undefined) return null;
-  const end = match.index + match[0].length;
-  return match[1]! + (SECOND_LETTER.exec(text.slice(end, end + 40))?.[0] ?? "");
-}
-
-/** The last box; of boxes with "or" between them all letters. */
-function boxedLetter(text: string): string | null {
-  const boxes = joinedBoxes(text);
-  return boxes === null ? findMathAnswer(text) : readings(boxes)[0]!;
 }
 
 /**

@@ -52,9 +52,9 @@ const SCALE =
 const MORE = /\s{0,9}(?:,?\s{0,9}(and|or)\s{1,9}|[,;]\s{0,9})(?=\$|\\[(\[]|[-+−]?\d)/y;
 /** A formula straight after another, such as a unit or a second guess. */
 const NEXT = /[ \t]+(?=\$|\\[(\[])/y;
-/** "(or $6$)", "? Or $6$", ", but it could be $6$", " hours, or about 6". */
+/** "(or $6$)", "? Or $6$", ", but it could be $6$", ", no wait, $6$", " hours, or about 6". */
 const GUESS =
-  /[ \t]{0,9}[,(?—–-]{0,2}[ \t]{0,9}(?:[A-Za-z]{1,12}[ ,]{1,2})?(or|but|maybe|perhaps|possibly|alternatively|otherwise)(?![A-Za-z])([^.\n$\\\d]{0,60}?)(?=\$|\\[(\[]|[-+−]?\d)/iy;
+  /[ \t]{0,9}[,(?—–-]{0,2}[ \t]{0,9}(?:[A-Za-z]{1,12}[ ,]{1,2})?(or|but|maybe|perhaps|possibly|alternatively|otherwise|wait|actually)(?![A-Za-z])([^.\n$\\\d]{0,60}?)(?=\$|\\[(\[]|[-+−]?\d)/iy;
 const DOUBT = /(?<![A-Za-z])(?:could|may|might|maybe|perhaps|possibly|also|if|either)(?![A-Za-z])/i;
 const REASON = /(?<![A-Za-z])(?:because|since|as|where|when|for|so)(?![A-Za-z])/i;
 const ROUNDED = /approx|about|roughly|nearly|around/i, SAME = /equivalent|the same|simpl|just/i;
@@ -109,7 +109,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 /** Answers are short; what is longer is read no further. */
 const MAX_SENTENCE = 3000;
 const SENTENCE_END =
-  /\n|<\/|<\|[a-z_]+\|>|(?<!\b(?:sq|cu))[.?](?=\s|$)|[.?](?=["*_)]+(?:\s|$))|(?<!\\);(?=\s*$|\s+(?!or\s)[A-Za-z]{2,})/g;
+  /\n|<\/|<\|[a-z_]+\|>|(?<!\b(?:sq|cu))(?:\.(?=\s|$)|\?(?=\s|$)(?!\s{1,3}(?:[Oo]r|[Nn]o|[Ww]ait|[Mm]aybe|[Pp]erhaps)(?![A-Za-z])))|[.?](?=["*_)]+(?:\s|$))|(?<!\\);(?=\s*$|\s+(?!or\s)[A-Za-z]{2,})/g;
 
 /** Reasons and remarks after an answer. Runs of spaces are not tried in all their parts. */
 const REMARK =

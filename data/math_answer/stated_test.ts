@@ -25,6 +25,8 @@ Deno.test("the whole of what is stated is the answer, not its first number", () 
     ["The answer is 5, but maybe 6.", "5, but maybe 6"],
     ["The answer is $x=1$, $x=2$ and $x=3$.", "x=1, x=2 and x=3"],
     ["The answer is 5 and not 6.", "5 and not 6"],
+    ["The answer is $5$, no wait, $6$.", "5 or 6"],
+    ["The answer is 5? No, 6.", "5? No, 6"],
     ["The answer is 5 (million).", "5 (million)"],
     ["The answer is Evelyn, north of it.", null],
     ["Answer: = 420/4", "= 420/4"],

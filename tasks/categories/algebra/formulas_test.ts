@@ -161,6 +161,7 @@ Deno.test("wrong answers score by the rules", () => {
   assert.ok(Math.abs(score("-1.5, 2.1") - (1 + Math.exp(-1)) / 2) < 1e-12);
   assert.equal(score("-1.5, 2, 7"), 0.5);
   assert.equal(score("-1.5, 2, 7, 8"), 0);
+  assert.equal(score("-1_.5, 2"), 0.5, "no float of Python");
   const complex = { metadata: { result: [3, -4] } };
   assert.equal(scoreTaskAnswer("complex_arithmetic", "3 - 4i", complex), 1);
   assert.equal(scoreTaskAnswer("complex_arithmetic", "-4i", complex), Math.exp(-3));

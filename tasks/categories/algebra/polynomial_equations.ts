@@ -16,6 +16,8 @@ const DRAWS = 20;
 const DECIMALS = 4;
 /** In characters; no list of roots is longer. */
 const MAX_LENGTH = 20_000;
+/** An underscore that is not between two digits; no number of Python has one. */
+const MISPLACED = /(?<!\p{Nd})_|_(?!\p{Nd})/u;
 
 export default defineTask({
   name: "polynomial_equations",
@@ -131,7 +133,8 @@ function numbers(text: string, limit: number): number[] | null {
   const list: number[] = [];
   for (let start = 0; start <= text.length;) {
     const comma = text.indexOf(",", start), end = comma < 0 ? text.length : comma;
-    const decimal = parseDecimal(text.slice(start, end));
+    const part = text.slice(start, end);
+    const decimal = MISPLACED.test(part) ? null : parseDecimal(part);
     if (decimal !== null) {
       const size = Number(`${decimal.digits}e${decimal.exponent}`);
       if (list.push(decimal.negative ? -size : size) > limit) return null;
