@@ -27,8 +27,11 @@ const SECOND = new RegExp(
     String.raw`\.?\s+\(?([A-Z])[).]?(?:\s*$|(?<=[).])\s+\(?[A-Z][).]))`,
 );
 /** "C … no, D", "C. Wait, it is D". */
-const CHANGED =
-  /[^A-Za-z\s]\s{0,3}(?:no|wait|actually|rather|maybe|perhaps)[,:]?\s+(?:it(?: is|'s)\s+)?\(?([A-Z])(?![A-Za-z'])/i;
+const CHANGED = new RegExp(
+  String.raw`[^A-Za-z\s]\s{0,3}(?:no|wait|actually|rather|maybe|perhaps)[,:]?\s+` +
+    String.raw`(?:it(?: is|'s)\s+)?\(?([A-Z])(?![A-Za-z'])`,
+  "i",
+);
 
 /** The letter of an answer such as "C", "(C) because …", "**C**", "Option C"; not of two letters. */
 export function chosenLetter(answer: string): string | undefined {
