@@ -33,7 +33,7 @@ const CHANGED = new RegExp(
   "i",
 );
 
-/** The letter of an answer such as "C", "(C) because …", "**C**", "Option C"; not of two letters. */
+/** The letter of an answer such as "C", "(C) because …", "**C**", "Option C"; none of two. */
 export function chosenLetter(answer: string): string | undefined {
   return letterAt((boxedLetter(answer) ?? statedLetter(answer) ?? answer).normalize("NFKC"));
 }
