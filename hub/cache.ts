@@ -173,6 +173,30 @@ export async function findSnapshot(
   return await isFolder(path) ? { commit, path } : null;
 }
 
+/**
+ * The place of a revision that is not in the cache, for messages, with those that are: branches,
+ * tags and commits without one.
+ */
+export async function placeWithout(
+  cache: string,
+  repository: Repository,
+  revision: string | null,
+): Promise<string> {
+  const place = new RepositoryCache(cache, repository);
+  const here = new Set(await folderNames(`${place.folder}/snapshots`)), named = new Set<string>();
+  const refs = await isFolder(`${place.folder}/refs`) ? await filesOf(`${place.folder}/refs`) : [];
+  const names: string[] = [];
+  for (const name of refs) {
+    const commit = await place.readRef(name);
+    if (commit === null || !here.has(commit)) continue;
+    names.push(name);
+    named.add(commit);
+  }
+  names.push(...[...here].filter((commit) => !named.has(commit)).sort());
+  const path = place.snapshot(revision ?? "main");
+  return names.length === 0 ? path : `${path} (revisions here: ${names.join(", ")})`;
+}
+
 /** Names of the files of a snapshot, sorted, without broken links. */
 export async function filesOf(snapshot: string): Promise<string[]> {
   const found: string[] = [];

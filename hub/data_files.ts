@@ -5,7 +5,7 @@
  */
 import { basename, dirname } from "node:path";
 import { UsageError } from "../core/errors.ts";
-import { cacheFolderName, fileSize, filesOf, findSnapshot } from "./cache.ts";
+import { fileSize, filesOf, findSnapshot, placeWithout } from "./cache.ts";
 import { isDataFile, isReadable, isTable } from "./default_files.ts";
 import { matcher } from "./file_patterns.ts";
 import { type Configuration, matchingFiles, readConfigurations } from "./readme_configs.ts";
@@ -77,9 +77,7 @@ export async function findDataFiles(
   if (snapshot === null && (isDataFile(name) || isTable(name)) && !name.includes("://")) {
     return { files: null, splits: null, lookedAt, advice: null };
   }
-  lookedAt.push(
-    snapshot?.path ?? `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`,
-  );
+  lookedAt.push(snapshot?.path ?? await placeWithout(cache, repository, revision));
   if (snapshot === null) return { files: null, splits: null, lookedAt, advice };
   const label = `hf://datasets/${repository.name}${revision === null ? "" : `@${revision}`}`;
   return { ...await choose(snapshot.path, path, split, label), lookedAt, advice };

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { UsageError } from "../core/errors.ts";
 import { exists } from "../core/paths.ts";
 import { newestCheckpoint } from "./newest_checkpoint.ts";
-import { cacheFolderName, fileSize, findSnapshot } from "./cache.ts";
+import { fileSize, findSnapshot, placeWithout } from "./cache.ts";
 import { whyUnsafe } from "./file_names.ts";
 import { type Named, parseNamed, pullCommand } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
@@ -17,7 +17,7 @@ export interface FoundModel {
   path: string | null;
   /** The name is a run without a final model, and the path its newest checkpoint. */
   isCheckpointOfRun?: true;
-  /** The paths that were tried, in order. */
+  /** The paths that were tried, in order; of a revision that is not here, with those that are. */
   lookedAt: string[];
 }
 
@@ -46,11 +46,13 @@ export async function findModel(
   const { repository, revision, path } = named;
   const snapshot = await findSnapshot(cache, repository, revision);
   if (snapshot === null && isFileName(name)) return { path: null, lookedAt };
-  const folder = snapshot?.path ??
-    `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`;
+  if (snapshot === null) {
+    return { path: null, lookedAt: [name, await placeWithout(cache, repository, revision)] };
+  }
+  const folder = snapshot.path;
   const place = path === null ? folder : `${folder}/${path}`;
   lookedAt.push(place);
-  if (snapshot === null || path !== null && (whyUnsafe(path) !== null || !await exists(place))) {
+  if (path !== null && (whyUnsafe(path) !== null || !await exists(place))) {
     return { path: null, lookedAt };
   }
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };

@@ -31,9 +31,14 @@ Deno.test("a Hub name is found in the cache by branch, commit or only snapshot",
     await Deno.mkdir(`${repository}/refs`);
     await Deno.writeTextFile(`${repository}/refs/v1`, `${COMMIT}\n`);
     assert.equal((await findModel("org/some-model@v1", env)).path, snapshot);
+    const { path, lookedAt } = await findModel("org/some-model@v2", env);
+    assert.equal(path, null);
+    assert.equal(lookedAt.at(-1), `${repository}/snapshots/v2 (revisions here: v1)`);
     // Two snapshots and no branch: it is not clear which one is meant.
     await Deno.mkdir(`${repository}/snapshots/${"f".repeat(40)}`);
-    assert.equal((await findModel("org/some-model", env)).path, null);
+    const unclear = await findModel("org/some-model", env);
+    assert.equal(unclear.path, null);
+    assert.match(unclear.lookedAt.at(-1)!, /main \(revisions here: v1, f{40}\)$/);
     await Deno.writeTextFile(`${repository}/refs/main`, COMMIT);
     assert.equal((await findModel("org/some-model", env)).path, snapshot);
   });
