@@ -15,7 +15,7 @@ import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
  * Two nodes with two cards each. MPICH: Open MPI 4.1 crashes where several nodes with several ranks
  * each are in fact one machine, since it takes their addresses for different machines.
  */
-const RANKS = ["--nodes", "2", "--gpus", "2", "--cpus", "2", "--memory", "1500M", "--mpi", "pmi2"];
+const RANKS = ["--nodes", "2", "--gpus", "2", "--cpus", "1", "--memory", "1500M", "--mpi", "pmi2"];
 /** Four micro-batches of a prompt each, one for every rank. */
 const SIZES = argv`training.per_device_train_batch_size=4 training.gradient_accumulation_steps=4
   training.max_steps=20`;
