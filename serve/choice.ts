@@ -38,6 +38,8 @@ export class Choice {
   readonly #text: StopText;
   readonly #form: ConstrainedText | null;
   #finish: "stop" | "length" | null = null;
+  /** Characters of the first `min_tokens` tokens. */
+  #least: number | null = null;
 
   constructor(private readonly context: ChoiceContext) {
     const { sampling: { stops, includeStop, constraint }, endIds } = context;
@@ -96,21 +98,33 @@ export class Choice {
     if (logits !== null) this.#form?.push(token);
     if (top !== null) this.tokens.push(entry);
     if (!streams || (endIds.has(token) && !sampling.includeStop)) return { text: "", token: entry };
-    return { text: this.#text.push(this.#decoded()), token: entry };
+    return { text: this.#text.push(this.#decoded(), this.#unstopped()), token: entry };
   }
 
   /** Ends it. @returns the text that was held back */
   end(reason: "stop" | "length"): ChoicePart {
-    const rest = this.#text.end(this.#decoded());
+    const rest = this.#text.end(this.#decoded(), this.#unstopped());
     this.#finish = this.#text.stop !== null ? "stop" : reason;
     return { text: rest, token: null };
   }
 
+  /** Characters in which the engine does not look for stop strings: those of the least tokens. */
+  #unstopped(): number {
+    const { minTokens } = this.context.sampling;
+    if (minTokens === 0) return 0;
+    if (this.ids.length <= minTokens) return Infinity;
+    return this.#least ??=
+      this.#textOf(this.ids.slice(0, minTokens)).replace(/\uFFFD+$/, "").length;
+  }
+
   #decoded(): string {
-    const { tokenizer, endIds, sampling, follows } = this.context, last = this.ids.at(-1);
-    const { skipSpecialTokens, includeStop } = sampling;
+    const { endIds, sampling: { includeStop } } = this.context, last = this.ids.at(-1);
     const isWhole = last === undefined || !endIds.has(last) || includeStop;
-    const ids = isWhole ? this.ids : this.ids.slice(0, -1);
+    return this.#textOf(isWhole ? this.ids : this.ids.slice(0, -1));
+  }
+
+  #textOf(ids: readonly number[]): string {
+    const { tokenizer, sampling: { skipSpecialTokens }, follows } = this.context;
     return follows
       ? followingText(tokenizer, ids, { skipSpecialTokens })
       : tokenizer.decode(ids, { skipSpecialTokens });

@@ -189,6 +189,14 @@ Deno.test("a text ends before its stop string, streamed or not", () =>
     assert.equal((await ask("/v1/completions", kept)).choices[0].text, text + stop);
     const parts = await eventsOf(await post("/v1/completions", { ...kept, stream: true }));
     assert.equal(parts.map(({ choices: [one] }) => one.text).join(""), text + stop);
+    // As for the engine: a stop string that ends within the least tokens is text.
+    for (const [least, isText] of [[0, false], [59, true]] as const) {
+      const later = { ...body, min_tokens: least, stop: whole.slice(20, 23) };
+      const { choices: [one] } = await ask("/v1/completions", later);
+      assert.equal(one.text.includes(stop), isText);
+      const streamed = await eventsOf(await post("/v1/completions", { ...later, stream: true }));
+      assert.equal(streamed.map(({ choices: [part] }) => part.text).join(""), one.text);
+    }
     const ids = { ...kept, stop: null, stop_token_ids: [group![0]!.ids[4]!] };
     const { choices: [ended] } = await ask("/v1/completions", { ...ids, return_token_ids: true });
     assert.equal(ended.stop_reason, ids.stop_token_ids[0]);

@@ -23,23 +23,25 @@ export class StopText {
 
   /**
    * @param text the whole text so far, without stop tokens
+   * @param from number of characters that a stop string must go beyond
    * @returns what is new and can no longer change
    */
-  push(text: string): string {
-    this.#take(text);
+  push(text: string, from = 0): string {
+    this.#take(text, from);
     return this.#send(this.stop !== null ? this.#text.length : this.#safeEnd());
   }
 
   /** @param text the whole text at the end @returns the rest */
-  end(text: string): string {
-    this.#take(text);
+  end(text: string, from = 0): string {
+    this.#take(text, from);
     return this.#send(this.#text.length);
   }
 
-  #take(text: string): void {
+  #take(text: string, from: number): void {
     let first = Infinity;
     for (const stop of this.stops) {
-      const at = text.indexOf(stop, Math.max(0, this.#sent - stop.length));
+      const begin = Math.max(0, this.#sent - stop.length, from - stop.length + 1);
+      const at = text.indexOf(stop, begin);
       if (at >= 0 && at < first) {
         first = at;
         this.stop = stop;
