@@ -1,11 +1,12 @@
 /**
  * Opens the device that a command computes on: `--device`, else RGX_DEVICE, else the fastest one.
  */
+import { deviceOfConfig } from "../configs/run_device.ts";
 import { counted } from "../core/counted.ts";
 import { slurmJob } from "../core/machine/job.ts";
 import type { Device } from "../kernels/device.ts";
 import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
-import { createDevice } from "../kernels/mod.ts";
+import { createDevice, isDeviceName, unknownDevice } from "../kernels/mod.ts";
 import { broken, log } from "./terminal/terminal.ts";
 
 export interface DeviceFlags {
@@ -24,6 +25,27 @@ export function deviceNameOf({ device }: DeviceFlags): string {
   return device ?? Deno.env.get("RGX_DEVICE") ?? "auto";
 }
 
+/** @throws UsageError for a name that is no device's. @param flag what `--device` names, if given */
+function requireDeviceName(name: string, flag: string | undefined): void {
+  if (!isDeviceName(name)) {
+    throw unknownDevice(name, flag === undefined ? "RGX_DEVICE" : "--device");
+  }
+}
+
+/**
+ * The device of a run: that of the flag or of RGX_DEVICE, else what its configuration asks for;
+ * undefined where nothing is asked for.
+ * @throws UsageError for an unknown name, or a graphics card where the configuration wants the CPU
+ */
+export function runDeviceName(
+  flag: string | undefined,
+  training: { readonly use_cpu: boolean },
+): string | undefined {
+  const named = flag ?? Deno.env.get("RGX_DEVICE");
+  if (named !== undefined) requireDeviceName(named, flag);
+  return deviceOfConfig(training, named, flag === undefined ? "RGX_DEVICE" : "--device");
+}
+
 /** A job that pays for a card and computes on the CPU is usually one without a Vulkan driver. */
 function warnOfUnusedCard(): void {
   const given = slurmJob()?.gpus?.length ?? 0;
@@ -40,6 +62,7 @@ export async function openDevice(flags: DeviceFlags): Promise<Device> {
   // In the environment, so that the processes that this one starts do the same.
   if (native === false) Deno.env.set("RGX_NATIVE", "0");
   const name = deviceNameOf(flags);
+  requireDeviceName(name, flags.device);
   const device = await createDevice(name, threads === undefined ? { keep } : { threads, keep });
   if (name === "auto" && device.adapter === undefined) warnOfUnusedCard();
   if (computeDtype !== undefined) device.computeDtype = computeDtype;

@@ -272,6 +272,10 @@ Deno.test("an unknown task or reward is named with the nearest one", async () =>
     (await errorsOf("model: m\ntask: chain_sm\nrewards: [correctness]\n")).join(),
     /^f\.yaml:2:7: data\.task_name: unknown task "chain_sm", did you mean chain_sum\?$/,
   );
+  assert.match(
+    (await errorsOf("model: m\ntask: gsm8kk\nrewards: [correctness]\n")).join(),
+    /unknown task "gsm8kk", did you mean gsm8k\?$/,
+  );
   const rewards = "rewards:\n  - {name: corectness, weight: 1}\n  - name: brevity\n    wieght: 2\n";
   const lines = await errorsOf("model: m\ntask: chain_sum\n" + rewards);
   assert.equal(lines.length, 2);

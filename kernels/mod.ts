@@ -53,10 +53,20 @@ export async function createDevice(
     case "auto":
       return await openPreferred(await preferredOnCard(keep), options);
     default:
-      throw new UsageError(`unknown device "${name}", expected ${DEVICE_NAMES.join(", ")}`, {
-        advice: adviceFor(name),
-      });
+      throw unknownDevice(name);
   }
+}
+
+/**
+ * The error for a name that {@link createDevice} does not take.
+ * @param source what named it, for the message: `--device` or `RGX_DEVICE`
+ */
+export function unknownDevice(name: string, source?: string): UsageError {
+  const what = source === undefined
+    ? `unknown device "${name}"`
+    : `${source} ${name}: unknown device`;
+  const text = `${what}, expected ${DEVICE_NAMES.join(", ")}`;
+  return new UsageError(text, { advice: adviceFor(name) });
 }
 
 /** What to write for a device; PyTorch's names have their counterparts. */

@@ -22,7 +22,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       "--model <folder>",
       "instead: types of a model's weights, and errors of holding them otherwise",
     )
-    .option("--device <name>", "with --model or --tune: auto, webgpu, vulkan, wasm or reference")
+    .option("--device <name>", "of the config, --model or --tune: auto, webgpu, vulkan, wasm …")
     .option("--json", "one JSON document")
     .addHelpText(
       "after",
@@ -67,6 +67,11 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       if (options.model !== undefined) {
         setExit(await (await import("./doctor_model.ts")).doctorModel(config, options));
         return;
+      }
+      if (options.device !== undefined && config === undefined) {
+        throw new UsageError("--device: it is for a config, --model or --tune", {
+          advice: "Without a config every device is measured: rgx doctor",
+        });
       }
       setExit(await (await import("./doctor.ts")).doctor(config, overrides, options));
     });

@@ -162,11 +162,11 @@ async function measureOthers() {
 export async function doctor(
   config: string | undefined,
   overrides: string[],
-  options: { json?: boolean },
+  options: { json?: boolean; device?: string },
 ): Promise<number> {
   const others = await measureOthers();
   const room = memoryRoom(); // before the measurements below take some
-  const report = await examine(config, overrides, others, room);
+  const report = await examine(config, overrides, options.device, others, room);
   if (options.json) print(JSON.stringify(report));
   else printReport(report, others, room);
   return (report.fit?.misfits.length ?? 0) > 0 ? EXIT.failure : EXIT.ok;
@@ -178,10 +178,11 @@ type Report = Awaited<ReturnType<typeof examine>>;
 async function examine(
   config: string | undefined,
   overrides: string[],
+  device: string | undefined,
   others: OtherWork | null,
   room: MemoryRoom,
 ) {
-  const fit = config === undefined ? null : await fitReport(config, overrides);
+  const fit = config === undefined ? null : await fitReport(config, overrides, device);
   const job = await jobReport();
   const gpu = await adapterReport(), isCard = gpu !== null && !gpu.software;
   const vulkan = vulkanReport();

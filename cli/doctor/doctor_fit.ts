@@ -22,7 +22,7 @@ import {
   namingMissing,
 } from "../plans/missing_parts.ts";
 import { measuredRunTime, runTimeText } from "../plans/run_time.ts";
-import { openDevice } from "../open_device.ts";
+import { openDevice, runDeviceName } from "../open_device.ts";
 import { usableSeconds } from "../stop_control.ts";
 
 export interface FitReport {
@@ -46,12 +46,20 @@ export interface FitReport {
   notes: string[];
 }
 
-/** @throws UsageError when the configuration itself is wrong */
-export async function fitReport(name: string, overrides: string[]): Promise<FitReport> {
+/**
+ * @param named the device of `--device`, if it is given
+ * @throws UsageError when the configuration itself is wrong, or the device is unknown
+ */
+export async function fitReport(
+  name: string,
+  overrides: string[],
+  named: string | undefined,
+): Promise<FitReport> {
   const loaded = await namingMissing(() =>
     loadConfig(name, { overrides, env: Deno.env.toObject() })
   );
-  const device = await openDevice({});
+  const deviceName = runDeviceName(named, loaded.config.training);
+  const device = await openDevice(deviceName === undefined ? {} : { device: deviceName });
   const report: FitReport = {
     config: name,
     device: describeDevice(device),

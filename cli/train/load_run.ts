@@ -3,9 +3,8 @@ import { withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import { deviceOfConfig } from "../../configs/run_device.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { UsageError } from "../../core/errors.ts";
-import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";
+import { runDeviceName } from "../open_device.ts";
 import { namingMissing } from "../plans/missing_parts.ts";
 import { isSameFolder, runOfConfig } from "./run_of_config.ts";
 import type { TrainOptions } from "./train_options.ts";
@@ -23,9 +22,6 @@ export async function loadRun(
   commandOptions: readonly string[],
   phases: "all" | "sft",
 ): Promise<LoadedConfig> {
-  if (options.device !== undefined && !isDeviceName(options.device)) {
-    throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
-  }
   const run = options.resume === undefined ? null : await runOfConfig(given);
   const [name, overrides] = await withDefaults(run?.config ?? given, more);
   const env = Deno.env.toObject();
@@ -58,9 +54,6 @@ export function withDevice(
     deviceOfConfig(training, "webgpu", `${flag} plans for`);
     return options;
   }
-  const [source, named] = options.device === undefined
-    ? ["RGX_DEVICE", Deno.env.get("RGX_DEVICE")]
-    : ["--device", options.device];
-  const device = deviceOfConfig(training, named, source);
+  const device = runDeviceName(options.device, training);
   return device === undefined ? options : { ...options, device };
 }

@@ -4,7 +4,7 @@
  * written as its parameter, and a curriculum without tasks names the tasks.
  */
 import { RgxError } from "../../core/errors.ts";
-import { publishedPlace } from "../../hub/set_addresses.ts";
+import { PUBLISHED_SETS, publishedPlace } from "../../hub/set_addresses.ts";
 import { getTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Task } from "../../tasks/types.ts";
@@ -180,8 +180,12 @@ export class DataRules extends RuleContext {
       return getTask(name);
     } catch (error) {
       if (!(error instanceof RgxError)) throw error;
-      const at = key === "data.task_name" ? this.at(key) : node.at;
-      this.problems.add(at, key, error.message);
+      const isAlone = key === "data.task_name", at = isAlone ? this.at(key) : node.at;
+      // A published data set is named as a task is, but is no part of several tasks.
+      const hint = isAlone
+        ? didYouMean(name, [...taskNames(), ...Object.keys(PUBLISHED_SETS)])
+        : "";
+      this.problems.add(at, key, hint === "" ? error.message : `unknown task "${name}"${hint}`);
       return null;
     }
   }

@@ -122,7 +122,7 @@ function progressNote(runs: readonly ShownRun[], answers: CurveAnswers, all: num
   const rest = runs.filter(({ id }) => answers.of(id)?.complete !== true).length;
   return rest > 0
     ? `A first look at ${runs.length} runs; all steps of ${rest} of them are being read …`
-    : `${runs.length} of ${all} runs`;
+    : `${runs.length} of ${all} run${all === 1 ? "" : "s"}`;
 }
 
 /** @param changed called with what the user sets, from 0 to 0.99 */

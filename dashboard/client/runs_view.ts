@@ -115,7 +115,7 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     curves.textContent = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
     note.textContent = runs.length === 0
       ? `No run yet in ${overview.folders.join(", ")}; one appears here when it starts.`
-      : `${fitting.length} of ${runs.length} runs`;
+      : `${fitting.length} of ${runs.length} run${runs.length === 1 ? "" : "s"}`;
     const box = problemBox(runs.flatMap((run) => run.problems));
     problems.replaceChildren(...(box === null ? [] : [box]));
   }

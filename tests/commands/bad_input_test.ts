@@ -73,7 +73,10 @@ Deno.test("arguments that mean nothing are refused, with a suggestion", async ()
       [["train", "quickstart", "--device", "gpu"], [
         "--device gpu",
         "auto, webgpu, vulkan, wasm, reference",
+        "a graphics card is called webgpu",
       ]],
+      [["doctor", "quickstart", "--device", "cpu"], ["--device cpu", "is called wasm"]],
+      [["doctor", "--device", "wasm"], ["--device: it is for a config"]],
       [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
       [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
       [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],
@@ -98,7 +101,7 @@ Deno.test("arguments that mean nothing are refused, with a suggestion", async ()
       await refused(["train", "quickstart", "--device", device], ["no graphics card 99"], { cwd });
     }
     for (const [name, value] of [["RGX_DEVICE", "gpu"], ["RGX_NUM_THREADS", "many"]] as const) {
-      await refused(["train", "quickstart"], [value], { cwd, env: { [name]: value } });
+      await refused(["train", "quickstart"], [name, value], { cwd, env: { [name]: value } });
     }
     assert.deepEqual(names(cwd), [], "a refusal leaves nothing behind");
   });

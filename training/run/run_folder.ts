@@ -127,8 +127,10 @@ export class RunFolder {
   static async check(options: RunFolderOptions): Promise<string | null> {
     const { path, resume } = options;
     if (typeof resume === "string") await namedCheckpoint(path, resume);
-    const info = await Deno.stat(path).catch(() => null);
-    if (info === null) return null; // `open` would create it
+    const info = await Deno.stat(path).catch((error) => error);
+    // A file on the way: the reason is thrown.
+    if (info instanceof Deno.errors.NotADirectory) await makeFolder(path);
+    if (info instanceof Error) return null; // `open` would create it
     if (!info.isDirectory) await makeFolder(path); // throws the reason
     try {
       refuseOccupied(options, await namesIn(path));
@@ -261,12 +263,13 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(path, { recursive: true });
   } catch (cause) {
-    const found =
-      cause instanceof Deno.errors.AlreadyExists || cause instanceof Deno.errors.NotADirectory
-        ? "there is a file of that name"
-        : (explainFileError(cause, "create the folder", path) as Error).message
-          .replace(/^.*: cannot create the folder: /, "")
-          .replace(/ \(os error \d+\).*$/, "");
+    const found = cause instanceof Deno.errors.AlreadyExists
+      ? "there is a file of that name"
+      : cause instanceof Deno.errors.NotADirectory
+      ? "a part of this path is a file"
+      : (explainFileError(cause, "create the folder", path) as Error).message
+        .replace(/^.*: cannot create the folder: /, "")
+        .replace(/ \(os error \d+\).*$/, "");
     throw new UsageError(`training.output_dir: cannot create ${path}: ${found}`, {
       advice: "Name a folder that you may write to.",
       cause,

@@ -177,6 +177,8 @@ Deno.test("a check without a run looks for the named checkpoint", async () => {
     const [refused] = await check(false);
     assert.match(refused!, /would be refused: .*run: output_dir is not empty.* Use --resume/);
     assert.equal((await check(true)).some((note) => note.includes("refused")), false);
+    config.training.output_dir = `${dir}/run/run.json/below`;
+    await assert.rejects(check(false), /cannot create .*below: a part of this path is a file/);
     model.dispose();
   });
 });
