@@ -25,7 +25,7 @@ export function deviceNameOf({ device }: DeviceFlags): string {
   return device ?? Deno.env.get("RGX_DEVICE") ?? "auto";
 }
 
-/** @throws UsageError for a name that is no device's. @param flag what `--device` names, if given */
+/** @param flag what `--device` names, if given @throws UsageError for a name of no device */
 function requireDeviceName(name: string, flag: string | undefined): void {
   if (!isDeviceName(name)) {
     throw unknownDevice(name, flag === undefined ? "RGX_DEVICE" : "--device");
