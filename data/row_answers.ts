@@ -16,10 +16,13 @@ export interface Gold {
   worked: string | null;
 }
 
+/** The result after "####" at the end of a worked answer; null where there is none. */
+export const markedResult = (text: string): string | null => MARKED.exec(text)?.[1] ?? null;
+
 /** The result of an answer, and the text that leads to it. */
 export function readGold(text: string): Gold {
-  const marked = MARKED.exec(text)?.[1];
-  if (marked !== undefined) return { answer: marked, worked: text };
+  const marked = markedResult(text);
+  if (marked !== null) return { answer: marked, worked: text };
   const boxed = BOXED.test(text) ? findMathAnswer(text) : null;
   return boxed === null ? { answer: text, worked: null } : { answer: boxed, worked: text };
 }

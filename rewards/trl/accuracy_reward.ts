@@ -10,6 +10,7 @@ import {
 } from "../../data/math_answer/find.ts";
 import { parseMath } from "../../data/math_answer/reading/parse.ts";
 import { isRight } from "../../data/math_answer/right.ts";
+import { markedResult } from "../../data/row_answers.ts";
 import type { RewardSample, RewardValue, SampleReward } from "../types.ts";
 
 export const accuracyReward: SampleReward = {
@@ -31,10 +32,12 @@ export function mathAccuracy(
 ): RewardValue {
   const solution = info["solution"];
   const goldText = typeof solution === "string" ? solution : answer;
-  const gold = goldText === null
-    ? null
-    : readings(joinedBoxes(goldText) ?? findMathAnswer(goldText) ?? goldText).at(-1)!;
+  const gold = goldText === null ? null : readings(goldIn(goldText)).at(-1)!;
   if (gold === null || parseMath(gold) === null) return null;
   const found = joinedBoxes(text) ?? findMathAnswerNear(text);
   return found !== null && isRight(found, gold, entry?.question) ? 1 : 0;
 }
+
+/** The formula of a gold answer, which may be a worked solution; else the whole text. */
+const goldIn = (text: string): string =>
+  joinedBoxes(text) ?? markedResult(text) ?? findMathAnswer(text) ?? text;

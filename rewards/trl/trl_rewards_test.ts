@@ -49,6 +49,8 @@ Deno.test("accuracy_reward compares the stated formula with the gold answer", ()
     ["\\boxed{3} and \\boxed{4}", "3", 0],
     ["\\boxed{two}", "2", 0],
     ["\\boxed{4}", "so it is \\boxed{4}", 1],
+    ["\\boxed{72}", "6 * 12 = 72\n#### 72", 1],
+    ["\\boxed{12}", "6 * 12 = 72\n#### 72", 0],
   ];
   for (const [completion, answer, value] of cases) {
     const sample = input(completion, { answer });
