@@ -1,10 +1,11 @@
 /**
- * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, and
- * the types of a configuration object in configs/typed/.
+ * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, the
+ * types of a configuration object in configs/typed/, and the comments in configs/schema/sections/.
  */
 import { comingFromPage } from "../configs/coming_from/coming_from_page.ts";
 import { foreignKeysPage } from "../configs/foreign_page.ts";
 import { configurationReference } from "../configs/reference_page.ts";
+import { commentedSections } from "../configs/typed/section_comments.ts";
 import { typeFiles } from "../configs/typed/write_types.ts";
 
 for (
@@ -22,4 +23,12 @@ for (
 for (const [name, text] of typeFiles()) {
   await Deno.writeTextFile(new URL(`../configs/typed/${name}`, import.meta.url), text);
   console.log(`configs/typed/${name} written`);
+}
+
+const sections = new URL("../configs/schema/sections/", import.meta.url);
+for (
+  const [name, text] of commentedSections((file) => Deno.readTextFileSync(new URL(file, sections)))
+) {
+  await Deno.writeTextFile(new URL(name, sections), text);
+  console.log(`configs/schema/sections/${name} written`);
 }

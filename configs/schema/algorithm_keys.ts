@@ -54,8 +54,16 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
   ),
   beta: key(float({ min: 0 }), 0, "KL coefficient; 0: no reference model"),
   use_bias_correction_kl: key(bool(), true, "weight the KL term by the importance ratio"),
-  epsilon: key(float({ min: 0 }), 0.2, "lower clip of the ratio (and upper, by default)"),
-  epsilon_high: key(nullable(float({ min: 0 })), null, "upper clip; null = epsilon"),
+  epsilon: key(
+    float({ min: 0 }),
+    0.2,
+    "the ratio is clipped at 1 − epsilon, and at 1 + epsilon_high",
+  ),
+  epsilon_high: key(
+    nullable(float({ min: 0 })),
+    null,
+    "upper clip; null = epsilon; with cispo the cap of the ratio itself",
+  ),
   delta: key(
     nullable(positive()),
     null,
@@ -77,16 +85,25 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     1,
     "train on the share of tokens with the highest entropy; 1: all",
   ),
-  entropy_coef: key(atLeast0(), 0, "entropy bonus"),
-  use_adaptive_entropy: key(bool(), false, "steer entropy_coef towards entropy_target"),
+  entropy_coef: key(atLeast0(), 0, "coefficient of the entropy bonus; 0 = none"),
+  use_adaptive_entropy: key(
+    bool(),
+    false,
+    "move entropy_coef after each step, by whether the entropy is above entropy_target",
+  ),
   entropy_coef_min: key(atLeast0(), 0, "lowest coefficient of the adaptive bonus"),
   entropy_coef_max: key(atLeast0(), 1, "highest coefficient of the adaptive bonus"),
   entropy_coef_delta: key(atLeast0(), 0.005, "change of the coefficient after each step"),
-  entropy_target: key(atLeast0(), 0.2, "the bonus acts where the entropy is not above it"),
+  entropy_target: key(
+    atLeast0(),
+    0.2,
+    "mean entropy of a token in nats, above which the adaptive bonus is not applied",
+  ),
   off_policy_mask_threshold: key(
     nullable(atLeast0()),
     null,
-    "leave out bad completions whose policy has moved further than this; null: none",
+    "leave out completions with a negative advantage where the mean log-probability of their " +
+      "tokens has fallen by more than this since sampling; null: none",
   ),
   vllm_importance_sampling_correction: key(
     bool(),
@@ -131,8 +148,16 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     vespo.vespo_lambda_neg,
     "vespo: λ where the advantage is negative",
   ),
-  sync_ref_model: key(bool(), false, "let the reference follow the policy (full fine-tuning only)"),
-  ref_model_mixup_alpha: key(unit(), 0.6, "share of the policy in each update of the reference"),
+  sync_ref_model: key(
+    bool(),
+    false,
+    "every ref_model_sync_steps steps, ref ← α·policy + (1 − α)·ref (full fine-tuning only)",
+  ),
+  ref_model_mixup_alpha: key(
+    unit(),
+    0.6,
+    "α, the share of the policy in each update of the reference",
+  ),
   ref_model_sync_steps: key(int({ min: 1 }), 512, "steps between two updates of the reference"),
   disable_dropout: key(bool(), false, "true: train without dropout, whatever lora says"),
 };

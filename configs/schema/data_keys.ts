@@ -143,9 +143,21 @@ export const CURRICULUM: Section<
   flat: false,
   keys: {
     enabled: key(bool(), false, "whether levels of difficulty move with the results"),
-    last_k: key(int({ min: 1 }), 20, "scores of a task that are looked at, the newest"),
-    success_threshold: key(float({ min: 0, max: 1 }), 0.7, "up when their mean is above"),
-    failure_threshold: key(float({ min: 0, max: 1 }), 0.1, "down when their mean is below"),
+    last_k: key(
+      int({ min: 1 }),
+      20,
+      "newest scores of a task that decide; while there are fewer, levels stay",
+    ),
+    success_threshold: key(
+      float({ min: 0, max: 1 }),
+      0.7,
+      "levels go up where the mean of these scores is above it",
+    ),
+    failure_threshold: key(
+      float({ min: 0, max: 1 }),
+      0.1,
+      "levels go down where the mean of these scores is below it",
+    ),
     curricula: key(
       CURRICULA,
       () => ({}),
@@ -184,7 +196,11 @@ export const SFT: Section<NonNullable<RunConfig["sft"]>> = {
     lr_scheduler_kwargs: key(SCHEDULE_KWARGS, () => ({}), "parameters of the schedule"),
     warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps"),
     weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
-    max_grad_norm: key(float({ min: 0 }), 1, "clip the gradient to this norm; 0 = never"),
+    max_grad_norm: key(
+      float({ min: 0 }),
+      1,
+      "clip the gradient of a step to this L2 norm; 0 = never",
+    ),
   },
 };
 

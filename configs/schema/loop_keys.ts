@@ -66,12 +66,12 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "training.lr",
     "lr",
   ]),
-  per_device_train_batch_size: key(int({ min: 1 }), 8, "completions a micro-step", [
+  per_device_train_batch_size: key(int({ min: 1 }), 8, "completions of a micro-step", [
     "training.batch_size",
     "batch_size",
   ]),
   per_device_eval_batch_size: key(int({ min: 1 }), 8, "completions at once in evaluation"),
-  gradient_accumulation_steps: key(int({ min: 1 }), 1, "micro-steps a step"),
+  gradient_accumulation_steps: key(int({ min: 1 }), 1, "micro-steps of an optimizer step"),
   reduction: key(
     choice(["auto", "exact", "fast"]),
     "auto",
@@ -100,10 +100,15 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   ),
   nnodes: key(COUNT, null, "nodes of the ranks; more than 1 within a job of so many nodes"),
   use_cpu: key(bool(), false, "true: computes on the CPU, as --device wasm does"),
-  num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
-    "training.num_epochs",
-    "num_epochs",
-  ]),
+  num_train_epochs: key(
+    float({ above: 0 }),
+    3,
+    "passes over the data; decides where max_steps is -1",
+    [
+      "training.num_epochs",
+      "num_epochs",
+    ],
+  ),
   max_steps: key(MAX_STEPS, -1, "optimizer steps; -1: num_train_epochs decides"),
   lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
   lr_scheduler_kwargs: key(
@@ -136,7 +141,11 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   adam_beta1: key(float({ min: 0, below: 1 }), 0.9, "decay of the first moment"),
   adam_beta2: key(float({ min: 0, below: 1 }), 0.999, "decay of the second moment"),
   adam_epsilon: key(float({ above: 0 }), 1e-8, "added to the root of the second moment"),
-  max_grad_norm: key(float({ min: 0 }), 1, "clip the gradient to this norm; 0 = never"),
+  max_grad_norm: key(
+    float({ min: 0 }),
+    1,
+    "clip the gradient of a step to this L2 norm; 0 = never",
+  ),
   gradient_checkpointing: key(
     bool(),
     true,
@@ -175,7 +184,11 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     "steps between two evaluations; < 1 = share of all steps; null = logging_steps",
   ),
   eval_on_start: key(bool(), false, "evaluate before the first step"),
-  eval_delay: key(float({ min: 0 }), 0, "steps or epochs before the first evaluation"),
+  eval_delay: key(
+    float({ min: 0 }),
+    0,
+    "steps, or epochs with eval_strategy epoch, before the first evaluation",
+  ),
   save_strategy: key(
     choice(["no", "steps", "epoch", "best"], { same: [[false, "no"]] }),
     "steps",
@@ -202,14 +215,14 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   resume_from_checkpoint: key<string | boolean>(
     nullAs(false, boolOr(name())),
     false,
-    "a checkpoint folder, or true: the newest of output_dir",
+    "a checkpoint folder; true: the newest of output_dir; false: start anew",
   ),
   reward_timeout: key(
     float({ above: 0 }),
     DEFAULT_TIME_LIMIT,
     "seconds that a reward has for one value",
   ),
-  log_completions: key(bool(), true, "keep completions and print some"),
+  log_completions: key(bool(), true, "keep completions in the run's folder, and print some"),
   num_completions_to_print: key(
     nullable(int({ min: 0 })),
     4,

@@ -95,18 +95,18 @@ export const INIT: Section<Omit<ModelInit, "tokenizer">> = {
   keys: {
     architecture: key(choice(["llama"]), "llama", "Llama: GQA, RoPE, RMSNorm, SwiGLU"),
     hidden_size: key(int({ min: 2 }), REQUIRED, "width of the residual stream"),
-    intermediate_size: key(int({ min: 1 }), REQUIRED, "width of the MLP"),
+    intermediate_size: key(int({ min: 1 }), REQUIRED, "width of the MLP's inner layer"),
     num_hidden_layers: key(int({ min: 1 }), REQUIRED, "decoder layers"),
     num_attention_heads: key(int({ min: 1 }), REQUIRED, "query heads"),
     num_key_value_heads: key(
       int({ min: 1 }),
       (init) => (init.num_attention_heads as number | undefined) ?? 1,
-      "key and value heads",
+      "key and value heads, which divide the query heads",
     ),
     max_position_embeddings: key(int({ min: 2 }), 512, "longest sequence, prompt and completion"),
     rope_theta: key(float({ above: 0 }), 10000, "base of the rotary angles"),
     rms_norm_eps: key(float({ above: 0 }), 1e-5, "added to the mean square before the root"),
-    tie_word_embeddings: key(bool(), true, "the head is the embedding"),
+    tie_word_embeddings: key(bool(), true, "the head has the weights of the embedding"),
     initializer_range: key(float({ above: 0 }), 0.02, "standard deviation of the first weights"),
   },
 };
@@ -133,8 +133,10 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
   flat: true,
   keys: {
     enabled: key(bool(), true, "false: full fine-tuning although there is a lora section"),
-    r: key(int({ min: 1 }), 16, "rank", ["lora.rank", "lora_rank"]),
-    lora_alpha: key(float({ above: 0 }), 32, "scale = lora_alpha / r", ["lora.alpha"]),
+    r: key(int({ min: 1 }), 16, "rank of A and B", ["lora.rank", "lora_rank"]),
+    lora_alpha: key(float({ above: 0 }), 32, "the adapter's output is scaled by lora_alpha / r", [
+      "lora.alpha",
+    ]),
     lora_dropout: key(
       float({ min: 0, below: 1 }),
       0,
@@ -144,10 +146,11 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
     target_modules: key(
       nullable(targetModules()),
       null,
-      "modules with an adapter; null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all of " +
-        "the layers; lm_head = the head",
+      "modules with an adapter: names, ends of paths, or an expression for the whole path; " +
+        "null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all of the layers; lm_head = " +
+        "the head",
     ),
-    use_rslora: key(bool(), false, "scale = lora_alpha / √r"),
+    use_rslora: key(bool(), false, "the adapter's output is scaled by lora_alpha / √r"),
     modules_to_save: key(
       moduleNames(),
       [],

@@ -26,13 +26,16 @@ export interface InitKeys {
   architecture?: ModelInit["architecture"];
   /** Width of the residual stream. Expected: an integer ≥ 2. */
   hidden_size?: ModelInit["hidden_size"];
-  /** Width of the MLP. Expected: an integer ≥ 1. */
+  /** Width of the MLP's inner layer. Expected: an integer ≥ 1. */
   intermediate_size?: ModelInit["intermediate_size"];
   /** Decoder layers. Expected: an integer ≥ 1. */
   num_hidden_layers?: ModelInit["num_hidden_layers"];
   /** Query heads. Expected: an integer ≥ 1. */
   num_attention_heads?: ModelInit["num_attention_heads"];
-  /** Key and value heads. Expected: an integer ≥ 1; default num_attention_heads. */
+  /**
+   * Key and value heads, which divide the query heads. Expected: an integer ≥ 1; default
+   * num_attention_heads.
+   */
   num_key_value_heads?: ModelInit["num_key_value_heads"];
   /** Longest sequence, prompt and completion. Expected: an integer ≥ 2; default 512. */
   max_position_embeddings?: ModelInit["max_position_embeddings"];
@@ -40,7 +43,7 @@ export interface InitKeys {
   rope_theta?: ModelInit["rope_theta"];
   /** Added to the mean square before the root. Expected: a number > 0; default 0.00001. */
   rms_norm_eps?: ModelInit["rms_norm_eps"];
-  /** The head is the embedding. Expected: true or false; default true. */
+  /** The head has the weights of the embedding. Expected: true or false; default true. */
   tie_word_embeddings?: ModelInit["tie_word_embeddings"];
   /** Standard deviation of the first weights. Expected: a number > 0; default 0.02. */
   initializer_range?: ModelInit["initializer_range"];
@@ -107,13 +110,13 @@ export interface ModelKeys {
 /** The adapter: `lora`. */
 export interface LoraKeys {
   /**
-   * False: full fine-tuning although there is a lora section. Expected: true or false; default
+   * false: full fine-tuning although there is a lora section. Expected: true or false; default
    * true.
    */
   enabled?: boolean;
-  /** Rank. Expected: an integer ≥ 1; default 16. */
+  /** Rank of A and B. Expected: an integer ≥ 1; default 16. */
   r?: NonNullable<RunConfig["lora"]>["r"];
-  /** Scale = lora_alpha / r. Expected: a number > 0; default 32. */
+  /** The adapter's output is scaled by lora_alpha / r. Expected: a number > 0; default 32. */
   lora_alpha?: NonNullable<RunConfig["lora"]>["lora_alpha"];
   /**
    * Share of what A reads that is dropped while training. Expected: a number ≥ 0 and < 1; default
@@ -121,13 +124,14 @@ export interface LoraKeys {
    */
   lora_dropout?: NonNullable<RunConfig["lora"]>["lora_dropout"];
   /**
-   * Modules with an adapter; null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all of the
-   * layers; lm_head = the head. Expected: a list of q_proj, k_proj, v_proj, o_proj, gate_proj,
-   * up_proj, down_proj, c_attn, c_proj, c_fc, lm_head, or all-linear or a regular expression for
-   * the whole path or null; default null.
+   * Modules with an adapter: names, ends of paths, or an expression for the whole path; null =
+   * q_proj and v_proj, of GPT-2 c_attn; all-linear = all of the layers; lm_head = the head.
+   * Expected: a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, c_attn,
+   * c_proj, c_fc, lm_head, or all-linear or a regular expression for the whole path or null;
+   * default null.
    */
   target_modules?: NonNullable<RunConfig["lora"]>["target_modules"];
-  /** Scale = lora_alpha / √r. Expected: true or false; default false. */
+  /** The adapter's output is scaled by lora_alpha / √r. Expected: true or false; default false. */
   use_rslora?: NonNullable<RunConfig["lora"]>["use_rslora"];
   /**
    * Modules, by the end of their path, that are trained in full and stored with the adapter:
@@ -151,7 +155,7 @@ export interface LoraKeys {
    */
   alpha_pattern?: NonNullable<RunConfig["lora"]>["alpha_pattern"];
   /**
-   * True: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform.
+   * true: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform.
    * Expected: true, false or gaussian; default true.
    */
   init_lora_weights?: boolean | "true" | "false" | "gaussian";
@@ -231,7 +235,7 @@ export interface DataKeys {
    */
   add_instructions?: RunConfig["data"]["add_instructions"];
   /**
-   * Chat: prompts go through the model's chat template, a text as a user's message; plain: they are
+   * chat: prompts go through the model's chat template, a text as a user's message; plain: they are
    * continued as plain text, as TRL continues a prompt that is a text. Expected: chat or plain;
    * default chat.
    */
@@ -263,11 +267,20 @@ export interface CurriculumKeys {
    * Whether levels of difficulty move with the results. Expected: true or false; default false.
    */
   enabled?: boolean;
-  /** Scores of a task that are looked at, the newest. Expected: an integer ≥ 1; default 20. */
+  /**
+   * Newest scores of a task that decide; while there are fewer, levels stay. Expected: an integer ≥
+   * 1; default 20.
+   */
   last_k?: NonNullable<RunConfig["curriculum"]>["last_k"];
-  /** Up when their mean is above. Expected: a number ≥ 0 and ≤ 1; default 0.7. */
+  /**
+   * Levels go up where the mean of these scores is above it. Expected: a number ≥ 0 and ≤ 1;
+   * default 0.7.
+   */
   success_threshold?: NonNullable<RunConfig["curriculum"]>["success_threshold"];
-  /** Down when their mean is below. Expected: a number ≥ 0 and ≤ 1; default 0.1. */
+  /**
+   * Levels go down where the mean of these scores is below it. Expected: a number ≥ 0 and ≤ 1;
+   * default 0.1.
+   */
   failure_threshold?: NonNullable<RunConfig["curriculum"]>["failure_threshold"];
   /**
    * Starting levels, `*` of all attributes; empty: all tasks of the run that have levels, from 0.
@@ -284,7 +297,7 @@ export interface SftKeys {
   max_steps?: NonNullable<RunConfig["sft"]>["max_steps"];
   /** Examples of a micro-batch. Expected: an integer ≥ 1; default 64. */
   per_device_train_batch_size?: NonNullable<RunConfig["sft"]>["per_device_train_batch_size"];
-  /** micro-batches of a step, which ranks share. Expected: an integer ≥ 1; default 1. */
+  /** Micro-batches of a step, which ranks share. Expected: an integer ≥ 1; default 1. */
   gradient_accumulation_steps?: NonNullable<RunConfig["sft"]>["gradient_accumulation_steps"];
   /** Highest learning rate. Expected: a number ≥ 0; default 0.00002. */
   learning_rate?: NonNullable<RunConfig["sft"]>["learning_rate"];
@@ -300,7 +313,7 @@ export interface SftKeys {
   warmup_steps?: NonNullable<RunConfig["sft"]>["warmup_steps"];
   /** AdamW's weight decay. Expected: a number ≥ 0; default 0. */
   weight_decay?: NonNullable<RunConfig["sft"]>["weight_decay"];
-  /** Clip the gradient to this norm; 0 = never. Expected: a number ≥ 0; default 1. */
+  /** Clip the gradient of a step to this L2 norm; 0 = never. Expected: a number ≥ 0; default 1. */
   max_grad_norm?: NonNullable<RunConfig["sft"]>["max_grad_norm"];
 }
 
@@ -311,7 +324,7 @@ export interface EvalKeys {
    * test split is trained on as a whole. Expected: an integer ≥ 0; default 0.
    */
   num_examples?: RunConfig["eval"]["num_examples"];
-  /** Null = the training temperature. Expected: a number ≥ 0 or null; default null. */
+  /** null = the training temperature. Expected: a number ≥ 0 or null; default null. */
   temperature?: RunConfig["eval"]["temperature"];
   /** Problems at once, before and after training. Expected: an integer ≥ 1; default 64. */
   batch_size?: RunConfig["eval"]["batch_size"];
@@ -325,22 +338,22 @@ export interface GenerationKeys {
    */
   backend?: RunConfig["generation"]["backend"];
   /**
-   * Openai: address of the server, or of several that share the prompts. Expected: an address such
+   * openai: address of the server, or of several that share the prompts. Expected: an address such
    * as http://HOST:8000, or a list of them or null; default null.
    */
   base_url?: string | string[] | null;
   /**
-   * Openai: environment variable with the key; null = OPENAI_API_KEY, which may be unset. Expected:
+   * openai: environment variable with the key; null = OPENAI_API_KEY, which may be unset. Expected:
    * a name or null; default null.
    */
   api_key_env?: RunConfig["generation"]["api_key_env"];
   /**
-   * Openai: seconds for which all servers may be down before the run saves a checkpoint and ends
+   * openai: seconds for which all servers may be down before the run saves a checkpoint and ends
    * with exit code 75. Expected: a number ≥ 0; default 240.
    */
   server_timeout?: RunConfig["generation"]["server_timeout"];
   /**
-   * Openai: train on samples of the policy of so many steps ago, so that servers sample while the
+   * openai: train on samples of the policy of so many steps ago, so that servers sample while the
    * trainer trains; 0 = always the present policy. Expected: an integer ≥ 0 and ≤ 100; default 0.
    */
   max_staleness?: RunConfig["generation"]["max_staleness"];
@@ -369,7 +382,7 @@ export interface HfUploadKeys {
   /** USER/NAME of the repository, or NAME. Expected: a name or null; default null. */
   repo_id?: NonNullable<RunConfig["hf_upload"]>["repo_id"];
   /**
-   * Full: with all that a resume needs; null: only the model. Expected: full or null; default full.
+   * full: with all that a resume needs; null: only the model. Expected: full or null; default full.
    */
   optimizer_save_mode?: NonNullable<RunConfig["hf_upload"]>["optimizer_save_mode"];
   /**

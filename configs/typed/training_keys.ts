@@ -15,11 +15,11 @@ export interface TrainingKeys {
   output_dir?: Training["output_dir"];
   /** Highest learning rate. Expected: a number ≥ 0; default 0.000001. */
   learning_rate?: Training["learning_rate"];
-  /** Completions a micro-step. Expected: an integer ≥ 1; default 8. */
+  /** Completions of a micro-step. Expected: an integer ≥ 1; default 8. */
   per_device_train_batch_size?: Training["per_device_train_batch_size"];
   /** Completions at once in evaluation. Expected: an integer ≥ 1; default 8. */
   per_device_eval_batch_size?: Training["per_device_eval_batch_size"];
-  /** micro-steps a step. Expected: an integer ≥ 1; default 1. */
+  /** Micro-steps of an optimizer step. Expected: an integer ≥ 1; default 1. */
   gradient_accumulation_steps?: Training["gradient_accumulation_steps"];
   /**
    * How the gradients of a step's micro-steps are added: exact has the same bits on any number of
@@ -50,9 +50,9 @@ export interface TrainingKeys {
    * null; default null.
    */
   nnodes?: Training["nnodes"];
-  /** True: computes on the CPU, as --device wasm does. Expected: true or false; default false. */
+  /** true: computes on the CPU, as --device wasm does. Expected: true or false; default false. */
   use_cpu?: Training["use_cpu"];
-  /** Passes over the data. Expected: a number > 0; default 3. */
+  /** Passes over the data; decides where max_steps is -1. Expected: a number > 0; default 3. */
   num_train_epochs?: Training["num_train_epochs"];
   /** Optimizer steps; -1: num_train_epochs decides. Expected: an integer ≥ -1; default -1. */
   max_steps?: Training["max_steps"];
@@ -96,7 +96,7 @@ export interface TrainingKeys {
   adam_beta2?: Training["adam_beta2"];
   /** Added to the root of the second moment. Expected: a number > 0; default 1e-8. */
   adam_epsilon?: Training["adam_epsilon"];
-  /** Clip the gradient to this norm; 0 = never. Expected: a number ≥ 0; default 1. */
+  /** Clip the gradient of a step to this L2 norm; 0 = never. Expected: a number ≥ 0; default 1. */
   max_grad_norm?: Training["max_grad_norm"];
   /**
    * May recompute activations in the backward instead of keeping them (same numbers, less memory):
@@ -132,7 +132,10 @@ export interface TrainingKeys {
   eval_steps?: Training["eval_steps"];
   /** Evaluate before the first step. Expected: true or false; default false. */
   eval_on_start?: Training["eval_on_start"];
-  /** Steps or epochs before the first evaluation. Expected: a number ≥ 0; default 0. */
+  /**
+   * Steps, or epochs with eval_strategy epoch, before the first evaluation. Expected: a number ≥ 0;
+   * default 0.
+   */
   eval_delay?: Training["eval_delay"];
   /**
    * When a checkpoint is written; best = when the metric has improved. Expected: no, steps, epoch
@@ -162,59 +165,69 @@ export interface TrainingKeys {
    */
   greater_is_better?: Training["greater_is_better"];
   /**
-   * A checkpoint folder, or true: the newest of output_dir. Expected: a name, true or false or
-   * null; default false.
+   * A checkpoint folder; true: the newest of output_dir; false: start anew. Expected: a name, true
+   * or false or null; default false.
    */
   resume_from_checkpoint?: Training["resume_from_checkpoint"];
   /** Seconds that a reward has for one value. Expected: a number > 0; default 5. */
   reward_timeout?: Training["reward_timeout"];
-  /** Keep completions and print some. Expected: true or false; default true. */
+  /**
+   * Keep completions in the run's folder, and print some. Expected: true or false; default true.
+   */
   log_completions?: Training["log_completions"];
   /**
    * Completions printed at a time; null = all of the prompt (TRL's default). Expected: an integer ≥
    * 0 or null; default 4.
    */
   num_completions_to_print?: Training["num_completions_to_print"];
-  /** Completions of one prompt. Expected: an integer ≥ 2; default 8. */
+  /** G, the completions of one prompt. Expected: an integer ≥ 2; default 8. */
   num_generations?: Training["num_generations"];
   /**
-   * Completions of one problem in evaluation while training; null = num_generations. Expected: an
-   * integer ≥ 1 or null; default null.
+   * Completions of one problem in evaluation while training, 1 or more; null = num_generations.
+   * Expected: an integer ≥ 1 or null; default null.
    */
   num_generations_eval?: Training["num_generations_eval"];
   /** Tokens of a completion at most. Expected: an integer ≥ 1; default 512. */
   max_completion_length?: Training["max_completion_length"];
   /**
-   * Longer prompts are refused, or cut (truncate_prompts). Expected: an integer ≥ 1 or null;
-   * default null.
+   * Longer prompts are refused, or cut (truncate_prompts); null = no prompt is too long. Expected:
+   * an integer ≥ 1 or null; default null.
    */
   max_prompt_length?: Training["max_prompt_length"];
   /**
-   * Values for the chat template, for example {enable_thinking: false} for Qwen3. Expected: a map;
-   * default {}.
+   * Values for the chat template, for example {enable_thinking: false} for Qwen3; those of a row of
+   * the data go before them. Expected: a map; default {}.
    */
   chat_template_kwargs?: Training["chat_template_kwargs"];
   /**
-   * Left: longer prompts keep their last max_prompt_length tokens; null: they are refused.
+   * left: longer prompts keep their last max_prompt_length tokens; null: they are refused.
    * Expected: left or null; default null.
    */
   truncate_prompts?: Training["truncate_prompts"];
-  /** Softmax temperature of sampling. Expected: a number > 0; default 1. */
+  /** Logits are divided by it before a token is drawn. Expected: a number > 0; default 1. */
   temperature?: Training["temperature"];
-  /** Nucleus sampling; 1 = off. Expected: a number > 0 and ≤ 1; default 1. */
+  /**
+   * Nucleus sampling: only the likeliest tokens that have this probability together; 1 = off.
+   * Expected: a number > 0 and ≤ 1; default 1.
+   */
   top_p?: Training["top_p"];
   /** Only the k likeliest tokens; 0 = off. Expected: an integer ≥ 0; default 0. */
   top_k?: Training["top_k"];
   /**
-   * Only tokens of at least min_p × the likeliest. Expected: a number ≥ 0 and ≤ 1 or null; default
-   * null.
+   * Only tokens with min_p × the probability of the likeliest, or more; null = all. Expected: a
+   * number ≥ 0 and ≤ 1 or null; default null.
    */
   min_p?: Training["min_p"];
-  /** > 1: tokens that were there are less likely. Expected: a number > 0; default 1. */
+  /**
+   * Logits of tokens that were in the prompt or the completion are divided by it if positive,
+   * multiplied by it if negative; 1 = off. Expected: a number > 0; default 1.
+   */
   repetition_penalty?: Training["repetition_penalty"];
-  /** No end before so many tokens. Expected: an integer ≥ 0; default 0. */
+  /** No end-of-text token before so many tokens. Expected: an integer ≥ 0; default 0. */
   min_new_tokens?: Training["min_new_tokens"];
-  /** Texts after which a completion ends. Expected: a list of text; default []. */
+  /**
+   * Texts after which a completion ends; the text is kept. Expected: a list of text; default [].
+   */
   stop?: string | string[];
   /** Seed of sampling; null = seed. Expected: an integer ≥ 0 or null; default null. */
   generation_seed?: Training["generation_seed"];
@@ -224,7 +237,7 @@ export interface TrainingKeys {
    */
   generation_batch_size?: Training["generation_batch_size"];
   /**
-   * micro-steps that a generation is cut into; null = gradient_accumulation_steps. Expected: an
+   * Micro-steps that a generation is cut into; null = gradient_accumulation_steps. Expected: an
    * integer ≥ 1 or null; default null.
    */
   steps_per_generation?: Training["steps_per_generation"];
@@ -265,9 +278,15 @@ export interface TrainingKeys {
   beta?: Training["beta"];
   /** Weight the KL term by the importance ratio. Expected: true or false; default true. */
   use_bias_correction_kl?: Training["use_bias_correction_kl"];
-  /** Lower clip of the ratio (and upper, by default). Expected: a number ≥ 0; default 0.2. */
+  /**
+   * The ratio is clipped at 1 − epsilon, and at 1 + epsilon_high. Expected: a number ≥ 0; default
+   * 0.2.
+   */
   epsilon?: Training["epsilon"];
-  /** Upper clip; null = epsilon. Expected: a number ≥ 0 or null; default null. */
+  /**
+   * Upper clip; null = epsilon; with cispo the cap of the ratio itself. Expected: a number ≥ 0 or
+   * null; default null.
+   */
   epsilon_high?: Training["epsilon_high"];
   /**
    * Upper bound of the ratio in the unclipped term; null: none. Expected: a number > 0 or null;
@@ -291,9 +310,12 @@ export interface TrainingKeys {
    * default 1.
    */
   top_entropy_quantile?: Training["top_entropy_quantile"];
-  /** Entropy bonus. Expected: a number ≥ 0; default 0. */
+  /** Coefficient of the entropy bonus; 0 = none. Expected: a number ≥ 0; default 0. */
   entropy_coef?: Training["entropy_coef"];
-  /** Steer entropy_coef towards entropy_target. Expected: true or false; default false. */
+  /**
+   * Move entropy_coef after each step, by whether the entropy is above entropy_target. Expected:
+   * true or false; default false.
+   */
   use_adaptive_entropy?: Training["use_adaptive_entropy"];
   /** Lowest coefficient of the adaptive bonus. Expected: a number ≥ 0; default 0. */
   entropy_coef_min?: Training["entropy_coef_min"];
@@ -301,11 +323,15 @@ export interface TrainingKeys {
   entropy_coef_max?: Training["entropy_coef_max"];
   /** Change of the coefficient after each step. Expected: a number ≥ 0; default 0.005. */
   entropy_coef_delta?: Training["entropy_coef_delta"];
-  /** The bonus acts where the entropy is not above it. Expected: a number ≥ 0; default 0.2. */
+  /**
+   * Mean entropy of a token in nats, above which the adaptive bonus is not applied. Expected: a
+   * number ≥ 0; default 0.2.
+   */
   entropy_target?: Training["entropy_target"];
   /**
-   * Leave out bad completions whose policy has moved further than this; null: none. Expected: a
-   * number ≥ 0 or null; default null.
+   * Leave out completions with a negative advantage where the mean log-probability of their tokens
+   * has fallen by more than this since sampling; null: none. Expected: a number ≥ 0 or null;
+   * default null.
    */
   off_policy_mask_threshold?: Training["off_policy_mask_threshold"];
   /**
@@ -323,31 +349,31 @@ export interface TrainingKeys {
   vllm_importance_sampling_clip_max?: Training["vllm_importance_sampling_clip_max"];
   /** Lower bound of that ratio; null: none. Expected: a number ≥ 0 or null; default null. */
   vllm_importance_sampling_clip_min?: Training["vllm_importance_sampling_clip_min"];
-  /** Sapo: slope where the advantage is not positive. Expected: a number > 0; default 1.05. */
+  /** sapo: slope where the advantage is not positive. Expected: a number > 0; default 1.05. */
   sapo_temperature_neg?: Training["sapo_temperature_neg"];
-  /** Sapo: slope where the advantage is positive. Expected: a number > 0; default 1. */
+  /** sapo: slope where the advantage is positive. Expected: a number > 0; default 1. */
   sapo_temperature_pos?: Training["sapo_temperature_pos"];
-  /** Vespo: k where the advantage is not negative. Expected: a number ≥ 0; default 2. */
+  /** vespo: k where the advantage is not negative. Expected: a number ≥ 0; default 2. */
   vespo_k_pos?: Training["vespo_k_pos"];
-  /** Vespo: λ where the advantage is not negative. Expected: a number ≥ 0; default 3. */
+  /** vespo: λ where the advantage is not negative. Expected: a number ≥ 0; default 3. */
   vespo_lambda_pos?: Training["vespo_lambda_pos"];
-  /** Vespo: k where the advantage is negative. Expected: a number ≥ 0; default 3. */
+  /** vespo: k where the advantage is negative. Expected: a number ≥ 0; default 3. */
   vespo_k_neg?: Training["vespo_k_neg"];
-  /** Vespo: λ where the advantage is negative. Expected: a number ≥ 0; default 2. */
+  /** vespo: λ where the advantage is negative. Expected: a number ≥ 0; default 2. */
   vespo_lambda_neg?: Training["vespo_lambda_neg"];
   /**
-   * Let the reference follow the policy (full fine-tuning only). Expected: true or false; default
-   * false.
+   * Every ref_model_sync_steps steps, ref ← α·policy + (1 − α)·ref (full fine-tuning only).
+   * Expected: true or false; default false.
    */
   sync_ref_model?: Training["sync_ref_model"];
   /**
-   * Share of the policy in each update of the reference. Expected: a number ≥ 0 and ≤ 1; default
-   * 0.6.
+   * α, the share of the policy in each update of the reference. Expected: a number ≥ 0 and ≤ 1;
+   * default 0.6.
    */
   ref_model_mixup_alpha?: Training["ref_model_mixup_alpha"];
   /** Steps between two updates of the reference. Expected: an integer ≥ 1; default 512. */
   ref_model_sync_steps?: Training["ref_model_sync_steps"];
-  /** True: train without dropout, whatever lora says. Expected: true or false; default false. */
+  /** true: train without dropout, whatever lora says. Expected: true or false; default false. */
   disable_dropout?: Training["disable_dropout"];
   /**
    * Upload the model to the Hub while it trains and at the end (docs/upload.md). Expected: true or

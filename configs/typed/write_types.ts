@@ -178,15 +178,17 @@ function meaning(name: string, { doc, default: fallback, type }: KeySpec): strin
   return `${sentence(doc)} Expected: ${type.expected}${shown}.`;
 }
 
-function sentence(text: string): string {
-  const first = text.split(/[ ,:;]/, 1)[0]!;
+/** A meaning as a sentence. */
+export function sentence(text: string): string {
   // Names of keys and values stay as they are written.
-  const begun = /^[a-z]+$/.test(first) ? text[0]!.toUpperCase() + text.slice(1) : text;
+  const begun = /^[a-z]+(-[a-z]+)*(?! =)([ ,;]|$)/.test(text)
+    ? text[0]!.toUpperCase() + text.slice(1)
+    : text;
   return /[.)]$/.test(begun) && begun.endsWith(".") ? begun : `${begun}.`;
 }
 
 /** A documentation comment of at most 100 columns. */
-function comment(text: string, indent: string): string {
+export function comment(text: string, indent: string): string {
   const safe = text.replaceAll("*/", "* /").replaceAll("\n", " ");
   if (indent.length + safe.length + 8 <= 100) return `${indent}/** ${safe} */\n`;
   const lines = [""];

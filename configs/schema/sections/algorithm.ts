@@ -10,87 +10,90 @@ export type ImportanceMode =
 
 /** How the policy is trained on completions: GRPO and its variants. */
 export interface AlgorithmSection {
-  /** At most one of these two is set; see `configs/batch_sizes.ts`. */
+  /** Completions generated at a time; null: steps_per_generation decides. */
   generation_batch_size: number | null;
-  /** Micro-steps that a generation batch is cut into; null = gradient_accumulation_steps. */
+  /** Micro-steps that a generation is cut into; null = gradient_accumulation_steps. */
   steps_per_generation: number | null;
-  /** μ: how many times a generation batch is trained on. */
+  /** μ, how often a generation is trained on. */
   num_iterations: number;
-  /** Saves the forward pass for old log-probabilities where a batch is for several steps. */
+  /** Old log-probabilities are those of sampling, without a forward pass for them. */
   use_rollout_log_probs: boolean;
-  /** Whether the first step on a generation trains on the activations of sampling. */
+  /**
+   * Sampling keeps its activations, and the first step on a generation trains on them without a
+   * forward pass through the layers: faster, with other last digits, and with more memory.
+   */
   use_rollout_activations: boolean;
-  /** Whether groups whose rewards are all equal are replaced by new ones (DAPO). */
+  /** Replace groups whose rewards are all equal by new ones (DAPO). */
   dynamic_sampling: boolean;
-  /** Maximum number of generations for one batch, with dynamic_sampling. */
+  /** Generations for one batch at most, where dynamic_sampling is on. */
   dynamic_sampling_max_batches: number;
-  /** Form of the loss and its normalisation (`training/loss/loss_types.ts`). */
+  /** Form of the loss and its normalisation. */
   loss_type: LossType;
-  /** Whether a token or a whole completion (GSPO) has an importance ratio. */
+  /** Whether each token or each completion has a ratio (sequence: GSPO). */
   importance_sampling_level: "token" | "sequence";
-  /** KL coefficient; 0 = no reference model. */
+  /** KL coefficient; 0: no reference model. */
   beta: number;
-  /** Whether the KL term is weighted by the importance ratio. */
+  /** Weight the KL term by the importance ratio. */
   use_bias_correction_kl: boolean;
   /** The ratio is clipped at 1 − epsilon, and at 1 + epsilon_high. */
   epsilon: number;
-  /** null = epsilon. For cispo it is the cap of the ratio itself. */
+  /** Upper clip; null = epsilon; with cispo the cap of the ratio itself. */
   epsilon_high: number | null;
-  /** Upper bound of the ratio in the unclipped term too; null = none. */
+  /** Upper bound of the ratio in the unclipped term; null: none. */
   delta: number | null;
-  /** Advantages are divided by the standard deviation of the group, of the batch, or not at all. */
+  /** Divide advantages by the standard deviation of the group, of the batch, or not. */
   scale_rewards: "group" | "batch" | "none";
-  /**
-   * Whether the weighted sum of the rewards is normalised, or each reward before the sum (GDPO).
-   */
+  /** Normalise the weighted sum of the rewards, or each reward (GDPO). */
   multi_objective_aggregation: "sum_then_normalize" | "normalize_then_sum";
-  /** Whether completions that were cut off are left out of the loss. */
+  /** Do not train on completions that were cut off. */
   mask_truncated_completions: boolean;
-  /** The share of tokens, those with the highest entropy, that are trained on; 1 = all. */
+  /** Train on the share of tokens with the highest entropy; 1: all. */
   top_entropy_quantile: number;
   /** Coefficient of the entropy bonus; 0 = none. */
   entropy_coef: number;
-  /** Whether entropy_coef moves after each step, by whether the entropy is above its target. */
+  /** Move entropy_coef after each step, by whether the entropy is above entropy_target. */
   use_adaptive_entropy: boolean;
-  /** Lowest adaptive coefficient. */
+  /** Lowest coefficient of the adaptive bonus. */
   entropy_coef_min: number;
-  /** Highest adaptive coefficient. */
+  /** Highest coefficient of the adaptive bonus. */
   entropy_coef_max: number;
-  /** How much the adaptive coefficient moves after each step. */
+  /** Change of the coefficient after each step. */
   entropy_coef_delta: number;
-  /** Mean entropy of a token in nats; above it, the adaptive bonus is not applied. */
+  /** Mean entropy of a token in nats, above which the adaptive bonus is not applied. */
   entropy_target: number;
   /**
-   * A completion with a negative advantage is left out where the mean log-probability of its tokens
-   * has fallen by more than this since sampling; null = none is.
+   * Leave out completions with a negative advantage where the mean log-probability of their tokens
+   * has fallen by more than this since sampling; null: none.
    */
   off_policy_mask_threshold: number | null;
-  /** Whether the loss corrects for another engine or an older policy that sampled. */
+  /** Correct the loss where another engine or an older policy sampled (generation.backend). */
   vllm_importance_sampling_correction: boolean;
-  /** A ratio per token or per completion; outside the bounds it is clamped, or 0. */
+  /**
+   * One ratio per token or per completion; outside the bounds it is clamped (truncate) or 0 (mask).
+   */
   vllm_importance_sampling_mode: ImportanceMode;
-  /** null = no upper bound. */
+  /** Upper bound of that ratio; null: none. */
   vllm_importance_sampling_clip_max: number | null;
-  /** null = no lower bound. */
+  /** Lower bound of that ratio; null: none. */
   vllm_importance_sampling_clip_min: number | null;
-  /** SAPO: slope of the gate where the advantage is not positive. */
+  /** sapo: slope where the advantage is not positive. */
   sapo_temperature_neg: number;
-  /** SAPO: slope of the gate where the advantage is positive. */
+  /** sapo: slope where the advantage is positive. */
   sapo_temperature_pos: number;
-  /** VESPO: k where the advantage is not negative. */
+  /** vespo: k where the advantage is not negative. */
   vespo_k_pos: number;
-  /** VESPO: λ where the advantage is not negative. */
+  /** vespo: λ where the advantage is not negative. */
   vespo_lambda_pos: number;
-  /** VESPO: k where the advantage is negative. */
+  /** vespo: k where the advantage is negative. */
   vespo_k_neg: number;
-  /** VESPO: λ where the advantage is negative. */
+  /** vespo: λ where the advantage is negative. */
   vespo_lambda_neg: number;
-  /** Only for full fine-tuning: every ref_model_sync_steps steps, ref ← α·policy + (1 − α)·ref. */
+  /** Every ref_model_sync_steps steps, ref ← α·policy + (1 − α)·ref (full fine-tuning only). */
   sync_ref_model: boolean;
   /** α, the share of the policy in each update of the reference. */
   ref_model_mixup_alpha: number;
   /** Steps between two updates of the reference. */
   ref_model_sync_steps: number;
-  /** true: dropout (of adapters) is off during training too. */
+  /** true: train without dropout, whatever lora says. */
   disable_dropout: boolean;
 }

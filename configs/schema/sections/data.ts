@@ -4,41 +4,70 @@ import type { PromptRole } from "../../../data/prompt_roles.ts";
 
 /** The problems of a run, and how they become prompts. */
 export interface DataSection {
-  /** A procedural task, or null when `dataset_name` is given. */
+  /** A reasoning task, or the file of a task of yours (./digit_sum.ts). */
   task_name: string | null;
-  /** The task's parameters. */
+  /** Parameters of the task. */
   task_config: Record<string, unknown>;
-  /** Several tasks drawn by weight. task_name is then null or "composite". */
+  /** Several tasks drawn by weight, in place of one; task_name is then null or composite. */
   tasks: TaskSection[] | null;
-  /** Files of tasks that are not part of rgx. */
+  /**
+   * Files of your tasks; each that is named in place of a task is added here, with its SHA-256.
+   */
   task_files: { path: string; sha256?: string }[];
-  /** A JSONL, CSV or parquet file, a folder, or a data set in the cache of the Hub. */
+  /**
+   * JSONL, CSV or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with
+   * question/answer, prompt or messages columns.
+   */
   dataset_name: string | null;
-  /** The split that is trained on, or slices (data/split_slices.ts). */
+  /**
+   * The split of a file or data set that is trained on, or slices, as in `datasets`: train[:90%],
+   * train[100:], train+validation.
+   */
   dataset_train_split: string;
-  /** The split that is held out, or slices; test: where the data has it. */
+  /**
+   * The split that is held out, or slices: train[90%:]; test: where the data has that split, or
+   * else a validation split.
+   */
   dataset_test_split: string;
-  /** The column that holds the prompts; null = one of those that data/row_entries.ts knows. */
+  /** The column of a file that holds the prompts; null: prompt, question, problem or messages. */
   dataset_prompt_column: string | null;
-  /** null = all rows of a file. */
+  /** Training entries; of a file all (null), unless it is written. */
   num_examples: number | null;
-  /** Only this many first rows of a file; null = all. */
+  /** Only the first so many rows of a file; null: all. */
   max_examples: number | null;
-  /** Sizes of the splits; null = as the data has them (data/split_sizes.ts). */
+  /**
+   * Share of the problems that is trained on; the others are for test and validation. Of a task it
+   * is a share of num_examples.
+   */
   train_ratio: number | null;
-  /** Problems of evaluations while training; null = as the data has them. */
+  /**
+   * Problems that evaluations while training ask in place of the held-out ones; null: none, but the
+   * rest of train_ratio for data with a test split.
+   */
   validation_examples: number | null;
-  /** Problems that are asked before and after training; null = as the data has them. */
+  /**
+   * Problems that are asked before and after training: eval.num_examples, and of a file without a
+   * test split exactly so many are held out; null: the rest of train_ratio.
+   */
   test_examples: number | null;
   /** Seed of the task's generator. */
   seed: number;
-  /** Whether a text before each question says which form the answer should have. */
+  /**
+   * Put the answer-format instruction before the question; of data that is not rgx's own false,
+   * unless it is written.
+   */
   add_instructions: boolean;
-  /** A text is a user's message for the chat template, or continued as plain text. */
+  /**
+   * chat: prompts go through the model's chat template, a text as a user's message; plain: they are
+   * continued as plain text, as TRL continues a prompt that is a text.
+   */
   prompt_format: "chat" | "plain";
-  /** Text or name of the system message; null = none. */
+  /**
+   * Text of the system message, or DeepSeekZero, default, simple, direct, chain_of_draft or gsm8k;
+   * a conversation of the data keeps a system message of its own.
+   */
   system_prompt: string | null;
-  /** Role of that message. */
+  /** Role of the message that holds system_prompt, for templates that know another one. */
   developer_role: PromptRole;
 }
 
@@ -54,7 +83,7 @@ export interface TaskSection {
 
 /** reasoning-gym's curriculum: after each step the levels of a task go up or down by its scores. */
 export interface CurriculumSection {
-  /** A curriculum that is off is null in the configuration. */
+  /** Whether levels of difficulty move with the results. */
   enabled: true;
   /** When levels go up without regard to scores. */
   schedule: {
@@ -63,15 +92,14 @@ export interface CurriculumSection {
     /** Steps between two rises, with `automatic`. */
     update_steps: number;
   };
-  /** The number of newest scores that decide. While there are fewer, levels stay. */
+  /** Newest scores of a task that decide; while there are fewer, levels stay. */
   last_k: number;
   /** Levels go up where the mean of these scores is above it. */
   success_threshold: number;
-  /** Levels go down where the mean is below it. */
+  /** Levels go down where the mean of these scores is below it. */
   failure_threshold: number;
   /**
-   * Tasks and their starting levels (`*` = all attributes). Empty: all tasks of the run that have
-   * levels.
+   * Starting levels, `*` of all attributes; empty: all tasks of the run that have levels, from 0.
    */
   curricula: Record<string, { attribute_levels: Record<string, number>; weight: number }>;
 }

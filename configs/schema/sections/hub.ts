@@ -2,17 +2,17 @@
 
 /** Uploads of transformers' trainer. */
 export interface HubSection {
-  /** Whether the model is uploaded while it trains and at the end. */
+  /** Upload the model to the Hub while it trains and at the end (docs/upload.md). */
   push_to_hub: boolean;
-  /** null = the name of output_dir. */
+  /** USER/NAME of the repository, or NAME; null = the name of output_dir. */
   hub_model_id: string | null;
-  /** A secret: it is in no file that a run writes. */
+  /** A token that may write, in place of HF_TOKEN; never written to a file. */
   hub_token: string | null;
-  /** Whether a new repository is private; null = the account's default. */
+  /** Whether a repository that is made is private; null = the default of the account. */
   hub_private_repo: boolean | null;
   /**
-   * What is uploaded: the model at the end; at every save too; with the newest checkpoint; with all
-   * checkpoints.
+   * What push_to_hub uploads: the model at the end; at every save too; with the newest checkpoint
+   * in last-checkpoint/; with every checkpoint.
    */
   hub_strategy: "end" | "every_save" | "checkpoint" | "all_checkpoints";
   /** Branch of the repository; null = main. */
@@ -21,16 +21,16 @@ export interface HubSection {
 
 /** The upload after a run, as reasoning-gym's recipes have it. */
 export interface HfUploadSection {
-  /** Whether the model is uploaded when the run is complete. */
+  /** Upload the model to the Hub when the run is complete. */
   enabled: boolean;
-  /** `USER/NAME` of the repository, or `NAME`. */
+  /** USER/NAME of the repository, or NAME. */
   repo_id: string | null;
-  /** full: with all that a resume needs. */
+  /** full: with all that a resume needs; null: only the model. */
   optimizer_save_mode: "full" | null;
-  /** Whether a new repository is private; null = the account's default. */
+  /** Whether a repository that is made is private; null = the default of the account. */
   private: boolean | null;
   /** Branch of the repository; null = main. */
   revision: string | null;
-  /** Licence for the model's card, such as `apache-2.0`. */
+  /** Licence for the card, as in apache-2.0. */
   license: string | null;
 }

@@ -2,38 +2,39 @@
 
 /** How completions are sampled. `generation_kwargs` has been translated into these keys. */
 export interface SamplingSection {
-  /** G: completions of one prompt. */
+  /** G, the completions of one prompt. */
   num_generations: number;
   /**
-   * Completions of one problem in evaluation while training; null = num_generations. 1 is allowed.
+   * Completions of one problem in evaluation while training, 1 or more; null = num_generations.
    */
   num_generations_eval: number | null;
-  /** Maximum number of tokens of a completion. */
+  /** Tokens of a completion at most. */
   max_completion_length: number;
-  /** Maximum number of tokens of a prompt; null = none. */
+  /** Longer prompts are refused, or cut (truncate_prompts); null = no prompt is too long. */
   max_prompt_length: number | null;
-  /**
-   * What happens to longer prompts: null = refused before step 1, left = the last tokens are kept.
-   */
+  /** left: longer prompts keep their last max_prompt_length tokens; null: they are refused. */
   truncate_prompts: "left" | null;
-  /** Values for the chat template; those of a row of the data go before them. */
+  /**
+   * Values for the chat template, for example {enable_thinking: false} for Qwen3; those of a row of
+   * the data go before them.
+   */
   chat_template_kwargs: Record<string, unknown>;
   /** Logits are divided by it before a token is drawn. */
   temperature: number;
-  /** Nucleus sampling: only the likeliest tokens that have this probability together; 1 = all. */
+  /** Nucleus sampling: only the likeliest tokens that have this probability together; 1 = off. */
   top_p: number;
-  /** Only this many of the likeliest tokens; 0 = all. */
+  /** Only the k likeliest tokens; 0 = off. */
   top_k: number;
   /** Only tokens with min_p × the probability of the likeliest, or more; null = all. */
   min_p: number | null;
   /**
-   * Logits of tokens that occurred before (in prompt or completion) are divided by it if positive,
+   * Logits of tokens that were in the prompt or the completion are divided by it if positive,
    * multiplied by it if negative; 1 = off.
    */
   repetition_penalty: number;
-  /** Minimum number of tokens before the end-of-text token. */
+  /** No end-of-text token before so many tokens. */
   min_new_tokens: number;
-  /** A completion ends after the first of these texts, which is kept. */
+  /** Texts after which a completion ends; the text is kept. */
   stop: string[];
   /** Seed of sampling; null = seed. */
   generation_seed: number | null;
@@ -41,14 +42,23 @@ export interface SamplingSection {
 
 /** Where the completions of training are sampled. */
 export interface GenerationSection {
-  /** The trainer's own process, or servers with OpenAI's API. */
+  /**
+   * Who samples the completions of training: the trainer's process, or servers with OpenAI's API
+   * (rgx serve, vLLM; docs/rollouts.md).
+   */
   backend: "in_process" | "openai";
-  /** Not empty for openai, else null. */
+  /** openai: address of the server, or of several that share the prompts. */
   base_url: string[] | null;
-  /** null = OPENAI_API_KEY. */
+  /** openai: environment variable with the key; null = OPENAI_API_KEY, which may be unset. */
   api_key_env: string | null;
-  /** Seconds. */
+  /**
+   * openai: seconds for which all servers may be down before the run saves a checkpoint and ends
+   * with exit code 75.
+   */
   server_timeout: number;
-  /** Steps; 0 = the present policy samples. */
+  /**
+   * openai: train on samples of the policy of so many steps ago, so that servers sample while the
+   * trainer trains; 0 = always the present policy.
+   */
   max_staleness: number;
 }
