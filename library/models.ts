@@ -104,6 +104,7 @@ export { logprobs, type SequenceLogprobs, type TopToken } from "../models/inspec
 export { type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
 export type { LoadListener } from "../models/network/weights/load_weights.ts";
 export type { LanguageModel } from "../models/language_model.ts";
+export type { ChatEnding } from "../models/tokenizers/chat_template.ts";
 export type { Tokenizer } from "../models/tokenizers/types.ts";
 export {
   logitsProcessor,
