@@ -1,5 +1,6 @@
 /** `rgx serve`: a model behind an OpenAI-compatible API. */
 import { isLoopback } from "../../core/remote/callers.ts";
+import { counted } from "../../core/counted.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import { ModelHost } from "../../serve/model_host.ts";
@@ -45,6 +46,8 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
   }
   const adapters = flags.adapter.map(namedAdapter);
   const folders = await Promise.all(flags.allowAdapterLoading.map(realFolder));
+  const cors = flags.cors === undefined ? null : checkedOrigin(flags.cors);
+  const servedNames = [...new Set(flags.servedModelName)];
   const apiKey = flags.apiKeyFile === undefined ? null : await readKey(flags.apiKeyFile);
   const weights = storageOf(flags), { activations } = flags;
   const device = await openDevice(flags), progress = new LoadProgress();
@@ -53,7 +56,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
       weights,
       onLoad: progress.on,
       ...(activations === undefined ? {} : { activations }),
-      ...(flags.servedModelName.length === 0 ? {} : { servedNames: flags.servedModelName }),
+      ...(servedNames.length === 0 ? {} : { servedNames }),
       separateAdapters: flags.separateAdapters ?? false,
       ...(flags.maxModelLen === undefined ? {} : { maxModelLength: flags.maxModelLen }),
       ...(flags.maxNumSeqs === undefined ? {} : { maxSequences: flags.maxNumSeqs }),
@@ -67,7 +70,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
         hostname: flags.host,
         port: flags.port,
         apiKey,
-        cors: flags.cors ?? null,
+        cors,
         limits: { maxN: flags.maxN, maxChoices: MAX_CHOICES, logprobsMode: flags.logprobsMode },
         body: { maxBytes: flags.maxBodyMb * 2 ** 20, seconds: BODY_SECONDS },
         adapters: { folders, uploads: flags.allowAdapterUpload ?? false, max: flags.maxLoras },
@@ -81,8 +84,11 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
       throw error;
     }
     log(
-      `${host.base.id}: ${host.maxModelLength} tokens of context, ${host.slots} completions at ` +
-        `once${adapters.length === 0 ? "" : `, ${adapters.length} adapters`}, ${device.name}`,
+      `${host.base.id}: ${host.maxModelLength} tokens of context, ` +
+        `${counted(host.slots, "completion")} at once` +
+        `${
+          adapters.length === 0 ? "" : `, ${counted(adapters.length, "adapter")}`
+        }, ${device.name}`,
     );
     if (apiKey === null && !isLoopback(flags.host)) {
       log("warning: anyone who reaches this address can use it; --api-key-file asks for a key");
@@ -105,6 +111,18 @@ function namedAdapter(text: string): { name: string; folder: string } {
   }
   throw new UsageError(`--adapter ${text}: expected NAME=FOLDER`, {
     advice: "For example --adapter mine=runs/a/checkpoint-50.",
+  });
+}
+
+/** An origin as browsers send it: another one, such as with a path, would never be let in. */
+function checkedOrigin(text: string): string {
+  if (text === "*" || text === "null") return text;
+  const url = URL.parse(text), isWeb = /^https?:$/.test(url?.protocol ?? "");
+  // URL knows the origins of the web alone; extensions and other programs have theirs.
+  const isOrigin = isWeb ? url?.origin === text : /^[a-z][a-z\d+.-]*:\/\/[^/?#\s]+$/.test(text);
+  if (url !== null && isOrigin) return text;
+  throw new UsageError(`--cors ${text}: expected an origin, or "*" for all`, {
+    advice: `For example --cors ${isWeb ? url?.origin : "https://page.example"}.`,
   });
 }
 

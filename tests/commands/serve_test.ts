@@ -85,6 +85,8 @@ Deno.test("mistakes are told before anything is served", () =>
       [[MODEL, "--max-model-len", "99999"], 2, /has only \d+ positions/],
       [[MODEL, "--allow-adapter-loading", `${folder}/none`], 2, /--allow-adapter-loading/],
       [[MODEL, "--host", "192.0.2.1"], 2, /192\.0\.2\.1:8000: cannot listen there/],
+      [[MODEL, "--cors", "page.example"], 2, /--cors page\.example: expected an origin/],
+      [[MODEL, "--cors", "http://page:80/"], 2, /For example --cors http:\/\/page\./],
       [[MODEL, "--port", "70000"], 2, /expected an integer from 0 to 65535/],
     ];
     for (const [args, code, message] of cases) {
