@@ -92,11 +92,18 @@ function isTime(gold: string): boolean {
   return ratio.d !== BigInt(minutes!);
 }
 
-const COORDINATE = /^[\s$]*([xyz])\s*=\s*((?:[^=,;A-Za-z\\]|\\[A-Za-z]+)+)$/;
+const VALUE = String.raw`(?:[^=,;A-Za-z\\]|\\[A-Za-z]+)+`;
+/** x = 3 or 3 = x. */
+const COORDINATE = new RegExp(
+  String.raw`^(?:[\s$]*([xyz])\s*=${VALUE}|${VALUE}=\s*([xyz])[\s$]*)$`,
+);
 
 /** Whether both are a coordinate with a value, of different names: the line x = 3 is not y = 3. */
 function differInName(answer: string, gold: string): boolean {
-  const [a, b] = [answer, gold].map((text) => COORDINATE.exec(text)?.[1]);
+  const [a, b] = [answer, gold].map((text) => {
+    const match = COORDINATE.exec(text);
+    return match?.[1] ?? match?.[2];
+  });
   return a !== undefined && b !== undefined && a !== b;
 }
 

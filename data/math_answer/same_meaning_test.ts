@@ -45,6 +45,7 @@ Deno.test("a system, all real numbers and no solution are read as what they say"
     ["\\begin{cases}x=1\\\\y=2\\end{cases}", "(1,2)"],
     ["\\begin{cases} y = 2, \\\\ x = 1 \\end{cases}", "x=1, y=2"],
     ["\\begin{aligned}x&=1\\\\y&=2\\end{aligned}", "(1,2)"],
+    ["\\left\\{\\begin{array}{l}x=1\\\\y=2\\end{array}\\right.", "(1,2)"],
     ["\\text{all real numbers}", "(-\\infty,\\infty)"],
     ["\\mathbb{R}", "\\text{all real numbers}"],
     ["\\text{no solution}", "\\emptyset"],
@@ -60,10 +61,13 @@ Deno.test("a system, all real numbers and no solution are read as what they say"
 
 Deno.test("the name of a coordinate counts where both have one", () => {
   holds(true, [["3=x", "3"], ["3=x", "x=3"], ["x=3", "3"], ["x=y", "y=x"], ["n=3", "x=3"]]);
-  holds(false, [["x=3", "y=3"], ["y=\\frac\\pi2", "x=\\frac\\pi2"], ["4=x", "3"]]);
+  holds(false, [["x=3", "y=3"], ["y=\\frac\\pi2", "x=\\frac\\pi2"], ["4=x", "3"], ["3=y", "x=3"]]);
 });
 
 Deno.test("a text of LaTeX may hold the number too, and a number in brackets a base", () => {
-  holds(true, [["\\text{4 apples}", "4"], ["\\text{12 meters}", "12"], ["(101)_2", "101_2"]]);
+  holds(true, [["\\text{4 apples}", "4"], ["3\\hspace{2mm}", "3"], ["\\text{12 meters}", "12"], [
+    "(101)_2",
+    "101_2",
+  ]]);
   holds(false, [["\\text{3 or 4}", "4"], ["(101)_3", "101_2"], ["\\text{4 dozen}", "4"]]);
 });

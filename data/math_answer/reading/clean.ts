@@ -67,7 +67,7 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/(?:\\q?quad\s*)+(?=\\text\s*\{\s*(?:and|or|if|for)\s*\}|[,;=])/g, " "],
   [/(?<=\\text\s*\{\s*(?:and|or|if|for)\s*\}\s*)(?:\\q?quad\s*)+/g, " "],
   [/\\q?quad/g, GAP],
-  [/\\[,!;: ]|~/g, " "],
+  [/\\[,!;: ]|~|\\hspace\*?\s*\{[^{}]*\}/g, " "],
   [/\s+/g, " "],
   [/\\(?:dfrac|tfrac|cfrac|nicefrac|sfrac)(?![A-Za-z])/g, "\\frac"],
   [/\\[dt]binom(?![A-Za-z])/g, "\\binom"],
@@ -154,7 +154,10 @@ const REPEATING =
 const PERIOD = /(?<=^-?)(\d*)\.(\d*)\((\d+)\)$/;
 const DOTS = /(?<!\d)(\d*)\.(\d{0,20}?)(\d{1,6}?)\3{2,40}\s*(?:\.{3}|…|\\[lc]?dots(?![A-Za-z]))$/;
 /** A system of equations, one a row. */
-const SYSTEM = /^\\begin\s*\{(cases|aligned)\}((?:(?!\\begin|\\end)[^])*)\\end\s*\{\1\}$/;
+const SYSTEM = new RegExp(
+  String.raw`^(?:\\\{\s*)?\\begin\s*\{(cases|aligned|array)\}(?:\s*\{[lcr]+\})?` +
+    String.raw`((?:(?!\\begin|\\end)[^])*)\\end\s*\{\1\}(?:\s*\.)?$`,
+);
 
 /** Longer texts are left as they are, so that no pattern runs over them: answers are short. */
 export const MAX_CHARACTERS = 3000;
