@@ -6,7 +6,7 @@ import type { CardMemory, CardPlan, CardTime } from "../../training/card/card_pl
 import { diskText } from "../../training/run/disk_plan.ts";
 import { BANDWIDTH_SHARE, PRODUCT_SHARE } from "../../training/card/card_speed.ts";
 import { cardDevice, type PlanCard, usableBytes } from "../../training/card/plan_card.ts";
-import { table } from "../terminal/terminal.ts";
+import { paragraph, table } from "../terminal/terminal.ts";
 import { memoryTable } from "./memory_table.ts";
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
@@ -22,8 +22,8 @@ export function cardMemoryText(plan: CardMemory, { training }: RunConfig): strin
     `longest prompt ${estimated ? "about " : ""}${prompt} tokens${note}, completions up to ` +
     `${training.max_completion_length}`,
     ...(plan.context === null ? [] : [plan.context]),
-    ...(plan.note === null ? [] : [`note: ${plan.note}`]),
-    `planned for ${cardText(plan.card)}`,
+    ...(plan.note === null ? [] : [paragraph(`note: ${plan.note}`)]),
+    paragraph(`planned for ${cardText(plan.card)}`),
     "",
     memoryTable(memory),
     `largest buffer: ${bytesText(bytes)} of ${
@@ -46,7 +46,7 @@ export function cardVerdictText({ card, memory, time, disk }: CardPlan): string 
   const lines = [
     `fits, with ${spare} to spare`,
     `largest batch that fits: ${key}=${largest} (now ${now})`,
-    ...(disk === null ? [] : [`on the disk ${diskText(disk)}`]),
+    ...(disk === null ? [] : [paragraph(`on the disk ${diskText(disk)}`)]),
     "",
   ];
   if (time !== null) return [...lines, timeTable(time)].join("\n");
@@ -96,10 +96,11 @@ function timeTable(time: CardTime): string {
         .map(([part, value, note]) => [`  ${part}`, seconds(value), note]),
       ["  together", seconds(time.run), ""],
     ]),
-    `An estimate from the data sheet, not measured on a card: products at ${
-      percent(PRODUCT_SHARE)
-    } of the f32 peak,`,
-    `decoding at ${percent(BANDWIDTH_SHARE)} of the bandwidth (docs/cluster.md has the formulas).`,
+    paragraph(
+      "An estimate from the data sheet, not measured on a card: products at " +
+        `${percent(PRODUCT_SHARE)} of the f32 peak, decoding at ${percent(BANDWIDTH_SHARE)} of ` +
+        "the bandwidth (docs/cluster.md has the formulas).",
+    ),
   ].join("\n");
 }
 

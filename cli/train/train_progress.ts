@@ -130,7 +130,7 @@ export class TrainProgress {
     const free = freeDisk === null ? "" : `; ${bytesText(freeDisk)} free`;
     this.#header(plan, [["disk", `${diskText(plan.disk)}${free}`]]);
     log("");
-    log(`sample prompt (${sample.tokens} tokens)`);
+    log(`sample prompt (${counted(sample.tokens, "token")})`);
     for (const line of sample.prompt.split("\n")) log(`  ${line}`);
     const isFile = this.config.data.dataset_name !== null;
     const answer = sample.answer ?? (isFile ? "(none)" : "(any that the task accepts)");

@@ -32,7 +32,14 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "doctor --plan": {
     args: (folder) => argv`doctor --plan ${folder}/tiny.yaml --gpu h100-80gb --nodes 2 --gpus 2`,
-    lines: [/^An estimate: docs\/scaling\.md has the formulas and .* 200 runs\)\.$/],
+    lines: [
+      /^planned for NVIDIA H100 SXM 80 GB: .* TFLOP\/s in f32, .*\/s$/,
+      /^An estimate: docs\/scaling\.md has the formulas and .* 200 runs\)\.$/,
+    ],
+  },
+  "doctor --plan on one card": {
+    args: (folder) => argv`doctor --plan ${folder}/tiny.yaml --gpu h100-80gb`,
+    lines: [/^on the disk .*: .*$/, /^An estimate from the data sheet, .* the formulas\)\.$/],
   },
   "doctor --plan of what does not fit": {
     args: (folder) =>
