@@ -1,5 +1,5 @@
 /** POST /v1/chat/completions. */
-import { answerAll, checkPrompts, type Desk, type Task } from "./answer.ts";
+import { answerAll, checkPrompts, type Desk, type PromptAnswer, type Task } from "./answer.ts";
 import { badRequest } from "./api_error.ts";
 import type { Choice } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
@@ -8,7 +8,7 @@ import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./log
 import type { ServedModel } from "./model_host.ts";
 import { chatTokens, type Limits, truncation } from "./prompt_tokens.ts";
 import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
-import { type StreamFields, streamFields, usageOf } from "./usage.ts";
+import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 export interface ChatRequest {
   task: Task;
@@ -101,20 +101,23 @@ export async function streamChat(
   checkPrompts(desk, task.prompts);
   const head = headOf(model, "chat.completion.chunk"), { top, sampling } = task;
   const { tokenizer } = model.loaded, name = tokenNames(tokenizer, sampling.tokensAsIds);
-  const usage = stream.includeUsage ? { usage: null } : {};
+  const running: PromptAnswer[] = [];
   const chunk = (index: number, delta: object, choice: ChunkChoice = {}, more = {}) =>
     send({
       ...head,
       choices: [{ index, delta, logprobs: null, finish_reason: null, ...choice }],
-      ...usage,
+      ...chunkUsage(stream, running),
       ...more,
     });
   const answers = await answerAll(desk, model, task, signal, {
-    begin: (_, { choices, promptIds }) =>
-      choices.forEach((_, index) => {
-        const ids = index === 0 && sampling.returnTokenIds ? { prompt_token_ids: promptIds } : {};
+    begin(_, answer) {
+      running.push(answer);
+      answer.choices.forEach((_, index) => {
+        const asked = index === 0 && sampling.returnTokenIds;
+        const ids = asked ? { prompt_token_ids: answer.promptIds } : {};
         chunk(index, { role: "assistant", content: "" }, {}, ids);
-      }),
+      });
+    },
     part(_, index, choice, { text, token }) {
       if (token === null) {
         if (text !== "") chunk(index, { content: text });

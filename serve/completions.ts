@@ -15,7 +15,7 @@ import {
 import type { ServedModel } from "./model_host.ts";
 import { type Limits, tokensOf, truncation } from "./prompt_tokens.ts";
 import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
-import { type StreamFields, streamFields, usageOf } from "./usage.ts";
+import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 /** OpenAI's default. */
 const DEFAULT_MAX_TOKENS = 16;
@@ -192,7 +192,7 @@ export async function streamCompletion(
 ): Promise<void> {
   checkPrompts(desk, request.task.prompts);
   const { echo, stream, task: { prompts, sampling, top } } = request, { n } = sampling;
-  const head = headOf(model), usage = stream.includeUsage ? { usage: null } : {};
+  const head = headOf(model), running: PromptAnswer[] = [];
   const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
   /** Characters of the tokens of each choice that were sent. */
   const offsets: number[] = [];
@@ -202,7 +202,7 @@ export async function streamCompletion(
     send({
       ...head,
       choices: [{ index, text, logprobs, finish_reason: null, stop_reason: null, ...more }],
-      ...usage,
+      ...chunkUsage(stream, running),
     });
   const take = (index: number, entries: Parameters<typeof completionLogprobs>[0]) => {
     if (top === null) return null;
@@ -212,6 +212,7 @@ export async function streamCompletion(
   };
   const answers = await answerAll(desk, model, request.task, signal, {
     begin(prompt, answer) {
+      running.push(answer);
       if (!echo) return;
       answer.choices.forEach((_, branch) => {
         const index = prompt * n + branch;

@@ -6,6 +6,8 @@ import type { Fields } from "./fields.ts";
 export interface StreamFields {
   isOn: boolean;
   includeUsage: boolean;
+  /** Whether every chunk says what has been used so far, as vLLM can do. */
+  continuousUsage: boolean;
 }
 
 export function streamFields(fields: Fields): StreamFields {
@@ -16,7 +18,17 @@ export function streamFields(fields: Fields): StreamFields {
   if (isOn && fields.has("prompt_logprobs")) {
     throw badRequest("prompt_logprobs are in whole answers only: stream: false", "prompt_logprobs");
   }
-  return { isOn, includeUsage: options?.boolean("include_usage", false) ?? false };
+  return {
+    isOn,
+    includeUsage: options?.boolean("include_usage", false) ?? false,
+    continuousUsage: options?.boolean("continuous_usage_stats", false) ?? false,
+  };
+}
+
+/** The `usage` of the chunks of a stream. @param answers those that have begun */
+export function chunkUsage(stream: StreamFields, answers: readonly PromptAnswer[]) {
+  if (!stream.includeUsage) return {};
+  return { usage: stream.continuousUsage ? usageOf(answers) : null };
 }
 
 /** Every prompt is counted once, and stop tokens count as tokens of the completion. */
