@@ -132,7 +132,11 @@ export function checkPositions(
     {
       advice: prompt < maxPositions
         ? `Set training.max_completion_length=${maxPositions - prompt} or less.`
-        : `The prompt alone is too long for this model: leave such problems out, or ${CUT_PROMPTS}.`,
+        : `The prompt alone is too long for this model: ${
+          config.data.add_instructions
+            ? "take rgx's instruction about the answer's form away (data.add_instructions=false), "
+            : ""
+        }leave such problems out, or ${CUT_PROMPTS}.`,
     },
   );
 }

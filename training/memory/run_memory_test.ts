@@ -10,6 +10,7 @@ import { createDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
 import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
+import { checkPositions } from "./run_memory.ts";
 import { goldenPath } from "../../tests/golden.ts";
 
 const SMALL_MODEL = goldenPath("models/tinystories-656k");
@@ -243,4 +244,21 @@ Deno.test("a model that does not fit is refused before it is created", async () 
   } finally {
     device.close();
   }
+});
+
+Deno.test("of a prompt that is too long, rgx's own instruction can be taken away", () => {
+  const adviceWith = (add_instructions: boolean) => {
+    const config = tinyRunConfig("run", { data: { add_instructions } });
+    try {
+      checkPositions(config, 128, { prompt: 175, answer: 1 }, "all");
+    } catch (error) {
+      if (error instanceof UsageError) return error.advice ?? "";
+    }
+    return "";
+  };
+  assert.match(
+    adviceWith(true),
+    /\(data\.add_instructions=false\), leave such problems out, or cut/,
+  );
+  assert.match(adviceWith(false), /too long for this model: leave such problems out, or cut/);
 });
