@@ -159,12 +159,15 @@ Deno.test("products of random shapes write only their result, with the same bits
 });
 
 /**
- * Of several megabytes, and with more rows than a row block has. The chunks of two threads begin
- * within row blocks, and some reach into the next one.
+ * An operand of several megabytes, with more rows than a row block has or with many terms. The
+ * chunks of two threads begin within row blocks, and some reach into the next one.
  */
-Deno.test("groups of panels of a large operand give the same bits", async () => {
-  const large = { n: 700, k: 800, transA: false, transB: false, accumulate: true };
-  await compare([product({ m: 200, ...large }), product({ m: 19, ...large })]);
+Deno.test("groups of panels, and parts of the terms, give the same bits", async () => {
+  const plain = { transA: false, transB: false, accumulate: true };
+  await compare([
+    product({ m: 200, n: 700, k: 800, ...plain }),
+    product({ m: 60, n: 140, k: 4200, ...plain }),
+  ]);
 });
 
 /** Products in bfloat16, some of which have huge and tiny numbers among the others. */

@@ -156,19 +156,37 @@ static int done_as_long(const Blocks *g, int begin, int end) {
 /** V with more bytes does not stay in the second-level cache; max bytes of a group of panels. */
 #define LARGE_BYTES (2 * 1024 * 1024)
 #define GROUP_OF_LARGE (512 * 1024)
+/** Panels that are multiplied together with so many terms stay in the second-level cache. */
+#define TERMS_OF_LARGE (LARGE_BYTES / 2 / ROW / MAX_PANELS)
 /** S with fewer bytes is in a core's own cache. */
 #define FAR_BYTES (256 * 1024)
 
+/** What all units of a product have in common. */
+typedef struct {
+  /** Number of panels, and of those that are full. */
+  int panels, full;
+  /** How the rows are divided into tiles of the WASM device. */
+  int tiles, low, high;
+  /** Whether V stays in the second-level cache, and whether S does not. */
+  int isSmall, isFar;
+  /** Whether a V that does not stay there is read once: tiles fetch the panels behind theirs. */
+  int isOnce;
+  /** The terms [from, to) are summed now: all, or a part of the terms of a large V. */
+  int from, to;
+} Shape;
+
 /**
- * A tile with all its terms, kBlock at a time, which fetches `next` if it is not NULL. p->s and
- * p->v are those of the first term; they are changed.
+ * A tile with its terms, kBlock at a time, which fetches `next` if it is not NULL. p->s and p->v
+ * are those of the first term of all; they are changed.
  */
-static void sum_blocks(const Blocks *g, int rows, int panels, Product *p, Fetch *next) {
+static void sum_blocks(
+  const Blocks *g, const Shape *shape, int rows, int panels, Product *p, Fetch *next
+) {
   const char *const s = p->s, *const v = p->v;
-  for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
-    p->k = min(g->kBlock, g->k - kk);
+  for (int kk = shape->from; kk == shape->from || kk < shape->to; kk += g->kBlock) {
+    p->k = min(g->kBlock, shape->to - kk);
     p->add = kk > 0 || (!g->swapped && g->accumulate);
-    p->isFar = kk == 0;
+    p->isFar = kk == shape->from;
     p->s = s + (size_t)kk * p->sTerm;
     p->v = v + (size_t)kk * p->vTerm;
     if (next != NULL) tile_and_fetch(rows, panels, p, next);
@@ -178,10 +196,11 @@ static void sum_blocks(const Blocks *g, int rows, int panels, Product *p, Fetch 
 
 /**
  * A product in which the rows of a tile are done at once, so that those of S and of the result are
- * read in the order of memory. p is as of the first terms; it is changed. With `fetches` a tile
- * fetches the rows of the next one.
+ * read in the order of memory. p is as of the first term of all; it is changed.
  */
-static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, int fetches) {
+static void multiply_narrow(const Blocks *g, const Shape *shape, Product *p, int rows, int panels) {
+  // A tile fetches the rows of the next one.
+  const int fetches = shape->isFar && shape->isSmall && g->k > SHORT && panels > 2;
   const int tiles = ceil_div(rows, max_rows(2, p->sRow)), together = min(2, MAX_PANELS);
   const char *s = p->s, *const v = p->v;
   char *c = p->c;
@@ -189,11 +208,11 @@ static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, i
     const int height = rows / tiles + (t < rows % tiles);
     Fetch next = { .at = s + (size_t)height * p->sRow };
     if (fetches) next.lines = (int)(height * p->sRow / CACHE_LINE) + 1;
-    next.tiles = ceil_div(g->k, g->kBlock) * ceil_div(panels, together);
-    for (int kk = 0; kk == 0 || kk < g->k; kk += g->kBlock) {
-      p->k = min(g->kBlock, g->k - kk);
+    next.tiles = ceil_div(shape->to - shape->from, g->kBlock) * ceil_div(panels, together);
+    for (int kk = shape->from; kk == shape->from || kk < shape->to; kk += g->kBlock) {
+      p->k = min(g->kBlock, shape->to - kk);
       p->add = kk > 0 || g->accumulate;
-      p->isFar = kk == 0;
+      p->isFar = kk == shape->from;
       p->s = s + (size_t)kk * p->sTerm;
       for (int first = 0, count; first < panels; first += count) {
         count = min(together, panels - first);
@@ -206,18 +225,6 @@ static void multiply_narrow(const Blocks *g, Product *p, int rows, int panels, i
     c += (size_t)height * p->cRow;
   }
 }
-
-/** What all units of a product have in common. */
-typedef struct {
-  /** Number of panels, and of those that are full. */
-  int panels, full;
-  /** How the rows are divided into tiles of the WASM device. */
-  int tiles, low, high;
-  /** Whether V stays in the second-level cache, and whether S does not. */
-  int isSmall, isFar;
-  /** Whether a V that does not stay there is read once: tiles fetch the panels behind theirs. */
-  int isOnce;
-} Shape;
 
 /** The units from `unit` on, before `end`, that are computed together; returns how many. */
 static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end) {
@@ -242,7 +249,8 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
   const int through = g->swapped || part;
   char *to = g->out + (size_t)firstRow * g->outStep + (size_t)panel * ROW;
   const int width = min(LANES, g->columns - panel * LANES);
-  if (part && !g->swapped && g->accumulate) copy_columns(to, g->outStep, edge, ROW, rows, width);
+  const int adds = !g->swapped && (g->accumulate || shape->from > 0);
+  if (part && adds) copy_columns(to, g->outStep, edge, ROW, rows, width);
 
   const char *const v = direct
     ? g->vDirect + (size_t)panel * ROW
@@ -254,7 +262,7 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
     .cPanel = through ? BLOCK_ROWS * ROW : ROW, .alpha = g->alpha,
   };
   if (isNarrow) {
-    multiply_narrow(g, &p, rows, count, shape->isFar && shape->isSmall && g->k > SHORT && count > 2);
+    multiply_narrow(g, shape, &p, rows, count);
     return count;
   }
   const int tiles = ceil_div(rows, max_rows(count, step));
@@ -274,7 +282,7 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
     }
     p.s = s;
     p.v = v;
-    sum_blocks(g, tileRows, count, &p, next);
+    sum_blocks(g, shape, tileRows, count, &p, next);
     p.c += (size_t)tileRows * p.cRow;
     row += tileRows;
   }
@@ -293,27 +301,41 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
   return count;
 }
 
-void multiply_blocks(const Blocks *g, int begin, int end) {
-  if (done_as_long(g, begin, end)) return;
-  const int panels = ceil_div(g->columns, LANES), tiles = ceil_div(g->rows, TILE_ROWS);
-  const size_t bytes = (size_t)panels * ROW * g->k;
-  const Shape shape = {
-    .panels = panels, .full = g->columns / LANES, .tiles = tiles, .low = g->rows / tiles,
-    .high = g->rows % tiles, .isFar = (size_t)g->rows * g->sStep > FAR_BYTES,
-    .isSmall = bytes <= SMALL_BYTES && max_rows(2, g->sStep) == MAX_ROWS,
-    .isOnce = bytes > SMALL_BYTES && tiles <= g->blockTiles,
-  };
-  // A large V is taken in groups of panels: each stays in the second-level cache while all rows are
-  // multiplied by it.
-  const int isLarge = bytes > LARGE_BYTES && g->k > SHORT;
-  const int groups = isLarge ? (int)(bytes / GROUP_OF_LARGE) + 1 : 1;
+/** The units [begin, end), with the panels of V in `groups` groups. */
+static void multiply_groups(const Blocks *g, const Shape *shape, int groups, int begin, int end) {
+  const int panels = shape->panels;
   const int group = ceil_div(ceil_div(panels, groups), MAX_PANELS) * MAX_PANELS;
   for (int first = 0; first < panels; first += group) {
     for (int block = begin / panels; block * panels < end; block++) {
       const int left = block * panels + first;
       const int last = min(end, block * panels + min(panels, first + group));
-      for (int unit = max(begin, left); unit < last;) unit += multiply_units(g, &shape, unit, last);
+      for (int unit = max(begin, left); unit < last;) unit += multiply_units(g, shape, unit, last);
     }
+  }
+}
+
+void multiply_blocks(const Blocks *g, int begin, int end) {
+  if (done_as_long(g, begin, end)) return;
+  const int panels = ceil_div(g->columns, LANES), tiles = ceil_div(g->rows, TILE_ROWS);
+  const size_t bytes = (size_t)panels * ROW * g->k;
+  Shape shape = {
+    .panels = panels, .full = g->columns / LANES, .tiles = tiles, .low = g->rows / tiles,
+    .high = g->rows % tiles, .isFar = (size_t)g->rows * g->sStep > FAR_BYTES,
+    .isSmall = bytes <= SMALL_BYTES && max_rows(2, g->sStep) == MAX_ROWS,
+    .isOnce = bytes > SMALL_BYTES && tiles <= g->blockTiles, .to = g->k,
+  };
+  if (bytes <= LARGE_BYTES || g->k <= SHORT) {
+    multiply_groups(g, &shape, 1, begin, end);
+    return;
+  }
+  // A large V is taken in groups of panels, and in parts of the terms: each stays in the
+  // second-level cache while all rows are multiplied by it. A swapped result is added once.
+  const int parts = g->swapped || shape.isOnce ? 1 : ceil_div(g->k, TERMS_OF_LARGE);
+  const int terms = ceil_div(ceil_div(g->k, parts), g->kBlock) * g->kBlock;
+  const int groups = (int)((size_t)panels * ROW * min(terms, g->k) / GROUP_OF_LARGE) + 1;
+  for (; shape.from < g->k; shape.from += terms) {
+    shape.to = min(shape.from + terms, g->k);
+    multiply_groups(g, &shape, groups, begin, end);
   }
 }
 
