@@ -4,7 +4,7 @@
  * with the commands that fetch it.
  */
 import { ConfigMistakes, type NamedParts } from "../../configs/config_mistakes.ts";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";
 import { parseSplit } from "../../data/split_slices.ts";
@@ -145,11 +145,11 @@ export async function namingMissing<T>(
   }
 }
 
-/** The error of a run that lacks something; its exit code is 1. */
-export function missingError(parts: readonly MissingPart[]): RgxError {
+/** The error of a run that lacks something. */
+export function missingError(parts: readonly MissingPart[]): UsageError {
   const lines = missingLines(parts);
   const message = lines.length === 1
     ? lines[0]!
     : `the run could not start:\n  ${lines.join("\n  ")}`;
-  return new RgxError(message, { advice: missingAdvice(parts) });
+  return new UsageError(message, { advice: missingAdvice(parts) });
 }

@@ -185,7 +185,7 @@ Deno.test("a configuration can name a pulled data set, and the error names one t
     const args = argv`train ${config} dataset_name=org/sums task_name=null eval.num_examples=4`;
     args.push("sft=null", "--dry-run", "--device", "reference");
     const before = await rgx(args, "", env, home);
-    assert.equal(before.code, 1, before.err);
+    assert.equal(before.code, 2, before.err);
     assert.match(
       before.err,
       /data\.dataset_name: org\/sums is not here \(looked in .*datasets--org/,
@@ -218,7 +218,7 @@ Deno.test("training, generation and benchmarks say how to pull a model that is m
     const place = "model.model_name_or_path=.";
     const both = ["train", config, "model.init=null", place, `${TOKENIZER}=org/tiny`];
     const two = await rgx(both, "", env, home);
-    assert.deepEqual([two.code, two.out], [1, ""], two.err);
+    assert.deepEqual([two.code, two.out], [2, ""], two.err);
     assert.match(
       two.err,
       /model\.model_name_or_path: \. has no weights$/m,

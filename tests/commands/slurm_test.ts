@@ -106,7 +106,7 @@ Deno.test("what is missing is said before the queue, with the commands that fetc
     ];
     for (const args of calls) {
       const result = await rgx(args, "", env, folder);
-      assert.deepEqual([result.code, result.out], [1, ""], `${args.join(" ")}: ${result.err}`);
+      assert.deepEqual([result.code, result.out], [2, ""], `${args.join(" ")}: ${result.err}`);
       for (const says of lacks) assert.match(result.err, says);
       assert.ok(result.err.endsWith(commands), result.err);
       assertClean(result);

@@ -35,7 +35,7 @@ Deno.test("a missing model whose plan fits is planned, and an error says how to 
         "rewards: [correctness]\ntraining: {max_completion_length: 16}\neval: {num_examples: 4}\n",
     );
     const dry = await rgx(["train", config, "--device", "wasm", "--dry-run", "--json"]);
-    assert.equal(dry.code, 1, dry.err);
+    assert.equal(dry.code, 2, dry.err);
     assert.ok(dry.err.endsWith("\n  rgx pull distilbert/distilgpt2\n"), dry.err);
     const planned = JSON.parse(dry.out);
     assert.equal(planned.status, "planned");
