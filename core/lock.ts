@@ -7,6 +7,7 @@
  * - otherwise, on another machine, when its heartbeat has stopped: a live holder rewrites the file
  *   regularly. Ages are measured with the clock of the file system, not with those of the machines.
  */
+import { createHash } from "node:crypto";
 import { explainFileError } from "./atomic_file.ts";
 import { RgxError, UsageError } from "./errors.ts";
 import { type SlurmJob, slurmJob } from "./machine/job.ts";
@@ -15,6 +16,9 @@ import { jobHasEnded } from "./machine/slurm_queue.ts";
 import { readIfThere } from "./text_file.ts";
 
 export const LOCK_FILE = ".rgx.lock";
+
+/** Milliseconds after which a claim on an abandoned lock is one of a process that died. */
+const CLAIM_MS = 10_000;
 
 export interface FolderLock {
   readonly path: string;
@@ -77,9 +81,8 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
     id: crypto.randomUUID(),
   };
   const text = JSON.stringify(holder) + "\n";
-  let contested = false;
   try {
-    while (!await createExclusively(path, text) || (contested && !await settled(path, text))) {
+    while (!await createExclusively(path, text)) {
       const found = await readIfThere(path);
       if (found === null) {
         const other = await Deno.lstat(path).catch(() => null);
@@ -95,8 +98,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
             `If no such run exists any more, delete ${path}.`,
         });
       }
-      await takeAway(path, found);
-      contested = true;
+      await takeAway(folder, path, found);
     }
   } catch (error) {
     throw error instanceof RgxError ? error : explainFileError(error, "lock the folder", folder);
@@ -228,30 +230,23 @@ async function ageByFileSystem(folder: string, path: string): Promise<number | n
 }
 
 /**
- * Removes an abandoned lock. Another process may do so at the same time and may already have
- * created a new lock. Therefore the file is renamed first, and renamed back if it is another lock.
+ * Removes an abandoned lock. Several processes may find it at the same time, and a new lock may
+ * already stand in its place. So only the process that creates a claim on this very lock may remove
+ * it; the others wait and look again.
  */
-async function takeAway(path: string, judged: string): Promise<void> {
-  const aside = `${path}.taken-${crypto.randomUUID()}`;
+async function takeAway(folder: string, path: string, judged: string): Promise<void> {
+  const id = createHash("sha256").update(judged).digest("hex").slice(0, 16);
+  const claim = `${path}.taken-${id}`;
+  if (!await createExclusively(claim, "")) {
+    const age = await ageByFileSystem(folder, claim);
+    // A process that died with its claim does not keep the others out.
+    if (age !== null && age > CLAIM_MS) await Deno.remove(claim).catch(() => {});
+    else await new Promise((resolve) => setTimeout(resolve, 20));
+    return;
+  }
   try {
-    await Deno.rename(path, aside);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw error;
+    if (await readIfThere(path) === judged) await Deno.remove(path);
+  } finally {
+    await Deno.remove(claim).catch(() => {});
   }
-  if (await Deno.readTextFile(aside) !== judged) {
-    try {
-      await Deno.link(aside, path);
-    } catch (error) {
-      // A third process has created its lock; the owner of the renamed one finds out in `settled`.
-      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    }
-  }
-  await Deno.remove(aside);
-}
-
-/** Whether a new lock is still ours after other processes had time to take over the old one. */
-async function settled(path: string, text: string): Promise<boolean> {
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  return await readIfThere(path) === text;
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { UsageError } from "./errors.ts";
 import { LOCK_FILE, lockFolder } from "./lock.ts";
 import { processIsAlive, processStartTicks } from "./machine/process_alive.ts";
@@ -166,15 +167,36 @@ Deno.test("of many processes that find an abandoned lock at the same time, one g
   inTempFolder(async (folder) => {
     const other = await holderProcess(folder);
     await other.kill();
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 8 }, () => lockFolder(folder)),
-    );
-    const got = outcomes.filter((o) => o.status === "fulfilled");
-    assert.equal(got.length, 1);
-    for (const outcome of outcomes) {
-      if (outcome.status === "rejected") assert.ok(outcome.reason instanceof UsageError);
-      else await outcome.value.release();
+    const path = `${folder}/${LOCK_FILE}`, abandoned = await Deno.readTextFile(path);
+    for (let round = 0; round < 12; round++) {
+      await Deno.writeTextFile(path, abandoned);
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 12 }, async (_, i) => {
+          await new Promise((resolve) => setTimeout(resolve, i % 4));
+          return await lockFolder(folder);
+        }),
+      );
+      const got = outcomes.filter((o) => o.status === "fulfilled");
+      assert.equal(got.length, 1);
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") assert.ok(outcome.reason instanceof UsageError);
+        else await outcome.value.release();
+      }
+      assert.deepEqual([...Deno.readDirSync(folder)], [], "nothing is left");
     }
+  }));
+
+Deno.test("a process that died while it took a lock over keeps nobody out", () =>
+  inTempFolder(async (folder) => {
+    const other = await holderProcess(folder);
+    await other.kill();
+    const path = `${folder}/${LOCK_FILE}`, text = await Deno.readTextFile(path);
+    const id = createHash("sha256").update(text).digest("hex").slice(0, 16);
+    await Deno.writeTextFile(`${path}.taken-${id}`, "");
+    const minuteAgo = new Date(Date.now() - 60_000);
+    await Deno.utime(`${path}.taken-${id}`, minuteAgo, minuteAgo);
+    await (await lockFolder(folder)).release();
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
   }));
 
 Deno.test("live and dead processes are distinguished", async () => {

@@ -7,6 +7,8 @@ import { NEEDED, needs } from "../skipped.ts";
 import { rgx, rgxProgram, withFolder } from "../support.ts";
 import { answersIn, signalled } from "./ranks_testing.ts";
 
+/** Problems of each of two tasks: so many that a signal comes before the end. */
+const PROBLEMS = 2500, ANSWERS = 2 * PROBLEMS;
 const ONE_THREAD = { RGX_NUM_THREADS: "1", COLUMNS: "80" };
 
 const commandOf = (model: string, problems: number) =>
@@ -33,7 +35,7 @@ Deno.test({
   fn: () =>
     withFolder(async (dir) => {
       await tinyModelFolder(`${dir}/model`);
-      const [, mpich] = launchers, command = commandOf(`${dir}/model`, 800);
+      const [, mpich] = launchers, command = commandOf(`${dir}/model`, PROBLEMS);
       const alone = await rgx([...command, "--output-dir", `${dir}/1`], "", ONE_THREAD);
       assert.equal(alone.code, 0, alone.err);
       const three = await launch(
@@ -44,7 +46,7 @@ Deno.test({
       );
       assert.equal(three.code, 0, three.err);
       assert.deepEqual(await resultOf(`${dir}/3`), await resultOf(`${dir}/1`));
-      assert.equal(await answersIn(`${dir}/3`), 1600);
+      assert.equal(await answersIn(`${dir}/3`), ANSWERS);
 
       const onTwo = [...command, "--output-dir", `${dir}/2`, "--ranks", "2"];
       const killed = await signalled(
@@ -58,10 +60,10 @@ Deno.test({
         /^help: the answers in .* are kept: the same command with --resume/m,
       );
       const kept = await answersIn(`${dir}/2`);
-      assert.ok(kept > 0 && kept < 1600);
+      assert.ok(kept > 0 && kept < ANSWERS);
       const resumed = await rgx([...onTwo, "--resume"], "", ONE_THREAD);
       assert.equal(resumed.code, 0, resumed.err);
-      assert.equal(await answersIn(`${dir}/2`), 1600, "no answer was asked for twice");
+      assert.equal(await answersIn(`${dir}/2`), ANSWERS, "no answer was asked for twice");
       assert.deepEqual(await resultOf(`${dir}/2`), await resultOf(`${dir}/1`));
 
       const stopped = await signalled(
@@ -72,7 +74,7 @@ Deno.test({
       );
       assert.equal(stopped.code, 75, stopped.err);
       assert.match(stopped.err, /^error: stopped early \(SIGUSR2\); what is answered is kept$/m);
-      assert.ok(await answersIn(`${dir}/4`) < 1600, "the ranks have ended too");
+      assert.ok(await answersIn(`${dir}/4`) < ANSWERS, "the ranks have ended too");
 
       const wrong = await rgx([...command, "--ranks", "2", "--workers", "2"]);
       assert.equal(wrong.code, 2);

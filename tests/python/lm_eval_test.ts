@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
+import { followingText } from "../../models/tokenizers/following_text.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
@@ -83,7 +84,7 @@ async function evaluate(
 async function greedyText({ model, tokenizer, eosIds }: LoadedModel, promptIds: number[]) {
   const options = { maxNewTokens: MAX_TOKENS, temperature: 0, seed: 0, eosIds };
   const [group] = await model.generate([{ promptId: 0, promptIds, n: 1 }], options);
-  const text = tokenizer.decode(group![0]!.ids, { skipSpecialTokens: true });
+  const text = followingText(tokenizer, group![0]!.ids, { skipSpecialTokens: true });
   return text.split(STOP)[0]!;
 }
 
