@@ -102,9 +102,9 @@ KERNEL void matmul_stored(
           from + (size_t)kk * 4, aStep, packed, edge, rows, count, depth, kBlock, alpha, add, ahead
         );
       } else {
-        // The panels behind these, or a part of them: they are widened next.
-        const size_t bytes = step * (size_t)count * (size_t)depth / (size_t)k;
-        Fetch next = { .at = panel + step * (size_t)count };
+        // The panels behind these are widened next; each slice fetches its part of them.
+        const size_t all = step * (size_t)count, bytes = all * (size_t)depth / (size_t)k;
+        Fetch next = { .at = panel + all + all * (size_t)kk / (size_t)k };
         if (bytes >= LONG_PANELS) next.lines = (int)(bytes / CACHE_LINE);
         multiply_packed(
           from + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns, depth, kBlock,
