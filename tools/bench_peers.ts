@@ -28,7 +28,7 @@ import type {
   StepJob,
   StepTimes,
 } from "./peers/jobs.ts";
-import { nativeLibrary } from "../kernels/native/library.ts";
+import { nativeLibraries } from "../kernels/native/library.ts";
 import { Contestant } from "./peers/contestant.ts";
 import { convertModel, textPrompts } from "./peers/model.ts";
 import { tinySection } from "./peers/tiny_step.ts";
@@ -82,7 +82,7 @@ async function stepSection(
       "tools/peers/trl_step.py",
       JSON.stringify({ ...peer, model: converted }),
     ];
-    const hasUnit = nativeLibrary().code?.bf16 != null;
+    const hasUnit = nativeLibraries().codes[0]?.bf16 != null;
     const { alive, died, versions } = await inTurns<StepTimes>([
       ...WEIGHTS.map(({ name, ...more }) => ({ name, command: rgxCommand({ ...job, ...more }) })),
       { name: "TRL", command: trlCommand(job) },

@@ -45,6 +45,7 @@ const RESERVED = [
   "RGX_DEVICE",
   "RGX_NATIVE",
   "RGX_NUM_THREADS",
+  "RGX_TARGET",
   "RGX_TEST_MODEL",
   "RGX_MPI_LIB",
 ];

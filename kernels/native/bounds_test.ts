@@ -16,7 +16,7 @@ import type { OpName, Ops } from "../ops/ops.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
 import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-import { nativeLibrary } from "./library.ts";
+import { nativeLibraries } from "./library.ts";
 
 /** Words before and after a tensor; more than the largest vector that a kernel stores. */
 const GUARD = 64;
@@ -87,7 +87,7 @@ function withoutNan(words: Uint32Array): Uint32Array {
 /** A device with another unit for bfloat16 than the first one that the processor has. */
 async function withUnit(bf16: "avx512"): Promise<WasmDevice> {
   const module = await WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
-  const code = { ...nativeLibrary().code!, bf16 };
+  const code = { ...nativeLibraries().codes[0]!, bf16 };
   return new WasmDevice(module, 1, { code, text: "AVX-512 tiles", bf16Text: bf16 });
 }
 
@@ -209,7 +209,7 @@ Deno.test("the same in bfloat16, with the first unit that the processor has", as
 });
 
 Deno.test("the same in bfloat16, with AVX512-BF16 where the processor has it", {
-  ignore: needs((nativeLibrary().code?.bf16 ?? null) !== null, NEEDED.bf16),
+  ignore: needs((nativeLibraries().codes[0]?.bf16 ?? null) !== null, NEEDED.bf16),
 }, async () => {
   await compare(bf16Products(), withoutNan, "bfloat16", "avx512");
 });

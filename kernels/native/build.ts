@@ -25,7 +25,7 @@ interface Target {
   sources: Readonly<Record<string, string>>;
 }
 
-/** The kernels; int8.c, which needs dot products of bytes, is beside them. */
+/** The kernels that need no more than the vectors of a target. */
 const KERNELS = [
   "tiles.c",
   "blocks.c",
@@ -48,10 +48,12 @@ const sourcesFor = (processor: string, others: Record<string, string>) => ({
   ...others,
 });
 
+const fileOf = (target: string) => new URL(`./${target}.so`, import.meta.url);
+
 /** The libraries that are committed. */
 const TARGETS: readonly Target[] = [
   {
-    file: new URL("./x86_64.so", import.meta.url),
+    file: fileOf("avx512"),
     target: "x86_64-linux-gnu",
     options: ["-fcf-protection=none", "-mprefer-vector-width=512"],
     sources: sourcesFor("x86_64_v4", {
@@ -64,7 +66,13 @@ const TARGETS: readonly Target[] = [
     }),
   },
   {
-    file: new URL("./aarch64.so", import.meta.url),
+    file: fileOf("avx2"),
+    target: "x86_64-linux-gnu",
+    options: ["-fcf-protection=none"],
+    sources: sourcesFor("x86_64_v3", { "cpu.c": "x86_64", "int8.c": "x86_64_v3" }),
+  },
+  {
+    file: fileOf("neon"),
     target: "aarch64-linux-gnu",
     options: [],
     sources: sourcesFor("generic", { "int8.c": "generic+dotprod" }),

@@ -2,7 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import type { Device } from "../device.ts";
 import type { NativeCode } from "./kernels.ts";
-import { nativeLibrary } from "./library.ts";
+import { type NativeLibraries, nativeLibraries, VECTORS } from "./library.ts";
 import { findDifference } from "./self_check.ts";
 
 /** Which kernels the CPU device uses where there are two of a name. */
@@ -19,27 +19,61 @@ function wasmTiles(why: string): NativeChoice {
   return { code: null, text: `WASM tiles (${why})`, bf16Text: `WASM (${why})` };
 }
 
-/** Whether RGX_NATIVE leaves native kernels on. @throws UsageError for another value than 0 or 1 */
-export function nativeWanted(): boolean {
-  const value = Deno.env.get("RGX_NATIVE") ?? "1";
-  if (value === "0" || value === "1") return value === "1";
-  throw new UsageError(`RGX_NATIVE is "${value}"; expected 1, or 0 to switch native kernels off`);
+/** The values of RGX_TARGET. */
+const TARGETS = ["wasm", "avx2", "avx512", "neon"] as const;
+
+/**
+ * The native kernels that this process may use, the best first, or why there are none. RGX_TARGET
+ * names the only ones; RGX_NATIVE=0 switches all off.
+ * @throws UsageError for a value that these do not have, and for a target that cannot be had here
+ */
+export function wantedLibraries(): NativeLibraries {
+  const native = Deno.env.get("RGX_NATIVE") ?? "1", target = Deno.env.get("RGX_TARGET") ?? "";
+  if (native !== "0" && native !== "1") {
+    throw new UsageError(
+      `RGX_NATIVE is "${native}"; expected 1, or 0 to switch native kernels off`,
+    );
+  }
+  if (target !== "" && !(TARGETS as readonly string[]).includes(target)) {
+    throw new UsageError(`RGX_TARGET is "${target}"; expected one of ${TARGETS.join(", ")}`);
+  }
+  if (native === "0") return { codes: [], why: "switched off by RGX_NATIVE=0" };
+  if (target === "wasm") return { codes: [], why: "chosen by RGX_TARGET=wasm" };
+  const libraries = nativeLibraries();
+  if (target === "") return libraries;
+  const codes = libraries.codes.filter((code) => code.target === target);
+  if (codes.length > 0) return { codes, why: "" };
+  const here = libraries.codes.map((code) => code.target).join(", ");
+  throw new UsageError(
+    `RGX_TARGET is "${target}", which cannot be had here: ` +
+      (here === "" ? libraries.why : `this processor has ${here} and wasm`),
+  );
 }
 
-async function choose(open: (code: NativeCode | null) => Device): Promise<NativeChoice> {
-  const library = nativeLibrary();
-  if (library.code === null) return wasmTiles(library.why);
-  const wasm = open(null), native = open(library.code);
+async function choose(
+  open: (code: NativeCode | null) => Device,
+  codes: readonly NativeCode[],
+): Promise<NativeChoice> {
+  const wasm = open(null), differences: string[] = [];
   try {
-    const difference = await findDifference(wasm, native);
-    if (difference !== null) {
-      return wasmTiles(`${library.tiles} tiles gave other bits for ${difference}`);
+    for (const code of codes) {
+      const native = open(code), tiles = `${VECTORS[code.target]} tiles`;
+      try {
+        const difference = await findDifference(wasm, native);
+        if (difference !== null) {
+          differences.push(`${tiles} gave other bits for ${difference}`);
+          continue;
+        }
+      } finally {
+        native.close();
+      }
+      const { bf16, text: bf16Text } = await chooseBf16(open, wasm, code);
+      const reason = differences.length > 0 ? ` (${differences.join("; ")})` : "";
+      return { code: { ...code, bf16 }, text: `${tiles}${reason}`, bf16Text };
     }
-    const { bf16, text: bf16Text } = await chooseBf16(open, wasm, library.code);
-    return { code: { ...library.code, bf16 }, text: `${library.tiles} tiles`, bf16Text };
+    return wasmTiles(differences.join("; "));
   } finally {
     wasm.close();
-    native.close();
   }
 }
 
@@ -68,7 +102,8 @@ async function chooseBf16(
   return { bf16: null, text: `WASM (${why})` };
 }
 
-let chosen: Promise<NativeChoice> | undefined;
+/** The choices among libraries that were made, by their paths. */
+const chosen = new Map<string, Promise<NativeChoice>>();
 
 /**
  * The choice, which is made at the first call.
@@ -77,6 +112,10 @@ let chosen: Promise<NativeChoice> | undefined;
 export async function nativeChoice(
   open: (code: NativeCode | null) => Device,
 ): Promise<NativeChoice> {
-  if (!nativeWanted()) return wasmTiles("switched off by RGX_NATIVE=0");
-  return await (chosen ??= choose(open));
+  const { codes, why } = wantedLibraries();
+  if (codes.length === 0) return wasmTiles(why);
+  const key = codes.map(({ path }) => path).join();
+  const choice = chosen.get(key) ?? choose(open, codes);
+  chosen.set(key, choice);
+  return await choice;
 }

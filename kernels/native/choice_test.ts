@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { nativeLibraries, VECTORS } from "./library.ts";
 import { findDifference } from "./self_check.ts";
 import { createWasmDevice } from "../devices/wasm/device.ts";
 
@@ -14,6 +15,33 @@ Deno.test("RGX_NATIVE=0 switches native kernels off, and another value is refuse
   } finally {
     if (before === undefined) Deno.env.delete("RGX_NATIVE");
     else Deno.env.set("RGX_NATIVE", before);
+  }
+});
+
+Deno.test("RGX_TARGET names the kernels, and one that cannot be had here is refused", async () => {
+  const before = Deno.env.get("RGX_TARGET"), native = Deno.env.get("RGX_NATIVE");
+  const opened = async (target: string) => {
+    Deno.env.set("RGX_TARGET", target);
+    const device = await createWasmDevice({ threads: 1 });
+    device.close();
+    return device.tiles;
+  };
+  try {
+    Deno.env.delete("RGX_NATIVE");
+    assert.equal(await opened("wasm"), "WASM tiles (chosen by RGX_TARGET=wasm)");
+    for (const { target } of nativeLibraries().codes) {
+      assert.equal(await opened(target), `${VECTORS[target]} tiles`);
+    }
+    const elsewhere = Deno.build.arch === "aarch64" ? "avx2" : "neon";
+    await assert.rejects(
+      opened(elsewhere),
+      /RGX_TARGET is "(avx2|neon)", which cannot be had here/,
+    );
+    await assert.rejects(opened("sse"), /"sse"; expected one of wasm, avx2, avx512, neon/);
+  } finally {
+    if (before === undefined) Deno.env.delete("RGX_TARGET");
+    else Deno.env.set("RGX_TARGET", before);
+    if (native !== undefined) Deno.env.set("RGX_NATIVE", native);
   }
 });
 

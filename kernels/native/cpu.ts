@@ -8,12 +8,14 @@ const SYMBOLS = {
 
 /** Registers of CPUID. */
 const EAX = 0, EBX = 1, ECX = 2, EDX = 3;
-/** Bit of ECX of leaf 1: the system saves the registers that XCR0 names. */
-const OSXSAVE = 27;
-/** Bits of XCR0: SSE, AVX, and the three parts of the AVX-512 registers. */
-const AVX512_STATE = 0xe6;
+/** Bits of ECX of leaf 1: FMA, AVX and F16C; the system saves the registers that XCR0 names. */
+const AVX = [12, 28, 29], OSXSAVE = 27;
+/** Bits of EBX of leaf 7: BMI1, AVX2 and BMI2 (the rest of the level x86-64-v3 came earlier). */
+const AVX2 = [3, 5, 8];
 /** Bits of EBX of leaf 7: AVX512F, DQ, CD, BW and VL (the level x86-64-v4). */
 const AVX512 = [16, 17, 28, 30, 31];
+/** Bits of XCR0: SSE and AVX; the same and the three parts of the AVX-512 registers. */
+const AVX_STATE = 0x06, AVX512_STATE = 0xe6;
 
 /** Bit of ECX of leaf 7: AVX512-VNNI, products of bytes. */
 const AVX512_VNNI = 11;
@@ -25,13 +27,15 @@ const AMX = [22, 24];
 /** Bits of XCR0: the registers of AMX. */
 const AMX_STATE = 0x60000;
 
-/** What the processor and the system have. */
+/** The kinds of vectors that native kernels are compiled for. */
+export type NativeTarget = "avx512" | "avx2" | "neon";
+
+/** What the kernels of a target may use on this processor. */
 export interface CpuFeatures {
-  /** The vectors: all of AVX-512 that the level x86-64-v4 asks for, or NEON. */
-  vectors: boolean;
-  /** Dot products of bytes, four at a time: AVX512-VNNI, or NEON's. Only with `vectors`. */
+  target: NativeTarget;
+  /** Whether products of bytes are compiled for it: with AVX512-VNNI, AVX2, or NEON's. */
   dots: boolean;
-  /** What multiplies numbers in bfloat16; null = nothing. Only with `vectors`. */
+  /** What multiplies numbers in bfloat16; null = nothing. */
   bf16: "amx" | "avx512" | null;
   /**
    * Whether rows from memory come sooner with prefetch instructions than with plain reads.
@@ -39,8 +43,6 @@ export interface CpuFeatures {
    */
   prefetches: boolean;
 }
-
-const NOTHING: CpuFeatures = { vectors: false, dots: false, bf16: null, prefetches: false };
 
 /** "Genu", which begins the name of Intel's processors: EBX of leaf 0. */
 const INTEL = 0x756e6547;
@@ -53,40 +55,36 @@ export interface Instructions {
   ask_for_amx(): number;
 }
 
-/** What these instructions of an x86-64 processor tell. */
-export function featuresOfX86({ cpuid, xgetbv0, ask_for_amx }: Instructions): CpuFeatures {
-  if (cpuid(0, 0, 0) < 7) return NOTHING;
-  if ((cpuid(1, 0, ECX) >>> OSXSAVE & 1) === 0) return NOTHING;
-  const state = xgetbv0();
-  if ((state & AVX512_STATE) !== AVX512_STATE) return NOTHING;
-  const features = cpuid(7, 0, EBX);
-  if (!AVX512.every((bit) => (features >>> bit & 1) === 1)) return NOTHING;
-  const has = (word: number, bit: number) => (word >>> bit & 1) === 1;
+/** What these instructions of an x86-64 processor tell of each of its targets, the best first. */
+export function featuresOfX86({ cpuid, xgetbv0, ask_for_amx }: Instructions): CpuFeatures[] {
+  const has = (word: number, bits: number[]) => bits.every((bit) => (word >>> bit & 1) === 1);
+  if (cpuid(0, 0, EAX) < 7 || !has(cpuid(1, 0, ECX), [...AVX, OSXSAVE])) return [];
+  const state = xgetbv0(), features = cpuid(7, 0, EBX);
+  if ((state & AVX_STATE) !== AVX_STATE || !has(features, AVX2)) return [];
+  const prefetches = cpuid(0, 0, EBX) === INTEL;
+  const avx2: CpuFeatures = { target: "avx2", dots: true, bf16: null, prefetches };
+  if ((state & AVX512_STATE) !== AVX512_STATE || !has(features, AVX512)) return [avx2];
   // Packing takes AVX512-BF16 for AMX, too.
-  const pairs = cpuid(7, 0, EAX) >= 1 && has(cpuid(7, 1, EAX), AVX512_BF16);
-  const words = cpuid(7, 0, EDX);
-  const tiles = pairs && AMX.every((bit) => has(words, bit)) &&
-    (state & AMX_STATE) === AMX_STATE && ask_for_amx() === 0;
-  return {
-    vectors: true,
-    dots: has(cpuid(7, 0, ECX), AVX512_VNNI),
-    bf16: tiles ? "amx" : pairs ? "avx512" : null,
-    prefetches: cpuid(0, 0, EBX) === INTEL,
-  };
+  const pairs = cpuid(7, 0, EAX) >= 1 && has(cpuid(7, 1, EAX), [AVX512_BF16]);
+  const tiles = pairs && has(cpuid(7, 0, EDX), AMX) && (state & AMX_STATE) === AMX_STATE &&
+    ask_for_amx() === 0;
+  const dots = has(cpuid(7, 0, ECX), [AVX512_VNNI]);
+  const bf16 = tiles ? "amx" : pairs ? "avx512" : null;
+  return [{ target: "avx512", dots, bf16, prefetches }, avx2];
 }
 
 /** The entry of the auxiliary vector with the features of an ARM64 processor, and its bits. */
 const AT_HWCAP = 16n, HWCAP_ASIMD = 1, HWCAP_ASIMDDP = 20;
 
 /** What Linux reports of an ARM64 processor. @param hwcap the entry AT_HWCAP */
-export function featuresOfArm(hwcap: bigint): CpuFeatures {
+export function featuresOfArm(hwcap: bigint): CpuFeatures[] {
   const has = (bit: number) => (hwcap >> BigInt(bit) & 1n) === 1n;
-  if (!has(HWCAP_ASIMD)) return NOTHING;
-  return { ...NOTHING, vectors: true, dots: has(HWCAP_ASIMDDP) };
+  if (!has(HWCAP_ASIMD)) return [];
+  return [{ target: "neon", dots: has(HWCAP_ASIMDDP), bf16: null, prefetches: false }];
 }
 
 /** Asks the processor, or on ARM64 the system. @param library path of the native library */
-export function cpuFeatures(arch: string, library: string): CpuFeatures {
+export function cpuFeatures(arch: string, library: string): CpuFeatures[] {
   if (arch === "aarch64") {
     const libc = Deno.dlopen("libc.so.6", {
       getauxval: { parameters: ["u64"], result: "u64" },

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-import { nativeLibrary } from "./library.ts";
+import { nativeLibraries } from "./library.ts";
 
 const MODULES = ["./library.ts", "./kernels.ts"].map((name) =>
   JSON.stringify(new URL(name, import.meta.url).href)
@@ -13,10 +13,10 @@ const MODULES = ["./library.ts", "./kernels.ts"].map((name) =>
 
 /** The range of units is empty, so a kernel does next to nothing. */
 const SCRIPT = `
-const { nativeLibrary } = await import(${MODULES[0]});
+const { nativeLibraries } = await import(${MODULES[0]});
 const { nativeKernels } = await import(${MODULES[1]});
 const memory = new WebAssembly.Memory({ initial: 64, maximum: 128, shared: true });
-for (const [name, kernel] of nativeKernels(nativeLibrary().code, memory)) {
+for (const [name, kernel] of nativeKernels(nativeLibraries().codes[0], memory)) {
   const count = name === "decode_layer" ? 46 : kernel.length;
   const call = new Array(count).fill(64);
   call[count - 3] = call[count - 2] = 0;
@@ -28,7 +28,7 @@ for (const [name, kernel] of nativeKernels(nativeLibrary().code, memory)) {
 }`;
 
 Deno.test("every native kernel can be called often", {
-  ignore: needs(nativeLibrary().code !== null, NEEDED.native),
+  ignore: needs(nativeLibraries().codes.length > 0, NEEDED.native),
 }, async () => {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--unstable-raw-imports", "--no-check", SCRIPT],

@@ -32,7 +32,7 @@ const SYMBOLS = {
   matmul_int8: {
     parameters: [P, I, U, U, U, U, I, I, I, I, F, I, I, I, U], result: "void",
   },
-  // The second argument is the unit that multiplies (BF16_UNITS). Only the library for x86-64 has
+  // The second argument is the unit that multiplies (BF16_UNITS). Only the library for AVX-512 has
   // these four.
   bf16_pack_rows: {
     parameters: [P, I, U, I, I, I, U, I, I, U], result: "void", optional: true,
@@ -113,8 +113,8 @@ const SYMBOLS = {
 } as const;
 
 /** Native code that this processor can run. */
-export interface NativeCode extends Omit<CpuFeatures, "vectors"> {
-  /** The library (library.ts), the same in every call of a thread. */
+export interface NativeCode extends CpuFeatures {
+  /** The file of the library (library.ts). */
   path: string;
 }
 
@@ -128,12 +128,14 @@ const DECODE_LAYER_ARGUMENTS = 46;
 
 export type KernelFunction = (...args: number[]) => void;
 
-let opened: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"] | undefined;
+/** The libraries that this thread has opened, by their path. */
+const opened = new Map<string, Deno.DynamicLibrary<typeof SYMBOLS>["symbols"]>();
 
 /** The native kernels on a memory, by their names. */
 export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory) {
   const { path, dots, bf16 } = code, prefetches = code.prefetches ? 1 : 0;
-  const native = opened ??= Deno.dlopen(path, SYMBOLS).symbols;
+  const native = opened.get(path) ?? Deno.dlopen(path, SYMBOLS).symbols;
+  opened.set(path, native);
   // A shared memory never moves: its address space is reserved when it is made.
   const base = Deno.UnsafePointer.of(new Uint8Array(memory.buffer as ArrayBuffer, 0, 1));
   // Each function is written out, because V8 calls native code directly (in 20 to 40 ns, not in

@@ -5,10 +5,11 @@
  * compiler. It takes Deno's permission `ffi`, which is not asked for.
  */
 import { messageOf } from "../../core/errors.ts";
-import arm64 from "./aarch64.so" with { type: "bytes" };
-import x86 from "./x86_64.so" with { type: "bytes" };
-import { type CpuFeatures, cpuFeatures } from "./cpu.ts";
+import avx2 from "./avx2.so" with { type: "bytes" };
+import avx512 from "./avx512.so" with { type: "bytes" };
+import { type CpuFeatures, cpuFeatures, type NativeTarget } from "./cpu.ts";
 import type { NativeCode } from "./kernels.ts";
+import neon from "./neon.so" with { type: "bytes" };
 
 /** Functions of the C library. */
 const LIBC = {
@@ -17,21 +18,33 @@ const LIBC = {
   close: { parameters: ["i32"], result: "i32" },
 } as const;
 
-/** The library of each kind of processor, and the vectors that it needs. */
-const LIBRARIES: Readonly<Record<string, { bytes: Uint8Array; vectors: string }>> = {
-  x86_64: { bytes: x86, vectors: "AVX-512" },
-  aarch64: { bytes: arm64, vectors: "NEON" },
+/** The library of each target. */
+const LIBRARIES: Readonly<Record<NativeTarget, Uint8Array>> = { avx512, avx2, neon };
+
+/** The targets for people. */
+export const VECTORS: Readonly<Record<NativeTarget, string>> = {
+  avx512: "AVX-512",
+  avx2: "AVX2",
+  neon: "NEON",
 };
+
+/**
+ * The target of each kind of processor that asks for the least. Its library tells which targets the
+ * processor has.
+ */
+const LEAST: Readonly<Record<string, NativeTarget>> = { x86_64: "avx2", aarch64: "neon" };
 
 /** Closes the file when another program is started. From Linux's <sys/memfd.h>. */
 const MFD_CLOEXEC = 1;
 /** Asks for a file that may contain code: kernels from 6.3 on can forbid other ones. */
 const MFD_EXEC = 0x10;
 
-/** The native kernels of this processor, or why there are none. */
-export type NativeLibrary =
-  | { code: NativeCode; /** The instructions that they use, for people. */ tiles: string }
-  | { code: null; why: string };
+/** The native kernels that this processor can run, the best first, or why there are none. */
+export interface NativeLibraries {
+  codes: readonly NativeCode[];
+  /** Only without any. */
+  why: string;
+}
 
 /** What opening needs of the system; tests replace parts of it. */
 export interface System {
@@ -39,7 +52,7 @@ export interface System {
   arch: string;
   mayOpen(): boolean;
   libc(): { symbols: Libc; close(): void };
-  features(arch: string, path: string): CpuFeatures;
+  features(arch: string, path: string): CpuFeatures[];
 }
 
 /** The functions of LIBC. */
@@ -77,32 +90,35 @@ function createFile(library: Uint8Array, { memfd_create, write, close }: Libc): 
   return `/proc/self/fd/${descriptor}`;
 }
 
-/** Opens the library on a system. */
-export function openOn({ os, arch, mayOpen, libc, features }: System): NativeLibrary {
-  const no = (why: string): NativeLibrary => ({ code: null, why });
-  const library = LIBRARIES[arch];
-  if (os !== "linux" || library === undefined) return no(`there are none for ${os} on ${arch}`);
+/** Opens the libraries on a system. */
+export function openOn({ os, arch, mayOpen, libc, features }: System): NativeLibraries {
+  const no = (why: string): NativeLibraries => ({ codes: [], why });
+  const least = LEAST[arch];
+  if (os !== "linux" || least === undefined) return no(`there are none for ${os} on ${arch}`);
   if (!mayOpen()) return no("they need the permission --allow-ffi");
   try {
     const opened = libc();
-    let file;
     try {
-      file = createFile(library.bytes, opened.symbols);
+      const file = createFile(LIBRARIES[least], opened.symbols);
+      if (!file.startsWith("/")) return no(file);
+      const codes = [];
+      for (const has of features(arch, file)) {
+        const isLeast = has.target === least;
+        const path = isLeast ? file : createFile(LIBRARIES[has.target], opened.symbols);
+        if (path.startsWith("/")) codes.push({ path, ...has });
+      }
+      return codes.length > 0 ? { codes, why: "" } : no(`this processor has no ${VECTORS[least]}`);
     } finally {
       opened.close();
     }
-    if (!file.startsWith("/")) return no(file);
-    const { vectors, ...has } = features(arch, file);
-    if (!vectors) return no(`this processor has no ${library.vectors}`);
-    return { code: { path: file, ...has }, tiles: library.vectors };
   } catch (error) {
     return no(`the system does not open them: ${messageOf(error).split("\n")[0]}`);
   }
 }
 
-let opened: NativeLibrary | undefined;
+let opened: NativeLibraries | undefined;
 
-/** Opens the native kernels once. The file in memory stays until the process ends. */
-export function nativeLibrary(): NativeLibrary {
+/** Opens the native kernels once. The files in memory stay until the process ends. */
+export function nativeLibraries(): NativeLibraries {
   return opened ??= openOn(SYSTEM);
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { featuresOfArm, featuresOfX86 } from "./cpu.ts";
+import { type CpuFeatures, featuresOfArm, featuresOfX86 } from "./cpu.ts";
 import { type Libc, openOn, type System } from "./library.ts";
 
 /** A C library whose file in memory is never a real one. */
@@ -9,6 +9,9 @@ const LIBC: Libc = {
   close: () => 0,
 };
 
+const AVX2: CpuFeatures = { target: "avx2", dots: true, bf16: null, prefetches: false };
+const AVX512: CpuFeatures = { target: "avx512", dots: true, bf16: "amx", prefetches: true };
+
 /** A system on which everything works, unless parts are replaced. */
 function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
   return {
@@ -16,22 +19,29 @@ function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
     arch: "x86_64",
     mayOpen: () => true,
     libc: () => ({ symbols: { ...LIBC, ...libc }, close: () => {} }),
-    features: () => ({ vectors: true, dots: false, bf16: null, prefetches: false }),
+    features: () => [AVX2],
     ...parts,
   };
 }
 
 function whyNot(parts: Partial<System>, libc: Partial<Libc> = {}): string {
   const opened = openOn(system(parts, libc));
-  assert.equal(opened.code, null);
+  assert.deepEqual(opened.codes, []);
   return opened.why;
 }
 
-Deno.test("where everything works, the library is a file in memory", () => {
-  assert.deepEqual(openOn(system({})), {
-    code: { path: "/proc/self/fd/1234", dots: false, bf16: null, prefetches: false },
-    tiles: "AVX-512",
-  });
+Deno.test("where everything works, each library of the processor is a file in memory", () => {
+  const lengths: number[] = [];
+  const write: Libc["write"] = (_descriptor, bytes) => (lengths.push(bytes.length), bytes.length);
+  let next = 1234;
+  const opened = openOn(
+    system({ features: () => [AVX512, AVX2] }, { memfd_create: () => next++, write }),
+  );
+  assert.deepEqual(opened.codes, [
+    { path: "/proc/self/fd/1235", ...AVX512 },
+    { path: "/proc/self/fd/1234", ...AVX2 },
+  ]);
+  assert.notEqual(lengths[0], lengths[1]);
 });
 
 Deno.test("a system that forbids files in memory has no native kernels, and the reason", () => {
@@ -51,12 +61,7 @@ Deno.test("an old system that does not know MFD_EXEC is asked without it", () =>
     memfd_create: (_name, flags) => (asked.push(flags), asked.length === 1 ? -1 : 7),
   }));
   assert.deepEqual(asked, [0x11, 0x01]);
-  assert.deepEqual(opened.code, {
-    path: "/proc/self/fd/7",
-    dots: false,
-    bf16: null,
-    prefetches: false,
-  });
+  assert.equal(opened.codes[0]!.path, "/proc/self/fd/7");
 });
 
 Deno.test("a library that is written piece by piece is complete", () => {
@@ -64,7 +69,7 @@ Deno.test("a library that is written piece by piece is complete", () => {
   const opened = openOn(system({}, {
     write: (_descriptor, bytes) => (counts.push(bytes.length), Math.min(bytes.length, 100_000)),
   }));
-  assert.notEqual(opened.code, null);
+  assert.equal(opened.codes.length, 1);
   assert.ok(counts.every((count, i) => i === 0 || count === counts[i - 1]! - 100_000));
   assert.ok(counts.at(-1)! <= 100_000);
 });
@@ -86,15 +91,15 @@ Deno.test("a system that does not map files in memory as code says so", () => {
 Deno.test("other systems, missing permissions and older processors are named", () => {
   assert.equal(whyNot({ os: "darwin", arch: "aarch64" }), "there are none for darwin on aarch64");
   assert.equal(whyNot({ mayOpen: () => false }), "they need the permission --allow-ffi");
-  const features = () => ({ vectors: false, dots: false, bf16: null, prefetches: false });
-  assert.equal(whyNot({ features }), "this processor has no AVX-512");
+  const features = () => [];
+  assert.equal(whyNot({ features }), "this processor has no AVX2");
   assert.equal(whyNot({ features, arch: "aarch64" }), "this processor has no NEON");
   assert.equal(whyNot({ arch: "riscv64" }), "there are none for linux on riscv64");
 });
 
 /** A processor with AVX-512 and AVX512-VNNI, unless registers are replaced. */
 function processor(
-  { leaves = 13, ecx1 = 1 << 27, ebx7 = 0xd0030000, ecx7 = 1 << 11, state = 0xe7, ...amx }: {
+  { leaves = 13, ecx1 = 0x38001000, ebx7 = 0xd0030128, ecx7 = 1 << 11, state = 0xe7, ...amx }: {
     [register: string]: number;
   },
 ) {
@@ -111,42 +116,44 @@ function processor(
   });
 }
 
-Deno.test("AVX-512 needs the processor's instructions and the system's registers", () => {
-  const none = { vectors: false, dots: false, bf16: null, prefetches: false };
-  const some = { ...none, vectors: true };
-  assert.deepEqual(processor({}), { ...some, dots: true });
-  assert.deepEqual(processor({ ecx7: 0 }), some);
-  assert.equal(processor({ name: 0x756e6547 }).prefetches, true, "GenuineIntel");
-  assert.deepEqual(processor({ leaves: 6 }), none);
-  assert.deepEqual(processor({ ecx1: 0 }), none, "no OSXSAVE");
-  assert.deepEqual(processor({ state: 0x07 }), none, "the system saves AVX registers only");
+Deno.test("AVX-512 and AVX2 need the processor's instructions and the system's registers", () => {
+  const avx512 = { ...AVX512, bf16: null, prefetches: false };
+  assert.deepEqual(processor({}), [avx512, AVX2]);
+  assert.deepEqual(processor({ ecx7: 0 }), [{ ...avx512, dots: false }, AVX2]);
+  assert.equal(processor({ name: 0x756e6547 })[0]!.prefetches, true, "GenuineIntel");
+  assert.deepEqual(processor({ leaves: 6 }), []);
+  for (const bit of [12, 27, 28, 29]) {
+    assert.deepEqual(processor({ ecx1: 0x38001000 & ~(1 << bit) }), [], `without bit ${bit}`);
+  }
+  assert.deepEqual(processor({ state: 0x03 }), [], "the system saves SSE registers only");
+  assert.deepEqual(processor({ state: 0x07 }), [AVX2], "the system saves AVX registers only");
   for (const bit of [16, 17, 28, 30, 31]) {
-    assert.deepEqual(processor({ ebx7: 0xd0030000 & ~(1 << bit) }), none, `without bit ${bit}`);
+    assert.deepEqual(processor({ ebx7: 0xd0030128 & ~(1 << bit) }), [AVX2], `without bit ${bit}`);
+  }
+  for (const bit of [3, 5, 8]) {
+    assert.deepEqual(processor({ ebx7: 0xd0030128 & ~(1 << bit) }), [], `without bit ${bit}`);
   }
 });
 
 Deno.test("on ARM64 the system tells the processor's instructions, and the library is another", () => {
-  const none = { vectors: false, dots: false, bf16: null, prefetches: false };
-  assert.deepEqual(featuresOfArm(0n), none);
-  assert.deepEqual(featuresOfArm(1n << 1n), { ...none, vectors: true });
-  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), { ...none, vectors: true, dots: true });
+  const neon: CpuFeatures = { target: "neon", dots: false, bf16: null, prefetches: false };
+  assert.deepEqual(featuresOfArm(0n), []);
+  assert.deepEqual(featuresOfArm(1n << 1n), [neon]);
+  assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), [{ ...neon, dots: true }]);
   const lengths: number[] = [];
   const write: Libc["write"] = (_descriptor, bytes) => (lengths.push(bytes.length), bytes.length);
-  const arm = openOn(system({ arch: "aarch64" }, { write }));
-  assert.deepEqual(arm, {
-    code: { path: "/proc/self/fd/1234", dots: false, bf16: null, prefetches: false },
-    tiles: "NEON",
-  });
+  const arm = openOn(system({ arch: "aarch64", features: () => [neon] }, { write }));
+  assert.deepEqual(arm.codes, [{ path: "/proc/self/fd/1234", ...neon }]);
   openOn(system({}, { write }));
   assert.notEqual(lengths[0], lengths[1]);
 });
 
 Deno.test("bfloat16 takes AMX where the system gives its registers, else AVX512-BF16", () => {
   const amx = { subleaves: 1, edx7: 1 << 22 | 1 << 24, eax71: 1 << 5, state: 0x600e7 };
-  assert.equal(processor(amx).bf16, "amx");
-  assert.equal(processor({ ...amx, refused: -1 }).bf16, "avx512", "Linux refuses");
-  assert.equal(processor({ ...amx, state: 0xe7 }).bf16, "avx512", "registers are not saved");
-  assert.equal(processor({ ...amx, edx7: 1 << 24 }).bf16, "avx512", "tiles without bfloat16");
-  assert.equal(processor({ ...amx, eax71: 0 }).bf16, null, "packing takes AVX512-BF16");
-  assert.equal(processor({ ...amx, subleaves: 0 }).bf16, null, "an older processor");
+  assert.equal(processor(amx)[0]!.bf16, "amx");
+  assert.equal(processor({ ...amx, refused: -1 })[0]!.bf16, "avx512", "Linux refuses");
+  assert.equal(processor({ ...amx, state: 0xe7 })[0]!.bf16, "avx512", "registers are not saved");
+  assert.equal(processor({ ...amx, edx7: 1 << 24 })[0]!.bf16, "avx512", "tiles without bfloat16");
+  assert.equal(processor({ ...amx, eax71: 0 })[0]!.bf16, null, "packing takes AVX512-BF16");
+  assert.equal(processor({ ...amx, subleaves: 0 })[0]!.bf16, null, "an older processor");
 });

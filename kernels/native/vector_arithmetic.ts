@@ -4,8 +4,7 @@ import {
   requireSameLength,
   type VectorArithmetic,
 } from "../../core/vector_arithmetic.ts";
-import { nativeWanted } from "./choice.ts";
-import { nativeLibrary } from "./library.ts";
+import { wantedLibraries } from "./choice.ts";
 
 const SYMBOLS = {
   add_values: { parameters: ["buffer", "buffer", "buffer", "usize"], result: "void" },
@@ -81,8 +80,8 @@ export function vectorArithmetic(): VectorArithmetic {
 }
 
 function choose(): VectorArithmetic {
-  const { code } = nativeLibrary();
-  if (code === null || !nativeWanted()) return PLAIN_ARITHMETIC;
+  const code = wantedLibraries().codes[0];
+  if (code === undefined) return PLAIN_ARITHMETIC;
   const native = open(code.path);
   return hasPlainBits(native) ? native : PLAIN_ARITHMETIC;
 }

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { PLAIN_ARITHMETIC } from "../../core/vector_arithmetic.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-import { nativeWanted } from "./choice.ts";
-import { nativeLibrary } from "./library.ts";
+import { wantedLibraries } from "./choice.ts";
 import { hasPlainBits, vectorArithmetic } from "./vector_arithmetic.ts";
 
 Deno.test("native arithmetic has the bits of the plain functions and stays in its arrays", {
-  ignore: needs(nativeLibrary().code !== null && nativeWanted(), NEEDED.native),
+  ignore: needs(wantedLibraries().codes.length > 0, NEEDED.native),
 }, () => {
   const native = vectorArithmetic();
   assert.notEqual(native, PLAIN_ARITHMETIC);

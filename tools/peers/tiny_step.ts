@@ -2,7 +2,7 @@
  * A GRPO step of a small model beside TRL's, in the shape of `deno task bench:grpo`. Almost all of
  * TRL's time is not arithmetic here.
  */
-import { nativeLibrary } from "../../kernels/native/library.ts";
+import { nativeLibraries } from "../../kernels/native/library.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import type { StepJob, StepTimes } from "./jobs.ts";
 import { storyPrompts } from "./model.ts";
@@ -45,7 +45,7 @@ export async function tinySection(python: string, rounds: number): Promise<strin
     computeDtype: "float32",
   };
   const threads = navigator.hardwareConcurrency > 1 ? [1, 2] : [1];
-  const hasUnit = nativeLibrary().code?.bf16 != null;
+  const hasUnit = nativeLibraries().codes[0]?.bf16 != null;
   const programs = hasUnit ? [...PROGRAMS, ...IN_BF16] : PROGRAMS;
   const nameOf = (program: string, count: number) => `${program}, threads ${count}`;
   const { alive, died, versions } = await inTurns<StepTimes>(

@@ -128,7 +128,7 @@ static void query_products(const Gradient *g, int i, int rows, int reach, int ad
 /** Queries (or keys) that end (or begin) at the same key (or query), as in the WASM kernel. */
 #define TOGETHER 6
 
-#ifdef __aarch64__
+#if MAX_PANELS == 1
 #define two_chains(rows, a, b) (chains(rows, 1, a), chains(rows, 1, b))
 #else
 /**

@@ -62,7 +62,7 @@ INLINE void add_fives(
   f32x16 c[MAX_X][CHAINS]
 ) {
   UNROLL for (int i = 0; i < 4; i++) {
-    add_term(m, pick_of_32(low, high, word >> (8 * i)), p, at + i, i & 1, c);
+    add_term(m, pick_five_bits(low, high, word >> (8 * i)), p, at + i, i & 1, c);
   }
 }
 

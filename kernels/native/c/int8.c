@@ -1,32 +1,8 @@
 // Products of 4-bit weights with rows of x that are rounded to bytes: matmul_int8 of
 // kernels/ops/matmul/wasm/int8.as.ts. This file is compiled for processors with AVX512-VNNI or with
-// NEON's dot products, which multiply bytes and add four products in one instruction. The sum of a
-// block is exact, so its order does not matter.
-#ifndef __aarch64__
-#include <immintrin.h>
-#endif
-
+// NEON's dot products, which multiply bytes and add four products in one instruction, and for AVX2,
+// which takes three. The sum of a block is exact, so its order does not matter.
 #include "codes.h"
-
-// Max rows of x of a tile, and the sums of four products in every lane: the bytes of `codes`, which
-// are below 16, times the four signed bytes of `four`.
-#ifdef __aarch64__
-#define MAX_ROWS 4
-INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
-  union { u32x16 words; int32x4x4_t parts; } to = { sums };
-  const union { u32x16 words; int8x16x4_t parts; } from = { codes };
-  const int8x16_t bytes = vreinterpretq_s8_s32(vdupq_n_s32(four));
-  UNROLL for (int i = 0; i < 4; i++) {
-    to.parts.val[i] = vdotq_s32(to.parts.val[i], from.parts.val[i], bytes);
-  }
-  return to.words;
-}
-#else
-#define MAX_ROWS 12
-INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
-  return (u32x16)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)codes, _mm512_set1_epi32(four));
-}
-#endif
 
 typedef struct {
   /** Rows of x in bytes, of every eight the even ones first. */
@@ -63,10 +39,10 @@ INLINE const char *block_at(const int type, const char *panel, int block, f32x16
  * totals [rows][16] of a panel. One panel at a time, so that its bytes are read in the order of
  * memory, which the hardware's prefetchers follow; the blocks are independent but for the totals.
  */
-INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MAX_ROWS]) {
+INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MAX_INT8_ROWS]) {
   UNROLL for (int r = 0; r < rows; r++) totals[r] = (f32x16)0.0f;
   // One pointer serves three rows.
-  const char *x[(MAX_ROWS + 2) / 3], *scales[(MAX_ROWS + 2) / 3];
+  const char *x[(MAX_INT8_ROWS + 2) / 3], *scales[(MAX_INT8_ROWS + 2) / 3];
   const size_t byteStep = t->byteStep, scaleStep = t->scaleStep;
   UNROLL for (int g = 0; 3 * g < rows; g++) {
     x[g] = t->bytes + 3 * g * byteStep;
@@ -80,7 +56,7 @@ INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MA
       const size_t at = (size_t)block * record_bytes(type) / parts;
       prefetch(t->panel + at + AHEAD, record_bytes(type) / parts);
     }
-    u32x16 sums[MAX_ROWS];
+    u32x16 sums[MAX_INT8_ROWS];
     UNROLL for (int r = 0; r < rows; r++) sums[r] = (u32x16)0u;
     UNROLL for (int word = 0; word < 4; word++) {
       const u32x16 w = load_words(codes + word * ROW);
@@ -114,7 +90,7 @@ typedef struct {
 
 /** A tile, of which the first `columns` columns are stored at (or added to) their place. */
 INLINE void tile_to(const int type, const int rows, const Tile *t, const Result *to) {
-  f32x16 totals[MAX_ROWS];
+  f32x16 totals[MAX_INT8_ROWS];
   tile(type, rows, t, totals);
   UNROLL for (int r = 0; r < rows; r++) {
     char *at = to->out + r * to->outStep;
@@ -125,7 +101,7 @@ INLINE void tile_to(const int type, const int rows, const Tile *t, const Result 
 #define CASE(type, rows) \
   case rows: tile_to(type, rows, t, to); return;
 #define CASES_TO_4(type) CASE(type, 1) CASE(type, 2) CASE(type, 3) CASE(type, 4)
-#if MAX_ROWS == 4
+#if MAX_INT8_ROWS == 4
 #define CASES CASES_TO_4
 #else
 #define CASES(type)                                                                       \
@@ -149,7 +125,7 @@ KERNEL void matmul_int8(
   const size_t outStep = (size_t)n * 4;
   Tile t = { .byteStep = k, .scaleStep = (size_t)blocks * 8, .blocks = blocks };
   // Rows that are a multiple of 4 KB apart share one set of the first-level cache.
-  const int max = k % 4096 == 0 ? MAX_ROWS / 2 : MAX_ROWS;
+  const int max = k % 4096 == 0 ? MAX_INT8_ROWS / 2 : MAX_INT8_ROWS;
   Result to = { .outStep = outStep, .alpha = alpha, .add = accumulate };
   for (int unit = begin; unit < end; unit++) {
     const int panel = unit % panels, first = unit / panels * unitRows;

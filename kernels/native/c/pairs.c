@@ -5,7 +5,7 @@
 #include "bf16.h"
 
 /** Max rows of a tile. */
-#define MAX_ROWS 4
+#define PAIR_ROWS 4
 
 INLINE __m512bh words_at(const char *at) {
   return (__m512bh)_mm512_loadu_si512(at);
@@ -13,7 +13,7 @@ INLINE __m512bh words_at(const char *at) {
 
 /** Rows of a packed tile are 64 bytes apart; `rows` rows may not cross its end. */
 INLINE void pair_tile(const int rows, const int panels, const Bf16Tiles *t, const char *a, char *c) {
-  __m512 sums[MAX_ROWS][2];
+  __m512 sums[PAIR_ROWS][2];
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int j = 0; j < panels; j++) {
       sums[i][j] = t->add ? _mm512_loadu_ps(c + i * t->cRow + j * ROW) : _mm512_setzero_ps();
@@ -21,7 +21,7 @@ INLINE void pair_tile(const int rows, const int panels, const Bf16Tiles *t, cons
   }
   const char *b = t->b;
   for (int block = t->blocks; block > 0; block--, a += TILE_BYTES, b += TILE_BYTES) {
-    __m512 even[MAX_ROWS][2], odd[MAX_ROWS][2];
+    __m512 even[PAIR_ROWS][2], odd[PAIR_ROWS][2];
     UNROLL for (int i = 0; i < rows; i++) {
       UNROLL for (int j = 0; j < panels; j++) even[i][j] = odd[i][j] = _mm512_setzero_ps();
     }
@@ -57,10 +57,10 @@ PAIR_TILE(1, 1) PAIR_TILE(2, 1) PAIR_TILE(3, 1) PAIR_TILE(4, 1)
 PAIR_TILE(1, 2) PAIR_TILE(2, 2) PAIR_TILE(3, 2) PAIR_TILE(4, 2)
 
 void pair_tiles(const Bf16Tiles *t, int rows, int panels) {
-  for (int row = 0; row < rows; row += MAX_ROWS) {
+  for (int row = 0; row < rows; row += PAIR_ROWS) {
     const char *a = t->a + (size_t)(row / LANES) * t->aTile + (size_t)(row % LANES) * ROW;
     char *c = t->c + (size_t)row * t->cRow;
-    switch (min(MAX_ROWS, rows - row) + (panels > 1 ? 4 : 0)) {
+    switch (min(PAIR_ROWS, rows - row) + (panels > 1 ? 4 : 0)) {
       case 1: pair_1_1(t, a, c); break;
       case 2: pair_2_1(t, a, c); break;
       case 3: pair_3_1(t, a, c); break;

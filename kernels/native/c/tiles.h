@@ -31,30 +31,8 @@ typedef struct {
   int aheadLines, aheadTimes, aheadTerms;
 } Product;
 
-#ifdef __aarch64__
-// A register has four lanes: the sums of 6 rows of one panel take 24 of the 32 registers.
-#define MAX_ROWS 6
-#define MAX_PANELS 1
-#else
-/** Max rows of a tile with one or two panels. */
-#define MAX_ROWS 14
-/** Max panels of a tile, and max rows of a tile with so many panels. */
-#define MAX_PANELS 4
-#define MAX_ROWS_OF_4 6
-#endif
-
 /** What a tile fetches while it adds its terms. */
 enum { FETCH_NOTHING, FETCH_PANELS, FETCH_ROWS };
-
-/**
- * Hides from the compiler where a pointer comes from. Otherwise it makes one pointer of all, which
- * goes from row to row, and each load waits for the addition before it.
- */
-#ifdef __aarch64__
-#define OPAQUE(p)
-#else
-#define OPAQUE(p) __asm__("" : "+r"(p))
-#endif
 
 /** The loop over packed panels adds so many terms in a turn, and then changes the addresses. */
 #define TURN 4
@@ -225,7 +203,7 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
   SIZES_TO_6(DO, kind, panels)                                                              \
   DO(kind, 7, panels) DO(kind, 8, panels) DO(kind, 9, panels) DO(kind, 10, panels)          \
   DO(kind, 11, panels) DO(kind, 12, panels) DO(kind, 13, panels) DO(kind, 14, panels)
-#ifdef __aarch64__
+#if MAX_PANELS == 1
 #define EACH_TILE(DO, kind) SIZES_TO_6(DO, kind, 1)
 #else
 #define EACH_TILE(DO, kind) \
@@ -242,7 +220,7 @@ EACH_TILE(DECLARE, chain)
   case rows:                       \
     kind##_##rows##_##panels(p);   \
     return;
-#ifdef __aarch64__
+#if MAX_PANELS == 1
 /** `rows` × 1 panel of a product, up to 6 rows. */
 #define DISPATCH(kind)                                                \
   INLINE void kind##_of(int rows, int panels, const Product *p) {     \
@@ -267,7 +245,7 @@ DISPATCH(fetch_panels)
 DISPATCH(fetch_rows)
 DISPATCH(chain)
 
-#ifdef __aarch64__
+#if MAX_PANELS == 1
 INLINE int max_rows(int panels, size_t sRow) {
   (void)panels, (void)sRow;
   return MAX_ROWS;

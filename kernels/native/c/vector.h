@@ -7,9 +7,6 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
-#ifdef __aarch64__
-#include <arm_neon.h>
-#endif
 
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
@@ -65,11 +62,6 @@ INLINE void store1(char *at, float value) {
   *(float *)at = value;
 }
 
-/** a·b + c, rounded once. */
-INLINE f32x16 fma16(f32x16 a, f32x16 b, f32x16 c) {
-  return __builtin_elementwise_fma(a, b, c);
-}
-
 /** Floats of the given bits. */
 INLINE f32x16 as_floats(u32x16 words) {
   return (f32x16)words;
@@ -91,62 +83,7 @@ INLINE u32x16 shift_signed(u32x16 words, int by) {
   return (u32x16)((i32x16)words >> by);
 }
 
-#ifdef __aarch64__
-/** The float of `table` whose first byte is `bytes`' in every lane; 0 beyond the table. */
-INLINE f32x16 pick_bytes(f32x16 table, u32x16 index) {
-  union { f32x16 floats; uint8x16x4_t bytes; } from = { table }, to;
-  union { u32x16 words; uint8x16x4_t bytes; } at = { index * 0x04040404u + 0x03020100u };
-  UNROLL for (int i = 0; i < 4; i++) to.bytes.val[i] = vqtbl4q_u8(from.bytes, at.bytes.val[i]);
-  return to.floats;
-}
-
-/** table[index % 16] in every lane. */
-INLINE f32x16 pick(f32x16 table, u32x16 index) {
-  return pick_bytes(table, index & 15);
-}
-
-/** The 32 numbers of `low` and `high`: number index % 32 in every lane. */
-INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
-  const u32x16 first = (u32x16)pick_bytes(low, index & 31);
-  return (f32x16)(first | (u32x16)pick_bytes(high, (index & 31) - 16));
-}
-
-/** index % 16 as a float. */
-INLINE f32x16 convert_nibble(u32x16 index) {
-  return convert(index & 0xfu);
-}
-
-/** Nibble i of each word, times 16^(i % 4). */
-INLINE f32x16 nibble_in_place(u32x16 words, const int i) {
-  return convert((i < 4 ? words : words >> 16) & (0xfu << (4 * (i & 3))));
-}
-#else
-/** table[index % 16] in every lane. */
-INLINE f32x16 pick(f32x16 table, u32x16 index) {
-  return __builtin_ia32_permvarsf512(table, (i32x16)index);
-}
-
-/** index % 16 as a float: a table's number is one instruction, a mask and a conversion are two. */
-INLINE f32x16 convert_nibble(u32x16 index) {
-  const f32x16 numbers = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-  return pick(numbers, index);
-}
-
-/** Nibble i of each word, times 16^(i % 4). */
-INLINE f32x16 nibble_in_place(u32x16 words, const int i) {
-  const float one = (float)(1 << (4 * (i & 3)));
-  const f32x16 numbers = {
-    0, one, 2 * one, 3 * one, 4 * one, 5 * one, 6 * one, 7 * one, 8 * one, 9 * one, 10 * one,
-    11 * one, 12 * one, 13 * one, 14 * one, 15 * one,
-  };
-  return pick(numbers, words >> (4 * i));
-}
-
-/** The 32 numbers of `low` and `high`: number index % 32 in every lane. */
-INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
-  return __builtin_ia32_vpermi2varps512(low, (i32x16)index, high);
-}
-#endif
+#include "target.h"
 
 /** Transposes 16 rows of 16 columns. */
 #define TRANSPOSE16(r) \
@@ -162,44 +99,6 @@ INLINE f32x16 pick_of_32(f32x16 low, f32x16 high, u32x16 index) {
 INLINE void prefetch(const char *at, size_t bytes) {
   for (size_t i = 0; i < bytes; i += CACHE_LINE) __builtin_prefetch(at + i, 0, 2);
 }
-
-#ifdef __aarch64__
-/** The first `count` ≤ 16 lanes from memory, zeros behind. */
-INLINE f32x16 load_lanes(const char *at, int count) {
-  union { f32x16 all; f32x4 parts[4]; float lanes[LANES]; } to = { (f32x16)0.0f };
-  UNROLL for (int i = 0; i < 4; i++) {
-    if (count >= 4 * i + 4) to.parts[i] = *(const loose_f32x4 *)(at + i * 16);
-  }
-  ONE_BY_ONE for (int i = count & ~3; i < count; i++) to.lanes[i] = load1(at + i * 4);
-  return to.all;
-}
-
-/** Stores the first `count` ≤ 16 lanes. */
-INLINE void store_lanes(char *at, f32x16 value, int count) {
-  if (count == LANES) {
-    store16(at, value);
-    return;
-  }
-  char lanes[ROW];
-  store16(lanes, value);
-  ONE_BY_ONE for (int i = 0; i < count; i++) store1(at + i * 4, load1(lanes + i * 4));
-}
-#else
-/** A bit for each of the first `count` lanes. */
-INLINE uint16_t lane_bits(int count) {
-  return (uint16_t)((1u << count) - 1);
-}
-
-/** The first `count` ≤ 16 lanes from memory, zeros behind. Memory behind them is not read. */
-INLINE f32x16 load_lanes(const char *at, int count) {
-  return __builtin_ia32_loadups512_mask((const float *)at, (f32x16)0.0f, lane_bits(count));
-}
-
-/** Stores the first `count` ≤ 16 lanes. */
-INLINE void store_lanes(char *at, f32x16 value, int count) {
-  __builtin_ia32_storeups512_mask((float *)at, value, lane_bits(count));
-}
-#endif
 
 /** Stores the first `columns` lanes, or adds them to what is there. */
 INLINE void put_lanes(char *to, f32x16 value, int columns, int add) {

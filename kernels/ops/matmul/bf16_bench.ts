@@ -11,7 +11,7 @@ import process from "node:process";
 import { WasmDevice } from "../../devices/wasm/device.ts";
 import wasmBytes from "../../devices/wasm/kernels.wasm" with { type: "bytes" };
 import type { NativeCode } from "../../native/kernels.ts";
-import { nativeLibrary } from "../../native/library.ts";
+import { nativeLibraries } from "../../native/library.ts";
 import type { MatmulArgs } from "./spec.ts";
 
 type Shape = Pick<MatmulArgs, "m" | "n" | "k" | "transA" | "transB">;
@@ -65,7 +65,7 @@ function measure(calls: readonly (() => void)[], { m, n, k }: Shape): number[] {
 
 if (import.meta.main) {
   const module = await WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
-  const { code } = nativeLibrary();
+  const code = nativeLibraries().codes[0] ?? null;
   const units = code?.bf16 === "amx" ? ["amx", "avx512"] as const : [code?.bf16 ?? null];
   const columns: [name: string, code: NativeCode | null, isBf16: boolean][] = [
     ["float32", code, false],
