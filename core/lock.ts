@@ -4,8 +4,8 @@
  * dead process is taken over:
  * - on this machine, when the kernel says that the process is gone;
  * - at once, when it is from an earlier start of the same SLURM job or from a job that has ended;
- * - otherwise, on another machine, when its heartbeat has stopped: a live holder rewrites the file
- *   regularly. Ages are measured with the clock of the file system, not with those of the machines.
+ * - otherwise, on another machine, when its heartbeat has stopped and SLURM does not say that its
+ *   job is still there, suspended perhaps: a live holder rewrites the file regularly. Ages are measured with the clock of the file system, not with those of the machines.
  */
 import { createHash } from "node:crypto";
 import { explainFileError } from "./atomic_file.ts";
@@ -179,13 +179,17 @@ async function whyHeld(
       ? `process ${pid} on ${holder.host}${inJob(holder)}, since ${started}`
       : null;
   }
+  let isQueued = false;
   if (holder !== null && job !== null && (holder.job ?? null) !== null) {
     // SLURM starts a job again only when all processes of the earlier start are gone.
     if (holder.job === job.id && (holder.restart ?? Infinity) < job.restarts) return null;
-    if (holder.job !== job.id && await hasEnded(holder.job!, job)) return null;
+    const ended = holder.job === job.id ? null : await hasEnded(holder.job!, job);
+    if (ended) return null;
+    isQueued = ended === false;
   }
   const age = await ageByFileSystem(folder, path);
-  if (age === null || age > staleMs) return null;
+  // A suspended job gives no sign of life, and goes on later.
+  if (age === null || age > staleMs && !isQueued) return null;
   const seconds = Math.max(0, Math.round(age / 1000));
   return holder === null
     ? `its lock file is not readable, but was written ${seconds} s ago`

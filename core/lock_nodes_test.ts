@@ -179,6 +179,8 @@ Deno.test("the lock of another job is taken over when SLURM says that the job ha
       await writeLock();
       await assert.rejects(take(answer), /process 1 on n1 \(job 16\), since 2020/);
     }
+    // A suspended job is silent for long, and SLURM still has it.
+    await assert.rejects(take(false, { staleMs: -1 }), /job 16/);
     await assert.rejects(take(true, { job: null }), /job 16/);
     const lock = await take(true);
     await lock.release();

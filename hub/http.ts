@@ -6,6 +6,7 @@
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
 import { askedDelay, backoff, MAX_RETRY_DELAY_MS } from "../core/remote/retry_delay.ts";
+import { runningTimeout } from "../core/running_time.ts";
 import { VERSION } from "../core/version.ts";
 import { HttpStatus, refusal, type Request, TimedOut } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";
@@ -213,7 +214,7 @@ export function interruption(signal: AbortSignal): Error {
 class IdleTimeout {
   readonly #control = new AbortController();
   readonly #stop = () => this.#control.abort();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopTimer = () => {};
   #late = false;
 
   constructor(readonly limit: number, readonly outer: AbortSignal | null) {
@@ -228,8 +229,8 @@ class IdleTimeout {
 
   /** Restarts the time-out. */
   restart(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    this.#stopTimer();
+    this.#stopTimer = runningTimeout(() => {
       this.#late = true;
       this.#stop();
     }, this.limit);
@@ -240,7 +241,7 @@ class IdleTimeout {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.outer?.removeEventListener("abort", this.#stop);
   }
 }

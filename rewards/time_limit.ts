@@ -4,6 +4,7 @@
  * is ended with its process (`custom/sandbox.ts`). A value that is not there in time counts 0.
  */
 import { RgxError } from "../core/errors.ts";
+import { runningTimeout } from "../core/running_time.ts";
 
 /** Default of `training.reward_timeout`, in seconds. */
 export const DEFAULT_TIME_LIMIT = 5;
@@ -11,21 +12,16 @@ export const DEFAULT_TIME_LIMIT = 5;
 /** A value was not there in time. */
 export class Late extends RgxError {}
 
-// Captured before the code of a user's reward can replace them.
-const startTimer = setTimeout, stopTimer = clearTimeout;
-
 /** The value of a promise. @throws Late after `seconds` */
 export async function withinTimeLimit<T>(promise: Promise<T>, seconds: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stop = () => {};
   const late = new Promise<never>((_, reject) => {
-    timer = startTimer(
-      () => reject(new Late(`gave no value within ${seconds} s`)),
-      seconds * 1000,
-    );
+    const fail = () => reject(new Late(`gave no value within ${seconds} s`));
+    stop = runningTimeout(fail, seconds * 1000);
   });
   try {
     return await Promise.race([promise, late]);
   } finally {
-    stopTimer(timer);
+    stop();
   }
 }

@@ -7,6 +7,7 @@
  */
 import { Interrupted, RgxError, UsageError } from "../errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../network.ts";
+import { runningTimeout } from "../running_time.ts";
 import { backoff } from "./retry_delay.ts";
 import { didYouMean } from "../suggest.ts";
 import { baseUrl, ServerAddress } from "./address.ts";
@@ -258,10 +259,10 @@ export class RemoteServer {
   async #send(path: string, body: Body): Promise<ChatReply> {
     const control = new AbortController(), stop = () => control.abort();
     const limit = (this.options.timeout ?? 600) * 1000;
-    let late = false, timer: ReturnType<typeof setTimeout> | undefined;
+    let late = false, stopTimer = () => {};
     const wind = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
+      stopTimer();
+      stopTimer = runningTimeout(() => {
         late = true;
         control.abort();
       }, limit);
@@ -290,7 +291,7 @@ export class RemoteServer {
       if (control.signal.aborted) throw new Interrupted();
       throw this.#hidden(error as Error);
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       this.#abort.signal.removeEventListener("abort", stop);
     }
   }
@@ -378,7 +379,7 @@ async function probe(
   client: Deno.HttpClient | null,
 ): Promise<string[]> {
   const control = new AbortController(), { url } = address;
-  const timer = setTimeout(() => control.abort(), PROBE_MS);
+  const stopTimer = runningTimeout(() => control.abort(), PROBE_MS);
   try {
     const response = await address.fetch("/models", {
       signal: control.signal,
@@ -408,6 +409,6 @@ async function probe(
       cause: error,
     });
   } finally {
-    clearTimeout(timer);
+    stopTimer();
   }
 }

@@ -4,6 +4,7 @@
  * by a thread of its own (worker.ts), since this one may compute for minutes.
  */
 import { EXIT, RgxError } from "../../core/errors.ts";
+import { runningTimeout } from "../../core/running_time.ts";
 import { RankFailed, type Ranks } from "../ranks.ts";
 import { processSpace, processStartTicks } from "../../core/machine/process_alive.ts";
 import {
@@ -74,11 +75,11 @@ export class RankWatch {
     ms: number,
   ): Promise<WatchAnswer | null> {
     const { promise, resolve } = Promise.withResolvers<WatchAnswer | null>();
-    const timer = setTimeout(() => resolve(null), ms);
+    const stopTimer = runningTimeout(() => resolve(null), ms);
     worker.onmessage = ({ data }) => resolve(data);
     worker.postMessage(what);
     const answer = await promise;
-    clearTimeout(timer);
+    stopTimer();
     return answer;
   }
 

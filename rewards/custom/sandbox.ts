@@ -5,6 +5,7 @@
  * counts as failed, and a new process scores the rest.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
+import { runningTimeout } from "../../core/running_time.ts";
 import type { RewardSample } from "../types.ts";
 import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
 import { REWARD_HOST } from "../../core/sandbox/host_commands.ts";
@@ -153,18 +154,18 @@ export class Sandbox {
     const missing = new Set(samples.map(({ row }) => row));
     const seconds = limits.timeout * (this.#about.wholeBatch ? samples.length : 1);
     return new Promise((resolve) => {
-      let timer: ReturnType<typeof setTimeout> | undefined;
+      let stopTimer = () => {};
       const finish = (end: string | null) => {
-        clearTimeout(timer);
+        stopTimer();
         process.listen(null);
         this.#interrupt = null;
         const rows = [...running].filter((row) => missing.has(row));
         resolve(end === null ? null : { running: rows, message: end });
       };
       const restartTimer = () => {
-        clearTimeout(timer);
+        stopTimer();
         const silent = () => finish(`gave no value within ${seconds} s, its process was ended`);
-        timer = setTimeout(silent, (seconds + GRACE) * 1000);
+        stopTimer = runningTimeout(silent, (seconds + GRACE) * 1000);
       };
       const settle = (row: number, scored: Scored) => {
         if (missing.delete(row)) results.set(row, scored);
@@ -199,12 +200,13 @@ export class Sandbox {
 function loaded(process: RewardProcess, url: string): Promise<AboutReward> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
-      clearTimeout(timer);
+      stopTimer();
       process.listen(null);
       settle();
     };
     const fail = (message: string) => finish(() => reject(new Error(message)));
-    const timer = setTimeout(() => fail(`it did not load within ${LOAD_TIME} s`), LOAD_TIME * 1000);
+    const silent = () => fail(`it did not load within ${LOAD_TIME} s`);
+    const stopTimer = runningTimeout(silent, LOAD_TIME * 1000);
     process.listen((messages, ended) => {
       for (const message of messages) {
         if (message.type === "loaded") return finish(() => resolve(message.about));

@@ -5,6 +5,7 @@
  */
 import { parentPort } from "node:worker_threads";
 import { messageOf } from "../../core/errors.ts";
+import { runningTimeout } from "../../core/running_time.ts";
 import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
 import { TASK_HOST } from "../../core/sandbox/host_commands.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
@@ -56,7 +57,7 @@ function next(
 ): Promise<FromWorker> {
   return new Promise((resolve) => {
     const finish = (answer: FromWorker) => {
-      clearTimeout(timer);
+      stopTimer();
       process.listen(null);
       resolve(answer);
     };
@@ -65,7 +66,8 @@ function next(
       running = null;
       finish({ type: "error", message: text });
     };
-    const timer = setTimeout(() => fail(`it ${what} within ${seconds} s`), seconds * 1000);
+    const silent = () => fail(`it ${what} within ${seconds} s`);
+    const stopTimer = runningTimeout(silent, seconds * 1000);
     process.listen(([first], ended) => {
       if (first !== undefined && first.type !== "ended") finish(first);
       else if (ended !== null) fail(ended);

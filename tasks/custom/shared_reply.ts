@@ -1,4 +1,5 @@
 /** An answer in shared memory, for which a thread can wait without its event loop. */
+import { runningWait } from "../../core/running_time.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
 /** [state, bytes of the answer], before the answer itself. */
@@ -43,7 +44,7 @@ export function writeReply(reply: SharedArrayBuffer, answer: FromWorker): void {
 /** Waits for the answer. The thread does nothing else meanwhile. @returns null after the time */
 export function waitForReply(reply: SharedArrayBuffer, milliseconds: number): FromWorker | null {
   const header = new Int32Array(reply, 0, 2);
-  if (Atomics.wait(header, 0, 0, milliseconds) === "timed-out") return null;
+  if (runningWait(header, 0, 0, milliseconds) === "timed-out") return null;
   return readReply(reply);
 }
 

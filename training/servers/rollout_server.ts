@@ -6,6 +6,7 @@ import { RgxError } from "../../core/errors.ts";
 import { networkReason } from "../../core/network.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
 import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
+import { runningTimeout } from "../../core/running_time.ts";
 import { VERSION } from "../../core/version.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
@@ -169,14 +170,13 @@ export class RolloutServer {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ lora_name: adapter.name }),
-      signal: AbortSignal.timeout(PROBE_MS),
-    }).catch(() => {});
+    }, PROBE_MS).catch(() => {});
   }
 
   /** @throws ServerDown when nobody answers, RgxError when the key is refused */
   async #probe(limit = PROBE_MS): Promise<void> {
     try {
-      await this.#send("/models", { signal: AbortSignal.timeout(limit) });
+      await this.#send("/models", {}, limit);
     } catch (error) {
       throw this.#explained(error);
     }
@@ -184,7 +184,7 @@ export class RolloutServer {
 
   async #version(): Promise<Record<string, unknown>> {
     try {
-      const json = await this.#send("/../version", { signal: AbortSignal.timeout(PROBE_MS) });
+      const json = await this.#send("/../version", {}, PROBE_MS);
       return typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
     } catch (error) {
       if (error instanceof HttpError) return {}; // some servers have no such path
@@ -205,19 +205,31 @@ export class RolloutServer {
     if (--this.#running === 0) clearInterval(this.#watch);
   }
 
-  /** @throws HttpError; BadReply; TypeError or DOMException when the connection fails */
-  async #send(path: string, init: RequestInit): Promise<unknown> {
-    const { client } = this.options;
-    const response = await this.#address.fetch(path, {
-      ...init,
-      ...(client === null ? {} : { client }),
-    });
-    if (!response.ok) throw await httpError(response);
-    const text = await response.text();
+  /**
+   * @param limit milliseconds for the answer, of a request that has no signal
+   * @throws HttpError; BadReply; ServerDown; TypeError or DOMException when the connection fails
+   */
+  async #send(path: string, init: RequestInit, limit?: number): Promise<unknown> {
+    const { client } = this.options, late = new AbortController();
+    const stopTimer = limit === undefined ? null : runningTimeout(
+      () => late.abort(new ServerDown("no answer in time")),
+      limit,
+    );
     try {
-      return JSON.parse(text);
-    } catch {
-      return text; // vLLM answers with a sentence when an adapter is loaded
+      const response = await this.#address.fetch(path, {
+        ...(stopTimer === null ? {} : { signal: late.signal }),
+        ...init,
+        ...(client === null ? {} : { client }),
+      });
+      if (!response.ok) throw await httpError(response);
+      const text = await response.text();
+      try {
+        return JSON.parse(text);
+      } catch {
+        return text; // vLLM answers with a sentence when an adapter is loaded
+      }
+    } finally {
+      stopTimer?.();
     }
   }
 
@@ -235,9 +247,6 @@ export class RolloutServer {
     }
     if (this.down !== null) return new ServerDown(this.down);
     if (error instanceof TypeError) return new ServerDown(networkReason(error));
-    if (error instanceof DOMException && error.name === "TimeoutError") {
-      return new ServerDown("no answer in time");
-    }
     return error;
   }
 }

@@ -6,6 +6,7 @@
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { HttpError } from "../../core/remote/refusal.ts";
+import { runningTimeout } from "../../core/running_time.ts";
 import { backoff } from "../../core/remote/retry_delay.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import { type RolloutServer, ServerDown } from "./rollout_server.ts";
@@ -47,8 +48,8 @@ export class ServerPool {
   readonly #failures = new Map<RolloutServer, number>();
   readonly #batches = new Set<PoolBatch>();
   readonly #closed = new AbortController();
-  /** When the last server went down; null = one is up. */
-  #allDownSince: number | null = null;
+  /** Ends the wait for a server, which began when the last one went down; null = one is up. */
+  #stopWaiting: (() => void) | null = null;
 
   constructor(readonly servers: readonly RolloutServer[], private readonly options: PoolOptions) {}
 
@@ -91,6 +92,7 @@ export class ServerPool {
   /** Ends everything that runs. */
   async close(): Promise<void> {
     this.#closed.abort(new Interrupted());
+    this.#oneIsUp();
     for (const batch of this.#batches) batch.fail(new Interrupted());
     await Promise.all(this.#recoveries.values());
     await Promise.all(this.servers.map((server) => server.close()));
@@ -171,7 +173,7 @@ export class ServerPool {
     for (let attempt = 1; !this.#closed.signal.aborted; attempt++) {
       try {
         await server.connect();
-        this.#allDownSince = null;
+        this.#oneIsUp();
         if (wasUp || attempt > 1) this.options.onNote(`${server.url} answers`);
         return;
       } catch (error) {
@@ -181,32 +183,31 @@ export class ServerPool {
         }
         server.fail(error.message);
       }
-      this.#checkTime();
+      this.#watchTime();
       await this.#pause(Math.min(MAX_DELAY_MS, backoff(attempt, firstDelay, Math.random())));
     }
   }
 
-  /** Fails all batches when no server has answered for too long. */
-  #checkTime(): void {
-    if (this.servers.some(({ down }) => down === null)) {
-      this.#allDownSince = null;
-      return;
-    }
-    this.#allDownSince ??= performance.now();
+  /** When no server is up, fails all batches unless one answers in time. */
+  #watchTime(): void {
+    if (this.servers.some(({ down }) => down === null)) return this.#oneIsUp();
     const { timeout } = this.options;
-    if (performance.now() - this.#allDownSince < timeout * 1000) return;
-    const reasons = this.servers.map(({ url, down }) => `${url}: ${down}`).join("; ");
-    this.#failAll(
-      new NoServer(`no server of generation.base_url answers for ${timeout} s`, {
-        advice: reasons,
-      }),
-    );
+    this.#stopWaiting ??= runningTimeout(() => {
+      const reasons = this.servers.map(({ url, down }) => `${url}: ${down}`).join("; ");
+      const text = `no server of generation.base_url answers for ${timeout} s`;
+      this.#failAll(new NoServer(text, { advice: reasons }));
+    }, timeout * 1000);
+  }
+
+  #oneIsUp(): void {
+    this.#stopWaiting?.();
+    this.#stopWaiting = null;
   }
 
   #failAll(error: unknown): void {
     for (const batch of this.#batches) batch.fail(error);
     // Whoever asks next waits anew.
-    this.#allDownSince = null;
+    this.#oneIsUp();
   }
 
   /** A pause that ends early when everything has ended. */

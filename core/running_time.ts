@@ -1,0 +1,45 @@
+/**
+ * Limits in time during which this process could run. A job may be suspended as a whole (SLURM's
+ * `scontrol suspend`, Ctrl-Z, a closed laptop): the clock goes on meanwhile, but nobody could have
+ * answered. So a limit is waited for in parts, and each part counts about its own length at most.
+ */
+
+/** A limit has this many parts or more, and no part is longer than this many milliseconds. */
+const PARTS = 20, LONGEST_PART = 250;
+
+// Captured before the code of a user's reward can replace them.
+const startTimer = setTimeout, stopTimer = clearTimeout, now = performance.now.bind(performance);
+
+/**
+ * Calls `late` after so many milliseconds in which this process could run.
+ * @returns ends the wait
+ */
+export function runningTimeout(late: () => void, milliseconds: number): () => void {
+  const part = Math.min(milliseconds / PARTS, LONGEST_PART);
+  let left = milliseconds, timer: ReturnType<typeof setTimeout> | undefined;
+  const wait = () => {
+    const start = now();
+    timer = startTimer(() => {
+      left -= Math.min(now() - start, 2 * part);
+      if (left > 0) wait();
+      else late();
+    }, Math.min(part, left));
+  };
+  wait();
+  return () => stopTimer(timer);
+}
+
+/** Waits by `Atomics.wait` for so many milliseconds in which this process could run. */
+export function runningWait(
+  words: Int32Array,
+  index: number,
+  value: number,
+  milliseconds: number,
+): "ok" | "not-equal" | "timed-out" {
+  const part = Math.min(milliseconds / PARTS, LONGEST_PART);
+  for (let left = milliseconds;;) {
+    const start = now(), result = Atomics.wait(words, index, value, Math.min(part, left));
+    left -= Math.min(now() - start, 2 * part);
+    if (result !== "timed-out" || left <= 0) return result;
+  }
+}
