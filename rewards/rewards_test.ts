@@ -121,6 +121,24 @@ Deno.test("exceptions, late answers and non-finite values count 0 and are report
   never.resolve(0);
 });
 
+Deno.test("a value that overflows with its weight counts 0 and is reported", async () => {
+  registerReward({
+    name: "toy_huge",
+    description: "A number of any size.",
+    params: {},
+    compute: ({ completion }) => Number(completion),
+  });
+  const rubric = createRubric([{ name: "toy_huge", weight: 10, params: {} }]);
+  const { values, errors } = await rubric.score(
+    ["1e308", "-1e38", "3e37"].map((completion) => input(completion)),
+  );
+  assert.deepEqual(values, [[0], [0], [3e37]]);
+  assert.deepEqual(errors.map(({ message }) => message), [
+    "returned 1e+308, which with its weight 10 is beyond the numbers of float32 (3.4e38)",
+    "returned -1e+38, which with its weight 10 is beyond the numbers of float32 (3.4e38)",
+  ]);
+});
+
 Deno.test("an answer that can not be scored is an error of correctness, worth 0", async () => {
   const rubric = createRubric([{ name: "correctness", weight: 1, params: {} }]);
   const sample = input("<answer>1</answer>", { entry: { metadata: { source_dataset: "gone" } } });

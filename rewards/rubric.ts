@@ -1,7 +1,8 @@
 /**
  * Several rewards with weights. Values are returned unweighted, as they are logged; the code that
  * computes advantages applies the weights. A reward that throws, exceeds its time limit or returns
- * anything but a finite number or null counts 0 for that completion and is reported.
+ * anything but a finite number or null counts 0 for that completion and is reported; so does one
+ * that is too large for float32.
  */
 import { UsageError } from "../core/errors.ts";
 import { customScorer } from "./custom/custom_scorer.ts";
@@ -153,8 +154,11 @@ export function createRubric(
       const values = samples.map(({ completion }, row) =>
         columns.map((outcomes, k) => {
           const outcome = outcomes[row]!;
-          if ("value" in outcome) return outcome.value;
-          errors.push({ name: names[k]!, message: outcome.error, completion, row });
+          const error = "error" in outcome
+            ? outcome.error
+            : overflow(outcome.value, sections[k]!.weight);
+          if (error === null) return (outcome as { value: RewardValue }).value;
+          errors.push({ name: names[k]!, message: error, completion, row });
           return 0;
         })
       );
@@ -168,6 +172,18 @@ export function createRubric(
       };
     },
   };
+}
+
+/** The largest number of float32, in which losses are computed. */
+const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
+
+/** Why a value cannot be used, in which numbers of float32 would overflow; null if it can. */
+function overflow(value: RewardValue, weight: number): string | null {
+  const largest = Math.abs(value ?? 0) * Math.max(1, Math.abs(weight));
+  return largest <= MAX_FLOAT32
+    ? null
+    : `returned ${value}, which ${weight === 1 ? "" : `with its weight ${weight} `}is beyond the ` +
+      "numbers of float32 (3.4e38)";
 }
 
 function createScorer(section: RubricSection, rewardTimeout: number): Scorer {

@@ -127,6 +127,7 @@ export class GrpoSteps {
       ...(this.run.options.problems.source.mix === null ? {} : taskMetrics(scores)),
       ...this.run.curriculum?.metrics(),
     });
+    this.run.isWholeStep = true;
     await this.#moveLevels(scores);
     if (rollout === null) return;
     // All ranks come to the same result; each of them has to know that the others do.

@@ -192,6 +192,22 @@ Deno.test("a folder that holds another run is refused on all ranks", async () =>
   });
 });
 
+Deno.test("ranks whose optimizers differ are found, though they have the same gradients", async () => {
+  await withTempDir(async (dir) => {
+    const epsilon = (rank: number) => ({
+      config: shortRunConfig(`${dir}/run`, {
+        ...DIVIDED,
+        training: { ...DIVIDED.training, adam_epsilon: rank === 0 ? 1e-8 : 1e-3 },
+      }),
+      configText: "the same",
+    });
+    const ends = await onRanks(2, `${dir}/run`, DIVIDED, epsilon);
+    for (const { message } of reasons(ends)) {
+      assert.match(message, /ranks do not have the same weights after step 1: rank 0 has/);
+    }
+  });
+});
+
 Deno.test("ranks with different problems are found before the first step", async () => {
   await withTempDir(async (dir) => {
     const ends = await onRanks(

@@ -30,7 +30,7 @@ import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
 import { RunContext } from "./run/run_context.ts";
-import { compareRanks, rankNotes } from "./run/compare_ranks.ts";
+import { compareRanks, compareWeights, rankNotes } from "./run/compare_ranks.ts";
 import { followedFolder } from "./run/followed_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
@@ -63,6 +63,7 @@ export class GrpoTrainer {
   #sampler: Sampler | null = null;
   #evalAfter: EvalResult | null = null;
   #promptsChecked = false;
+  #hasBegun = false;
   /** The checkpoint that `check` found to resume from. */
   #checkpoint: string | null = null;
 
@@ -93,11 +94,16 @@ export class GrpoTrainer {
     this.#run.records = new RunRecords(folder, this.#options, this.#run.sizes);
     try {
       await this.#begin(this.#resume());
+      this.#hasBegun = true;
       await (this.#run.supervisedOnly ? this.#supervisedPhases() : this.#phases());
       return await this.#completed();
     } catch (error) {
       if (error instanceof Interrupted) return await this.#stopped();
       if (error instanceof RewardFailure) await this.#save(true);
+      // Ranks save together, and only one of them may have the error.
+      else if (this.#hasBegun && this.#run.isWholeStep && this.#run.ranks.size === 1) {
+        await this.#save(true).catch(() => {}); // the disk may be what has failed
+      }
       // The user has to see what ended the run, even if its record cannot be written either.
       await this.#run.records.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
       throw await this.#run.records.explain(error);
@@ -144,9 +150,11 @@ export class GrpoTrainer {
       if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
       if (state.step >= run.sizes.totalSteps) break;
       await run.stopIfRequested();
+      await compareWeights(run);
       await this.#steps!.step();
       await yieldToEvents();
     }
+    await compareWeights(run, true);
     if (training.load_best_model_at_end) await loadBest(run);
     this.#evalAfter = await evaluateAround(run, "after");
     run.phase("finish");

@@ -14,6 +14,7 @@ import {
   shortRunConfig,
   trainOn,
   varying,
+  VARYING_RUBRIC,
   withReference,
 } from "./testing.ts";
 import { GrpoTrainer } from "./trainer.ts";
@@ -208,6 +209,33 @@ Deno.test("a reward that fails in three whole steps ends the run, saved", async 
     const lines = await metricsWithoutClock(path);
     assert.equal(lines.at(-1)!["rewards/broken/errors"], 8);
     assert.equal(JSON.parse(await Deno.readTextFile(`${path}/run.json`)).status, "failed");
+  });
+});
+
+Deno.test("a run that fails keeps its whole steps, and goes on to the same bits", async () => {
+  await withReference(async (device, dir) => {
+    const config = (name: string) =>
+      shortRunConfig(`${dir}/${name}`, { training: { max_steps: 4, save_strategy: "no" } });
+    await trainOn(device, config("whole"), varying);
+    let batches = 0;
+    const failing: Rubric = {
+      ...VARYING_RUBRIC,
+      score: (samples) =>
+        ++batches === 3 ? Promise.reject(new Error("out of luck")) : VARYING_RUBRIC.score(samples),
+    };
+    await assert.rejects(trainOn(device, config("run"), { rubric: failing }), /out of luck/);
+    const before = await metricsWithoutClock(`${dir}/run`);
+    assert.equal(before.filter(({ split }) => split === "train").length, 2);
+    const { events } = await trainOn(device, config("run"), { ...varying, resume: true });
+    assert.deepEqual(
+      events.flatMap((event) => event.type === "step" && event.phase === "grpo" ? event.step : []),
+      [3, 4],
+    );
+    const outcome = async (name: string) => [
+      await metricsWithoutClock(`${dir}/${name}`),
+      await Deno.readFile(`${dir}/${name}/model.safetensors`),
+    ];
+    assert.deepEqual(await outcome("run"), await outcome("whole"));
   });
 });
 

@@ -8,6 +8,7 @@ import { IntervalStrategy } from "./run/interval_strategy.ts";
 import { yieldToEvents } from "./step/yield_to_events.ts";
 import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
+import { compareWeights } from "./run/compare_ranks.ts";
 import type { RunContext } from "./run/run_context.ts";
 import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { withLossScale } from "./step/loss_scale.ts";
@@ -44,6 +45,7 @@ export async function warmStart(
   run.phase("warm_start");
   while (state.warmStartStep < total) {
     await run.stopIfRequested();
+    await compareWeights(run);
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => clock.problem(() => problems.trainEntry(index)));
@@ -83,6 +85,7 @@ export async function warmStart(
       ...finiteOrNull(metrics),
       ...clockMetrics,
     });
+    run.isWholeStep = true;
     run.emit({
       type: "step",
       phase: "warm_start",

@@ -2,15 +2,20 @@
  * Whether the ranks of a run would do the same: before the first step they compare what decides
  * the results. A rank with another file, version or model would spoil the run without a sign.
  */
+import { createHash } from "node:crypto";
 import { compareConfigs } from "../../configs/config_difference.ts";
 import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
+import { programHash } from "../../core/program_hash.ts";
 import { VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
 import type { RunContext } from "./run_context.ts";
 
 /** Training problems and values of each tensor that are compared. */
 const SAMPLED_PROBLEMS = 64, SAMPLED_VALUES = 64;
+
+/** Steps between two comparisons of the weights, each of which reads all that are trained. */
+const COMPARE_EVERY = 25;
 
 /** Maximum number of keys in a message. */
 const MAX_KEYS = 6;
@@ -32,12 +37,35 @@ export async function compareRanks(run: RunContext): Promise<void> {
   await ranks.compare(
     {
       "version": VERSION,
+      "program": (await programHash()).slice(0, DIGITS),
       "configuration": await differingKeys(run),
       "kind of device": device.name + (device.float === "f64" ? " f64" : ""),
       "data": hash(JSON.stringify(problemsOf(run))),
       "model": await modelHash(run),
     },
     "Start all ranks with the same program, arguments and files.",
+  );
+}
+
+/**
+ * Compares the trained weights after the first step and then every so often: they may differ where
+ * the gradients, which are summed over the ranks, do not.
+ * @throws UsageError
+ */
+export async function compareWeights(run: RunContext, isLast = false): Promise<void> {
+  const { ranks, state, options: { model } } = run;
+  const step = state.phase === "warm_start" ? state.warmStartStep : state.step;
+  const isDue = isLast || step === 1 || (step > 0 && step % COMPARE_EVERY === 0);
+  if (ranks.size === 1 || !isDue) return;
+  const digest = createHash("sha256");
+  for (const { name } of model.trainable) {
+    const values = await model.readParameter(name);
+    digest.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  }
+  await ranks.compare(
+    { [`weights after step ${step}`]: digest.digest("hex").slice(0, DIGITS) },
+    "They have computed different things, as different processors or damaged memory would. " +
+      "Checkpoints since the last comparison may hold either of them.",
   );
 }
 

@@ -36,9 +36,8 @@ export function followedFolder(path: string): RunFiles {
  * @throws RgxError when it does not appear
  */
 export async function waitForFolder(path: string): Promise<void> {
-  const end = performance.now() + APPEARS_WITHIN;
-  while (!await exists(path)) {
-    if (performance.now() > end) {
+  for (let waited = 0; !await exists(path); waited += LOOK_EVERY) {
+    if (waited > APPEARS_WITHIN) {
       throw new RgxError(`${path}: rank 0 has it, this rank does not see it`, {
         advice: "All ranks need the run's folder on a file system that their machines share.",
       });

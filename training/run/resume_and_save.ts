@@ -41,6 +41,7 @@ import { changedKeys } from "../../configs/config_difference.ts";
 import { textWithFilesOfRun } from "../../configs/reading/run_files.ts";
 import type { TrainSummary } from "./events.ts";
 import type { RunFiles } from "./run_folder.ts";
+import { progressText, type Session } from "./sessions.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
@@ -100,23 +101,16 @@ export class RunCheckpoints {
   ): Promise<{ restored: Restored | null; warnings: string[] }> {
     const warnings: string[] = [];
     if (resume === false) return { restored: null, warnings };
-    const path = await this.#ranks.first(() =>
-      resume === true
-        ? newestCheckpoint(
-          this.folder.path,
-          (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
-        )
-        : namedCheckpoint(this.folder.path, resume)
-    );
-    if (path === null) {
-      // The scripts of a job ask to resume at its first start too, so that needs no warning.
-      const isRun = await this.folder.readRun() !== null;
-      if (!this.inJob || isRun) {
-        const holds = isRun ? "holds no usable checkpoint" : "holds no run";
-        warnings.push(`${this.folder.path} ${holds}: starting from the beginning`);
-      }
-      return { restored: null, warnings };
-    }
+    const path = await this.#ranks.first(async () => {
+      if (resume !== true) return await namedCheckpoint(this.folder.path, resume);
+      const found = await newestCheckpoint(
+        this.folder.path,
+        (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
+      );
+      if (found === null) await this.#beginAnew(warnings);
+      return found;
+    });
+    if (path === null) return { restored: null, warnings };
     const { model, modelWriter } = this.options;
     await waitForFolder(path);
     const restored = await readCheckpoint(path, modelWriter.weightsFile);
@@ -132,9 +126,11 @@ export class RunCheckpoints {
         advice: `Set training.max_steps to ${step} or more.`,
       });
     }
-    if (resume !== true) {
-      await this.#ranks.first(() => this.#refuseToAbandon(path, step, warnings));
-    }
+    await this.#ranks.first(() =>
+      resume === true
+        ? this.#refuseToReplace(restored.state)
+        : this.#refuseToAbandon(path, step, warnings)
+    );
     if (restored.configSha256 !== this.#configSha256) {
       const notice = await this.#changeNotice(restored);
       if (notice !== null) warnings.push(notice);
@@ -151,6 +147,38 @@ export class RunCheckpoints {
       complete: restored.state.phase === "eval_before" || restored.optimizer !== null,
     };
     return { restored, warnings };
+  }
+
+  /**
+   * There is no checkpoint to go on from.
+   * @throws UsageError when a run is complete, which would be lost
+   */
+  async #beginAnew(warnings: string[]): Promise<void> {
+    await this.#refuseToReplace(null);
+    const run = await this.folder.readRun();
+    // The scripts of a job ask to resume at its first start too, so that needs no warning.
+    if (this.inJob && run === null) return;
+    const holds = run === null ? "holds no run" : "holds no usable checkpoint";
+    warnings.push(`${this.folder.path} ${holds}: starting from the beginning`);
+  }
+
+  /**
+   * A complete run may have kept no checkpoint of its end.
+   * @param state from which this session would go on; null = from the beginning
+   * @throws UsageError when the end of a complete run would be lost
+   */
+  async #refuseToReplace(state: RunState | null): Promise<void> {
+    const run = await this.folder.readRun(), from = progressText(state);
+    const end = (run?.["sessions"] as Session[] | undefined)?.at(-1)?.to;
+    if (run?.["status"] !== "completed" || !end || end === from || this.options.force) return;
+    throw new UsageError(
+      `${this.folder.path}: the run is complete (${end}) and has kept no checkpoint of its end: ` +
+        `this would go on from ${from} and replace it`,
+      {
+        advice: "--force (force: true) does so. To train its model further, name the folder in " +
+          "model.model_name_or_path, with another output_dir.",
+      },
+    );
   }
 
   /**

@@ -45,6 +45,8 @@ export class RunContext {
   readonly #diagnosis: Diagnosis;
   readonly #supervised: SupervisedDiagnosis;
   #started = performance.now();
+  /** False from the change of the weights until the step is counted and recorded. */
+  isWholeStep = true;
   /** Gradient norm of the last step. */
   #lastNorm = 0;
 
@@ -209,6 +211,7 @@ export class RunContext {
   async applyGradients(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
     this.#lastNorm = gradNorm;
     const { state } = this, { lossScale } = state;
+    this.isWholeStep = false;
     const applied = await this.clock.time(
       "optimizer",
       () => optimizer.apply(rate, gradNorm, lossScale?.scale),

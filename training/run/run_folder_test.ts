@@ -13,6 +13,26 @@ import {
   withReference,
 } from "../testing.ts";
 
+Deno.test("a complete run that has kept no checkpoint is replaced only with force", async () => {
+  await withReference(async (device, dir) => {
+    const path = `${dir}/run`, config = shortRunConfig(path, { training: { save_strategy: "no" } });
+    await trainOn(device, config, varying);
+    const read = () => Deno.readFile(`${path}/model.safetensors`), model = await read();
+    const metrics = await Deno.readTextFile(`${path}/metrics.jsonl`);
+    await assert.rejects(
+      trainOn(device, config, { ...varying, resume: true }),
+      (error: unknown) =>
+        error instanceof UsageError &&
+        /is complete \(GRPO step 2\) and has kept no checkpoint of/.test(error.message),
+    );
+    assert.deepEqual(await read(), model);
+    assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), metrics);
+    const again = await trainOn(device, config, { ...varying, resume: true, force: true });
+    assert.equal(again.summary.status, "completed");
+    assert.deepEqual(await read(), model);
+  });
+});
+
 Deno.test("a folder with files is refused without resume or force", async () => {
   await withReference(async (device, dir) => {
     const path = `${dir}/run`;

@@ -103,20 +103,80 @@ Deno.test("another server gets adapters by path, and the loss is corrected for i
     });
   }));
 
+Deno.test("a server that comes back and takes no adapters is left out, with the same bits", () =>
+  withServers(async ({ start, run, outcome }) => {
+    await run("alone", {});
+    const good = await start(), bad = await start();
+    let restarted = false;
+    bad.before = (path) => {
+      restarted ||= path === "/v1/completions" && bad.requests.length === 4;
+      if (!restarted) return null;
+      if (path.endsWith("load_lora_adapter")) return failure(403, "not allowed here");
+      return path === "/v1/completions" ? failure(404, "The model does not exist.") : null;
+    };
+    const finished = await run("served", openai([good.url, bad.url]));
+    assert.ok(restarted);
+    assert.equal(finished.summary.status, "completed");
+    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.ok(
+      warnings(finished).some((text) => /403: not allowed here.* without this server/.test(text)),
+    );
+  }));
+
+Deno.test("a server that comes back with other weights is left out, with the same bits", () =>
+  withServers(async ({ start, run, outcome }) => {
+    await run("alone", {});
+    const good = await start(), bad = await start();
+    let restart: "no" | "now" | "done" = "no";
+    bad.before = (path) => {
+      if (path.endsWith("load_lora_adapter") && restart === "now") restart = "done";
+      if (path !== "/v1/completions") return null;
+      if (restart === "no" && bad.requests.length === 3) restart = "now";
+      if (restart === "done") return otherModel();
+      return restart === "now" ? failure(404, "The model does not exist.") : null;
+    };
+    const finished = await run("served", openai([good.url, bad.url]));
+    assert.equal(restart, "done");
+    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.ok(
+      warnings(finished).some((text) => /differ from the trainer.* without this server/.test(text)),
+    );
+  }));
+
+Deno.test("when no server is left, the run stops with a checkpoint and goes on later", () =>
+  withServers(async ({ start, run, outcome }) => {
+    await run("alone", {});
+    const server = await start();
+    server.before = (path) =>
+      path === "/v1/completions" && server.requests.length >= 10
+        ? failure(401, "who are you?")
+        : null;
+    const stopped = await run("served", openai([server.url]));
+    assert.equal(stopped.summary.status, "stopped");
+    assert.ok(stopped.summary.checkpoint !== null);
+    assert.ok(
+      warnings(stopped).some((text) => /no server .* is left \(.*who are you\?/.test(text)),
+    );
+    server.before = () => null;
+    await run("served", openai([server.url]), { resume: true });
+    assert.deepEqual(await outcome("served"), await outcome("alone"));
+  }));
+
+/** Completions with log-probabilities that the trained model does not have. */
+function otherModel(): Response {
+  const ids = [40, 41, 42], logprobs = [-9, -9, -9];
+  const choice = {
+    finish_reason: "length",
+    token_ids: ids,
+    logprobs: { token_logprobs: logprobs },
+  };
+  return Response.json({ choices: [0, 1, 2, 3].map((index) => ({ ...choice, index })) });
+}
+
 Deno.test("a server of another model is refused before the first step", () =>
   withServers(async ({ start, run, outcome }) => {
     const server = await start();
-    server.before = async (path) => {
-      if (path !== "/v1/completions") return null;
-      await Promise.resolve();
-      const ids = [40, 41, 42], logprobs = [-9, -9, -9];
-      const choice = {
-        finish_reason: "length",
-        token_ids: ids,
-        logprobs: { token_logprobs: logprobs },
-      };
-      return Response.json({ choices: [0, 1, 2, 3].map((index) => ({ ...choice, index })) });
-    };
+    server.before = (path) => path === "/v1/completions" ? otherModel() : null;
     await assert.rejects(run("served", openai([server.url])), /differ from the trainer's by/);
     assert.equal(await outcome("served").catch(() => null), null);
   }));

@@ -1,7 +1,8 @@
 /**
  * Samples on servers (`generation.backend: openai`). Before a batch, the adapter of the present
  * policy goes to each server that is asked. The first completions of a server are compared with the
- * trainer's own log-probabilities: another model or tokenizer is found before the first step.
+ * trainer's own log-probabilities, so one with another model or tokenizer is found before a step
+ * is trained on it.
  *
  * With `max_staleness` k, the batch of step s + k begins when step s does, so servers sample while
  * the trainer trains. It then always trains on samples of the policy of exactly k steps ago (fewer
@@ -95,7 +96,7 @@ export class RemoteSampler implements Sampler {
     });
   }
 
-  /** Waits for a server. @throws NoServer; Interrupted; RgxError when a server refuses */
+  /** Waits for a server. @throws NoServer; Interrupted; RgxError when all servers refuse */
   open(shouldStop: () => boolean): Promise<void> {
     return this.#opened ??= this.#stoppable(shouldStop, this.#pool.open(this.#control.signal));
   }
@@ -123,12 +124,23 @@ export class RemoteSampler implements Sampler {
     await this.#forget(step);
     const begun = this.#begun.get(first.promptId) ??
       this.#start(first.promptId, requests, await this.#adapter(step, step));
-    const { adapter, answers } = begun;
-    const answered = await this.#stoppable(shouldStop, answers);
-    const isStale = adapter.step !== step;
-    for (const [i, answer] of answered.entries()) {
-      if (!answer.server.verified) await this.#verify(requests[i]!, answer, isStale);
+    const { adapter } = begun, isStale = adapter.step !== step;
+    const answered = await this.#stoppable(shouldStop, begun.answers);
+    for (let rows = [...requests.keys()]; rows.length > 0;) {
+      for (const row of rows) await this.#verify(requests[row]!, answered[row]!, isStale);
+      rows = rows.filter((row) => this.#pool.isLeftOut(answered[row]!.server));
+      if (rows.length === 0) break;
+      // Other servers sample what a wrong one has answered.
+      const again = this.#pool.sample(
+        rows.map((row) => requests[row]!),
+        adapter,
+        this.#control.signal,
+      );
+      for (const [i, answer] of (await this.#stoppable(shouldStop, again)).entries()) {
+        answered[rows[i]!] = answer;
+      }
     }
+    this.#pool.hasSampled();
     begun.takenAt = step;
     return {
       completions: answered.map(({ completions }) => completions),
@@ -195,10 +207,15 @@ export class RemoteSampler implements Sampler {
     }
   }
 
-  /** Compares a server's log-probabilities with the trainer's own. */
+  /**
+   * Compares a server's log-probabilities with the trainer's own, once after each of its starts.
+   * One of another model is left out.
+   */
   async #verify(request: GenerateRequest, answer: Answered, isStale: boolean): Promise<void> {
-    const { server, completions: [completion] } = answer, { model, config } = this.options;
-    if (completion === undefined) return;
+    const { server, start, completions: [completion] } = answer, { model, config } = this.options;
+    if (completion === undefined || server.verified.has(start) || this.#pool.isLeftOut(server)) {
+      return;
+    }
     const [own] = await policyLogp(model, [{
       group: 0,
       promptId: request.promptId,
@@ -211,7 +228,7 @@ export class RemoteSampler implements Sampler {
     const differences = completion.logprobs.map((value, t) => Math.abs(value - own![t]!))
       .filter((difference) => !Number.isNaN(difference));
     if (differences.length === 0) return;
-    server.verified = true;
+    server.verified.add(start);
     const mean = differences.reduce((a, b) => a + b, 0) / differences.length;
     const { top_p, top_k, min_p, repetition_penalty } = this.#wire.sampling;
     const filtered = top_p < 1 || top_k > 0 || min_p > 0 || repetition_penalty !== 1;
@@ -220,10 +237,13 @@ export class RemoteSampler implements Sampler {
         `${mean.toPrecision(2)} on average over ${differences.length} tokens`;
       // A server may renormalise over the tokens that the filters leave.
       if (filtered && !server.isRgx) return this.options.onNote(text);
-      throw new RgxError(text, {
-        advice: "Does it serve the model of model_name_or_path, in the same precision? vLLM " +
-          "needs --logprobs-mode processed_logprobs.",
-      });
+      return this.#pool.leaveOut(
+        server,
+        new RgxError(text, {
+          advice: "Does it serve the model of model_name_or_path, in the same precision? vLLM " +
+            "needs --logprobs-mode processed_logprobs.",
+        }),
+      );
     }
     if (!isStale && server.sameEngine && Math.max(...differences) > ROUNDING) {
       server.sameEngine = false;

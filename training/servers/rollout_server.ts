@@ -48,8 +48,10 @@ export class RolloutServer {
   /** Whether it is rgx of the same version on the same kind of device; null before it answered. */
   sameEngine: boolean | null = null;
   isRgx = false;
-  /** Whether its log-probabilities were compared with the trainer's since it came up. */
-  verified = false;
+  /** How often it has come up: each time it may have other weights. */
+  starts = 0;
+  /** The starts after which its log-probabilities were compared with the trainer's. */
+  readonly verified = new Set<number>();
   /** Adapters that this process has loaded. */
   readonly #loaded = new Map<string, ServedAdapter>();
   #loading: Promise<void> = Promise.resolve();
@@ -76,7 +78,7 @@ export class RolloutServer {
     this.sameEngine = this.isRgx && version === VERSION && device === options.device &&
       compute_dtype === options.computeDtype;
     this.#loaded.clear();
-    this.verified = false;
+    this.starts++;
     this.#control = new AbortController();
     this.down = null;
   }
@@ -109,8 +111,9 @@ export class RolloutServer {
       });
       return readCompletions(json, request.n, vocabSize);
     } catch (error) {
-      // A restarted server does not know the adapter any more.
-      if (error instanceof HttpError && error.status === 404 && this.#loaded.delete(adapter.name)) {
+      // A restarted server does not know the adapter any more, which several requests may notice.
+      if (error instanceof HttpError && error.status === 404) {
+        this.#loaded.delete(adapter.name);
         throw new ServerDown("it has lost the adapter: was it restarted?");
       }
       throw this.#explained(error);

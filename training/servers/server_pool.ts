@@ -1,8 +1,9 @@
 /**
  * Divides the prompts of a generation batch among servers. A prompt that a server did not answer
  * goes to another one, or to the same one when it is back; what is sampled does not depend on who
- * samples it. A server that is down is asked again and again. When all have been down for longer
- * than the limit, the batch fails with {@link NoServer}.
+ * samples it. A server that is down is asked again and again; one that refuses, or that has other
+ * weights, is left out. When all have been down for longer than the limit, or none is left, the
+ * batch fails with {@link NoServer}.
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { HttpError } from "../../core/remote/refusal.ts";
@@ -36,13 +37,22 @@ export class NoServer extends Interrupted {
   override name = "NoServer";
 }
 
+/** Whether a server has said why it does not do what it is asked. */
+const isRefusal = (error: unknown): error is RgxError =>
+  error instanceof RgxError && !(error instanceof Interrupted);
+
 /** The completions of a prompt, and who sampled them. */
 export interface Answered {
   completions: Completion[];
   server: RolloutServer;
+  /** Which of its starts it was: see {@link RolloutServer.starts}. */
+  start: number;
 }
 
 export class ServerPool {
+  /** Servers that refuse what they are asked, or answer for another model, and why. */
+  readonly #leftOut = new Map<RolloutServer, RgxError>();
+  #hasSampled = false;
   readonly #recoveries = new Map<RolloutServer, Promise<void>>();
   /** Failures of a server since its last completions. */
   readonly #failures = new Map<RolloutServer, number>();
@@ -55,28 +65,67 @@ export class ServerPool {
 
   /**
    * Waits until a server answers.
-   * @throws NoServer; RgxError when a server refuses to be asked
+   * @throws NoServer; RgxError when all servers refuse to be asked
    */
   async open(signal: AbortSignal): Promise<void> {
     const batch = new PoolBatch(1, signal);
     this.#batches.add(batch);
-    for (const server of this.servers) this.#lane(server, batch, () => Promise.resolve([]));
+    for (const server of this.#asked()) this.#lane(server, batch, () => Promise.resolve([]));
     await this.#end(batch);
+  }
+
+  /** The servers that are not left out. @throws what `leaveOut` fails with when none is left */
+  #asked(): RolloutServer[] {
+    const asked = this.servers.filter((server) => !this.#leftOut.has(server));
+    if (asked.length === 0) throw this.#noneLeft();
+    return asked;
+  }
+
+  /**
+   * Asks a server no more: it answers, but not as this run needs it. When none is left, a run that
+   * has begun can be resumed, and one that has not must be set up in another way.
+   */
+  leaveOut(server: RolloutServer, error: RgxError): void {
+    if (this.#leftOut.has(server)) return;
+    this.#leftOut.set(server, error);
+    if (this.#leftOut.size === this.servers.length) return this.#failAll(this.#noneLeft());
+    const reason = error.message.replace(/\.$/, "");
+    this.options.onNote(`${reason}; the run goes on without this server`);
+    for (const batch of this.#batches) batch.wake();
+  }
+
+  #noneLeft(): RgxError {
+    const errors = [...this.#leftOut.values()];
+    if (!this.#hasSampled) return errors.at(-1)!;
+    return new NoServer("no server of generation.base_url is left", {
+      advice: errors.map(({ message }) => message).join("; "),
+    });
+  }
+
+  /** A batch of completions is right, so the run has begun. */
+  hasSampled(): void {
+    this.#hasSampled = true;
+  }
+
+  isLeftOut(server: RolloutServer): boolean {
+    return this.#leftOut.has(server);
   }
 
   /**
    * The completions of all requests, in their order.
-   * @throws NoServer; RgxError when a server refuses a request; the signal's reason
+   * @throws NoServer; RgxError when all servers refuse and nothing was sampled yet; the signal's
+   *   reason
    */
   async sample(
     requests: readonly GenerateRequest[],
     adapter: ServedAdapter,
     signal: AbortSignal,
   ): Promise<Answered[]> {
-    const batch = new PoolBatch(requests.length, signal), several = this.servers.length > 1;
-    const share = Math.ceil(requests.length / this.servers.length * (several ? FIRST_SHARE : 1));
+    const asked = this.#asked(), several = asked.length > 1;
+    const batch = new PoolBatch(requests.length, signal);
+    const share = Math.ceil(requests.length / asked.length * (several ? FIRST_SHARE : 1));
     this.#batches.add(batch);
-    for (const server of this.servers) {
+    for (const server of asked) {
       // What others leave when they fail is taken by whoever is free.
       for (let i = 0; i < share; i++) {
         this.#lane(
@@ -115,7 +164,7 @@ export class ServerPool {
   ): void {
     batch.lanes.push((async () => {
       let tooMany = 0;
-      while (!batch.ended) {
+      while (!batch.ended && !this.#leftOut.has(server)) {
         if (server.down !== null || server.sameEngine === null) {
           await Promise.race([this.#recovery(server), batch.end.catch(() => {})]);
           continue;
@@ -126,33 +175,36 @@ export class ServerPool {
           continue;
         }
         try {
-          batch.finish(job, { completions: await work(job), server });
+          const { starts: start } = server, completions = await work(job);
+          if (this.#leftOut.has(server)) return batch.putBack(job);
+          batch.finish(job, { completions, server, start });
           tooMany = 0;
           this.#failures.delete(server);
         } catch (error) {
           batch.putBack(job);
           if (batch.ended) return;
-          if (error instanceof ServerDown) this.#noteDown(server, error.message, batch);
+          if (error instanceof ServerDown) this.#noteDown(server, error.message);
           else if (error instanceof HttpError) {
             if (++tooMany === WARN_AFTER) {
               this.options.onNote(`${server.url}: too many requests, again and again`);
             }
             const delay = error.delay ?? backoff(tooMany, FIRST_DELAY_MS, Math.random());
             await Promise.race([this.#pause(delay), batch.end.catch(() => {})]);
-          } else batch.fail(error);
+          } else if (isRefusal(error)) this.leaveOut(server, error);
+          else batch.fail(error);
         }
       }
     })());
   }
 
-  #noteDown(server: RolloutServer, reason: string, batch: PoolBatch): void {
+  #noteDown(server: RolloutServer, reason: string): void {
     if (server.down !== null) return;
     server.fail(reason);
     const failures = (this.#failures.get(server) ?? 0) + 1;
     this.#failures.set(server, failures);
     if (failures > MAX_FAILURES) {
       const text = `${server.url} answers, and fails at each of ${failures} requests: ${reason}`;
-      return batch.fail(new RgxError(text));
+      return this.leaveOut(server, new RgxError(text));
     }
     this.options.onNote(`${server.url} is down (${reason}); its prompts go to others or wait`);
   }
@@ -174,9 +226,11 @@ export class ServerPool {
       try {
         await server.connect();
         this.#oneIsUp();
+        if (this.#leftOut.has(server)) return;
         if (wasUp || attempt > 1) this.options.onNote(`${server.url} answers`);
         return;
       } catch (error) {
+        if (isRefusal(error)) return this.leaveOut(server, error);
         if (!(error instanceof ServerDown)) return this.#failAll(error);
         if (!wasUp && attempt === 1) {
           this.options.onNote(`${server.url} is not there yet (${error.message}): waiting for it`);
@@ -190,10 +244,10 @@ export class ServerPool {
 
   /** When no server is up, fails all batches unless one answers in time. */
   #watchTime(): void {
-    if (this.servers.some(({ down }) => down === null)) return this.#oneIsUp();
+    if (this.#asked().some(({ down }) => down === null)) return this.#oneIsUp();
     const { timeout } = this.options;
     this.#stopWaiting ??= runningTimeout(() => {
-      const reasons = this.servers.map(({ url, down }) => `${url}: ${down}`).join("; ");
+      const reasons = this.#asked().map(({ url, down }) => `${url}: ${down}`).join("; ");
       const text = `no server of generation.base_url answers for ${timeout} s`;
       this.#failAll(new NoServer(text, { advice: reasons }));
     }, timeout * 1000);
@@ -259,7 +313,7 @@ class PoolBatch {
 
   putBack(job: number): void {
     this.#open.push(job);
-    this.#wake();
+    this.wake();
   }
 
   finish(job: number, answer: Answered): void {
@@ -281,10 +335,11 @@ class PoolBatch {
     if (this.ended) return;
     this.ended = true;
     settle();
-    this.#wake();
+    this.wake();
   }
 
-  #wake(): void {
+  /** Lets the lanes look again at what there is to do. */
+  wake(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }
