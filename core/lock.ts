@@ -5,7 +5,8 @@
  * - on this machine, when the kernel says that the process is gone;
  * - at once, when it is from an earlier start of the same SLURM job or from a job that has ended;
  * - otherwise, on another machine, when its heartbeat has stopped and SLURM does not say that its
- *   job is still there, suspended perhaps: a live holder rewrites the file regularly. Ages are measured with the clock of the file system, not with those of the machines.
+ *   job is still there, suspended perhaps: a live holder rewrites the file regularly. Ages are
+ *   measured with the clock of the file system, not with those of the machines.
  */
 import { createHash } from "node:crypto";
 import { explainFileError } from "./atomic_file.ts";

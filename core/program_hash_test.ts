@@ -1,7 +1,7 @@
 /** The hash by which ranks find that they run different code. */
 import assert from "node:assert/strict";
 import { ROOMS } from "../tools/architecture/imports.ts";
-import { HASHED, programHash } from "./program_hash.ts";
+import { HASHED, programHash } from "./version.ts";
 
 Deno.test("another line of code, kernel or package is another program; a test is none", async () => {
   const folder = await Deno.makeTempDir({ prefix: "rgx-core-" });

@@ -6,7 +6,7 @@
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
 import { askedDelay, backoff, MAX_RETRY_DELAY_MS } from "../core/remote/retry_delay.ts";
-import { runningTimeout } from "../core/running_time.ts";
+import { runningTimeout } from "../core/machine/running_time.ts";
 import { VERSION } from "../core/version.ts";
 import { HttpStatus, refusal, type Request, TimedOut } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";

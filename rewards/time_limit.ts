@@ -4,7 +4,7 @@
  * is ended with its process (`custom/sandbox.ts`). A value that is not there in time counts 0.
  */
 import { RgxError } from "../core/errors.ts";
-import { runningTimeout } from "../core/running_time.ts";
+import { runningTimeout } from "../core/machine/running_time.ts";
 
 /** Default of `training.reward_timeout`, in seconds. */
 export const DEFAULT_TIME_LIMIT = 5;

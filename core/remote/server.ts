@@ -7,7 +7,7 @@
  */
 import { Interrupted, RgxError, UsageError } from "../errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../network.ts";
-import { runningTimeout } from "../running_time.ts";
+import { runningTimeout } from "../machine/running_time.ts";
 import { backoff } from "./retry_delay.ts";
 import { didYouMean } from "../suggest.ts";
 import { baseUrl, ServerAddress } from "./address.ts";

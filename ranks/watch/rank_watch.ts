@@ -4,7 +4,7 @@
  * by a thread of its own (worker.ts), since this one may compute for minutes.
  */
 import { EXIT, RgxError } from "../../core/errors.ts";
-import { runningTimeout } from "../../core/running_time.ts";
+import { runningTimeout } from "../../core/machine/running_time.ts";
 import { RankFailed, type Ranks } from "../ranks.ts";
 import { processSpace, processStartTicks } from "../../core/machine/process_alive.ts";
 import {

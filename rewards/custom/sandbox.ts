@@ -5,7 +5,7 @@
  * counts as failed, and a new process scores the rest.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
-import { runningTimeout } from "../../core/running_time.ts";
+import { runningTimeout } from "../../core/machine/running_time.ts";
 import type { RewardSample } from "../types.ts";
 import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
 import { REWARD_HOST } from "../../core/sandbox/host_commands.ts";

@@ -5,7 +5,7 @@
  */
 import { parentPort } from "node:worker_threads";
 import { messageOf } from "../../core/errors.ts";
-import { runningTimeout } from "../../core/running_time.ts";
+import { runningTimeout } from "../../core/machine/running_time.ts";
 import { SandboxProcess } from "../../core/sandbox/sandbox_process.ts";
 import { TASK_HOST } from "../../core/sandbox/host_commands.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";

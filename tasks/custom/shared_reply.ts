@@ -1,5 +1,5 @@
 /** An answer in shared memory, for which a thread can wait without its event loop. */
-import { runningWait } from "../../core/running_time.ts";
+import { runningWait } from "../../core/machine/running_time.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
 /** [state, bytes of the answer], before the answer itself. */

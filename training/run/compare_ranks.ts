@@ -6,8 +6,7 @@ import { createHash } from "node:crypto";
 import { compareConfigs } from "../../configs/config_difference.ts";
 import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
-import { programHash } from "../../core/program_hash.ts";
-import { VERSION } from "../../core/version.ts";
+import { programHash, VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
 import type { RunContext } from "./run_context.ts";
 

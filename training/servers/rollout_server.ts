@@ -6,7 +6,7 @@ import { RgxError } from "../../core/errors.ts";
 import { networkReason } from "../../core/network.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
 import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
-import { runningTimeout } from "../../core/running_time.ts";
+import { runningTimeout } from "../../core/machine/running_time.ts";
 import { VERSION } from "../../core/version.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";

@@ -7,7 +7,7 @@
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { HttpError } from "../../core/remote/refusal.ts";
-import { runningTimeout } from "../../core/running_time.ts";
+import { runningTimeout } from "../../core/machine/running_time.ts";
 import { backoff } from "../../core/remote/retry_delay.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import { type RolloutServer, ServerDown } from "./rollout_server.ts";
