@@ -16,6 +16,9 @@ export interface ErrorDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** Maximum length of a message: what it quotes from a request may be as long as the request. */
+const MAX_MESSAGE = 1000;
+
 /** An answer other than 200. */
 export class ApiError extends Error {
   override name = "ApiError";
@@ -26,7 +29,7 @@ export class ApiError extends Error {
     message: string,
     readonly details: ErrorDetails = {},
   ) {
-    super(message);
+    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message);
   }
 
   /** The body of the answer. */
@@ -64,6 +67,9 @@ export function asApiError(error: unknown, onDefect: (error: unknown) => void): 
   if (error instanceof RgxError) {
     const { message, advice } = error;
     return badRequest(advice === undefined ? message : `${message} (${advice})`);
+  }
+  if (error instanceof RangeError && /call stack/.test(error.message)) {
+    return badRequest("the body has values in values, too deep");
   }
   onDefect(error);
   return new ApiError(500, "server_error", "internal error; the server's log has more");

@@ -18,6 +18,7 @@ import type {
   GenerationTiming,
   JoinedModel,
 } from "../models/generation/types.ts";
+import { vocabularyOf } from "../models/grammar/vocabulary.ts";
 import { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
 import { modelNotFound } from "./api_error.ts";
@@ -128,6 +129,8 @@ export class ModelHost {
           `--max-model-len ${length}: the model has only ${maxPositions} positions`,
         );
       }
+      // The first answer that is held to a form would keep the others waiting for this.
+      vocabularyOf(loaded.tokenizer, loaded.model.vocabSize);
       const room = planRoom(loaded, length, options), id = options.servedNames?.[0] ?? path;
       const base = { id, root: loaded.base, parent: null, created: now(), loaded };
       return new ModelHost(

@@ -182,3 +182,42 @@ Deno.test("a form that cannot be kept is refused by its name", () =>
       assert.match(error.message, message);
     }
   }));
+
+Deno.test("a form that would keep all others waiting is refused, or is made soon", () =>
+  withServer(async ({ ask, defects }) => {
+    const names = (count: number) => Array.from({ length: count }, (_, i) => `property${i}`);
+    const object = (count: number) => ({
+      type: "object",
+      properties: Object.fromEntries(names(count).map((name) => [name, { type: "boolean" }])),
+      required: [] as string[],
+      additionalProperties: false,
+    });
+    const nested = JSON.parse(`${"[".repeat(9e4)}${"]".repeat(9e4)}`);
+    const refused: [unknown, RegExp][] = [
+      [{ type: "number", minimum: 1e307 }, /minimum is 1e\+307, expected at most 1e\+21/],
+      [{ type: "integer", maximum: -1e307 }, /maximum is -1e\+307, expected at least -1e\+21/],
+      [object(3000), /too large|more than 4096 ways/],
+      [{ enum: names(5e4) }, /expected a list of 1 to 4096 values/],
+      [{ enum: ["x".repeat(1e6)] }, /too large/],
+      [{ type: "string", pattern: "^a+$", maxLength: 1e9 }, /too large/],
+      [{ oneOf: names(4000).map((name) => ({ const: name })) }, /too large/],
+      [{ properties: {}, required: ["x".repeat(1e6)] }, /required names xxx/],
+      [{ const: nested }, /too (deep|large)/],
+    ];
+    for (const [guided_json, message] of refused) {
+      const { error }: Reply = await ask("/v1/completions", { prompt: "x", guided_json });
+      assert.match(error?.message ?? "answered", message);
+      assert.ok(error.message.length < 1100);
+    }
+    for (
+      const guided_json of [
+        { type: "number", minimum: -Number.MAX_VALUE, maximum: Number.MAX_VALUE },
+        { enum: names(1000) },
+        { ...object(1000), required: names(1000) },
+      ]
+    ) {
+      const { choices } = await ask("/v1/completions", { prompt: "x", guided_json });
+      assert.equal(choices?.length, 1, JSON.stringify(guided_json).slice(0, 60));
+    }
+    assert.deepEqual(defects, []);
+  }));

@@ -17,7 +17,7 @@ export function areDisjoint(
   const [one, other] = [resolve(a), resolve(b)];
   if (!isRecord(one) || !isRecord(other) || depth > 8) return false;
   const values = valuesOf(one), others = valuesOf(other);
-  if (values !== null && others !== null) return !values.some((value) => others.includes(value));
+  if (values !== null && others !== null) return values.isDisjointFrom(others);
   const types = typesOf(one), otherTypes = typesOf(other);
   const common = types.filter((type) => otherTypes.includes(type));
   if (common.length === 0) return true;
@@ -31,16 +31,24 @@ export function areDisjoint(
   );
 }
 
+/** A schema of many is compared with all others. */
+const knownValues = new WeakMap<Schema, Set<string>>();
+
 /** The values of a constant or a choice, as JSON. */
-function valuesOf(schema: Schema): string[] | null {
-  if ("const" in schema) return [JSON.stringify(schema["const"])];
-  const choice = schema["enum"];
-  return Array.isArray(choice) ? choice.map((value) => JSON.stringify(value)) : null;
+function valuesOf(schema: Schema): Set<string> | null {
+  const choice = "const" in schema ? [schema["const"]] : schema["enum"];
+  if (!Array.isArray(choice)) return null;
+  let values = knownValues.get(schema);
+  if (values === undefined) {
+    values = new Set(choice.map((value) => JSON.stringify(value)));
+    knownValues.set(schema, values);
+  }
+  return values;
 }
 
 function typesOf(schema: Schema): readonly string[] {
   const { type } = schema, values = valuesOf(schema);
-  if (values !== null) return values.map((value) => typeOfValue(JSON.parse(value)));
+  if (values !== null) return [...values].map((value) => typeOfValue(JSON.parse(value)));
   if (type === undefined || schema["nullable"] === true) return ALL_TYPES;
   return (Array.isArray(type) ? type : [type]).map((one) => one === "integer" ? "number" : one);
 }

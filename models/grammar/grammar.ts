@@ -4,6 +4,8 @@
  * machine (machine.ts) can tell by identity whether it has been in a state before.
  */
 
+import { UsageError } from "../../core/errors.ts";
+
 /** A range of code points or bytes, both ends included. */
 export type Range = readonly [low: number, high: number];
 
@@ -25,29 +27,52 @@ export type Node =
   /** Matches nothing. What stands before it up to the last mark is looked up as one piece. */
   | Common & { kind: "mark" };
 
+/**
+ * Maximum work of compiling a form, and of each step of a completion that is held to it: tenths of
+ * a second. Looking at a node costs 1, making one NODE_WORK.
+ */
+const MAX_WORK = 500_000, NODE_WORK = 10;
+/** More nodes than a grammar has. */
+const MANY_NODES = 2 ** 26;
 const MAX_CODE_POINT = 0x10ffff;
 /** Code points that are no characters: halves of surrogate pairs. */
 const SURROGATES: Range = [0xd800, 0xdfff];
 const encoder = new TextEncoder();
 
 export class Grammar {
-  readonly #nodes = new Map<string, Node>();
+  #work = 0;
+  /** The nodes of single bytes, by byte. */
+  readonly #single: Node[] = [];
+  readonly #nodes = new Map<string | number, Node>();
   readonly empty: Node = this.#node("empty", (common) => ({ kind: "empty", ...common }));
   /** See the kind `mark`. */
   readonly mark: Node = this.#node("mark", (common) => ({ kind: "mark", ...common }));
 
-  #node(key: string, make: (common: Common) => Node): Node {
+  #node(key: string | number, make: (common: Common) => Node): Node {
     let node = this.#nodes.get(key);
     if (node === undefined) {
+      this.spend(NODE_WORK);
       node = make({ id: this.#nodes.size, isFinite: true });
       this.#nodes.set(key, node);
     }
     return node;
   }
 
-  /** Number of nodes that have been made. */
-  get size(): number {
-    return this.#nodes.size;
+  /**
+   * Counts work, so that no form keeps its process busy for long, whatever the machine's speed.
+   * @throws UsageError when it is too much
+   */
+  spend(work: number): void {
+    this.#work += work;
+    if (this.#work <= MAX_WORK) return;
+    throw new UsageError("the schema or pattern is too large", {
+      advice: "Use fewer properties, alternatives and counted repetitions.",
+    });
+  }
+
+  /** The work that comes next has all of its budget. */
+  renew(): void {
+    this.#work = 0;
   }
 
   /** One byte of these ranges. */
@@ -63,7 +88,8 @@ export class Grammar {
     return nodes.reduceRight((second, first) => {
       if (first === this.empty) return second;
       if (second === this.empty) return first;
-      const key = `seq ${first.id} ${second.id}`;
+      // Most nodes are sequences: a number is found faster than a text.
+      const key = first.id * MANY_NODES + second.id;
       return this.#node(key, (common) => ({ kind: "seq", first, second, ...common }));
     }, this.empty);
   }
@@ -96,7 +122,11 @@ export class Grammar {
 
   /** Exactly this text, in UTF-8. */
   text(text: string): Node {
-    return this.seq(...Array.from(encoder.encode(text), (byte) => this.bytes([byte, byte])));
+    let node = this.empty;
+    for (const byte of encoder.encode(text).reverse()) {
+      node = this.seq(this.#single[byte] ??= this.bytes([byte, byte]), node);
+    }
+    return node;
   }
 
   /** One character of these ranges of code points, in UTF-8. */
@@ -117,9 +147,12 @@ export class Grammar {
       for (const child of childrenOf(node)) found.add(child);
     }
     for (const node of found) node.isFinite = node.kind === "bytes" || isEmptyKind(node);
+    // What a node consists of stands behind it, except for rules.
+    const reversed = [...found].reverse();
     for (let changes = true; changes;) {
       changes = false;
-      for (const node of found) {
+      this.spend(reversed.length);
+      for (const node of reversed) {
         if (node.isFinite || !isNowFinite(node)) continue;
         node.isFinite = changes = true;
       }

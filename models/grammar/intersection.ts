@@ -54,6 +54,7 @@ export function intersection(g: Grammar, main: Node, conditions: readonly Condit
   };
   const start = joint(nodes.map((node) => machine.stateOf(machine.place(node, null))));
   for (const one of known.values()) {
+    g.spend(128 * nodes.length);
     for (let byte = 0; byte < 256; byte++) {
       const next = one.states.map((state) => state && machine.step(state, byte));
       if (next[0] === null) continue;
@@ -63,9 +64,11 @@ export function intersection(g: Grammar, main: Node, conditions: readonly Condit
       one.steps.set(to, ranges);
     }
   }
-  const all = [...known.values()];
+  // The states from which a text can be completed are mostly those that were found last.
+  const all = [...known.values()].reverse();
   for (let changes = true; changes;) {
     changes = false;
+    g.spend(all.length);
     for (const one of all) {
       if (one.canEnd || !(one.accepts || [...one.steps.keys()].some((to) => to.canEnd))) continue;
       one.canEnd = changes = true;

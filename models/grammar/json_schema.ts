@@ -47,7 +47,9 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 /** Keywords that stand alone, with `type` at most. */
 const ALONE = ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"];
 const KNOWN = [...NOTES, ...Object.values(KEYWORDS).flat(), ...ALONE, "type"];
-const MAX_NODES = 200_000, MAX_DEPTH = 200;
+const MAX_DEPTH = 200, MAX_OPTIONS = 4096, PAIR_WORK = 100;
+/** Numbers between limits have their digits written out, so they have no more than 22. */
+const MAX_LIMIT = 1e21;
 const ANY: readonly Range[] = [[0, 0xd7ff], [0xe000, 0x10ffff]];
 
 /**
@@ -80,7 +82,6 @@ class SchemaCompiler {
     if (schema === false) return g.alt();
     if (!isRecord(schema)) throw wrong(path, schema, "a schema: an object");
     if (++this.#depth > MAX_DEPTH) throw new UsageError(`${path}: schemas in schemas, too deep`);
-    if (g.size > MAX_NODES) throw new UsageError(`${this.name}: the schema is too large`);
     for (const keyword of Object.keys(schema)) {
       if (KNOWN.includes(keyword) || keyword.startsWith("x-")) continue;
       throw new UsageError(`${path}.${keyword} is not supported${didYouMean(keyword, KNOWN)}`);
@@ -124,10 +125,10 @@ class SchemaCompiler {
       case "const":
         return this.#literals([value], schema, path, at);
       case "enum":
-        if (!Array.isArray(value) || value.length === 0) throw wrong(at, value, "a list of values");
+        if (!isList(value)) throw wrong(at, value, `a list of 1 to ${MAX_OPTIONS} values`);
         return this.#literals(value, schema, path, at);
     }
-    if (!Array.isArray(value) || value.length === 0) throw wrong(at, value, "a list of schemas");
+    if (!isList(value)) throw wrong(at, value, `a list of 1 to ${MAX_OPTIONS} schemas`);
     if (keyword === "allOf" && value.length > 1) {
       throw new UsageError(`${at} with several schemas is not supported`, {
         advice: "Write their properties into one schema.",
@@ -136,6 +137,7 @@ class SchemaCompiler {
     if (keyword === "oneOf") {
       for (let i = 0; i < value.length; i++) {
         for (let j = 0; j < i; j++) {
+          g.spend(PAIR_WORK);
           const resolve = (one: unknown) => this.#resolved(one, at);
           if (areDisjoint(value[i], value[j], resolve)) continue;
           throw new UsageError(`${at}[${j}] and ${at}[${i}] may accept the same value`, {
@@ -235,12 +237,13 @@ class SchemaCompiler {
     const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
     const text = this.#text, at = `${path}.properties`;
     if (!isRecord(properties)) throw wrong(at, properties, "an object");
-    const isList = Array.isArray(required) && required.every((name) => typeof name === "string");
-    if (!isList) throw wrong(`${path}.required`, required, "a list of names");
-    const names = Object.keys(properties),
-      unknown = required.filter((name) => !names.includes(name));
-    if (unknown.length > 0) {
-      throw new UsageError(`${path}.required names ${unknown.join(", ")}, which properties lacks`);
+    if (!Array.isArray(required) || !required.every((name) => typeof name === "string")) {
+      throw wrong(`${path}.required`, required, "a list of names");
+    }
+    const names = Object.keys(properties), isRequired = new Set<string>(required);
+    for (const name of isRequired) {
+      if (Object.hasOwn(properties, name)) continue;
+      throw new UsageError(`${path}.required names ${name}, which properties lacks`);
     }
     const entries = names.map((name) =>
       text.entry(text.literal(name), this.node(properties[name], `${at}.${name}`))
@@ -254,7 +257,7 @@ class SchemaCompiler {
         : this.#keyOf(propertyNames, names, `${path}.propertyNames`);
       more = text.entry(key, this.node(others, `${path}.additionalProperties`));
     }
-    return text.object(entries, names.map((name) => required.includes(name)), more);
+    return text.object(entries, names.map((name) => isRequired.has(name)), more);
   }
 
   /** A key with the form of a schema. */
@@ -355,7 +358,10 @@ class SchemaCompiler {
       const value = schema[name];
       if (value === undefined) continue;
       if (typeof value !== "number") throw wrong(`${path}.${name}`, value, "a number");
-      limits[name] = value;
+      const far = Math.sign(value) * MAX_LIMIT, isLower = name.endsWith("inimum");
+      if (Math.abs(value) <= MAX_LIMIT) limits[name] = value;
+      else if (isLower === value < 0) limits[name] = far;
+      else throw wrong(`${path}.${name}`, value, `${isLower ? "at most" : "at least"} ${far}`);
     }
     const multiple = schema["multipleOf"];
     const isWhole = type === "integer" || (typeof multiple === "number" && multiple === 1);
@@ -398,6 +404,10 @@ function isOfType(value: unknown, type: string): boolean {
   if (type === "integer") return Number.isInteger(value);
   const kind: string = typeof value;
   return kind === type;
+}
+
+function isList(value: unknown): value is unknown[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= MAX_OPTIONS;
 }
 
 function isRecord(value: unknown): value is Schema {

@@ -163,7 +163,7 @@ Deno.test("what a schema has and the grammar has not is refused by its name and 
     [{ type: "array", uniqueItems: true }, /uniqueItems is not supported/],
     [{ type: "object", patternProperties: {} }, /patternProperties is not supported/],
     [{ type: "object", required: ["a"] }, /required names a, which properties lacks/],
-    [{ enum: [] }, /schema\.enum is \[\], expected a list of values/],
+    [{ enum: [] }, /list of 1 to 4096 values/],
     [{ type: "integer", enum: ["a"] }, /expected values of type integer/],
     [{ anyOf: [{}], minimum: 3 }, /anyOf together with minimum/],
     [{ allOf: [{}, {}] }, /allOf with several schemas/],

@@ -27,13 +27,15 @@ export interface State {
 
 /** Maximum number of places of a state, and of states that are kept. */
 const MAX_PLACES = 4096, MAX_STATES = 4096;
+/** See `Grammar.spend`: a state has a table of 256 bytes. */
+const STATE_WORK = 64;
 
 export class Machine {
   readonly #states = new Map<string, State>();
   readonly #places = new Map<number, Map<number, Place>>();
   #placeCount = 0;
 
-  constructor(private readonly grammar: Grammar) {}
+  constructor(readonly grammar: Grammar) {}
 
   /** The state in which `rest` is still to be matched. */
   stateOf(rest: Rest): State {
@@ -70,6 +72,7 @@ export class Machine {
     let state = this.#states.get(key);
     if (state === undefined) {
       if (this.#states.size >= MAX_STATES) this.#forget();
+      this.grammar.spend(STATE_WORK);
       state = { places, accepts, next: new Array(256) };
       this.#states.set(key, state);
     }
@@ -88,6 +91,7 @@ export class Machine {
       }
       if (seen.has(rest)) continue;
       seen.add(rest);
+      grammar.spend(1);
       if (seen.size > MAX_PLACES) throw tooAmbiguous();
       const { node, next } = rest;
       if (!node.isFinite) continue;
@@ -120,8 +124,9 @@ export class Machine {
     return this.withPlaces(places, accepts);
   }
 
-  /** States that are in use stay valid; they are only no longer found again. */
+  /** States that are in use stay valid; nothing leads to the others any more. */
   #forget(): void {
+    for (const state of this.#states.values()) state.next = new Array(256);
     this.#states.clear();
   }
 }

@@ -58,6 +58,7 @@ export class TokenConstraint {
    * @internal
    */
   after(state: State, token: number): State | null {
+    this.#machine.grammar.renew();
     const bytes = this.tokenizer.tokenBytes(token);
     if (bytes === null) return null;
     let next: State | null = state;
@@ -70,6 +71,7 @@ export class TokenConstraint {
    * @internal
    */
   allowed(state: State, ends: readonly number[]): Uint32Array {
+    this.#machine.grammar.renew();
     const mask = this.#masks.of(state);
     if (!state.accepts) return mask;
     const withEnds = mask.slice();

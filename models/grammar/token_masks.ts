@@ -23,6 +23,8 @@ interface Split {
 
 /** Maximum bytes of the bit sets of each kind that are kept. */
 const MAX_BYTES = 2 ** 23;
+/** Tokens that are visited for one unit of work; see `Grammar.spend`. */
+const VISITS = 4;
 
 export class TokenMasks {
   #reaches = new Map<State, Reach>();
@@ -94,6 +96,7 @@ export class TokenMasks {
     const { machine, vocabulary: { bytes, depths, ends, starts, tokens } } = this;
     const path = this.#path, top = depths[node]! - 1;
     path[top] = state;
+    let visited = 0;
     while (node < end) {
       const depth = depths[node]!, before = path[depth - 1]!, byte = bytes[node]!;
       const known = before.next[byte],
@@ -103,6 +106,7 @@ export class TokenMasks {
         continue;
       }
       path[depth] = next;
+      visited++;
       for (let t = starts[node]!; t < starts[node + 1]!; t++) {
         const token = tokens[t]!;
         mask[token >>> 5]! |= 1 << (token & 31);
@@ -110,6 +114,7 @@ export class TokenMasks {
       if (exits !== null && next.accepts) exits.push(node);
       node++;
     }
+    machine.grammar.spend(Math.ceil(visited / VISITS));
   }
 
   #split(place: Place): Split {
