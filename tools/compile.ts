@@ -4,84 +4,111 @@
  * an executable. It checks every memory access of the kernels and has about a third of the speed on
  * the CPU. The base executable is Deno's; DENORT_BIN names another one where it cannot be
  * downloaded.
+ *
+ * All packages are fetched first, since `deno compile` leaves out without a word what it cannot
+ * fetch. Then the executable tries its own parts (`rgx doctor --self`).
  */
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
+import { packagesOf, ROOT } from "./architecture/imports.ts";
 
-/** Packages that the executable does not need. It embeds every other package of `imports` whole. */
-const BUILD_ONLY = [
-  "assemblyscript/asc",
-  "axe-core",
-  "esbuild",
-  "fast-check",
-  "openai",
-  "playwright-core",
+/** Where the program starts, and its threads, which no import names. */
+const ENTRIES = [
+  "main.ts",
+  "kernels/devices/wasm/worker.ts",
+  "rewards/custom/worker.ts",
+  "ranks/watch/worker.ts",
+  "cli/scoring/score_worker.ts",
+  "tasks/custom/relay.ts",
+  "tasks/custom/worker.ts",
 ];
+
+const ASSETS = ["arc.br", "fonts.br", "ladder.txt", "rush_hour.txt", "words.txt"]
+  .map((name) => `tasks/assets/${name}`);
+
+/** The configuration and the versions of packages for the executable. */
+const CONFIG = "dist/deno.compile.json", LOCK = "dist/deno.compile.lock";
 
 /**
  * Features of Deno that every run needs. Not all versions of `deno compile` read them in deno.json.
  */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
 
-const safe = Deno.args.includes("--safe");
-const output = safe ? "dist/rgx-safe" : "dist/rgx";
-const root = new URL("..", import.meta.url);
-await Deno.mkdir(new URL("dist/", root), { recursive: true });
-const imports = Object.entries(config.imports).filter(([name]) => !BUILD_ONLY.includes(name));
-const slim = "dist/deno.compile.json";
-await Deno.writeTextFile(
-  new URL(slim, root),
-  JSON.stringify({ ...config, imports: Object.fromEntries(imports), tasks: {} }),
-);
-
-const command = new Deno.Command(Deno.execPath(), {
-  args: [
-    "compile",
-    "--config",
-    slim,
-    "--no-lock",
-    "--allow-all",
-    "--no-check",
-    "--quiet",
-    ...UNSTABLE,
-    safe ? SAFE_V8_FLAGS : V8_FLAGS,
-    "--include",
-    "kernels/devices/wasm/worker.ts",
-    "--include",
-    "rewards/custom/worker.ts",
-    "--include",
-    "ranks/watch/worker.ts",
-    "--include",
-    "cli/scoring/score_worker.ts",
-    "--include",
-    "tasks/custom/relay.ts",
-    "--include",
-    "tasks/custom/worker.ts",
-    "--include",
-    "tasks/assets/arc.br",
-    "--include",
-    "tasks/assets/fonts.br",
-    "--include",
-    "tasks/assets/ladder.txt",
-    "--include",
-    "tasks/assets/rush_hour.txt",
-    "--include",
-    "tasks/assets/words.txt",
-    "--output",
-    output,
-    "main.ts",
-  ],
-  cwd: root,
-  stdout: "inherit",
-  stderr: "inherit",
-});
-const { success } = await command.output();
-if (!success) {
-  console.error(
-    "help: deno compile downloads its base executable once; without network set DENORT_BIN to a " +
-      "denort of this Deno version",
+/** The imports of `deno.json` that the executable needs; packages of tests and tools stay out. */
+export function neededImports(): Record<string, string> {
+  const needed = packagesOf(ENTRIES);
+  return Object.fromEntries(
+    Object.entries(config.imports).filter(([name]) =>
+      [...needed].some((used) => used === name || used.startsWith(`${name}/`))
+    ),
   );
+}
+
+async function writeConfig(): Promise<void> {
+  const imports = neededImports(), wanted = Object.values(imports);
+  const lock = JSON.parse(await Deno.readTextFile(new URL("deno.lock", ROOT)));
+  const specifiers = Object.entries(lock.specifiers).filter(([specifier]) =>
+    wanted.some((path) => path === specifier || path.startsWith(`${specifier}/`))
+  );
+  await Deno.mkdir(new URL("dist/", ROOT), { recursive: true });
+  const write = (path: string, content: unknown) =>
+    Deno.writeTextFile(new URL(path, ROOT), JSON.stringify(content));
+  await write(CONFIG, { ...config, imports, tasks: {} });
+  await write(LOCK, { ...lock, specifiers: Object.fromEntries(specifiers), workspace: undefined });
+}
+
+/** Runs Deno; ends this program when that fails. @param help what to do then */
+async function deno(args: readonly string[], help: string): Promise<void> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+    stdout: "inherit",
+    stderr: "piped",
+  }).output();
+  if (success) return;
+  // Deno prints a line for each download, and a stack of its own.
+  const lines = new TextDecoder().decode(stderr).split("\n\nStack backtrace")[0]!.split("\n");
+  console.error(lines.filter((line) => !/^(Download|Initialize) /.test(line)).join("\n").trim());
+  console.error(`help: ${help}`);
   Deno.exit(1);
 }
-const { size } = await Deno.stat(new URL(output, root));
-console.log(`${output}: ${(size / 2 ** 20).toFixed(0)} MiB`);
+
+if (import.meta.main) {
+  const safe = Deno.args.includes("--safe");
+  const output = safe ? "dist/rgx-safe" : "dist/rgx", path = new URL(output, ROOT);
+  await Deno.remove(path).catch(() => {}); // so that no older one is taken for the new one
+  await writeConfig();
+  const shared = ["--config", CONFIG, "--lock", LOCK, ...UNSTABLE];
+  await deno(
+    ["cache", "--quiet", ...shared, ...ENTRIES],
+    "a package cannot be fetched; with the network, or a cache that has all of them " +
+      "(DENO_DIR), run it again",
+  );
+  await deno(
+    [
+      "compile",
+      ...shared,
+      "--cached-only",
+      "--allow-all",
+      "--no-check",
+      "--quiet",
+      safe ? SAFE_V8_FLAGS : V8_FLAGS,
+      ...[...ENTRIES.slice(1), ...ASSETS].flatMap((file) => ["--include", file]),
+      "--output",
+      output,
+      ENTRIES[0]!,
+    ],
+    "deno compile downloads its base executable once; without network set DENORT_BIN to a " +
+      "denort of this Deno version",
+  );
+  const { size } = await Deno.stat(path);
+  console.log(`${output}: ${(size / 2 ** 20).toFixed(0)} MiB`);
+  const tried = new Deno.Command(path.pathname, { args: ["doctor", "--self"] });
+  const { success } = await tried.spawn().status;
+  if (!success) {
+    await Deno.rename(path, new URL(`${output}-broken`, ROOT));
+    console.error(`help: not every part of the executable works; it is ${output}-broken`);
+    Deno.exit(1);
+  }
+}

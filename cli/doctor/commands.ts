@@ -22,6 +22,7 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
       "--model <folder>",
       "instead: types of a model's weights, and errors of holding them otherwise",
     )
+    .option("--self", "instead: try every part of this program on a tiny model, without a network")
     .option("--device <name>", "of the config, --model or --tune: auto, webgpu, vulkan, wasm …")
     .option("--json", "one JSON document")
     .addHelpText(
@@ -34,9 +35,18 @@ export function doctorCommand(program: Command, setExit: (code: number) => void)
         "rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
         "rgx doctor --tune my.yaml --minutes 20",
         "rgx doctor --model HuggingFaceTB/SmolLM2-135M-Instruct",
-      ) + "\n\nExit code 1 when the config does not fit.",
+        "rgx doctor --self",
+      ) + "\n\nExit code 1 when the config does not fit, or a part does not work.",
     )
     .action(async (first, further, options) => {
+      if (options.self) {
+        const other = Object.keys(options).find((flag) => flag !== "self" && flag !== "json");
+        if (first !== undefined || other !== undefined) {
+          throw new UsageError("--self: it tries the program, without a config or other flags");
+        }
+        setExit(await (await import("./doctor_self.ts")).doctorSelf(options));
+        return;
+      }
       const card = cardFromFlags(options, { plans: true, planFlag: "--plan CONFIG" });
       // With `--plan CONFIG` the arguments are overrides; `CONFIG --plan` means the same.
       const [config, overrides] = typeof options.plan !== "string"

@@ -1,5 +1,6 @@
 /** `rgx doctor`: the devices of this machine, and the cost of a model in other weight types. */
 import assert from "node:assert/strict";
+import { tryParts } from "../../cli/doctor/doctor_self.ts";
 import { goldenPath } from "../golden.ts";
 import { rgx } from "../support.ts";
 
@@ -45,4 +46,14 @@ Deno.test("rgx doctor refuses a model that does not exist, and a model together 
   const both = await rgx(["doctor", "quickstart", "--model", TINY]);
   assert.equal(both.code, 2);
   assert.match(both.err, /--model and the config quickstart/);
+});
+
+Deno.test("rgx doctor --self says of each part that does not work what the program said", async () => {
+  const says = 'console.error("internal error: Could not find constraint"); Deno.exit(1)';
+  const parts = await tryParts([Deno.execPath(), "eval", says]);
+  assert.ok(parts.length >= 15, `${parts.length} parts`);
+  for (const { name, error } of parts) assert.match(error!, /constraint|expected|double/, name);
+  assert.match(parts[0]!.error!, /^rgx init \.: internal error: Could not find constraint$/);
+  const { code, err } = await rgx(["doctor", "quickstart", "--self"]);
+  assert.deepEqual([code, /--self: it tries the program/.test(err)], [2, true], err);
 });

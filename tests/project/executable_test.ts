@@ -1,14 +1,12 @@
 /**
  * The executable that `deno task compile` builds, in an empty folder, without a home folder, npm or
- * network. The tests are ignored where dist/rgx is not built.
+ * network. The tests are ignored where dist/rgx is not built. `deno task compile` tries every part
+ * of it (`rgx doctor --self`); what else must hold is here.
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
-import { allTasksFile } from "../../reports/charts/testing.ts";
-import { resultFileBytes } from "../../bench/results/result_file.ts";
 import { versionLine } from "../../core/version.ts";
 import { argv } from "../command_line.ts";
-import { goldenPath } from "../golden.ts";
 import { hasWebgpu } from "../../kernels/devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
 
@@ -133,94 +131,6 @@ for (const device of ["webgpu", "vulkan"]) {
       }),
   });
 }
-
-const BASE = goldenPath("models/tinystories-656k");
-
-Deno.test({
-  name: "the executable trains an adapter, compares it with its base on two tasks, and plots it",
-  ignore: needs(built, NEEDED.executable),
-  fn: () =>
-    inEmptyFolder(async (folder) => {
-      await Deno.writeTextFile(
-        `${folder}/legs.yaml`,
-        `model: { model_name_or_path: ${BASE} }
-lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj] }
-data: { task_name: leg_counting, num_examples: 16 }
-rewards: [correctness]
-eval: { num_examples: 2 }
-training:
-  { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_generations: 4,
-    max_completion_length: 4 }
-`,
-      );
-      const trained = await run(folder, ["train", "legs.yaml", "--quiet"]);
-      assert.equal(trained.code, 0, trained.err);
-      const tasks = ["spell_backward", "chain_sum"];
-      const bench = await run(
-        folder,
-        argv`bench --models run --tasks ${tasks} --num-examples 3 --plain --json`,
-      );
-      assert.equal(bench.code, 0, bench.err);
-      const result = JSON.parse(bench.out);
-      assert.deepEqual(Object.keys(result.tasks), tasks);
-      assert.equal(Object.keys(result.average).length, 2, "the run and its base");
-      const [name, base] = Object.keys(result.average);
-      const whole = result.files.find((path: string) => /results_all_tasks_.*json$/.test(path));
-      const drawn = await run(
-        folder,
-        argv`plot ${whole} --title Impact --output impact.png --rename ${name!}=Fine-tuned
-          --rename ${base!}=Baseline`,
-      );
-      assert.equal(drawn.code, 0, drawn.err);
-      const png = await Deno.readFile(`${folder}/impact.png`);
-      assert.deepEqual([...png.subarray(1, 4)], [..."PNG"].map((c) => c.charCodeAt(0)));
-      assert.ok(png.length > 5000);
-    }),
-});
-
-Deno.test({
-  name: "the executable samples a task and scores it",
-  ignore: needs(built, NEEDED.executable),
-  fn: () =>
-    inEmptyFolder(async (folder) => {
-      const { code, out } = await run(folder, ["tasks", "sample", "mini_sudoku", "--size", "2"]);
-      assert.equal(code, 0);
-      const input = out.trimEnd().split("\n").map((line) => {
-        const entry = JSON.parse(line);
-        return JSON.stringify({ entry, answer: entry.answer });
-      });
-      await Deno.writeTextFile(`${folder}/answers.jsonl`, input.join("\n") + "\n");
-      const scored = await run(folder, ["score", "answers.jsonl"]);
-      assert.equal(scored.out, '{"score":1}\n{"score":1}\n');
-    }),
-});
-
-Deno.test({
-  name: "the executable draws results and training curves",
-  ignore: needs(built, NEEDED.executable),
-  fn: () =>
-    inEmptyFolder(async (folder) => {
-      const counts = { "org/base": 5, "run/checkpoint-9": 25 };
-      await Deno.writeFile(
-        `${folder}/results.json`,
-        resultFileBytes(allTasksFile({ a: counts, b: counts })),
-      );
-      const step = (n: number) => JSON.stringify({ step: n, split: "train", reward: n / 9 });
-      await Deno.writeTextFile(`${folder}/metrics.jsonl`, `${step(1)}\n${step(2)}\n`);
-      const rename = ["--rename", "org/base=Base"];
-      const drawn = await run(folder, ["plot", "results.json", ...rename, "--json"]);
-      assert.equal(drawn.code, 0, drawn.err);
-      const { path, models } = JSON.parse(drawn.out);
-      assert.deepEqual(models, ["Base", "run/checkpoint-9"]);
-      const png = await Deno.readFile(`${folder}/${path}`);
-      assert.ok(png.length > 20_000 && png[1] === 80, `${png.length} bytes`);
-      const curves = await run(folder, ["curves", "metrics.jsonl", "--output", "c.html"]);
-      assert.deepEqual([curves.code, curves.out], [0, "c.html\n"], curves.err);
-      const unknown = await run(folder, ["plot", "results.json", "--rename", "org/bose=x"]);
-      assert.equal(unknown.code, 2);
-      assert.match(unknown.err, /did you mean org\/base\?/);
-    }),
-});
 
 const REWARD = `enum Value { None = 0, Full = 1 }
 interface Input { completion: string; logExtra(column: string, value: string): void }

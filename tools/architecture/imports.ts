@@ -63,6 +63,26 @@ export function importsIn(text: string, path: string): string[] {
   return [...new Set(found)].filter((target) => target !== path);
 }
 
+/** Finds imports of packages. One of the groups is the name. */
+const PACKAGE = new RegExp(
+  String.raw`(?:^|\n)\s*(?:import|export)\b[^;"'\`]*?from\s*["']([^."'][^"']*)["']` +
+    String.raw`|\bimport\(\s*["']([^."'][^"']*)["']`,
+  "g",
+);
+
+/** The packages that some files import, and all files that they import. */
+export function packagesOf(entries: readonly string[]): Set<string> {
+  const packages = new Set<string>(), seen = new Set<string>(), waiting = [...entries];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (seen.has(path) || !path.endsWith(".ts")) continue;
+    seen.add(path);
+    const text = Deno.readTextFileSync(new URL(path, ROOT));
+    waiting.push(...importsIn(text, path));
+    for (const match of text.matchAll(PACKAGE)) packages.add((match[1] ?? match[2])!);
+  }
+  return packages;
+}
+
 /** What is no part of the project's text: results, packages, git's own files, recorded values. */
 const NO_SOURCES = new Set([
   ".cache",
