@@ -16,6 +16,7 @@ export async function foldersOutside(
       model.adapter_name_or_path,
       model.tokenizer_name_or_path,
       data.dataset_name,
+      data.eval_dataset_name,
       ...(data.task_files ?? []).map(({ path }) => path),
       ...rewards.map(({ file }) => file?.path),
     ];

@@ -10,6 +10,7 @@ export interface NamedParts {
   };
   data: {
     dataset_name: string | null;
+    eval_dataset_name?: string | null;
     dataset_train_split: string | null;
     task_name: string | null;
   };

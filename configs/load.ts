@@ -131,6 +131,7 @@ function namedParts(tree: MapNode, problems: Problems): NamedParts {
     data: {
       dataset_name: problems.has("data.dataset_config") ? null : text("data", "dataset_name"),
       dataset_train_split: text("data", "dataset_train_split"),
+      eval_dataset_name: text("data", "eval_dataset_name"),
       task_name: text("data", "task_name"),
     },
   };

@@ -6,13 +6,15 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, type Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
 import { readJsonLines } from "./row_entries.ts";
-import type { ProblemSource } from "./problem_source.ts";
+import type { ProblemSource, SourceFile } from "./problem_source.ts";
 import { hasSplitSizes, splitCounts, type SplitSizes } from "./split_sizes.ts";
 
 /** What is read from a file of problems, and what of it is held out. */
 export interface FileSourceOptions extends SplitSizes {
   /** The file's entries, where they were read already; else it is read as JSON Lines. */
   entries?: readonly Entry[] | null;
+  /** The files that the entries were read from. */
+  files?: readonly SourceFile[];
   /** The file's own test split; without one, questions are held out by their hashes. */
   testEntries?: readonly Entry[] | null;
   /** false: a file without a test split is trained on as a whole, for nothing is evaluated. */
@@ -34,6 +36,7 @@ export class FileSource implements ProblemSource {
   readonly endless = false;
   readonly mix = null;
   readonly notes: readonly string[];
+  readonly files: readonly SourceFile[];
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
   /** @throws UsageError when the file cannot be read, or has no training entries */
@@ -43,6 +46,7 @@ export class FileSource implements ProblemSource {
     notes: readonly string[],
   ) {
     const { num_examples, max_examples = null, entries, testEntries, hold_out = true } = options;
+    this.files = options.files ?? [];
     const all = entries ?? readJsonLines(name);
     if (hasSplitSizes(options)) notes = [...notes, ...this.#divide(all, options)];
     else {

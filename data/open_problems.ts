@@ -39,31 +39,54 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const train = read(trainRows), testEntries = testRows === null ? null : read(testRows);
   // Of problems that are asked, splitProblems says the same.
   const isAsked = options.hold_out ?? true;
-  if (!isAsked && testEntries !== null && (options.dataset_test_split ?? TEST) !== TEST) {
+  const isChosen = options.eval_dataset_name != null ||
+    (options.dataset_test_split ?? TEST) !== TEST;
+  if (!isAsked && testEntries !== null && isChosen) {
     notes.push(...sharedProblems(name, train, testEntries));
   }
-  const source = { ...options, task_name: null, dataset_name: name, entries: train, testEntries };
+  const { files } = found;
+  const source = {
+    ...options,
+    task_name: null,
+    dataset_name: name,
+    entries: train,
+    testEntries,
+    files,
+  };
   return openSource(source, notes);
 }
 
-/** The rows of the two splits; no test split: null. */
-async function splitRows(
-  task: string | null,
-  name: string,
+/** The rows of the two splits, and the files that hold them; no test split: null. */
+async function splitRows(task: string | null, name: string, options: SourceOptions) {
+  const { dataset_train_split = TRAIN, eval_dataset_name = null } = options;
+  const reader = new SplitReader(name), isNamed = options.dataset_name !== null;
+  const train = await trainRowsOf(task, reader, dataset_train_split, isNamed);
+  const trained = reader.counts;
+  const tested = eval_dataset_name === null ? reader : new SplitReader(eval_dataset_name);
+  const test = await testRowsOf(tested, options);
+  const files = [...trained].map(([path, rows]) => ({ path, rows, heldOut: false }));
+  for (const [path, rows] of tested.counts) {
+    if (tested !== reader || !trained.has(path)) files.push({ path, rows, heldOut: true });
+  }
+  return { train, test, files };
+}
+
+/** The rows that are held out; null: there is no test split. */
+async function testRowsOf(
+  reader: SplitReader,
   {
-    dataset_name,
-    dataset_train_split: trainSplit = TRAIN,
-    dataset_test_split: testSplit = TEST,
+    dataset_train_split = TRAIN,
+    dataset_test_split = TEST,
+    eval_dataset_name = null,
   }: SourceOptions,
-): Promise<{ train: readonly DataRow[]; test: readonly DataRow[] | null }> {
-  const reader = new SplitReader(name);
-  const train = await trainRowsOf(task, reader, trainSplit, dataset_name !== null);
-  if (testSplit !== TEST) return { train, test: await reader.split(testSplit) };
-  const testFiles = await testFilesOf(name, reader.files);
-  if (testFiles !== null) return { train, test: await reader.read(testFiles) };
-  const isTrained = parseSplit(trainSplit).some(({ split }) => split === TEST);
+): Promise<readonly DataRow[] | null> {
+  const isOwn = eval_dataset_name !== null;
+  if (isOwn || dataset_test_split !== TEST) return await reader.split(dataset_test_split);
+  const testFiles = await testFilesOf(reader.name, [...reader.counts.keys()]);
+  if (testFiles !== null) return await reader.read(testFiles);
+  const isTrained = parseSplit(dataset_train_split).some(({ split }) => split === TEST);
   const rows = reader.allRows;
-  return { train, test: !isTrained && haveSplits(rows) ? rowsOfSplit(rows, TEST) : null };
+  return !isTrained && haveSplits(rows) ? rowsOfSplit(rows, TEST) : null;
 }
 
 /** A note where problems of the test are trained on, too. */
@@ -141,10 +164,14 @@ async function trainRowsOf(
   }
 }
 
-/** The files of a data set without a test split; null for other data sets. */
+/** The files of a data set of which questions are held out by their text; null for other data sets. */
 export async function filesWithoutTest(
-  { task_name, dataset_name }: Pick<SourceOptions, "task_name" | "dataset_name">,
+  { task_name, dataset_name, eval_dataset_name = null }: Pick<
+    SourceOptions,
+    "task_name" | "dataset_name" | "eval_dataset_name"
+  >,
 ): Promise<string[] | null> {
+  if (eval_dataset_name !== null) return null;
   const name = dataset_name ?? (task_name === null ? null : publishedPlace(task_name));
   if (name === null) return null;
   const { files } = await findDataFiles(name, "train");

@@ -163,3 +163,48 @@ Deno.test("the test split of a file with several splits is not trained on", asyn
     }
   });
 });
+
+Deno.test("files that are named are read alone; a folder leaves out what runs in it wrote", async () => {
+  await withFolder(async (folder) => {
+    const line = (question: string) => JSON.stringify({ question, answer: "1" }) + "\n";
+    const write = async (name: string, ...rows: string[]) => {
+      await Deno.mkdir(`${folder}/${name}`.replace(/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(`${folder}/${name}`, rows.map(line).join(""));
+    };
+    await write("train.jsonl", "a", "b", "c");
+    await write("test.jsonl", "d");
+    await write("gsm_test.jsonl", "e", "f");
+    const common = { task_name: null, task_config: {}, seed: 1, num_examples: null };
+    const readFiles = async (dataset_name: string, eval_dataset_name: string | null) => {
+      const { files, ...source } = await openProblems({
+        ...common,
+        dataset_name,
+        eval_dataset_name,
+      });
+      const names = files!.map(({ path, rows, heldOut }) =>
+        `${heldOut ? "held out " : ""}${path.slice(folder.length + 1)} ${rows}`
+      );
+      return [names.join(", "), source.name];
+    };
+    const [train, test] = [`${folder}/train.jsonl`, `${folder}/test.jsonl`];
+    const named = ["train.jsonl 3, held out test.jsonl 1", train];
+    assert.deepEqual(await readFiles(train, test), named);
+    const parts = ["train.jsonl 3, held out gsm_test.jsonl 2, held out test.jsonl 1", folder];
+    assert.deepEqual(await readFiles(folder, null), parts);
+    for (const mark of ["run.json", "metrics.jsonl", "results_sums_20260101_000000.json"]) {
+      await write(`out/one/${mark}`);
+      await write("out/one/eval_before.jsonl", "x");
+      await write("out/one/completions/train.parquet");
+      await write("out/one/samples_20260101_000000.jsonl", "x");
+      assert.deepEqual(await readFiles(folder, null), parts, mark);
+      assert.deepEqual(await readFiles(train, test), named, mark);
+      await Deno.remove(`${folder}/out`, { recursive: true });
+    }
+    // A run whose output_dir is the folder of the data.
+    await write("run.json");
+    await write("eval_before.jsonl", "x");
+    await write("metrics.jsonl", "x");
+    await write("completions/train.parquet");
+    assert.deepEqual(await readFiles(folder, null), parts);
+  });
+});

@@ -17,6 +17,8 @@ export interface SourceOptions extends FileSourceOptions {
   task_name: string | null;
   /** A file, a folder, or the name of a data set in the cache of the Hub. */
   dataset_name: string | null;
+  /** The data set that is held out, in place of a split of `dataset_name`. */
+  eval_dataset_name?: string | null;
   /** The column of a file that holds the prompts; null: one of those that are known. */
   dataset_prompt_column?: string | null;
   /** The split of a data set that is trained on, or slices: train[:90%]; default train. */

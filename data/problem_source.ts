@@ -3,6 +3,15 @@ import type { Split } from "../core/philox.ts";
 import type { CompositeDataset } from "../tasks/composite_dataset.ts";
 import type { Entry } from "../tasks/types.ts";
 
+/** A file of problems that was read. */
+export interface SourceFile {
+  readonly path: string;
+  /** Number of rows, of whatever split. */
+  readonly rows: number;
+  /** Whether it was read for the held-out problems alone. */
+  readonly heldOut: boolean;
+}
+
 /** Gives problems as entries by split and index. */
 export interface ProblemSource {
   /** The task's name, or the file's path. */
@@ -19,6 +28,8 @@ export interface ProblemSource {
    * for the other splits.
    */
   length(split: Split): number;
+  /** The files that were read; none for tasks and given entries. */
+  readonly files?: readonly SourceFile[];
   /** What a user should know about the data, although nothing is wrong. */
   readonly notes?: readonly string[];
   /**

@@ -36,9 +36,9 @@ export class SplitReader {
   /** @param name a file, a folder, or a name on the Hub */
   constructor(readonly name: string) {}
 
-  /** The files that were read. */
-  get files(): string[] {
-    return [...this.#rows.keys()];
+  /** The files that were read, each with the number of its rows. */
+  get counts(): Map<string, number> {
+    return new Map([...this.#rows].map(([file, { length }]) => [file, length]));
   }
 
   /** All rows that were read, of whatever split. */

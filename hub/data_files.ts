@@ -95,6 +95,26 @@ async function hasConfiguration(folder: string, name: string): Promise<boolean> 
   return listed.some((configuration) => configuration.name === name);
 }
 
+/** A file that a run or a benchmark writes into its folder, and the folder. */
+const OUTPUT =
+  /^(.*\/|)(?:run\.json|metrics\.jsonl|trainer_state\.json|(?:results|samples)_.*\d{8}_\d{6}.*\.jsonl?)$/;
+/** What these write beside it that looks like data. */
+const WRITTEN =
+  /^(?:metrics|eval_before|eval_after|samples_.*\d{8}_\d{6}.*)\.jsonl$|^(?:completions|checkpoint-\d+)\//;
+
+/** The files of a folder without what training runs and benchmarks in it or below have written. */
+function withoutRuns(present: readonly string[]): string[] {
+  const outputs = new Set(present.flatMap((file) => OUTPUT.exec(file)?.[1] ?? []));
+  if (outputs.size === 0) return [...present];
+  return present.filter((file) => {
+    if (outputs.has("") && WRITTEN.test(file)) return false;
+    for (let end = file.indexOf("/"); end >= 0; end = file.indexOf("/", end + 1)) {
+      if (outputs.has(file.slice(0, end + 1))) return false;
+    }
+    return true;
+  });
+}
+
 /**
  * The files of a split of the data set in a folder.
  * @param path a file, folder or pattern in it, or one of its configurations; null = all of it
@@ -106,7 +126,7 @@ async function choose(
   split: DataSplit,
   label: string,
 ): Promise<Pick<FoundData, "files" | "splits">> {
-  const present = await filesOf(folder), listed = await readConfigurations(folder);
+  const present = withoutRuns(await filesOf(folder)), listed = await readConfigurations(folder);
   const asked = configurationAt(listed, present, path, label);
   if (asked !== null) {
     const configuration = listed.length === 1 ? "" : `/${asked.name}`;

@@ -67,6 +67,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       dataset_name: null,
       dataset_train_split: "train",
       dataset_test_split: "test",
+      eval_dataset_name: null,
       num_examples: 50,
       dataset_prompt_column: null,
       max_examples: null,

@@ -126,6 +126,7 @@ function withEnvironment(overrides: ConfigOverrides, env: SingleTurnEnv): Config
       tasks: null,
       task_config: {},
       dataset_name: env.name,
+      eval_dataset_name: null,
       system_prompt: env.systemPrompt,
       add_instructions: env.addInstructions,
     },

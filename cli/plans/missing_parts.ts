@@ -37,6 +37,7 @@ export async function missingForRun({ model, data }: NamedParts): Promise<Missin
   const place = data.dataset_name ??
     (data.task_name === null ? null : publishedPlace(data.task_name));
   const split = parseSplit(data.dataset_train_split ?? "train")[0]!.split;
+  const held = data.eval_dataset_name;
   const key = data.dataset_name === null ? "data.task_name" : "data.dataset_name";
   const found = [
     name === null ? null : await missingModel("model.model_name_or_path", name, true),
@@ -46,6 +47,7 @@ export async function missingForRun({ model, data }: NamedParts): Promise<Missin
       ? null
       : await missingModel("model.tokenizer_name_or_path", tokenizer, false),
     place === null ? null : await missingData(key, data.task_name ?? place, place, split),
+    held == null ? null : await missingData("data.eval_dataset_name", held, held, "test"),
   ];
   return found.filter((part) => part !== null);
 }

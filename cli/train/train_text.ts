@@ -22,6 +22,26 @@ export function problemsText({ tasks, task_name, dataset_name }: RunConfig["data
   return tasks.map(({ task_name, weight }) => `${task_name} × ${weight}`).join(", ");
 }
 
+/** Number of files that are named in one line. */
+const FILES_SHOWN = 6;
+
+/** "train.jsonl (40 rows); held out: test.jsonl (12 rows)". */
+export function filesText(files: TrainPlan["files"]): string {
+  const { trained = [], heldOut = [] } = Object.groupBy(
+    files,
+    ({ heldOut }) => heldOut ? "heldOut" : "trained",
+  );
+  const list = (some: TrainPlan["files"]) => {
+    const shown = some.length > FILES_SHOWN ? some.slice(0, FILES_SHOWN - 1) : some;
+    const left = some.slice(shown.length), rows = left.reduce((sum, { rows }) => sum + rows, 0);
+    return [
+      ...shown.map(({ path, rows }) => `${path} (${counted(rows, "row")})`),
+      ...(left.length > 0 ? [`${left.length} more files (${counted(rows, "row")})`] : []),
+    ].join(", ");
+  };
+  return list(trained) + (heldOut.length > 0 ? `; held out: ${list(heldOut)}` : "");
+}
+
 /**
  * Whose questions the prompts have, and whether rgx's instruction stands before them.
  * @param template whether the model has a chat template

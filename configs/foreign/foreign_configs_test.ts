@@ -48,7 +48,8 @@ const CASES: readonly Case[] = [
     ],
     changes: ["algorithm.adv_estimator=grpo", "actor_rollout_ref.rollout.n=8"],
     obeyed: {
-      "data.dataset_name": "gsm8k",
+      "data.dataset_name": "gsm8k/train.parquet",
+      "data.eval_dataset_name": "gsm8k/test.parquet",
       "training.generation_batch_size": 2048,
       "training.gradient_accumulation_steps": 128,
       "training.eval_on_start": false,
@@ -61,7 +62,8 @@ const CASES: readonly Case[] = [
     more: CORRECTNESS,
     obeyed: {
       "model.model_name_or_path": "Qwen/Qwen2-7B-Instruct",
-      "data.dataset_name": "gsm8k",
+      "data.dataset_name": "gsm8k/train.parquet",
+      "data.eval_dataset_name": "gsm8k/test.parquet",
       "training.num_generations": 5,
       "training.generation_batch_size": 5120,
       "training.per_device_train_batch_size": 40,

@@ -37,9 +37,11 @@ export function overrideArguments(overrides: ConfigOverrides): string[] {
 /** What sets aside the problems of the configuration, if other tasks are named. */
 function inPlaceOfOtherProblems(data: DataKeys): DataKeys {
   const { task_name = null, tasks = null, dataset_name = null, task_config } = data;
+  const { eval_dataset_name = null } = data;
   if (task_name === null && tasks === null) return {};
   return {
     dataset_name,
+    eval_dataset_name,
     // The task `composite` names the tasks that are there.
     ...task_name !== "composite" && { task_name, tasks },
     task_config: { _delete_: true, ...task_config },

@@ -22,6 +22,7 @@ import {
 /** Keys of files, or of names on the Hub. */
 export const FILE_KEYS = [
   ["data", "dataset_name"],
+  ["data", "eval_dataset_name"],
   ["model", "model_name_or_path"],
   ["model", "adapter_name_or_path"],
   ["model", "tokenizer_name_or_path"],
@@ -53,10 +54,12 @@ export async function resolveFiles(
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
     if (name === "dataset_name" && node.value === heldDataset) continue;
-    const test = name === "dataset_name" ? isDataPath : isThere;
+    const isData = name.endsWith("dataset_name");
+    const test = isData ? isDataPath : isThere;
     const found = await findFile(node.value, node.at.source.directory, cwd, test);
-    if (found === null && name === "dataset_name" && heldDataset !== ANY_DATASET) {
-      await checkPulled(node, node.value, trainSplit(tree), cwd, problems);
+    if (found === null && isData && heldDataset !== ANY_DATASET) {
+      const split = name === "dataset_name" ? trainSplit(tree) : "test";
+      await checkPulled({ ...node, key: `${section}.${name}` }, split, cwd, problems);
     }
     if (found === null && name === "chat_template" && !/[{\n]/.test(node.value)) {
       const place = resolve(cwd, node.value);
@@ -93,23 +96,22 @@ function trainSplit(tree: MapNode): string {
  * Reports a data set that is no file. One of the Hub may be pulled later: what needs it says so.
  */
 async function checkPulled(
-  node: ScalarNode,
-  value: string,
+  { at, value: written, key }: ScalarNode & { key: string },
   split: string,
   cwd: string,
   problems: Problems,
 ): Promise<void> {
-  const key = "data.dataset_name";
+  const value = String(written);
   try {
     const { files, lookedAt, advice } = await findDataFiles(value, split);
     if (files !== null || advice !== null) return;
     const places = [resolve(cwd, value), ...lookedAt.slice(1)].join(" and ");
     const where = places === value ? "" : ` (looked for ${places})`;
-    problems.add(node.at, key, `no such file: ${value}${where}`);
+    problems.add(at, key, `no such file: ${value}${where}`);
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
     const { message, advice } = error;
-    problems.add(node.at, key, advice === undefined ? message : `${message}. ${advice}`);
+    problems.add(at, key, advice === undefined ? message : `${message}. ${advice}`);
   }
 }
 

@@ -42,7 +42,7 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
   for (const [section, name] of FILE_KEYS) {
     const map = nodeAt(tree, [section]);
     if (map?.kind !== "map") continue;
-    const isData = name === "dataset_name";
+    const isData = name.endsWith("dataset_name");
     const changed = await withPlace(
       map,
       name,

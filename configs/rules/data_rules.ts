@@ -22,7 +22,7 @@ export class DataRules extends RuleContext {
     this.#complete();
     if (!this.valid(...keys)) return;
     const { task_name: task, tasks, dataset_name: file, max_examples } = this.config.data;
-    const { dataset_prompt_column: column } = this.config.data;
+    const { dataset_prompt_column: column, eval_dataset_name: held } = this.config.data;
     const isPublished = task !== null && publishedPlace(task) !== null;
     if (((task !== null && !isPublished) || tasks !== null) && file !== null) {
       const text = "the problems come either from a task (task_name) or from a file " +
@@ -53,6 +53,10 @@ export class DataRules extends RuleContext {
         ? this.config.data[key.slice(5) as "dataset_train_split"]
         : neutral;
       if (split !== neutral) this.fail("a split of a file, and a task makes its own", key);
+    }
+    if (held !== null) {
+      const key = "data.eval_dataset_name";
+      this.problems.add(this.at(key), key, "is held out of a file, and a task makes its own");
     }
     if (column !== null) {
       const key = "data.dataset_prompt_column";

@@ -67,6 +67,11 @@ export const DATA: Section<RunConfig["data"]> = {
       "the split that is held out, or slices: train[90%:]; test: where the data has that split, or " +
         "else a validation split",
     ),
+    eval_dataset_name: key(
+      nullable(name()),
+      null,
+      "the file, folder or data set of the Hub that is held out, in place of a split of dataset_name",
+    ),
     dataset_prompt_column: key(
       nullable(name()),
       null,

@@ -197,6 +197,11 @@ export interface DataKeys {
    */
   dataset_test_split?: RunConfig["data"]["dataset_test_split"];
   /**
+   * The file, folder or data set of the Hub that is held out, in place of a split of dataset_name.
+   * Expected: a name or null; default null.
+   */
+  eval_dataset_name?: RunConfig["data"]["eval_dataset_name"];
+  /**
    * The column of a file that holds the prompts; null: prompt, question, problem or messages.
    * Expected: a name or null; default null.
    */

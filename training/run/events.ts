@@ -3,6 +3,7 @@
  * trainer itself prints nothing.
  */
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
+import type { SourceFile } from "../../data/problem_source.ts";
 import type { DiskPlan } from "./disk_plan.ts";
 import type { Advice } from "../diagnosis/finding.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
@@ -36,6 +37,8 @@ export interface TrainPlan {
   numGenerations: number;
   /** Problems that are trained on. */
   trainProblems: number;
+  /** The files that the problems were read from. */
+  files: readonly SourceFile[];
   /**
    * Entries of a data file that are held out; null for tasks, which generate any number of
    * problems.

@@ -23,6 +23,7 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     stepsPerGeneration: sizes.schedule.perGeneration / training.gradient_accumulation_steps,
     numGenerations: training.num_generations,
     trainProblems: sizes.trainProblems,
+    files: source.files ?? [],
     fileHeldOut: source.endless ? null : source.length("test"),
     heldOut: problems.heldOut.length,
     validation: problems.validation.length,

@@ -22,12 +22,7 @@ export const DATA = inside(
     },
     translated: {
       train_files: key(FILES, null, "verl: data.dataset_name, where no task is named"),
-      val_files: key(
-        FILES,
-        null,
-        "verl: the test split of data.dataset_name, which is then the folder of train.parquet " +
-          "and test.parquet",
-      ),
+      val_files: key(FILES, null, "verl: data.eval_dataset_name, where an evaluation is asked for"),
       train_max_samples: key(ROWS, null, "verl: data.max_examples; −1: all"),
       val_max_samples: key(ROWS, null, "verl: eval.num_examples; −1: all of val_files"),
       train_batch_size: key(

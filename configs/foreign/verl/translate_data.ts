@@ -1,6 +1,4 @@
 /** Translates verl's files, the number of rows of them, and what becomes of long prompts. */
-import { existsSync } from "node:fs";
-import { basename, dirname, extname, isAbsolute, resolve } from "node:path";
 import { type ConfigNode, describeNode } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 
@@ -44,38 +42,22 @@ function translateFiles(translation: Translation): void {
     return translation.note(train, "data.train_files", `is not read: problems are of ${named}`);
   }
   if (file === null) return;
-  const base = baseOf(train, file), end = extname(file);
-  const folder = base === "" ? dirname(file) : resolve(base, dirname(file));
-  const beside = `${file.slice(0, -basename(file).length)}test${end}`;
-  const isSplit = basename(file) === `train${end}` && held !== null &&
-    (held === beside || resolve(baseOf(val!, held), held) === resolve(base, beside));
-  translation.set("data", "dataset_name", isSplit ? folder : file, train);
-  if (val === undefined) return;
-  if (isSplit) return holdOut(translation, val);
-  if (!isEvaluated(translation)) {
+  translation.set("data", "dataset_name", file, train);
+  if (val === undefined || held === null) return;
+  const wanted = translation.number("data.val_max_samples");
+  const isLimited = wanted !== null && wanted.value > 0;
+  const isAsked = ["eval.num_examples", "data.test_examples"]
+    .some((path) => (translation.number(path)?.value ?? 0) > 0);
+  if (!isLimited && !isAsked && !isEvaluated(translation)) {
     return translation.note(val, "data.val_files", "is not read: no evaluation is asked for");
   }
-  const text = "held-out problems are those of test.parquet beside train.parquet: rename the " +
-    "files so, or switch the evaluation off (trainer.test_freq: -1, trainer.val_before_train: false)";
-  translation.refuse(val, "data.val_files", text);
-}
-
-/** The folder of a relative path: the working directory, or that of the document (see findFile). */
-function baseOf({ at }: ConfigNode, file: string): string {
-  const { directory } = at.source;
-  if (directory === null || isAbsolute(file) || existsSync(resolve(file))) return "";
-  return existsSync(resolve(directory, file)) ? resolve(directory) : "";
+  translation.set("data", "eval_dataset_name", held, val);
+  if (isLimited) translation.fill("eval", "num_examples", wanted.value, wanted.node);
+  else translation.fill("eval", "num_examples", ALL, val);
 }
 
 /** Files with more rows than this have no meaning: all are held out. */
 const ALL = 1_000_000;
-
-function holdOut(translation: Translation, val: ConfigNode): void {
-  const wanted = translation.number("data.val_max_samples");
-  if (wanted !== null && wanted.value > 0) {
-    translation.fill("eval", "num_examples", wanted.value, wanted.node);
-  } else if (isEvaluated(translation)) translation.fill("eval", "num_examples", ALL, val);
-}
 
 function isEvaluated(translation: Translation): boolean {
   return (translation.number("trainer.test_freq")?.value ?? 0) > 0 ||

@@ -286,7 +286,7 @@ Deno.test("verl's data and evaluation become keys of rgx", async () => {
   );
   assert.match(
     await refused("val_files: other.jsonl", "trainer: {test_freq: 5}\n"),
-    /val_files: held-out problems are those of test\.parquet beside train\.parquet/,
+    /eval_dataset_name: no such file: other\.jsonl/,
   );
   assert.match(
     await refused("max_prompt_length: 400, max_response_length: 200").then(() =>
@@ -348,7 +348,7 @@ Deno.test("a generation of verl that has no whole number of updates is refused",
   );
 });
 
-Deno.test("verl's two files are of one folder, however their paths are written", async () => {
+Deno.test("verl's two files are read as named, beside the configuration too", async () => {
   const dir = await Deno.realPath(await Deno.makeTempDir());
   try {
     for (const [name, text] of Object.entries(FILES)) {
@@ -359,12 +359,12 @@ Deno.test("verl's two files are of one folder, however their paths are written",
     const path = `${dir}/f.yaml`;
     await Deno.writeTextFile(path, yaml(`${dir}/test.jsonl`));
     const { config } = await loadConfig(path, {});
-    assert.equal(await Deno.realPath(config.data.dataset_name!), dir);
-    await Deno.writeTextFile(path, yaml("/elsewhere/test.jsonl"));
-    await assert.rejects(
-      loadConfig(path, {}),
-      /held-out problems are those of test\.parquet beside/,
+    assert.deepEqual(
+      [config.data.dataset_name, config.data.eval_dataset_name],
+      [`${dir}/train.jsonl`, `${dir}/test.jsonl`],
     );
+    await Deno.writeTextFile(path, yaml("/elsewhere/test.jsonl"));
+    await assert.rejects(loadConfig(path, {}), /no such file: \/elsewhere\/test\.jsonl/);
   } finally {
     await Deno.remove(dir, { recursive: true });
   }

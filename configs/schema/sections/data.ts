@@ -29,6 +29,10 @@ export interface DataSection {
    * else a validation split.
    */
   dataset_test_split: string;
+  /**
+   * The file, folder or data set of the Hub that is held out, in place of a split of dataset_name.
+   */
+  eval_dataset_name: string | null;
   /** The column of a file that holds the prompts; null: prompt, question, problem or messages. */
   dataset_prompt_column: string | null;
   /** Training entries; of a file all (null), unless it is written. */
