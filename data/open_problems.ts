@@ -164,7 +164,7 @@ async function trainRowsOf(
   }
 }
 
-/** The files of a data set of which questions are held out by their text; null for other data sets. */
+/** The files of a data set of which questions are held out by their text; else null. */
 export async function filesWithoutTest(
   { task_name, dataset_name, eval_dataset_name = null }: Pick<
     SourceOptions,

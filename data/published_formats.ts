@@ -136,12 +136,18 @@ function afterMarks(text: string): string | null {
 }
 
 function scoreMath(answer: string, gold: string, question = ""): number {
-  return isRight(bareAnswer(answer), gold, question) ? 1 : 0;
+  return isRight(bareAnswer(answer), unboxed(gold), question) ? 1 : 0;
 }
 
 function sameMath(answer: string, other: string): boolean {
   const [a, b] = [answer, other].map((text) => readings(bareAnswer(text)).at(-1)!);
   return sameAnswer(a!, b!);
+}
+
+/** A gold answer out of its box, or the list of its boxes. */
+export function unboxed(gold: string): string {
+  const boxes = /\\(?:boxed|fbox)/.test(gold) ? joinedBoxes(gold) ?? findMathAnswer(gold) : null;
+  return boxes === null ? gold : readings(boxes).at(-1)!;
 }
 
 /** The answer within a sentence that stands between the tags. */

@@ -9,7 +9,7 @@ import { isBlank, strip } from "../tasks/python/text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 import { extractAnswer } from "./extract.ts";
 import { systemPromptText } from "./prompt.ts";
-import { publishedFormat } from "./published_formats.ts";
+import { publishedFormat, unboxed } from "./published_formats.ts";
 
 /** `metadata.source_dataset` of entries that come from a file and belong to no task. */
 export const FILE_SOURCE = "file";
@@ -67,7 +67,7 @@ function entryScore(answer: string | null, entry: ScorableEntry): number {
   }
   if (source !== FILE_SOURCE) return scoreAnswer(answer, entry);
   if (typeof answer !== "string" || isBlank(answer) || typeof entry.answer !== "string") return 0;
-  return isEqual(answer, entry.answer) ? 1 : 0;
+  return isEqual(answer, entry.answer) || isEqual(unboxed(answer), unboxed(entry.answer)) ? 1 : 0;
 }
 
 /** For entries of files: the same text apart from surrounding space, or the same number. */

@@ -127,3 +127,16 @@ Deno.test("a unit that the gold answer lacks counts only where the question asks
     assert.equal(scored.score, score, `${question} ${gold} ‖ ${answer}`);
   }
 });
+
+Deno.test("a box around an answer of a file's problem, or around its gold answer, does not count", () => {
+  const entry = (answer: string) => ({ answer, metadata: { source_dataset: "file" } });
+  const cases: [answer: string, gold: string, score: number][] = [
+    ["5", "\\boxed{5}", 1],
+    ["\\boxed{5}", "5", 1],
+    ["So it is $\\boxed{Paris}$.", "Paris", 1],
+    ["6", "\\boxed{5}", 0],
+  ];
+  for (const [answer, gold, score] of cases) {
+    assert.equal(scoreExtracted(answer, entry(gold)).score, score, `${answer} for ${gold}`);
+  }
+});

@@ -15,7 +15,7 @@ import {
 import { pictures, roomTable, withTable } from "../tools/architecture/page.ts";
 import { circleIn, entriesOf, foldersOf } from "../tools/architecture/rooms.ts";
 
-const MAX_LINES = 450, MAX_COLUMNS = 100, MAX_FILES = 25;
+const MAX_LINES = 700, MAX_COLUMNS = 100, MAX_FILES = 25;
 
 const graph = readImports();
 const read = (path: string) => Deno.readTextFileSync(new URL(path, ROOT));

@@ -22,6 +22,11 @@ const MAX_LENGTH = 10_000;
 export function sameAnswer(answer: string, gold: string, question = ""): boolean {
   if (answer === gold) return !isBlank(answer);
   if (Math.max(answer.length, gold.length) > MAX_LENGTH) return false;
+  if (isDenied(answer, `${gold} ${question}`)) return false;
+  const opened = gold.replace(/\[(?=\s*-\s*(?:\\infty|∞))/g, "(")
+    .replace(/((?:\\infty|∞)\s*)\]/g, "$1)");
+  // A gold answer may have the wrong bracket at infinity; an answer may not.
+  if (opened !== gold && sameAnswer(answer, opened, question)) return true;
   const parts = splitRounded(answer);
   if (parts !== null) {
     return sameText(answer, gold) ||
@@ -53,6 +58,23 @@ export function sameAnswer(answer: string, gold: string, question = ""): boolean
   return sameMath(a, b, question) || sameDigits(answer, gold) ||
     // y = 2x + 3, solved for x.
     (answer.includes("=") && gold.includes("=") && sameEquation(answer, gold, functions));
+}
+
+/** The end of a text that calls what stands before it wrong. */
+const DENIAL =
+  /(?<![A-Za-z])(wrong|incorrect|false|untrue|invalid|impossible|erroneous|mistaken|extraneous|nonsense|nope|never|no|too (?:small|large|big|low|high|many|few|long|short|much))[\s.!)}$*]*$/i;
+/** The same at any place. */
+const DENIED =
+  /(?<![A-Za-z])(?:cannot|(?:is|are|was|were|does|do|did|can|could|will|would|should|has|have|had)(?:\s+(not|never)|n['’]?t))(?![A-Za-z])/i;
+
+/**
+ * Whether an answer says that its own value is wrong, as "7 is wrong" does.
+ * @param about the gold answer and the question: words of them are no denial
+ */
+function isDenied(answer: string, about: string): boolean {
+  const end = DENIAL.exec(answer.slice(-100))?.[1];
+  if (end !== undefined) return !about.toLowerCase().includes(end.toLowerCase());
+  return DENIED.test(answer) && !DENIED.test(about);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Whether two values are the same one. */
-import { call, type Expr, hasNames, number } from "./formulas/expression.ts";
+import { call, type Expr, hasNames, number, written } from "./formulas/expression.ts";
 import { regionOf } from "./formulas/region_of.ts";
 import { type Region, sameRegion } from "./formulas/region.ts";
 import type { Relation } from "./formulas/relation.ts";
@@ -71,9 +71,10 @@ function sameInOrder(
     some.every((item, i) => sameMath(item, others[i]!, question));
 }
 
-/** "1/2 or 0.5" is one half; braces make a set of it, which is no number. */
+/** "1/2 or 0.5" is one half; "7, 7" is two numbers, and braces make a set, which is no number. */
 function isOnly(list: Kind<"set">, value: Kind<"number">, question: string): boolean {
-  return list.bare === true && list.items.every((item) => sameMath(item, value, question));
+  return list.bare === true && !repeats(list) &&
+    list.items.every((item) => sameMath(item, value, question));
 }
 
 /** A vector may be written as a tuple. */
@@ -87,11 +88,23 @@ function sameVector({ bars, rows }: Kind<"matrix">, tuple: Kind<"tuple">): boole
     );
 }
 
-/** An item counts once, unless the gold answer is a list that repeats one. */
+/** Whether a number occurs twice in the same form; 5 and 5.0 are two forms. */
+function repeats({ items }: Kind<"set">): boolean {
+  const forms = items.flatMap((item) => {
+    if (item.kind !== "number") return [];
+    const digits = item.expr.kind === "number" ? item.expr.digits : undefined;
+    return [`${written(item.expr)} ${digits?.after}`];
+  });
+  return new Set(forms).size < forms.length;
+}
+
+/** An item of a set counts once; a list repeats an item only where the gold answer does. */
 function sameSet(a: Kind<"set">, b: Kind<"set">, question: string): boolean {
   const same = (x: MathValue, y: MathValue) => sameMath(x, y, question);
-  const repeats = b.items.some((item, i) => b.items.slice(0, i).some((x) => sameMath(x, item)));
-  if (!repeats || a.bare !== true || b.bare !== true) return matched(a.items, b.items, same);
+  const isMultiple = b.items.some((item, i) => b.items.slice(0, i).some((x) => sameMath(x, item)));
+  if (!isMultiple || a.bare !== true || b.bare !== true) {
+    return !(a.bare === true && !isMultiple && repeats(a)) && matched(a.items, b.items, same);
+  }
   const left = [...a.items];
   return a.items.length === b.items.length && b.items.every((item) => {
     const found = left.findIndex((x) => same(x, item));

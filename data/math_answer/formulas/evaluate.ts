@@ -6,7 +6,14 @@ import {
   piBall,
   sinCosOfBall,
 } from "../numbers/ball_functions.ts";
-import { addBalls, divideBalls, floorOfBall, multiplyBalls, negateBall } from "../numbers/ball.ts";
+import {
+  addBalls,
+  divideBalls,
+  floorOfBall,
+  multiplyBalls,
+  negateBall,
+  topBit,
+} from "../numbers/ball.ts";
 import {
   add,
   type Complex,
@@ -45,6 +52,8 @@ export interface Place {
   variant: number;
   /** Set where an even root of a negative number was taken. */
   leftReals: boolean;
+  /** Where it is given: the largest |log2| of the values on the way. */
+  depth?: number;
 }
 
 export const WORK = 60_000;
@@ -64,8 +73,11 @@ export class Undecided extends Error {}
 /** @throws RangeError where there is no value, Undecided where it cannot be found */
 export function evaluate(expr: Expr, place: Place): Complex {
   switch (expr.kind) {
-    case "number":
-      return real(expr.value);
+    case "number": {
+      const value = real(expr.value);
+      if (place.depth !== undefined) place.depth = Math.max(place.depth, depthOf(value.re));
+      return value;
+    }
     case "constant":
       return constant(expr.name, place.bits);
     case "name": {
@@ -80,9 +92,24 @@ export function evaluate(expr: Expr, place: Place): Complex {
       for (const { re, im } of args) place.work.left -= costOf(re) + costOf(im);
       place.work.left -= place.bits >> 4;
       if (place.work.left < 0) throw new Undecided();
-      return OPERATIONS[expr.name](args, place);
+      const value = OPERATIONS[expr.name](args, place);
+      if (place.depth !== undefined) {
+        const { re, im } = value;
+        const depths = [depthOf(re), depthOf(im)];
+        // tanh x differs from 1 by 2e^(−2x).
+        if (expr.name === "tanh") depths.push(3 * 2 ** depthOf(args[0]!.re));
+        place.depth = Math.max(place.depth, ...depths);
+      }
+      return value;
     }
   }
+}
+
+/** |log2| of a number's size; 0 for 0. */
+function depthOf(a: Real): number {
+  if (isExact(a)) return a.n === 0n ? 0 : Math.abs(bitsOf(a.n) - bitsOf(a.d));
+  const top = topBit(a);
+  return Number.isFinite(top) ? Math.abs(top) : 0;
 }
 
 /** Long fractions take more time. */

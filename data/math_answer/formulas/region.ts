@@ -76,12 +76,16 @@ export function sameRegion(a: Region, b: Region): boolean {
     a.at.every((end, i) => compareNumbers(end, b.at[i]!) === 0);
 }
 
-/** The interval between two constants; null where the first is not below the second. */
+/**
+ * The interval between two constants; null where the first is not below the second, and where an
+ * infinite end belongs to it: infinity is no number.
+ */
 export function interval(
   [low, high]: readonly [Expr, Expr],
   [withLow, withHigh]: readonly [boolean, boolean],
 ): Region | null {
   if (compareNumbers(low, high) !== -1) return null;
+  if ((withLow && infinite(low) !== 0) || (withHigh && infinite(high) !== 0)) return null;
   const above: Region = infinite(low) !== 0 ? ALL : ray(low, [false, withLow, true]);
   const below: Region = infinite(high) !== 0 ? ALL : ray(high, [true, withHigh, false]);
   return intersection(above, below);

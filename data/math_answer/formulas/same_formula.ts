@@ -8,7 +8,7 @@ import { type Complex, divide, isReal, subtract } from "../numbers/complex.ts";
 import { evaluate, type Place, Undecided, WORK } from "./evaluate.ts";
 import { type Expr, hasNames, infinite, namesOf, nodes, written } from "./expression.ts";
 import { isExact, signOf, toBall } from "../numbers/real.ts";
-import { sameNumber } from "./same_number.ts";
+import { depthOf, sameNumber } from "./same_number.ts";
 import { pointsFor } from "./unknowns.ts";
 
 /** At least so many points must tell. */
@@ -16,6 +16,8 @@ const ENOUGH = 4;
 /** How many functions stand for the name of one. */
 const VARIANTS = 6;
 const BITS = 160, AGREEING_BITS = 100;
+/** Formulas whose constants need more bits are equal only where they are written alike. */
+const MAX_BITS = 8000;
 /** Of one comparison, for all its points. */
 const TOTAL_WORK = 3 * WORK;
 
@@ -35,19 +37,25 @@ export function proportional(answer: Expr, gold: Expr, positive: boolean): boole
   if (!hasNames(answer) || !hasNames(gold)) return false;
   if (written(answer) === written(gold)) return true;
   let first: Complex | null = null;
-  return everywhere(answer, gold, (a, b, bits) => {
+  return everywhere(answer, gold, (a, b, bits, agreeing) => {
     if (isZero(a, bits) || isZero(b, bits)) return isZero(a, bits) && isZero(b, bits);
     const ratio = divide(a, b, bits);
     if (positive && !(isReal(ratio) && signOf(ratio.re) === 1)) return false;
     first ??= ratio;
-    return agree(ratio, first, bits);
+    return agree(ratio, first, bits, agreeing);
   });
 }
 
 /** null: the two are too close for the precision. */
-type Same = (a: Complex, b: Complex, bits: number) => boolean | null;
+type Same = (a: Complex, b: Complex, bits: number, agreeing: number) => boolean | null;
 
 function everywhere(answer: Expr, gold: Expr, same: Same): boolean {
+  const parts: Expr[] = [];
+  for (const expr of [answer, gold]) if (isConstant(expr, parts)) parts.push(expr);
+  const depth = Math.max(...parts.map(depthOf), 0);
+  // Such constants show in 2·depth bits; the usual ones show anyway.
+  const more = Math.max(0, 2 * depth - AGREEING_BITS);
+  if (more > MAX_BITS) return false;
   const names = namesOf(answer, gold);
   const points = names.length === 0
     ? Array.from({ length: VARIANTS }, () => new Map())
@@ -57,7 +65,7 @@ function everywhere(answer: Expr, gold: Expr, same: Same): boolean {
   let equal = 0, unclear = 0;
   for (const [i, point] of points.entries()) {
     const place = { bits: BITS, point, work, variant: i % VARIANTS, leftReals: false };
-    const verdict = at(place, answer, gold, complex, same);
+    const verdict = at(place, answer, gold, complex, same, more);
     if (work.left < 0 || verdict === false) return false;
     if (verdict === true) equal++;
     else if (verdict === null) unclear++;
@@ -73,18 +81,19 @@ function at(
   gold: Expr,
   complex: boolean,
   same: Same,
+  more: number,
 ): boolean | "outside" | null {
   let verdict: boolean | null = null;
-  for (const bits of [BITS, 3 * BITS]) {
+  for (const bits of [BITS + more, 3 * BITS + more]) {
     place.bits = bits;
     place.leftReals = false;
     const b = valueAt(gold, place);
     if (b === "unknown" || b === null || (place.leftReals && !complex)) return "outside";
     const a = valueAt(answer, place);
     if (a === "unknown") return false;
-    verdict = a === null ? null : safely(() => same(a, b, bits));
+    verdict = a === null ? null : safely(() => same(a, b, bits, AGREEING_BITS + more));
     if (verdict !== null) return verdict;
-    if (a === null && bits > BITS) return false;
+    if (a === null && bits > BITS + more) return false;
   }
   return null;
 }
@@ -109,14 +118,23 @@ function safely(test: () => boolean | null): boolean | null {
   }
 }
 
-/** Equal exactly or, where balls meet, to {@link AGREEING_BITS}; null where balls are too wide. */
-function agree(a: Complex, b: Complex, bits: number): boolean | null {
+/** Collects the largest parts without unknowns. @returns whether the whole formula has none */
+function isConstant(expr: Expr, parts: Expr[]): boolean {
+  if (!("args" in expr)) return expr.kind !== "name";
+  const constant = expr.args.map((arg) => isConstant(arg, parts));
+  if (expr.kind === "call" && constant.every(Boolean)) return true;
+  parts.push(...expr.args.filter((_, i) => constant[i]));
+  return false;
+}
+
+/** Equal exactly or, where balls meet, to so many bits; null where balls are too wide. */
+function agree(a: Complex, b: Complex, bits: number, agreeing: number): boolean | null {
   const difference = subtract(a, b, bits), parts = [difference.re, difference.im];
   const signs = parts.map(signOf);
   if (signs.some((sign) => sign === 1 || sign === -1)) return false;
   const scale = Math.max(...[a.re, a.im, b.re, b.im].map((part) => topBit(toBall(part, 64))));
   const close = parts.every((part) =>
-    isExact(part) || signOf(part) === 0 || topBit(part) < Math.max(scale, -20) - AGREEING_BITS
+    isExact(part) || signOf(part) === 0 || topBit(part) < Math.max(scale, -20) - agreeing
   );
   return close ? true : null;
 }

@@ -2,19 +2,21 @@
  * Whether two constants are equal, and which one is larger. Fractions are compared exactly. So are
  * roots of fractions: their difference is 0 or larger than a bound that follows from the formula
  * (Burnikel, Funke, Mehlhorn, Schirra, Schmitt 2009). Others (π, e, logarithms, sines) are equal
- * when they agree to {@link AGREEING_BITS} bits, about 100 digits.
+ * when they agree to 100 digits, and to more where very small or large numbers occur in them.
  */
-import { radiusBit, topBit } from "../numbers/ball.ts";
+import { radiusBit } from "../numbers/ball.ts";
 import { type Complex, isReal, subtract } from "../numbers/complex.ts";
 import { constantPlace, evaluate, Undecided } from "./evaluate.ts";
 import { call, type Expr, infinite, minus, number, written } from "./expression.ts";
 import { bitsOf, magnitude } from "../numbers/rational.ts";
-import { isExact, signOf, toBall } from "../numbers/real.ts";
+import { isExact, signOf } from "../numbers/real.ts";
 
 const AGREEING_BITS = 330;
+/** Numbers that need more bits are equal only where they are so part by part. */
+const MAX_BITS = 8000;
 /** Precisions that are tried one after the other. */
 const PRECISIONS = [128, 384, 900, 1800];
-/** Bounds beyond this are not waited for; the numbers then agree to 1,000 digits. */
+/** Bounds beyond this are not waited for; the numbers then agree to 1,000 digits or more. */
 const MAX_BOUND_BITS = 3300;
 
 /** The value of a constant; null where it has none or takes too long. */
@@ -56,14 +58,20 @@ function differ(a: Expr, b: Expr): boolean | null {
   const first = parted(x, y, 128);
   if (first !== null) return first;
   const bound = separation(minus(a, b));
-  const wanted = bound === null ? AGREEING_BITS : Math.min(bound, MAX_BOUND_BITS);
-  const needed = Math.max(384, wanted + 64);
+  let wanted = bound ?? AGREEING_BITS, deepest = 0;
+  if (bound === null || bound > MAX_BOUND_BITS) {
+    deepest = depthOf(minus(a, b));
+    const least = bound === null ? AGREEING_BITS : MAX_BOUND_BITS;
+    wanted = Math.max(least, AGREEING_BITS + 2 * deepest);
+    if (wanted + deepest > MAX_BITS) return sameParts(a, b) ? false : null;
+  }
+  const needed = Math.max(384, wanted + deepest + 64);
   for (const bits of [...PRECISIONS.slice(1).filter((bits) => bits < needed), needed]) {
     const [x, y] = [valueOf(a, bits), valueOf(b, bits)];
     if (x === null || y === null) return null;
     const parts = parted(x, y, bits);
     if (parts !== null) return parts;
-    if (agree(x, y, bits, bound === null ? AGREEING_BITS : null, wanted)) return false;
+    if (agree(x, y, bits, wanted)) return false;
   }
   return null;
 }
@@ -76,27 +84,28 @@ function parted(a: Complex, b: Complex, bits: number): boolean | null {
   return signs.every((sign) => sign === 0) ? false : null;
 }
 
-/**
- * Whether numbers whose balls meet are as close as wanted: by `relative` bits of the larger one,
- * or, where that is null, by `absolute` bits after the point.
- */
-function agree(
-  a: Complex,
-  b: Complex,
-  bits: number,
-  relative: number | null,
-  absolute: number,
-): boolean {
-  const difference = subtract(a, b, bits);
-  const error = Math.max(
-    ...[difference.re, difference.im].map((part) => isExact(part) ? -Infinity : radiusBit(part)),
-  );
-  if (relative === null) return error < -absolute;
-  const parts = [a.re, a.im, b.re, b.im];
-  // Where nothing is known but that both are near 0, they agree in digits after the point.
-  const known = parts.some((part) => Math.abs(signOf(part) ?? 0) === 1);
-  const scale = known ? Math.max(...parts.map((part) => topBit(toBall(part, 64)))) : 0;
-  return error < scale - relative;
+/** Whether numbers whose balls meet agree in so many bits after the point. */
+function agree(a: Complex, b: Complex, bits: number, wanted: number): boolean {
+  const { re, im } = subtract(a, b, bits);
+  return [re, im].every((part) => isExact(part) || radiusBit(part) < -wanted);
+}
+
+/** The largest |log2| of the numbers in a constant: 10^(−150) in π + 10^(−150). */
+export function depthOf(expr: Expr): number {
+  const place = { ...constantPlace(128), depth: 0 };
+  try {
+    evaluate(expr, place);
+    return place.depth;
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof Undecided) return Infinity;
+    throw error;
+  }
+}
+
+/** Whether two calls are of one function, with equal arguments: e^10000 and e^(10^4). */
+function sameParts(a: Expr, b: Expr): boolean {
+  return a.kind === "call" && b.kind === "call" && a.name === b.name &&
+    a.args.length === b.args.length && a.args.every((arg, i) => sameNumber(arg, b.args[i]!));
 }
 
 interface Bound {

@@ -32,9 +32,9 @@ export default defineTask({
   category: "games",
   description: "Combine numbers with + − × ÷ to a target.",
   scoring:
-    "An expression of integers, + - * / and brackets (one full stop may follow): 1 when it uses " +
-    "exactly the given numbers and its value is exactly the target, else 0.05; anything else and " +
-    "divisions by zero 0.01.",
+    "An expression of integers, + - * / and brackets, without a full stop after it: 1 when it " +
+    "uses exactly the given numbers and its value is exactly the target, else 0.05; anything " +
+    "else and divisions by zero 0.01.",
   params: {
     min_numbers: int(4, "fewest numbers", { min: 2 }),
     max_numbers: int(6, "most numbers", { max: 50 }),

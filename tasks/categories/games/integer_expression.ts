@@ -24,14 +24,10 @@ const BINDING: Record<string, number> = { "+": 1, "-": 1, "*": 2, "/": 2, "negat
 
 type Fraction = [numerator: bigint, denominator: bigint];
 
-/**
- * Returns null when the text is no such expression or divides by zero. A final full stop is
- * allowed.
- */
+/** Returns null when the text is no such expression or divides by zero. */
 export function readIntegerExpression(answer: string): IntegerExpression | null {
   if (answer.length > MAX_LENGTH) return null;
-  const text = strip(answer).replace(/\.$/, "");
-  const tokens = text.match(/[0-9]+|[-+*/()]|[^ \t]/g) ?? [];
+  const tokens = strip(answer).match(/[0-9]+|[-+*/()]|[^ \t]/g) ?? [];
   const literals: bigint[] = [], values: Fraction[] = [], pending: string[] = [];
   const reduce = () => apply(pending.pop()!, values);
   let wantsOperand = true;

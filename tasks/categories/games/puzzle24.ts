@@ -7,6 +7,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 
@@ -48,7 +49,7 @@ export default defineTask({
     };
   },
   score(answer: string, entry: ScorableEntry): number {
-    const expression = readIntegerExpression(answer);
+    const expression = readIntegerExpression(strip(answer).replace(/\.$/, ""));
     if (expression === null || !usesExactly(expression, entry.metadata?.["numbers"])) return 0.01;
     return equalsInteger(expression, 24) ? 1 : 0.01;
   },
