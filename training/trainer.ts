@@ -4,7 +4,7 @@
  * it for programs that need no more than one call.
  *
  * `run` and `#phases` show the whole course of a run. The parts are in other files:
- * `warm_start.ts`, `grpo_step.ts` (one step: generate, score, train), `run/run_evaluations.ts`.
+ * `warm_start.ts`, `grpo.ts` (one step of the algorithm), `run/run_evaluations.ts`.
  *
  * A run that is stopped or killed at any moment continues from its newest valid checkpoint to the
  * same bits: everything random is a function of (seed, prompt number, branch, position), and
@@ -25,7 +25,8 @@ import { changedWeights } from "./curriculum/task_weights.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { evaluateAround, evaluateIfDue, loadBest } from "./run/run_evaluations.ts";
 import type { RecordedCall } from "../kernels/ops/common/recorded_call.ts";
-import { GrpoSteps } from "./grpo_step.ts";
+import { Grpo } from "./grpo.ts";
+import { GroupSource } from "./rollout/group_source.ts";
 import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
@@ -59,7 +60,7 @@ export class GrpoTrainer {
   readonly #run: RunContext;
   #optimizer: AdamW | null = null;
   #reference: ReferencePolicy | null = null;
-  #steps: GrpoSteps | null = null;
+  #grpo: Grpo | null = null;
   #sampler: Sampler | null = null;
   #evalAfter: EvalResult | null = null;
   #promptsChecked = false;
@@ -151,7 +152,7 @@ export class GrpoTrainer {
       if (state.step >= run.sizes.totalSteps) break;
       await run.stopIfRequested();
       await compareWeights(run);
-      await this.#steps!.step();
+      await this.#grpo!.step();
       await yieldToEvents();
     }
     await compareWeights(run, true);
@@ -176,7 +177,8 @@ export class GrpoTrainer {
     savedReference: Restored["reference"],
     buffer: RolloutBuffer | null,
   ): Promise<void> {
-    const { config, device, model, referenceStorage } = this.#options, { training } = config;
+    const { config, device, model, problems, rubric, referenceStorage } = this.#options;
+    const { training } = config;
     this.#optimizer = this.#run.createOptimizer(training, "grpo");
     if (training.beta !== 0) {
       this.#reference = this.#referenceIsBase()
@@ -187,7 +189,28 @@ export class GrpoTrainer {
         });
     }
     const sampler = this.#sampler!;
-    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, sampler, buffer);
+    const { prompts, clock, ranks, sizes } = this.#run, perBatch = sizes.promptsPerGeneration;
+    const order = this.#run.createSampler("GRPO", perBatch);
+    const groups = new GroupSource({
+      entryAt: (n) => clock.problem(() => problems.trainEntry(order.draw(n))),
+      prompts,
+      generations: training.num_generations,
+      perBatch,
+      totalSteps: sizes.totalSteps,
+    });
+    // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
+    if (sampler.kept !== null) model.releasePasses();
+    const shouldStop = () => this.#run.stopRequested();
+    const rollouts = { training, prompts, rubric, perBatch, clock, ranks, shouldStop };
+    this.#grpo = new Grpo(
+      this.#run,
+      rollouts,
+      groups,
+      sampler,
+      this.#reference,
+      this.#optimizer,
+      buffer,
+    );
   }
 
   /**
@@ -285,7 +308,7 @@ export class GrpoTrainer {
           optimizer: this.#optimizer?.save() ?? null,
           follow: async () => await this.#optimizer?.follow(),
           reference: this.#reference?.save() ?? null,
-          rollout: this.#steps?.inFlight() ?? null,
+          rollout: this.#grpo?.inFlight() ?? null,
           stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
         },
       )).finally(() => control?.saving?.(false));

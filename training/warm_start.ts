@@ -10,7 +10,7 @@ import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import { compareWeights } from "./run/compare_ranks.ts";
 import type { RunContext } from "./run/run_context.ts";
-import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
+import { rateAt } from "./step/lr_schedule.ts";
 import { withLossScale } from "./step/loss_scale.ts";
 import { supervisedStep } from "./step/supervised_step.ts";
 
@@ -40,7 +40,6 @@ export async function warmStart(
     total = run.sizes.warmStartSteps;
   const sampler = run.createSampler("warm start", batch);
   const sum = run.createGradientSum(sft.gradient_accumulation_steps);
-  const schedule = scheduleOf(sft, total);
   const intervals = new IntervalStrategy(config.training, total, sampler.chunksPerEpoch);
   run.phase("warm_start");
   while (state.warmStartStep < total) {
@@ -59,11 +58,8 @@ export async function warmStart(
       }),
       gradNorm: await optimizer.gradNorm(),
     });
-    const { result, gradNorm } = await clock.time(
-      "forward_backward",
-      () => run.stoppable(() => withLossScale(state, passes)),
-    );
-    const rate = sft.learning_rate * rateFactor(schedule, state.warmStartStep);
+    const { result, gradNorm } = await run.passes(() => withLossScale(state, passes));
+    const rate = rateAt(sft, total, state.warmStartStep);
     await run.applyGradients(optimizer, rate, gradNorm);
     state.warmStartStep++;
     state.warmStartTokens += result.tokens + result.promptTokens;

@@ -21,7 +21,7 @@ import type { ReferencePolicy } from "../step/reference_policy.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
 import { runSampling, runSamplingSeed } from "../../evaluation/sampling.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
-import { scoreBatch } from "../rollout/score_batch.ts";
+import { rewardSample, scoreBatch } from "../rollout/score.ts";
 import { taskMetrics } from "../rollout/task_metrics.ts";
 import { lossWithoutGradient, type TrainingRow } from "../step/gradient_accumulation.ts";
 
@@ -221,21 +221,10 @@ async function sample(
       ...prompts.read(completion),
     }))
   );
-  const samples = sampled.map(({ group, ids, text, truncated }) => {
-    const entry = entries[group]!;
-    return {
-      prompt: encoded[group]!.text,
-      messages: entry.messages ?? null,
-      completion: text,
-      answer: entry.answer,
-      info: entry.metadata,
-      entry,
-      completionIds: ids,
-      truncated,
-      step: options.step,
-      maxCompletionLength: training.max_completion_length,
-    };
-  });
+  const about = { step: options.step, maxCompletionLength: training.max_completion_length };
+  const samples = sampled.map((row) =>
+    rewardSample({ entry: entries[row.group]!, prompt: encoded[row.group]! }, row, about)
+  );
   const { values, sums } = await scoreBatch(rubric, samples, options.shouldStop);
   const rows = sampled.map(({ group, branch, ids, text, truncated }, i) => {
     const { score, formatted } = scoreCompletion(

@@ -30,6 +30,11 @@ export class EntropyControl {
     this.#state = restored ?? { coef: settings.entropy_coef, last: 0 };
   }
 
+  /** What the loss of the next step needs to know. */
+  get terms(): { entropy_coef: number; entropy_bonus: boolean } {
+    return { entropy_coef: this.applied, entropy_bonus: this.active };
+  }
+
   /** Coefficient of the next step. */
   get applied(): number {
     const { use_adaptive_entropy: adaptive, entropy_target: target } = this.settings;
@@ -41,27 +46,26 @@ export class EntropyControl {
     return this.settings.use_adaptive_entropy || this.settings.entropy_coef !== 0;
   }
 
-  /** The coefficient as it is logged, whether it is applied or not. */
-  get coefficient(): number {
-    return this.#state.coef;
+  /** The coefficient as it is logged, whether it is applied or not; null = there is no bonus. */
+  get logged(): number | null {
+    return this.active ? this.#state.coef : null;
   }
 
-  /** To be called after each step, with the mean entropy of the tokens that the bonus is over. */
-  update(entropy: number): void {
+  /**
+   * To be called after each step, with the mean entropy of the tokens that the bonus is over.
+   * @returns the state for the checkpoint; null where the coefficient is constant
+   */
+  update(entropy: number): EntropyState | null {
     const { settings } = this;
-    if (!settings.use_adaptive_entropy || !Number.isFinite(entropy)) return;
+    if (!settings.use_adaptive_entropy) return null;
+    if (!Number.isFinite(entropy)) return this.#state;
     const change = entropy <= settings.entropy_target
       ? settings.entropy_coef_delta
       : -settings.entropy_coef_delta;
     const { entropy_coef_min: low, entropy_coef_max: high } = settings;
-    this.#state = {
+    return this.#state = {
       coef: Math.min(Math.max(this.#state.coef + change, low), high),
       last: entropy,
     };
-  }
-
-  /** For the checkpoint; null where the coefficient is constant. */
-  state(): EntropyState | null {
-    return this.settings.use_adaptive_entropy ? { ...this.#state } : null;
   }
 }

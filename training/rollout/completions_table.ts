@@ -7,7 +7,7 @@
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
 import { entryJson } from "../../tasks/entry_json.ts";
-import type { Rollout } from "./rollout.ts";
+import { idsOf, type Rollout } from "./rollout.ts";
 
 /** @param rewardNames the columns of the rewards; a null reward stays null */
 export function encodeCompletions(
@@ -37,7 +37,7 @@ export function encodeCompletions(
         data: rows.map((row) => entryJson(groups[row.group]!.entry)),
         type: "STRING",
       },
-      { name: "completion_ids", data: rows.map((row) => [...row.ids]), type: "JSON" },
+      { name: "completion_ids", data: rows.map((row) => [...idsOf(row)]), type: "JSON" },
       { name: "truncated", data: rows.map((row) => row.truncated), type: "BOOLEAN" },
       ...extraNames(rollout).map((name) =>
         extraColumn(name, rows.map((row) => row.extras[name] ?? null))

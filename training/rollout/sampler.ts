@@ -8,6 +8,7 @@ import { rolloutOptions } from "../../evaluation/sampling.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
+import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
 
 /** The completions of each request. */
 export interface Sampled {
@@ -17,6 +18,44 @@ export interface Sampled {
    * from those of the policy by more than rounding.
    */
   other: boolean;
+}
+
+/** What a sampler is asked for the prompts of a training batch. */
+export function groupRequests(groups: readonly RolloutGroup[], n: number): GenerateRequest[] {
+  return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n }));
+}
+
+/**
+ * The completions of some groups, which the ranks share.
+ * @param step optimizer steps that the present policy has done
+ * @throws Interrupted when a stop was requested
+ */
+export async function sampleRows(
+  groups: readonly RolloutGroup[],
+  step: number,
+  sampler: Sampler,
+  { prompts, ranks, clock, training, shouldStop }: RolloutOptions,
+): Promise<{ rows: SampledRow[]; other: boolean }> {
+  const share = async (begin: number, end: number) => {
+    if (begin === end) return [];
+    const requests = groupRequests(groups.slice(begin, end), training.num_generations);
+    const { completions, other } = await sampler.sample(requests, step, shouldStop);
+    return completions.map((branches, i) => ({
+      other,
+      rows: branches.map(({ ids, logprobs, finishReason }, branch) => ({
+        group: begin + i,
+        branch,
+        segments: [{ from: "model" as const, ids, logprobs }],
+        text: prompts.text(ids),
+        truncated: prompts.truncated(ids, finishReason === "stop"),
+      })),
+    }));
+  };
+  const sampled = await clock.time("generate", () => ranks.share(groups.length, share));
+  return {
+    rows: sampled.flatMap(({ rows }) => rows),
+    other: sampled.some(({ other }) => other),
+  };
 }
 
 /** Prompts that a later step trains on. */

@@ -297,6 +297,11 @@ export class RunContext {
     return await this.#watched(work, this.ranks.size === 1);
   }
 
+  /** Stoppable work of forward and backward passes. */
+  passes<T>(work: () => Promise<T>): Promise<T> {
+    return this.clock.time("forward_backward", () => this.stoppable(work));
+  }
+
   async #watched<T>(work: () => Promise<T>, stops: boolean): Promise<T> {
     const { device } = this.options, outer = device.beforeRun ?? null;
     device.beforeRun = () => {

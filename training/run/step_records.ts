@@ -1,58 +1,145 @@
-/** The records of one GRPO step: its metrics, completions and events. */
+/** What follows from a GRPO step: records and events, the curriculum, warnings about rewards. */
 import { mean } from "../../core/statistics.ts";
 import { extractAnswer } from "../../data/extract.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { TAGGED } from "../diagnosis/diagnosis.ts";
 import { finiteOrNull, type Metrics } from "../metrics/metrics.ts";
-import type { Rollout } from "../rollout/rollout.ts";
+import { FailingRewards } from "../rollout/failing_rewards.ts";
+import { type Rollout, tokensOf } from "../rollout/rollout.ts";
+import { rolloutScores, taskMetrics, type TaskScore } from "../rollout/task_metrics.ts";
+import type { AccumulationResult } from "../step/gradient_accumulation.ts";
 import type { RunContext } from "./run_context.ts";
 
-/**
- * Records the current step.
- * @param start time at which it began
- * @param rollout what it generated; null = it only used an earlier batch
- * @param trained number of tokens trained on
- */
-export async function recordStep(
-  run: RunContext,
-  start: number,
-  rollout: Rollout | null,
-  trained: number,
-  metrics: Metrics,
-): Promise<void> {
-  const { config, rubric } = run.options, { training } = config;
-  const { step } = run.state, { totalSteps } = run.sizes, epoch = run.epoch();
-  const clockMetrics = run.clockMetrics(start);
-  const { step_time = NaN } = clockMetrics;
-  const generated = rollout?.completionTokens ?? 0;
-  if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
-  await run.records.appendMetrics({
-    step,
-    epoch,
-    split: "train",
-    ...finiteOrNull(metrics),
-    ...clockMetrics,
-  });
-  if (training.log_completions && rollout !== null) {
-    await run.records.writeCompletions(step, rollout, rubric.names);
+/** What a step came to. */
+export interface StepOutcome {
+  /** Time at which it began. */
+  start: number;
+  /** What it rolled out; null = it only used an earlier batch. */
+  rollout: Rollout | null;
+  result: AccumulationResult;
+  gradNorm: number;
+  learningRate: number;
+  /** null = the loss has no entropy bonus. */
+  entropyCoef: number | null;
+}
+
+/** Listens to the steps: their records and events, the curriculum, rewards that fail. */
+export class StepRecords {
+  readonly #failingRewards: FailingRewards;
+
+  constructor(private readonly run: RunContext) {
+    this.#failingRewards = new FailingRewards(run.options.rubric.names);
   }
-  run.averager.add({ ...metrics, step_time, epoch });
-  run.emit({
-    type: "step",
-    phase: "grpo",
-    step,
-    totalSteps,
-    metrics: { ...metrics, ...clockMetrics },
-    tokens: { generated, trained },
-  });
-  if (rollout !== null) emitCompletions(run, step, rollout);
-  await run.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
-  if (!run.intervals.logsAt(step)) return;
-  const means = run.averager.means();
-  run.averager.reset();
-  run.records.addLog({ ...means, step });
-  run.emit({ type: "log", step, totalSteps, metrics: means });
-  if (rollout !== null) emitSample(run, step, rollout);
+
+  /** @throws RewardFailure when a reward keeps failing */
+  async stepped(outcome: StepOutcome): Promise<void> {
+    const { run } = this, { state } = run, { rollout, result } = outcome;
+    const { sampled = 0, prompts = 0 } = rollout === null ? {} : tokensOf(rollout);
+    state.numTokens += sampled + prompts;
+    state.tokensGenerated += sampled;
+    state.tokensTrained += result.tokens;
+    run.addLoss(result.loss);
+    const spent = run.spend(rollout?.spent ?? {}), scores = this.#scores(rollout);
+    await this.#record(outcome, sampled, {
+      // First, so that no reward can overwrite a metric of the trainer.
+      ...rollout?.logged,
+      loss: result.loss,
+      grad_norm: outcome.gradNorm,
+      ...(state.lossScale === null ? {} : { loss_scale: state.lossScale.scale }),
+      learning_rate: outcome.learningRate,
+      num_tokens: state.numTokens,
+      ...rollout?.metrics,
+      ...spent,
+      ...result.metrics,
+      ...(outcome.entropyCoef === null ? {} : { entropy_coef: outcome.entropyCoef }),
+      ...(run.options.problems.source.mix === null ? {} : taskMetrics(scores)),
+      ...run.curriculum?.metrics(),
+    });
+    run.isWholeStep = true;
+    await this.#moveLevels(scores);
+    if (rollout === null) return;
+    // All ranks come to the same result; each of them has to know that the others do.
+    await run.ranks.each(async () => {
+      await this.#failingRewards.check(rollout, (message) => run.warn(message));
+      for (const message of rollout.warnings) await run.warn(message);
+    });
+  }
+
+  async #record(
+    { start, rollout, result }: StepOutcome,
+    generated: number,
+    metrics: Metrics,
+  ): Promise<void> {
+    const { run } = this, { config, rubric } = run.options, { training } = config;
+    const { step } = run.state, { totalSteps } = run.sizes, epoch = run.epoch();
+    const clockMetrics = run.clockMetrics(start);
+    const { step_time = NaN } = clockMetrics;
+    if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
+    await run.records.appendMetrics({
+      step,
+      epoch,
+      split: "train",
+      ...finiteOrNull(metrics),
+      ...clockMetrics,
+    });
+    if (training.log_completions && rollout !== null) {
+      await run.records.writeCompletions(step, rollout, rubric.names);
+    }
+    run.averager.add({ ...metrics, step_time, epoch });
+    run.emit({
+      type: "step",
+      phase: "grpo",
+      step,
+      totalSteps,
+      metrics: { ...metrics, ...clockMetrics },
+      tokens: { generated, trained: result.tokens },
+    });
+    if (rollout !== null) emitCompletions(run, step, rollout);
+    await run.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
+    if (!run.intervals.logsAt(step)) return;
+    const means = run.averager.means();
+    run.averager.reset();
+    run.records.addLog({ ...means, step });
+    run.emit({ type: "log", step, totalSteps, metrics: means });
+    if (rollout !== null) emitSample(run, step, rollout);
+  }
+
+  /** Scores of the completions, if the curriculum or the metrics of several tasks need them. */
+  #scores(rollout: Rollout | null): TaskScore[] {
+    const { curriculum, options } = this.run;
+    const wanted = curriculum !== null || options.problems.source.mix !== null;
+    return rollout === null || !wanted ? [] : rolloutScores(rollout, options.rubric.weights);
+  }
+
+  /** Passes the scores to the curriculum. Problems that are made from now on have its levels. */
+  async #moveLevels(scores: readonly TaskScore[]): Promise<void> {
+    const { run } = this, { curriculum, state } = run, { step } = state;
+    if (curriculum === null) return;
+    curriculum.record(scores);
+    const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
+    state.curriculum = curriculum.state;
+    for (const change of changes) {
+      await run.records.appendEvent("curriculum", step, { ...change });
+      run.emit({ type: "curriculum", step, change });
+    }
+    for (const note of notes) await run.warn(note);
+  }
+
+  /** Why the training prompts of a task, at its current level, do not fit; null if they do. */
+  #misfit(task: string): string | null {
+    const { problems, promptMisfit, config } = this.run.options;
+    const { max_prompt_length: limit } = config.training;
+    let longest = 0;
+    for (let i = 0; i < this.run.sizes.trainProblems; i++) {
+      const entry = this.run.clock.problem(() => problems.trainEntry(i));
+      if (entry.metadata["source_dataset"] !== task) continue;
+      longest = Math.max(longest, this.run.prompts.prompt(entry).ids.length);
+    }
+    if (limit !== null && longest > limit) {
+      return `its longest prompt has ${longest} tokens, max_prompt_length is ${limit}`;
+    }
+    return promptMisfit?.(longest) ?? null;
+  }
 }
 
 /** The share of completions with an answer in tags, for problems that ask for them. */

@@ -37,8 +37,10 @@ export interface TrainingRow {
   promptId: number;
   branch: number;
   promptIds: readonly number[];
-  /** The tokens that are trained on; none for a masked row, which still counts as a row. */
+  /** The tokens of the completion; none for a masked row, which still counts as a row. */
   ids: readonly number[];
+  /** 1 for the tokens that the loss counts; null = all. The others are context. [ids] */
+  mask?: readonly number[] | null;
   advantage: number;
   /**
    * Log-probabilities under the policy that sampled the completion; null = the current one. [ids]
@@ -66,7 +68,7 @@ export interface AccumulationOptions {
   /** Key of the masks of `lora.lora_dropout`; not read by a model without dropout. */
   dropout?: DropoutKey;
   /** What sampling has kept of every row, under the present policy; without dropout. */
-  kept?: ActivationStore | undefined;
+  kept?: ActivationStore | null | undefined;
   /** Adds up the micro-batches, which it deals to ranks. Default: in place, on one rank. */
   sum?: GradientSum;
   /** The gradients are those of the loss times this (loss_scale.ts). Default 1. */
@@ -106,8 +108,12 @@ export async function accumulateGradients(
   const { lossScale = 1 } = options;
   const scaled = (slopes: Float64Array) => slopes.map((slope) => slope * lossScale);
   const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
-  const passOptions = { temperature, kept, ...(dropout === undefined ? {} : { dropout }) };
-  const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
+  const passOptions = {
+    temperature,
+    kept: kept ?? undefined,
+    ...(dropout === undefined ? {} : { dropout }),
+  };
+  const tokens = rows.reduce((sum, { ids, mask }) => sum + counted(ids, mask).length, 0);
   const batches = cut(rows, options.microBatchSize);
   const pause = occasionalPause();
   const share = settings.top_entropy_quantile;
@@ -124,13 +130,15 @@ export async function accumulateGradients(
     // Before the forward pass of the policy, whose activations the backward pass needs.
     const refLogp = options.reference === null || settings.beta === 0
       ? null
-      : await options.reference.logp(toGroups(batch), temperature);
+      : countedOf(batch, await options.reference.logp(toGroups(batch), temperature));
     const allRows = settings.beta !== 0 || settings.entropy_coef !== 0;
     const trained = rowsWithGradient(batch, allRows);
-    const { logp, entropy } = await forwardAll(model, batch, trained, passOptions);
+    const values = await forwardAll(model, batch, trained, passOptions);
+    const logp = countedOf(batch, values.logp), entropy = countedOf(batch, values.entropy);
     const offsets = offsetsOf(batch), oldLogp = joinOldLogp(batch);
-    batch.forEach(({ samplerLogp }, row) => {
-      if (samplerLogp !== undefined) drift.add(oldLogp ?? logp, offsets[row]!, samplerLogp);
+    batch.forEach(({ samplerLogp, mask }, row) => {
+      if (samplerLogp === undefined) return;
+      drift.add(oldLogp ?? logp, offsets[row]!, counted(samplerLogp, mask));
     });
     const samplerLogp = otherSampler === null ? null : joinSamplerLogp(batch);
     const importance = samplerLogp === null || correction === null
@@ -229,7 +237,7 @@ async function stepEntropyMasks(
     const own: Float64Array[] = [];
     for (const batch of batches.slice(begin, end)) {
       const { entropy } = await model.forward(toGroups(batch), { ...passOptions, train: false });
-      own.push(Float64Array.from(entropy));
+      own.push(Float64Array.from(countedOf(batch, entropy)));
     }
     return own;
   });
@@ -302,7 +310,7 @@ async function forwardAll(
   return { logp, entropy };
 }
 
-/** The values of the tokens of the rows with a gradient. */
+/** Of the slopes of the counted tokens, those of all tokens of the rows with a gradient. */
 function pick(
   values: Float64Array,
   rows: readonly TrainingRow[],
@@ -310,12 +318,27 @@ function pick(
 ): Float64Array {
   const parts: number[] = [];
   let at = 0;
-  for (const [i, { ids }] of rows.entries()) {
-    const end = at + ids.length;
-    if (trained[i]) { for (let t = at; t < end; t++) parts.push(values[t]!); }
-    at = end;
+  for (const [i, { ids, mask }] of rows.entries()) {
+    for (let t = 0; t < ids.length; t++) {
+      const isCounted = !mask || mask[t] === 1, value = isCounted ? values[at++]! : 0;
+      if (trained[i]) parts.push(value);
+    }
   }
   return Float64Array.from(parts);
+}
+
+/** The values of the tokens that the loss counts. */
+export function counted<T extends ArrayLike<number>>(
+  values: T,
+  mask: readonly number[] | null | undefined,
+): T | number[] {
+  return mask ? Array.from(values).filter((_, t) => mask[t] === 1) : values;
+}
+
+/** The same of the tokens of all rows. */
+function countedOf(rows: readonly TrainingRow[], values: ArrayLike<number>): ArrayLike<number> {
+  if (rows.every(({ mask }) => !mask)) return values;
+  return counted(values, rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1)));
 }
 
 /** Micro-batches of `size` rows; the last one may be smaller. */
@@ -338,21 +361,23 @@ function toGroups(rows: readonly TrainingRow[]): Group[] {
   return groups;
 }
 
-/** Index of the first token of each row, and the number of all tokens. [rows + 1] */
+/** Index of the first counted token of each row, and the number of all. [rows + 1] */
 function offsetsOf(rows: readonly TrainingRow[]): number[] {
   const offsets = [0];
-  for (const row of rows) offsets.push(offsets.at(-1)! + row.ids.length);
+  for (const { ids, mask } of rows) offsets.push(offsets.at(-1)! + counted(ids, mask).length);
   return offsets;
 }
 
 /** Old log-probabilities of all tokens; null unless every row has them. [tokens] */
 function joinOldLogp(rows: readonly TrainingRow[]): Float64Array | null {
-  return joinValues(rows.map(({ oldLogp }) => oldLogp));
+  return joinValues(rows.map(({ oldLogp, mask }) => oldLogp && counted(oldLogp, mask)));
 }
 
 /** The sampler's log-probabilities of all tokens; null unless every row has them. [tokens] */
 function joinSamplerLogp(rows: readonly TrainingRow[]): Float64Array | null {
-  return joinValues(rows.map(({ samplerLogp }) => samplerLogp ?? null));
+  return joinValues(
+    rows.map(({ samplerLogp, mask }) => samplerLogp ? counted(samplerLogp, mask) : null),
+  );
 }
 
 function joinValues(rows: readonly (ArrayLike<number> | null)[]): Float64Array | null {

@@ -110,6 +110,43 @@ Deno.test("the gradient does not depend on how a step is cut, even through group
   });
 });
 
+Deno.test("tokens that the mask leaves out are context and nothing else", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const { value, length: n } = arenaOf(model);
+    const reference = await frozenReference(device, model, null);
+    device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
+    const settings = { ...SETTINGS, beta: 0.04, entropy_coef: 0.02, top_entropy_quantile: 0.4 };
+    const extras = { settings, reference, otherSampler: { correction: null }, microBatchSize: 5 };
+    const options = { ...OPTIONS, ...extras };
+    const rowsOf = (ids: (row: TrainingRow) => number[], mask: (row: TrainingRow) => number[]) =>
+      ROWS.map((row) => {
+        const values = ids(row).map((id) => -1 - id / 10);
+        return { ...row, ids: ids(row), mask: mask(row), oldLogp: values, samplerLogp: values };
+      });
+    // What follows the last counted token changes nothing.
+    const ones = (row: TrainingRow) => row.ids.map(() => 1);
+    const short = rowsOf((row) => [...row.ids], ones);
+    const long = rowsOf((row) => [...row.ids, 7, 8], (row) => [...ones(row), 0, 0]);
+    const expected = await accumulateGradients(model, short, options);
+    const gradient = await gradients(model),
+      found = await accumulateGradients(model, long, options);
+    assert.equal(found.tokens, expected.tokens);
+    assert.ok(Math.abs(found.loss - expected.loss) < 1e-13);
+    for (const [name, metric] of Object.entries(expected.metrics)) {
+      assert.ok(Math.abs(found.metrics[name]! - metric!) < 1e-9, name);
+    }
+    assertClose(gradient, await gradients(model));
+    // Before a counted token, they are what it was sampled after.
+    const after = rowsOf((row) => [7, ...row.ids], (row) => [0, ...ones(row)]);
+    const third = await accumulateGradients(model, after, options);
+    assert.equal(third.tokens, expected.tokens);
+    assert.ok(Math.abs(third.loss - expected.loss) > 1e-6);
+    reference.dispose();
+    model.dispose();
+  });
+});
+
 Deno.test("sync_ref_model moves the reference towards the policy", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });

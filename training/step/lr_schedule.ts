@@ -127,3 +127,12 @@ function lowestFactor(schedule: Schedule): number {
 function share({ learningRate }: Schedule, rate: number): number {
   return learningRate === 0 ? 0 : rate / learningRate;
 }
+
+/** The learning rate of the step after `done` steps. */
+export function rateAt(
+  section: Parameters<typeof scheduleOf>[0] & { learning_rate: number },
+  totalSteps: number,
+  done: number,
+): number {
+  return section.learning_rate * rateFactor(scheduleOf(section, totalSteps), done);
+}

@@ -12,7 +12,64 @@
 import { RgxError } from "../../core/errors.ts";
 import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
-import type { TrainingRow } from "./gradient_accumulation.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { SamplerDrift } from "../metrics/rollout_metrics.ts";
+import { idsOf, logprobsOf, lossMask, type Rollout, type RolloutRow } from "../rollout/rollout.ts";
+import { counted, type TrainingRow } from "./gradient_accumulation.ts";
+import type { MicroSchedule } from "./micro_schedule.ts";
+
+/**
+ * The rows of a rollout for training, with log-probabilities of the present policy where they are
+ * needed; their difference to the sampler's is added to the metrics of the rollout.
+ */
+export async function bufferOf(
+  generation: number,
+  rollout: Rollout,
+  { training, schedule, hasDropout, policyLogp }: {
+    training: RunConfig["training"];
+    schedule: MicroSchedule;
+    hasDropout: boolean;
+    /** Log-probabilities under the present policy, without dropout. */
+    policyLogp: (rows: readonly TrainingRow[]) => Promise<ArrayLike<number>[]>;
+  },
+): Promise<RolloutBuffer> {
+  const { other } = rollout;
+  const kept = rollout.rows.filter((row) => row.kept);
+  const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
+  const sampled = kept.map((row) => masked(row) ? [] : logprobsOf(row));
+  let rows: TrainingRow[] = kept.map((row) => {
+    const { prompt, promptId } = rollout.groups[row.group]!;
+    return {
+      group: promptId,
+      promptId,
+      branch: row.branch,
+      promptIds: prompt.ids,
+      ids: masked(row) ? [] : idsOf(row),
+      mask: masked(row) ? null : lossMask(row),
+      advantage: row.advantage,
+      oldLogp: null,
+    };
+  });
+  // With dropout, the training pass does not compute the log-probabilities of the policy.
+  if (training.use_rollout_log_probs) {
+    rows = rows.map((row, i) => ({ ...row, oldLogp: sampled[i]! }));
+  } else if (schedule.needsOldLogp || (other && hasDropout)) {
+    const old = await policyLogp(rows);
+    rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
+    if (!other) {
+      const drift = new SamplerDrift();
+      rows.forEach(({ mask }, i) =>
+        drift.add(counted(old[i]!, mask), 0, counted(sampled[i]!, mask))
+      );
+      Object.assign(rollout.metrics, drift.metrics());
+    }
+  }
+  // The training pass uses the policy that has sampled, unless there is dropout.
+  if (other || (!schedule.needsOldLogp && !hasDropout)) {
+    rows = rows.map((row, i) => ({ ...row, samplerLogp: sampled[i]! }));
+  }
+  return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows, other);
+}
 
 export class RolloutBuffer {
   constructor(
@@ -61,6 +118,10 @@ export class RolloutBuffer {
       numbers("prompt_number", rows.map((row) => row.promptId)),
       numbers("group", rows.map((row) => row.group)),
       numbers("advantage", rows.map((row) => row.advantage)),
+      // 1 for the tokens that the loss counts; left out where it counts all.
+      ...(rows.every(({ mask }) => !mask) ? [] : [
+        words("loss_mask", rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1))),
+      ]),
       ...(hasOld ? [numbers("old_logp", rows.flatMap((row) => Array.from(row.oldLogp!)))] : []),
       ...(hasSampler
         ? [numbers("sampler_logp", rows.flatMap((row) => Array.from(row.samplerLogp!)))]
@@ -90,6 +151,9 @@ export class RolloutBuffer {
     const advantages = await numbers("advantage");
     const ifThere = async (name: string) => file.tensors.has(name) ? await numbers(name) : null;
     const old = await ifThere("old_logp"), sampler = await ifThere("sampler_logp");
+    const mask = file.tensors.has("loss_mask")
+      ? Array.from(await file.integers("loss_mask"), Number)
+      : null;
     const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
     const counts = [firsts, branches, promptIds, groups, advantages].map((list) => list.length);
     const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
@@ -97,7 +161,7 @@ export class RolloutBuffer {
       total(lengths) === ids.length && total(promptLengths) === prompts.length &&
       (firsts.length === 0 || firsts[0] === 1) &&
       firsts.filter((first) => first === 1).length === promptLengths.length &&
-      [old, sampler].every((values) => values === null || values.length === ids.length) &&
+      [old, sampler, mask].every((values) => values === null || values.length === ids.length) &&
       [generation, slices].every((count) => Number.isSafeInteger(count) && count >= 0);
     if (!agrees) {
       throw new RgxError(`${label}: its tensors do not belong together`, {
@@ -116,6 +180,7 @@ export class RolloutBuffer {
         branch: branches[i]!,
         promptIds: prompt,
         ids: ids.slice(at, at + length),
+        ...(mask === null ? {} : { mask: mask.slice(at, at + length) }),
         advantage: advantages[i]!,
         oldLogp: old?.slice(at, at + length) ?? null,
         ...(sampler === null ? {} : { samplerLogp: sampler.slice(at, at + length) }),
