@@ -26,7 +26,6 @@ export const NEEDED = {
   validationLayer: "Vulkan's validation layer was not asked for (RGX_TEST_VULKAN=1)",
   longVulkan: "tensors of some GiB on Vulkan were not asked for (RGX_TEST_VULKAN=1)",
   lavapipe: "no driver with cooperative matrices (tools/testing/lavapipe.sh)",
-  radv: "no Mesa that compiles for matrix units (tools/testing/lavapipe.sh FOLDER trixie)",
   largeModel: "SmolLM2-135M is not here (RGX_TEST_LARGE=1 fetches it)",
   executable: "dist/rgx is not built (deno task compile)",
   slurm: "SLURM is not installed (apt-get install slurmctld slurmd slurm-client munge)",

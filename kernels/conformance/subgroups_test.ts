@@ -41,7 +41,7 @@ function tries(): [Case, Record<string, string>][] {
   return [
     product("vector 64 x8 subgroups", { m: 1, n: 37, k: 600, ...x }),
     product("vector 256 x8 subgroups", { m: 3, n: 21, k: 700, ...x, weightType: "bf16" }, 5),
-    product("vector 128 x16 subgroups", { m: 2, n: 50, k: 333, packedB: true }, 3),
+    product("vector 256 x16 subgroups", { m: 2, n: 50, k: 333, packedB: true }, 3),
     product("vector 64 x8 subgroups", { m: 2, n: 50, k: 512, ...x, weightType: "q4_0" }),
     ...norm(rmsnormCases(), "[33×288]", "32 subgroups"),
     ...norm(rmsnormCases(), "[7×577] accumulate", "256 subgroups"),

@@ -2,57 +2,38 @@
 import assert from "node:assert/strict";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { decodeJob } from "../../kernels/tuning/worker.ts";
+import { campaign, type CampaignOptions } from "../gpu_campaign.ts";
 import { type CampaignResult, goalLines, withCard } from "./page.ts";
-import { type CampaignLine, measuredInProcess } from "./process.ts";
-import { makeVisits, PARTS, type Visit, visitsOf } from "./visits.ts";
-import { campaign, type CampaignOptions } from "./campaign.ts";
-
-/** A tuner that measures nothing: tune_call_test.ts measures kernels. */
-const command = ["sh", "-c", `cat > /dev/null; echo '{"event":"done"}'`];
-const OPTIONS: CampaignOptions = {
-  device: "webgpu",
-  python: null,
-  minutes: 10,
-  parts: [],
-  tell: () => {},
-  tuner: { cache: null, command },
-};
+import { measurePart, PARTS } from "./parts.ts";
+import { TYPES } from "./speed.ts";
 
 webgpuTest("a campaign measures all of its parts, and writes the card's section", async () => {
-  const begun: string[] = [], lines: CampaignLine[] = [], job = await Deno.makeTempFile();
-  const found = await campaign({
-    ...OPTIONS,
-    // It also keeps what it was asked.
-    tuner: { cache: null, command: ["sh", "-c", `cat > "$0"; echo '{"event":"done"}'`, job] },
-    python: "/no/such/python",
-    tell: (line) => begun.push(line.split(": ")[1]!),
-    progress: (line) => lines.push(line),
-  });
+  const job = await Deno.makeTempFile();
+  // A tuner that measures nothing and keeps what it was asked: tune_call_test.ts measures kernels.
+  const command = ["sh", "-c", `cat > "$0"; echo '{"event":"done"}'`, job];
+  let found = {} as CampaignResult;
+  for (const part of PARTS) {
+    const tuning = found.tuning ?? null;
+    const result = await measurePart({ device: "webgpu", part, seconds: 600, tuning }, {
+      onOpen: (about) => found = { ...about, ...found },
+      tuner: { cache: null, command },
+    });
+    found = { ...found, ...result, left: [...found.left, ...result.left ?? []] };
+  }
   assert.deepEqual(found.left, []);
-  assert.deepEqual(begun, [...PARTS]);
-  assert.deepEqual(
-    lines.map(({ event, part }) => `${part} ${event}`),
-    PARTS.flatMap((part) => [`${part} begins`, `${part} ended`]),
-    "what was found is told after each part",
-  );
-  const written = lines.flatMap((line) => line.event === "ended" ? [line.found] : []);
-  assert.deepEqual({ ...written.at(-1), minutes: 0 }, { ...found, minutes: 0 });
-  const { peaks, check } = found;
-  assert.ok(check!.cases >= 3 && check!.left === 0 && check!.wrong.length === 0);
-  assert.ok(peaks!.float32 > 0 && peaks!.copy > 0 && peaks!.matrix === null);
-  const { conformance, tuning, products, stored, memory, transfers, decode, step } = found;
+  const { peaks, conformance, tuning, products, bus, decode, step } = found;
   assert.ok(conformance!.cases >= 5 && conformance!.left === 0);
   assert.deepEqual(conformance!.wrong, []);
+  assert.ok(peaks!.float32 > 0 && peaks!.copy > 0 && peaks!.matrix === null);
   assert.ok(tuning!.left > 20, "the shapes of a step and of decoding");
   const { calls } = decodeJob(await Deno.readTextFile(job));
   await Deno.remove(job);
   const tuned = new Set(calls.map(({ computeDtype }) => computeDtype));
   assert.deepEqual(tuned, new Set(["float32", "bfloat16", "float16"]), "kernels for all types");
-  assert.deepEqual(products!.map(({ type }) => type), ["float32", "bfloat16", "float16"]);
+  assert.deepEqual(products!.map(({ type }) => type), [...TYPES]);
   const speeds = [
-    ...[...products!, ...stored!].map(({ tflops }) => tflops),
-    ...Object.values(memory!).map(({ gb_per_s }) => gb_per_s),
-    ...Object.values(transfers!),
+    ...products!.map(({ tflops }) => tflops),
+    ...Object.values(bus!),
     ...decode!.map((row) => row.tokens_per_s),
     step!.seconds,
     step!.peak_bytes,
@@ -61,8 +42,6 @@ webgpuTest("a campaign measures all of its parts, and writes the card's section"
   ];
   assert.ok(speeds.every((speed) => speed > 0 && Number.isFinite(speed)), speeds.join());
   assert.ok(step!.peak_bytes < 2 * step!.planned_bytes);
-  assert.match(String(found.torch), /torch_products\.py did not run/);
-  assert.match(String(found.peer), /hf_grpo_step\.py did not run/);
 
   const page = withCard("# Cards\n\nAbout them.\n\n## First\n\nText.\n", found);
   assert.match(page, /## First\n\nText\.\n\n## Measured: .*, webgpu\n\n_20/);
@@ -72,27 +51,16 @@ webgpuTest("a campaign measures all of its parts, and writes the card's section"
   assert.equal(withCard(page, found), page, "a second campaign replaces the section");
 });
 
-webgpuTest("what was found before is kept, and its kernels and figures are used", async () => {
-  const kept = { kernel: "plain", ms: 1, rule: "vector", rule_ms: 2 };
-  const tuning = { choices: { "matmul 1": kept }, bad: {}, measured: 1, known: 0, left: 0 };
-  const found = await campaign({
-    ...OPTIONS,
-    python: "/no/such/python",
-    parts: ["products"],
-    before: { tuning: { ...tuning, waitedMs: 0, notes: [] }, torch: "measured", left: ["step"] },
-  });
-  assert.deepEqual([found.tuning!.choices["matmul 1"], found.torch], [kept, "measured"]);
-  assert.deepEqual([found.left, found.products!.length], [["step"], 3]);
-});
-
-webgpuTest("without time, parts are left out and said", async () => {
-  const found = await campaign({ ...OPTIONS, minutes: 1e-9, parts: ["products", "decode"] });
-  assert.deepEqual(found.left, ["products (no time)", "decode (no time)"]);
-  assert.match(
-    withCard("# Cards\n", found),
-    /Left out: products \(no time\); decode \(no time\)\./,
-  );
-});
+webgpuTest(
+  "a part without time for its rows says so, and a device without a card is refused",
+  async () => {
+    const job = { part: "products", seconds: 1e-9, tuning: null } as const;
+    const { products, left } = await measurePart({ ...job, device: "webgpu" });
+    assert.deepEqual(products, []);
+    assert.deepEqual(left, ["products (no time for 5 of 5 rows)"]);
+    await assert.rejects(measurePart({ ...job, device: "reference" }), /measures a graphics card/);
+  },
+);
 
 const CARD: CampaignResult = {
   card: "NVIDIA H100 80GB HBM3",
@@ -106,11 +74,9 @@ const CARD: CampaignResult = {
   left: [],
 };
 
-const STEP = { shape: "2 × 2", peak_bytes: 1, planned_bytes: 1, read_bytes: 1 };
-
 Deno.test("the section of a card begins with the goals", () => {
   const product = { what: "4096 cubed", m: 4096, n: 4096, k: 4096, ms: 1 };
-  const row = { branches: 64, tokens_per_s: 1, ms_per_step: 1, submits: 1 };
+  const row = { branches: 64, tokens_per_s: 1, ms_per_step: 1, submits: 1, dispatches_per_step: 1 };
   const torch = { what: "4096 cubed", float32: 50, tfloat32: 300, float16: 700, bfloat16: 600 };
   const page = withCard("# Cards\n", {
     ...CARD,
@@ -120,9 +86,16 @@ Deno.test("the section of a card begins with the goals", () => {
     ],
     torch: [torch],
     peaks: { float32: 60, matrix: 500, copy: 2600 },
-    step: { ...STEP, seconds: 10, phases: { generate: 5 } },
+    step: {
+      shape: "2 × 2",
+      peak_bytes: 1,
+      planned_bytes: 1,
+      read_bytes: 1,
+      seconds: 10,
+      phases: { generate: 5 },
+    },
     peer: { seconds: 30, phases: { generate: 20 } },
-    decode: [{ ...row, gb_per_s: 1675, host_us_per_step: 1, dispatches_per_step: 1 }],
+    decode: [{ ...row, gb_per_s: 1675 }],
   });
   assert.match(
     page,
@@ -136,7 +109,10 @@ Deno.test("the section of a card begins with the goals", () => {
   assert.match(page, /memory's bandwidth \| 50 % of 3350 GB\/s \(data sheet\), 64 % of 2600\.0 GB/);
   assert.match(page, /transformers and PEFT \| 3\.00 times as fast, generation 4\.00 times \|/);
   // A product that had no time has a dash.
-  assert.match(page, /\| 4096 cubed: 4096 × 4096 × 4096 \| 33\.500 \| 150\.000 \| – \| 50\.0 \|/);
+  assert.match(
+    page,
+    /\| 4096 cubed: 4096 × 4096 × 4096 \| 33\.500 \| 150\.000 \| – \| – \| – \| 50\.0 \|/,
+  );
   const products = [{ ...product, type: "bfloat16" as const, tflops: 3 }];
   const other = withCard("# Cards\n", {
     ...CARD,
@@ -151,96 +127,88 @@ Deno.test("the section of a card begins with the goals", () => {
   assert.match(goalLines(unknown).join("\n"), /^Some card, vulkan:\n {2}products in float32/);
 });
 
-/** A program that measures parts in no time, but for those that `bad` has something else for. */
-async function fakeScript(bad: Record<string, string>): Promise<string> {
-  const script = await Deno.makeTempFile({ suffix: ".ts" });
-  await Deno.writeTextFile(
-    script,
-    `const [, device, , minutes, ...parts] = Deno.args, bad = ${JSON.stringify(bad)};
-    const before = JSON.parse(Deno.readTextFileSync(Deno.env.get("RGX_CAMPAIGN_PROCESS")));
-    const found = { left: [], ...before, device, torch: before?.torch ?? device };
-    found.seen = [...before?.seen ?? [], ...parts];
-    console.log("a driver's words");
-    for (const part of parts) {
-      console.log(JSON.stringify({ event: "begins", part, seconds: 0 }));
-      const what = bad[device + " " + part];
-      if (what === "hangs") await new Promise(() => setInterval(() => {}, 1000));
-      if (what !== undefined) Deno.exit(3);
-      console.log(JSON.stringify({ event: "ended", part, found }));
-    }`,
-  );
-  return script;
-}
+const OPTIONS: CampaignOptions = {
+  devices: ["webgpu", "vulkan"],
+  parts: [],
+  minutes: 1,
+  python: null,
+  graceMs: 20_000,
+  tell: () => {},
+  on: () => Promise.resolve(),
+};
 
-Deno.test("a campaign measures the goals on each device first, and goes on after a crash", async () => {
-  const visits = visitsOf(["webgpu", "vulkan"], ["check", "peaks", "step", "memory", "transfers"]);
-  const of = (device: string, ...parts: string[]) => ({ device, parts } as unknown as Visit);
-  assert.deepEqual(visits, [
-    of("webgpu", "check", "peaks", "step"),
-    of("vulkan", "check", "peaks", "step"),
-    of("webgpu", "memory", "transfers"),
-    of("vulkan", "memory", "transfers"),
-  ]);
-  const script = await fakeScript({
-    "webgpu peaks": "exits",
-    "vulkan check": "exits",
-    "vulkan memory": "exits",
-  });
-  const found = new Map<string, CampaignResult & { seen?: string[] }>(), lefts: string[][] = [];
-  const told: string[] = [];
-  const isWhole = await makeVisits(visits, {
-    script,
-    args: [],
-    minutes: 1,
+/** Measures parts in no time, but for those that `bad` has something else for. */
+const fakeCommand = (bad: Record<string, string>) => [
+  "bash",
+  "-c",
+  `job="$1"; about='{"found":{"device":"'$(sed 's/.*"device":"\\([a-z]*\\)".*/\\1/' <<<"$job")'"}}'
+   echo "a driver's words"; echo "$about"
+   case "$job" in ${
+    Object.entries(bad).map(([key, what]) => {
+      const [device, part] = key.split(" ");
+      return `*'"device":"${device}","part":"${part}"'*) ${what};;`;
+    }).join("\n")
+  } esac
+   echo '{"found":{"left":[]}}'`,
+  "part",
+];
+
+Deno.test("a part that crashes, hangs or fails is named, and the others are measured", async () => {
+  const found = new Map<string, CampaignResult>(), told: string[] = [];
+  const isWhole = await campaign({
+    ...OPTIONS,
+    parts: ["peaks", "decode", "bus"],
+    python: "/no/such/python",
+    minutes: 0.02,
+    graceMs: 500,
+    command: fakeCommand({
+      "webgpu peaks": "exit 3",
+      "vulkan decode": "exec sleep 60",
+      "vulkan bus": `echo '{"failed":"a lost device"}'; exit 0`,
+    }),
     tell: (line) => told.push(line),
-    on: (result) => {
-      found.set(result.device, result);
-      lefts.push(result.left);
-      return Promise.resolve();
-    },
+    on: (result) => Promise.resolve(void found.set(result.device, structuredClone(result))),
   });
-  await Deno.remove(script);
   assert.equal(isWhole, false);
   assert.deepEqual(
-    lefts[0],
-    ["peaks", "step", "memory", "transfers"].map((part) => `${part} (not reached)`),
+    told.map((line) => line.replace(/^.*min: /, "")),
+    [
+      "webgpu, peaks",
+      "webgpu, peaks: its process ended with code 3",
+      "vulkan, peaks",
+      "webgpu, decode",
+      "vulkan, decode",
+      "vulkan, decode: it took longer than its time, and was ended",
+      "webgpu, bus",
+      "vulkan, bus",
+      "vulkan, bus: a lost device",
+    ],
   );
-  const ended = "its process ended with code 3";
-  assert.deepEqual(found.get("webgpu")!.left, [`peaks (${ended})`]);
-  assert.deepEqual(found.get("vulkan")!.left, [`check (${ended})`, `memory (${ended})`]);
-  assert.ok(told.includes(`webgpu, peaks: ${ended}`), told.join("\n"));
-  // Another process went on with what was found, and programs in Python are not run twice.
-  assert.deepEqual(
-    found.get("webgpu")!.seen,
-    ["check", "peaks", "step", "step", "memory", "transfers"],
-  );
-  assert.equal(found.get("vulkan")!.torch, "webgpu");
+  assert.deepEqual(found.get("webgpu")!.left, ["peaks (its process ended with code 3)"]);
+  assert.deepEqual(found.get("vulkan")!.left, [
+    "decode (it took longer than its time, and was ended)",
+    "bus (a lost device)",
+  ]);
 });
 
-Deno.test("a process that hangs is ended, and what it found is kept", async () => {
-  const script = await fakeScript({ "webgpu step": "hangs" }), ended: string[] = [];
-  const why = await measuredInProcess(script, [
-    "--device",
-    "webgpu",
-    "--minutes",
-    "1",
-    "check",
-    "step",
-  ], {
-    before: null,
-    graceMs: 300,
-    on: ({ event, part }) => {
-      if (event === "ended") ended.push(part);
-      return Promise.resolve();
-    },
+Deno.test("programs in Python run once, and stand beside all devices", async () => {
+  const found = new Map<string, CampaignResult>();
+  const isWhole = await campaign({
+    ...OPTIONS,
+    parts: ["products", "peers"],
+    python: "/no/such/python",
+    command: fakeCommand({}),
+    on: (result) => Promise.resolve(void found.set(result.device, structuredClone(result))),
   });
-  await Deno.remove(script);
-  assert.match(why!, /longer than its time/);
-  assert.deepEqual(ended, ["check"]);
+  assert.ok(isWhole);
+  assert.deepEqual([...found.keys()], ["webgpu", "vulkan"]);
+  for (const { torch, peer } of found.values()) {
+    assert.match(String(torch), /torch_products\.py did not run/);
+    assert.match(String(peer), /hf_grpo_step\.py did not run/);
+  }
 });
 
-Deno.test("a part that does not exist, or a device without a card, is refused", async () => {
-  await assert.rejects(campaign({ ...OPTIONS, parts: ["speed"] }), /speed: the parts are check/);
+Deno.test("a part that does not exist, or no time, is refused", async () => {
+  await assert.rejects(campaign({ ...OPTIONS, parts: ["speed"] }), /speed: the parts are tuning/);
   await assert.rejects(campaign({ ...OPTIONS, minutes: 0 }), /--minutes 0: expected a number/);
-  await assert.rejects(campaign({ ...OPTIONS, device: "reference" }), /measures a graphics card/);
 });

@@ -1,6 +1,5 @@
 /** Decoding and a GRPO step with a model of random weights; the step's memory beside its plan. */
 import { counted } from "../../core/counted.ts";
-import type { Device } from "../../kernels/device.ts";
 import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
@@ -38,24 +37,6 @@ function randomWeights(config: ModelConfig): Map<string, Float32Array> {
   return weights;
 }
 
-/** Measures the time on the host in calls of the device. The result returns and resets the sum. */
-function hostTime(device: Device): () => number {
-  let spent = 0;
-  const run = device.run.bind(device), write = device.write.bind(device);
-  const clocked = <A extends unknown[]>(call: (...args: A) => void) => (...args: A) => {
-    const start = performance.now();
-    call(...args);
-    spent += performance.now() - start;
-  };
-  device.run = clocked(run) as Device["run"];
-  device.write = clocked(write);
-  return () => {
-    const result = spent;
-    spent = 0;
-    return result;
-  };
-}
-
 /** Decoding with a number of branches. */
 export interface DecodeRow {
   branches: number;
@@ -63,7 +44,6 @@ export interface DecodeRow {
   ms_per_step: number;
   /** Weights, keys and values that a step reads. */
   gb_per_s: number;
-  host_us_per_step: number;
   dispatches_per_step: number;
   submits: number;
 }
@@ -78,7 +58,7 @@ export async function decode(
     trainable: "none",
   });
   const promptIds = Array.from({ length: 64 }, (_, i) => i % config.vocabSize);
-  const host = hostTime(device), rows: DecodeRow[] = [];
+  const rows: DecodeRow[] = [];
   for (const n of branches) {
     if (performance.now() > deadline) break;
     let seconds = 0;
@@ -91,7 +71,6 @@ export async function decode(
         onTiming: (wave) => seconds = wave.decodeSeconds,
       });
     await run(17);
-    host();
     const before = device.counters;
     await run(newTokens);
     const steps = newTokens - 1, after = device.counters;
@@ -101,7 +80,6 @@ export async function decode(
       ms_per_step: 1000 * seconds / steps,
       // On average half of the new tokens are in the cache.
       gb_per_s: decodeBytes(model.sizes, n, newTokens / 2) * steps / seconds / 1e9,
-      host_us_per_step: 1000 * host() / steps,
       dispatches_per_step: (after.dispatches - before.dispatches) / steps,
       submits: after.submits - before.submits,
     });

@@ -4,12 +4,10 @@ import { findCard, type KnownCard } from "../../core/machine/known_cards.ts";
 import { bytesText } from "../../core/bytes.ts";
 import type { Tuned } from "../../kernels/tuning/tuner.ts";
 import { withSection } from "../performance_page.ts";
-import type { Conformance } from "./conformance.ts";
-import type { ProductRow, StoredRow } from "./kernels.ts";
 import type { DecodeRow, StepResult } from "./model.ts";
-import type { Peaks } from "./peaks.ts";
+import type { Conformance } from "./parts.ts";
 import type { PeerProduct, PeerStep } from "./peers.ts";
-import type { Transfers } from "./transfers.ts";
+import { type Bus, type Peaks, type ProductRow, TYPES } from "./speed.ts";
 
 /** What a campaign has found; a part that was left out is absent. */
 export interface CampaignResult {
@@ -21,15 +19,11 @@ export interface CampaignResult {
   rgx: string;
   date: string;
   minutes: number;
-  /** Some of the cases of {@link conformance}. */
-  check?: Conformance;
   conformance?: Conformance;
   tuning?: Tuned;
   peaks?: Peaks;
   products?: ProductRow[];
-  stored?: StoredRow[];
-  memory?: Record<string, { gb_per_s: number; of_copy: number }>;
-  transfers?: Transfers;
+  bus?: Bus;
   decode?: DecodeRow[];
   step?: StepResult;
   torch?: PeerProduct[] | string;
@@ -50,7 +44,7 @@ const fixed = (n: number, digits = 2) => n.toFixed(digits);
 
 /** The text of the section, without its title. */
 function cardSection(found: CampaignResult): string {
-  const { tuning, left, conformance = found.check } = found;
+  const { tuning, left, conformance } = found;
   const parts = [
     `_${found.date}, rgx ${found.rgx}, Deno ${found.deno}, device ${found.device}; driver: ` +
     `${found.driver}; ${fixed(found.minutes, 1)} minutes._`,
@@ -172,7 +166,7 @@ function tuningText({ choices, bad, measured, known, left }: Tuned): string[] {
 }
 
 function speedTexts(found: CampaignResult): string[] {
-  const { products, stored, memory, transfers, decode, step, torch, peer, peaks } = found;
+  const { products, bus, decode, step, torch, peer, peaks } = found;
   const texts: string[] = [];
   if (peaks !== undefined) {
     const { float32, matrix, copy } = peaks;
@@ -199,67 +193,34 @@ function speedTexts(found: CampaignResult): string[] {
     texts.push(
       "Products x·Wᵀ, TFLOP/s:",
       table(
-        ["m × n × k", "float32", "bfloat16", "float16", ...heads.map((name) => `torch ${name}`)],
+        ["m × n × k", ...TYPES, ...heads.map((name) => `torch ${name}`)],
         products.filter(({ type }) => type === "float32").map(({ what, m, n, k }) => [
           `${what}: ${m} × ${n} × ${k}`,
-          speeds(what, "float32"),
-          speeds(what, "bfloat16"),
-          speeds(what, "float16"),
+          ...TYPES.map((type) => speeds(what, type)),
           ...torchOf(what),
         ]),
       ),
     );
   }
   if (typeof torch === "string") texts.push(`torch: ${torch}.`);
-  if (stored !== undefined) {
+  if (bus !== undefined) {
+    const { dispatch_us, to_card, from_card, look_us } = bus;
     texts.push(
-      "Products with stored weights:",
-      table(
-        ["type, rows", "ms", "TFLOP/s", "GB/s of the weight"],
-        stored.map(({ type, what, m, ms, tflops, gb_per_s }) => [
-          `${type} ${what}, ${m}`,
-          fixed(ms, 3),
-          fixed(tflops, 3),
-          fixed(gb_per_s, 1),
-        ]),
-      ),
-    );
-  }
-  if (memory !== undefined) {
-    texts.push(
-      "Kernels that memory limits:",
-      table(
-        ["kernel", "GB/s", "of a copy"],
-        Object.entries(memory).map(([name, { gb_per_s, of_copy }]) => [
-          name,
-          fixed(gb_per_s, 1),
-          `${Math.round(100 * of_copy)} %`,
-        ]),
-      ),
-    );
-  }
-  if (transfers !== undefined) {
-    const { dispatch_us, empty_dispatch_us, to_card, from_card, look_us } = transfers;
-    texts.push(
-      `A dispatch takes ${fixed(dispatch_us, 1)} µs of the host, and ` +
-        `${fixed(empty_dispatch_us, 1)} µs until the card has done it. To the card ${
-          fixed(to_card)
-        } GB/s, from it ${fixed(from_card)} GB/s; reading ` +
-        `four bytes takes ${fixed(look_us, 0)} µs.`,
+      `A dispatch takes ${fixed(dispatch_us, 1)} µs of the host. To the card ${fixed(to_card)} ` +
+        `GB/s, from it ${fixed(from_card)} GB/s; reading four bytes takes ${fixed(look_us, 0)} µs.`,
     );
   }
   if (decode !== undefined) {
     texts.push(
       "Decoding:",
       table(
-        ["branches", "tokens/s", "ms a step", "GB/s", "dispatches a step", "host µs a step"],
+        ["branches", "tokens/s", "ms a step", "GB/s", "dispatches a step"],
         decode.map((row) => [
           row.branches,
           fixed(row.tokens_per_s, 0),
           fixed(row.ms_per_step),
           fixed(row.gb_per_s, 1),
           fixed(row.dispatches_per_step, 0),
-          fixed(row.host_us_per_step, 0),
         ]),
       ),
     );

@@ -1,16 +1,13 @@
 #!/usr/bin/env bash
-# Usage: lavapipe.sh FOLDER [SUITE]
+# Usage: lavapipe.sh FOLDER
 # Unpacks a newer Mesa into FOLDER, beside the system: its software Vulkan driver has cooperative
 # matrices, which that of Debian 12 lacks. Nothing is installed and root is not needed. It comes
-# from the mirror that the system's apt uses, about 61 MB. SUITE is a suite of Debian:
-# trixie-backports (the default, Mesa 26.1), or trixie (Mesa 25.0), whose driver for AMD cards still
-# compiles without a card (tools/gpu/registers.ts).
-#   FOLDER/run PROGRAM ARGUMENTS…   starts a program with that driver and the C library it needs;
-#                                   MESA_DRIVER=radeon: with the driver for AMD cards
+# from the mirror that the system's apt uses (trixie-backports, Mesa 26.1), about 61 MB.
+#   FOLDER/run PROGRAM ARGUMENTS…   starts a program with that driver and the C library it needs
 #   FOLDER/libvulkan.so.1           the Vulkan loader, for RGX_VULKAN_LIB
 set -euo pipefail
 root=$(realpath -m "$1")
-suite=${2:-trixie-backports}
+suite=trixie-backports
 [ ! -x "$root/run" ] || exit 0
 rm -rf "$root"
 mkdir -p "$root"/apt/{lists/partial,cache/archives/partial,parts} "$root/fs"
@@ -41,16 +38,14 @@ apt-get -qq -y -d -t "$suite" install mesa-vulkan-drivers libvulkan1 >/dev/null
 for deb in "$root"/apt/cache/archives/*.deb; do dpkg -x "$deb" "$root/fs"; done
 rm -rf "$root/apt"
 lib="$root/fs/usr/lib/x86_64-linux-gnu"
-for driver in lvp radeon; do
-  for icd in "$root/fs/usr/share/vulkan/icd.d/${driver}_icd"*.json; do
-    sed "s#\"library_path\": \".*\"#\"library_path\": \"$lib/libvulkan_$driver.so\"#" "$icd" \
-      >"$root/$driver.json"
-  done
+for icd in "$root/fs/usr/share/vulkan/icd.d/lvp_icd"*.json; do
+  sed "s#\"library_path\": \".*\"#\"library_path\": \"$lib/libvulkan_lvp.so\"#" "$icd" \
+    >"$root/lvp.json"
 done
 ln -sf "$lib/libvulkan.so.1" "$root/libvulkan.so.1"
 cat >"$root/run" <<RUN
 #!/bin/sh
-export VK_DRIVER_FILES="$root/\${MESA_DRIVER:-lvp}.json" XDG_RUNTIME_DIR="\${XDG_RUNTIME_DIR:-/tmp}"
+export VK_DRIVER_FILES="$root/lvp.json" XDG_RUNTIME_DIR="\${XDG_RUNTIME_DIR:-/tmp}"
 program=\$(command -v "\$1")
 shift
 exec "$lib/ld-linux-x86-64.so.2" --library-path "$lib" "\$program" "\$@"

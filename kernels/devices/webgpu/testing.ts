@@ -2,11 +2,9 @@
  * Helpers for tests that need an adapter for WebGPU, for tests of WGSL kernels on a device with
  * chosen limits, and for snapshots of WGSL text.
  */
-import assert from "node:assert/strict";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
 import { NEEDED, needs } from "../../../tests/skipped.ts";
-import { type Kernel, kernelText } from "../../ops/common/wgsl/kernel.ts";
 
 /** Whether tests on webgpu are wanted. RGX_TEST_WEBGPU=off leaves them out. */
 export const isWebgpuWanted = Deno.env.get("RGX_TEST_WEBGPU") !== "off";
@@ -42,23 +40,4 @@ export function testOnWebgpu(
       device.close();
     }
   });
-}
-
-/**
- * Compares a kernel's text with `testdata/<name>.wgsl` beside the test, so that a change of the
- * generated text is noticed. The text is that for different tensors, of which only the outputs are
- * writable. UPDATE_SNAPSHOTS=1 writes the file.
- */
-export async function checkSnapshot(test: ImportMeta, name: string, kernel: Kernel): Promise<void> {
-  const text = kernelText(kernel, {
-    standsFor: kernel.bufferNames.map((_, i) => i),
-    writable: kernel.bufferNames.map((buffer) => kernel.buffers[buffer]!.startsWith("write")),
-  });
-  const path = `${test.dirname}/testdata/${name}.wgsl`;
-  if (Deno.env.get("UPDATE_SNAPSHOTS") === "1") {
-    await Deno.mkdir(`${test.dirname}/testdata`, { recursive: true });
-    await Deno.writeTextFile(path, text);
-  }
-  const advice = "the text of the kernel changed; if it should have, run with UPDATE_SNAPSHOTS=1";
-  assert.equal(text, await Deno.readTextFile(path), advice);
 }

@@ -5,10 +5,9 @@ import assert from "node:assert/strict";
 import { attentionBackwardCases, attentionCases } from "../../conformance/cases/attention.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
-import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
+import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { attentionTile } from "./choose.ts";
 import type { AttentionArgs } from "./spec.ts";
-import { attentionKernel, keyGradient, queryGradient } from "./webgpu.ts";
 
 /** The cases of two layouts, one of which is the largest. */
 function twoLayouts(cases: Case[], heads: RegExp): Case[] {
@@ -102,17 +101,4 @@ Deno.test("for every size of heads a tile fits the minimum workgroup memory", ()
       }
     }
   }
-});
-
-Deno.test("the text of attention's kernels has not changed", async () => {
-  const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
-  const options = (over: "queries" | "keys", headDim: number, products: number) => ({
-    headDim,
-    sizes: attentionTile(ctx, over, headDim, products),
-  });
-  const forward = { ...options("queries", 64, 1), exchange: "memory" as const };
-  await checkSnapshot(import.meta, "forward_64", attentionKernel(forward));
-  await checkSnapshot(import.meta, "queries_64", queryGradient(options("queries", 64, 2)));
-  await checkSnapshot(import.meta, "keys_64", keyGradient(options("keys", 64, 2)));
-  await checkSnapshot(import.meta, "keys_2", keyGradient(options("keys", 2, 2)));
 });

@@ -4,10 +4,7 @@
 import assert from "node:assert/strict";
 import { attentionDecodeCases } from "../../conformance/cases/attention.ts";
 import { checkCase } from "../../conformance/runner.ts";
-import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
-import type { WebgpuContext } from "../common/webgpu_op.ts";
-import { decodeShape } from "./choose.ts";
-import { branchPieces, mergePieces, prefixPieces } from "./webgpu.ts";
+import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 const FIVE = "5 branches, prompt 90, new 40, heads";
 
@@ -40,15 +37,3 @@ testOnWebgpu(
     for (const test of cases) await checkCase(device, test);
   },
 );
-
-Deno.test("the text of decoding's kernels has not changed", async () => {
-  const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
-  const options = (queries: number) => ({
-    headDim: 64,
-    sizes: decodeShape(queries, 64, ctx).sizes,
-    exchange: "memory" as const,
-  });
-  await checkSnapshot(import.meta, "prefix_64", prefixPieces(options(64)));
-  await checkSnapshot(import.meta, "branch_64", branchPieces(options(7)));
-  await checkSnapshot(import.meta, "merge_64", mergePieces({ headDim: 64 }));
-});

@@ -1,10 +1,9 @@
 /** Weights in bfloat16 on the GPU: tensors beyond one binding, and the texts of the kernels. */
 import assert from "node:assert/strict";
-import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
+import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { normals, sameBits, stream } from "../../testing.ts";
 import { execute } from "../../conformance/runner.ts";
-import { kahanKernel, stochasticKernel, widenKernel } from "./webgpu.ts";
 
 testOnWebgpu(
   "bfloat16 weights of tensors beyond one binding",
@@ -28,9 +27,3 @@ testOnWebgpu(
     reference.close();
   },
 );
-
-Deno.test("the texts of the kernels of bfloat16 weights have not changed", async () => {
-  await checkSnapshot(import.meta, "stochastic", stochasticKernel);
-  await checkSnapshot(import.meta, "kahan", kahanKernel);
-  await checkSnapshot(import.meta, "widen_rest", widenKernel({ hasRest: true }));
-});

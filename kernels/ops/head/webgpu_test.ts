@@ -7,8 +7,7 @@ import { headBackwardCases, headCases } from "../../conformance/cases/head.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
 import { storedGatherCase, storedHeadCases } from "../../conformance/cases/stored_weights.ts";
 import { normals, stream, upload } from "../../testing.ts";
-import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
-import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
+import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 /** Room for 64 rows of 64 logits: both rows and tokens are divided into chunks. */
 const LIMITS = { bindingElements: 4096 };
@@ -63,17 +62,4 @@ testOnWebgpu("the head's memory is bounded", { bindingElements: 2 ** 15 }, async
   assert.ok((await device.read(dhidden)).every(Number.isFinite));
   for (const tensor of [...Object.values(args), logp, dhidden]) device.free(tensor);
   assert.equal(device.allocatedBytes, 0);
-});
-
-Deno.test("the text of the head's kernels has not changed", async () => {
-  const rows = { invocations: 256, vectors: true };
-  const merge = { ...rows, mean: false, exchange: "memory" } as const;
-  await checkSnapshot(import.meta, "merge", mergeLogits(merge));
-  await checkSnapshot(import.meta, "merge_mean", mergeLogits({ ...merge, mean: true }));
-  const inSubgroups = { ...merge, exchange: "subgroups" } as const;
-  await checkSnapshot(import.meta, "merge_subgroups", mergeLogits(inSubgroups));
-  await checkSnapshot(import.meta, "slopes", logitSlopes({ ...rows, dentropy: true }));
-  await checkSnapshot(import.meta, "from_mean", fromMean({ invocations: 256, type: "f32" }));
-  await checkSnapshot(import.meta, "from_mean_q4_1", fromMean({ invocations: 64, type: "q4_1" }));
-  await checkSnapshot(import.meta, "from_mean_bf16", fromMean({ invocations: 64, type: "bf16" }));
 });

@@ -12,9 +12,7 @@ import {
 } from "../../conformance/sample_checks.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { assertWithin, sameBits } from "../../testing.ts";
-import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
-import { drawTokens as drawKernel, weighChunks } from "./kernels.wgsl.ts";
-import { rowLimits } from "./threshold.wgsl.ts";
+import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 const SETTINGS = [
   PLAIN,
@@ -162,16 +160,3 @@ testOnWebgpu(
     }
   },
 );
-
-Deno.test("the text of the kernels of sampling has not changed", async () => {
-  const plain = { invocations: 256, filtered: false, vectors: true, exchange: "memory" } as const;
-  await checkSnapshot(import.meta, "weigh", weighChunks(plain));
-  await checkSnapshot(import.meta, "draw", drawKernel({ ...plain, greedy: false }));
-  const inSubgroups = { ...plain, exchange: "subgroups" } as const;
-  await checkSnapshot(import.meta, "draw_subgroups", drawKernel({ ...inSubgroups, greedy: false }));
-  const loads = { loads: 4, vectors: false, exchange: "memory" } as const;
-  const search = { invocations: 1024, digits: [10, 8, 7, 7], ...loads, topK: true, topP: true };
-  await checkSnapshot(import.meta, "limits", rowLimits(search));
-  const spread = { ...search, digits: [7, 7, 9, 9], spread: true };
-  await checkSnapshot(import.meta, "limits_spread", rowLimits(spread));
-});

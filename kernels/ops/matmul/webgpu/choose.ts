@@ -22,14 +22,9 @@ export const TILES = {
   software: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 16, slices: 1 },
 } as const satisfies Record<string, TileShape>;
 
-/** Further shapes that only the tuner takes: one may suit a card better. */
+/** Further shapes that only the tuner takes: wide, and for few rows or columns. */
 export const MORE_TILES: readonly TileShape[] = [
-  { bm: 128, bn: 128, tm: 8, tn: 8, bk: 8, slices: 1 },
   { bm: 128, bn: 64, tm: 8, tn: 4, bk: 16, slices: 1 },
-  { bm: 64, bn: 128, tm: 4, tn: 8, bk: 16, slices: 1 },
-  { bm: 64, bn: 64, tm: 8, tn: 8, bk: 16, slices: 1 },
-  { bm: 64, bn: 64, tm: 4, tn: 4, bk: 16, slices: 1 },
-  { bm: 32, bn: 64, tm: 4, tn: 4, bk: 32, slices: 2 },
   { bm: 16, bn: 64, tm: 4, tn: 4, bk: 64, slices: 4 },
   { bm: 64, bn: 16, tm: 4, tn: 4, bk: 64, slices: 4 },
 ];
@@ -51,7 +46,7 @@ export interface VectorShape {
 /** The kernel for few rows, with the sizes of its rule. */
 export const VECTOR: VectorShape = { vector: true };
 
-const VECTORS: readonly VectorShape[] = [64, 128, 256].flatMap((threads) =>
+const VECTORS: readonly VectorShape[] = [64, 256].flatMap((threads) =>
   [8, 16].flatMap((columns) => {
     const shape = { vector: true as const, threads, columns };
     return [shape, { ...shape, exchange: "subgroups" as const }];
@@ -162,24 +157,29 @@ function withHalf(shape: TileShape): TileShape[] {
   return shape.slices === 1 ? [shape, { ...shape, half: true }] : [shape];
 }
 
-const ALL: readonly Choice[] = [
-  "plain",
-  "matrix",
-  VECTOR,
-  ...VECTORS,
-  ...[...Object.values(TILES), ...MORE_TILES].flatMap((tile) => [
-    ...withHalf(tile),
-    ...[2, 4, 8, 16].map((parts) => ({ ...tile, parts })),
-  ]),
-];
-const BY_NAME = new Map(ALL.map((choice) => [kernelName(choice), choice]));
-
-/** The kernel of a name that {@link productChoice} gave. */
+/**
+ * The kernel of a name that {@link productChoice} gave, also in an earlier version: a checkpoint
+ * keeps the kernels of its run.
+ */
 export function kernelNamed(name: string): Choice {
-  const found = BY_NAME.get(name);
-  if (found === undefined) throw unknownKernel(`matrix product "${name}"`);
-  return found;
+  if (name === "plain" || name === "matrix") return name;
+  const vector = /^vector(?: (64|128|256) x(8|16))?( subgroups)?$/.exec(name);
+  if (vector !== null) {
+    const [, threads, columns, subgroups] = vector;
+    return {
+      vector: true,
+      ...(threads === undefined ? {} : { threads: Number(threads), columns: Number(columns) }),
+      ...(subgroups === undefined ? {} : { exchange: "subgroups" }),
+    };
+  }
+  const tile = /^tile (\d+)x(\d+) ([48])x([48]) k(\d+) s(\d+)(?: p(\d+))?( half)?$/.exec(name);
+  if (tile === null) throw unknownKernel(`matrix product "${name}"`);
+  const [bm, bn, tm, tn, bk, slices] = tile.slice(1, 7).map(Number) as SixNumbers;
+  const parts = tile[7] === undefined ? {} : { parts: Number(tile[7]) };
+  return { bm, bn, tm, tn, bk, slices, ...parts, ...(tile[8] ? { half: true as const } : {}) };
 }
+
+type SixNumbers = [number, number, number, number, number, number];
 
 /** Sizes of a class: n itself up to 4, then the next power of two. */
 const sizeClass = (n: number) => n <= 4 ? n : 2 ** Math.ceil(Math.log2(n));
