@@ -57,12 +57,12 @@ export function scalingText(plan: ScalingPlan, layout: RankLayout): string {
     ["  one in", days(save.betweenFailures), "of all nodes together"],
     ["  a checkpoint takes", seconds(save.checkpoint), ""],
     ["  a restart takes", seconds(save.restart), "with the queue"],
-    ["  save", every(save.recommended), `loses ${percent(save.withRecommended.lost)}`],
-    ["  as configured", every(save.now), `loses ${percent(save.withNow.lost)}`],
+    ["  save", every(save.recommended), `loses ${percent(save.lostWithRecommended)}`],
+    ["  as configured", every(save.now), `loses ${percent(save.lostWithNow)}`],
   ];
   const notes = [
     ...plan.notes,
-    ...(save.withNow.lost - save.withRecommended.lost < WORTH_SAYING ? [] : [
+    ...(save.lostWithNow - save.lostWithRecommended < WORTH_SAYING ? [] : [
       `training.save_steps=${save.recommended} loses least (Daly's interval; Young's is ` +
       `${save.young} steps)`,
     ]),
@@ -73,8 +73,7 @@ export function scalingText(plan: ScalingPlan, layout: RankLayout): string {
     ...notes.flatMap((note) => broken("stdout", `try: ${note}`)),
     ...broken(
       "stdout",
-      "An estimate: docs/scaling.md has the formulas and says what of it was measured. The " +
-        `losses are simulated (${save.simulatedSteps} steps, 200 runs).`,
+      "An estimate: docs/scaling.md has the formulas and says what of it was measured.",
     ),
   ].join("\n");
 }
@@ -108,8 +107,8 @@ export function scalingJson(plan: ScalingPlan, layout: RankLayout) {
       recommended_steps: save.recommended,
       young_steps: save.young,
       configured_steps: save.now,
-      lost_with_recommended: save.withRecommended.lost,
-      lost_with_configured: save.withNow.lost,
+      lost_with_recommended: save.lostWithRecommended,
+      lost_with_configured: save.lostWithNow,
     },
     notes: plan.notes,
   };
