@@ -8,6 +8,7 @@ import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { callerMistake } from "../core/remote/callers.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { type Front, serveHttp } from "../core/remote/http_front.ts";
 import { listenError } from "../core/network.ts";
 import { VERSION } from "../core/version.ts";
 import { dataRoutes } from "./data_routes.ts";
@@ -45,6 +46,10 @@ export function newToken(): string {
 
 /** Looks at the files between two searches for new runs. */
 const LOOKS_PER_SEARCH = 5;
+/** Seconds in which answers under way may end when the dashboard ends. */
+const CLOSE_SECONDS = 2;
+/** Seconds without a byte after which a connection is cut; the page's events come more often. */
+const IDLE_SECONDS = 60;
 
 /** The page loads nothing from elsewhere, and no other page may show it. */
 const HEADERS = {
@@ -67,12 +72,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const app = createApp(runs, { hostname, token, interval }, ending.signal);
   const server = listen(hostname, port, (request) => app.fetch(request));
   const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const address = `http://${shown}:${server.addr.port}/`;
+  const address = `http://${shown}:${server.port}/`;
   return {
     url: token === null ? address : `${address}?token=${token}`,
     async close() {
       ending.abort();
-      await server.shutdown();
+      await server.shutdown(CLOSE_SECONDS);
       await runs.close();
     },
   };
@@ -82,9 +87,9 @@ function listen(
   hostname: string,
   port: number,
   handler: (request: Request) => Response | Promise<Response>,
-): Deno.HttpServer<Deno.NetAddr> {
+): Front {
   try {
-    return Deno.serve({ hostname, port, onListen: () => {} }, handler);
+    return serveHttp({ hostname, port, idleSeconds: IDLE_SECONDS }, handler);
   } catch (error) {
     throw listenError(hostname, port, error);
   }

@@ -4,6 +4,7 @@
  */
 import { listenError } from "../core/network.ts";
 import type { Desk } from "./answer.ts";
+import { type Front, serveHttp } from "../core/remote/http_front.ts";
 import { App, type AppOptions } from "./app.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { Metrics } from "./metrics.ts";
@@ -15,6 +16,8 @@ export interface ServeOptions extends Omit<AppOptions, "limits"> {
   port: number;
   /** Maximum number of requests that wait; more are refused with 429. */
   maxWaiting: number;
+  /** Seconds in which the header of a request must have come; default 20. */
+  headSeconds?: number;
 }
 
 export interface Server {
@@ -27,6 +30,8 @@ export interface Server {
 
 /** How often the end of the requests under way is looked for. */
 const POLL_MS = 20;
+/** A connection may be without a byte so much longer than a request, and than the grace time. */
+const MARGIN_SECONDS = 5;
 
 /** @throws RgxError when the port cannot be taken */
 export function startServer(host: ModelHost, options: ServeOptions): Server {
@@ -41,24 +46,23 @@ export function startServer(host: ModelHost, options: ServeOptions): Server {
   };
   const limits = { ...options.limits, maxModelLength: host.maxModelLength };
   const app = new App(desk, { ...options, limits }), { hostname, port, onDefect } = options;
-  let server: Deno.HttpServer<Deno.NetAddr>;
+  const { requestSeconds, headSeconds } = options, idleSeconds = requestSeconds + MARGIN_SECONDS;
+  let server: Front;
   try {
-    server = Deno.serve({
-      hostname,
-      port,
-      onListen() {},
-      handler: (request) => app.hono.fetch(request),
-      onError(error) {
+    server = serveHttp(
+      { hostname, port, idleSeconds, ...(headSeconds === undefined ? {} : { headSeconds }) },
+      (request) => app.hono.fetch(request),
+      (error) => {
         onDefect(error);
         return new Response(null, { status: 500 });
       },
-    });
+    );
   } catch (error) {
     throw listenError(hostname, port, error);
   }
   const name = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
-    url: `http://${name}:${server.addr.port}`,
+    url: `http://${name}:${server.port}`,
     app,
     async stop(graceSeconds) {
       app.stopTaking();
@@ -68,7 +72,7 @@ export function startServer(host: ModelHost, options: ServeOptions): Server {
       }
       app.endAll();
       await host.idle();
-      await server.shutdown();
+      await server.shutdown(MARGIN_SECONDS);
       host.close();
     },
   };
