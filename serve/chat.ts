@@ -7,7 +7,7 @@ import type { Fields } from "./fields.ts";
 import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
 import { chatTokens, type Limits, truncation } from "./prompt_tokens.ts";
-import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
+import { samplingFields } from "./sampling_fields.ts";
 import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 export interface ChatRequest {
@@ -31,15 +31,15 @@ export function chatRequest(
     throw badRequest("max_tokens is 0: there is nothing to answer", "max_tokens");
   }
   const wants = fields.boolean("logprobs", false);
-  const top = fields.integer("top_logprobs", [0, MAX_LOGPROBS], 0);
+  const top = fields.integer("top_logprobs", [0, limits.maxLogprobs], 0);
   if (top > 0 && !wants) throw badRequest("top_logprobs needs logprobs: true", "top_logprobs");
   const promptTop = fields.has("prompt_logprobs")
-    ? fields.integer("prompt_logprobs", [0, MAX_LOGPROBS], 0)
+    ? fields.integer("prompt_logprobs", [0, limits.maxLogprobs], 0)
     : null;
   return {
     task: {
       prompts: [truncation(fields, limits)(chatTokens(fields, tokenizer, limits))],
-      sampling,
+      sampling: { ...sampling, maxTokens: sampling.maxTokens ?? limits.defaults.maxTokens },
       top: wants ? top : null,
       continuesPrompt: false,
       promptTop,

@@ -14,7 +14,7 @@ import {
 } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
 import { type Limits, tokensOf, truncation } from "./prompt_tokens.ts";
-import { MAX_LOGPROBS, samplingFields } from "./sampling_fields.ts";
+import { samplingFields } from "./sampling_fields.ts";
 import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 /** OpenAI's default. */
@@ -62,7 +62,7 @@ export function completionRequest(
     );
   }
   const count = (name: string) =>
-    fields.has(name) ? fields.integer(name, [0, MAX_LOGPROBS], 0) : null;
+    fields.has(name) ? fields.integer(name, [0, limits.maxLogprobs], 0) : null;
   const top = count("logprobs"), promptTop = count("prompt_logprobs") ?? (echo ? top : null);
   return {
     task: {

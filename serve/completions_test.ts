@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { logprobs } from "../models/inspect/logprobs.ts";
 import type { SamplingOptions } from "../models/generation/types.ts";
-import { eventsOf, type Reply, withServer } from "./testing.ts";
+import { PLAIN_SAMPLING, readSamplingDefaults } from "./sampling_fields.ts";
+import { eventsOf, LIMITS, type Reply, type TestServer, withServer } from "./testing.ts";
 
 const PROMPTS = [[3, 17, 5, 40], [9, 77, 21, 64, 12], [3, 17, 5, 40, 8, 51], [30]];
 
@@ -290,3 +291,48 @@ Deno.test("best_of gives the completions whose tokens are the likeliest", () =>
       assert.equal((await response.json()).error.param, "best_of");
     }
   }));
+
+Deno.test("log-probabilities of a prompt have ranks, and as many others as the server allows", () =>
+  withServer(async ({ ask, load }) => {
+    const { model } = await load(), prompt = [5, 9, 33, 7];
+    const known = await logprobs(model, prompt, 96);
+    const body = { prompt, max_tokens: 1, logprobs: 30 };
+    const answer = await ask("/v1/completions", { ...body, prompt_logprobs: 30 });
+    const [{ prompt_logprobs: found, logprobs: { top_logprobs } }] = answer.choices;
+    assert.ok(Object.keys(top_logprobs[0]).length >= 30 - 1);
+    prompt.forEach((id, place) => {
+      if (place === 0) return assert.equal(found[0], null);
+      const order = known.top[place]!.map((one) => one.id);
+      assert.equal(found[place][id].rank, order.indexOf(id) + 1);
+      const ids = new Set([...order.slice(0, 30), id]);
+      assert.equal(Object.keys(found[place]).length, ids.size);
+      for (const one of ids) assert.equal(found[place][one].rank, order.indexOf(one) + 1);
+    });
+    assert.equal((await ask("/v1/completions", { ...body, logprobs: 31 })).error.param, "logprobs");
+  }, () => ({ limits: { ...LIMITS, maxLogprobs: 30 } })));
+
+Deno.test("requests that do not say how they sample follow generation_config.json", async () => {
+  const folder = await Deno.makeTempDir();
+  const write = (config: object) =>
+    Deno.writeTextFile(`${folder}/generation_config.json`, JSON.stringify(config));
+  await write({ temperature: 1.7, top_k: 5, top_p: 0.8, repetition_penalty: 1.3, top_h: null });
+  const defaults = await readSamplingDefaults(folder);
+  await write({ temperature: 0.6, top_k: -2 });
+  await assert.rejects(
+    readSamplingDefaults(folder),
+    /generation_config\.json: top_k is -2, expected/,
+  );
+  await Deno.remove(folder, { recursive: true });
+  assert.deepEqual(await readSamplingDefaults(folder), PLAIN_SAMPLING, "there is no file");
+  const body = { prompt: [5, 9], seed: 3, max_tokens: 30, ignore_eos: true };
+  const same = { temperature: 1.7, top_k: 5, top_p: 0.8, repetition_penalty: 1.3 };
+  const text = async (ask: TestServer["ask"], more: object) =>
+    (await ask("/v1/completions", { ...body, ...more })).choices[0].text;
+  await withServer(async ({ ask }) => {
+    assert.equal(await text(ask, {}), await text(ask, same));
+    assert.notEqual(await text(ask, {}), await text(ask, { temperature: 1 }));
+    const chat = { messages: [{ role: "user", content: "x" }], ignore_eos: true };
+    const { usage } = await ask("/v1/chat/completions", chat);
+    assert.equal(usage.completion_tokens, 7);
+  }, () => ({ limits: { ...LIMITS, defaults: { ...defaults, maxTokens: 7 } } }));
+});

@@ -99,11 +99,12 @@ export function chatLogprob(
 
 /** `prompt_logprobs` as vLLM writes them: by id, the token of each place and the likeliest. */
 export function promptLogprobs(scored: SequenceLogprobs, name: TokenNames) {
-  return promptEntries(scored).map((entry) =>
+  return promptEntries(scored).map((entry, place) =>
     typeof entry === "number" ? null : Object.fromEntries(
-      withChosen(entry, entry.top).map(({ id, logprob }) =>
-        [String(id), { logprob: finite(logprob), decoded_token: name(id) }] as const
-      ),
+      withChosen(entry, entry.top).map(({ id, logprob }, i) => {
+        const rank = id === entry.id ? scored.ranks[place]! : i + 1;
+        return [String(id), { logprob: finite(logprob), rank, decoded_token: name(id) }] as const;
+      }),
     )
   );
 }

@@ -5,13 +5,17 @@ import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
 import type { LogprobsMode } from "./logprobs_modes.ts";
+import type { SamplingDefaults } from "./sampling_fields.ts";
 
 /** Limits on what one request may ask for. */
 export interface Limits {
   maxModelLength: number;
   maxN: number;
   maxChoices: number;
+  /** Maximum number of alternatives per token. */
+  maxLogprobs: number;
   logprobsMode: LogprobsMode;
+  defaults: SamplingDefaults;
 }
 
 /** Those of the OpenAI API, without functions that are called. */
@@ -64,7 +68,10 @@ export function chatTokens(fields: Fields, tokenizer: Tokenizer, limits: Limits)
     fields.refuse(name, "the server calls no tools");
   }
   fields.refuse("chat_template", "messages are rendered by the model's own template");
-  const variables = Object.fromEntries(fields.object("chat_template_kwargs")?.entries ?? []);
+  // As vLLM does, a client asks models of different templates with the same values.
+  const isRead = ([name]: [string, unknown]) => tokenizer.chatVariables?.has(name) ?? false;
+  const given = fields.object("chat_template_kwargs")?.entries ?? [];
+  const variables = Object.fromEntries(given.filter(isRead));
   checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
   const ending = endingOf(fields, messages);
   const text = tokenizer.applyChatTemplate(messages, variables, undefined, ending);

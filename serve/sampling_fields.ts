@@ -1,8 +1,10 @@
 /** The fields of a request that say how tokens are sampled: those of OpenAI, and those of vLLM. */
+import { messageOf, UsageError } from "../core/errors.ts";
+import { readJsonObject } from "../core/json_file.ts";
 import { logitsProcessor } from "../models/generation/sampling/logits_processor.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
-import type { Fields } from "./fields.ts";
+import { Fields } from "./fields.ts";
 import { LOGPROBS_MODES, type LogprobsMode } from "./logprobs_modes.ts";
 import { constraintOf } from "./response_format.ts";
 import type { Distribution } from "./token_logprobs.ts";
@@ -29,16 +31,31 @@ export interface SamplingFields extends Distribution {
   logprobsMode: LogprobsMode;
 }
 
+/** How a request samples that does not say how. */
+export interface SamplingDefaults
+  extends Pick<Distribution, "temperature" | "topP" | "topK" | "minP" | "repetitionPenalty"> {
+  /** Length of an answer to a chat; null = up to the end of the context. */
+  maxTokens: number | null;
+}
+
 /** What the fields are checked against. */
 export interface SamplingLimits {
   tokenizer: Tokenizer;
   vocabSize: number;
   maxN: number;
   logprobsMode: LogprobsMode;
+  defaults: SamplingDefaults;
 }
 
-/** Maximum number of alternatives per token. */
-export const MAX_LOGPROBS = 20;
+/** The defaults of the OpenAI API. */
+export const PLAIN_SAMPLING: SamplingDefaults = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+  maxTokens: null,
+};
 const MAX_STOPS = 64, MAX_STOP_LENGTH = 1024, MAX_BRANCHES = 4096;
 /** A number of tokens that no context has, so that it is cut. */
 const ANY_COUNT = Number.MAX_SAFE_INTEGER;
@@ -47,7 +64,7 @@ const ANY_COUNT = Number.MAX_SAFE_INTEGER;
 export function samplingFields(
   fields: Fields,
   maxTokensNames: readonly string[],
-  { tokenizer, vocabSize, maxN, logprobsMode }: SamplingLimits,
+  { tokenizer, vocabSize, maxN, logprobsMode, defaults }: SamplingLimits,
 ): SamplingFields {
   fields.refuse("use_beam_search", "completions are sampled");
   const given = maxTokensNames.find((name) => fields.has(name));
@@ -79,11 +96,7 @@ export function samplingFields(
     stops,
     stopTokenIds,
     includeStop: fields.boolean("include_stop_str_in_output", false),
-    temperature: fields.number("temperature", [0, 100], 1),
-    topP: fields.number("top_p", [0, 1], 1, true),
-    topK: Math.max(0, fields.integer("top_k", [-1, ANY_COUNT], 0)),
-    minP: fields.number("min_p", [0, 1], 0),
-    repetitionPenalty: fields.number("repetition_penalty", [0, 100], 1, true),
+    ...distributionOf(fields, defaults),
     adjust: processorOf(fields, tokenizer, vocabSize),
     constraint,
     ignoreEos: fields.boolean("ignore_eos", false),
@@ -92,6 +105,45 @@ export function samplingFields(
     tokensAsIds: fields.boolean("return_tokens_as_token_ids", false),
     logprobsMode: modeOf(fields, logprobsMode),
   };
+}
+
+function distributionOf(
+  fields: Fields,
+  absent: SamplingDefaults,
+): Omit<SamplingDefaults, "maxTokens"> {
+  return {
+    temperature: fields.number("temperature", [0, 100], absent.temperature),
+    topP: fields.number("top_p", [0, 1], absent.topP, true),
+    topK: Math.max(0, fields.integer("top_k", [-1, ANY_COUNT], absent.topK)),
+    minP: fields.number("min_p", [0, 1], absent.minP),
+    repetitionPenalty: fields.number(
+      "repetition_penalty",
+      [0, 100],
+      absent.repetitionPenalty,
+      true,
+    ),
+  };
+}
+
+/**
+ * The defaults that a model's generation_config.json names, those of OpenAI for the others.
+ * @param folder the model's
+ * @throws UsageError for values that requests could not have either
+ */
+export async function readSamplingDefaults(folder: string): Promise<SamplingDefaults> {
+  const path = `${folder}/generation_config.json`;
+  // A GGUF file has no files beside it that belong to it.
+  if (folder.endsWith(".gguf")) return PLAIN_SAMPLING;
+  const fields = Fields.of(await readJsonObject(path) ?? {});
+  try {
+    const maxTokens = fields.integer("max_new_tokens", [0, ANY_COUNT], 0) || null;
+    return { ...distributionOf(fields, PLAIN_SAMPLING), maxTokens };
+  } catch (error) {
+    throw new UsageError(`${path}: ${messageOf(error)}`, {
+      advice: "--generation-config none leaves the file aside.",
+      cause: error,
+    });
+  }
 }
 
 function processorOf(

@@ -4,12 +4,21 @@ import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { inTempFolder, SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import { type HostOptions, ModelHost } from "./model_host.ts";
+import { PLAIN_SAMPLING } from "./sampling_fields.ts";
 import { type ServeOptions, startServer } from "./server.ts";
 
 /** Renders `<role>content` for each message, and the beginning of the answer. */
 const TEMPLATE =
   "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if tag %}{{ tag }}{% endif %}" +
   "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+
+export const LIMITS: ServeOptions["limits"] = {
+  maxN: 16,
+  maxChoices: 64,
+  maxLogprobs: 20,
+  logprobsMode: "raw_logprobs",
+  defaults: PLAIN_SAMPLING,
+};
 
 export interface TestServer {
   url: string;
@@ -54,7 +63,7 @@ export function withServer(
       port: 0,
       apiKey: null,
       cors: null,
-      limits: { maxN: 16, maxChoices: 64, logprobsMode: "raw_logprobs" },
+      limits: LIMITS,
       body: { maxBytes: 2 ** 20, seconds: 10 },
       adapters: { folders: [folder], uploads: true, max: 4 },
       requestSeconds: 60,

@@ -38,6 +38,12 @@ export function serveCommand(program: Command): void {
       new Option("--logprobs-mode <mode>", "which distribution log-probabilities are of")
         .choices(LOGPROBS_MODES).default("raw_logprobs"),
     )
+    .option("--max-logprobs <n>", "likeliest tokens of a place", integer(1, 1000), 20)
+    .option(
+      "--generation-config <from>",
+      "defaults of sampling: auto: the model's generation_config.json; none; or a folder's",
+      "auto",
+    )
     .option(
       "--allow-adapter-loading <folder>",
       "clients may load adapters from below it (repeatable)",

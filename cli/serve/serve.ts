@@ -3,6 +3,12 @@ import { isLoopback } from "../../core/remote/callers.ts";
 import { counted } from "../../core/counted.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
+import { exists } from "../../core/paths.ts";
+import {
+  PLAIN_SAMPLING,
+  readSamplingDefaults,
+  type SamplingDefaults,
+} from "../../serve/sampling_fields.ts";
 import { ModelHost } from "../../serve/model_host.ts";
 import { type Server, startServer } from "../../serve/server.ts";
 import type { LogprobsMode } from "../../serve/logprobs_modes.ts";
@@ -29,6 +35,8 @@ interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
   requestTimeout: number;
   grace: number;
   logprobsMode: LogprobsMode;
+  maxLogprobs: number;
+  generationConfig: string;
   allowAdapterLoading: string[];
   allowAdapterUpload?: boolean;
   separateAdapters?: boolean;
@@ -66,12 +74,19 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
     let server: Server;
     try {
       for (const { name, folder } of adapters) await host.load(name, folder);
+      const defaults = await samplingDefaults(flags.generationConfig, host.base.root);
       server = startServer(host, {
         hostname: flags.host,
         port: flags.port,
         apiKey,
         cors,
-        limits: { maxN: flags.maxN, maxChoices: MAX_CHOICES, logprobsMode: flags.logprobsMode },
+        limits: {
+          maxN: flags.maxN,
+          maxChoices: MAX_CHOICES,
+          maxLogprobs: flags.maxLogprobs,
+          logprobsMode: flags.logprobsMode,
+          defaults,
+        },
         body: { maxBytes: flags.maxBodyMb * 2 ** 20, seconds: BODY_SECONDS },
         adapters: { folders, uploads: flags.allowAdapterUpload ?? false, max: flags.maxLoras },
         requestSeconds: flags.requestTimeout,
@@ -101,6 +116,33 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
     progress.close();
     device.close();
   }
+}
+
+/** @param from a value of --generation-config; "vllm" is vLLM's own word for none */
+async function samplingDefaults(from: string, model: string): Promise<SamplingDefaults> {
+  if (from === "none" || from === "vllm") return PLAIN_SAMPLING;
+  const folder = from === "auto" ? model : from;
+  if (from !== "auto" && !await exists(`${folder}/generation_config.json`)) {
+    throw new UsageError(`--generation-config ${from}: there is no generation_config.json`, {
+      advice: "Give auto, none, or a folder that holds this file.",
+    });
+  }
+  const defaults = await readSamplingDefaults(folder);
+  const changed = Object.entries(defaults).filter(([name, value]) =>
+    value !== PLAIN_SAMPLING[name as keyof SamplingDefaults]
+  );
+  if (changed.length > 0) {
+    const values = changed.map(([name, value]) => `${snakeCase(name)} ${value}`).join(", ");
+    log(
+      `${folder}/generation_config.json: requests that do not say otherwise have ${values} ` +
+        "(--generation-config none: OpenAI's defaults)",
+    );
+  }
+  return defaults;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** NAME=FOLDER. */

@@ -19,6 +19,8 @@ export interface SequenceLogprobs {
   ids: number[];
   /** `logprobs[t]` = log p(ids[t] | ids[0…t−1]) in nats; null for the first id. */
   logprobs: (number | null)[];
+  /** `ranks[t]` = number of tokens that are at least as likely there as ids[t]; null as above. */
+  ranks: (number | null)[];
   /** The most likely tokens at that position, in descending order; null for the first. */
   top: (TopToken[] | null)[];
   /** The most likely tokens after the last id. */
@@ -49,7 +51,13 @@ export async function logprobs(
       `logprobs: ${topCount} likeliest tokens, expected an integer of at least 0`,
     );
   }
-  const result: SequenceLogprobs = { ids: [...ids], logprobs: [null], top: [null], next_top: [] };
+  const result: SequenceLogprobs = {
+    ids: [...ids],
+    logprobs: [null],
+    ranks: [null],
+    top: [null],
+    next_top: [],
+  };
   await model.positionLogits(ids, (position, logits) => {
     const lse = logSumExp(logits);
     const top = largest(logits, topCount).map((id) => ({ id, logprob: logits[id]! - lse }));
@@ -57,6 +65,9 @@ export async function logprobs(
     if (next === undefined) result.next_top = top;
     else {
       result.logprobs.push(logits[next]! - lse);
+      let rank = 0;
+      for (const z of logits) if (z >= logits[next]!) rank++;
+      result.ranks.push(rank);
       result.top.push(top);
     }
   });
