@@ -126,11 +126,11 @@ export class RunCheckpoints {
         advice: `Set training.max_steps to ${step} or more.`,
       });
     }
-    await this.#ranks.first(() =>
-      resume === true
-        ? this.#refuseToReplace(restored.state)
-        : this.#refuseToAbandon(path, step, warnings)
-    );
+    await this.#ranks.first(async () => {
+      if (resume !== true) await this.#refuseToAbandon(path, step, warnings);
+      // One of its end that is damaged was there, and is made again.
+      else if (warnings.length === 0) await this.#refuseToReplace(restored.state);
+    });
     if (restored.configSha256 !== this.#configSha256) {
       const notice = await this.#changeNotice(restored);
       if (notice !== null) warnings.push(notice);
