@@ -37,6 +37,35 @@ Deno.test("a download continues where it stopped after a broken connection", asy
   });
 });
 
+Deno.test("a download of some bytes a second fails as a silent one does", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen) => {
+      if (!isContent(seen)) return null;
+      const from = Number(/\d+/.exec(seen.range ?? "0")![0]),
+        { status, headers } = content(
+          seen,
+          WEIGHTS,
+          {},
+        );
+      let sent = from;
+      const body = new ReadableStream<Uint8Array>({
+        async pull(stream) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          stream.enqueue(WEIGHTS.subarray(sent, ++sent));
+        },
+      });
+      return new Response(body, { status, headers });
+    };
+    const settings = settingsFor(hub, cache, { downloadTimeout: 300 });
+    const text = await failure(get(hub, cache, { settings, attempts: 2 }));
+    assert.match(text, /model\.safetensors: .*only \d+ bytes in 0\.3 s \(2 attempts\)/);
+    const ranges = hub.seen.filter(isContent).map(({ range }) => range);
+    assert.equal(ranges.length, 2);
+    assert.match(ranges[1]!, /^bytes=\d+-$/, "what came is kept");
+  });
+});
+
 Deno.test("a pull fails if every attempt must start again, which is no progress", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));

@@ -9,9 +9,9 @@ import { explainFileError, writeAll } from "../core/atomic_file.ts";
 import { RgxError } from "../core/errors.ts";
 import type { Checksum, RemoteFile } from "./api.ts";
 import { fileSize, type RepositoryCache } from "./cache.ts";
-import type { HubHttp, Reply } from "./http.ts";
+import { type HubHttp, LEAST_BYTES, type Reply } from "./http.ts";
 import { withLock } from "./lock.ts";
-import { HttpStatus, type Request } from "./refusal.ts";
+import { HttpStatus, type Request, TimedOut } from "./refusal.ts";
 
 /** Writes bytes at the current position of a file; tests replace it by one that fails. */
 export type ByteWriter = (file: Deno.FsFile, bytes: Uint8Array) => Promise<void>;
@@ -141,14 +141,18 @@ async function complete(path: string, file: RemoteFile, options: DownloadOptions
   const partial = new PartialFile(output, file, options);
   await partial.start();
   // A server that ignores ranges starts again each time. Only bytes beyond the furthest position
-  // of all attempts are progress.
+  // of all attempts are progress, and a few bytes until a time-out are none.
   let furthest = partial.length;
   await options.http.retrying(options.request, async (progressed) => {
     if (partial.isComplete) return;
+    let least = 1;
     try {
       await partial.receive(options.http);
+    } catch (error) {
+      if (error instanceof TimedOut) least = LEAST_BYTES;
+      throw error;
     } finally {
-      if (partial.length > furthest) {
+      if (partial.length >= furthest + least) {
         furthest = partial.length;
         progressed();
       }

@@ -36,13 +36,15 @@ export interface Sent {
 /** A response whose body must be read or cancelled. */
 export interface Reply {
   readonly response: Response;
-  /** The bytes of the body; every piece restarts the time-out. */
+  /** The bytes of the body; every `LEAST_BYTES` of them restart the time-out. */
   body(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
   /** Must be called at the end, also after an error. */
   close(): Promise<void>;
 }
 
 const MAX_REDIRECTS = 10;
+/** Bytes of a body that must come within a time-out: fewer are as good as none. */
+export const LEAST_BYTES = 1024;
 const TEMPORARY = new Set([408, 425, 429]);
 /** Maximum length of a text response. No repository's list of files is longer. */
 const MAX_TEXT_LENGTH = 1 << 28;
@@ -210,12 +212,14 @@ export function interruption(signal: AbortSignal): Error {
   return signal.reason instanceof RgxError ? signal.reason : new Interrupted();
 }
 
-/** The time-out of a request: aborts when nothing arrives for `limit` ms or `outer` aborts. */
+/** The time-out of a request: aborts when too little arrives in `limit` ms or `outer` aborts. */
 class IdleTimeout {
   readonly #control = new AbortController();
   readonly #stop = () => this.#control.abort();
   #stopTimer = () => {};
   #late = false;
+  /** Bytes since the time-out began. */
+  #arrived = 0;
 
   constructor(readonly limit: number, readonly outer: AbortSignal | null) {
     outer?.addEventListener("abort", this.#stop);
@@ -229,6 +233,7 @@ class IdleTimeout {
 
   /** Restarts the time-out. */
   restart(): void {
+    this.#arrived = 0;
     this.#stopTimer();
     this.#stopTimer = runningTimeout(() => {
       this.#late = true;
@@ -236,8 +241,18 @@ class IdleTimeout {
     }, this.limit);
   }
 
+  /** Restarts the time-out when enough bytes have come. */
+  arrived(bytes: number): void {
+    this.#arrived += bytes;
+    if (this.#arrived >= LEAST_BYTES) this.restart();
+  }
+
   explain(error: unknown): unknown {
-    return this.#late ? new TimedOut(`no sign of life for ${this.limit / 1000} s`) : error;
+    if (!this.#late) return error;
+    const found = this.#arrived === 0
+      ? `no sign of life for ${this.limit / 1000} s`
+      : `only ${this.#arrived} bytes in ${this.limit / 1000} s`;
+    return new TimedOut(found);
   }
 
   close(): void {
@@ -252,7 +267,7 @@ function reply(response: Response, idleTimeout: IdleTimeout): Reply {
     async *body() {
       try {
         for await (const bytes of response.body ?? []) {
-          idleTimeout.restart();
+          idleTimeout.arrived(bytes.length);
           yield bytes;
         }
       } catch (error) {
