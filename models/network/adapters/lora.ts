@@ -5,7 +5,8 @@
  * modules that are trained in full are in modules_to_save.ts. Left out: DoRA, biases and adapters
  * on embeddings.
  */
-import { UsageError } from "../../../core/errors.ts";
+import { messageOf, UsageError } from "../../../core/errors.ts";
+import { LinearPattern } from "../../../core/linear_pattern.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import { HEAD_MODULE } from "../../architectures/architecture.ts";
 
@@ -171,10 +172,13 @@ function fromPattern(
   return null;
 }
 
-function fullMatch(pattern: string, key: string): RegExp {
+function fullMatch(pattern: string, key: string): LinearPattern {
   try {
-    return new RegExp(`^(?:${pattern})$`);
+    return new LinearPattern(`^(?:${pattern})$`);
   } catch (cause) {
-    throw new UsageError(`${key}: "${pattern}" is no valid regular expression`, { cause });
+    throw new UsageError(
+      `${key}: "${pattern.slice(0, 200)}" is no valid regular expression: ${messageOf(cause)}`,
+      { cause },
+    );
   }
 }

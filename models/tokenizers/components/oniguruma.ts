@@ -7,15 +7,17 @@
  * characters (`\p{InGreek}`), and the `x` option.
  * Left out silently: case folding that changes the number of characters ("ß" for "ss").
  */
+import { LinearPattern } from "../../../core/linear_pattern.ts";
 
 /** @throws Error when the expression cannot be translated */
-export function translateExpression(expression: string): RegExp {
+export function translateExpression(expression: string): LinearPattern {
   const source = new Translator(expression).translate();
   try {
-    return new RegExp(source, "gv");
+    new RegExp(source, "v");
   } catch {
     throw new Error(`the expression ${JSON.stringify(expression)} is not understood`);
   }
+  return new LinearPattern(source);
 }
 
 const SPACE = String.raw`\p{White_Space}`;

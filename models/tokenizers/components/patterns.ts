@@ -1,4 +1,5 @@
 /** Patterns of components: what they match in a text, as Hugging Face's tokenizers find it. */
+import type { Matcher } from "../../../core/linear_pattern.ts";
 import { fieldsOf } from "./component.ts";
 import { translateExpression } from "./oniguruma.ts";
 
@@ -10,7 +11,7 @@ export const WORD_CHARACTERS = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\
  * @param owner kind of the component, for messages
  * @throws Error when it has neither, or an expression that is not understood
  */
-export function patternOf(pattern: unknown, owner: string): RegExp {
+export function patternOf(pattern: unknown, owner: string): Matcher {
   const { String: text, Regex: expression } = fieldsOf(pattern);
   if (typeof text === "string") return new RegExp(RegExp.escape(text), "gv");
   if (typeof expression !== "string") throw new Error(`a ${owner} without a pattern`);
@@ -23,7 +24,7 @@ export function patternOf(pattern: unknown, owner: string): RegExp {
  */
 export function eachMatch(
   text: string,
-  pattern: RegExp,
+  pattern: Matcher,
   found: (from: number, to: number) => void,
 ): void {
   if (text === "") return;

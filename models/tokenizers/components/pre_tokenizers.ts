@@ -4,6 +4,7 @@
  */
 import { toByteCharacters } from "./byte_alphabet.ts";
 import { fieldsOf, type Json, NotSupported } from "./component.ts";
+import type { Matcher } from "../../../core/linear_pattern.ts";
 import { eachMatch, patternOf, WORD_CHARACTERS } from "./patterns.ts";
 
 /** Cuts a text into words. @param first whether nothing stands before this text */
@@ -105,7 +106,7 @@ const JOINS: Readonly<Record<string, (before: Stretch, stretch: Stretch) => bool
  * @param invert whether what lies between the matches counts as the matches
  * @throws Error for an unknown behavior
  */
-function splitter(pattern: RegExp, behavior: string, invert = false): PreTokenizer {
+function splitter(pattern: Matcher, behavior: string, invert = false): PreTokenizer {
   const name = behavior.replaceAll("_", "").toLowerCase();
   if (name === "isolated") return (text) => isolated(text, pattern);
   if (name === "removed") return (text) => removed(text, pattern, invert);
@@ -128,7 +129,7 @@ function splitter(pattern: RegExp, behavior: string, invert = false): PreTokeniz
   };
 }
 
-function stretches(text: string, pattern: RegExp, invert: boolean): Stretch[] {
+function stretches(text: string, pattern: Matcher, invert: boolean): Stretch[] {
   const found: Stretch[] = [];
   let at = 0;
   eachMatch(text, pattern, (from, to) => {
@@ -141,7 +142,7 @@ function stretches(text: string, pattern: RegExp, invert: boolean): Stretch[] {
 }
 
 /** Matches, and what lies between them: each is a word. */
-function isolated(text: string, pattern: RegExp): string[] {
+function isolated(text: string, pattern: Matcher): string[] {
   const words: string[] = [];
   let at = 0;
   eachMatch(text, pattern, (from, to) => {
@@ -153,7 +154,7 @@ function isolated(text: string, pattern: RegExp): string[] {
   return words;
 }
 
-function removed(text: string, pattern: RegExp, invert: boolean): string[] {
+function removed(text: string, pattern: Matcher, invert: boolean): string[] {
   return stretches(text, pattern, invert)
     .filter(({ from, to, isMatch }) => !isMatch && to > from)
     .map(({ from, to }) => text.slice(from, to));
