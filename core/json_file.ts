@@ -20,7 +20,7 @@ export async function readJsonObject(path: string): Promise<Record<string, unkno
 export function parseJsonObject(text: string, where: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseAsPython(text);
   } catch (error) {
     throw new RgxError(`${where}: not valid JSON: ${whyNotJson(error)}`, {
       advice: text.startsWith("version https://git-lfs")
@@ -33,6 +33,23 @@ export function parseJsonObject(text: string, where: string): Record<string, unk
     throw new RgxError(`${where}: expected a JSON object`, { advice: DAMAGED_ADVICE });
   }
   return value as Record<string, unknown>;
+}
+
+/** Texts, which may hold anything, and the numbers that Python's `json` writes besides JSON's. */
+const PYTHON_NUMBERS = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
+
+/** `NaN` is read as a text, so that it is refused wherever a number is expected. */
+function parseAsPython(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const plain = text.replaceAll(
+      PYTHON_NUMBERS,
+      (found) => found === "NaN" ? '"NaN"' : found.replace(/^(-?)Infinity$/, "$11e999"),
+    );
+    if (plain === text) throw error;
+    return JSON.parse(plain);
+  }
 }
 
 export const DAMAGED_ADVICE = "The file is damaged or incomplete: fetch it again.";
