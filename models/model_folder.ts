@@ -11,6 +11,7 @@ import { withRevision } from "../hub/repository.ts";
 import { readGgufModel } from "./formats/gguf/read_gguf_model.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
 import { readJsonObject } from "../core/json_file.ts";
+import { architectureOf } from "./architectures/mod.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import { checkHeadCopy } from "./network/adapters/head_copy.ts";
 import {
@@ -98,11 +99,14 @@ async function readModelAt(path: string): Promise<ModelFolder> {
   if (configJson === null) throw await noModel(path);
   const hf = readHfConfig(configJson, `${path}/config.json`);
   const files = await openWeightFiles(path, hf.modelConfig.tieWordEmbeddings);
+  files.checkLayers(hf.modelConfig);
+  const { embedding } = architectureOf(hf.modelConfig).names;
+  const config = { ...hf.modelConfig, tieWordEmbeddings: await files.sharesHead(embedding) };
   const tokenizer = await hasTokenizer(path) ? await loadTokenizer(path) : null;
-  checkVocabulary(path, tokenizer, hf.modelConfig);
+  checkVocabulary(path, tokenizer, config);
   return {
     path,
-    config: hf.modelConfig,
+    config,
     files,
     weights: (name, shape) => files.values(name, shape),
     tokenizer,

@@ -51,10 +51,8 @@ export interface Architecture {
   readonly activation: "swiglu" | "gelu";
   /** Whether linear weights are [in, out] (Conv1D) instead of [out, in]. */
   readonly inOut: boolean;
-  /** `sliding_window` when the configuration does not set it. */
-  readonly defaultWindow: number | null;
-  /** Whether `sliding_window` has an effect only when `use_sliding_window` is true. */
-  readonly windowNeedsFlag: boolean;
+  /** What `sliding_window` does: nothing, always something, or only with `use_sliding_window`. */
+  readonly window: "none" | "always" | "flagged";
   readonly names: {
     readonly embedding: string;
     /** Only with learned positions. */

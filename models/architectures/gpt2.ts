@@ -16,8 +16,7 @@ export const GPT2: Architecture = {
   layerNorm: true,
   activation: "gelu",
   inOut: true,
-  defaultWindow: null,
-  windowNeedsFlag: true,
+  window: "none",
   names: {
     embedding: "transformer.wte.weight",
     positions: "transformer.wpe.weight",

@@ -175,8 +175,8 @@ function readBiases(json: Json, architecture: Architecture, where: string) {
   return biases;
 }
 
-/** `max_window_layers` when a configuration does not set it. */
-const DEFAULT_WINDOW_LAYERS = 28;
+/** What configurations mean that do not set these keys. */
+const DEFAULT_WINDOW = 4096, DEFAULT_WINDOW_LAYERS = 28;
 
 /**
  * The sliding window of all layers; null = none.
@@ -184,21 +184,22 @@ const DEFAULT_WINDOW_LAYERS = 28;
  */
 function readWindow(
   json: Json,
-  { defaultWindow, windowNeedsFlag }: Architecture,
+  architecture: Architecture,
   numLayers: number,
   where: string,
 ): number | null {
-  const key = "sliding_window";
-  const given = json[key] === undefined ? defaultWindow : json[key] === null ? null : json[key];
+  if (architecture.window === "none") return null;
+  const key = "sliding_window", isFlagged = architecture.window === "flagged";
+  const given = json[key] === undefined ? DEFAULT_WINDOW : json[key];
   requireNeutral(json, { use_sliding_window: [true, false] }, where);
   const kinds = json["layer_types"] ?? [];
   if (!Array.isArray(kinds)) {
     throw new UsageError(`${where}: layer_types is ${JSON.stringify(kinds)}, expected a list`);
   }
-  const off = given === null || (windowNeedsFlag && json["use_sliding_window"] !== true);
+  const off = given === null || (isFlagged && json["use_sliding_window"] !== true);
   const window = off ? null : readCount({ [key]: given }, key, where);
   // Qwen: the lowest max_window_layers layers have full attention.
-  const fullLayers = !windowNeedsFlag || window === null ? 0 : Math.min(
+  const fullLayers = !isFlagged || window === null ? 0 : Math.min(
     numLayers,
     ifPresent(json["max_window_layers"], () => readNumber(json, "max_window_layers", where)) ??
       DEFAULT_WINDOW_LAYERS,
@@ -247,7 +248,7 @@ export function writeHfConfig(
 }
 
 function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
-  const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(modelConfig);
+  const { biases, biasKeys, window: kind } = architectureOf(modelConfig);
   const scaling = modelConfig.ropeScaling, window = modelConfig.slidingWindow ?? null;
   const rope = ropeParameters(modelConfig);
   const flags = Object.entries(biasKeys).map(([key, modules]) => [
@@ -270,10 +271,8 @@ function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
     // transformers 4 knows only this key; without it the scaling would silently be missing.
     ...(scaling === null ? {} : { rope_scaling: rope }),
     rope_theta: modelConfig.ropeTheta,
-    ...(window === null && (defaultWindow === null || windowNeedsFlag)
-      ? {}
-      : { sliding_window: window }),
-    ...(window !== null && windowNeedsFlag
+    ...(window === null && kind !== "always" ? {} : { sliding_window: window }),
+    ...(window !== null && kind === "flagged"
       ? { use_sliding_window: true, max_window_layers: 0 }
       : {}),
   };

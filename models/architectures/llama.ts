@@ -19,8 +19,7 @@ export const LLAMA: Architecture = {
   layerNorm: false,
   activation: "swiglu",
   inOut: false,
-  defaultWindow: null,
-  windowNeedsFlag: true,
+  window: "none",
   names: {
     embedding: "model.embed_tokens.weight",
     positions: null,

@@ -9,6 +9,5 @@ export const MISTRAL: Architecture = {
   name: "mistral",
   className: "MistralForCausalLM",
   biasKeys: {},
-  defaultWindow: 4096,
-  windowNeedsFlag: false,
+  window: "always",
 };

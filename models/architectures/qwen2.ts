@@ -8,5 +8,5 @@ export const QWEN2: Architecture = {
   className: "Qwen2ForCausalLM",
   biases: ["q_proj", "k_proj", "v_proj"],
   biasKeys: {},
-  defaultWindow: 4096,
+  window: "flagged",
 };

@@ -8,5 +8,5 @@ export const QWEN3: Architecture = {
   className: "Qwen3ForCausalLM",
   biasKeys: { attention_bias: LLAMA.biasKeys["attention_bias"]! },
   headNorms: true,
-  defaultWindow: 4096,
+  window: "flagged",
 };

@@ -83,34 +83,16 @@ export function withRopeScaling(config: ModelConfig, section: Json, where: strin
   return { ...rest, ...readRope(json, where, stated, config.headDim) };
 }
 
-/** The section that is set. Both may be, for both generations; then they must say the same. */
+/** The section that is set. As in transformers, `rope_scaling` replaces the newer one. */
 function ropeSection(json: Json, where: string): { name: string; rope: Json } {
-  const found = ["rope_scaling", "rope_parameters"].flatMap((name) => {
+  for (const name of ["rope_scaling", "rope_parameters"]) {
     const value = json[name] ?? {};
     if (typeof value !== "object" || Array.isArray(value)) {
       throw new UsageError(`${where}: ${name} is ${JSON.stringify(value)}, expected an object`);
     }
-    return Object.keys(value).length === 0 ? [] : [{ name, rope: value as Json }];
-  });
-  const [first = { name: "rope_scaling", rope: {} }, second] = found;
-  if (second === undefined) return first;
-  const a = withNewName(first.rope), b = withNewName(second.rope);
-  const other = Object.keys(a).find((key) =>
-    key in b && JSON.stringify(a[key]) !== JSON.stringify(b[key])
-  );
-  if (other !== undefined) {
-    throw new UsageError(
-      `${where}: rope_scaling and rope_parameters contradict each other: ${other} is ` +
-        `${JSON.stringify(a[other])} and ${JSON.stringify(b[other])}`,
-      { advice: "Remove one of the two sections." },
-    );
+    if (Object.keys(value).length > 0) return { name, rope: value as Json };
   }
-  return { name: second.name, rope: { ...first.rope, ...second.rope } };
-}
-
-/** The same with `type` called `rope_type`. */
-function withNewName({ type, ...rest }: Json): Json {
-  return type === undefined ? rest : { rope_type: type, ...rest };
+  return { name: "rope_parameters", rope: {} };
 }
 
 function readType(rope: Json, at: string): RopeType {

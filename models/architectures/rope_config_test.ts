@@ -43,15 +43,14 @@ Deno.test("linear, dynamic and yarn scaling reach beyond max_position_embeddings
   );
 });
 
-Deno.test("two sections may both be there when they agree", () => {
+Deno.test("rope_scaling replaces rope_parameters, as in transformers", () => {
   const old = { rope_scaling: { type: "linear", factor: 2 }, rope_theta: 500 };
   const rope_parameters = { rope_type: "linear", factor: 2, rope_theta: 500 };
   assert.deepEqual(read({ ...old, rope_parameters }), read(old));
   assert.deepEqual(read({ rope_scaling: null, rope_parameters }), read(old));
-  assert.throws(
-    () => read({ ...old, rope_parameters: { ...rope_parameters, factor: 3 } }),
-    /m\/config\.json: rope_scaling and rope_parameters contradict each other: factor is 2 and 3/,
-  );
+  assert.deepEqual(read({ rope_scaling: {}, rope_parameters }), read(old));
+  const { ropeTheta } = read({ rope_scaling: old.rope_scaling, rope_parameters });
+  assert.equal(ropeTheta, 10000);
 });
 
 Deno.test("a wrong scaling is refused by file, section and key", () => {

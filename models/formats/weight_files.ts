@@ -4,9 +4,13 @@
  * time. Two variations of Hugging Face's folders are understood: names without the leading "model."
  * or "transformer.", and one matrix for both embedding and head.
  */
+import { Buffer } from "node:buffer";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { elementCount } from "./element_count.ts";
+import { ARCHITECTURES, LM_HEAD } from "../architectures/mod.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import { DTYPE_BYTES, type SafetensorsDType } from "./safetensors/dtypes.ts";
 import { readSafetensors, type SafetensorsFile } from "./safetensors/safetensors.ts";
 import { storedType, type WeightType } from "./stored_weight.ts";
 import { readTorchFile } from "./torch/torch_file.ts";
@@ -16,7 +20,9 @@ import type { WeightReader } from "./weight_reader.ts";
 interface TensorFile {
   readonly label: string;
   readonly tensors: ReadonlyMap<string, unknown>;
-  info(name: string): { readonly dtype: string; readonly shape: readonly number[] };
+  info(
+    name: string,
+  ): { readonly name: string; readonly dtype: string; readonly shape: readonly number[] };
   float32(name: string): Promise<Float32Array>;
   float64(name: string): Promise<Float64Array>;
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -69,18 +75,49 @@ const OTHER_FORMATS: readonly [RegExp, string][] = [
   [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],
 ];
 
+/** What some folders leave out in front of the names. */
+const MODEL_PREFIX = /^(model|transformer)\./;
+
 class WeightFiles implements WeightReader {
   constructor(
     /** The folder, for messages. */
     readonly label: string,
     /** Tensor name → the file that holds it. */
     private readonly files: ReadonlyMap<string, TensorFile>,
-    private readonly tied: boolean,
+    private tied: boolean,
   ) {}
+
+  /**
+   * Whether the head is the embedding. As in transformers, `tie_word_embeddings` has no effect when
+   * the files hold a head with other values than the embedding.
+   */
+  async sharesHead(embedding: string): Promise<boolean> {
+    const bare = embedding.replace(MODEL_PREFIX, "");
+    const one = [embedding, bare].find((name) => this.files.has(name));
+    if (!this.tied || one === undefined || !this.files.has(LM_HEAD)) return this.tied;
+    this.tied = await haveSameBytes(this.files.get(one)!, one, this.files.get(LM_HEAD)!, LM_HEAD);
+    return this.tied;
+  }
 
   /** Names as in the files. */
   names(): string[] {
     return [...this.files.keys()];
+  }
+
+  /** @throws RgxError for layers that the configuration does not count */
+  checkLayers({ numLayers, architecture }: ModelConfig): void {
+    const prefix = ARCHITECTURES[architecture ?? "llama"].names.layer(0).replace(/0\.$/, "");
+    const layerOf = (name: string) =>
+      [prefix, prefix.replace(MODEL_PREFIX, "")].flatMap((start) =>
+        name.startsWith(start) ? [parseInt(name.slice(start.length))] : []
+      )[0] ?? -1;
+    const [first, ...others] = this.names().filter((name) => layerOf(name) >= numLayers);
+    if (first === undefined) return;
+    throw new RgxError(
+      `${this.label}: the weights have more layers than the ${numLayers} of config.json: ` +
+        `"${first}"${others.length === 0 ? "" : ` and ${others.length} more tensors`}`,
+      { advice: "Correct the number of layers in config.json, or remove these tensors." },
+    );
   }
 
   /**
@@ -155,17 +192,39 @@ class WeightFiles implements WeightReader {
   }
 
   #storedName(name: string): string | null {
-    const embedding = "model.embed_tokens.weight", head = "lm_head.weight";
+    const embedding = "model.embed_tokens.weight";
     const names = [name];
-    if (this.tied && name === embedding) names.push(head);
-    if (this.tied && name === head) names.push(embedding);
+    if (this.tied && name === embedding) names.push(LM_HEAD);
+    if (this.tied && name === LM_HEAD) names.push(embedding);
     for (const wanted of names) {
       if (this.files.has(wanted)) return wanted;
-      const bare = wanted.replace(/^(model|transformer)\./, "");
+      const bare = wanted.replace(MODEL_PREFIX, "");
       if (this.files.has(bare)) return bare;
     }
     return null;
   }
+}
+
+/** Bytes that are compared at a time. */
+const PART_BYTES = 1 << 22;
+
+async function haveSameBytes(a: TensorFile, of: string, b: TensorFile, other: string) {
+  const place = ({ name: _, ...rest }: { name: string }) => JSON.stringify(rest);
+  const first = a.info(of), second = b.info(other);
+  // In files of torch, two names may stand for the same bytes.
+  if (a === b && place(first) === place(second)) return true;
+  if (first.dtype !== second.dtype || String(first.shape) !== String(second.shape)) return false;
+  if (a.bytesInto === undefined || b.bytesInto === undefined) {
+    return Buffer.from(await a.bytes(of)).equals(await b.bytes(other));
+  }
+  const size = elementCount(first.shape) * DTYPE_BYTES[first.dtype as SafetensorsDType];
+  for (let from = 0; from < size; from += PART_BYTES) {
+    const [x, y] = [0, 1].map(() => Buffer.alloc(Math.min(PART_BYTES, size - from)));
+    await a.bytesInto(of, from, x!);
+    await b.bytesInto(other, from, y!);
+    if (!x!.equals(y!)) return false;
+  }
+  return true;
 }
 
 /**

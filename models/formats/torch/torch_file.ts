@@ -12,7 +12,13 @@ import { elementCount } from "../element_count.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { dividedTensors, type Division, rankRules } from "./distributed_rules.ts";
 import { PickleCutOff, type PickleRules, unpickle } from "./unpickle.ts";
-import { readZipDirectory, readZipEntry, storedStart, type ZipEntry } from "./zip_directory.ts";
+import {
+  checkStored,
+  readZipDirectory,
+  readZipEntry,
+  storedStart,
+  type ZipEntry,
+} from "./zip_directory.ts";
 
 export interface TorchTensor {
   readonly name: string;
@@ -29,10 +35,12 @@ export interface RankFile {
   readonly divisions: ReadonlyMap<string, Division>;
 }
 
-/** First byte and number of elements of a storage in the file. */
+/** Where a storage is in the file. */
 export interface StoragePlace {
   readonly begin: number;
   readonly elements: number;
+  /** Compares its bytes with the archive's checksum, once. @throws RgxError when they differ */
+  readonly check: () => Promise<void>;
 }
 
 export class TorchFile {
@@ -86,7 +94,9 @@ export class TorchFile {
   /** The bytes from a tensor's first element to its last one in its storage. */
   async #read(name: string): Promise<ArrayBuffer> {
     const { bytes, storage, offset, shape, stride } = this.#stored(name);
-    const span = spanOf(shape, stride), begin = this.places.get(storage)!.begin + offset * bytes;
+    const place = this.places.get(storage)!;
+    const span = spanOf(shape, stride), begin = place.begin + offset * bytes;
+    await place.check();
     return (await this.source.read(begin, begin + span * bytes)).buffer;
   }
 
@@ -261,7 +271,12 @@ async function readArchive(
       throw bad(`storage "${storage}" is packed; PyTorch stores it as it is`);
     }
     const begin = await storedStart(source, entry, bad);
-    places.set(storage, { begin, elements: Math.floor(entry.size / width) });
+    let checked: Promise<void> | null = null;
+    places.set(storage, {
+      begin,
+      elements: Math.floor(entry.size / width),
+      check: () => checked ??= checkStored(source, entry, begin, bad),
+    });
   }
   return { tensors, places };
 }

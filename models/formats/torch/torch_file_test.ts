@@ -49,6 +49,26 @@ Deno.test("tensors are read with their values", async () => {
   assert.throws(() => file.info("none"), /no tensor "none" among the 7/);
 });
 
+Deno.test("contents that do not have the archive's checksum are refused", async () => {
+  const at = (bytes: number[], from: number) =>
+    FILES.zip.findIndex((_, i) => i >= from && bytes.every((b, j) => FILES.zip[i + j] === b));
+  // The first value of "plain", 1 as a float, and the last one's name in the pickle.
+  const value = at([0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0], 0), name = at([..."mask"].map(code), 0);
+  for (const [place, what] of [[value, /data\/\d+" in it/], [name, /data\.pkl" in it/]] as const) {
+    assert.ok(place > 0);
+    const changed = FILES.zip.slice();
+    changed[place]! ^= 1;
+    const read = async () => await (await parseTorchFile(changed)).float32("plain");
+    await assert.rejects(read, (error: Error) => {
+      assert.match(error.message, /does not have the checksum that it should/);
+      assert.match(error.message, what);
+      return true;
+    });
+  }
+});
+
+const code = (c: string) => c.charCodeAt(0);
+
 Deno.test("10,000 damaged files are read completely or refused", async () => {
   let refused = 0;
   await fc.assert(

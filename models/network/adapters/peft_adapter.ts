@@ -154,6 +154,24 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   init_lora_weights: [true, false, "gaussian", "orthogonal", "eva"],
 };
 
+/**
+ * The other keys of LoraConfig: those that are read below, and those that matter only where an
+ * adapter is made or trained.
+ */
+const OTHER_KEYS = new Set(
+  ("r lora_alpha lora_dropout target_modules exclude_modules modules_to_save use_rslora " +
+    "rank_pattern alpha_pattern layers_to_transform fan_in_fan_out base_model_name_or_path " +
+    "revision peft_type peft_version task_type auto_mapping inference_mode runtime_config " +
+    "megatron_config megatron_core loftq_config eva_config corda_config lora_ga_config " +
+    "qalora_group_size").split(" "),
+);
+
+/** Whether a value is what a switch has that is off. */
+function isUnset(value: unknown): boolean {
+  return value === null || value === undefined || value === false ||
+    typeof value === "object" && Object.keys(value).length === 0;
+}
+
 type Json = Readonly<Record<string, unknown>>;
 
 /**
@@ -181,6 +199,21 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
         },
       );
     }
+  }
+  const unknown = Object.keys(json).filter((key) =>
+    !OTHER_KEYS.has(key) && !(key in NEUTRAL_KEYS) && !isUnset(json[key])
+  );
+  if (unknown.length > 0) {
+    const found = unknown.map((key) => `${key} (${JSON.stringify(json[key])?.slice(0, 60)})`);
+    throw new UsageError(
+      `${where}: ${unknown.length === 1 ? "a key is" : "keys are"} not understood: ${
+        found.join(", ")
+      }`,
+      {
+        advice: "The adapter may compute something that rgx does not. PEFT ignores keys that it " +
+          "does not know: if they are of no account, remove them.",
+      },
+    );
   }
   const bad = (key: string, expected: string) =>
     new UsageError(`${where}: ${key} is ${JSON.stringify(json[key])}, expected ${expected}`);

@@ -122,10 +122,14 @@ Deno.test("a written adapter is read back", async () => {
   });
 });
 
-Deno.test("missing keys have PEFT's defaults, unknown keys are ignored", () => {
+Deno.test("missing keys have PEFT's defaults, unknown ones may only be switched off", () => {
   const read = readPeftConfig(
-    { peft_type: "LORA", target_modules: "all-linear", a_key_of_tomorrow: 1 },
+    { peft_type: "LORA", target_modules: "all-linear", of_tomorrow: false, too: {}, also: null },
     "c",
+  );
+  assert.throws(
+    () => readPeftConfig({ peft_type: "LORA", target_modules: ["q_proj"], lora_twist: 2 }, "c"),
+    /^UsageError: c: a key is not understood: lora_twist \(2\)/,
   );
   assert.equal(read.r, 8);
   assert.equal(read.loraAlpha, 8);

@@ -1,0 +1,258 @@
+"""Records what transformers computes with each key of a config.json changed, one by one.
+
+    python record.py cases.json
+
+The weights are a function of their names (`weight` below, and in config_keys_golden_test.ts), so the
+file holds none. Each case is a folder with a changed config.json and the weights of the unchanged
+model, with the further tensors that the changed one has; `head` says which head stands in the file.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+import numpy
+import torch
+import transformers
+from safetensors.numpy import save_file
+from transformers import AutoConfig, AutoModelForCausalLM
+
+transformers.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+torch.set_num_threads(1)
+FAST = "/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None
+TOKENS = [7, 31, 2, 19, 5, 5, 28, 11, 36, 0, 14, 23, 9, 17, 30, 3, 22, 38, 6, 12, 27, 1, 33, 8]
+SIZES = {
+    "vocab_size": 40, "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-5,
+    "max_position_embeddings": 64, "hidden_act": "silu", "tie_word_embeddings": False,
+    "bos_token_id": 0, "eos_token_id": 1,
+}
+ROPE = {"rope_parameters": {"rope_theta": 100.0, "rope_type": "default"}}
+BASES = {
+    "llama": {"model_type": "llama", **SIZES, **ROPE},
+    "mistral": {"model_type": "mistral", **SIZES, **ROPE, "sliding_window": None},
+    "qwen2": {"model_type": "qwen2", **{k: v for k, v in SIZES.items() if k != "head_dim"}, **ROPE},
+    "qwen3": {"model_type": "qwen3", **SIZES, **ROPE},
+    "gpt2": {
+        "model_type": "gpt2", "vocab_size": 40, "n_embd": 32, "n_inner": 24, "n_layer": 2,
+        "n_head": 4, "n_positions": 64, "layer_norm_epsilon": 1e-5,
+        "activation_function": "gelu_new", "tie_word_embeddings": False,
+        "bos_token_id": 0, "eos_token_id": 1,
+    },
+}
+LINEAR = {"rope_type": "linear", "factor": 4.0}
+DYNAMIC = {"rope_type": "dynamic", "factor": 4.0}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}
+LLAMA3 = {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+}
+LONG = {
+    "rope_type": "longrope", "factor": 4.0, "original_max_position_embeddings": 16,
+    "short_factor": [1.0 + i / 8 for i in range(8)], "long_factor": [2.0 + i for i in range(8)],
+}
+ACTS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "swish", "tanh", "quick_gelu", None]
+FULL, SLIDING = "full_attention", "sliding_attention"
+# Values of keys; the other keys get values by the type of their default.
+VALUES = {
+    "hidden_act": ACTS,
+    "activation_function": ACTS + ["silu"],
+    "rope_parameters": [
+        None, {}, LINEAR, DYNAMIC, YARN, LLAMA3, LONG, {"rope_theta": 1000.0},
+        {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5},
+        {**LINEAR, "rope_theta": 50.0}, {"type": "linear", "factor": 4.0},
+        {**YARN, "beta_fast": 4.0, "beta_slow": 2.0}, {**YARN, "attention_factor": 1.5},
+        {**YARN, "mscale": 0.7, "mscale_all_dim": 0.3}, {**YARN, "truncate": False},
+        {**LINEAR, "factor": 0.5}, {**LINEAR, "original_max_position_embeddings": 8},
+        {"rope_type": "default", "factor": 4.0}, {"rope_type": "proportional", "factor": 2.0},
+        {FULL: {"rope_type": "default", "rope_theta": 1000.0}},
+        {**DYNAMIC, "original_max_position_embeddings": 8}, {"rope_type": "mrope"},
+    ],
+    "rope_scaling": [
+        None, {}, LINEAR, DYNAMIC, YARN, LLAMA3, LONG, {"type": "linear", "factor": 4.0},
+        {"rope_theta": 1000.0}, {"rope_type": "default"}, {**LINEAR, "rope_theta": 50.0},
+        {"rope_type": "default", "factor": 4.0}, {"type": "linear", "rope_type": "dynamic", "factor": 4.0},
+    ],
+    "rope_theta": [None, 1000.0, 100, 1e6],
+    "partial_rotary_factor": [None, 1.0, 0.5],
+    "original_max_position_embeddings": [None, 8],
+    "sliding_window": [None, 5, 4096, 0, 1],
+    "use_sliding_window": [None, True, False],
+    "max_window_layers": [None, 0, 1, 2],
+    "layer_types": [
+        None, [], [FULL, FULL], [SLIDING, SLIDING], [FULL, SLIDING], [FULL], ["chunked_attention"] * 2,
+    ],
+    "quantization_config": [None, {"quant_method": "gptq", "bits": 4}],
+    "dtype": ["float16", "bfloat16", "float32"],
+    "torch_dtype": ["float16"],
+    "pruned_heads": [None, {}, {"0": [1]}],
+    "id2label": [None, {"0": "a", "1": "b", "2": "c"}],
+    "label2id": [None, {"a": 0, "b": 1, "c": 2}],
+    "architectures": [None, [], ["GPT2LMHeadModel"], ["LlamaForCausalLM"], ["LlamaModel"]],
+    "model_type": ["llama", "mistral", "qwen2", "qwen3", "gpt2", "gemma", "phi3"],
+    "per_layer_config": [None, {"0": {"intermediate_size": 8}}],
+    "eos_token_id": [None, 2, [1, 2], "x"],
+    "summary_type": ["last"], "problem_type": [None, "regression"],
+    "transformers_version": ["4.30.0", None],
+    "attn_implementation": ["eager", None], "experts_implementation": [None],
+}
+# Keys of older versions and of other models.
+MORE = [
+    "rope_scaling", "rope_theta", "partial_rotary_factor", "original_max_position_embeddings",
+    "sliding_window", "use_sliding_window", "max_window_layers", "layer_types", "pretraining_tp",
+    "attention_bias", "mlp_bias", "head_dim", "quantization_config", "torch_dtype", "pruned_heads",
+    "tie_encoder_decoder", "per_layer_config", "attn_implementation", "hidden_size",
+    "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "n_ctx", "n_inner",
+    "use_mrope", "rope_interleaved", "logit_scale", "attention_multiplier", "embedding_multiplier",
+    "residual_multiplier", "final_logit_softcapping", "attn_logit_softcapping", "qk_norm",
+    "use_qk_norm", "query_pre_attn_scalar", "no_rope_layers", "attention_dropout", "hidden_act",
+    "num_nextn_predict_layers", "num_experts", "torchscript", "use_bfloat16", "layer_norm_eps",
+    "qkv_bias", "norm_eps", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
+]
+# Several keys at once.
+TOGETHER = [
+    {"use_sliding_window": True, "sliding_window": 5},
+    {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 0},
+    {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
+    {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2},
+    {"use_sliding_window": True, "sliding_window": 5, "layer_types": [SLIDING, SLIDING]},
+    {"use_sliding_window": True, "sliding_window": 5, "layer_types": [FULL, FULL]},
+    {"use_sliding_window": False, "sliding_window": 5, "layer_types": [SLIDING, SLIDING]},
+    {"sliding_window": 5, "layer_types": [FULL, FULL]},
+    {"sliding_window": 5, "layer_types": [SLIDING, SLIDING]},
+    {"rope_parameters": None, "rope_theta": 1000.0},
+    {"rope_parameters": None, "rope_theta": 1000.0, "rope_scaling": LINEAR},
+    {"rope_parameters": LINEAR, "rope_theta": 1000.0},
+    {"rope_parameters": {"rope_theta": 1000.0, **LINEAR}, "rope_scaling": YARN},
+    {"rope_parameters": {"rope_theta": 1000.0, **YARN}, "rope_scaling": LINEAR},
+    {"rope_parameters": {"rope_theta": 1000.0, **LINEAR}, "rope_scaling": {"type": "linear", "factor": 4.0}},
+    {"rope_parameters": {"rope_theta": 1000.0, **LINEAR}, "rope_scaling": LINEAR, "rope_theta": 1000.0},
+    {"rope_parameters": {"rope_theta": 1000.0, **LINEAR}, "rope_scaling": LINEAR, "rope_theta": 100.0},
+    {"rope_parameters": YARN, "original_max_position_embeddings": 16},
+    {"rope_parameters": LLAMA3, "original_max_position_embeddings": 8},
+    {"rope_parameters": None, "rope_theta": 1000.0, "partial_rotary_factor": 0.5},
+    {"rope_theta": 1000.0, "rope_scaling": {"rope_type": "default"}},
+]
+
+
+def weight(name, shape):
+    """Values in ±0.25 that float32 holds exactly (embeddings ±0.06); those of norms are near 1."""
+    h = 2166136261
+    for byte in name.encode():
+        h = (h ^ byte) * 16777619 % 2**32
+    i = numpy.arange(int(numpy.prod(shape)), dtype=numpy.uint64)
+    x = (i * 2654435761 + h) % 2**32
+    x = (x ^ (x >> 16)) * 2246822507 % 2**32
+    x = (x ^ (x >> 13)) * 3266489909 % 2**32
+    unit = ((x ^ (x >> 16)) >> 8).astype(numpy.float64) / 2**24 - 0.5
+    is_norm = name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight"))
+    is_table = name.endswith(("embed_tokens.weight", "wte.weight", "wpe.weight"))
+    values = 1 + unit / 2 if is_norm else unit / 8 if is_table else unit / 2
+    return values.astype(numpy.float32).reshape(shape)
+
+
+def shapes_of(json):
+    """Names and shapes of a configuration's own tensors."""
+    with tempfile.TemporaryDirectory(dir=FAST) as folder:
+        pathlib.Path(folder, "config.json").write_text(json_text(json))
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
+    names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    return {name: list(model.get_parameter(name).shape) for name in names}
+
+
+def json_text(value):
+    return json.dumps(value)
+
+
+def logits(json, tensors):
+    with tempfile.TemporaryDirectory(dir=FAST) as folder:
+        pathlib.Path(folder, "config.json").write_text(json_text(json))
+        save_file(tensors, folder + "/model.safetensors", {"format": "pt"})
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64)
+        model.eval()
+        # A parameter that the file lacks would have random values.
+        missing = [n for n in model.state_dict() if n not in tensors and n != "lm_head.weight"]
+        if missing:
+            raise ValueError(f"not in the file: {missing}")
+        with torch.no_grad():
+            out = model(torch.tensor([TOKENS]), use_cache=False).logits[0, -1]
+        return [float(f"{x:.8g}") for x in out]
+
+
+def generic(value):
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, int):
+        return [value * 2, value + 1, 1, 0, None]
+    if isinstance(value, float):
+        return [value / 2, value + 0.25, 0, None]
+    if isinstance(value, str):
+        return ["x", None]
+    return [None, True, 1]
+
+
+def main():
+    cases, results, seen = [], [], {}
+    for family, base in BASES.items():
+        with_defaults = AutoConfig.for_model(**base).to_dict()
+        full = shapes_of(base)
+        changes = []
+        for key in sorted({*with_defaults, *MORE}):
+            if key == "_name_or_path":
+                continue
+            default = base.get(key, with_defaults.get(key))
+            for value in VALUES.get(key, generic(default)):
+                changes.append(({key: value}, "own"))
+        changes += [(change, "own") for change in TOGETHER if family != "gpt2"]
+        for head in ["own", "same", "none"]:
+            changes += [({"tie_word_embeddings": tied}, head) for tied in [True, False]]
+        embedding = "transformer.wte.weight" if family == "gpt2" else "model.embed_tokens.weight"
+        for change, head in [({}, "own")] + changes:
+            text = json_text([family, change, head])
+            if text in seen:
+                continue
+            seen[text] = True
+            json = {**base, **change}
+            shapes = dict(full)
+            try:
+                changed = shapes_of(json)
+                if sum(int(numpy.prod(shape)) for shape in changed.values()) > 10**6:
+                    continue  # The family's default sizes: the keys are those of another one.
+                for name, shape in changed.items():
+                    shapes.setdefault(name, shape)
+            except Exception:
+                pass
+            tensors = {name: weight(name, shape) for name, shape in shapes.items()}
+            if head == "none":
+                del tensors["lm_head.weight"]
+            if head == "same":
+                tensors["lm_head.weight"] = tensors[embedding].copy()
+            extra = {name: shape for name, shape in shapes.items() if name not in full}
+            case = {"family": family, "change": change, "head": head}
+            if extra:
+                case["extra"] = extra
+            try:
+                row = logits(json, tensors)
+                if row not in results:
+                    results.append(row)
+                case["result"] = results.index(row)
+            except Exception as error:
+                case["error"] = f"{type(error).__name__}: {error}".splitlines()[0][:160]
+            cases.append(case)
+            if len(cases) % 100 == 0:
+                print(len(cases), family, file=sys.stderr, flush=True)
+    out = {
+        "made": f"transformers {transformers.__version__}, torch {torch.__version__}, record.py",
+        "tokens": TOKENS, "bases": BASES, "results": results, "cases": cases,
+    }
+    lines = [json_text(case) for case in cases]
+    head = {k: v for k, v in out.items() if k != "cases"}
+    text = json_text(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}\n"
+    pathlib.Path(sys.argv[1]).write_text(text)
+    print(len(cases), "cases", len(results), "results", sum("error" in c for c in cases), "errors")
+
+
+main()
