@@ -6,7 +6,7 @@
  * on embeddings.
  */
 import { messageOf, UsageError } from "../../../core/errors.ts";
-import { LinearPattern } from "../../../core/linear_pattern.ts";
+import { LinearPattern } from "../../linear_pattern.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import { HEAD_MODULE } from "../../architectures/architecture.ts";
 

@@ -7,7 +7,7 @@
  * characters (`\p{InGreek}`), and the `x` option.
  * Left out silently: case folding that changes the number of characters ("ß" for "ss").
  */
-import { LinearPattern } from "../../../core/linear_pattern.ts";
+import { LinearPattern } from "../../linear_pattern.ts";
 
 /** @throws Error when the expression cannot be translated */
 export function translateExpression(expression: string): LinearPattern {

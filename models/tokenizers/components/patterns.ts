@@ -1,5 +1,5 @@
 /** Patterns of components: what they match in a text, as Hugging Face's tokenizers find it. */
-import type { Matcher } from "../../../core/linear_pattern.ts";
+import type { Matcher } from "../../linear_pattern.ts";
 import { fieldsOf } from "./component.ts";
 import { translateExpression } from "./oniguruma.ts";
 

@@ -4,7 +4,7 @@
  */
 import { toByteCharacters } from "./byte_alphabet.ts";
 import { fieldsOf, type Json, NotSupported } from "./component.ts";
-import type { Matcher } from "../../../core/linear_pattern.ts";
+import type { Matcher } from "../../linear_pattern.ts";
 import { eachMatch, patternOf, WORD_CHARACTERS } from "./patterns.ts";
 
 /** Cuts a text into words. @param first whether nothing stands before this text */

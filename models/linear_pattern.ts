@@ -369,7 +369,7 @@ class Run {
     return -1;
   }
 
-  /** Adds the states after an instruction, the first one last. Returns the end of a match, or −1. */
+  /** Adds the states after an instruction, the first one last. @returns a match's end, or −1 */
   #step(one: Instruction, at: number, stack: number[]): number {
     const { text, program: { code: { length: size } } } = this;
     switch (one.op) {
